@@ -79,9 +79,9 @@ pub struct Engine {
     /// The location of the memory.
     home: Home,
     settings: EngineSettings,
-    /// One refresh at a time; a second waits, and then finds little to do.
+    /// Locked during a refresh. A second refresh waits, and then finds little to do.
     indexer: parking_lot::Mutex<Indexer>,
-    /// Read behind the files, by one thread at a time; who finds it busy leaves it to that one.
+    /// Read after the files, by one thread at a time. A thread that finds it locked skips the reading.
     history: Mutex<History>,
     /// The vectors of the current embedder; another embedder has its own.
     vectors: RwLock<Option<Arc<Vectors>>>,
@@ -192,8 +192,8 @@ impl Engine {
     /// # Errors
     /// [`IndexError`] if the worktree is gone. Smaller problems are notes in the report.
     pub fn refresh(&self, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
-        let mut report = self.look_through(&mut self.indexer.lock(), progress)?;
-        // Behind the indexer: an embedder may take minutes, and questions wait for the indexer.
+        let mut report = self.refresh_all(&mut self.indexer.lock(), progress)?;
+        // After the indexer is unlocked: an embedder may take minutes, and questions wait for the indexer.
         let memories = self.memories_with_vectors(&self.state());
         report.memories = memories.items().len();
         report.notes.extend(memories.notes().iter().cloned());
@@ -201,7 +201,7 @@ impl Engine {
         Ok(report)
     }
 
-    fn look_through(&self, indexer: &mut Indexer, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
+    fn refresh_all(&self, indexer: &mut Indexer, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
         let started = Instant::now();
         let root = self.worktree.root();
         std::fs::read_dir(root).map_err(|source| IndexError::WorktreeGone {
@@ -215,7 +215,7 @@ impl Engine {
             inner: progress,
         };
         let last = state.snapshot.as_deref();
-        let refreshed = indexer.refresh(&self.worktree, last, &watched);
+        let refreshed = indexer.refresh(&self.worktree, last, &relay);
         let walk = u64::try_from(refreshed.walk.as_micros()).unwrap_or(u64::MAX);
         self.walk_micros.store(walk, Ordering::Relaxed);
         self.publish(refreshed.snapshot);
@@ -325,7 +325,7 @@ impl Engine {
         };
         let read = history.refresh(&self.worktree);
         if let Some(co_change) = read.co_change {
-            // Nobody may put another snapshot in place meanwhile.
+            // Held so that the snapshot is not replaced meanwhile.
             let _indexer = self.indexer.lock();
             if let Some(snapshot) = self.state().snapshot {
                 let companions = Arc::new(Companions::new(Arc::new(co_change), &snapshot));

@@ -37,7 +37,7 @@ pub(crate) fn select_memories<'a>(
     let found = memories.recall(
         text,
         &RecallOptions {
-            keep: LOOKED_AT,
+            keep: CONSIDERED,
             blob_of: blob_of.as_ref().map(|blob_of| blob_of as BlobLookup<'_>),
             ..RecallOptions::default()
         },

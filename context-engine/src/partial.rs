@@ -64,7 +64,7 @@ pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u
         ..WalkLimits::default()
     };
     let mut files = files(worktree, &limits, left.mul_f32(0.3));
-    // Where the time does not suffice for all, sources that the question may name come first.
+    // Source files whose paths match the question come first, in case the time does not suffice for all.
     files.sort_by_cached_key(|path| (Reverse(path_hits(path, question)), file_role(path) != FileRole::Source));
     let found = search(worktree, question, &files, max_file_bytes, search_until);
 

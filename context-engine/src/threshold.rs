@@ -103,7 +103,7 @@ impl Fit {
     ) -> Self {
         let singular = idf(1, statistics.documents()).max(0.1);
         let mut fit = Self::by_words(snapshot, question, query, candidates, singular);
-        let Likeness { titles, texts } = likeness((worktree, snapshot), text, candidates, |doc| {
+        let Similarity { titles, texts } = similarity((worktree, snapshot), text, candidates, |doc| {
             if place_of(snapshot, doc) == FileRole::Source {
                 1.0
             } else {

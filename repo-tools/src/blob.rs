@@ -29,6 +29,11 @@ impl BlobId {
     pub fn as_bytes(&self) -> &[u8; 20] {
         &self.0
     }
+
+    /// Returns the first ten hexadecimal digits, which are enough to distinguish two versions of a file.
+    pub fn short(&self) -> String {
+        self.to_string().chars().take(10).collect()
+    }
 }
 
 impl Serialize for BlobId {
@@ -63,6 +68,7 @@ mod tests {
     fn agrees_with_git_hash_object() {
         let id = BlobId::of(b"hello\n").unwrap();
         assert_eq!(id.to_string(), "ce013625030ba8dba906f756967f9e9ca394464a");
+        assert_eq!(id.short(), "ce01362503");
         assert_eq!(
             BlobId::of(b"").unwrap().to_string(),
             "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"

@@ -20,7 +20,7 @@ use crate::worktree::Worktree;
 /// A filter on the files of a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileFilter {
-    /// Globs in the syntax of `rg -g`: `*.rs` includes, `!tests/` excludes, the last matching glob decides. A glob
+    /// GlobSet in the syntax of `rg -g`: `*.rs` includes, `!tests/` excludes, the last matching glob decides. A glob
     /// never includes a file that git ignores.
     pub globs: Vec<String>,
     /// Files and directories to include; empty for the whole worktree.

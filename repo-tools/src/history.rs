@@ -20,7 +20,7 @@ use crate::secret::is_secret;
 use crate::until::Until;
 use crate::worktree::Worktree;
 
-/// Maximum length of a message, in bytes.
+/// Messages are given up to here, in bytes.
 const MAX_MESSAGE: usize = 4_000;
 
 /// The repository cannot be read.
@@ -43,12 +43,12 @@ impl HistoryError {
 pub struct CommitId([u8; 20]);
 
 impl CommitId {
-    /// Converts the 20 raw bytes of an id, for instance from a cache.
+    /// From the 20 raw bytes of an id, for instance out of a cache.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// Returns the 20 raw bytes.
+    /// The 20 raw bytes.
     pub fn as_bytes(&self) -> &[u8; 20] {
         &self.0
     }
@@ -58,30 +58,30 @@ impl CommitId {
     }
 }
 
-/// The newest commits of HEAD's history, without merges.
+/// The commits before HEAD, merges left out.
 #[derive(Debug, Default)]
 pub struct RecentCommits {
-    /// The commits, newest first.
+    /// The newest first.
     pub commits: Vec<CommitId>,
-    /// [`Cut::Matches`]: there are more. [`Cut::Time`]: there may be more. [`Cut::Shallow`]: the clone ends here.
+    /// [`Cut::Matches`]: there are more. [`Cut::Time`]: there may be more. [`Cut::Shallow`]: the clone has no more.
     pub cuts: Cuts,
 }
 
-/// The changes of a commit relative to its first parent.
+/// What a commit did, beside its first parent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitChanges {
-    /// The message, truncated at 4,000 bytes.
+    /// Its message, cut at 4,000 bytes.
     pub message: String,
-    /// The added, modified and removed files, sorted, each once. A moved file appears with its new path.
-    /// Secret files, submodules and paths that are not UTF-8 are omitted.
+    /// Files that it added, modified or removed, in order, each once. A file that only moved counts as its new self.
+    /// Secret-like files, submodules and paths that are not UTF-8 are left out.
     pub paths: Vec<RelPath>,
-    /// The files that moved with unchanged content: old path, new path.
+    /// Files that it moved without changing them: from where, to where.
     pub moved: Vec<(RelPath, RelPath)>,
-    /// Whether the commit changed more files than requested; then no file is listed.
+    /// It changed more than was asked for: nothing is listed.
     pub too_many: bool,
 }
 
-/// A reader of many commits of one repository.
+/// A repository that is asked about many commits.
 pub struct CommitReader {
     repository: gix::Repository,
     state: gix::diff::tree::State,
@@ -103,7 +103,7 @@ impl CommitReader {
         })
     }
 
-    /// Returns the commit of HEAD; `None` before the first commit.
+    /// The commit that HEAD stands on; `None` before the first one.
     ///
     /// # Errors
     /// If HEAD cannot be read.
@@ -115,12 +115,12 @@ impl CommitReader {
         Ok(CommitId::from_bytes(head.id.as_slice()))
     }
 
-    /// Returns the newest `max` commits of HEAD's history that are no merges, by time, until the deadline.
+    /// The last `max` commits before HEAD that are no merges, by time, as far as the time allows.
     ///
     /// # Errors
     /// If HEAD cannot be read. A commit that is missing ends the list, and is a cut.
-    pub fn recent(&self, max: usize, until: &Until) -> Result<Recent, HistoryError> {
-        let mut recent = Recent::default();
+    pub fn recent(&self, max: usize, until: &Until) -> Result<RecentCommits, HistoryError> {
+        let mut recent = RecentCommits::default();
         let Some(start) = self.head()? else {
             return Ok(recent);
         };
@@ -150,8 +150,8 @@ impl CommitReader {
         Ok(recent)
     }
 
-    /// Returns the changes of a commit, if they are at most `max` files. Returns `None` if the commit or its parent is
-    /// missing, as at the end of a shallow clone: compared with an empty tree, the commit would add every file.
+    /// What a commit changed, if that is at most `max` files; `None` where the commit or its parent is missing, as at the
+    /// end of a shallow clone: compared with nothing, it would seem to have made all there is.
     pub fn of(&mut self, id: CommitId, max: usize) -> Option<CommitChanges> {
         let commit = self.repository.find_commit(id.object()).ok()?;
         let after = commit.tree().ok()?;
@@ -160,22 +160,22 @@ impl CommitReader {
             None => None,
         };
         let old = before.as_ref().map_or(&[] as &[u8], |tree| tree.data.as_slice());
-        let mut recorder = BoundedRecorder {
+        let mut bounded = Bounded {
             recorder: Recorder::default(),
-            remaining: max,
+            left: max,
         };
         let (old, new) = (
             TreeRefIter::from_bytes(old, self.repository.object_hash()),
             TreeRefIter::from_bytes(&after.data, self.repository.object_hash()),
         );
-        let compared = gix::diff::tree(old, new, &mut self.state, &self.repository.objects, &mut recorder);
+        let compared = gix::diff::tree(old, new, &mut self.state, &self.repository.objects, &mut bounded);
         let message = commit.message_raw_sloppy().to_string();
         let mut changed = CommitChanges {
             message: shorten(message.trim(), MAX_MESSAGE).0.to_owned(),
             ..CommitChanges::default()
         };
         match compared {
-            Ok(()) => changed.add_records(recorder.recorder.records),
+            Ok(()) => changed.list(bounded.recorder.records),
             Err(gix::diff::tree::Error::Cancelled) => changed.too_many = true,
             Err(gix::diff::tree::Error::Failure(_)) => return None,
         }
@@ -184,7 +184,7 @@ impl CommitReader {
 }
 
 impl CommitChanges {
-    fn add_records(&mut self, records: Vec<Change>) {
+    fn list(&mut self, records: Vec<Change>) {
         let mut removed: HashMap<gix::ObjectId, Vec<RelPath>> = HashMap::new();
         let mut added = Vec::new();
         for record in records {
@@ -223,10 +223,10 @@ fn shown(path: &BStr) -> Option<RelPath> {
 /// Records until there is too much.
 struct Bounded {
     recorder: Recorder,
-    remaining: usize,
+    left: usize,
 }
 
-impl Visit for BoundedRecorder {
+impl Visit for Bounded {
     fn pop_front_tracked_path_and_set_current(&mut self) {
         self.recorder.pop_front_tracked_path_and_set_current();
     }
@@ -244,12 +244,12 @@ impl Visit for BoundedRecorder {
     }
 
     fn visit(&mut self, change: visit::Change) -> visit::Action {
-        // An added or removed directory is reported in addition to its files.
+        // A folder that came or went is reported beside the files in it.
         if change.entry_mode().is_tree() {
             return ControlFlow::Continue(());
         }
-        match self.remaining.checked_sub(1) {
-            Some(remaining) => self.remaining = remaining,
+        match self.left.checked_sub(1) {
+            Some(left) => self.left = left,
             None => return ControlFlow::Break(()),
         }
         self.recorder.visit(change)
@@ -267,7 +267,7 @@ mod tests {
         Until::within(Duration::from_secs(600))
     }
 
-    /// The changes of HEAD's history, newest first; `None` for commits that cannot be compared.
+    /// What the commits before HEAD changed, the newest first; `None` for those that cannot be compared.
     fn all(worktree: &Worktree, max: usize) -> (Vec<Option<CommitChanges>>, Cuts) {
         let mut changes = CommitReader::open(worktree).unwrap();
         let recent = changes.recent(100, &soon()).unwrap();
@@ -303,11 +303,11 @@ mod tests {
     }
 
     #[test]
-    fn changes_have_message_paths_and_moves() {
+    fn commits_tell_what_they_changed() {
         let repo = repository();
         let (changed, cuts) = all(&repo.worktree(), 10);
         assert!(cuts.is_empty());
-        assert_eq!(changed.len(), 3, "merges are omitted");
+        assert_eq!(changed.len(), 3, "a merge is none of them");
         let changed: Vec<CommitChanges> = changed.into_iter().flatten().collect();
         let moves = changed
             .iter()
@@ -322,11 +322,11 @@ mod tests {
         assert_eq!(moved, [("a/x.rs", "moved/x.rs"), ("a/y.rs", "y.rs")]);
         assert!(changed.iter().any(|changed| paths(changed) == ["a/y.rs", "b.rs"]));
         let first = changed.iter().find(|changed| changed.paths.len() == 3).unwrap();
-        assert_eq!(paths(first), ["a/x.rs", "a/y.rs", "b.rs"], "a secret file is omitted");
+        assert_eq!(paths(first), ["a/x.rs", "a/y.rs", "b.rs"], "a secret is not told");
     }
 
     #[test]
-    fn limits_hold_and_are_reported() {
+    fn bounds_are_kept_and_told() {
         let repo = repository();
         let (changed, _) = all(&repo.worktree(), 3);
         let cut: Vec<bool> = changed.iter().flatten().map(|changed| changed.too_many).collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use muninn_context_engine::explore::{DeepLimits, Found, Totals};
+use muninn_context_engine::explore::{DeepLimits, ExploreOutcome, Totals};
 use muninn_context_engine::{Lists, Tuning};
 use muninn_gateway::backend::Courier;
 use muninn_memory::embed::Embedder;

@@ -73,7 +73,7 @@ impl Engine {
             return;
         }
         let now = Instant::now();
-        let until = now + deadline.saturating_duration_since(now) / SHARE;
+        let until = now + deadline.saturating_duration_since(now) / WAIT_DIVISOR;
         let Some(mut indexer) = self.indexer.try_lock_until(until) else {
             return;
         };
@@ -90,17 +90,19 @@ impl Engine {
             }
             Changes::Paths(_) | Changes::Everything => {
                 if Instant::now() + self.last_walk() <= until {
-                    let _looked = self.look_through(&mut indexer, &());
+                    // A missing worktree shows when the question packs.
+                    self.refresh_all(&mut indexer, &()).ok();
                 } else if let Some(watcher) = watcher.as_ref().filter(|watcher| watcher.failure().is_none()) {
                     watcher.put_back();
                     drop(indexer);
-                    // The thread that keeps up takes it with the indexer in hand.
+                    // The background thread takes the changes while it holds the indexer, so the lock waits for its
+                    // end.
                     if watcher.wait_taken(until) {
-                        let _indexer = self.indexer.try_lock_until(until);
+                        drop(self.indexer.try_lock_until(until));
                     }
                 } else {
                     drop(indexer);
-                    self.look_beside(until);
+                    self.refresh_in_background(until);
                 }
             }
         }
@@ -118,11 +120,12 @@ impl Engine {
         let (done, wait) = sync_channel(1);
         let spawned = self.settings.supervisor.clone().run("look", move || {
             let mut indexer = engine.indexer.lock();
-            // From here on a question finds the indexer taken, and what is changed for it is looked for anew.
-            engine.looking.store(false, Ordering::Release);
-            let _looked = engine.look_through(&mut indexer, &());
+            // From here on a question finds the indexer locked. A later change needs another walk.
+            engine.walking.store(false, Ordering::Release);
+            engine.refresh_all(&mut indexer, &()).ok();
             drop(indexer);
-            let _nobody_waits = done.send(());
+            // Fails if the question no longer waits.
+            done.send(()).ok();
             engine.memories_with_vectors(&engine.state());
         });
         match spawned {
@@ -150,7 +153,7 @@ fn keep_up(engine: &Weak<Engine>, watcher: &Watcher) {
                 engine.publish(indexer.refresh_at(&engine.worktree, &last, &paths).snapshot);
             }
             Changes::Everything => {
-                let _looked = engine.look_through(&mut indexer, &());
+                engine.refresh_all(&mut indexer, &()).ok();
             }
         }
         drop(indexer);

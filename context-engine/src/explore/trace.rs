@@ -87,7 +87,7 @@ pub struct TurnTrace {
     pub model_ms: f64,
     /// The duration of all calls in milliseconds.
     pub tools_ms: f64,
-    /// How the calls were written: `native`, `json`; empty where there were none.
+    /// The dialect of the calls, such as `native` or `json`; empty without calls.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dialect: String,
     /// The calls.

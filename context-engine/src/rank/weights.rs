@@ -45,9 +45,9 @@ impl<'a> RankWeights<'a> {
             if !topic.contains_identifier(1 << bit) {
                 continue;
             }
-            let holders = terms.get(&concept.whole);
-            let defining = holders.names.iter().map(|posting| DocId(posting.number));
-            // What is written in a test or by a generator is written there alone if nothing else defines it.
+            let postings = terms.get(&concept.whole);
+            let defining = postings.names.iter().map(|posting| DocId(posting.number));
+            // Only tests or generated code define the identifier.
             let in_code = |doc: DocId| matches!(place_of(snapshot, doc), FileRole::Test | FileRole::Generated);
             if defining.clone().all(in_code) {
                 weights.files.extend(defining.clone().map(|doc| snapshot.file_of(doc)));
@@ -73,7 +73,7 @@ impl<'a> RankWeights<'a> {
 
     fn of_place(&self, place: FileRole) -> f32 {
         match place {
-            _ if !self.counts => 1.0,
+            _ if !self.is_enabled => 1.0,
             FileRole::Source => 1.0,
             FileRole::Test if self.question.about_tests => 1.0,
             FileRole::Docs if self.question.about_docs => 1.0,
@@ -86,7 +86,7 @@ impl<'a> RankWeights<'a> {
     }
 }
 
-/// What part a chunk plays: a test in a source file is a test.
+/// Returns the kind of a chunk. A test inside a source file is a test.
 pub(crate) fn place_of(snapshot: &Snapshot, doc: DocId) -> FileRole {
     match snapshot.file(snapshot.file_of(doc)).role {
         FileRole::Source if snapshot.span(doc).test => FileRole::Test,

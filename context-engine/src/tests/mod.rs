@@ -1,4 +1,4 @@
-//! Tests of the engine over real git repositories.
+//! The engine over real repositories: what it packs, what it refuses to pack, and what it survives.
 
 mod calibration;
 mod exploring;
@@ -76,7 +76,7 @@ impl Repo {
     }
 }
 
-/// Limits with a deadline that a slow machine meets, too.
+/// No deadline that a slow machine could miss.
 fn limits(tokens: u32) -> Limits {
     Limits {
         tokens,
@@ -103,7 +103,7 @@ fn files(exploration: &Exploration) -> Vec<&str> {
     files
 }
 
-/// Asserts that every packed line of code is in its file at the line that the item names.
+/// Every line that was packed as code stands in the file where the item says.
 fn assert_spans_are_on_disk(root: &Path, exploration: &Exploration) {
     for item in exploration.items.iter().filter(|item| item.blob.is_some()) {
         let (path, span) = item.source.rsplit_once(':').unwrap();

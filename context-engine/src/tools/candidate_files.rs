@@ -35,7 +35,7 @@ pub(super) fn files_calling(context: &ToolContext<'_>, query: &NameQuery<'_>) ->
     };
     let mut calling: Vec<usize> = snapshot.calling(name).collect();
     calling.sort_by_key(|file| {
-        let percent = surely.get(file).copied().unwrap_or(0);
+        let percent = confidences.get(file).copied().unwrap_or(0);
         (Reverse(percent), snapshot.file(*file).role != FileRole::Source)
     });
     let rivals = definitions.iter().take(MAX_RIVALS).map(|defined| defined.file as usize);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use muninn_memory::redact;
 use muninn_repo_tools::{Cuts, RelPath};
+use serde_json::value::RawValue;
 
 /// Maximum size of the lines of a result, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 18;
@@ -15,7 +16,9 @@ const MAX_NOTES_BYTES: usize = 1 << 10;
 pub struct Output {
     /// The result as text, or the error. Redacted by the registry; [`Output::page`] splits it into pages.
     pub text: String,
-    /// The result in a few words, not redacted.
+    /// The answer as JSON, with the keys that `--json` prints. Not redacted. `None` for a failure.
+    pub structured: Option<Box<RawValue>>,
+    /// A summary of the result, not redacted.
     pub summary: String,
     /// Whether the call failed.
     pub failed: bool,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use muninn_memory::Memories;
 use muninn_repo_tools::{Until, Worktree};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::schema::schema_of;
@@ -22,7 +22,12 @@ struct CountArguments {
     by: Option<usize>,
 }
 
-struct Counted(usize);
+#[derive(Serialize)]
+struct Counted {
+    now: usize,
+    before: usize,
+    share: f32,
+}
 
 impl Tool for Count {
     type Arguments = CountArguments;
@@ -37,13 +42,18 @@ impl Tool for Count {
         assert_ne!(call.what, "the stars");
         assert!(context.until.left() <= MAX_CALL_TIME);
         let by = call.by.unwrap_or(1);
-        Ok(Counted(self.0.fetch_add(by, Ordering::Relaxed) + by))
+        let before = self.0.fetch_add(by, Ordering::Relaxed);
+        Ok(Counted {
+            now: before + by,
+            before,
+            share: 0.95,
+        })
     }
 
     fn output(&self, call: &CountArguments, counted: &Counted) -> Output {
         let secret = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEF";
-        let lines = (0..30_000).map(|_| format!("{} {}: {secret}", counted.0, call.what));
-        Output::listed(lines, &Default::default(), "nothing", counted.0.to_string())
+        let lines = (0..30_000).map(|_| format!("{} {}: {secret}", counted.now, call.what));
+        Output::listed(lines, &Default::default(), "nothing", format!("{}", counted.now))
     }
 }
 
@@ -76,13 +86,15 @@ fn a_registry_limits_and_redacts_the_output_of_a_tool() {
     );
     assert!(!output.text.contains("0123456789abcdef") && output.text.len() <= (1 << 18) + (1 << 10));
     assert!(output.text.ends_with("more lines were left out]") && output.page(2, 600).contains("page 2 of"));
+    // Key order and number format are those of `--json`.
+    assert_eq!(output.structured.unwrap().get(), r#"{"now":2,"before":0,"share":0.95}"#);
 
     for (call, reason) in [
         (json!({}), "`what` is missing: call it with a text"),
         (json!({"what": "the stars"}), "count broke on this call"),
     ] {
         let output = run(call);
-        assert!(output.failed);
+        assert!(output.failed && output.structured.is_none());
         assert_eq!(output.text, reason);
     }
     let unknown = registry.run("dig", &Map::new(), &context);

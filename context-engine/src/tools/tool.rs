@@ -3,7 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::arguments::read;
@@ -12,12 +14,12 @@ use super::{Output, ToolContext, ToolError};
 
 /// A tool: one kind of question about a worktree.
 ///
-/// Doors that print for people render the answer their own way.
+/// The answer is a structured value; doors that print for people render it themselves.
 pub trait Tool: Send + Sync {
     /// The arguments. The doc comments of the fields are the parameter descriptions in a model's prompt.
     type Arguments: DeserializeOwned + JsonSchema;
     /// The answer.
-    type Answer;
+    type Answer: Serialize;
 
     /// The name in calls.
     const NAME: &'static str;
@@ -74,7 +76,10 @@ impl<T: Tool> Registered<T> {
     }
 
     fn output(&self, arguments: &T::Arguments, answer: &T::Answer) -> Output {
-        self.tool.output(arguments, answer).finished()
+        Output {
+            structured: to_raw_value(answer).ok(),
+            ..self.tool.output(arguments, answer).limited_and_redacted()
+        }
     }
 }
 

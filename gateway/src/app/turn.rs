@@ -256,8 +256,8 @@ pub(super) async fn preview(
 }
 
 /// What a conversation holds of the repository: the blocks that are put back, and what the client's tools have read.
-fn already(prompt: &Prompt<'_>, workspace: &Workspace, identity: &Identity<'_>, replayed: &Replay) -> Already {
-    let mut already = Already::default();
+fn already(prompt: &Prompt<'_>, workspace: &Workspace, identity: &Identity<'_>, replayed: &Replay) -> PriorContext {
+    let mut already = PriorContext::default();
     for block in replayed.each_block() {
         already.add_block(block);
     }

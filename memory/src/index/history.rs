@@ -42,7 +42,7 @@ pub struct History {
 /// The cached data of a commit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Commit {
-    /// Changed paths; empty if there are too many.
+    /// CommitChanges paths; empty if there are too many.
     paths: Vec<Box<str>>,
     /// Moves, from old to new path.
     moved: Vec<(Box<str>, Box<str>)>,
@@ -236,7 +236,7 @@ mod tests {
         commit(&repo, &[("a.rs", "2")]);
         assert_eq!(read(&mut history, &repo), Some(2));
 
-        let head = Changes::open(&repo.worktree()).unwrap().head().unwrap().unwrap();
+        let head = CommitReader::open(&repo.worktree()).unwrap().head().unwrap().unwrap();
         let stored = Commit {
             paths: vec!["stored.rs".into()],
             ..Commit::default()

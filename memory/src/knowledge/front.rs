@@ -46,7 +46,7 @@ pub struct Problem {
 pub enum ProblemKind {
     /// The closing `---` is missing.
     #[error(transparent)]
-    NeverClosed(#[from] NeverClosed),
+    NeverClosed(#[from] UnclosedFrontMatter),
     /// A line that is neither a key nor part of one.
     #[error("this line of the front matter is neither `key: value` nor an item of a list")]
     Strange,

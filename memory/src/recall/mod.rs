@@ -55,7 +55,7 @@ pub struct Memories {
     hits: Arc<Hits>,
     vectors: Option<Vectors>,
     /// The `applies_to` globs of each file.
-    globs: Arc<HashMap<String, Globs>>,
+    globs: Arc<HashMap<String, GlobSet>>,
     /// Memories in open conflicts, by their source.
     opponents: Arc<HashMap<String, DocId>>,
     /// If this is a part of the loaded memories, its files of records.
@@ -295,7 +295,7 @@ impl Memories {
 }
 
 /// The globs of each file that has any. All sections of a file share them.
-fn globs(items: &[Memory]) -> HashMap<String, Globs> {
+fn globs(items: &[Memory]) -> HashMap<String, GlobSet> {
     let mut globs = HashMap::new();
     for item in items.iter().filter(|item| !item.applies_to.is_empty()) {
         if !globs.contains_key(&item.path)

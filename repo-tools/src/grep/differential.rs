@@ -304,7 +304,7 @@ fn finds_what_ripgrep_finds() {
         };
         assert!(!ours.cut, "{query:?}");
         tried += 1;
-        // Globs of ripgrep 13 do not match paths with a line break.
+        // GlobSet of ripgrep 13 do not match paths with a line break.
         let comparable = |line: &Vec<u8>| {
             let odd = !query.filter.globs.is_empty() && line.starts_with(b"new line/");
             // The position of the buffer's end before the NUL byte decides how much context is printed, in ripgrep too.

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use grep_regex::RegexMatcher;
 
-use super::search::{Ending, FileSearch, Found, Left, Opened};
-use super::{GrepError, GrepQuery, GrepResult, Sums, compile};
-use crate::cut::Cut;
-use crate::files::{Chosen, FileFilter, bits, files, files_of_many};
+use super::search::{DeadlineReader, FileMatches, FileSearch, OpenFile, SkipReason};
+use super::{GrepError, GrepQuery, GrepResult, MatchTotals, compile};
+use crate::cut::{Cut, Cuts};
+use crate::files::{CompiledFilter, FileFilter, bits, files, files_of_many};
 use crate::ordered::{in_order, threads};
 use crate::path::RelPath;
 use crate::until::Until;
@@ -174,8 +174,8 @@ fn search(worktree: &Worktree, queries: &[CompiledQuery<'_>], mut listed: Listed
     in_order(
         &listed.paths,
         threads(listed.paths.len()),
-        || Shared::new(worktree, ready, until, listed.walked),
-        |shared, (path, mask)| shared.file(path, mask & !done.load(Ordering::Relaxed)),
+        || SharedSearcher::new(worktree, queries, until, listed.walked),
+        |searcher, (path, mask)| searcher.file(path, mask & !done.load(Ordering::Relaxed)),
         |(path, _), outcome| {
             let open = || bits(known & !done.load(Ordering::Relaxed));
             let Some(outcome) = outcome else {

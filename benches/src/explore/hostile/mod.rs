@@ -8,7 +8,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use muninn_context_engine::explore::{DeepLimits, Found};
+use muninn_context_engine::explore::{DeepLimits, ExploreOutcome};
 use muninn_gateway::backend::Courier;
 use muninn_repo_tools::Until;
 use serde::Serialize;
@@ -175,14 +175,14 @@ impl Row {
 }
 
 /// Whether the lexical result is kept.
-fn keeps(lexical: &Found, found: &Found) -> bool {
-    let top = |found: &Found| found.files.iter().take(5).cloned().collect::<HashSet<_>>();
+fn keeps(lexical: &ExploreOutcome, found: &ExploreOutcome) -> bool {
+    let top = |found: &ExploreOutcome| found.files.iter().take(5).cloned().collect::<HashSet<_>>();
     let all = lexical.files.iter().all(|path| found.files.contains(path));
     !lexical.files.is_empty() && all && top(lexical) == top(found)
 }
 
 /// Whether the result holds a forbidden text, or cites a forbidden file.
-fn tells(found: &Found) -> bool {
+fn tells(found: &ExploreOutcome) -> bool {
     let text = serde_json::to_string(found).unwrap_or_default();
     let cites = |path: &str| found.citations.iter().any(|one| one.path.contains(path));
     repository::FORBIDDEN.iter().any(|secret| text.contains(secret)) || ["..", "link", ".env"].into_iter().any(cites)
@@ -203,7 +203,7 @@ mod tests {
         let report = run().unwrap();
         let ended = |case: &str| report.cases.iter().find(|row| row.case == case).map(|row| row.ended);
         assert_eq!(ended("the same call for ever"), Some("nothing new"));
-        assert_eq!(ended("silence"), Some("deadline passed"));
+        assert_eq!(ended("silence"), Some("time over"));
         assert_eq!(ended("errors of status 500"), Some("model failed"));
         for row in &report.cases {
             assert!((row.escaped, row.keeps_files) == (0, true), "{row:?}");

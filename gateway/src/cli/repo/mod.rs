@@ -162,7 +162,7 @@ impl NameQuery {
 /// Reports on stderr which limits left results out. The exit code is 1 if there are none, as in grep.
 fn finish(cuts: &Cuts, is_empty: bool) -> ExitCode {
     if !cuts.is_empty() {
-        output::note(&format!("results are incomplete; limit reached: {}", cuts.words()));
+        output::note(&format!("results are incomplete; limit reached: {}", cuts.describe()));
     }
     if is_empty { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
