@@ -17,7 +17,7 @@ use tokio::time::Sleep;
 
 use super::exploring;
 
-use crate::app::Watching;
+use crate::app::ProgressReceiver;
 use crate::wire::convert::answer::Usage;
 use crate::wire::convert::{AnswerContext, AnswerConverter};
 use crate::wire::error::{ErrorKind, Failure};
@@ -42,7 +42,7 @@ pub(super) enum Source {
         /// A line of it that is to be shown.
         line: String,
         /// Where the next come from.
-        watching: Watching,
+        watching: ProgressReceiver,
         /// The request's id.
         id: String,
         /// The answer.

@@ -18,7 +18,9 @@ use super::exchanged::Exchanged;
 use super::refusal::{self, Client};
 use super::{Worker, body, reply};
 use crate::access::{Caller, Forbidden};
-use crate::app::{self, Asked, Observed, Plan, Progress, Settings, Summarizing, Watching};
+use crate::app::{
+    self, ObservedRequest, Plan, PlanRequest, ProgressReceiver, ProgressSender, Settings, SummarizerChoice,
+};
 use crate::backend::{Candidate, NoRoute, Target};
 use crate::metrics::Active;
 use crate::store::{Outcome, Receipt};
@@ -53,7 +55,7 @@ pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Part
         id: ulid::Ulid::generate().to_string(),
         started: Instant::now(),
     };
-    let (progress, mut watching) = Progress::new();
+    let (progress, mut watching) = ProgressSender::new();
     let mut preparing = {
         let (incoming, body) = (incoming.clone(), body.clone());
         async move { prepare_anywhere(&incoming, body, progress).await }.boxed()
@@ -158,7 +160,7 @@ impl Incoming {
         self,
         preparing: BoxFuture<'static, Prepared>,
         active: Active,
-        (line, watching): (String, Watching),
+        (line, watching): (String, ProgressReceiver),
     ) -> Response<Body> {
         let (format, id, silence) = (self.format, self.id.clone(), self.settings.config.limits.keep_alive);
         let (started, known) = (self.started, Arc::new(OnceLock::<Arc<Account>>::new()));
@@ -301,7 +303,7 @@ impl From<Forbidden> for Refusal {
 }
 
 /// Prepares a request, on another thread where its body is large.
-async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepared {
+async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> Prepared {
     let (incoming, length) = (incoming.clone(), body.len());
     let shared = Arc::clone(&incoming.worker.shared);
     let preparing = async move { prepare(&incoming, body, progress).await };
@@ -310,7 +312,7 @@ async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: Progress) 
 }
 
 /// From the client's body to what is sent for it.
-async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepared {
+async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> Prepared {
     let Incoming {
         worker,
         settings,
@@ -326,10 +328,10 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
         message: error.to_string(),
     })?;
     let model = prompt.model().map(Text::decode).unwrap_or_default();
-    caller.check_model(app::meant(settings, &model).0, &prompt.members)?;
+    caller.check_model(app::strip_deep_suffix(settings, &model).0, &prompt.members)?;
     let receipt = app::new_receipt(app, caller, format, id, &model);
     let streamed = prompt.stream();
-    let (plain, asked) = app::meant(settings, &model);
+    let (plain, asked) = app::strip_deep_suffix(settings, &model);
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let mut candidates = match settings.router.route_for(format, plain, client, &allowed).await? {
         Target::Context => {
@@ -339,7 +341,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
         Target::Candidates(candidates) => candidates,
     };
     if asked {
-        app::rename(&mut candidates, plain);
+        app::rename_candidates(&mut candidates, plain);
     }
     // What is added must fit whoever answers in the end.
     let window = candidates
@@ -352,13 +354,13 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
         ..
     } = app::plan(
         app,
-        Asked {
+        PlanRequest {
             put_back: settings.config.test.replay,
             caller,
             headers: client,
             prompt: &prompt,
             window,
-            deep: app::choose(app, settings, caller, client, asked, (&candidates, plain)),
+            deep: app::choose_deep_lane(app, settings, caller, client, asked, (&candidates, plain)),
             progress,
         },
         receipt,
@@ -372,12 +374,12 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
     drop(prompt);
     let is_of_a_conversation = receipt.side_request.is_none() && receipt.outcome != Outcome::Bypass;
     if is_of_a_conversation && let Some(workspace) = app.workspaces.opened(Path::new(&receipt.worktree)) {
-        app.learner.observe(Observed {
+        app.learner.observe(ObservedRequest {
             body: incoming.uncounted.clone(),
             headers: client.clone(),
             format,
             workspace,
-            summarizing: Summarizing::of(app, settings, caller),
+            summarizer: SummarizerChoice::of(app, settings, caller),
         });
     }
     Ok((

@@ -103,7 +103,7 @@ async fn plan(
     let caller = Caller::of(&parts.extensions);
     let prompt = Prompt::parse(format, body).map_err(|error| failed(ErrorKind::InvalidRequest, error.to_string()))?;
     let name = prompt.model().map(Text::decode).unwrap_or_default();
-    let (plain, deep) = app::meant(settings, &name);
+    let (plain, deep) = app::strip_deep_suffix(settings, &name);
     caller.check_model(plain, &prompt.members).map_err(Refused::Forbidden)?;
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let routed = settings.router.route_for(format, plain, &parts.headers, &allowed).await;
@@ -112,11 +112,11 @@ async fn plan(
         Target::Context => Vec::new(),
     };
     if deep {
-        app::rename(&mut candidates, plain);
+        app::rename_candidates(&mut candidates, plain);
     }
     Ok(Planned {
         first: candidates.into_iter().next(),
-        insertions: app::put_back_only(&worker.app, &caller, &parts.headers, &prompt).await,
+        insertions: app::replay_only(&worker.app, &caller, &parts.headers, &prompt).await,
         model: prompt.model_span(),
     })
 }

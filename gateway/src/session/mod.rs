@@ -2,21 +2,21 @@
 
 mod answer;
 mod calls;
-mod deeds;
 mod derived;
 mod human;
 mod identity;
 mod mode;
 mod reads;
 mod side_request;
+mod tool_effects;
 mod workplace;
 
 pub use answer::answer;
-pub use deeds::{Deeds, deeds};
 pub use derived::DerivedId;
 pub use human::{HumanTurn, human_text, human_turn, newest_human_turn};
 pub use identity::{Identity, identify, session_id};
 pub use mode::{CONTEXT, Mode};
 pub use reads::reads;
 pub use side_request::{SideRequest, side_request};
+pub use tool_effects::{ToolEffects, tool_effects};
 pub use workplace::{Workplace, workplace};

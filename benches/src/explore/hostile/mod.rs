@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use muninn_context_engine::explore::{DeepLimits, Found};
-use muninn_gateway::backend::Courier;
+use muninn_gateway::backend::BlockingClient;
 use muninn_repo_tools::Until;
 use serde::Serialize;
 
@@ -78,15 +78,15 @@ pub(crate) fn run() -> Result<Report> {
     let subject = Subject::index(&tree, None)?;
     let forbidden = repository::FORBIDDEN.map(str::to_owned).to_vec();
     let server = ModelServer::start(forbidden, true);
-    let courier = remote::courier()?;
+    let blocking_client = remote::blocking_client()?;
     // A model that fails at once gives the lexical result, and starts the pools of threads.
     let words = cases::case("", |_| Said::Status(403));
-    let lexical = explore(&subject, &words, &server, &courier).1;
+    let lexical = explore(&subject, &words, &server, &blocking_client).1;
     let cases = cases::all();
     row(&Row::head())?;
     let mut rows = Vec::new();
     for case in &cases {
-        let one = Row::of(case, &subject, &lexical, &server, &courier);
+        let one = Row::of(case, &subject, &lexical, &server, &blocking_client);
         row(&one.line())?;
         rows.push(one);
     }
@@ -96,9 +96,14 @@ pub(crate) fn run() -> Result<Report> {
     })
 }
 
-fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Courier) -> (Duration, Found) {
+fn explore(
+    subject: &Subject,
+    case: &Case,
+    server: &ModelServer,
+    blocking_client: &BlockingClient,
+) -> (Duration, Found) {
     server.play(case.policy.clone());
-    let model = remote::model(courier, server.url(), "scripted");
+    let model = remote::model(blocking_client, server.url(), "scripted");
     let started = Instant::now();
     let limits = DeepLimits {
         turns: TURNS,
@@ -113,9 +118,15 @@ fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Couri
 }
 
 impl Row {
-    fn of(case: &Case, subject: &Subject, lexical: &Found, server: &ModelServer, courier: &Courier) -> Self {
+    fn of(
+        case: &Case,
+        subject: &Subject,
+        lexical: &Found,
+        server: &ModelServer,
+        blocking_client: &BlockingClient,
+    ) -> Self {
         let before = threads();
-        let (took, found) = explore(subject, case, server, courier);
+        let (took, found) = explore(subject, case, server, blocking_client);
         let left = || (threads().difference(&before).count(), server.connections());
         let started = Instant::now();
         let mut leftover = left();

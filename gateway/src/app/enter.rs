@@ -1,4 +1,4 @@
-//! Which worktree a request is about, and what sets its conversation apart from those of other worktrees.
+//! The worktree of a request, and the seed that keeps conversations of different worktrees apart.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use thiserror::Error;
 use tokio::task::JoinError;
 
-use super::{App, OpenError, Place, Workspace};
+use super::{App, Location, OpenError, Workspace};
 use crate::access::Caller;
 use crate::session::Workplace;
 
-/// Why there is no repository for a request.
+/// Why a request gets no repository.
 #[derive(Debug, Error)]
 pub(super) enum EnterError {
     #[error(transparent)]
@@ -18,29 +18,29 @@ pub(super) enum EnterError {
     /// Opening it panicked.
     #[error("{} could not be opened: {error}", root.display())]
     Panicked { root: PathBuf, error: JoinError },
-    /// It takes longer than a request waits.
+    /// Opening takes longer than a request waits.
     #[error("{} is still being opened", .0.display())]
-    Late(PathBuf),
-    /// The caller is shown nothing of it.
-    #[error("the access key `{key}` is not for {}", root.display())]
+    StillOpening(PathBuf),
+    /// The caller's key does not allow it.
+    #[error("the access key `{key}` does not allow {}", root.display())]
     Forbidden { key: String, root: PathBuf },
-    /// The request works in a place that is not served.
+    /// The request works outside of all served roots.
     #[error(
-        "the request works in {place}, outside the served {}; to serve it too, add `roots = [{place:?}]` or a \
-         directory above it to muninn.toml, or start `muninn serve --root {place}`",
+        "the request works in {directory}, outside the served {}; to serve it too, add `roots = [{directory:?}]` or a \
+         directory above it to muninn.toml, or start `muninn serve --root {directory}`",
         served.display()
     )]
-    Outside { place: String, served: PathBuf },
+    Outside { directory: String, served: PathBuf },
 }
 
 /// The worktree of a request.
-pub(super) fn locate(app: &App, caller: &Caller, workplace: &Workplace) -> Place {
+pub(super) fn locate(app: &App, caller: &Caller, workplace: &Workplace) -> Location {
     let may_use = |root: &Path| caller.may_use_root(root);
     app.workspaces.locate(&workplace.now, &may_use)
 }
 
-/// What seeds the conversation's chain: the worktree that it opened in, and never where it has moved since. A place that
-/// is not served stands for itself.
+/// The seed of a conversation's chain: the worktree that the conversation opened in, even if it has moved since. A
+/// directory that is not served is its own seed.
 pub(super) fn seed(app: &App, workplace: &Workplace) -> String {
     let served = || app.workspace.root.to_string_lossy().into_owned();
     let root_of = |claim: &String| {
@@ -49,39 +49,39 @@ pub(super) fn seed(app: &App, workplace: &Workplace) -> String {
     };
     match (&workplace.at_first, &workplace.in_opening) {
         (Some(first), _) => root_of(first).unwrap_or_else(|| first.clone()),
-        // Behind the person's first words, so a place that is not served must not count: clients may say it later, or
-        // otherwise, and have said the words before.
+        // The claim stands behind the first human text, which clients may send before it or with another claim. So a
+        // directory that is not served must not change the seed.
         (None, Some(opening)) => root_of(opening).unwrap_or_else(served),
         (None, None) => served(),
     }
 }
 
-/// The worktree's repository, opened if need be on a thread of its own. A request waits for that no longer than it would
-/// for an answer of the repository; the opening goes on, for the next one.
+/// The workspace of a request, opened on a blocking thread if necessary. A request waits for it at most its deadline; the
+/// opening continues for the next request.
 ///
 /// # Errors
-/// [`EnterError`] where there is none for this request.
+/// [`EnterError`].
 pub(super) async fn enter(
     app: &Arc<App>,
     caller: &Caller,
-    place: Place,
+    location: Location,
     claimed: &[String],
 ) -> Result<Arc<Workspace>, EnterError> {
-    let root = match place {
-        Place::Open(workspace) => {
+    let root = match location {
+        Location::Open(workspace) => {
             return match &workspace.problem {
                 Some(problem) => Err(OpenError::NoRepository(problem.clone()).into()),
                 None => Ok(workspace),
             };
         }
-        Place::Unopened(root) => root,
-        Place::Forbidden(root) => {
+        Location::Closed(root) => root,
+        Location::Forbidden(root) => {
             let key = caller.name().to_owned();
             return Err(EnterError::Forbidden { key, root });
         }
-        Place::Outside => {
+        Location::Outside => {
             return Err(EnterError::Outside {
-                place: claimed.first().cloned().unwrap_or_default(),
+                directory: claimed.first().cloned().unwrap_or_default(),
                 served: app.workspace.root.clone(),
             });
         }
@@ -90,9 +90,9 @@ pub(super) async fn enter(
         let (app, root) = (Arc::clone(app), root.clone());
         move || app.workspaces.open(&root)
     });
-    match tokio::time::timeout(app.workspaces.patience(), opening).await {
+    match tokio::time::timeout(app.workspaces.open_timeout(), opening).await {
         Ok(Ok(opened)) => Ok(opened?),
         Ok(Err(error)) => Err(EnterError::Panicked { root, error }),
-        Err(_) => Err(EnterError::Late(root)),
+        Err(_) => Err(EnterError::StillOpening(root)),
     }
 }

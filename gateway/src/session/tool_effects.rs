@@ -68,7 +68,7 @@ const MOST_WORDS: usize = 400;
 
 /// What was done, each file once, in the order in which it was.
 #[derive(Debug, Default, PartialEq)]
-pub struct Deeds {
+pub struct ToolEffects {
     /// Files that tools changed.
     pub edited: Vec<RelPath>,
     /// Files that the agent's words name.
@@ -82,13 +82,13 @@ pub struct Deeds {
 /// What the agent did in these messages. `claimed` are the directories in which the client says that it works; only files
 /// that `is_there` knows count.
 #[must_use]
-pub fn deeds(
+pub fn tool_effects(
     prompt: &Prompt<'_>,
     messages: Range<usize>,
     (root, claimed): (&Path, &[String]),
     is_there: &dyn Fn(&RelPath) -> bool,
-) -> Deeds {
-    let mut deeds = Deeds::default();
+) -> ToolEffects {
+    let mut tool_effects = ToolEffects::default();
     let places = Places { root, claimed };
     let messages = &prompt.messages[messages];
     let ended = results(messages.iter().flat_map(|message| &message.tools));
@@ -104,12 +104,12 @@ pub fn deeds(
             // Where it is not said what a path counts from, the one that exists is meant.
             let resolved = |named: &Named| places.resolve(named).into_iter().find(|path| is_there(path));
             match end {
-                End::Failed(outcome) => deeds.failed(&call, &files, outcome, &resolved),
-                End::Well => deeds.done(&files, &resolved),
+                End::Failed(outcome) => tool_effects.failed(&call, &files, outcome, &resolved),
+                End::Well => tool_effects.done(&files, &resolved),
             }
         }
         if message.role == Role::Assistant {
-            deeds.said(
+            tool_effects.said(
                 message
                     .blocks
                     .iter()
@@ -120,7 +120,7 @@ pub fn deeds(
             );
         }
     }
-    deeds
+    tool_effects
 }
 
 /// How a call ended.
@@ -166,7 +166,7 @@ fn exit_code(text: &str) -> Option<i64> {
     })
 }
 
-impl Deeds {
+impl ToolEffects {
     fn done(&mut self, files: &[Named], resolved: &dyn Fn(&Named) -> Option<RelPath>) {
         for named in files {
             let Some(path) = resolved(named) else { continue };
@@ -260,11 +260,11 @@ mod tests {
         "docs/guide.md",
     ];
 
-    fn of(format: WireFormat, body: &str) -> Deeds {
+    fn of(format: WireFormat, body: &str) -> ToolEffects {
         let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
         let is_there = |path: &RelPath| THERE.contains(&path.as_str());
         let claimed = ["/w".to_owned()];
-        deeds(
+        tool_effects(
             &prompt,
             0..prompt.messages.len(),
             (Path::new("/w"), &claimed),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     /// A tool's call in the messages format, and its result.
-    fn ran(tool: &str, input: &str, result: &str, failed: bool) -> Deeds {
+    fn ran(tool: &str, input: &str, result: &str, failed: bool) -> ToolEffects {
         of(
             WireFormat::Messages,
             &format!(
@@ -437,6 +437,6 @@ mod tests {
     #[test]
     fn a_call_without_a_result_was_not_done() {
         let body = r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Edit","input":{"file_path":"/w/src/a.rs"}}]}]}"#;
-        assert_eq!(of(WireFormat::Messages, body), Deeds::default());
+        assert_eq!(of(WireFormat::Messages, body), ToolEffects::default());
     }
 }
