@@ -11,7 +11,7 @@ use super::turn::{NoPackReason, millis, preview};
 use super::{App, Settings, notice};
 use crate::access::Caller;
 use crate::backend::CONTEXT_MODEL;
-use crate::session::{newest_human_turn, workplace};
+use crate::session::{claimed_directories, newest_human_turn};
 use crate::store::{Outcome, Receipt, ReceiptItem};
 use crate::wire::Prompt;
 use crate::wire::answer::Answer;
@@ -32,12 +32,12 @@ pub(crate) async fn answer(
     let question = newest_human_turn(prompt).map(|turn| turn.question).unwrap_or_default();
     let input_tokens = u32::try_from(question.len() / 4).unwrap_or(u32::MAX);
     receipt.first_words = Receipt::first_words_of(&question);
-    let workplace = workplace(headers, prompt);
-    let location = locate(app, caller, &workplace);
+    let claimed_directories = claimed_directories(headers, prompt);
+    let location = locate(app, caller, &claimed_directories);
     if let Some(root) = location.root() {
         receipt.worktree = root.display().to_string();
     }
-    let entered = enter(app, caller, location, &workplace.now).await;
+    let entered = enter(app, caller, location, &claimed_directories.now).await;
     // The same budget as before a backend.
     let budgeted = match entered {
         Ok(workspace) => {

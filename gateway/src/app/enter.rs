@@ -8,7 +8,7 @@ use tokio::task::JoinError;
 
 use super::{App, Location, OpenError, Workspace};
 use crate::access::Caller;
-use crate::session::Workplace;
+use crate::session::ClaimedDirectories;
 
 /// Why a request gets no repository.
 #[derive(Debug, Error)]
@@ -34,20 +34,20 @@ pub(super) enum EnterError {
 }
 
 /// The worktree of a request.
-pub(super) fn locate(app: &App, caller: &Caller, workplace: &Workplace) -> Location {
+pub(super) fn locate(app: &App, caller: &Caller, claimed_directories: &ClaimedDirectories) -> Location {
     let may_use = |root: &Path| caller.may_use_root(root);
-    app.workspaces.locate(&workplace.now, &may_use)
+    app.workspaces.locate(&claimed_directories.now, &may_use)
 }
 
 /// The seed of a conversation's chain: the worktree that the conversation opened in, even if it has moved since. A
 /// directory that is not served is its own seed.
-pub(super) fn seed(app: &App, workplace: &Workplace) -> String {
+pub(super) fn seed(app: &App, claimed_directories: &ClaimedDirectories) -> String {
     let served = || app.workspace.root.to_string_lossy().into_owned();
     let root_of = |claim: &String| {
         let root = app.workspaces.root_of(claim)?;
         Some(root.to_string_lossy().into_owned())
     };
-    match (&workplace.at_first, &workplace.in_opening) {
+    match (&claimed_directories.opening, &claimed_directories.opening_messages) {
         (Some(first), _) => root_of(first).unwrap_or_else(|| first.clone()),
         // The claim stands behind the first human text, which clients may send before it or with another claim. So a
         // directory that is not served must not change the seed.

@@ -125,7 +125,7 @@ pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: 
         app.metrics.unreplayed();
         return plan.failed(app.store_problem.clone().unwrap_or_default());
     };
-    let location = locate(app, caller, &identity.workplace);
+    let location = locate(app, caller, &identity.claimed_directories);
     if let Some(root) = location.root() {
         plan.receipt.worktree = root.display().to_string();
     }
@@ -186,7 +186,7 @@ pub(crate) async fn replay_only(
 fn chain(app: &App, caller: &Caller, prompt: &Prompt<'_>, identity: &Identity<'_>) -> Chain {
     let seed = Seed {
         access_key: caller.name(),
-        worktree: &seed(app, &identity.workplace),
+        worktree: &seed(app, &identity.claimed_directories),
     };
     Chain::of(prompt, seed)
 }

@@ -1,7 +1,8 @@
-//! Who asks, from where, and whether a person did: what can be told from a request before anything is done with it.
+//! What a request says before anything is done with it: session, directories, human turns, side requests, tool calls.
 
 mod answer;
 mod calls;
+mod claimed_directories;
 mod derived;
 mod human;
 mod identity;
@@ -9,9 +10,9 @@ mod mode;
 mod reads;
 mod side_request;
 mod tool_effects;
-mod workplace;
 
 pub use answer::answer;
+pub use claimed_directories::{ClaimedDirectories, claimed_directories};
 pub use derived::DerivedId;
 pub use human::{HumanTurn, human_text, human_turn, newest_human_turn};
 pub use identity::{Identity, identify, session_id};
@@ -19,4 +20,3 @@ pub use mode::{CONTEXT, Mode};
 pub use reads::reads;
 pub use side_request::{SideRequest, side_request};
 pub use tool_effects::{ToolEffects, tool_effects};
-pub use workplace::{Workplace, workplace};

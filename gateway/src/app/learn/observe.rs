@@ -135,7 +135,10 @@ impl ObservedRequest {
     /// The effects of the agent's tools in one human turn.
     fn turn(&self, prompt: &Prompt<'_>, identity: &Identity<'_>, turns: &[(usize, String)], at: usize) -> Turn {
         let (_, question) = &turns[at];
-        let places = (self.workspace.root.as_path(), identity.workplace.now.as_slice());
+        let places = (
+            self.workspace.root.as_path(),
+            identity.claimed_directories.now.as_slice(),
+        );
         let is_there = |path: &muninn_repo_tools::RelPath| self.may_be_named(path);
         let ToolEffects {
             edited,

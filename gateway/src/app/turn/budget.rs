@@ -91,7 +91,7 @@ pub(super) fn already(
     for block in replayed.into_iter().flat_map(Replay::each_block) {
         already.add_block(block);
     }
-    for (paths, text) in reads(prompt, &workspace.root, &identity.workplace.now) {
+    for (paths, text) in reads(prompt, &workspace.root, &identity.claimed_directories.now) {
         already.add_read(paths, text);
     }
     already

@@ -140,7 +140,7 @@ impl TurnPlanner<'_, '_> {
         if mode == Mode::Off {
             return Err(NoPackReason::NotWanted);
         }
-        let workspace = enter(self.app, self.caller, location, &self.identity.workplace.now).await?;
+        let workspace = enter(self.app, self.caller, location, &self.identity.claimed_directories.now).await?;
         let budget = Budget::of(&workspace, self.prompt, self.window, &self.replayed)?;
         Ok((workspace, budget))
     }
