@@ -27,7 +27,7 @@ use std::sync::Arc;
 use crate::config::{BackendConfig, LimitsConfig};
 use crate::wire::{Dialect, WireFormat};
 
-pub use attempt::{Answered, Attempted, Unanswered, attempt};
+pub use attempt::{AttemptAnswer, AttemptError, AttemptReport, attempt};
 pub use blocking_client::{BlockingClient, BlockingClientError};
 pub use circuits::{Circuit, CircuitReport, Circuits, Permit};
 pub use credentials::{apply_credentials, client_credential_vendor};
@@ -36,7 +36,7 @@ pub use embeddings::RemoteEmbedder;
 pub(crate) use fair::FairBody;
 pub use model::RemoteModel;
 pub use models::{list_models, render_models};
-pub use probe::{Probe, Spoken, probe_formats};
+pub use probe::{FormatSupport, Probe, probe_formats};
 pub use routing::{Allowed, Router};
 pub use target::{Candidate, NoRoute, Target};
 pub(crate) use transport::innermost;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::output::{self, plural, sanitize_line};
 use super::{CliError, Common, examples};
 use crate::config::{Config, paths};
-use crate::store::{KeyUsage, PutAside, SqliteStore, Store, UsageSum, put_aside};
+use crate::store::{DamagedLedger, KeyUsage, SqliteStore, Store, UsageSum, put_aside};
 
 /// How long `status` waits for the gateway.
 const TIMEOUT: Duration = Duration::from_millis(200);

@@ -14,7 +14,7 @@ use super::answer_body::Source;
 use super::exchange_result::{ExchangeResult, unchanged};
 use super::headers::{is_events, is_framed, is_json};
 use super::{Worker, coding, headers, reply};
-use crate::backend::{Attempted, Candidate, Outgoing, Unanswered, apply_credentials, attempt};
+use crate::backend::{AttemptError, AttemptReport, Candidate, Outgoing, apply_credentials, attempt};
 use crate::inject::splice;
 use crate::store::Try;
 use crate::wire::convert::request::Dropped;
@@ -63,7 +63,7 @@ impl Exchange {
         let attempted = attempt(&self.worker.transport, &self.candidates, |candidate| {
             self.outgoing(candidate)
         });
-        let Attempted { outcome, tries } = attempted.await;
+        let AttemptReport { outcome, tries } = attempted.await;
         let answered = match outcome {
             Ok(answered) => answered,
             Err(unanswered) => return self.unanswered(unanswered, tries),
@@ -80,10 +80,10 @@ impl Exchange {
         }
     }
 
-    fn unanswered(&self, unanswered: Unanswered<Failure>, tries: Vec<Try>) -> ExchangeResult {
+    fn unanswered(&self, unanswered: AttemptError<Failure>, tries: Vec<Try>) -> ExchangeResult {
         let (failure, retry_after) = match unanswered {
-            Unanswered::Request(failure) => (failure, None),
-            Unanswered::Backend(error) => {
+            AttemptError::Request(failure) => (failure, None),
+            AttemptError::Backend(error) => {
                 let failure = Failure {
                     kind: error.kind(),
                     message: error.to_string(),

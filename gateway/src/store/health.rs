@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// A damaged database that was put aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PutAside {
+pub struct DamagedLedger {
     /// Where it is kept.
     pub path: PathBuf,
     /// When, in RFC 3339.
@@ -20,7 +20,7 @@ pub enum LedgerHealth {
     /// As it should.
     Ok,
     /// A damaged one was put aside, and a new one is used.
-    PutAside(PutAside),
+    DamagedLedger(DamagedLedger),
     /// It is damaged, and about to be put aside.
     Repairing,
     /// It was removed or replaced while it was in use. Nothing new is added; blocks are put back from the open file.
@@ -33,7 +33,7 @@ impl fmt::Display for LedgerHealth {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LedgerHealth::Ok => out.write_str("ok"),
-            LedgerHealth::PutAside(aside) => {
+            LedgerHealth::DamagedLedger(aside) => {
                 let path = aside.path.display();
                 write!(
                     out,

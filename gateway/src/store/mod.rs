@@ -22,13 +22,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Serialize;
 
-pub use counters::{Admission, CircuitId, CircuitState, Counters, End, LocalCounters, Refused};
+pub use counters::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Counters, LocalCounters};
 pub use entry::{Entry, EntryId, NewEntry, Use};
 pub use error::StoreError;
-pub use health::{LedgerHealth, PutAside};
+pub use health::{DamagedLedger, LedgerHealth};
 pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
 pub use sqlite::{Inspected, SqliteStore, inspect, put_aside};
-pub use tries::{Happened, Try};
+pub use tries::{Try, TryOutcome};
 pub use turn_key::{TurnKey, is_recent};
 pub use usage::{KeyUsage, UsageSum, utc_today};
 

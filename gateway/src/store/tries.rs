@@ -10,7 +10,7 @@ pub struct Try {
     /// The backend's name.
     pub backend: String,
     /// What came of it.
-    pub happened: Happened,
+    pub happened: TryOutcome,
     /// How long it took, in milliseconds.
     pub ms: f64,
 }
@@ -18,7 +18,7 @@ pub struct Try {
 /// What came of a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Happened {
+pub enum TryOutcome {
     /// It answered with this status.
     Answered(u16),
     /// Nobody answers there.
@@ -33,15 +33,15 @@ pub enum Happened {
     NotSent,
 }
 
-impl fmt::Display for Happened {
+impl fmt::Display for TryOutcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Happened::Answered(status) => write!(formatter, "{status}"),
-            Happened::NotConnected => formatter.write_str("not connected"),
-            Happened::Broken => formatter.write_str("broken"),
-            Happened::TimedOut => formatter.write_str("timed out"),
-            Happened::CircuitOpen => formatter.write_str("circuit open"),
-            Happened::NotSent => formatter.write_str("not sent"),
+            TryOutcome::Answered(status) => write!(formatter, "{status}"),
+            TryOutcome::NotConnected => formatter.write_str("not connected"),
+            TryOutcome::Broken => formatter.write_str("broken"),
+            TryOutcome::TimedOut => formatter.write_str("timed out"),
+            TryOutcome::CircuitOpen => formatter.write_str("circuit open"),
+            TryOutcome::NotSent => formatter.write_str("not sent"),
         }
     }
 }
@@ -54,7 +54,7 @@ mod tests {
     fn a_try_reads_the_same_from_a_receipt() {
         let tried = Try {
             backend: "a".into(),
-            happened: Happened::Answered(503),
+            happened: TryOutcome::Answered(503),
             ms: 1.5,
         };
         let text = serde_json::to_string(&tried).unwrap();

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::config::CircuitConfig;
 
-pub use circuit::{Admission, CircuitState, End, Refused};
+pub use circuit::{Admission, CircuitOpen, CircuitOutcome, CircuitState};
 pub use local::LocalCounters;
 
 /// A backend's name and address: what stays the same while a configuration is read again.
@@ -46,10 +46,17 @@ pub trait Counters: Send + Sync {
         circuit: &CircuitId,
         config: CircuitConfig,
         now: Instant,
-    ) -> Result<Result<Admission, Refused>, StoreError>;
+    ) -> Result<Result<Admission, CircuitOpen>, StoreError>;
 
     /// Notes how a request ended that was admitted.
-    fn note_end(&self, circuit: &CircuitId, config: CircuitConfig, admission: Admission, end: End, now: Instant);
+    fn note_end(
+        &self,
+        circuit: &CircuitId,
+        config: CircuitConfig,
+        admission: Admission,
+        end: CircuitOutcome,
+        now: Instant,
+    );
 
     /// What a circuit is doing, and the failures in a row. One that nobody asked for is closed.
     ///

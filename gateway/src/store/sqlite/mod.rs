@@ -33,7 +33,7 @@ use rusqlite::{InterruptHandle, OptionalExtension};
 use super::counters::{Counters, LocalCounters};
 use super::entry::{Entry, EntryId, NewEntry, Use};
 use super::error::StoreError;
-use super::health::{LedgerHealth, PutAside};
+use super::health::{DamagedLedger, LedgerHealth};
 use super::receipt::Receipt;
 use super::turn_key::{TurnKey, UNNAMED_SESSION_MEMORY, is_recent};
 use super::usage::{KeyUsage, UsageSum};
@@ -90,7 +90,7 @@ impl SqliteStore {
     ) -> Result<(SqliteStore, Opened), StoreError> {
         let database = Database::open(state_dir, supervisor)?;
         let set_aside = match database.health() {
-            LedgerHealth::PutAside(aside) => Some(aside.path),
+            LedgerHealth::DamagedLedger(aside) => Some(aside.path),
             _ => None,
         };
         let mut recording = Recording::new(Arc::clone(&database));
@@ -289,7 +289,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Overrides, load};
-    use crate::store::conformance::{Subject, row, suite};
+    use crate::store::conformance::{TestStores, row, suite};
 
     pub(super) fn limits() -> LimitsConfig {
         let folder = tempfile::tempdir().unwrap();
@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    impl Subject for StateDirectory {
+    impl TestStores for StateDirectory {
         fn open(&self) -> Arc<dyn Store> {
             Arc::new(self.sqlite())
         }

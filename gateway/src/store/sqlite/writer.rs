@@ -16,7 +16,7 @@ use super::database::{Database, Open, busy, is_busy, is_damage, lock};
 use super::journal::Journal;
 use super::ledger::{insert, note_use};
 use super::retention::{self, Bounds};
-use super::usage::Gathered;
+use super::usage::PendingUsage;
 use super::worker::Worker;
 use super::write_queue::WriteQueue;
 use super::{NewEntry, Receipt, TurnKey, UsageSum, Use};
@@ -118,7 +118,7 @@ struct Batch {
     receipts: Vec<Receipt>,
     uses: Vec<Use>,
     went_without: Vec<(TurnKey, NewEntry)>,
-    usage: Gathered,
+    usage: PendingUsage,
     jobs: usize,
 }
 
