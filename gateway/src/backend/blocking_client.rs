@@ -63,7 +63,7 @@ impl BlockingClient {
 
     /// Runs an errand to its end, beside all others, whether or not anybody waits for it.
     pub fn spawn(&self, errand: impl Future<Output = ()> + Send + 'static) {
-        let _the_thread_is_gone = self.errands.send(Box::pin(errand));
+        self.errands.send(Box::pin(errand)).ok();
     }
 
     /// Runs an errand to its end, beside all others; `None` where it panicked. Dropping the future ends the errand.
@@ -74,7 +74,7 @@ impl BlockingClient {
                 () = answer.closed() => return,
                 output = errand => output,
             };
-            let _the_caller_left = answer.send(output);
+            answer.send(output).ok();
         });
         answered.await.ok()
     }

@@ -1,4 +1,4 @@
-//! How the ledger is doing, for `/healthz` and `muninn doctor`.
+//! The ledger's health, for `/healthz` and `muninn doctor`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,18 +14,18 @@ pub struct DamagedLedger {
     pub saved: String,
 }
 
-/// How the ledger is doing.
+/// The ledger's health.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LedgerHealth {
-    /// As it should.
+    /// No problem.
     Ok,
     /// A damaged one was put aside, and a new one is used.
     DamagedLedger(DamagedLedger),
-    /// It is damaged, and about to be put aside.
+    /// It is damaged and being repaired.
     Repairing,
     /// It was removed or replaced while it was in use. Nothing new is added; blocks are put back from the open file.
     Removed(PathBuf),
-    /// It cannot be used now, and why.
+    /// It cannot be used now, for this reason.
     Unusable(String),
 }
 

@@ -1,35 +1,35 @@
-//! What a receipt tells of each try at a backend.
+//! The attempts at backends, as receipts list them.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// One try at one backend.
+/// One attempt at one backend.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Try {
     /// The backend's name.
     pub backend: String,
-    /// What came of it.
+    /// Its outcome.
     pub happened: TryOutcome,
-    /// How long it took, in milliseconds.
+    /// Its duration in milliseconds.
     pub ms: f64,
 }
 
-/// What came of a try.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TryOutcome {
-    /// It answered with this status.
+    /// The backend answered with this status.
     Answered(u16),
-    /// Nobody answers there.
+    /// The connection was refused.
     NotConnected,
     /// The connection broke before the answer.
     Broken,
     /// The answer did not begin in time.
     TimedOut,
-    /// It was not asked, because it keeps failing.
+    /// The backend was skipped: its circuit is open.
     CircuitOpen,
-    /// The request could not be put into its words, or its address is none.
+    /// The request could not be converted to its format, or its URL is invalid.
     NotSent,
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_try_reads_the_same_from_a_receipt() {
+    fn attempt_round_trips_through_a_receipt() {
         let tried = Try {
             backend: "a".into(),
             happened: TryOutcome::Answered(503),

@@ -17,7 +17,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];
 
 fn blocking_client() -> BlockingClient {
-    let _already_installed = rustls::crypto::ring::default_provider().install_default();
+    let _installed = rustls::crypto::ring::default_provider().install_default();
     BlockingClient::start(&muninn_repo_tools::Supervisor::default(), Duration::from_secs(10)).unwrap()
 }
 

@@ -157,10 +157,10 @@ pub(in crate::store) async fn what_is_asked_once_is_carried_out_though_nobody_wa
     let store = subject.open();
     let mut context = Context::from_waker(Waker::noop());
     let mut left = Box::pin(store.record(key(1), row(Some("s"), Some("one"), 1)));
-    let _whatever = left.as_mut().poll(&mut context);
+    let _poll = left.as_mut().poll(&mut context);
     drop(left);
     let mut left = Box::pin(store.went_without(key(2), row(Some("s"), None, 1)));
-    let _whatever = left.as_mut().poll(&mut context);
+    let _poll = left.as_mut().poll(&mut context);
     drop(left);
     let retried = recorded(&*store, 1, Some("s"), "two", 2).await;
     assert_eq!(retried.block.as_deref(), Some("one"));

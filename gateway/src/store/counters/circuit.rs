@@ -1,4 +1,4 @@
-//! A backend that keeps failing is left alone for a while, so that nobody waits for it in vain.
+//! The circuit breaker: a backend that keeps failing is skipped for a while, so that no request waits for it in vain.
 //!
 //! A circuit counts failures in a row. Enough of them open it, and requests are refused at once, or go to a fallback.
 //! After a cool-down one request is let through as a probe while others are still refused; its success closes the
@@ -10,31 +10,31 @@ use serde::Serialize;
 
 use crate::config::CircuitConfig;
 
-/// What is known of one backend.
+/// The circuit of one backend.
 #[derive(Debug)]
 pub(super) struct Circuit {
     phase: Phase,
-    /// In a row, since the last success.
+    /// The failures in a row since the last success.
     failures: u32,
-    /// How long it is opened the next time.
+    /// The next cool-down.
     cooldown: Duration,
-    /// Goes up when a circuit opens, starts a probe or closes. What requests from before then report says nothing new:
-    /// a burst of them that fail together is one reason to open it, and not many.
+    /// Incremented when the circuit opens, starts a probe or closes. Outcomes of requests admitted before are ignored: a
+    /// burst of requests that fail together counts once.
     epoch: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Closed,
-    /// Nobody passes until then, and then one.
+    /// Requests are refused until then; the next one is the probe.
     Open {
         until: Instant,
     },
-    /// One has passed, and nobody else does until it is back.
+    /// The probe is under way; other requests are refused.
     Probing,
 }
 
-/// What a circuit is doing.
+/// The state of a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CircuitState {
@@ -46,10 +46,10 @@ pub enum CircuitState {
     HalfOpen,
 }
 
-/// A request is refused because of an open circuit.
+/// A request was refused by an open circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CircuitOpen {
-    /// When to ask again; zero while a probe is under way, whose end nobody knows.
+    /// The time until a retry is admitted; zero while a probe is under way.
     pub retry_after: Duration,
 }
 
@@ -61,14 +61,14 @@ pub struct Admission {
     is_probe: bool,
 }
 
-/// How a request ended.
+/// The outcome of an admitted request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CircuitOutcome {
-    /// The backend answered, and not with a failure of its own.
+    /// The backend answered without a failure of its own.
     Succeeded,
     /// The backend failed.
     Failed,
-    /// Nobody knows, because its client left: it changes nothing, and a probe's place is free for another.
+    /// The client left before the answer: nothing changes, and the next request may be the probe.
     Cancelled,
 }
 
