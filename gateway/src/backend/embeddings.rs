@@ -66,7 +66,8 @@ impl RemoteEmbedder {
     /// [`EmbedError`] where it does not answer, or not with a vector.
     pub fn connect(backend: Backend, model: &str) -> Result<RemoteEmbedder, EmbedError> {
         let name = name_of(&backend.url, model);
-        let blocking_client = BlockingClient::start(&Supervisor::default(), CONNECT).map_err(|error| failed(&name, error))?;
+        let blocking_client =
+            BlockingClient::start(&Supervisor::default(), CONNECT).map_err(|error| failed(&name, error))?;
         let asker = Asker {
             name,
             model: model.to_owned(),
