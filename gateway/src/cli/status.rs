@@ -112,7 +112,7 @@ fn index(worktree: Option<&Worktree>) -> String {
 type Line = (&'static str, String);
 
 /// The status as text: a heading for each section, and aligned lines below it.
-fn text(status: &Value, index: String, damaged: &[PutAside], usage: &[KeyUsage]) -> String {
+fn text(status: &Value, index: String, damaged: &[DamagedLedger], usage: &[KeyUsage]) -> String {
     let sections = [
         ("Gateway", gateway(status)),
         ("Repository", repository(status, index)),
@@ -217,7 +217,7 @@ fn memory(status: &Value) -> Vec<Line> {
     lines
 }
 
-fn state(status: &Value, damaged: &[PutAside]) -> Vec<Line> {
+fn state(status: &Value, damaged: &[DamagedLedger]) -> Vec<Line> {
     let mut lines = vec![("directory", word(&status["state"]).unwrap_or_default())];
     let ledger = &status["ledger"];
     let count = |key: &str| usize::try_from(ledger[key].as_u64().unwrap_or(0)).unwrap_or(usize::MAX);

@@ -25,7 +25,7 @@ pub(in crate::store) async fn receipts_are_listed_newest_first(subject: &impl Te
     assert_eq!(ids(store.receipts(usize::MAX).await.unwrap()), ["C3", "A1", "B2"]);
 }
 
-pub(in crate::store) async fn a_receipt_is_found_by_its_whole_id(subject: &impl Subject) {
+pub(in crate::store) async fn a_receipt_is_found_by_its_whole_id(subject: &impl TestStores) {
     let store = with_receipts(subject, &["01ABC", "01ABCD"]).await;
     for (id, found) in [("01ABC", Some("01ABC")), ("01ABCD", Some("01ABCD")), ("01AB", None)] {
         let receipt = store.receipt(id).await.unwrap();
