@@ -164,7 +164,7 @@ fn idle_conversation_is_summarized_once_per_turn() {
     }
     let stopped = gateway.stop_cleanly();
     assert!(
-        stopped.stderr.contains("a conversation was summed up"),
+        stopped.stderr.contains("a conversation was summarised"),
         "{}",
         stopped.stderr
     );
@@ -234,7 +234,7 @@ fn stop_does_not_wait_for_a_summary() {
     wait_records(&team, "session_summary", 2);
     let stopped = gateway.stop_cleanly();
     control.wait_for_client_gone();
-    assert!(!stopped.stderr.contains("not summed up"), "{}", stopped.stderr);
+    assert!(!stopped.stderr.contains("not summarised"), "{}", stopped.stderr);
     assert_eq!((scribe.requests().len(), signed(&team)), (1, 0));
     let spent = status(&team)["tokens_today"].as_u64().unwrap();
     assert!(spent > 1_024, "what it may have cost is spent: {spent}");
@@ -278,7 +278,7 @@ fn refused(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (String, Value)
     let team = Team::with("repo", &named(&scribe, ""));
     let gateway: Gateway = team.serve();
     conversation(&team).send(&gateway);
-    gateway.wait_logged("a conversation was not summed up", 1);
+    gateway.wait_logged("a conversation was not summarised", 1);
     let stopped = gateway.stop();
     assert_eq!((scribe.requests().len(), signed(&team)), (1, 0), "{}", stopped.stderr);
     (stopped.stderr, status(&team)["tokens_today"].clone())

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use muninn_context_engine::explore::{DeepLimits, ExploreOutcome, Totals};
 use muninn_context_engine::{Lists, Tuning};
-use muninn_gateway::backend::Courier;
+use muninn_gateway::backend::BlockingClient;
 use muninn_memory::embed::Embedder;
 use serde::Serialize;
 
@@ -128,7 +128,7 @@ pub(crate) fn run(
     let instances = instances::read(questions, only)?;
     let trees = Trees::new(work)?;
     let server = ModelServer::start(Vec::new(), false);
-    let courier = remote::courier()?;
+    let blocking_client = remote::blocking_client()?;
     let mut outcomes: Vec<Vec<Outcome>> = explorers.iter().map(|_| Vec::new()).collect();
     for (at, instance) in instances.iter().enumerate() {
         let clone = clone_of(repos, &instance.repo);
@@ -136,7 +136,7 @@ pub(crate) fn run(
         let subject = tree.and_then(|tree| Subject::index(&tree, embedder.clone()));
         let subject = subject.with_context(|| instance.instance_id.clone())?;
         for (explorer, outcomes) in explorers.iter().zip(&mut outcomes) {
-            let outcome = explore(&subject, instance, explorer, &server, &courier);
+            let outcome = explore(&subject, instance, explorer, &server, &blocking_client);
             progress(&format!(
                 "{:>3}/{} {:<28} {:<8} {}",
                 at + 1,
@@ -164,7 +164,7 @@ fn explore(
     instance: &Instance,
     explorer: &Explorer,
     server: &ModelServer,
-    courier: &Courier,
+    blocking_client: &BlockingClient,
 ) -> Outcome {
     let tuning = Tuning {
         lists: Lists::ALL,
@@ -176,7 +176,7 @@ fn explore(
     let model = match explorer {
         Explorer::Script(policy) => {
             server.play(policy.of(instance));
-            remote::model(courier, server.url(), "scripted")
+            remote::model(blocking_client, server.url(), "scripted")
         }
         Explorer::Real {
             url,
@@ -184,7 +184,7 @@ fn explore(
             answer_tokens,
         } => {
             limits.max_answer_tokens = *answer_tokens;
-            remote::model(courier, url.clone(), model)
+            remote::model(blocking_client, url.clone(), model)
         }
     };
     let started = Instant::now();

@@ -9,7 +9,7 @@ use anyhow::Result;
 use fastrand::Rng;
 use muninn_context_engine::IndexStatus;
 use muninn_context_engine::explore::{DeepLimits, Trace};
-use muninn_gateway::backend::Courier;
+use muninn_gateway::backend::BlockingClient;
 use muninn_memory::embed::Embedder;
 use serde::Serialize;
 use serde_json::json;
@@ -95,10 +95,10 @@ pub(crate) fn run(
     ));
     let questions = queries::sample(root, QUESTIONS * (rounds + 1))?;
     let server = ModelServer::start(Vec::new(), false);
-    let courier = remote::courier()?;
+    let blocking_client = remote::blocking_client()?;
     let mut done = Vec::new();
     for (at, questions) in questions.chunks(QUESTIONS).enumerate() {
-        let round = Round::of(&subject, questions, at as u64, &server, &courier);
+        let round = Round::of(&subject, questions, at as u64, &server, &blocking_client);
         // The first fills caches.
         match at {
             0 => {}
@@ -112,12 +112,18 @@ pub(crate) fn run(
 }
 
 impl Round {
-    fn of(subject: &Subject, questions: &[String], seed: u64, server: &ModelServer, courier: &Courier) -> Self {
+    fn of(
+        subject: &Subject,
+        questions: &[String],
+        seed: u64,
+        server: &ModelServer,
+        blocking_client: &BlockingClient,
+    ) -> Self {
         let mut round = Self::default();
         for (at, question) in questions.iter().enumerate() {
             let seed = seed * QUESTIONS as u64 + at as u64;
             let cheap = move |heard: &Heard| cheap(seed, heard);
-            if let Some((timing, trace)) = explore(subject, question, Arc::new(cheap), server, courier) {
+            if let Some((timing, trace)) = explore(subject, question, Arc::new(cheap), server, blocking_client) {
                 let turns = timing.with_tools.len().saturating_sub(1);
                 round.overhead.extend(&timing.beside[..turns]);
                 round.cheap.extend(&timing.with_tools[..turns]);
@@ -135,7 +141,7 @@ impl Round {
             let absent = held.iter().map(|word| format!("{word}zqxj{seed}")).collect();
             for (words, times) in [(held, &mut round.greps), (absent, &mut round.for_nothing)] {
                 let greps = move |heard: &Heard| greps(&words, heard);
-                if let Some((_, trace)) = explore(subject, question, Arc::new(greps), server, courier) {
+                if let Some((_, trace)) = explore(subject, question, Arc::new(greps), server, blocking_client) {
                     times.extend(trace.turns.first().map(|turn| turn.tools_ms));
                 }
             }
@@ -150,10 +156,10 @@ fn explore(
     question: &str,
     policy: Arc<dyn crate::scripted::said::Policy>,
     server: &ModelServer,
-    courier: &Courier,
+    blocking_client: &BlockingClient,
 ) -> Option<(Timing, Trace)> {
     server.play(policy);
-    let model = remote::model(courier, server.url(), "scripted");
+    let model = remote::model(blocking_client, server.url(), "scripted");
     let started = Instant::now();
     let found = subject
         .engine

@@ -53,8 +53,8 @@ pub(super) fn asked(
         Some(url) => (url.clone(), options.backend_model.as_str()),
         None => (server.url(), "scripted"),
     };
-    let courier = remote::courier()?;
-    let model = remote::model(&courier, url, name);
+    let blocking_client = remote::blocking_client()?;
+    let model = remote::model(&blocking_client, url, name);
     let is_silent = options.backend.is_none() && options.script == Script::Silent;
     let limits = ReconcilerLimits {
         tokens: u64::MAX,

@@ -4,20 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use muninn_gateway::backend::{Backend, Candidate, Circuits, Courier, CourierError, RemoteModel};
+use muninn_gateway::backend::{Backend, BlockingClient, BlockingClientError, Candidate, Circuits, RemoteModel};
 use muninn_gateway::config::{BackendConfig, LimitsConfig};
 use muninn_gateway::store::LocalCounters;
 use muninn_gateway::wire::WireFormat;
 use muninn_repo_tools::Supervisor;
 
 /// Starts the client that carries requests.
-pub(crate) fn courier() -> Result<Courier, CourierError> {
+pub(crate) fn blocking_client() -> Result<BlockingClient, BlockingClientError> {
     drop(rustls::crypto::ring::default_provider().install_default());
-    Courier::start(&Supervisor::default(), Duration::from_secs(5))
+    BlockingClient::start(&Supervisor::default(), Duration::from_secs(5))
 }
 
 /// A model of the server at a URL, which speaks chat completions; with a circuit of its own.
-pub(crate) fn model(courier: &Courier, url: String, name: &str) -> RemoteModel {
+pub(crate) fn model(blocking_client: &BlockingClient, url: String, name: &str) -> RemoteModel {
     let limits = LimitsConfig::default();
     let config = BackendConfig::new("bench".to_owned(), url, vec![WireFormat::Chat], &limits);
     let backend = Backend::new(
@@ -29,5 +29,5 @@ pub(crate) fn model(courier: &Courier, url: String, name: &str) -> RemoteModel {
         format: WireFormat::Chat,
         rename: None,
     };
-    RemoteModel::new(courier, candidate, name, &HeaderMap::new())
+    RemoteModel::new(blocking_client, candidate, name, &HeaderMap::new())
 }

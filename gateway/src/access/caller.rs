@@ -14,7 +14,7 @@ use crate::wire::Members;
 const FURTHER_MODELS: [&str; 3] = ["models", "fallbacks", "context_window_fallbacks"];
 
 #[derive(Debug, Clone)]
-enum Who {
+enum CallerKind {
     /// No keys are configured.
     Anonymous,
     /// The holder of a key.
@@ -57,31 +57,31 @@ pub enum Forbidden {
 
 /// Who asks. Cheap to clone; every request that was let in has one among its extensions.
 #[derive(Debug, Clone)]
-pub struct Caller(Who);
+pub struct Caller(CallerKind);
 
 impl Caller {
     /// Anybody, where no keys are configured: may use everything.
     #[must_use]
     pub fn anonymous() -> Caller {
-        Caller(Who::Anonymous)
+        Caller(CallerKind::Anonymous)
     }
 
     pub(super) fn holding(key: Arc<KeyConfig>) -> Caller {
-        Caller(Who::Holder(key))
+        Caller(CallerKind::Holder(key))
     }
 
     /// The caller of a request. One that did not come through the door may use nothing.
     #[must_use]
     pub fn of(extensions: &Extensions) -> Caller {
-        extensions.get().cloned().unwrap_or(Caller(Who::Nobody))
+        extensions.get().cloned().unwrap_or(Caller(CallerKind::Nobody))
     }
 
     /// The key's name, empty where there is no key.
     #[must_use]
     pub fn name(&self) -> &str {
         match &self.0 {
-            Who::Holder(key) => &key.name,
-            Who::Anonymous | Who::Nobody => "",
+            CallerKind::Holder(key) => &key.name,
+            CallerKind::Anonymous | CallerKind::Nobody => "",
         }
     }
 
@@ -120,9 +120,9 @@ impl Caller {
     #[must_use]
     pub fn is_restricted(&self) -> bool {
         match &self.0 {
-            Who::Anonymous => false,
-            Who::Holder(key) => key.models.is_some() || key.backends.is_some() || key.roots.is_some(),
-            Who::Nobody => true,
+            CallerKind::Anonymous => false,
+            CallerKind::Holder(key) => key.models.is_some() || key.backends.is_some() || key.roots.is_some(),
+            CallerKind::Nobody => true,
         }
     }
 
@@ -161,17 +161,17 @@ impl Caller {
     #[must_use]
     pub fn is_restricted_in_models(&self) -> bool {
         match &self.0 {
-            Who::Anonymous => false,
-            Who::Holder(key) => key.models.is_some(),
-            Who::Nobody => true,
+            CallerKind::Anonymous => false,
+            CallerKind::Holder(key) => key.models.is_some(),
+            CallerKind::Nobody => true,
         }
     }
 
     /// The key's name and how often it may ask in a minute, where that is limited.
     pub(super) fn limit(&self) -> Option<(&str, u32)> {
         match &self.0 {
-            Who::Holder(key) => key.requests_per_minute.map(|limit| (key.name.as_str(), limit)),
-            Who::Anonymous | Who::Nobody => None,
+            CallerKind::Holder(key) => key.requests_per_minute.map(|limit| (key.name.as_str(), limit)),
+            CallerKind::Anonymous | CallerKind::Nobody => None,
         }
     }
 
@@ -182,9 +182,9 @@ impl Caller {
         includes: impl FnOnce(&'a T) -> bool,
     ) -> bool {
         match &self.0 {
-            Who::Anonymous => true,
-            Who::Holder(key) => restriction(key).is_none_or(includes),
-            Who::Nobody => false,
+            CallerKind::Anonymous => true,
+            CallerKind::Holder(key) => restriction(key).is_none_or(includes),
+            CallerKind::Nobody => false,
         }
     }
 }

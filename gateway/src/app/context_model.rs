@@ -1,4 +1,4 @@
-//! The built-in model `muninn/context`: it answers with the pack itself, so that a gateway works before any model does.
+//! The built-in model `muninn/context`: it answers with the pack itself, so that a gateway without a backend is usable.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 use http::HeaderMap;
 use muninn_context_engine::{Completeness, Exploration, Limits, block_tokens, render, tokens};
 
-use super::place::{enter, locate};
-use super::turn::{NothingNew, millis, preview};
+use super::enter::{enter, locate};
+use super::turn::{NoPackReason, millis, preview};
 use super::{App, Settings, notice};
 use crate::access::Caller;
 use crate::backend::CONTEXT_MODEL;
-use crate::session::{newest_human_turn, workplace};
+use crate::session::{claimed_directories, newest_human_turn};
 use crate::store::{Outcome, Receipt, ReceiptItem};
 use crate::wire::Prompt;
 use crate::wire::answer::Answer;
 
-/// How long it may take: there is nobody to keep waiting behind it.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest time for exploring; no backend waits behind it.
+const EXPLORE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Answers a prompt, and fills in its receipt.
+/// Answers a prompt and fills in its receipt.
 pub(crate) async fn answer(
     app: &Arc<App>,
     settings: &Settings,
@@ -32,27 +32,27 @@ pub(crate) async fn answer(
     let question = newest_human_turn(prompt).map(|turn| turn.question).unwrap_or_default();
     let input_tokens = u32::try_from(question.len() / 4).unwrap_or(u32::MAX);
     receipt.first_words = Receipt::first_words_of(&question);
-    let workplace = workplace(headers, prompt);
-    let place = locate(app, caller, &workplace);
-    if let Some(root) = place.root() {
+    let claimed_directories = claimed_directories(headers, prompt);
+    let location = locate(app, caller, &claimed_directories);
+    if let Some(root) = location.root() {
         receipt.worktree = root.display().to_string();
     }
-    let entered = enter(app, caller, place, &workplace.now).await;
-    // The room that the same request would have before a backend.
-    let room = match entered {
+    let entered = enter(app, caller, location, &claimed_directories.now).await;
+    // The same budget as before a backend.
+    let budgeted = match entered {
         Ok(workspace) => {
             let previewed = preview(app, caller, headers, prompt, &workspace).await;
             previewed.map(|(budget, already)| (workspace, budget, already))
         }
-        Err(why) => Err(NothingNew::from(why)),
+        Err(error) => Err(NoPackReason::from(error)),
     };
-    let (explored, refused) = match room {
-        Err(why) => (None, Some(why.to_string())),
+    let (explored, refused) = match budgeted {
+        Err(reason) => (None, Some(reason.to_string())),
         Ok((workspace, tokens, already)) => {
             let explore = move || {
                 let limits = Limits {
                     tokens,
-                    deadline: Instant::now() + PATIENCE,
+                    deadline: Instant::now() + EXPLORE_TIMEOUT,
                 };
                 let engine = workspace.engine.as_ref()?;
                 Some(Explored::of(engine.explore_after(&already, &question, &limits)))
@@ -65,8 +65,8 @@ pub(crate) async fn answer(
     match explored {
         Some(Explored {
             exploration,
-            shown,
-            shown_tokens,
+            markdown,
+            markdown_tokens,
         }) if !exploration.items.is_empty() => {
             receipt.items = exploration.items.iter().map(ReceiptItem::from).collect();
             receipt.tokens = block_tokens(&exploration.items);
@@ -76,8 +76,8 @@ pub(crate) async fn answer(
                 Completeness::Full => Outcome::Injected,
                 Completeness::Partial => Outcome::Partial,
             };
-            text = shown;
-            output_tokens = shown_tokens;
+            text = markdown;
+            output_tokens = markdown_tokens;
         }
         Some(Explored { exploration, .. }) => {
             receipt.explore_ms = millis(exploration.elapsed);
@@ -97,21 +97,21 @@ pub(crate) async fn answer(
     (answer, receipt)
 }
 
-/// What was found, and how it is shown to a person.
+/// An exploration and its Markdown for people.
 struct Explored {
     exploration: Exploration,
-    shown: String,
-    shown_tokens: u32,
+    markdown: String,
+    markdown_tokens: u32,
 }
 
 impl Explored {
     fn of(exploration: Exploration) -> Explored {
-        let shown = render::markdown(&exploration.items);
-        let shown_tokens = tokens::count(&shown);
+        let markdown = render::markdown(&exploration.items);
+        let markdown_tokens = tokens::count(&markdown);
         Explored {
             exploration,
-            shown,
-            shown_tokens,
+            markdown,
+            markdown_tokens,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One turn's decision: what is found for it and recorded, in time or not at all.
+//! The decision for one turn: explore, and record the result before the deadline.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,25 +8,25 @@ use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorCo
 use muninn_repo_tools::CancelFlag;
 
 use super::Workspace;
-use super::deep::{Explorer, Late, Progress, Taken, drive};
+use super::deep::{BackgroundResult, Explorer, PendingResults, ProgressSender, drive};
 use super::turn::{millis, now_ms};
 use crate::store::{Entry, EntryId, NewEntry, Store, TurnKey, Use};
 
-/// How long after the deadline an exploration may still be on its way back.
+/// The time after the deadline in which an exploration's result is still accepted.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// What packing what a model found may take.
+/// The time for packing the files that a model cited.
 const PACKING: Duration = Duration::from_millis(250);
 
-/// Where in the ledger a turn's row goes.
-pub(super) struct Slot {
+/// The key and context of a turn's ledger row.
+pub(super) struct LedgerSlot {
     pub(super) key: TurnKey,
     pub(super) session: Option<String>,
     pub(super) before: Vec<Use>,
     pub(super) absent: Vec<(TurnKey, Vec<EntryId>)>,
 }
 
-impl Slot {
+impl LedgerSlot {
     fn entry(&self, block: Option<String>, tokens: u32) -> NewEntry {
         NewEntry {
             session: self.session.clone(),
@@ -38,65 +38,65 @@ impl Slot {
         }
     }
 
-    /// The row of a turn that goes without.
+    /// The row of a turn without a block.
     pub(super) fn without(&self) -> NewEntry {
         self.entry(None, 0)
     }
 }
 
-/// A question, and what it may be answered with.
-pub(super) struct Asking {
+/// A question to explore, with its budgets.
+pub(super) struct ExplorationRequest {
     pub(super) question: String,
-    /// What the conversation holds already.
+    /// The files and blocks that the conversation holds already.
     pub(super) already: PriorContext,
-    /// The tokens of what is found by words; 0 where nothing new is looked for.
-    pub(super) budget: u32,
-    /// The tokens of all that is added, with what a model found.
-    pub(super) whole: u32,
-    /// What was explored for earlier turns.
-    pub(super) late: Vec<Late>,
-    /// Who explores for this one, and where it says what it does.
-    pub(super) deep: Option<(Explorer, Progress)>,
+    /// The tokens for lexical results; 0 where only pending results are added.
+    pub(super) lexical_budget: u32,
+    /// The tokens for the whole block, with the files that models cited.
+    pub(super) total_budget: u32,
+    /// The results of background explorations for earlier turns.
+    pub(super) pending: Vec<BackgroundResult>,
+    /// The explorer of an inline exploration, and the receiver of its progress.
+    pub(super) deep: Option<(Explorer, ProgressSender)>,
 }
 
-impl Asking {
-    /// How long it may take.
-    fn patience(&self, of_words: Duration) -> Duration {
-        let deep = self.deep.as_ref().map(|(explorer, _)| explorer.patience() + PACKING);
-        of_words + deep.unwrap_or_default()
+impl ExplorationRequest {
+    /// The longest time that exploring may take.
+    fn timeout(&self, lexical: Duration) -> Duration {
+        let deep = self.deep.as_ref().map(|(explorer, _)| explorer.deadline() + PACKING);
+        lexical + deep.unwrap_or_default()
     }
 }
 
-/// What exploring came to.
+/// The result of exploring for a turn.
 pub(super) enum Decision {
-    /// The ledger holds a row for the turn; what it says is injected.
+    /// The ledger holds a row for the turn; its block is injected.
     Recorded {
         entry: Entry,
         exploration: Box<Exploration>,
         explore_ms: f64,
         ledger_ms: f64,
-        /// What a model did for it.
+        /// The trace of an inline exploration.
         trace: Option<Box<Trace>>,
-        /// The receipts of the explorations whose results came in.
+        /// The receipt ids of the background explorations whose results were added.
         entered: Vec<String>,
     },
     /// Nothing can be injected.
-    Faulty { reason: String },
+    Failed { reason: String },
     /// The deadline passed.
-    Late,
+    DeadlineExceeded,
 }
 
 impl Decision {
-    fn faulty(reason: impl ToString) -> Decision {
-        Decision::Faulty {
+    fn failed(reason: impl ToString) -> Decision {
+        Decision::Failed {
             reason: reason.to_string(),
         }
     }
 
-    /// Whether a model may find more: it is a question about this repository, and, where it matters, words leave it in
-    /// doubt, having found nothing, or a best file that is hardly better than the next.
+    /// Whether a background exploration may find more. The question must contain terms of the repository. With
+    /// `only_in_doubt`, the lexical search must also have found nothing, or no clear best file.
     pub(super) fn is_worth_exploring(&self, only_in_doubt: bool) -> bool {
-        // Of a turn that was late it is not even known whether it is a question.
+        // After a missed deadline it is unknown whether the question is about the repository.
         let Decision::Recorded { exploration, .. } = self else {
             return false;
         };
@@ -105,44 +105,48 @@ impl Decision {
         let is_in_doubt = || {
             let Some(best) = code().next() else { return true };
             let next = code().find(|item| file(item) != file(best));
-            next.is_some_and(|next| next.score >= CLOSE * best.score)
+            next.is_some_and(|next| next.score >= DOUBT_RATIO * best.score)
         };
         !exploration.question_terms.is_empty() && (!only_in_doubt || is_in_doubt())
     }
 
-    /// Lets go of what was found for earlier turns, where the ledger has this turn.
-    pub(super) fn settle(&self, taken: Taken) {
+    /// Drops the pending results of earlier turns once the ledger holds this turn; otherwise they are kept.
+    pub(super) fn settle(&self, pending: PendingResults) {
         if matches!(self, Decision::Recorded { .. }) {
-            taken.settle();
+            pending.settle();
         }
     }
 }
 
-/// A file whose score is this part of the best one's is as likely to be meant.
-const CLOSE: f32 = 0.8;
+/// The share of the best score from which a second file leaves the best one in doubt.
+const DOUBT_RATIO: f32 = 0.8;
 
-/// Says that nobody waits any more once this is dropped.
-struct Waiting(CancelFlag);
+/// Cancels the exploration when it is dropped.
+struct CancelOnDrop(CancelFlag);
 
-impl Drop for Waiting {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }
 }
 
-/// Explores, off the worker's thread and on none while a model is waited for, and records what was found. Either the row
-/// is written before the request goes on, or there will be none: a row that appears after the request went without it
-/// would change the conversation.
-pub(super) async fn decide(workspace: &Arc<Workspace>, store: &dyn Store, asking: Asking, slot: Slot) -> Decision {
+/// Explores on blocking threads, but on none while a model answers, and records the result. The row is written before the
+/// request is sent, or never: a row that appears after a request went without it would change the conversation.
+pub(super) async fn decide(
+    workspace: &Arc<Workspace>,
+    store: &dyn Store,
+    request: ExplorationRequest,
+    slot: LedgerSlot,
+) -> Decision {
     let started = Instant::now();
-    let words_until = started + workspace.settings().context.deadline;
-    let until = started + asking.patience(workspace.settings().context.deadline) + GRACE;
-    let waiting = Waiting(CancelFlag::default());
+    let lexical_until = started + workspace.settings().context.deadline;
+    let until = started + request.timeout(workspace.settings().context.deadline) + GRACE;
+    let cancel = CancelOnDrop(CancelFlag::default());
     let work = drive({
-        let (workspace, abandoned) = (Arc::clone(workspace), waiting.0.clone());
+        let (workspace, abandoned) = (Arc::clone(workspace), cancel.0.clone());
         async move {
             let engine = workspace.engine.as_ref()?;
-            let (exploration, trace, entered) = explore(engine, &asking, words_until, &abandoned).await;
+            let (exploration, trace, entered) = explore(engine, &request, lexical_until, &abandoned).await;
             let block = (!exploration.items.is_empty()).then(|| render::block(&exploration.items));
             let cost = block_tokens(&exploration.items);
             Some((Box::new(exploration), block, cost, trace, entered))
@@ -150,10 +154,10 @@ pub(super) async fn decide(workspace: &Arc<Workspace>, store: &dyn Store, asking
     });
     let explored = tokio::time::timeout_at(tokio::time::Instant::from_std(until), work).await;
     let decision = match explored {
-        Err(_) => Decision::Late,
-        Ok(Err(error)) if error.is_panic() => Decision::faulty("exploring panicked"),
-        Ok(Err(error)) => Decision::faulty(error),
-        Ok(Ok(None)) => Decision::faulty("there is no repository"),
+        Err(_) => Decision::DeadlineExceeded,
+        Ok(Err(error)) if error.is_panic() => Decision::failed("the exploration panicked"),
+        Ok(Err(error)) => Decision::failed(error),
+        Ok(Ok(None)) => Decision::failed("there is no repository"),
         Ok(Ok(Some((exploration, block, cost, trace, entered)))) => {
             let explore_ms = millis(started.elapsed());
             let recording = Instant::now();
@@ -166,62 +170,70 @@ pub(super) async fn decide(workspace: &Arc<Workspace>, store: &dyn Store, asking
                     trace,
                     entered,
                 },
-                Err(error) => Decision::faulty(error),
+                Err(error) => Decision::failed(error),
             }
         }
     };
-    if matches!(decision, Decision::Faulty { .. } | Decision::Late) {
+    if matches!(decision, Decision::Failed { .. } | Decision::DeadlineExceeded) {
         store.went_without(slot.key, slot.without()).await;
     }
     decision
 }
 
-/// What words find, what a model finds where one is asked, and what was found for earlier turns.
+/// Combines the lexical results, the files of an inline exploration, and the pending results of earlier turns.
 async fn explore(
     engine: &Engine,
-    asking: &Asking,
-    words_until: Instant,
+    request: &ExplorationRequest,
+    lexical_until: Instant,
     abandoned: &CancelFlag,
 ) -> (Exploration, Option<Box<Trace>>, Vec<String>) {
     let limits = Limits {
-        tokens: asking.budget,
-        deadline: words_until,
+        tokens: request.lexical_budget,
+        deadline: lexical_until,
     };
-    let mut exploration = match asking.budget {
+    let mut exploration = match request.lexical_budget {
         0 => Exploration::nothing(),
-        _ => engine.explore_after(&asking.already, &asking.question, &limits),
+        _ => engine.explore_after(&request.already, &request.question, &limits),
     };
-    let by_words = exploration.items.len();
-    // What words leave of it; they rarely use up theirs.
-    let mut extra = asking.whole.saturating_sub(exploration.tokens);
+    let lexical_items = exploration.items.len();
+    // The lexical results rarely use up their budget.
+    let mut extra = request.total_budget.saturating_sub(exploration.tokens);
     let mut pack = |exploration: &Exploration, question: &str, found: &ExploreOutcome, tokens: u32| {
         let limits = Limits {
             tokens: tokens.min(extra),
             deadline: Instant::now() + PACKING,
         };
-        let items = engine.pack_cited(question, &found.citations, &asking.already, &exploration.items, &limits);
+        let items = engine.pack_cited(
+            question,
+            &found.citations,
+            &request.already,
+            &exploration.items,
+            &limits,
+        );
         extra = extra.saturating_sub(items.iter().map(|item| item.tokens).sum());
         items
     };
     let mut trace = None;
-    if let Some((explorer, progress)) = &asking.deep {
+    if let Some((explorer, progress)) = &request.deep {
         progress.begins();
-        let waiting = abandoned.clone();
-        let found = explorer.explore(engine, &asking.question, waiting, progress).await;
-        let mut items = pack(&exploration, &asking.question, &found, explorer.pack_tokens());
+
+        let found = explorer
+            .explore(engine, &request.question, abandoned.clone(), progress)
+            .await;
+        let mut items = pack(&exploration, &request.question, &found, explorer.pack_tokens());
         items.append(&mut exploration.items);
         exploration.items = items;
         trace = Some(Box::new(found.trace));
     }
     let mut entered = Vec::new();
-    for late in &asking.late {
-        let items = pack(&exploration, &late.question, &late.found, late.tokens);
+    for result in &request.pending {
+        let items = pack(&exploration, &result.question, &result.found, result.tokens);
         if !items.is_empty() {
             exploration.items.extend(items);
-            entered.push(late.receipt.clone());
+            entered.push(result.receipt.clone());
         }
     }
-    if exploration.items.len() > by_words {
+    if exploration.items.len() > lexical_items {
         exploration.reason = None;
     }
     (exploration, trace, entered)

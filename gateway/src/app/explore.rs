@@ -1,4 +1,4 @@
-//! A model explores a repository for one question, beside any conversation.
+//! Exploring a repository with a model for one question, outside of any conversation.
 
 use http::HeaderMap;
 use muninn_context_engine::explore::{ExploreOutcome, Observer};
@@ -7,38 +7,38 @@ use muninn_repo_tools::Supervisor;
 use thiserror::Error;
 
 use super::Workspace;
-use crate::backend::{Candidate, Courier, CourierError, RemoteModel, Router, Target};
+use crate::backend::{BlockingClient, BlockingClientError, Candidate, RemoteModel, Router, Target};
 use crate::config::Config;
 use crate::store::{Outcome, Receipt, SqliteStore, Store as _};
 use crate::wire::WireFormat;
 
-/// Why no model can explore.
+/// Why no explorer model is available.
 #[derive(Debug, Error)]
 pub enum ExplorerError {
-    /// Nothing carries requests to a model.
+    /// The client for requests to models cannot be started.
     #[error(transparent)]
-    Courier(#[from] CourierError),
-    /// There is none.
-    #[error("no model is connected that could explore")]
+    BlockingClient(#[from] BlockingClientError),
+    /// No model is configured or discovered.
+    #[error("no model is connected that can explore")]
     NoModel,
 }
 
-/// The model that explores: `named`, the one of `[explore]`, or the one that answers questions from the command line.
+/// The explorer model: `named`, else the model of `[explore]`, else the default model of `muninn ask`.
 ///
 /// # Errors
 /// [`ExplorerError`].
 pub async fn explorer(config: &Config, named: Option<&str>) -> Result<RemoteModel, ExplorerError> {
-    let courier = Courier::start(&Supervisor::default(), config.limits.connect_timeout)?;
+    let blocking_client = BlockingClient::start(&Supervisor::default(), config.limits.connect_timeout)?;
     let router = Router::new(config, 0);
     let found = match (router.explorer(&config.explore), named) {
         (Some(candidate), None) => Some((candidate, String::new())),
         (configured, named) => routed(&router, configured, named).await,
     };
     let (candidate, model) = found.ok_or(ExplorerError::NoModel)?;
-    Ok(RemoteModel::new(&courier, candidate, &model, &HeaderMap::new()))
+    Ok(RemoteModel::new(&blocking_client, candidate, &model, &HeaderMap::new()))
 }
 
-/// Where a model's name leads; without one, the model that answers questions from the command line.
+/// The route of a named model; without a name, the default model of `muninn ask`.
 async fn routed(router: &Router, configured: Option<Candidate>, named: Option<&str>) -> Option<(Candidate, String)> {
     let Some(model) = named else {
         let (backend, model) = router.default_model().await?;
@@ -51,7 +51,7 @@ async fn routed(router: &Router, configured: Option<Candidate>, named: Option<&s
         };
         return Some((candidate, model));
     };
-    // The backend of `[explore]`, asked for another of its models.
+    // A named model of the `[explore]` backend.
     if let Some(candidate) = configured {
         let rename = Some(model.to_owned());
         return Some((Candidate { rename, ..candidate }, model.to_owned()));
@@ -67,8 +67,8 @@ async fn routed(router: &Router, configured: Option<Candidate>, named: Option<&s
 }
 
 impl Workspace {
-    /// Has a model explore for a question; `None` where there is no repository. Returns what it found and the id of the
-    /// receipt, which is kept in the state directory if that can be used.
+    /// Explores for a question with a model; `None` where there is no repository. Returns the result and the id of its
+    /// receipt, which is written if the state directory is usable.
     pub fn explore(
         &self,
         config: &Config,
@@ -82,7 +82,7 @@ impl Workspace {
             model: found.trace.model.clone(),
             backend: found.trace.model.split('/').next().unwrap_or_default().to_owned(),
             outcome: Outcome::Explored,
-            reason: Some("asked for from the command line".to_owned()),
+            reason: Some("explored from the command line".to_owned()),
             ms: found.trace.ms,
             explore_ms: found.trace.ms,
             exploration: Some(Box::new(found.trace.clone())),

@@ -1,6 +1,6 @@
-//! What the team wrote down: files are begun, listed, looked over and brought along.
+//! The team's knowledge pages: create, list, check and import.
 //!
-//! Writing is for a worktree that was set up, and never over a file that is there.
+//! Pages are written only in an initialised worktree, and never over an existing file.
 
 use muninn_memory::knowledge::{KEYS, check};
 use muninn_repo_tools::Worktree;
@@ -12,14 +12,14 @@ pub use muninn_memory::knowledge::{
     list as list_knowledge,
 };
 
-/// What is wrong with the files, with their lines, and what may have been meant.
+/// The findings in all pages, with their lines. An unknown key gets a suggestion.
 #[must_use]
 pub fn check_knowledge(worktree: &Worktree) -> Vec<Finding> {
     let mut findings = check(worktree);
     for finding in &mut findings {
-        let meant = finding.unknown_key.as_deref().and_then(|key| nearest(key, KEYS));
-        if let Some(meant) = meant {
-            finding.message.push_str(&format!("; did you mean `{meant}`?"));
+        let suggestion = finding.unknown_key.as_deref().and_then(|key| nearest(key, KEYS));
+        if let Some(key) = suggestion {
+            finding.message.push_str(&format!("; did you mean `{key}`?"));
         }
     }
     findings

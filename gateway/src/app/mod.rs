@@ -1,20 +1,20 @@
-//! The application: what Muninn does, whichever door a request comes through.
+//! The application: the use cases of Muninn, the same for every door.
 //!
-//! [`App`] is one process's state. A [`Workspace`] is one opened repository with its engine, its memory and its settings;
-//! [`Workspaces`] are all that are open. `turn` plans what goes into a prompt, by `decide` within a deadline and by `deep`
-//! with a model; `learn` learns from what came of it; `memory` is what people tell it and ask of it. Nothing here knows a door: HTTP, the command line, and whatever
-//! comes beside them translate, and call this.
+//! [`App`] is the state of one process. A [`Workspace`] is one opened repository with its engine, memory and settings;
+//! [`Workspaces`] holds the open ones. `turn` plans what goes into a prompt: `decide` explores within a deadline, `deep`
+//! with a model. `learn` extracts records from finished turns. `memory` has the commands that write and recall memory.
+//! Nothing here knows a door: HTTP and the command line translate requests and call this module.
 
 mod context_model;
 mod decide;
 mod deep;
 mod embedder;
+mod enter;
 mod explore;
 mod knowledge;
 mod learn;
 mod memory;
 mod notice;
-mod place;
 mod receipts;
 mod settings;
 mod state;
@@ -23,14 +23,14 @@ mod workspace;
 mod workspaces;
 
 pub(crate) use context_model::answer as answer_with_context;
-pub(crate) use deep::{Progress, Watching, choose, meant, rename};
+pub(crate) use deep::{ProgressReceiver, ProgressSender, choose_deep_lane, rename_candidates, strip_deep_suffix};
 pub use embedder::{ConfiguredEmbedder, EmbedderError};
 pub use explore::{ExplorerError, explorer};
 pub use knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,
     new_knowledge,
 };
-pub(crate) use learn::{Observed, Summarizing};
+pub(crate) use learn::{ObservedRequest, SummarizerChoice};
 pub use memory::{
     ChoreError, Fact, FactKind, Kept, MemoryError, RecallQuery, RecalledMemory, ReconcileRequest, WritableMemory,
     conflicts,
@@ -38,6 +38,6 @@ pub use memory::{
 pub use receipts::{ReceiptError, find_receipt, latest_receipts};
 pub use settings::Settings;
 pub use state::App;
-pub(crate) use turn::{Asked, Plan, millis, new_receipt, plan, put_back_only};
+pub(crate) use turn::{Plan, PlanRequest, millis, new_receipt, plan, replay_only};
 pub use workspace::{RefreshError, Workspace, WorkspaceSettings};
-pub use workspaces::{MOST_OPEN, OpenError, Place, Workspaces};
+pub use workspaces::{Location, MOST_OPEN, OpenError, Workspaces};

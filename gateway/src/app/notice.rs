@@ -1,8 +1,8 @@
-//! What the built-in model says around a pack: that no model spoke, and how to ask or connect one.
+//! The notice before a pack from `muninn/context`: no model answered, and how to ask or connect one.
 
-/// The whole answer in the pieces in which it is streamed: a notice, then the pack line group by line group.
+/// The answer in the pieces that are streamed: the notice, then the pack's paragraphs.
 ///
-/// `connected` says whether there is a model that could have been asked.
+/// `connected`: whether a model is connected that could have been asked.
 #[must_use]
 pub(super) fn around(connected: bool, pack: String, reason: Option<&str>) -> Vec<String> {
     let mut pieces = vec![opening(connected, !pack.is_empty(), reason)];
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_notice_says_whether_a_model_could_be_asked() {
+    fn notice_says_whether_a_model_is_connected() {
         let [connected, alone] = [true, false].map(|connected| around(connected, String::new(), None).concat());
         assert!(
             !connected.contains("No model is connected") && !connected.contains("[[backends]]"),

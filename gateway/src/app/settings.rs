@@ -1,4 +1,4 @@
-//! The configuration in force, settled for use.
+//! The configuration in force.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use crate::backend::Router;
 use crate::config::Config;
 use crate::store::Counters;
 
-/// What the user's configuration says, ready for use. Replaced as a whole when the configuration is read again, so a
-/// request takes it once, at its start, and sees one configuration to its end.
+/// The user's configuration with the router and the access keys built from it. A reload replaces it as a whole: a request
+/// takes it once, at its start, and sees one configuration to its end.
 pub struct Settings {
     /// The configuration in force.
     pub config: Config,
-    /// Which backend answers what.
+    /// Chooses the backend of a request.
     pub router: Router,
-    /// Who may ask.
+    /// Checks access keys.
     pub access: Access,
     own_port: u16,
 }
 
 impl Settings {
-    /// Settles a configuration for a process that starts. `own_port` is the one that it listens on itself,
-    /// `counters` what counts the failures of backends.
+    /// Builds the settings of a process that starts. `own_port` is the port it listens on, `counters` counts the failures
+    /// of backends.
     #[must_use]
     pub fn new(config: Config, own_port: u16, counters: Arc<dyn Counters>) -> Settings {
         Settings {
@@ -32,7 +32,7 @@ impl Settings {
         }
     }
 
-    /// Settles a configuration that takes the place of another one.
+    /// Builds the settings that replace `previous` after a reload.
     #[must_use]
     pub fn reloaded(config: Config, previous: &Settings) -> Settings {
         Settings {
@@ -44,8 +44,8 @@ impl Settings {
     }
 }
 
-/// Takes over what was settled when the process started: the socket is bound, the ledger open, workers and their
-/// connections are there. Returns what the new configuration would have had otherwise.
+/// Keeps the settings that are fixed at the start of the process: its socket is bound, its ledger open, its workers run.
+/// Returns one line for each that the new configuration changes.
 pub(super) fn keep_what_is_fixed(config: &mut Config, previous: &Config) -> Vec<String> {
     fn keep<T: PartialEq + Clone + std::fmt::Debug>(kept: &mut Vec<String>, key: &str, new: &mut T, old: &T) {
         if new != old {

@@ -1,4 +1,4 @@
-//! What all that a process does shares: settings, workspaces, store, and what works beside the requests.
+//! The state of one process: settings, workspaces, store, and background tasks.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -6,55 +6,55 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use muninn_memory::Clock;
 use muninn_repo_tools::Supervisor;
 
-use super::deep::Explorations;
+use super::deep::BackgroundExplorations;
 use super::embedder::ConfiguredEmbedder;
 use super::learn::Learner;
 use super::settings::{Settings, keep_what_is_fixed};
 use super::{Workspace, Workspaces};
-use crate::backend::Courier;
+use crate::backend::BlockingClient;
 use crate::config::{Config, ConfigError, paths};
 use crate::metrics::{Finished, Forwarded, Metrics};
 use crate::store::{Counters, LocalCounters, SqliteStore, Store, UsageSum, utc_today};
 use crate::wire::convert::answer::Usage;
 
-/// The state behind all requests; one for each process.
+/// The state behind all requests; one per process.
 pub struct App {
     settings: RwLock<Arc<Settings>>,
     /// The served repository.
     pub workspace: Arc<Workspace>,
     /// All worktrees, the served one among them.
     pub workspaces: Workspaces,
-    /// What is counted, for `GET /metrics`.
+    /// The counters of `GET /metrics`.
     pub metrics: Arc<Metrics>,
-    /// Whether other machines reach the address that is listened on. It was settled when the process started: whatever
-    /// the configuration says later, nobody is served there without a key.
+    /// Whether other machines reach the listen address. Fixed when the process starts: as long as it holds, a reload
+    /// that removes all access keys is refused.
     pub exposed: bool,
-    /// Ledger and receipts; absent where the state directory cannot be used, and then nothing is injected.
+    /// Ledger and receipts; absent where the state directory cannot be used. Without it nothing is injected.
     pub store: Option<Arc<dyn Store>>,
     /// Why there is no store.
     pub store_problem: Option<String>,
-    /// The owner of all that works beside the requests.
+    /// The owner of all background threads.
     pub supervisor: Supervisor,
-    /// What requests are counted for: the store's, or this process's own where there is no store.
+    /// Rate limits and circuits: the store's counters, or this process's own where there is no store.
     pub counters: Arc<dyn Counters>,
-    /// What models explore beside the conversations.
-    pub(crate) explorations: Explorations,
-    /// What learns from the conversations.
+    /// Explorations that run in the background of conversations.
+    pub(crate) explorations: BackgroundExplorations,
+    /// The thread that learns from conversations.
     pub(crate) learner: Learner,
-    /// Carries the requests of our own; started by the first.
-    courier: OnceLock<Option<Courier>>,
+    /// The client for the gateway's own requests to models; started by the first one.
+    blocking_client: OnceLock<Option<BlockingClient>>,
 }
 
 impl App {
-    /// Opens the repository and the state directory. Neither failing keeps a gateway from forwarding; both are said.
+    /// Opens the repository and the state directory. If either fails, the gateway logs it and still forwards requests.
     ///
     /// # Errors
-    /// [`ConfigError`] where not even the places can be told.
+    /// [`ConfigError`] where the state directory's path is unknown, or a key names roots that do not fit.
     pub fn open(config: Config, directory: &Path, own_port: u16) -> Result<App, ConfigError> {
         App::with_state(config, directory, own_port, &paths::state_dir()?)
     }
 
-    /// [`App::open`], with this state directory.
+    /// [`App::open`] with a given state directory.
     pub(super) fn with_state(
         config: Config,
         directory: &Path,
@@ -90,9 +90,9 @@ impl App {
             store_problem,
             supervisor,
             counters,
-            explorations: Explorations::default(),
+            explorations: BackgroundExplorations::default(),
             learner,
-            courier: OnceLock::new(),
+            blocking_client: OnceLock::new(),
         })
     }
 
@@ -102,11 +102,11 @@ impl App {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Puts a configuration that was read again in force, for every request from now on; those on their way keep the one
-    /// that they took. Returns what it says and what cannot be had without a restart, a line each.
+    /// Applies a reloaded configuration to every later request; requests under way keep the old one. Returns one line for
+    /// each changed setting that takes effect only after a restart.
     ///
     /// # Errors
-    /// [`ConfigError`] where it cannot hold here; nothing has changed then.
+    /// [`ConfigError`] where the configuration is invalid for this process; nothing has changed then.
     pub fn reload(&self, mut config: Config) -> Result<Vec<String>, ConfigError> {
         let previous = self.settings();
         let kept = keep_what_is_fixed(&mut config, &previous.config);
@@ -114,7 +114,7 @@ impl App {
             return Err(ConfigError::Value {
                 setting: config.setting("keys"),
                 message: format!(
-                    "are needed as long as {} is listened on, which other machines reach; restart to listen elsewhere",
+                    "cannot be empty while Muninn listens on {}, which other machines reach; restart to listen elsewhere",
                     config.listen
                 ),
             });
@@ -128,7 +128,7 @@ impl App {
         Ok(kept)
     }
 
-    /// How the ledger is doing, in words; `ok` where it is as it should be.
+    /// The ledger's health as text; `ok` where nothing is wrong.
     pub async fn ledger_health(&self) -> String {
         match &self.store {
             Some(store) => store.health().await.to_string(),
@@ -136,18 +136,18 @@ impl App {
         }
     }
 
-    /// What carries the requests of our own; absent where the system will not have it.
-    pub(crate) fn courier(&self) -> Option<&Courier> {
+    /// The client for the gateway's own requests to models; absent where its thread cannot be started.
+    pub(crate) fn blocking_client(&self) -> Option<&BlockingClient> {
         let start = || {
-            let started = Courier::start(&self.supervisor, self.settings().config.limits.connect_timeout);
+            let started = BlockingClient::start(&self.supervisor, self.settings().config.limits.connect_timeout);
             started
-                .inspect_err(|error| tracing::error!(%error, "no model is asked"))
+                .inspect_err(|error| tracing::error!(%error, "models cannot be asked: the client thread did not start"))
                 .ok()
         };
-        self.courier.get_or_init(start).as_ref()
+        self.blocking_client.get_or_init(start).as_ref()
     }
 
-    /// Looks at a worktree again, if it is time to, once the request that worked in it is on its way: for the next one.
+    /// Refreshes a worktree's index if it is due. Called once a request is on its way, so that the next one profits.
     pub fn keep_index_fresh(&self, worktree: &str) {
         let Some(workspace) = self.workspaces.due(Path::new(worktree)) else {
             return;
@@ -158,13 +158,13 @@ impl App {
         });
     }
 
-    /// Writes down a conversation's request that is over: in the metrics, and among what its key used.
+    /// Counts a finished conversation request in the metrics and in its key's usage.
     pub fn finished(&self, finished: &Finished<'_>) {
         self.metrics.finished(finished);
         self.note_usage(finished.key, finished.usage);
     }
 
-    /// The same for a request of another kind.
+    /// Counts a finished request of another kind.
     pub fn forwarded(&self, forwarded: &Forwarded<'_>) {
         self.metrics.forwarded(forwarded);
         self.note_usage(forwarded.key, forwarded.usage);

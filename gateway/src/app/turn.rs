@@ -1,45 +1,45 @@
-//! The life of a request before it is sent: what is put back, what is added, and the receipt of both.
+//! The life of a request before it is sent: earlier blocks are replayed, a new block is added, and both go on the receipt.
 //!
-//! Nothing here may keep a request from being answered. A fault adds nothing, is written on the receipt, and leaves the
-//! body as the client sent it, or with what was put back if that much worked.
+//! Nothing here may keep a request from being answered. On a fault nothing is added, the receipt gives the reason, and
+//! the body leaves as the client sent it, with the replayed blocks if replay worked.
+
+mod budget;
+mod planner;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use muninn_context_engine::{Completeness, PriorContext};
+use muninn_context_engine::Completeness;
 use muninn_memory::redact;
 use thiserror::Error;
 
-use super::decide::{Asking, Decision, Slot, decide};
-use super::deep::{Deep, Progress, Question, Taken, begin};
-use super::place::{EnterError, enter, locate, seed};
-use super::{App, Workspace};
+use super::App;
+use super::decide::Decision;
+use super::deep::{DeepLane, ProgressSender};
+use super::enter::{EnterError, locate, seed};
 use crate::access::Caller;
-use crate::config::ContextConfig;
-use crate::inject::{Boundary, Chain, Replay, Seed, replay};
-use crate::session::{
-    HumanTurn, Identity, Mode, SideRequest, human_turn, identify, newest_human_turn, reads, side_request,
-};
-use crate::store::{EntryId, NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, TurnKey, Use};
+use crate::inject::{Chain, Replay, Seed, replay};
+use crate::session::{Identity, Mode, SideRequest, identify, side_request};
+use crate::store::{Outcome, Receipt, ReceiptItem, Replays, Store};
 use crate::wire::{Insertion, Prompt, Site, WireFormat};
 
-/// Less room than this in a conversation's budget is not worth a search.
-const SMALLEST_BUDGET: u32 = 200;
+pub(super) use budget::preview;
+use planner::TurnPlanner;
 
 /// The insertions that a request's body gets, and the receipt of them.
 pub(crate) struct Plan {
-    /// What to insert.
+    /// The bytes to insert, and where.
     pub insertions: Vec<Insertion>,
     /// The receipt, still without backend and total time.
     pub receipt: Receipt,
     mode: Mode,
 }
 
-/// Why nothing new is looked for. Its words are the receipt's reason.
+/// Why a turn gets no new block. The message is the receipt's reason.
 #[derive(Debug, Error)]
-pub(super) enum NothingNew {
-    #[error("the client asked for nothing new")]
+pub(super) enum NoPackReason {
+    #[error("the client switched new context off")]
     NotWanted,
     #[error("a side request: {}", .0.name())]
     SideRequest(SideRequest),
@@ -47,20 +47,32 @@ pub(super) enum NothingNew {
     Disabled,
     #[error("the conversation's token budget is used up")]
     NoBudget,
+    #[error("there is no new question")]
+    NoQuestion,
+    #[error("this turn got its block in an earlier request")]
+    HasBlock,
+    #[error("this turn was sent without a block before, and stays without")]
+    WentWithout,
+    #[error("the background exploration has not finished")]
+    StillExploring,
+    #[error("the deadline passed before anything was found")]
+    DeadlineExceeded,
+    #[error("{0}")]
+    NothingFound(String),
     #[error(transparent)]
     NoRepository(#[from] EnterError),
 }
 
-impl NothingNew {
+impl NoPackReason {
     fn outcome(&self) -> Outcome {
         match self {
-            NothingNew::NotWanted | NothingNew::Disabled => Outcome::Off,
-            NothingNew::SideRequest(_) | NothingNew::NoBudget | NothingNew::NoRepository(_) => Outcome::None,
+            NoPackReason::NotWanted | NoPackReason::Disabled => Outcome::Off,
+            _ => Outcome::None,
         }
     }
 }
 
-/// An empty receipt for a request that came now.
+/// An empty receipt for a request that arrived now.
 #[must_use]
 pub(crate) fn new_receipt(app: &App, caller: &Caller, format: WireFormat, id: &str, model: &str) -> Receipt {
     Receipt {
@@ -71,29 +83,29 @@ pub(crate) fn new_receipt(app: &App, caller: &Caller, format: WireFormat, id: &s
     }
 }
 
-/// A request, as far as planning goes by it.
-pub(crate) struct Asked<'a, 'p> {
+/// What planning needs of a request.
+pub(crate) struct PlanRequest<'a, 'p> {
     pub(crate) caller: &'a Caller,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) prompt: &'a Prompt<'p>,
     /// The backend's context window in tokens, where known.
     pub(crate) window: Option<u32>,
-    /// Whether a model explores for it.
-    pub(crate) deep: Deep,
-    /// Where that says what it does.
-    pub(crate) progress: Progress,
+    /// Whether a model explores for the newest question.
+    pub(crate) deep: DeepLane,
+    /// Receives the progress of an inline exploration.
+    pub(crate) progress: ProgressSender,
 }
 
-/// Decides what goes into a prompt.
-pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt) -> Plan {
-    let Asked {
+/// Plans what goes into a prompt: identifies the request, replays earlier blocks, and adds a block for the newest turn.
+pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: Receipt) -> Plan {
+    let PlanRequest {
         caller,
         headers,
         prompt,
         window,
         deep,
         progress,
-    } = asked;
+    } = request;
     let mode = Mode::of(headers);
     let mut plan = Plan {
         insertions: Vec::new(),
@@ -105,194 +117,43 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
         return plan;
     }
     let identity = identify(headers, prompt);
-    plan.identified(&identity);
-    let session = identity.session.clone();
+    plan.set_identity(&identity);
     let Some(store) = app.store.clone() else {
         app.metrics.unreplayed();
         return plan.failed(app.store_problem.clone().unwrap_or_default());
     };
-    let place = locate(app, caller, &identity.workplace);
-    if let Some(root) = place.root() {
+    let location = locate(app, caller, &identity.claimed_directories);
+    if let Some(root) = location.root() {
         plan.receipt.worktree = root.display().to_string();
     }
     let chain = chain(app, caller, prompt, &identity);
-    let replayed = match replay(&chain, session.as_deref(), &*store, now_ms()).await {
+    let replayed = match replay(&chain, identity.session.as_deref(), &*store, now_ms()).await {
         Ok(replayed) => replayed,
         Err(error) => {
             app.metrics.unreplayed();
             return plan.failed(error.to_string());
         }
     };
-    plan.put_back(prompt, &replayed, session.as_deref(), &*store);
+    plan.put_back(prompt, &replayed, identity.session.as_deref(), &*store);
+    let planner = TurnPlanner {
+        app,
+        store,
+        caller,
+        prompt,
+        window,
+        identity,
+        chain,
+        replayed,
+    };
     let side = side_request(headers, prompt);
-    plan.receipt.side_request = side.map(|side| side.name().to_owned());
-    let turn = newest_human_turn(prompt);
-    if let Some(turn) = &turn {
-        plan.receipt.first_words = Receipt::first_words_of(&turn.question);
-    }
-    let explored = side.is_none() && app.explorations.concern(&chain, session.as_deref());
-    let newest = turn.filter(|_| side.is_none()).map(Newest::from);
-    let Some(newest) = newest.or_else(|| Newest::results(prompt).filter(|_| explored)) else {
-        note_absent(&*store, session.as_deref(), absent(prompt, &chain, &replayed)).await;
-        let reason = side.map_or("there is no new question".to_owned(), |side| {
-            NothingNew::SideRequest(side).to_string()
-        });
-        return plan.nothing_new(reason);
-    };
-    let Some(boundary) = chain.at(newest.site) else {
-        return plan.nothing_new("there is no new question".to_owned());
-    };
-    let has_block = replayed.within(newest.site.message).any(|entry| entry.block.is_some());
-    if replayed.at(newest.site).is_some() {
-        let how = if has_block { "was asked" } else { "went without" };
-        return plan.nothing_new(format!("this turn {how} before"));
-    }
-    let slot = Slot {
-        key: boundary.key,
-        before: replayed.uses(session.as_deref()),
-        absent: absent(prompt, &chain, &replayed),
-        session,
-    };
-    if has_block {
-        // A client may append to a turn that has its block already; then that one is enough. The new end gets a row, so
-        // that forks find this session's history there and not that of one which began with both.
-        store.went_without(slot.key, slot.without()).await;
-        return plan.nothing_new("this turn was asked before".to_owned());
-    }
-    let entered = if mode == Mode::Off {
-        Err(NothingNew::NotWanted)
-    } else {
-        let entered = enter(app, caller, place, &identity.workplace.now).await;
-        entered
-            .map_err(NothingNew::from)
-            .and_then(|workspace| within(&workspace, prompt, window, &replayed).map(|budget| (workspace, budget)))
-    };
-    let (workspace, (budget, whole)) = match entered {
-        Ok(entered) => entered,
-        Err(why) => {
-            store.went_without(slot.key, slot.without()).await;
-            return plan.without(why.outcome(), why.to_string());
-        }
-    };
-    let already = already(prompt, &workspace, &identity, &replayed);
-    let taken = Taken::of(app, &chain, slot.session.as_deref());
-    let late = taken.results();
-    let Some(question) = newest.question else {
-        if late.is_empty() {
-            store.went_without(slot.key, slot.without()).await;
-            return plan.nothing_new("what is being explored is not found yet".to_owned());
-        }
-        let asking = Asking {
-            question: String::new(),
-            already,
-            budget: 0,
-            whole,
-            late,
-            deep: None,
-        };
-        let decision = decide(&workspace, &*store, asking, slot).await;
-        decision.settle(taken);
-        return plan.add(prompt, newest.site, decision);
-    };
-    let beside = Question {
-        text: question.clone(),
-        key: slot.key,
-        session: slot.session.clone(),
-        receipt: plan.receipt.clone(),
-    };
-    let (deep, background) = match deep {
-        Deep::No => (None, None),
-        Deep::Inline(explorer) => (Some(explorer), None),
-        Deep::Background {
-            explorer,
-            only_in_doubt,
-        } => (None, Some((explorer, only_in_doubt))),
-    };
-    let asking = Asking {
-        question,
-        already,
-        budget,
-        whole,
-        late,
-        deep: deep.map(|explorer| (explorer, progress)),
-    };
-    let decision = decide(&workspace, &*store, asking, slot).await;
-    decision.settle(taken);
-    if let Some((explorer, only_in_doubt)) = background
-        && decision.is_worth_exploring(only_in_doubt)
-    {
-        begin(app, &workspace, explorer, beside);
-    }
-    plan.add(prompt, newest.site, decision)
-}
-
-/// The room that a request's newest question would have before a backend: the tokens that its block may cost, and what the
-/// conversation holds already. Nothing is remembered of the request.
-///
-/// # Errors
-/// [`NothingNew`] where nothing would be added.
-pub(super) async fn preview(
-    app: &App,
-    caller: &Caller,
-    headers: &HeaderMap,
-    prompt: &Prompt<'_>,
-    workspace: &Workspace,
-) -> Result<(u32, PriorContext), NothingNew> {
-    if let Mode::Off | Mode::Bypass = Mode::of(headers) {
-        return Err(NothingNew::NotWanted);
-    }
-    if let Some(side) = side_request(headers, prompt) {
-        return Err(NothingNew::SideRequest(side));
-    }
-    let identity = identify(headers, prompt);
-    let chain = chain(app, caller, prompt, &identity);
-    let replayed = match &app.store {
-        Some(store) => replay(&chain, identity.session.as_deref(), &**store, now_ms()).await,
-        None => Ok(Replay::default()),
-    };
-    let replayed = replayed.unwrap_or_default();
-    let (budget, _) = within(workspace, prompt, None, &replayed)?;
-    Ok((budget, already(prompt, workspace, &identity, &replayed)))
-}
-
-/// What a conversation holds of the repository: the blocks that are put back, and what the client's tools have read.
-fn already(prompt: &Prompt<'_>, workspace: &Workspace, identity: &Identity<'_>, replayed: &Replay) -> PriorContext {
-    let mut already = PriorContext::default();
-    for block in replayed.each_block() {
-        already.add_block(block);
-    }
-    for (paths, text) in reads(prompt, &workspace.root, &identity.workplace.now) {
-        already.add_read(paths, text);
-    }
-    already
-}
-
-/// Where something new may stand, and for which question.
-struct Newest {
-    site: Site,
-    /// None behind results of tools, where only what was explored for an earlier question comes in.
-    question: Option<String>,
-}
-
-impl Newest {
-    fn results(prompt: &Prompt<'_>) -> Option<Newest> {
-        let site = prompt.newest_results()?;
-        Some(Newest { site, question: None })
+    match planner.decide(&mut plan, side, location, (deep, progress)).await {
+        Ok((site, decision)) => plan.add(prompt, site, decision),
+        Err(reason) => plan.without(&reason),
     }
 }
 
-impl From<HumanTurn> for Newest {
-    fn from(turn: HumanTurn) -> Newest {
-        Newest {
-            site: turn.site,
-            question: Some(turn.question),
-        }
-    }
-}
-
-/// What a prompt gets back of what was added to it before, for a client that only wants to know how long it is. Nothing
-/// is remembered of the request.
-pub(crate) async fn put_back_only(
+/// The replayed blocks alone, for a client that counts a prompt's tokens. The request leaves no trace in the ledger.
+pub(crate) async fn replay_only(
     app: &App,
     caller: &Caller,
     headers: &HeaderMap,
@@ -309,90 +170,26 @@ pub(crate) async fn put_back_only(
     match replay(&chain, identity.session.as_deref(), &**store, now_ms()).await {
         Ok(replayed) => replayed.insertions(prompt),
         Err(error) => {
-            tracing::warn!("tokens are counted without what was added before: {error}");
+            tracing::warn!("tokens are counted without the replayed blocks: {error}");
             Vec::new()
         }
     }
 }
 
-/// The keys of a prompt's text blocks. Conversations of different callers, or that opened in different places, share none.
+/// The keys of a prompt's text blocks. Conversations of different callers, or of different opening worktrees, share none.
 fn chain(app: &App, caller: &Caller, prompt: &Prompt<'_>, identity: &Identity<'_>) -> Chain {
     let seed = Seed {
         access_key: caller.name(),
-        worktree: &seed(app, &identity.workplace),
+        worktree: &seed(app, &identity.claimed_directories),
     };
     Chain::of(prompt, seed)
 }
 
-/// The tokens that what is found by words may cost, and what all that is added may, with what a model found; or why it is
-/// not explored at all.
-fn within(
-    workspace: &Workspace,
-    prompt: &Prompt<'_>,
-    window: Option<u32>,
-    replayed: &Replay,
-) -> Result<(u32, u32), NothingNew> {
-    let settings = workspace.settings();
-    if !settings.context.enabled {
-        return Err(NothingNew::Disabled);
-    }
-    let budget = budget(&settings.context, prompt, window, replayed);
-    if budget < SMALLEST_BUDGET {
-        return Err(NothingNew::NoBudget);
-    }
-    let left = settings
-        .context
-        .tokens_per_conversation
-        .saturating_sub(replayed.tokens());
-    let of_window = window.map_or(u32::MAX, |window| window / 5);
-    Ok((budget, left.min(of_window)))
-}
-
-/// The tokens that this turn may cost.
-fn budget(context: &ContextConfig, prompt: &Prompt<'_>, window: Option<u32>, replayed: &Replay) -> u32 {
-    let per_turn = if prompt.has_tools() {
-        context.tokens_with_tools
-    } else {
-        context.tokens_without_tools
-    };
-    let of_window = window.map_or(u32::MAX, |window| window / 5);
-    per_turn
-        .min(of_window)
-        .min(context.tokens_per_conversation.saturating_sub(replayed.tokens()))
-}
-
-/// The turns that people took earlier in the conversation and that have no row, whatever the reason.
-fn absent(prompt: &Prompt<'_>, chain: &Chain, replayed: &Replay) -> Vec<(TurnKey, Vec<EntryId>)> {
-    let is_absent = |boundary: &&Boundary| {
-        let message = boundary.site.message;
-        boundary.answered
-            && replayed.is_unknown(boundary.site)
-            && human_turn(prompt, message).is_some_and(|turn| turn.site == boundary.site)
-    };
-    let absent = chain.boundaries.iter().filter(is_absent);
-    absent
-        .map(|boundary| (boundary.key, replayed.before(boundary.site)))
-        .collect()
-}
-
-/// Remembers such turns where the request has no new one, whose row would tell.
-async fn note_absent(store: &dyn Store, session: Option<&str>, absent: Vec<(TurnKey, Vec<EntryId>)>) {
-    for (key, before) in absent {
-        let without = NewEntry {
-            session: session.map(str::to_owned),
-            before: before.into_iter().map(Use::of).collect(),
-            now_ms: now_ms(),
-            ..NewEntry::default()
-        };
-        store.went_without(key, without).await;
-    }
-}
-
 impl Plan {
-    fn identified(&mut self, identity: &Identity<'_>) {
-        let shown = |id: &String| redact(id).into_owned();
-        self.receipt.session = identity.session.as_ref().map(shown);
-        self.receipt.agent = identity.agent.as_ref().map(shown);
+    fn set_identity(&mut self, identity: &Identity<'_>) {
+        let redacted = |id: &String| redact(id).into_owned();
+        self.receipt.session = identity.session.as_ref().map(redacted);
+        self.receipt.agent = identity.agent.as_ref().map(redacted);
         self.receipt.turn = Some(identity.turn).filter(|turn| *turn > 0);
         if identity.session.is_none() {
             self.receipt.derived = identity.derived().map(|id| id.to_string());
@@ -415,18 +212,14 @@ impl Plan {
         store.note_uses(replayed.uses(session));
     }
 
-    fn nothing_new(self, reason: String) -> Plan {
-        self.without(Outcome::None, reason)
-    }
-
-    /// Nothing new; the outcome still tells that earlier blocks were put back.
-    fn without(mut self, outcome: Outcome, reason: String) -> Plan {
-        self.receipt.outcome = match outcome {
+    /// Adds no new block. The outcome still says whether earlier blocks were replayed.
+    fn without(mut self, reason: &NoPackReason) -> Plan {
+        self.receipt.outcome = match reason.outcome() {
             Outcome::None if self.mode == Mode::Off => Outcome::Off,
             Outcome::None if self.receipt.replayed.blocks > 0 => Outcome::Replayed,
             outcome => outcome,
         };
-        self.receipt.reason = Some(redact(&reason).into_owned());
+        self.receipt.reason = Some(redact(&reason.to_string()).into_owned());
         self
     }
 
@@ -446,17 +239,13 @@ impl Plan {
                 self.receipt.entered = entered;
                 (entry, exploration)
             }
-            Decision::Faulty { reason } => return self.failed(reason),
-            Decision::Late => {
-                return self.nothing_new("the deadline passed before anything was found".to_owned());
-            }
+            Decision::Failed { reason } => return self.failed(reason),
+            Decision::DeadlineExceeded => return self.without(&NoPackReason::DeadlineExceeded),
         };
         let Some(block) = &entry.block else {
-            return self.nothing_new(
-                exploration
-                    .reason
-                    .unwrap_or_else(|| "nothing relevant was found".to_owned()),
-            );
+            let reason = exploration.reason;
+            let reason = reason.unwrap_or_else(|| "nothing relevant was found".to_owned());
+            return self.without(&NoPackReason::NothingFound(reason));
         };
         self.insertions.extend(prompt.insert(site, block));
         self.receipt.tokens = entry.tokens;

@@ -1,4 +1,4 @@
-//! One served worktree: its engine, its settings, and when its index is looked at again.
+//! One served worktree: its engine, its settings, and the schedule of its index refreshes.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,26 +16,27 @@ use super::embedder::ConfiguredEmbedder;
 use crate::config::{Config, ConfigError, ContextConfig, MemoryConfig, paths, repository as repository_config};
 use muninn_repo_tools::with_causes;
 
-/// An index is not looked at again sooner than this after the last time, and nothing is walked for more than a twentieth
-/// of the time. What has to be read does not count: a first indexing of a minute must not hide edits for twenty.
+/// The shortest pause between two refreshes of an index. The pause is also at least 20 times the last walk, so that walks
+/// take at most a twentieth of the time. Reading files does not count: a first indexing of one minute must not hide edits
+/// for twenty.
 const RECHECK: Duration = Duration::from_secs(1);
 const RECHECK_SHARE: u32 = 20;
-/// Nor sooner than this where the system tells of changes: it is then only to make sure.
+/// The shortest pause where the worktree is watched: the refresh is then only a safety net.
 const RECHECK_WATCHED: Duration = Duration::from_secs(30);
-/// What a command may spend on sessions that an earlier version left; enough for tens of thousands.
-const MOVING: Duration = Duration::from_secs(10);
+/// The time that a command may spend on moving an earlier version's sessions; enough for tens of thousands.
+const MOVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A directory that is served, whether or not it turned out to be a repository.
+/// A served directory, which may or may not be a repository.
 pub struct Workspace {
-    /// The worktree's root, or the directory where it is none.
+    /// The worktree's root, or the directory itself where it is no repository.
     pub root: PathBuf,
     /// The engine; absent where the directory is no git repository.
     pub engine: Option<Arc<Engine>>,
-    /// What is learned here; absent likewise.
+    /// The memory; absent where the directory is no git repository.
     pub memory: Option<Store>,
     /// Why there is no engine.
     pub problem: Option<String>,
-    /// The user's state directory, where what is not the repository's is kept.
+    /// The user's state directory.
     pub(super) state_dir: PathBuf,
     clock: Clock,
     settings: RwLock<Arc<WorkspaceSettings>>,
@@ -51,19 +52,19 @@ pub enum RefreshError {
     /// The worktree cannot be walked.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// A fault of ours.
+    /// A bug in the indexer.
     #[error("indexing panicked")]
     Panicked,
 }
 
-/// The user's settings with a repository's own laid over them. Replaced as a whole when they are read again.
+/// The user's settings, overridden by the repository's own. A reload replaces them as a whole.
 #[derive(Debug)]
 pub struct WorkspaceSettings {
-    /// What is packed here.
+    /// The settings of packing.
     pub context: ContextConfig,
-    /// What is written of sessions, and where.
+    /// The settings of memory.
     pub memory: MemoryConfig,
-    /// What is wrong with the repository's own configuration, which is then ignored.
+    /// The error in the repository's own configuration, which is then ignored.
     pub problem: Option<ConfigError>,
 }
 
@@ -86,7 +87,7 @@ impl WorkspaceSettings {
 }
 
 impl Workspace {
-    /// Opens a directory. One that is no repository is served without context: forwarding must still work there.
+    /// Opens a directory. A directory that is no repository is served without context, because forwarding must work there.
     #[must_use]
     pub fn open(directory: &Path, config: &Config, state_dir: &Path, clock: Clock) -> Workspace {
         let embedder = ConfiguredEmbedder::new(config);
@@ -146,13 +147,13 @@ impl Workspace {
         }
     }
 
-    /// What tells the time here.
+    /// The clock of this workspace.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// The settings in force here now.
+    /// The settings in force.
     #[must_use]
     pub fn settings(&self) -> Arc<WorkspaceSettings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
@@ -190,20 +191,20 @@ impl Workspace {
         engine.map(|engine| engine.embed(&|| true)).unwrap_or_default()
     }
 
-    /// Moves what earlier versions kept of sessions to where it is looked for now. For a process that is about to use
-    /// session memory once; a gateway does it in pieces, beside the requests.
+    /// Moves the sessions of earlier versions to their present location. For commands, which use session memory once; the
+    /// gateway moves them in slices in the background.
     pub fn move_old_sessions(&self) {
         let Some(store) = &self.memory else { return };
-        match store.spool().compact(&Until::within(MOVING)) {
+        match store.spool().compact(&Until::within(MOVE_TIMEOUT)) {
             Ok(true) => {}
             Ok(false) => {
-                tracing::warn!("sessions of an earlier version are still being moved; the next command goes on");
+                tracing::warn!("moving the sessions of an earlier version takes longer; the next command continues");
             }
-            Err(error) => tracing::warn!(%error, "sessions of an earlier version were not moved"),
+            Err(error) => tracing::warn!(%error, "cannot move the sessions of an earlier version"),
         }
     }
 
-    /// Where the index stands, as `/healthz` shows it.
+    /// The state of the index, as `/healthz` shows it.
     #[must_use]
     pub fn index(&self) -> Value {
         match self.engine.as_ref().map(|engine| engine.status()) {
@@ -223,7 +224,7 @@ impl Workspace {
         }
     }
 
-    /// Brings the index up to date, now. `None` where there is no repository or somebody else is at it.
+    /// Refreshes the index now. `None` where there is no repository or another thread is refreshing it.
     ///
     /// # Errors
     /// [`RefreshError`] where the worktree cannot be walked.
@@ -246,19 +247,18 @@ impl Workspace {
         }
     }
 
-    /// Has the index kept as fresh as the disk from now on, and makes the vectors that it lacks. For a thread that may
-    /// take its time; what is there already is not made again.
+    /// Starts watching the worktree and computes missing vectors. Blocks; existing vectors are kept.
     pub fn keep_up(&self) {
         let Some(engine) = &self.engine else { return };
         engine.watch();
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.embed()));
         match made {
             Ok(filled) => filled.notes.iter().for_each(|note| tracing::warn!("{note}")),
-            Err(_) => tracing::warn!("making vectors panicked"),
+            Err(_) => tracing::warn!("computing vectors panicked"),
         }
     }
 
-    /// Whether it is time to look at the worktree again.
+    /// Whether the index is due for a refresh.
     #[must_use]
     pub fn is_due(&self) -> bool {
         let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -267,7 +267,7 @@ impl Workspace {
             && now >= self.next_refresh_ms.load(Ordering::Acquire)
     }
 
-    /// Whether this path, which must be canonical, belongs to the worktree.
+    /// Whether a canonical path belongs to the worktree.
     #[must_use]
     pub fn owns(&self, real: &Path) -> bool {
         let contains = |engine: &Arc<Engine>| engine.worktree().contains(real);

@@ -1,8 +1,8 @@
-//! The worktrees of one gateway: the served one always, and others as requests claim them.
+//! The open worktrees of one gateway: the served one, and others that requests claim.
 //!
-//! A claim comes from a header, from metadata or from text, and none of them is trusted: what it names is followed to
-//! where it really lies, and is served only if that is a worktree whose root lies inside the `roots` of the user's
-//! configuration, and inside what the caller's key may see. Whatever else it names is as good as not there.
+//! A claim is a directory named in a header, in metadata or in text, and is not trusted. Its symbolic links are resolved.
+//! It is served only if it lies in a worktree whose root is inside the `roots` of the user's configuration and inside the
+//! roots of the caller's key. Every other claim is treated as missing.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -15,31 +15,31 @@ use super::Workspace;
 use super::embedder::ConfiguredEmbedder;
 use crate::config::Config;
 
-/// Worktrees besides the served one that are open at a time; each holds an index in memory. One more, and the one that
-/// was used least recently goes. It is opened again when it is next asked for, from its cache.
+/// Worktrees besides the served one that are open at a time; each holds an index in memory. Beyond this number the least
+/// recently used one is closed, and opened again from its cache when a request next claims it.
 pub const MOST_OPEN: usize = 8;
 
-/// Where a request works, as far as that is served.
+/// The worktree that a request works in, as far as it is served.
 #[derive(Clone)]
-pub enum Place {
-    /// In a worktree that is open.
+pub enum Location {
+    /// An open worktree.
     Open(Arc<Workspace>),
-    /// In one that may be opened: its root, canonical.
-    Unopened(PathBuf),
-    /// In one that is served, but not to this caller: its root.
+    /// The canonical root of a worktree that may be opened.
+    Closed(PathBuf),
+    /// The root of a worktree that the caller's key does not allow.
     Forbidden(PathBuf),
-    /// Outside of everything that is served.
+    /// A directory outside of all served roots.
     Outside,
 }
 
-impl Place {
+impl Location {
     /// The root of the worktree, where there is one.
     #[must_use]
     pub fn root(&self) -> Option<&Path> {
         match self {
-            Place::Open(workspace) => Some(&workspace.root),
-            Place::Unopened(root) | Place::Forbidden(root) => Some(root),
-            Place::Outside => None,
+            Location::Open(workspace) => Some(&workspace.root),
+            Location::Closed(root) | Location::Forbidden(root) => Some(root),
+            Location::Outside => None,
         }
     }
 }
@@ -50,20 +50,20 @@ pub enum OpenError {
     /// The directory is no git repository, or one that cannot be read.
     #[error("{0}")]
     NoRepository(String),
-    /// git's own configuration says that the files are elsewhere.
-    #[error("the worktree of {} is {}, which was not asked for", root.display(), worktree.display())]
+    /// git's configuration places the files in another directory.
+    #[error("git places the worktree of {} in {}, which the request did not claim", root.display(), worktree.display())]
     Elsewhere {
-        /// What was to be opened.
+        /// The claimed root.
         root: PathBuf,
-        /// Where its files are.
+        /// The directory of its files.
         worktree: PathBuf,
     },
-    /// The configuration no longer allows it.
+    /// A reload removed it from `roots`.
     #[error("{} is no longer inside `roots`", .0.display())]
     NotAllowed(PathBuf),
 }
 
-/// The registry. All methods are short but for [`Workspaces::open`], which reads files.
+/// The registry of open worktrees. Only [`Workspaces::open`] blocks: it reads files.
 pub struct Workspaces {
     served: Arc<Workspace>,
     state_dir: PathBuf,
@@ -79,7 +79,7 @@ struct Inner {
 }
 
 impl Workspaces {
-    /// With the served worktree only.
+    /// A registry with the served worktree only.
     #[must_use]
     pub fn new(served: Arc<Workspace>, config: &Config, state_dir: &Path, supervisor: &Supervisor) -> Workspaces {
         let embedder = served.embedder();
@@ -95,33 +95,33 @@ impl Workspaces {
         }
     }
 
-    /// Finds where a request works: the served worktree if any of the claimed directories lies in it or none is claimed,
-    /// else the first that may be served. `may_use` is asked about the worktree's root.
+    /// Finds the worktree of a request: the served one if a claimed directory lies in it or none is claimed, else the
+    /// first claimed one that may be served. `may_use` says whether the caller may use a root.
     #[must_use]
-    pub fn locate(&self, claimed: &[String], may_use: &dyn Fn(&Path) -> bool) -> Place {
+    pub fn locate(&self, claimed: &[String], may_use: &dyn Fn(&Path) -> bool) -> Location {
         let roots: Vec<_> = claimed.iter().filter_map(|claim| self.root_of(claim)).collect();
         let is_served = |root: &PathBuf| *root == self.served.root;
         let root = match roots.iter().find(|root| is_served(root)).or(roots.first()) {
             Some(root) => root,
             None if claimed.is_empty() => &self.served.root,
-            None => return Place::Outside,
+            None => return Location::Outside,
         };
         if !may_use(root) {
-            return Place::Forbidden(root.clone());
+            return Location::Forbidden(root.clone());
         }
         self.get(root)
-            .map_or_else(|| Place::Unopened(root.clone()), Place::Open)
+            .map_or_else(|| Location::Closed(root.clone()), Location::Open)
     }
 
-    /// The root of the worktree that a claimed directory lies in, where that is one which is or may be served.
+    /// The root of the worktree that a claimed directory lies in, if it is or may be served.
     #[must_use]
     pub fn root_of(&self, claim: &str) -> Option<PathBuf> {
         let claim = Path::new(claim);
-        // Nearly every claim is a root itself, and then there is no need to ask the file system.
+        // Nearly every claim is the root of an open worktree, which needs no file system access.
         if self.get(claim).is_some() {
             return Some(claim.to_owned());
         }
-        // A relative one would be taken from wherever the gateway was started.
+        // A relative path would be resolved against the gateway's working directory.
         if !claim.is_absolute() {
             return None;
         }
@@ -137,11 +137,11 @@ impl Workspaces {
         (!in_git && is_allowed(&config, root)).then(|| root.to_owned())
     }
 
-    /// Opens the worktree at a root that [`Self::locate`] gave, unless it is open by now. Reads files, so it is for a
-    /// thread that may take its time. Its index is empty at first; [`Self::due`] says when to look at it.
+    /// Opens the worktree at a root that [`Self::locate`] returned, unless it is open by now. Blocks: it reads files. Its
+    /// index is empty at first; [`Self::due`] says when to refresh it.
     ///
     /// # Errors
-    /// [`OpenError`] where it is no worktree after all, or turns out to be one of another place.
+    /// [`OpenError`] where the root is no worktree, or one whose files are elsewhere.
     pub fn open(&self, root: &Path) -> Result<Arc<Workspace>, OpenError> {
         if let Some(workspace) = self.get(root) {
             return Ok(workspace);
@@ -171,19 +171,19 @@ impl Workspaces {
         }
         let workspace = Arc::new(workspace);
         inner.open.push_back(Arc::clone(&workspace));
-        tracing::info!("serving the worktree {} as well", root.display());
+        tracing::info!("opened the worktree {}", root.display());
         if inner.open.len() > MOST_OPEN
-            && let Some(gone) = inner.open.pop_front()
+            && let Some(closed) = inner.open.pop_front()
         {
             tracing::info!(
-                "no longer holding the worktree {}: {MOST_OPEN} others are in use",
-                gone.root.display()
+                "closed the worktree {}: the {MOST_OPEN} others were used more recently",
+                closed.root.display()
             );
         }
         Ok(workspace)
     }
 
-    /// The worktree of this root, if it is open and it is time to look at it again.
+    /// The worktree of this root, if it is open and due for a refresh.
     #[must_use]
     pub fn due(&self, root: &Path) -> Option<Arc<Workspace>> {
         self.get(root).filter(|workspace| workspace.is_due())
@@ -195,15 +195,14 @@ impl Workspaces {
         self.get(root)
     }
 
-    /// All that are open, the served one first.
+    /// All open worktrees, the served one first.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<Workspace>> {
         let inner = self.lock();
         std::iter::once(&self.served).chain(&inner.open).cloned().collect()
     }
 
-    /// Puts a configuration that was read again in force: worktrees outside of its `roots` go, the others get its
-    /// settings under their own.
+    /// Applies a reloaded configuration: worktrees outside of its `roots` are closed, the others get its settings.
     pub fn reload(&self, config: &Config) {
         let mut inner = self.lock();
         inner.config = Arc::new(config.clone());
@@ -216,13 +215,13 @@ impl Workspaces {
         }
     }
 
-    /// How long opening may keep a request waiting.
+    /// The longest time that a request waits for a worktree to open.
     #[must_use]
-    pub fn patience(&self) -> std::time::Duration {
+    pub fn open_timeout(&self) -> std::time::Duration {
         self.lock().config.context.deadline
     }
 
-    /// An open worktree by its root; it counts as used.
+    /// Looks an open worktree up by its root and marks it as used.
     fn get(&self, root: &Path) -> Option<Arc<Workspace>> {
         if root == self.served.root {
             return Some(Arc::clone(&self.served));
@@ -239,8 +238,8 @@ impl Workspaces {
     }
 }
 
-/// Whether the user lets this worktree be served. Both sides are canonical. It is the root that has to lie inside, not
-/// what was claimed: all of a worktree can be read, not a part of it.
+/// Whether the user's `roots` include a worktree. Both sides are canonical. The worktree's root must lie inside, not just
+/// the claimed directory, because all of a worktree can be read.
 fn is_allowed(config: &Config, root: &Path) -> bool {
     config.roots.iter().any(|allowed| root.starts_with(allowed))
 }
@@ -289,12 +288,12 @@ mod tests {
         }
     }
 
-    fn shown(place: &Place) -> String {
+    fn shown(place: &Location) -> String {
         match place {
-            Place::Open(workspace) => format!("open {}", workspace.root.display()),
-            Place::Unopened(root) => format!("unopened {}", root.display()),
-            Place::Forbidden(root) => format!("forbidden {}", root.display()),
-            Place::Outside => "outside".to_owned(),
+            Location::Open(workspace) => format!("open {}", workspace.root.display()),
+            Location::Closed(root) => format!("unopened {}", root.display()),
+            Location::Forbidden(root) => format!("forbidden {}", root.display()),
+            Location::Outside => "outside".to_owned(),
         }
     }
 
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lies_inside_the_roots_is_served() {
+    fn only_worktrees_inside_the_roots_are_served() {
         let home = Home::new();
         let (served, other, outside) = (
             home.repository("served"),
@@ -339,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_inside_a_worktree_does_not_open_all_of_it() {
+    fn root_below_a_worktree_does_not_open_the_worktree() {
         let home = Home::new();
         let served = home.repository("served");
         let wide = home.repository("wide");
@@ -349,7 +348,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_are_followed_before_anything_is_decided() {
+    fn symbolic_links_are_resolved_before_the_roots_are_checked() {
         let home = Home::new();
         let (served, outside) = (home.repository("served"), home.repository("private/x"));
         let other = home.repository("code/other");
@@ -365,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn gits_own_configuration_leads_nowhere_else() {
+    fn worktree_setting_of_git_cannot_redirect() {
         let home = Home::new();
         let (served, hostile) = (home.repository("served"), home.repository("code/hostile"));
         let target = home.folder.path().join("private");
@@ -375,14 +374,14 @@ mod tests {
         std::fs::write(&config, format!("{text}\tworktree = {}\n", target.display())).unwrap();
         let repositories = home.serving(&served, &["code"]);
         match repositories.locate(&[hostile.display().to_string()], &|_| true) {
-            Place::Unopened(root) => assert!(repositories.open(&root).is_err()),
+            Location::Closed(root) => assert!(repositories.open(&root).is_err()),
             other => panic!("{}", shown(&other)),
         }
         assert_eq!(repositories.all().len(), 1);
     }
 
     #[test]
-    fn a_key_opens_only_its_own() {
+    fn key_opens_only_its_own_roots() {
         let home = Home::new();
         let (served, other) = (home.repository("served"), home.repository("code/other"));
         let repositories = home.serving(&served, &["code"]);
@@ -394,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_one_goes() {
+    fn least_recently_used_worktree_is_closed() {
         let home = Home::new();
         let served = home.repository("served");
         let roots: Vec<_> = (0..=MOST_OPEN)
@@ -412,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_the_configuration_again_closes_what_it_no_longer_allows() {
+    fn reload_closes_worktrees_outside_the_roots() {
         let home = Home::new();
         let (served, other) = (home.repository("served"), home.repository("code/other"));
         std::fs::create_dir(home.folder.path().join("else")).unwrap();

@@ -11,7 +11,7 @@ use http::{HeaderMap, Response, StatusCode};
 use thiserror::Error;
 
 use super::{Candidate, Outgoing, SendError, Transport};
-use crate::store::{Happened, Refused, Try};
+use crate::store::{CircuitOpen, Try, TryOutcome};
 use crate::wire::error::ErrorKind;
 
 /// The longest pause before the first repetition; each further one doubles it, up to the bound.
@@ -22,16 +22,16 @@ const PROBE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What came of a request, and of each try.
 #[derive(Debug)]
-pub struct Attempted<H, E> {
+pub struct AttemptReport<H, E> {
     /// The answer, or why there is none.
-    pub outcome: Result<Answered<H>, Unanswered<E>>,
+    pub outcome: Result<AttemptAnswer<H>, AttemptError<E>>,
     /// Every try, in order; for the receipt and the log.
     pub tries: Vec<Try>,
 }
 
 /// An answer: its head, and a body that streams.
 #[derive(Debug)]
-pub struct Answered<H> {
+pub struct AttemptAnswer<H> {
     /// Which candidate it came from: an index into the candidates.
     pub candidate: usize,
     /// What the caller's request builder made beside this candidate's request.
@@ -42,16 +42,16 @@ pub struct Answered<H> {
 
 /// Why nobody answered. `E` is what the caller's own request builder may fail with.
 #[derive(Debug)]
-pub enum Unanswered<E> {
+pub enum AttemptError<E> {
     /// The request could not be put into the last candidate's words.
     Request(E),
     /// The last candidate gave no answer.
-    Backend(NoAnswer),
+    Backend(BackendError),
 }
 
 /// Why a backend gave no answer.
 #[derive(Debug, Error)]
-pub enum NoAnswer {
+pub enum BackendError {
     /// It could not be reached, or did not answer.
     #[error("backend `{backend}`: {error}")]
     Failed {
@@ -74,13 +74,13 @@ pub enum NoAnswer {
     NoCandidate,
 }
 
-impl NoAnswer {
+impl BackendError {
     /// How a client is told.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            NoAnswer::Failed { error, .. } => error.kind(),
-            NoAnswer::CircuitOpen { .. } | NoAnswer::NoCandidate => ErrorKind::NoBackend,
+            BackendError::Failed { error, .. } => error.kind(),
+            BackendError::CircuitOpen { .. } | BackendError::NoCandidate => ErrorKind::NoBackend,
         }
     }
 
@@ -88,28 +88,28 @@ impl NoAnswer {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            NoAnswer::CircuitOpen { retry_after, .. } => Some(*retry_after),
+            BackendError::CircuitOpen { retry_after, .. } => Some(*retry_after),
             _ => None,
         }
     }
 }
 
-fn happened(sent: &Result<Response<Body>, SendError>) -> Happened {
+fn happened(sent: &Result<Response<Body>, SendError>) -> TryOutcome {
     match sent {
-        Ok(response) => Happened::Answered(response.status().as_u16()),
-        Err(SendError::Url { .. }) => Happened::NotSent,
-        Err(SendError::Connect { .. }) => Happened::NotConnected,
-        Err(SendError::Broken { .. } | SendError::BrokenOff { .. }) => Happened::Broken,
-        Err(SendError::FirstByte { .. } | SendError::Idle { .. }) => Happened::TimedOut,
+        Ok(response) => TryOutcome::Answered(response.status().as_u16()),
+        Err(SendError::Url { .. }) => TryOutcome::NotSent,
+        Err(SendError::Connect { .. }) => TryOutcome::NotConnected,
+        Err(SendError::Broken { .. } | SendError::BrokenOff { .. }) => TryOutcome::Broken,
+        Err(SendError::FirstByte { .. } | SendError::Idle { .. }) => TryOutcome::TimedOut,
     }
 }
 
 /// Whether it says that the backend is not well. A refusal for this client, 429 included, is the answer of a healthy one.
-fn counts_against_the_backend(happened: Happened) -> bool {
+fn counts_against_the_backend(happened: TryOutcome) -> bool {
     match happened {
-        Happened::Answered(status) => matches!(status, 500 | 502 | 503 | 504 | 529),
-        Happened::NotConnected | Happened::Broken | Happened::TimedOut => true,
-        Happened::CircuitOpen | Happened::NotSent => false,
+        TryOutcome::Answered(status) => matches!(status, 500 | 502 | 503 | 504 | 529),
+        TryOutcome::NotConnected | TryOutcome::Broken | TryOutcome::TimedOut => true,
+        TryOutcome::CircuitOpen | TryOutcome::NotSent => false,
     }
 }
 
@@ -149,23 +149,23 @@ pub async fn attempt<H, E, F: Future<Output = Result<(Outgoing, H), E>>>(
     transport: &Transport,
     candidates: &[Candidate],
     mut request: impl FnMut(&Candidate) -> F,
-) -> Attempted<H, E> {
+) -> AttemptReport<H, E> {
     let mut tries = Vec::new();
     let mut answered = None;
-    let mut unanswered = Unanswered::Backend(NoAnswer::NoCandidate);
+    let mut unanswered = AttemptError::Backend(BackendError::NoCandidate);
     for (index, candidate) in candidates.iter().enumerate() {
         let (outgoing, made) = match request(candidate).await {
             Ok(made) => made,
             Err(error) => {
-                note(&mut tries, candidate, Happened::NotSent, Instant::now());
-                unanswered = Unanswered::Request(error);
+                note(&mut tries, candidate, TryOutcome::NotSent, Instant::now());
+                unanswered = AttemptError::Request(error);
                 continue;
             }
         };
         match ask(transport, candidate, outgoing, &mut tries).await {
             Ok(response) => {
                 let is_final = is_final(response.status());
-                answered = Some(Answered {
+                answered = Some(AttemptAnswer {
                     candidate: index,
                     made,
                     response,
@@ -174,10 +174,10 @@ pub async fn attempt<H, E, F: Future<Output = Result<(Outgoing, H), E>>>(
                     break;
                 }
             }
-            Err(error) => unanswered = Unanswered::Backend(error),
+            Err(error) => unanswered = AttemptError::Backend(error),
         }
     }
-    Attempted {
+    AttemptReport {
         outcome: answered.ok_or(unanswered),
         tries,
     }
@@ -189,11 +189,11 @@ async fn ask(
     candidate: &Candidate,
     outgoing: Outgoing,
     tries: &mut Vec<Try>,
-) -> Result<Response<Body>, NoAnswer> {
+) -> Result<Response<Body>, BackendError> {
     let backend = &candidate.backend;
     let asked = Instant::now();
     let permit = backend.circuit.admit(asked).await.map_err(|refused| {
-        note(tries, candidate, Happened::CircuitOpen, asked);
+        note(tries, candidate, TryOutcome::CircuitOpen, asked);
         left_alone(candidate, refused)
     })?;
     let mut repetition = 0;
@@ -211,28 +211,28 @@ async fn ask(
     };
     if counts_against_the_backend(happened) {
         permit.fail();
-    } else if happened != Happened::NotSent {
+    } else if happened != TryOutcome::NotSent {
         permit.succeed();
     }
-    sent.map_err(|error| NoAnswer::Failed {
+    sent.map_err(|error| BackendError::Failed {
         backend: backend.name.clone(),
         error,
     })
 }
 
-fn left_alone(candidate: &Candidate, refused: Refused) -> NoAnswer {
+fn left_alone(candidate: &Candidate, refused: CircuitOpen) -> BackendError {
     let wait = refused.retry_after.max(PROBE_RETRY_AFTER);
     let whole = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    NoAnswer::CircuitOpen {
+    BackendError::CircuitOpen {
         backend: candidate.backend.name.clone(),
         retry_after: Duration::from_secs(whole),
     }
 }
 
-fn note(tries: &mut Vec<Try>, candidate: &Candidate, happened: Happened, started: Instant) {
+fn note(tries: &mut Vec<Try>, candidate: &Candidate, happened: TryOutcome, started: Instant) {
     let ms = (started.elapsed().as_secs_f64() * 1e4).round() / 10.0;
     let backend = candidate.backend.name.clone();
-    if counts_against_the_backend(happened) || matches!(happened, Happened::CircuitOpen | Happened::NotSent) {
+    if counts_against_the_backend(happened) || matches!(happened, TryOutcome::CircuitOpen | TryOutcome::NotSent) {
         tracing::info!(%backend, %happened, ms, "a backend did not answer");
     }
     tries.push(Try { backend, happened, ms });

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::config::CircuitConfig;
-use crate::store::{Admission, CircuitId, CircuitState, Counters, End, Refused, StoreError};
+use crate::store::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Counters, StoreError};
 
 /// Hands out one circuit for each backend, made when it is first asked for. Clones share them.
 #[derive(Clone)]
@@ -112,8 +112,8 @@ impl Circuit {
     /// request from its backend.
     ///
     /// # Errors
-    /// [`Refused`] where the circuit is open.
-    pub async fn admit(self: &Arc<Self>, now: Instant) -> Result<Permit, Refused> {
+    /// [`CircuitOpen`] where the circuit is open.
+    pub async fn admit(self: &Arc<Self>, now: Instant) -> Result<Permit, CircuitOpen> {
         let admission = match self.counters.admit(&self.id, self.config, now).await {
             Ok(admission) => Some(admission?),
             Err(error) => {
@@ -148,15 +148,15 @@ pub struct Permit {
 impl Permit {
     /// The backend answered, and not with a failure of its own.
     pub fn succeed(mut self) {
-        self.end(End::Succeeded);
+        self.end(CircuitOutcome::Succeeded);
     }
 
     /// The backend failed.
     pub fn fail(mut self) {
-        self.end(End::Failed);
+        self.end(CircuitOutcome::Failed);
     }
 
-    fn end(&mut self, end: End) {
+    fn end(&mut self, end: CircuitOutcome) {
         if let Some(admission) = self.admission.take() {
             let Circuit { id, config, counters } = &*self.circuit;
             counters.note_end(id, *config, admission, end, Instant::now());
@@ -166,6 +166,6 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.end(End::Left);
+        self.end(CircuitOutcome::Cancelled);
     }
 }

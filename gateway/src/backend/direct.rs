@@ -182,10 +182,10 @@ fn broken(authority: &str, error: &hyper::Error) -> SendError {
     }
 }
 
-type Exchanged = Result<(Response<Incoming>, Link), (hyper::Error, Option<Box<Request<Full<Bytes>>>>)>;
+type ExchangeOutcome = Result<(Response<Incoming>, Link), (hyper::Error, Option<Box<Request<Full<Bytes>>>>)>;
 
 /// Sends a request and drives the connection until the answer's head is there.
-async fn exchange(mut link: Link, request: Request<Full<Bytes>>) -> Exchanged {
+async fn exchange(mut link: Link, request: Request<Full<Bytes>>) -> ExchangeOutcome {
     let response = {
         let mut sending = pin!(link.sender.try_send_request(request));
         std::future::poll_fn(|context| {

@@ -31,11 +31,11 @@ pub struct Discovery {
     places: Vec<(String, u16)>,
     limits: LimitsConfig,
     circuits: Circuits,
-    found: Mutex<Found>,
+    found: Mutex<Discovered>,
 }
 
 #[derive(Default)]
-struct Found {
+struct Discovered {
     when: Option<Instant>,
     servers: Vec<Server>,
 }
@@ -117,7 +117,7 @@ impl Discovery {
             return Some(server.clone());
         }
         let probe = probe_formats(&url, PROBE).await;
-        let mut formats = probe.spoken();
+        let mut formats = probe.probe_format();
         if formats.is_empty() {
             // It lists models, so it is a model server, if a slow one; and they all speak this.
             formats.push(WireFormat::Chat);

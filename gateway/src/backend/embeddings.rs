@@ -1,6 +1,6 @@
 //! A backend's `/v1/embeddings` as an embedder.
 //!
-//! Carried by a [`Courier`], so that it may be called from any thread. Texts of the index and of memory are embedded in
+//! Carried by a [`BlockingClient`], so that it may be called from any thread. Texts of the index and of memory are embedded in
 //! the background. A question is embedded on the path of its request, within [`QUESTION_PATIENCE`]; after a failure
 //! questions go without a vector for [`PAUSE`], so that a backend that is down costs a request nothing.
 
@@ -15,7 +15,7 @@ use muninn_repo_tools::Supervisor;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Backend, Courier, Outgoing, Transport, apply_credentials};
+use super::{Backend, BlockingClient, Outgoing, Transport, apply_credentials};
 use crate::wire::{WireFormat, failure};
 
 const PATH: &str = "/v1/embeddings";
@@ -38,7 +38,7 @@ pub struct RemoteEmbedder {
     asker: Arc<Asker>,
     id: String,
     dimensions: usize,
-    courier: Courier,
+    blocking_client: BlockingClient,
     failure: Mutex<Option<(Instant, String)>>,
     /// The newest question with its vector: a turn asks for code and for memory with the same words.
     question: Mutex<(String, Vec<f32>)>,
@@ -66,7 +66,8 @@ impl RemoteEmbedder {
     /// [`EmbedError`] where it does not answer, or not with a vector.
     pub fn connect(backend: Backend, model: &str) -> Result<RemoteEmbedder, EmbedError> {
         let name = name_of(&backend.url, model);
-        let courier = Courier::start(&Supervisor::default(), CONNECT).map_err(|error| failed(&name, error))?;
+        let blocking_client =
+            BlockingClient::start(&Supervisor::default(), CONNECT).map_err(|error| failed(&name, error))?;
         let asker = Asker {
             name,
             model: model.to_owned(),
@@ -76,7 +77,7 @@ impl RemoteEmbedder {
             id: String::new(),
             asker: Arc::new(asker),
             dimensions: 0,
-            courier,
+            blocking_client,
             failure: Mutex::default(),
             question: Mutex::default(),
         };
@@ -97,9 +98,9 @@ impl RemoteEmbedder {
     }
 
     fn ask(&self, texts: &[&str], patience: Duration) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let (asker, transport) = (Arc::clone(&self.asker), self.courier.transport());
+        let (asker, transport) = (Arc::clone(&self.asker), self.blocking_client.transport());
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        let asked = block_on(self.courier.run(async move {
+        let asked = block_on(self.blocking_client.run(async move {
             let late = || failed(&asker.name, format!("no answer within {} ms", patience.as_millis()));
             let asked = tokio::time::timeout(patience, asker.ask(&transport, &texts)).await;
             asked.unwrap_or_else(|_| Err(late()))

@@ -1,12 +1,12 @@
 //! Where requests go, what credentials they carry there, and how the bytes travel.
 //!
 //! `routing` names the candidates for a request, `attempt` tries them until one answers, and `circuits` asks the store which
-//! of them are not worth trying now. `transport` carries the bytes, over `direct` or over reqwest; `courier` for callers
+//! of them are not worth trying now. `transport` carries the bytes, over `direct` or over reqwest; `blocking_client` for callers
 //! that block, which are `embeddings` and `model`.
 
 mod attempt;
+mod blocking_client;
 mod circuits;
-mod courier;
 mod credentials;
 mod direct;
 mod discovery;
@@ -27,16 +27,16 @@ use std::sync::Arc;
 use crate::config::{BackendConfig, LimitsConfig};
 use crate::wire::{Dialect, WireFormat};
 
-pub use attempt::{Answered, Attempted, Unanswered, attempt};
+pub use attempt::{AttemptAnswer, AttemptError, AttemptReport, attempt};
+pub use blocking_client::{BlockingClient, BlockingClientError};
 pub use circuits::{Circuit, CircuitReport, Circuits, Permit};
-pub use courier::{Courier, CourierError};
 pub use credentials::{apply_credentials, client_credential_vendor};
 pub use discovery::Discovery;
 pub use embeddings::RemoteEmbedder;
 pub(crate) use fair::FairBody;
 pub use model::RemoteModel;
 pub use models::{list_models, render_models};
-pub use probe::{Probe, Spoken, probe_formats};
+pub use probe::{FormatSupport, Probe, probe_formats};
 pub use routing::{Allowed, Router};
 pub use target::{Candidate, NoRoute, Target};
 pub(crate) use transport::innermost;

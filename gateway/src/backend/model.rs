@@ -19,7 +19,7 @@ use muninn_memory::model::{Ask, Model, ModelError, PendingReply, Reply, block_on
 use muninn_repo_tools::Until;
 
 use super::credentials::{self, OPENAI_URL};
-use super::{Candidate, Courier, Outgoing};
+use super::{BlockingClient, Candidate, Outgoing};
 use crate::wire::{ANTHROPIC_VERSION, WireFormat, convert};
 
 /// How often somebody looks whether the answer is still waited for. A deadline is kept by a timer, to a millisecond.
@@ -30,7 +30,7 @@ pub struct RemoteModel {
     id: String,
     candidate: Candidate,
     headers: HeaderMap,
-    courier: Courier,
+    blocking_client: BlockingClient,
 }
 
 impl RemoteModel {
@@ -39,7 +39,12 @@ impl RemoteModel {
     /// `client` are the headers of the request that it is asked for, or none. The client's credential is used where it
     /// would be for the client's own request, by the rules of [`super::apply_credentials`].
     #[must_use]
-    pub fn new(courier: &Courier, mut candidate: Candidate, model: &str, client: &HeaderMap) -> RemoteModel {
+    pub fn new(
+        blocking_client: &BlockingClient,
+        mut candidate: Candidate,
+        model: &str,
+        client: &HeaderMap,
+    ) -> RemoteModel {
         let model = candidate.rename.get_or_insert_with(|| model.to_owned());
         let id = format!("{}/{model}", candidate.backend.name);
         // Its newer models refuse `max_tokens` in a chat, and older servers know nothing else.
@@ -50,7 +55,7 @@ impl RemoteModel {
             headers: headers(&candidate, client),
             id,
             candidate,
-            courier: courier.clone(),
+            blocking_client: blocking_client.clone(),
         }
     }
 
@@ -60,9 +65,13 @@ impl RemoteModel {
             return Err(is_over());
         }
         let (outgoing, context) = self.outgoing(ask)?;
-        let (id, candidate, transport) = (self.id.clone(), self.candidate.clone(), self.courier.transport());
+        let (id, candidate, transport) = (
+            self.id.clone(),
+            self.candidate.clone(),
+            self.blocking_client.transport(),
+        );
         let waits = until.clone();
-        let carried = self.courier.run(async move {
+        let carried = self.blocking_client.run(async move {
             tokio::select! {
                 biased;
                 () = over(&waits) => None,

@@ -18,13 +18,13 @@ pub struct Probe {
     /// The base address.
     pub url: String,
     /// Each wire format, and what came of asking for it.
-    pub formats: [(WireFormat, Spoken); 3],
+    pub formats: [(WireFormat, FormatSupport); 3],
 }
 
 /// What came of asking for one wire format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Spoken {
+pub enum FormatSupport {
     /// The path is there; the status with which it refused, often 400 or, without a key, 401.
     Yes(u16),
     /// The path is not there.
@@ -36,12 +36,12 @@ pub enum Spoken {
 impl Probe {
     /// The formats that it certainly speaks.
     #[must_use]
-    pub fn spoken(&self) -> Vec<WireFormat> {
-        let spoken = self
+    pub fn probe_format(&self) -> Vec<WireFormat> {
+        let probe_format = self
             .formats
             .iter()
-            .filter(|(_, spoken)| matches!(spoken, Spoken::Yes(_)));
-        spoken.map(|(format, _)| *format).collect()
+            .filter(|(_, probe_format)| matches!(probe_format, FormatSupport::Yes(_)));
+        probe_format.map(|(format, _)| *format).collect()
     }
 
     /// Whether every path got an answer.
@@ -49,7 +49,7 @@ impl Probe {
     pub fn is_complete(&self) -> bool {
         self.formats
             .iter()
-            .all(|(_, spoken)| !matches!(spoken, Spoken::Unknown(_)))
+            .all(|(_, probe_format)| !matches!(probe_format, FormatSupport::Unknown(_)))
     }
 
     /// Whether anything answered at all.
@@ -57,7 +57,7 @@ impl Probe {
     pub fn is_reachable(&self) -> bool {
         self.formats
             .iter()
-            .any(|(_, spoken)| !matches!(spoken, Spoken::Unknown(_)))
+            .any(|(_, probe_format)| !matches!(probe_format, FormatSupport::Unknown(_)))
     }
 }
 
@@ -67,7 +67,7 @@ pub async fn probe_formats(url: &str, patience: Duration) -> Probe {
     let client = client(url, patience);
     let ask = async |format: WireFormat| match &client {
         Ok(client) => ask(client, url, format).await,
-        Err(error) => Spoken::Unknown(innermost(error)),
+        Err(error) => FormatSupport::Unknown(innermost(error)),
     };
     let (chat, messages, responses) = tokio::join!(
         ask(WireFormat::Chat),
@@ -98,7 +98,7 @@ pub(super) fn client(url: &str, patience: Duration) -> reqwest::Result<reqwest::
     builder.build()
 }
 
-async fn ask(client: &reqwest::Client, url: &str, format: WireFormat) -> Spoken {
+async fn ask(client: &reqwest::Client, url: &str, format: WireFormat) -> FormatSupport {
     let request = client
         .post(format!("{url}{}", format.path()))
         .header("content-type", "application/json")
@@ -106,7 +106,7 @@ async fn ask(client: &reqwest::Client, url: &str, format: WireFormat) -> Spoken 
         .body("{}");
     let mut answer = match request.send().await {
         Ok(answer) => answer,
-        Err(error) => return Spoken::Unknown(innermost(&error)),
+        Err(error) => return FormatSupport::Unknown(innermost(&error)),
     };
     let status = answer.status();
     let mut start = Vec::new();
@@ -121,13 +121,13 @@ async fn ask(client: &reqwest::Client, url: &str, format: WireFormat) -> Spoken 
 }
 
 /// What a status says about a path; LM Studio answers 200 on paths that it does not have, and says so in the body.
-fn judged(status: StatusCode, start: &str) -> Spoken {
+fn judged(status: StatusCode, start: &str) -> FormatSupport {
     let is_missing = matches!(status.as_u16(), 404 | 405 | 501)
         || (status.is_success() && start.contains("Unexpected endpoint or method"));
     if is_missing {
-        Spoken::No(status.as_u16())
+        FormatSupport::No(status.as_u16())
     } else {
-        Spoken::Yes(status.as_u16())
+        FormatSupport::Yes(status.as_u16())
     }
 }
 
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_missing_path_is_told_from_a_refused_body() {
-        for (status, body, spoken) in [
+        for (status, body, probe_format) in [
             (400, "", true),
             (401, "", true),
             (422, "", true),
@@ -152,10 +152,10 @@ mod tests {
                 false,
             ),
         ] {
-            let expected = if spoken {
-                Spoken::Yes(status)
+            let expected = if probe_format {
+                FormatSupport::Yes(status)
             } else {
-                Spoken::No(status)
+                FormatSupport::No(status)
             };
             assert_eq!(
                 judged(StatusCode::from_u16(status).unwrap(), body),

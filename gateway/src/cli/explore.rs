@@ -135,7 +135,7 @@ impl From<ExplorerError> for CliError {
     fn from(error: ExplorerError) -> Self {
         let message = error.to_string();
         match error {
-            ExplorerError::Courier(_) => CliError::new(Exit::Failure, message),
+            ExplorerError::BlockingClient(_) => CliError::new(Exit::Failure, message),
             ExplorerError::NoModel => CliError::new(Exit::Config, message).hint(
                 "start a model server on this machine, or name one with `backend` and `model` under [explore] in muninn.toml",
             ),

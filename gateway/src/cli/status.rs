@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::output::{self, plural, sanitize_line};
 use super::{CliError, Common, examples};
 use crate::config::{Config, paths};
-use crate::store::{KeyUsage, PutAside, SqliteStore, Store, UsageSum, put_aside};
+use crate::store::{DamagedLedger, KeyUsage, SqliteStore, Store, UsageSum, put_aside};
 
 /// How long `status` waits for the gateway.
 const TIMEOUT: Duration = Duration::from_millis(200);
@@ -117,7 +117,7 @@ fn index(worktree: Option<&Worktree>) -> String {
 type Line = (&'static str, String);
 
 /// The status as text: a heading for each section, and aligned lines below it.
-fn text(status: &Value, index: String, damaged: &[PutAside], usage: &[KeyUsage]) -> String {
+fn text(status: &Value, index: String, damaged: &[DamagedLedger], usage: &[KeyUsage]) -> String {
     let sections = [
         ("Gateway", gateway(status)),
         ("Repository", repository(status, index)),
@@ -235,7 +235,7 @@ fn embedder(report: &Value, vectors: &Value) -> String {
     }
 }
 
-fn state(status: &Value, damaged: &[PutAside]) -> Vec<Line> {
+fn state(status: &Value, damaged: &[DamagedLedger]) -> Vec<Line> {
     let mut lines = vec![("directory", word(&status["state"]).unwrap_or_default())];
     let ledger = &status["ledger"];
     let count = |key: &str| usize::try_from(ledger[key].as_u64().unwrap_or(0)).unwrap_or(usize::MAX);

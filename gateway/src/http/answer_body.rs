@@ -1,5 +1,5 @@
-//! The body of an answer on its way to the client: passed on or converted, kept alive while nothing comes, and always
-//! brought to an end that its wire format knows.
+//! The body of an answer to the client: passed through or converted, kept alive during silence, and always ended with an
+//! event of its wire format.
 
 #[cfg(test)]
 mod tests;
@@ -17,85 +17,85 @@ use tokio::time::Sleep;
 
 use super::exploring;
 
-use crate::app::Watching;
+use crate::app::ProgressReceiver;
 use crate::wire::convert::answer::Usage;
 use crate::wire::convert::{AnswerContext, AnswerConverter};
 use crate::wire::error::{ErrorKind, Failure};
 use crate::wire::{Aligner, Ending, UsageWatch, WireFormat};
 
-/// What is said of a stream beyond [`MOST_SILENT_BYTES`].
+/// The error of a stream beyond [`MAX_SILENT_BYTES`].
 const SILENT: &str = "it sent more than 32 MB without an event";
-/// How long a backend may take to end its answer after the answer's last event.
-const AFTER_THE_END: Duration = Duration::from_secs(1);
-/// What it may send in that time: the mark at the end of a stream, and some comments.
-const MOST_AFTER_THE_END: usize = 64 << 10;
-/// A stream may send so many bytes without an event for the client: comments, or events that convert to nothing. A long
-/// thought that a conversion leaves out has less; beyond it nothing is coming.
-const MOST_SILENT_BYTES: usize = 32 << 20;
+/// The time in which a backend must end its answer after the last event.
+const TRAILING_TIMEOUT: Duration = Duration::from_secs(1);
+/// The most bytes it may send in that time: the stream's end marker and some comments.
+const MAX_TRAILING_BYTES: usize = 64 << 10;
+/// The most bytes of a stream without an event for the client: comments, or events that convert to nothing. Thinking that
+/// a conversion drops stays below it.
+const MAX_SILENT_BYTES: usize = 32 << 20;
 
-/// Where the bytes of an answer come from.
+/// The source of an answer's bytes.
 pub(super) enum Source {
-    /// The backend has not answered yet, and the client has its head already.
+    /// The client has its response head; the backend has not answered yet.
     Waiting(BoxFuture<'static, Source>),
-    /// A model explores for it; the client sees what it does.
+    /// A model explores; the client sees its progress.
     Exploring {
-        /// A line of it that is to be shown.
+        /// The next progress line.
         line: String,
-        /// Where the next come from.
-        watching: Watching,
+        /// The receiver of further lines.
+        progress: ProgressReceiver,
         /// The request's id.
         id: String,
         /// The answer.
         next: BoxFuture<'static, Source>,
     },
-    /// A whole answer, or a stream that cannot be looked into: passed on as it is.
+    /// A complete answer, or a stream that cannot be parsed: passed through.
     Untouched {
         /// The backend's body.
         body: Body,
         /// What it costs.
         watch: UsageWatch,
     },
-    /// A stream of events in the client's own format: whole events, otherwise untouched.
+    /// A stream of events in the client's own format: passed through in whole events.
     Events {
         /// The backend's body.
         body: Body,
-        /// Cuts it where events end.
+        /// Splits the bytes at the ends of events.
         aligner: Aligner,
-        /// Whether its last event has come.
+        /// Detects the last event.
         ending: Ending,
-        /// Whether the backend says where its body ends; otherwise only the last event tells.
+        /// Whether the backend's framing marks the end of the body; otherwise only the last event does.
         framed: bool,
         /// What it costs.
         watch: UsageWatch,
-        /// Bytes since its last event.
+        /// The bytes since the last event.
         silent_bytes: usize,
     },
     /// A stream of events in another format.
     Converted {
         /// The backend's body.
         body: Body,
-        /// Makes the client's events of it.
+        /// Converts its events to the client's format.
         converter: Box<AnswerConverter>,
-        /// Bytes since the client's last event.
+        /// The bytes since the client's last event.
         silent_bytes: usize,
     },
-    /// Events of our own, or converted ones that are all there.
+    /// Complete text: the gateway's own events, or a converted answer.
     Ready {
-        /// What is left to be sent.
+        /// The text that is not sent yet.
         text: String,
-        /// What it cost.
+        /// The usage of the answer.
         usage: Usage,
     },
-    /// Nothing is left.
+    /// The answer is over.
     Ended(Usage),
 }
 
-/// What was seen of an answer that is over, whether read to its end or left by its client.
+/// The figures of a finished answer, complete or left by its client.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct End {
-    /// From the request to the first byte of the answer, where one came.
+pub(super) struct AnswerSummary {
+    /// The time from the request to the first byte of the answer, if one was sent.
     pub first_byte: Option<Duration>,
-    /// What the backend counted.
+    /// The usage that the backend reported.
     pub usage: Usage,
 }
 
@@ -103,34 +103,34 @@ pub(super) struct End {
 pub(super) struct AnswerBody {
     source: Source,
     format: WireFormat,
-    silence: Option<Silence>,
+    silence: Option<KeepAliveTimer>,
     started: Instant,
     first_byte: Option<Duration>,
-    /// Told once, when the answer is over.
-    ended: Option<Box<dyn FnOnce(End) + Send>>,
+    /// Called once, when the answer is over.
+    ended: Option<Box<dyn FnOnce(AnswerSummary) + Send>>,
 }
 
-/// Tells when nothing was sent for a while. The timer is only set anew when it goes off, not for each event.
-struct Silence {
+/// Fires after a silent period. The timer is reset only when it fires, not for each event.
+struct KeepAliveTimer {
     bound: Duration,
     since: Instant,
     timer: Pin<Box<Sleep>>,
 }
 
 impl AnswerBody {
-    /// `silence` is how long a stream may be silent before the client gets a sign of life; `None` for what is no stream
-    /// of events. `ended` is told when the answer is over.
+    /// `silence`: the silent time after which the client gets a keep-alive; `None` if the answer is no stream of events.
+    /// `ended` is called when the answer is over.
     pub(super) fn new(
         source: Source,
         format: WireFormat,
         silence: Option<Duration>,
         started: Instant,
-        ended: impl FnOnce(End) + Send + 'static,
+        ended: impl FnOnce(AnswerSummary) + Send + 'static,
     ) -> AnswerBody {
         AnswerBody {
             source,
             format,
-            silence: silence.map(|bound| Silence {
+            silence: silence.map(|bound| KeepAliveTimer {
                 bound,
                 since: Instant::now(),
                 timer: Box::pin(tokio::time::sleep(bound)),
@@ -141,13 +141,13 @@ impl AnswerBody {
         }
     }
 
-    /// The next bytes from the source; empty ones say that there was something, and nothing to send.
+    /// The next bytes from the source. Empty bytes mean progress without output.
     fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
         let (bytes, next) = match &mut self.source {
             Source::Waiting(answer) => (Bytes::new(), Some(ready!(answer.as_mut().poll(context)))),
             Source::Exploring {
                 line,
-                watching,
+                progress,
                 id,
                 next,
             } => {
@@ -155,7 +155,7 @@ impl AnswerBody {
                     let event = exploring::event(self.format, id, "", &std::mem::take(line));
                     return Poll::Ready(Some(Ok(Bytes::from(event))));
                 }
-                match watching.poll(context) {
+                match progress.poll(context) {
                     Poll::Ready(Some(more)) => {
                         *line = more;
                         (Bytes::new(), None)
@@ -190,7 +190,7 @@ impl AnswerBody {
                     ending.see(&events);
                     let is_event = !aligner.is_between_events() || Ending::has_event(&events);
                     *silent_bytes = if is_event { 0 } else { *silent_bytes + events.len() };
-                    if *silent_bytes > MOST_SILENT_BYTES {
+                    if *silent_bytes > MAX_SILENT_BYTES {
                         let broke = || broken_off(self.format, self.first_byte.is_some(), SILENT).into_bytes();
                         let end = if ending.is_over() { Vec::new() } else { broke() };
                         (Bytes::from(end), Some(Source::Ended(watch.usage())))
@@ -202,7 +202,7 @@ impl AnswerBody {
                     let end = if ending.is_over() {
                         Some(Vec::new())
                     } else {
-                        // The rest of an event is of no use to anybody; that it broke is.
+                        // An incomplete event cannot be finished, so the connection is aborted instead.
                         let broke =
                             || broken_off(self.format, self.first_byte.is_some(), &error.to_string()).into_bytes();
                         aligner.is_between_events().then(broke)
@@ -243,9 +243,9 @@ impl AnswerBody {
                     };
                     let mut next = None;
                     if converter.ended() {
-                        read_out(std::mem::take(body));
+                        drain(std::mem::take(body));
                         next = Some(Source::Ended(converter.usage()));
-                    } else if *silent_bytes > MOST_SILENT_BYTES {
+                    } else if *silent_bytes > MAX_SILENT_BYTES {
                         text = converter.finish(Some(SILENT));
                         next = Some(Source::Ended(converter.usage()));
                     }
@@ -267,7 +267,7 @@ impl AnswerBody {
         Poll::Ready(Some(Ok(bytes)))
     }
 
-    /// A sign of life, where it is time for one and a place for it.
+    /// A keep-alive, if the silence is long enough and the stream is between events.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<&'static str> {
         let between_events = match &self.source {
             Source::Events { aligner, ending, .. } => aligner.is_between_events() && !ending.is_over(),
@@ -285,7 +285,7 @@ impl AnswerBody {
             silence.timer.as_mut().reset(tokio::time::Instant::now() + wait);
             if is_due && between_events {
                 silence.since = Instant::now();
-                return Poll::Ready(sign_of_life(self.format));
+                return Poll::Ready(keep_alive(self.format));
             }
         }
     }
@@ -312,8 +312,8 @@ impl http_body::Body for AnswerBody {
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending => {
-                    let sign = ready!(this.poll_silence(context));
-                    return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(sign.as_bytes())))));
+                    let keep_alive = ready!(this.poll_silence(context));
+                    return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(keep_alive.as_bytes())))));
                 }
             }
         }
@@ -337,7 +337,7 @@ impl http_body::Body for AnswerBody {
     }
 }
 
-/// The end of a body is its drop: a server does not poll one again whose length it has seen, and a client may leave.
+/// An answer ends when its body is dropped: the server does not poll a body of known length to its end, and a client may leave.
 impl Drop for AnswerBody {
     fn drop(&mut self) {
         let usage = match &self.source {
@@ -347,7 +347,7 @@ impl Drop for AnswerBody {
             Source::Waiting(_) | Source::Exploring { .. } => Usage::default(),
         };
         if let Some(ended) = self.ended.take() {
-            ended(End {
+            ended(AnswerSummary {
                 first_byte: self.first_byte,
                 usage,
             });
@@ -355,7 +355,7 @@ impl Drop for AnswerBody {
     }
 }
 
-/// The next data of a body. Trailers are left out: no client of these APIs reads them.
+/// The next data of a body. Trailers are dropped: no client of these APIs reads them.
 fn poll_data(body: &mut Body, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
     loop {
         match ready!(Pin::new(&mut *body).poll_frame(context)) {
@@ -370,30 +370,30 @@ fn poll_data(body: &mut Body, context: &mut Context<'_>) -> Poll<Option<Result<B
     }
 }
 
-/// Reads what may follow the last event, so that the backend's connection can be used again. The client does not wait.
-/// A backend that goes on sending has its connection closed.
-fn read_out(mut body: Body) {
+/// Reads the bytes after the last event in the background, so that the backend's connection can be reused. If the backend
+/// does not stop, its connection is closed.
+fn drain(mut body: Body) {
     let rest = async move {
         let mut read = 0;
         while let Some(Ok(bytes)) = std::future::poll_fn(|context| poll_data(&mut body, context)).await {
             read += bytes.len();
-            if read > MOST_AFTER_THE_END {
+            if read > MAX_TRAILING_BYTES {
                 return;
             }
         }
     };
-    tokio::spawn(tokio::time::timeout(AFTER_THE_END, rest));
+    tokio::spawn(tokio::time::timeout(TRAILING_TIMEOUT, rest));
 }
 
-/// What says that we are still there: an event where the format has one for it, a comment otherwise.
-fn sign_of_life(format: WireFormat) -> &'static str {
+/// A keep-alive: an event if the format has one for it, else a comment.
+fn keep_alive(format: WireFormat) -> &'static str {
     match format {
         WireFormat::Messages => "event: ping\ndata: {\"type\": \"ping\"}\n\n",
         WireFormat::Chat | WireFormat::Responses => ": keep-alive\n\n",
     }
 }
 
-/// The last event of a stream that broke off. `begun` is whether the client has seen its beginning.
+/// The last event of a stream that broke off. `begun`: whether the client has seen its beginning.
 fn broken_off(format: WireFormat, begun: bool, error: &str) -> String {
     let failure = Failure {
         kind: ErrorKind::Server,
@@ -401,7 +401,7 @@ fn broken_off(format: WireFormat, begun: bool, error: &str) -> String {
     };
     let mut events = failure_event(format, failure);
     if begun && format == WireFormat::Responses {
-        // It began with the backend's own `response.created`; a second one would begin another answer.
+        // The stream began with the backend's `response.created`; a second one would begin another answer.
         let last = events.trim_end().rfind("\n\n").map_or(0, |end| end + 2);
         events.drain(..last);
     }

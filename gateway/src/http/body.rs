@@ -1,5 +1,5 @@
-//! Reading a request's body: bounded in size, in silence, and in the memory of all bodies together; decoded where the
-//! client has compressed it.
+//! Reading a request's body, with limits on its size, its idle time and the memory of all bodies together. Compressed
+//! bodies are decoded.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,17 +16,17 @@ use crate::config::LimitsConfig;
 use crate::wire::WireFormat;
 use crate::wire::error::ErrorKind;
 
-/// A body that is too large is read on for this long, so that the client is done sending and can read why.
+/// A refused body is read for this long, so that the client finishes sending and can read the error.
 const DRAIN: Duration = Duration::from_secs(10);
-/// When a client may ask again that found no memory, in seconds.
+/// The seconds after which a client may retry when the memory of all bodies is used up.
 const RETRY_AFTER: u64 = 2;
 
-/// Why there is no body.
+/// Why a body was not read.
 #[derive(Debug)]
 pub(super) struct BodyError {
-    /// What to answer.
+    /// The kind of the error response.
     pub kind: ErrorKind,
-    /// In words.
+    /// The message of the error response.
     pub message: String,
 }
 
@@ -35,7 +35,7 @@ impl BodyError {
         BodyError { kind, message }
     }
 
-    /// Logs and counts the refusal, and answers it.
+    /// Logs and counts the refusal, and returns the error response.
     pub(super) fn refuse(&self, worker: &Worker, client: &Client, format: WireFormat) -> Response<Body> {
         refusal::log(&worker.shared, client, self.kind, &self.message);
         if self.kind == ErrorKind::NoMemory {
@@ -44,13 +44,13 @@ impl BodyError {
         self.response(format)
     }
 
-    /// The answer in the client's format.
+    /// The error response in the client's format.
     fn response(&self, format: WireFormat) -> Response<Body> {
         let mut response = reply::error(format, self.kind, &self.message);
         let headers = response.headers_mut();
         match self.kind {
             ErrorKind::NoMemory => headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER)),
-            // RFC 9110, 15.5.16: what would have been acceptable.
+            // RFC 9110, 15.5.16: the codings that are acceptable.
             ErrorKind::UnknownCoding => {
                 headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(coding::SUPPORTED))
             }
@@ -62,25 +62,25 @@ impl BodyError {
 
 /// A request's body.
 #[derive(Debug)]
-pub(super) struct Received {
-    /// The body, which counts as held as long as somebody has it.
+pub(super) struct RequestBody {
+    /// The body; its bytes count as held memory until the last clone is dropped.
     pub body: Bytes,
-    /// The same bytes for those who keep them after the request is over, within bounds of their own. Idle conversations
-    /// must not take the memory of requests.
+    /// The same bytes without the count, for the learner, which keeps them after the request within a limit of its own.
+    /// Idle conversations must not take the memory of requests.
     pub uncounted: Bytes,
 }
 
-/// Reads the whole body of a request with these headers, which afterwards describe the decoded body.
+/// Reads the whole body of a request. Afterwards the headers describe the decoded body.
 ///
 /// # Errors
-/// [`BodyError`] where it is too large, stops coming, breaks off, is encoded in a way that is not supported, or finds no
-/// memory.
+/// [`BodyError`] if the body is too large, stalls, breaks off, has an unsupported coding, or exceeds the memory of all
+/// bodies.
 pub(super) async fn read(
     mut body: Body,
     headers: &mut HeaderMap,
     limits: &LimitsConfig,
     memory: &Arc<BodyMemory>,
-) -> Result<Received, BodyError> {
+) -> Result<RequestBody, BodyError> {
     let announced: Option<u64> = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse().ok());
@@ -93,7 +93,7 @@ pub(super) async fn read(
         Err(unknown) => {
             drain(body).await;
             let message = format!(
-                "the request's body is encoded ({unknown}), and only {} can be read",
+                "cannot decode the request's body: the coding is {unknown}; supported are {}",
                 coding::SUPPORTED
             );
             return Err(BodyError::new(ErrorKind::UnknownCoding, message));
@@ -101,11 +101,11 @@ pub(super) async fn read(
     };
     if !codings.is_empty() {
         headers.remove(header::CONTENT_ENCODING);
-        // Compressed data that expands to nothing is bounded as well.
+        // The compressed data is limited too, because it may expand to nothing.
         body = coding::decode(Body::new(Limited::new(body, limits.body_bytes)), &codings);
     }
     let expected = announced.and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
-    let mut reading = Reading {
+    let mut reading = BodyReader {
         first: None,
         collected: BytesMut::new(),
         expected,
@@ -114,7 +114,7 @@ pub(super) async fn read(
     match reading.collect(&mut body, limits).await {
         Ok(()) => Ok(reading.whole()),
         Err(error) => {
-            // What was read is let go before the rest is waited for.
+            // The memory is released before the rest is drained.
             drop(reading);
             if matches!(error.kind, ErrorKind::TooLarge | ErrorKind::NoMemory) {
                 drain(body).await;
@@ -124,18 +124,18 @@ pub(super) async fn read(
     }
 }
 
-/// A body of which a part has come.
-struct Reading {
-    /// The first piece. Most bodies come in one and need no copy.
+/// A body that is being read.
+struct BodyReader {
+    /// The first piece. Most bodies arrive in one piece and are not copied.
     first: Option<Bytes>,
-    /// All pieces, where there is more than one.
+    /// All pieces, if there is more than one.
     collected: BytesMut,
-    /// The length that the client announced, 0 where it did not.
+    /// The announced length, 0 if there is none.
     expected: usize,
     reservation: Reservation,
 }
 
-impl Reading {
+impl BodyReader {
     async fn collect(&mut self, body: &mut Body, limits: &LimitsConfig) -> Result<(), BodyError> {
         while let Some(data) = next(body, limits).await? {
             let length = self.first.as_ref().map_or(self.collected.len(), Bytes::len) + data.len();
@@ -144,7 +144,7 @@ impl Reading {
             }
             if !self.reservation.grow(data.len(), limits.total_body_bytes) {
                 let message = format!(
-                    "too many large requests are being answered; ask again in {RETRY_AFTER} s (limits.total_body_bytes = {})",
+                    "too many large requests are under way; retry in {RETRY_AFTER} s (limits.total_body_bytes = {})",
                     limits.total_body_bytes
                 );
                 return Err(BodyError::new(ErrorKind::NoMemory, message));
@@ -162,9 +162,9 @@ impl Reading {
         Ok(())
     }
 
-    fn whole(self) -> Received {
+    fn whole(self) -> RequestBody {
         let whole = self.first.unwrap_or_else(|| self.collected.freeze());
-        Received {
+        RequestBody {
             uncounted: whole.clone(),
             body: self.reservation.attach(whole),
         }
@@ -186,17 +186,14 @@ async fn next(body: &mut Body, limits: &LimitsConfig) -> Result<Option<Bytes>, B
                 return Err(BodyError::new(ErrorKind::InvalidRequest, message));
             }
             Err(_) => {
-                let message = format!(
-                    "nothing of the request's body came for {} s",
-                    limits.idle_timeout.as_secs()
-                );
+                let message = format!("the request's body stalled for {} s", limits.idle_timeout.as_secs());
                 return Err(BodyError::new(ErrorKind::Timeout, message));
             }
         }
     }
 }
 
-/// Reads what a client still sends, for as long as it may take, and drops it.
+/// Reads and drops what a client still sends, for at most [`DRAIN`].
 pub(super) async fn drain(mut body: Body) {
     let until = Instant::now() + DRAIN;
     while let Ok(Some(Ok(_))) =
@@ -242,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_reserved_as_they_come_and_not_as_they_are_announced() {
+    fn memory_is_reserved_for_arrived_bytes_only() {
         run(async {
             let memory = Arc::new(BodyMemory::default());
             let limits = limits(20, 25);
@@ -278,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_grows_beyond_its_bound_is_refused() {
+    fn body_above_its_limit_is_refused() {
         run(async {
             let memory = Arc::new(BodyMemory::default());
             for body in [&["0123456789a"][..], &["01234", "56789", "a"]] {

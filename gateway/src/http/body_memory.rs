@@ -1,19 +1,18 @@
-//! A bound on the memory of all request bodies together.
+//! A limit on the memory of all request bodies together.
 //!
-//! Bytes are reserved as they arrive, since a length that a client announces costs nothing until it is sent. The
-//! reservation belongs to the bytes themselves: it ends when the last of those who hold the body (the exchange, a retry,
-//! what learns from it) has let go.
+//! Bytes are reserved as they arrive, because an announced length costs nothing until it is sent. The reservation belongs
+//! to the bytes themselves: it ends when the last clone of the body (of the exchange, a retry, the learner) is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-/// How many bytes of bodies are held, in the whole process.
+/// The bytes of all bodies that the process holds.
 #[derive(Debug, Default)]
 pub(super) struct BodyMemory(AtomicUsize);
 
-/// A part of it, given back when dropped.
+/// A reservation of body memory, released when dropped.
 #[derive(Debug)]
 pub(super) struct Reservation {
     memory: Arc<BodyMemory>,
@@ -28,8 +27,8 @@ impl BodyMemory {
         }
     }
 
-    /// Counts bytes that are there already, such as a request's body with its insertions. Never refused: the request
-    /// was let in, and with these counted the next one may not be.
+    /// Reserves memory for existing bytes, such as a request's body with its insertions. Never fails: the request was
+    /// accepted; only later requests see less memory.
     pub(super) fn hold(self: &Arc<Self>, bytes: Bytes) -> Bytes {
         self.0.fetch_add(bytes.len(), Ordering::Relaxed);
         let reservation = Reservation {
@@ -39,14 +38,14 @@ impl BodyMemory {
         reservation.attach(bytes)
     }
 
-    /// The bytes that are held now.
+    /// The bytes held now.
     pub(super) fn held(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 impl Reservation {
-    /// Reserves more, unless all bodies together would then hold more than `limit`.
+    /// Reserves more bytes, unless all bodies together would then exceed `limit`.
     #[must_use]
     pub(super) fn grow(&mut self, bytes: usize, limit: usize) -> bool {
         let add = |held: usize| held.checked_add(bytes).filter(|held| *held <= limit);
@@ -59,7 +58,7 @@ impl Reservation {
         grown
     }
 
-    /// The bytes that it was made for, which hold it from now on.
+    /// Ties the reservation to its bytes: it ends when the last clone of them is dropped.
     pub(super) fn attach(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(Held {
             bytes,

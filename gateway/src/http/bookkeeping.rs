@@ -1,4 +1,4 @@
-//! What is left to do for a request once its answer is on its way.
+//! The work that remains once a request's answer is on its way.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::refusal::Client;
 use crate::app::App;
 use crate::store::Receipt;
 
-/// Logs a request, keeps its receipt, and sees to the index for the next one.
+/// Logs a request, writes its receipt, and refreshes the index if it is due.
 pub(super) fn keep(app: &Arc<App>, receipt: Receipt, status: u16, client: &Client) {
     log(&receipt, status, client);
     app.keep_index_fresh(&receipt.worktree);
@@ -17,7 +17,7 @@ pub(super) fn keep(app: &Arc<App>, receipt: Receipt, status: u16, client: &Clien
     }
 }
 
-/// One line per request: who asked, what came of it, and the id to ask `why` about. No word of the prompt, and no code.
+/// Logs one line per request, with the caller, the outcome and the id for `muninn why`; no text of the prompt and no code.
 fn log(receipt: &Receipt, status: u16, client: &Client) {
     tracing::info!(
         id = %receipt.id,

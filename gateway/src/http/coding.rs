@@ -1,7 +1,7 @@
-//! Content codings: what a body is compressed with, and how it is read all the same.
+//! Content codings: detecting and decoding compressed bodies.
 //!
-//! Decoding streams. A decoder holds its window (at most 16 MB) and one chunk, however much the data expands to; how much
-//! of the result is kept is bounded by whoever reads it.
+//! Decoding is streamed. A decoder holds its window (at most 16 MB) and one chunk, however much the data expands to; the
+//! reader limits how much of the result is kept.
 
 use std::io;
 
@@ -19,11 +19,11 @@ use crate::backend::FairBody;
 
 /// The codings that can be decoded, as `accept-encoding` writes them.
 pub(super) const SUPPORTED: &str = "gzip, deflate, br, zstd";
-/// A body that was encoded more often than this is not decoded.
+/// The most codings of one body that are decoded.
 const MOST_CODINGS: usize = 2;
-/// Bytes of a decoded chunk.
+/// The bytes of a decoded chunk.
 const CHUNK: usize = 16 << 10;
-/// A zstd frame may ask for a window of 2 GB. RFC 9659 allows 8 MB for HTTP, whose logarithm this is.
+/// The base-2 logarithm of the largest zstd window, 8 MB as RFC 9659 allows for HTTP. A frame may ask for up to 2 GB.
 const ZSTD_WINDOW_LOG: u32 = 23;
 
 /// A coding that can be decoded.
@@ -61,7 +61,7 @@ pub(super) struct UnknownCoding(String);
 /// The codings of a body with these headers, in the order in which they were applied; empty for a plain body.
 ///
 /// # Errors
-/// [`UnknownCoding`] where one of them is not supported, or there are too many.
+/// [`UnknownCoding`] if one of them is unsupported, or there are too many.
 pub(super) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, UnknownCoding> {
     let values = headers.get_all(header::CONTENT_ENCODING);
     let written: Vec<_> = values
@@ -81,7 +81,7 @@ pub(super) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, UnknownCoding>
     }
 }
 
-/// Decodes the body of an answer, if it is encoded and the coding is supported. The headers then describe the result.
+/// Decodes the body of an answer if its coding is supported. The headers then describe the decoded body.
 pub(super) fn decode_answer(headers: &mut HeaderMap, body: Body) -> Body {
     match codings(headers) {
         Ok(codings) if !codings.is_empty() => {
@@ -92,7 +92,7 @@ pub(super) fn decode_answer(headers: &mut HeaderMap, body: Body) -> Body {
     }
 }
 
-/// The decoded body. It ends with an error where the data is corrupt or truncated.
+/// The decoded body. It ends with an error if the data is corrupt or truncated.
 pub(super) fn decode(body: Body, codings: &[Coding]) -> Body {
     codings.iter().rev().fold(body, |body, coding| {
         // Without data there is nothing to decode: the answer to `HEAD`, or a 204.
@@ -124,9 +124,9 @@ fn decoded(data: impl AsyncBufRead + Send + 'static, coding: Coding) -> Body {
 
 fn chunks(decoder: impl AsyncRead + Send + 'static, coding: Coding) -> Body {
     let chunks = ReaderStream::with_capacity(decoder, CHUNK).map_err(move |error| {
-        // An error of the body that is decoded stays what it is.
-        let is_of_the_body = error.get_ref().is_some_and(|inner| inner.is::<axum::Error>());
-        match is_of_the_body {
+        // An error of the encoded body itself is passed through.
+        let is_body_error = error.get_ref().is_some_and(|inner| inner.is::<axum::Error>());
+        match is_body_error {
             true => error,
             false => io::Error::other(format!("its {} data is corrupt or truncated: {error}", coding.name())),
         }
@@ -175,7 +175,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn every_coding_is_decoded_however_the_data_is_cut() {
+    fn every_coding_is_decoded_from_any_chunks() {
         let text = "data: {\"usage\":{}}\n\n".repeat(5_000);
         run(async {
             for coding in ALL {
@@ -193,7 +193,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn corrupt_and_truncated_data_is_an_error_that_names_the_coding() {
+    fn corrupt_or_truncated_data_is_an_error_with_the_coding() {
         let text = "some words that are not the same all the time 0123456789".repeat(20);
         run(async {
             for coding in ALL {
@@ -209,7 +209,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_error_of_the_body_keeps_its_words() {
+    fn body_error_is_passed_through() {
         run(async {
             let data = encoded(Coding::Gzip, b"words").await;
             let pieces = [
@@ -222,7 +222,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_bomb_is_decoded_in_small_chunks() {
+    fn decompression_bomb_is_decoded_in_small_chunks() {
         run(async {
             for coding in ALL {
                 let bomb = encoded(coding, &vec![0; 4 << 20]).await;
@@ -240,7 +240,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn content_encoding_is_read_as_a_list() {
+    fn content_encoding_is_parsed_as_a_list() {
         let of = |values: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for value in values {

@@ -1,4 +1,4 @@
-//! The three conversation endpoints: read, plan, send, stream back.
+//! The three conversation endpoints: read, plan, send, stream the answer.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -12,13 +12,15 @@ use http::{Response, header};
 
 use super::account::Account;
 use super::answer_body::{AnswerBody, Source, failure_event};
-use super::body::Received;
+use super::body::RequestBody;
 use super::exchange::{Exchange, panicked};
-use super::exchanged::Exchanged;
+use super::exchange_result::ExchangeResult;
 use super::refusal::{self, Client};
 use super::{Worker, body, reply};
 use crate::access::{Caller, Forbidden};
-use crate::app::{self, Asked, Observed, Plan, Progress, Settings, Summarizing, Watching};
+use crate::app::{
+    self, ObservedRequest, Plan, PlanRequest, ProgressReceiver, ProgressSender, Settings, SummarizerChoice,
+};
 use crate::backend::{Candidate, NoRoute, Target};
 use crate::metrics::Active;
 use crate::store::{Outcome, Receipt};
@@ -28,7 +30,7 @@ use crate::wire::convert::answer::Usage;
 use crate::wire::error::{ErrorKind, Failure};
 use crate::wire::{Insertion, Prompt, Text, WireFormat};
 
-/// Answers one request of a conversation.
+/// Handles one conversation request.
 pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Parts, body: Body) -> Response<Body> {
     let settings = worker.app.settings();
     let caller = Caller::of(&parts.extensions);
@@ -39,7 +41,7 @@ pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Part
         &settings.config.limits,
         &worker.shared.body_memory,
     );
-    let Received { body, uncounted } = match read.await {
+    let RequestBody { body, uncounted } = match read.await {
         Ok(received) => received,
         Err(error) => return error.refuse(&worker, &Client::of(&parts), format),
     };
@@ -53,36 +55,36 @@ pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Part
         id: ulid::Ulid::generate().to_string(),
         started: Instant::now(),
     };
-    let (progress, mut watching) = Progress::new();
+    let (progress, mut receiver) = ProgressSender::new();
     let mut preparing = {
         let (incoming, body) = (incoming.clone(), body.clone());
         async move { prepare_anywhere(&incoming, body, progress).await }.boxed()
     };
-    // Only a model that explores has something to say meanwhile, and then it takes its time.
+    // Only an exploring model reports progress, and it takes long enough to be worth a stream.
     let explores = tokio::select! {
         biased;
         prepared = &mut preparing => return incoming.answer(prepared, active).await,
-        begun = watching.next() => begun.is_some() && incoming.wants_stream(&body).await,
+        begun = receiver.next() => begun.is_some() && incoming.wants_stream(&body).await,
     };
     let line = if explores {
         tokio::select! {
             biased;
             prepared = &mut preparing => return incoming.answer(prepared, active).await,
-            line = watching.next() => line,
-            // It thinks. That somebody is there is for the stream to say.
+            line = receiver.next() => line,
+            // The model is silent: an empty line makes the stream begin, which then sends keep-alives.
             () = tokio::time::sleep(incoming.settings.config.limits.keep_alive) => Some(String::new()),
         }
     } else {
         None
     };
     if let Some(line) = line {
-        return incoming.stream_meanwhile(preparing, active, (line, watching));
+        return incoming.stream_progress(preparing, active, (line, receiver));
     }
     let prepared = preparing.await;
     incoming.answer(prepared, active).await
 }
 
-/// A request that came in, with what it is answered by.
+/// A received request with its settings and caller.
 #[derive(Clone)]
 struct Incoming {
     worker: Worker,
@@ -90,7 +92,7 @@ struct Incoming {
     caller: Caller,
     format: WireFormat,
     parts: Parts,
-    /// The body for what learns from it.
+    /// The body for the learner.
     uncounted: Bytes,
     id: String,
     started: Instant,
@@ -116,7 +118,7 @@ impl Incoming {
         )
     }
 
-    fn exchange(&self, ready: Ready) -> Exchange {
+    fn exchange(&self, ready: PreparedRequest) -> Exchange {
         Exchange {
             worker: self.worker.clone(),
             parts: self.parts.clone(),
@@ -131,7 +133,7 @@ impl Incoming {
         }
     }
 
-    /// Answers a request that is prepared.
+    /// Answers a prepared request.
     async fn answer(self, prepared: Prepared, active: Active) -> Response<Body> {
         let (route, receipt) = match prepared {
             Ok(prepared) => prepared,
@@ -142,9 +144,9 @@ impl Incoming {
         let account = self.open(receipt, active);
         let mut response = match route {
             Route::Context(answer, streamed) => {
-                let exchanged = Exchanged::of_ourselves(reply::answer(self.format, &answer, streamed), self.format);
-                account.answered(&exchanged);
-                account.response(exchanged, silence)
+                let result = ExchangeResult::built_in(reply::answer(self.format, &answer, streamed), self.format);
+                account.answered(&result);
+                account.response(result, silence)
             }
             Route::Backend(ready) if ready.streamed => stream(self.exchange(ready), account, silence).await,
             Route::Backend(ready) => whole(self.exchange(ready), account, silence).await,
@@ -153,12 +155,12 @@ impl Incoming {
         response
     }
 
-    /// Begins a stream while a model explores, and shows what it does. What goes wrong from here on is said in the stream.
-    fn stream_meanwhile(
+    /// Begins a stream that shows the progress of an exploration. Later errors are events of the stream.
+    fn stream_progress(
         self,
         preparing: BoxFuture<'static, Prepared>,
         active: Active,
-        (line, watching): (String, Watching),
+        (line, receiver): (String, ProgressReceiver),
     ) -> Response<Body> {
         let (format, id, silence) = (self.format, self.id.clone(), self.settings.config.limits.keep_alive);
         let (started, known) = (self.started, Arc::new(OnceLock::<Arc<Account>>::new()));
@@ -170,10 +172,10 @@ impl Incoming {
             };
             let opened = self.open(receipt, active);
             let opened = account.get_or_init(|| opened);
-            let (exchanged, context) = match route {
+            let (result, context) = match route {
                 Route::Context(answer, _) => {
                     let answer = reply::answer(format, &answer, true);
-                    (Exchanged::of_ourselves(answer, format), AnswerContext::default())
+                    (ExchangeResult::built_in(answer, format), AnswerContext::default())
                 }
                 Route::Backend(ready) => {
                     let exchange = self.exchange(ready);
@@ -181,18 +183,18 @@ impl Incoming {
                     (exchange.run().await, context)
                 }
             };
-            opened.answered(&exchanged);
-            exchanged.into_events(&self.worker.shared, format, context)
+            opened.answered(&result);
+            result.into_events(&self.worker.shared, format, context)
         };
         let source = Source::Exploring {
             line,
-            watching,
+            progress: receiver,
             id: id.clone(),
             next: answer.boxed(),
         };
         let body = AnswerBody::new(source, format, Some(silence), started, move |end| {
             if let Some(account) = known.get() {
-                account.ended(end);
+                account.finish(end);
             }
         });
         let mut response = Response::new(Body::new(body));
@@ -203,27 +205,27 @@ impl Incoming {
     }
 }
 
-/// Waits for a whole answer for as long as the backend takes.
+/// Waits for the whole answer.
 async fn whole(exchange: Exchange, account: Arc<Account>, silence: std::time::Duration) -> Response<Body> {
-    let exchanged = exchange.run().await;
-    account.answered(&exchanged);
-    account.response(exchanged, silence)
+    let result = exchange.run().await;
+    account.answered(&result);
+    account.response(result, silence)
 }
 
-/// Waits for a stream. Its head is held back until the backend's own has come, so that an error can still be one; after
-/// a while of silence the client hears that somebody is there, and what goes wrong then is said in the stream.
+/// Waits for a stream. The response head waits for the backend's head, so that an error gets its own status. After
+/// `silence` the stream begins with keep-alives, and later errors are events of the stream.
 async fn stream(exchange: Exchange, account: Arc<Account>, silence: std::time::Duration) -> Response<Body> {
     let (format, context) = (exchange.format, exchange.answer_context());
     let shared = Arc::clone(&exchange.worker.shared);
     let mut running = exchange.run().boxed();
-    if let Ok(exchanged) = tokio::time::timeout(silence, &mut running).await {
-        account.answered(&exchanged);
-        return account.response(exchanged, silence);
+    if let Ok(result) = tokio::time::timeout(silence, &mut running).await {
+        account.answered(&result);
+        return account.response(result, silence);
     }
     let waiting = Arc::clone(&account);
-    let later = running.map(move |exchanged| {
-        waiting.answered(&exchanged);
-        exchanged.into_events(&shared, format, context)
+    let later = running.map(move |result| {
+        waiting.answered(&result);
+        result.into_events(&shared, format, context)
     });
     let mut response = Response::new(account.body(Source::Waiting(later.boxed()), Some(silence)));
     response.headers_mut().insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
@@ -233,11 +235,11 @@ async fn stream(exchange: Exchange, account: Arc<Account>, silence: std::time::D
 
 enum Route {
     Context(Box<Answer>, bool),
-    Backend(Ready),
+    Backend(PreparedRequest),
 }
 
-/// A request that is ready to be sent.
-struct Ready {
+/// A request to send.
+struct PreparedRequest {
     body: Bytes,
     insertions: Vec<Insertion>,
     model: Option<std::ops::Range<usize>>,
@@ -245,7 +247,7 @@ struct Ready {
     candidates: Vec<Candidate>,
 }
 
-/// A request that is answered by an error of ours.
+/// An error with which the gateway itself answers a request.
 struct Refusal {
     kind: ErrorKind,
     message: String,
@@ -262,7 +264,7 @@ impl Refusal {
         reply::error(format, self.kind, &self.message)
     }
 
-    /// The same for a client whose stream has begun.
+    /// The error as events, for a client whose stream has begun.
     fn events(self, worker: &Worker, client: &Client, format: WireFormat) -> Source {
         drop(self.response(worker, client, format));
         let failure = Failure {
@@ -300,8 +302,8 @@ impl From<Forbidden> for Refusal {
     }
 }
 
-/// Prepares a request, on another thread where its body is large.
-async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepared {
+/// Prepares a request, on another thread if its body is large.
+async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> Prepared {
     let (incoming, length) = (incoming.clone(), body.len());
     let shared = Arc::clone(&incoming.worker.shared);
     let preparing = async move { prepare(&incoming, body, progress).await };
@@ -309,8 +311,8 @@ async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: Progress) 
     prepared.unwrap_or_else(|error| Err(panicked(&error).into()))
 }
 
-/// From the client's body to what is sent for it.
-async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepared {
+/// Parses a client's body, routes the request and plans its context.
+async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> Prepared {
     let Incoming {
         worker,
         settings,
@@ -326,10 +328,10 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
         message: error.to_string(),
     })?;
     let model = prompt.model().map(Text::decode).unwrap_or_default();
-    caller.check_model(app::meant(settings, &model).0, &prompt.members)?;
+    caller.check_model(app::strip_deep_suffix(settings, &model).0, &prompt.members)?;
     let receipt = app::new_receipt(app, caller, format, id, &model);
     let streamed = prompt.stream();
-    let (plain, asked) = app::meant(settings, &model);
+    let (plain, has_suffix) = app::strip_deep_suffix(settings, &model);
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let mut candidates = match settings.router.route_for(format, plain, client, &allowed).await? {
         Target::Context => {
@@ -338,10 +340,10 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
         }
         Target::Candidates(candidates) => candidates,
     };
-    if asked {
-        app::rename(&mut candidates, plain);
+    if has_suffix {
+        app::rename_candidates(&mut candidates, plain);
     }
-    // What is added must fit whoever answers in the end.
+    // The block must fit the smallest window of all candidates.
     let window = candidates
         .iter()
         .filter_map(|candidate| candidate.backend.context_window)
@@ -352,12 +354,12 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
         ..
     } = app::plan(
         app,
-        Asked {
+        PlanRequest {
             caller,
             headers: client,
             prompt: &prompt,
             window,
-            deep: app::choose(app, settings, caller, client, asked, (&candidates, plain)),
+            deep: app::choose_deep_lane(app, settings, caller, client, has_suffix, (&candidates, plain)),
             progress,
         },
         receipt,
@@ -369,18 +371,18 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
         .unwrap_or_default();
     let model = prompt.model_span();
     drop(prompt);
-    let is_of_a_conversation = receipt.side_request.is_none() && receipt.outcome != Outcome::Bypass;
-    if is_of_a_conversation && let Some(workspace) = app.workspaces.opened(Path::new(&receipt.worktree)) {
-        app.learner.observe(Observed {
+    let is_conversation = receipt.side_request.is_none() && receipt.outcome != Outcome::Bypass;
+    if is_conversation && let Some(workspace) = app.workspaces.opened(Path::new(&receipt.worktree)) {
+        app.learner.observe(ObservedRequest {
             body: incoming.uncounted.clone(),
             headers: client.clone(),
             format,
             workspace,
-            summarizing: Summarizing::of(app, settings, caller),
+            summarizer: SummarizerChoice::of(app, settings, caller),
         });
     }
     Ok((
-        Route::Backend(Ready {
+        Route::Backend(PreparedRequest {
             body,
             insertions,
             model,

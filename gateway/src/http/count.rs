@@ -1,5 +1,5 @@
-//! How many tokens a prompt is, what was added to it included: by its backend where that counts, else by an estimate
-//! that says that it is one.
+//! Counting the tokens of a prompt with its replayed blocks: by the backend if it has an endpoint for it, else by an
+//! estimate, which a response header marks as one.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,14 +43,14 @@ pub(super) async fn count_tokens(worker: Worker, format: WireFormat, request: Re
         let planning = async move { plan(&worker, &settings, format, &parts, &body).await };
         shared.large.run(length, planning).await
     };
-    let Planned {
+    let CountPlan {
         first,
         insertions,
         model,
     } = match planned.unwrap_or_else(|error| Err(panicked(&error).into())) {
         Ok(planned) => planned,
-        Err(Refused::Forbidden(forbidden)) => return forbid(&worker, format, &Client::of(&parts), &forbidden),
-        Err(Refused::Failed(failure)) => return reply::error(format, failure.kind, &failure.message),
+        Err(CountRefusal::Forbidden(forbidden)) => return forbid(&worker, format, &Client::of(&parts), &forbidden),
+        Err(CountRefusal::Failed(failure)) => return reply::error(format, failure.kind, &failure.message),
     };
     let shared = Arc::clone(&worker.shared);
     if let Some(candidate) = first.filter(|candidate| candidate.format == format) {
@@ -73,22 +73,22 @@ pub(super) async fn count_tokens(worker: Worker, format: WireFormat, request: Re
     estimated(&shared, format, body, insertions).await
 }
 
-/// What is counted, and by whom.
-struct Planned {
+/// The prompt to count, and the backend that may count it.
+struct CountPlan {
     /// The backend that a conversation would go to.
     first: Option<Candidate>,
     insertions: Vec<Insertion>,
     model: Option<Range<usize>>,
 }
 
-enum Refused {
+enum CountRefusal {
     Forbidden(Forbidden),
     Failed(Failure),
 }
 
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Refused {
-        Refused::Failed(failure)
+impl From<Failure> for CountRefusal {
+    fn from(failure: Failure) -> CountRefusal {
+        CountRefusal::Failed(failure)
     }
 }
 
@@ -98,13 +98,15 @@ async fn plan(
     format: WireFormat,
     parts: &Parts,
     body: &Bytes,
-) -> Result<Planned, Refused> {
-    let failed = |kind, message: String| Refused::Failed(Failure { kind, message });
+) -> Result<CountPlan, CountRefusal> {
+    let failed = |kind, message: String| CountRefusal::Failed(Failure { kind, message });
     let caller = Caller::of(&parts.extensions);
     let prompt = Prompt::parse(format, body).map_err(|error| failed(ErrorKind::InvalidRequest, error.to_string()))?;
     let name = prompt.model().map(Text::decode).unwrap_or_default();
-    let (plain, deep) = app::meant(settings, &name);
-    caller.check_model(plain, &prompt.members).map_err(Refused::Forbidden)?;
+    let (plain, deep) = app::strip_deep_suffix(settings, &name);
+    caller
+        .check_model(plain, &prompt.members)
+        .map_err(CountRefusal::Forbidden)?;
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let routed = settings.router.route_for(format, plain, &parts.headers, &allowed).await;
     let mut candidates = match routed.map_err(|error| failed(error.kind(), error.to_string()))? {
@@ -112,28 +114,28 @@ async fn plan(
         Target::Context => Vec::new(),
     };
     if deep {
-        app::rename(&mut candidates, plain);
+        app::rename_candidates(&mut candidates, plain);
     }
-    Ok(Planned {
+    Ok(CountPlan {
         first: candidates.into_iter().next(),
-        insertions: app::put_back_only(&worker.app, &caller, &parts.headers, &prompt).await,
+        insertions: app::replay_only(&worker.app, &caller, &parts.headers, &prompt).await,
         model: prompt.model_span(),
     })
 }
 
-/// The backend's own count, `None` where it has no such path.
+/// The backend's own count, `None` if it has no such endpoint.
 async fn by_backend(exchange: Exchange) -> Option<Response<Body>> {
     let format = exchange.format;
-    let exchanged = exchange.run().await;
+    let result = exchange.run().await;
     let unknown = [
         StatusCode::NOT_FOUND,
         StatusCode::METHOD_NOT_ALLOWED,
         StatusCode::NOT_IMPLEMENTED,
     ];
-    if unknown.contains(&exchanged.head.status) {
+    if unknown.contains(&result.head.status) {
         return None;
     }
-    Some(exchanged.into_response(format))
+    Some(result.into_response(format))
 }
 
 async fn estimated(shared: &Shared, format: WireFormat, body: Bytes, insertions: Vec<Insertion>) -> Response<Body> {

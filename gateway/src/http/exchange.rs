@@ -1,5 +1,5 @@
-//! One request on its way to a backend, and what came back: the same bytes where the backend speaks the client's format,
-//! converted ones where it does not.
+//! Sending one request to a backend and reading its answer. The bytes pass unchanged if the backend speaks the client's
+//! format, and are converted otherwise.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use http::{HeaderMap, Method, Response, StatusCode, header, response};
 use http_body_util::BodyExt;
 
 use super::answer_body::Source;
-use super::exchanged::{Exchanged, whole};
+use super::exchange_result::{ExchangeResult, unchanged};
 use super::headers::{is_events, is_framed, is_json};
 use super::{Worker, coding, headers, reply};
-use crate::backend::{Attempted, Candidate, Outgoing, Unanswered, apply_credentials, attempt};
+use crate::backend::{AttemptError, AttemptReport, Candidate, Outgoing, apply_credentials, attempt};
 use crate::inject::splice;
 use crate::store::Try;
 use crate::wire::convert::request::Dropped;
@@ -24,46 +24,46 @@ use crate::wire::failure;
 use crate::wire::overflow::overflow;
 use crate::wire::{Aligner, Ending, Insertion, Text, UsageWatch, WireFormat};
 
-/// A backend's error is read this far; more of it is no message.
+/// The most bytes that are read of a backend's error.
 const LONGEST_ERROR: usize = 1 << 20;
-/// A whole answer is converted in memory. None comes near this.
+/// The most bytes of an answer that is converted as a whole, in memory. Real answers are far smaller.
 pub(super) const LONGEST_ANSWER: usize = 64 << 20;
 
-/// A request that is ready to go, to any of its candidates.
+/// A request with the backends that it may be sent to.
 pub(super) struct Exchange {
-    /// This worker's connections, and what all share.
+    /// The worker with its connections to backends.
     pub worker: Worker,
-    /// The client's head.
+    /// The client's request head.
     pub parts: Parts,
     /// The client's wire format.
     pub format: WireFormat,
     /// The client's body.
     pub body: Bytes,
-    /// What is put into it.
+    /// The insertions into the body.
     pub insertions: Vec<Insertion>,
-    /// Where the model's name stands in it.
+    /// The byte range of the model's name in the body.
     pub model: Option<std::ops::Range<usize>>,
     /// Whether the client asked for a stream.
     pub streamed: bool,
     /// The request's id.
     pub id: String,
-    /// Whether the answer is read on its way: its usage, its events, its errors. Then it is asked for without a content
-    /// coding, and decoded where it has one all the same. Other answers (files, for instance) stay as they are encoded.
+    /// Whether usage, events and errors of the answer are read. If so, the request asks for an answer without content
+    /// coding, and an encoded one is decoded. Other answers, such as files, stay encoded.
     pub reads: bool,
-    /// Where it may go, first choice first.
+    /// The backends that it may be sent to, first choice first.
     pub candidates: Vec<Candidate>,
 }
 
-/// What the way back needs to know of a request that was converted.
-type HowConverted = Option<(Dropped, AnswerContext)>;
+/// What a conversion dropped, and the context for converting the answer back; `None` without conversion.
+type Conversion = Option<(Dropped, AnswerContext)>;
 
 impl Exchange {
-    /// Sends it and waits for the head of an answer. Dropping the future cancels it at the backend too.
-    pub(super) async fn run(self) -> Exchanged {
+    /// Sends the request and waits for the head of an answer. Dropping the future also cancels the backend's request.
+    pub(super) async fn run(self) -> ExchangeResult {
         let attempted = attempt(&self.worker.transport, &self.candidates, |candidate| {
             self.outgoing(candidate)
         });
-        let Attempted { outcome, tries } = attempted.await;
+        let AttemptReport { outcome, tries } = attempted.await;
         let answered = match outcome {
             Ok(answered) => answered,
             Err(unanswered) => return self.unanswered(unanswered, tries),
@@ -71,7 +71,7 @@ impl Exchange {
         let candidate = &self.candidates[answered.candidate];
         let (dropped, context) = answered.made.unzip();
         let (head, source) = self.answer(candidate, context, answered.response).await;
-        Exchanged {
+        ExchangeResult {
             head,
             source,
             by: Some((candidate.backend.name.clone(), candidate.format)),
@@ -80,10 +80,10 @@ impl Exchange {
         }
     }
 
-    fn unanswered(&self, unanswered: Unanswered<Failure>, tries: Vec<Try>) -> Exchanged {
+    fn unanswered(&self, unanswered: AttemptError<Failure>, tries: Vec<Try>) -> ExchangeResult {
         let (failure, retry_after) = match unanswered {
-            Unanswered::Request(failure) => (failure, None),
-            Unanswered::Backend(error) => {
+            AttemptError::Request(failure) => (failure, None),
+            AttemptError::Backend(error) => {
                 let failure = Failure {
                     kind: error.kind(),
                     message: error.to_string(),
@@ -97,8 +97,8 @@ impl Exchange {
                 .headers_mut()
                 .insert(header::RETRY_AFTER, wait.as_secs().into());
         }
-        let (head, source) = whole(response);
-        Exchanged {
+        let (head, source) = unchanged(response);
+        ExchangeResult {
             head,
             source,
             by: None,
@@ -107,11 +107,11 @@ impl Exchange {
         }
     }
 
-    /// The request as one candidate gets it.
+    /// The request for one candidate.
     fn outgoing(
         &self,
         candidate: &Candidate,
-    ) -> impl Future<Output = Result<(Outgoing, HowConverted), Failure>> + Send + use<> {
+    ) -> impl Future<Output = Result<(Outgoing, Conversion), Failure>> + Send + use<> {
         let mut insertions = self.insertions.clone();
         if let (Some(name), Some(span)) = (&candidate.rename, &self.model) {
             insertions.push(Insertion {
@@ -123,7 +123,7 @@ impl Exchange {
         let headers = self.headers_for(candidate);
         let (format, spoken) = (self.format, candidate.format);
         let (body, length, asked) = (self.body.clone(), self.body.len(), self.answer_context());
-        // A route may have renamed the model; the answer names the one that was asked for.
+        // A route may rename the model; the answer names the model that the client asked for.
         let model = self.model.as_ref().map(|_| asked.model);
         let native = self.parts.uri.path_and_query();
         let (method, path) = match format == spoken {
@@ -148,8 +148,8 @@ impl Exchange {
                 ))
             };
             let bytes = if is_unchanged { 0 } else { length };
-            let made = shared.large.run(bytes, work).await;
-            let (mut body, how) = made.unwrap_or_else(|error| Err(panicked(&error)))?;
+            let request = shared.large.run(bytes, work).await;
+            let (mut body, how) = request.unwrap_or_else(|error| Err(panicked(&error)))?;
             if !is_unchanged {
                 body = shared.body_memory.hold(body);
             }
@@ -173,7 +173,7 @@ impl Exchange {
         }
     }
 
-    /// The request's headers as one candidate gets them.
+    /// The request's headers for one candidate.
     fn headers_for(&self, candidate: &Candidate) -> HeaderMap {
         let mut headers = headers::for_backend(&self.parts.headers);
         let is_native = candidate.format == self.format;
@@ -187,7 +187,7 @@ impl Exchange {
         headers
     }
 
-    /// What an answer that is made here says of itself.
+    /// The id, time and model of an answer that the gateway writes.
     pub(super) fn answer_context(&self) -> AnswerContext {
         let model = self
             .model
@@ -201,7 +201,7 @@ impl Exchange {
         }
     }
 
-    /// From a backend's answer to the client's. `context` is there where the request was converted.
+    /// Turns a backend's answer into the client's. `context` is present if the request was converted.
     async fn answer(
         &self,
         candidate: &Candidate,
@@ -223,7 +223,7 @@ impl Exchange {
         let Some(context) = context else {
             let watch = UsageWatch::default();
             if is_events(&head.headers) && !is_encoded(&head.headers) {
-                // More may be said in it than the backend says.
+                // Keep-alives and error events may be added.
                 head.headers.remove(header::CONTENT_LENGTH);
                 let source = Source::Events {
                     body,
@@ -238,17 +238,17 @@ impl Exchange {
             if is_decoded {
                 match read_ahead(body).await {
                     Ok(read) => body = read,
-                    Err(error) => return whole(self.failed(StatusCode::BAD_GATEWAY, &broken_off(&error))),
+                    Err(error) => return unchanged(self.failed(StatusCode::BAD_GATEWAY, &broken_off(&error))),
                 }
             }
             return (head, Source::Untouched { body, watch });
         };
         let converter = Box::new(AnswerConverter::new(candidate.format, self.format, context));
         if is_encoded(&head.headers) {
-            return whole(self.failed(StatusCode::BAD_GATEWAY, &unreadable(&head.headers)));
+            return unchanged(self.failed(StatusCode::BAD_GATEWAY, &unreadable(&head.headers)));
         }
         headers::for_converted(&mut head.headers);
-        // A 204 has no body, and a converted answer always has one.
+        // A converted answer always has a body, which a 204 must not have.
         head.status = StatusCode::OK;
         if self.streamed && !is_json(&head.headers) {
             head.headers.insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
@@ -269,7 +269,7 @@ impl Exchange {
         body: Body,
         mut converter: Box<AnswerConverter>,
     ) -> (response::Parts, Source) {
-        let failed = |failure: &Failure| whole(self.failed(StatusCode::BAD_GATEWAY, failure));
+        let failed = |failure: &Failure| unchanged(self.failed(StatusCode::BAD_GATEWAY, failure));
         let bytes = match axum::body::to_bytes(body, LONGEST_ANSWER).await {
             Ok(bytes) => bytes,
             Err(error) => return failed(&broken_off(&error)),
@@ -296,8 +296,8 @@ impl Exchange {
         }
     }
 
-    /// A backend's error. One in the client's own format stays as it is, unless it says that the prompt is too long:
-    /// that is said in the words by which clients know to compact.
+    /// Turns a backend's error into the client's. An error in the client's own format is passed through, unless it says
+    /// that the prompt is too long: it is then written in the form that makes clients compact.
     async fn error(
         &self,
         candidate: &Candidate,
@@ -327,7 +327,7 @@ impl Exchange {
             return (head, text);
         }
         let mut failure = failure::read(head.status, &text);
-        // A redirection of the backend is none of the client's: it leads around the conversion.
+        // A redirect must not reach the client: following it would bypass the conversion.
         let mut status = if head.status.is_client_error() || head.status.is_server_error() {
             head.status
         } else {
@@ -340,13 +340,13 @@ impl Exchange {
             failure.message = overflow.message(self.format, candidate.backend.context_window);
             status = StatusCode::BAD_REQUEST;
         }
-        // What tells a client whether and when to try again travels on.
+        // The backend's headers are kept: they say whether and when to retry.
         let mut response = self.failed(status, &failure);
         headers::for_converted(&mut head.headers);
         let fresh = std::mem::take(response.headers_mut());
         *response.headers_mut() = head.headers;
         response.headers_mut().extend(fresh);
-        whole(response)
+        unchanged(response)
     }
 
     fn failed(&self, status: StatusCode, failure: &Failure) -> Response<Body> {
@@ -363,8 +363,7 @@ fn convert_request(from: WireFormat, to: WireFormat, body: &[u8]) -> Result<conv
     convert::request(from, to, text).map_err(|error| invalid(error.to_string()))
 }
 
-/// Reads the beginning of a decoded answer, in most cases all of it: data that is corrupt there is still an error with a
-/// status.
+/// Reads up to 1 MiB of a decoded answer, in most cases all of it: corrupt data there still becomes an error status.
 async fn read_ahead(mut body: Body) -> Result<Body, axum::Error> {
     let (mut chunks, mut length) = (Vec::new(), 0);
     while length < LONGEST_ERROR {
@@ -382,13 +381,13 @@ async fn read_ahead(mut body: Body) -> Result<Body, axum::Error> {
     Ok(Body::from_stream(read.chain(body.into_data_stream())))
 }
 
-/// An answer that would have to be read here, and cannot be.
+/// The failure for an answer whose coding cannot be decoded.
 pub(super) fn unreadable(headers: &HeaderMap) -> Failure {
     let coding = coding::codings(headers)
         .err()
         .map(|unknown| unknown.to_string())
         .unwrap_or_default();
-    bad_gateway(format!("the backend's answer is encoded ({coding}) and cannot be read"))
+    bad_gateway(format!("cannot decode the backend's answer: its coding is {coding}"))
 }
 
 pub(super) fn broken_off(error: &axum::Error) -> Failure {
@@ -405,7 +404,7 @@ fn bad_gateway(message: String) -> Failure {
 pub(super) fn panicked(error: &tokio::task::JoinError) -> Failure {
     Failure {
         kind: ErrorKind::Server,
-        message: format!("Muninn failed: {error}"),
+        message: format!("a bug in Muninn: {error}"),
     }
 }
 

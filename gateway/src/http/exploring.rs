@@ -1,11 +1,11 @@
-//! What a client is shown while a model explores for it.
+//! Progress events for a client that waits for an exploration.
 
 use serde_json::json;
 
 use crate::wire::WireFormat;
 
-/// A line as an event of the client's stream: thinking where the format has a place for it that changes nothing of what
-/// follows, a comment elsewhere.
+/// A progress line as an event of the client's stream: reasoning text in chat, where it does not affect later events, and
+/// a comment elsewhere.
 pub(super) fn event(format: WireFormat, id: &str, model: &str, line: &str) -> String {
     match format {
         WireFormat::Chat => {
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_one_event() {
+    fn progress_line_is_one_event() {
         for format in [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses] {
             let event = event(format, "01", "m", "grep pattern=\"a b\"");
             assert!(event.ends_with("\n\n") && event.matches('\n').count() == 2, "{event}");

@@ -1,25 +1,25 @@
-//! Who may talk to a gateway: programs, and no web page.
+//! Protection against web pages: only programs may use the gateway.
 //!
-//! A page can make a browser send requests to 127.0.0.1, either from its own origin (told by `Origin`, or where a browser
-//! leaves that out by `Sec-Fetch-Site`) or by letting its own host name resolve to loopback (told by `Host`). Neither is
-//! a client of ours.
+//! A page can make a browser send requests to 127.0.0.1. It does so from its own origin, which `Origin` shows, or
+//! `Sec-Fetch-Site` if the browser omits that; or it lets its host name resolve to loopback, which `Host` shows. Both are
+//! refused.
 
 use http::{HeaderMap, Uri, header};
 
 use crate::config::HostPattern;
 
-/// Which `Host` headers are answered besides those that name this machine.
+/// The `Host` headers that are allowed besides those of this machine.
 #[derive(Clone, Copy)]
-pub(super) enum Hosts<'a> {
-    /// Any: other machines know the address by names of their own, and a page does not know the key.
+pub(super) enum AllowedHosts<'a> {
+    /// All: other machines use names of their own for the address, and a page does not know the access key.
     Any,
-    /// Those that the user's configuration names.
+    /// Those of the user's configuration.
     Named(&'a [HostPattern]),
 }
 
-/// Why a request is refused, `None` for one that may pass.
+/// The reason for refusing a request; `None` if it may pass.
 #[must_use]
-pub(super) fn refusal(headers: &HeaderMap, uri: &Uri, hosts: Hosts<'_>) -> Option<String> {
+pub(super) fn refusal(headers: &HeaderMap, uri: &Uri, hosts: AllowedHosts<'_>) -> Option<String> {
     if headers.get_all(header::HOST).iter().count() > 1 {
         return Some("the request has more than one Host header".to_owned());
     }
@@ -28,14 +28,14 @@ pub(super) fn refusal(headers: &HeaderMap, uri: &Uri, hosts: Hosts<'_>) -> Optio
         None => uri.authority().map(ToString::to_string),
     };
     let is_named = |host: &str| match hosts {
-        Hosts::Any => !host.is_empty(),
-        Hosts::Named(patterns) => patterns.iter().any(|pattern| pattern.matches(host)),
+        AllowedHosts::Any => !host.is_empty(),
+        AllowedHosts::Named(patterns) => patterns.iter().any(|pattern| pattern.matches(host)),
     };
     match host {
         Some(host) if is_local(&host) || is_named(&host) => {}
         Some(host) => {
             return Some(format!(
-                "the Host header names `{host}`, and this gateway only answers to 127.0.0.1, localhost, [::1] and the `allowed_hosts` of its configuration"
+                "the Host header `{host}` is not allowed: only 127.0.0.1, localhost, [::1] and the configuration's `allowed_hosts` are"
             ));
         }
         None => return Some("the request has no Host header".to_owned()),
@@ -43,7 +43,7 @@ pub(super) fn refusal(headers: &HeaderMap, uri: &Uri, hosts: Hosts<'_>) -> Optio
     foreign_page(headers)
 }
 
-/// Why a request is refused as a web page's.
+/// The reason for refusing a request of a web page from another origin.
 fn foreign_page(headers: &HeaderMap) -> Option<String> {
     let mut origins = headers.get_all(header::ORIGIN).iter().peekable();
     let has_origin = origins.peek().is_some();
@@ -54,7 +54,7 @@ fn foreign_page(headers: &HeaderMap) -> Option<String> {
     if !origins.all(is_local_page) {
         return Some("requests from web pages of other origins are refused".to_owned());
     }
-    // A browser says it of every request, also of one without an origin, as for an image.
+    // A browser sends `Sec-Fetch-Site` with every request, also with those that have no `Origin`, such as for an image.
     let mut sites = headers.get_all("sec-fetch-site").iter();
     let is_foreign = |site: &http::HeaderValue| !matches!(site.as_bytes(), b"same-origin" | b"none");
     (!has_origin && sites.any(is_foreign)).then(|| "requests from web pages of other sites are refused".to_owned())
@@ -82,7 +82,11 @@ mod tests {
     }
 
     fn refused_by(any_host: bool, host: &'static str, origin: Option<&'static str>) -> bool {
-        let hosts = if any_host { Hosts::Any } else { Hosts::Named(&[]) };
+        let hosts = if any_host {
+            AllowedHosts::Any
+        } else {
+            AllowedHosts::Named(&[])
+        };
         let mut headers = HeaderMap::new();
         headers.insert("host", HeaderValue::from_static(host));
         if let Some(origin) = origin {
@@ -92,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_pass_where_they_are_expected_and_pages_never_do() {
+    fn any_host_passes_if_allowed_and_web_pages_never_pass() {
         assert!(!refused_by(true, "muninn.internal:4747", None));
         assert!(!refused_by(true, "10.0.0.1:4747", None));
         assert!(refused_by(true, "", None));
@@ -101,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn every_origin_and_the_site_of_a_request_without_one_count() {
+    fn each_origin_is_checked_and_the_site_if_there_is_none() {
         let refused = |lines: &[(&'static str, &'static str)]| {
             let mut headers = HeaderMap::new();
             headers.insert("host", HeaderValue::from_static("localhost"));
             for (name, value) in lines {
                 headers.append(*name, HeaderValue::from_static(value));
             }
-            refusal(&headers, &Uri::from_static("/v1/models"), Hosts::Named(&[])).is_some()
+            refusal(&headers, &Uri::from_static("/v1/models"), AllowedHosts::Named(&[])).is_some()
         };
         let (local, foreign) = (("origin", "http://localhost:3000"), ("origin", "https://evil.example"));
         assert!(refused(&[local, foreign]) && refused(&[foreign, local]) && !refused(&[local, local]));

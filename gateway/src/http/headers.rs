@@ -1,11 +1,11 @@
-//! Which headers travel on: all, except those that speak of one connection only and those that are meant for us.
+//! The headers that are forwarded: all except hop-by-hop headers and Muninn's own.
 
 use http::header::{self, HeaderMap, HeaderName};
 use http::{HeaderValue, Version, response};
 
 use crate::wire::{ANTHROPIC_VERSION, WireFormat};
 
-/// Headers of one vendor's API, which mean nothing, or something else, to another.
+/// Prefixes of headers that belong to one vendor's API.
 const API_PREFIXES: [&str; 2] = ["anthropic-", "openai-"];
 
 use crate::access::remove_keys;
@@ -23,7 +23,7 @@ const HOP_BY_HOP: [HeaderName; 10] = [
     header::EXPECT,
 ];
 
-/// Removes what concerns one connection: the fixed names, and those that `connection` lists.
+/// Removes the hop-by-hop headers: the fixed names, and those that `connection` lists.
 fn drop_hop_by_hop(headers: &mut HeaderMap) {
     let listed: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
@@ -37,9 +37,9 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// The headers of a request as its backend gets them, before credentials are settled. Host and length are the
-/// transport's to write; `x-muninn-` is for us alone. Access keys were taken off at the door; here they are once more, since
-/// this is the last place before they would leave.
+/// The headers of a request for its backend, before credentials are added. The transport writes host and length; headers
+/// with the prefix `x-muninn-` are Muninn's own. Admission removed access keys already; they are removed again because this
+/// is the last step before the network.
 #[must_use]
 pub(super) fn for_backend(client: &HeaderMap) -> HeaderMap {
     let mut headers = client.clone();
@@ -58,13 +58,12 @@ pub(super) fn for_backend(client: &HeaderMap) -> HeaderMap {
     headers
 }
 
-/// Asks for an answer without a content coding, since it is read on its way to the client.
+/// Asks for an answer without a content coding, because the gateway reads it.
 pub(super) fn ask_for_identity(headers: &mut HeaderMap) {
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
 }
 
-/// Makes a request's headers fit for a backend that speaks another format than the client: what belongs to the client's
-/// own API goes.
+/// Adapts a request's headers to a backend that speaks another format: headers of the client's own API are removed.
 pub(super) fn for_other_format(headers: &mut HeaderMap, spoken: WireFormat) {
     let foreign: Vec<HeaderName> = headers
         .keys()
@@ -80,7 +79,7 @@ pub(super) fn for_other_format(headers: &mut HeaderMap, spoken: WireFormat) {
     }
 }
 
-/// Makes the headers of a backend's answer fit for a body that was made anew.
+/// Adapts the headers of a backend's answer to a rewritten body.
 pub(super) fn for_converted(headers: &mut HeaderMap) {
     for name in [
         header::CONTENT_LENGTH,
@@ -92,8 +91,8 @@ pub(super) fn for_converted(headers: &mut HeaderMap) {
     }
 }
 
-/// Makes a backend's response headers fit for the client's connection. A body with a transfer coding ends where that
-/// says, whatever `content-length` says beside it (RFC 9112, 6.3).
+/// Adapts a backend's response headers to the client's connection. With a transfer coding, `content-length` is invalid and
+/// removed (RFC 9112, 6.3).
 pub(super) fn for_client(headers: &mut HeaderMap) {
     if headers.contains_key(header::TRANSFER_ENCODING) {
         headers.remove(header::CONTENT_LENGTH);
@@ -101,7 +100,7 @@ pub(super) fn for_client(headers: &mut HeaderMap) {
     drop_hop_by_hop(headers);
 }
 
-/// Whether the body of a response with this head says itself where it ends; otherwise only the end of its connection does.
+/// Whether the framing marks the end of a response's body; otherwise only the end of the connection does.
 pub(super) fn is_framed(head: &response::Parts) -> bool {
     let codings = head.headers.get_all(header::TRANSFER_ENCODING);
     match codings.iter().next_back() {
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_travels() {
+    fn other_headers_are_forwarded() {
         let mut client = HeaderMap::new();
         for (name, value) in [
             ("connection", "close, X-Hop"),

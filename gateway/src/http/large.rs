@@ -1,27 +1,27 @@
-//! Threads for work on large bodies: reading, splicing and converting them, and counting their tokens.
+//! Threads for work on large bodies: parsing, splicing and converting them, and counting their tokens.
 //!
-//! A worker's thread carries all of its streams, which stand still while it computes. The workers' blocking threads wait
-//! on disks and models, so they may all be taken. These threads only compute: work that waits in between is a future,
-//! and leaves its thread to others meanwhile.
+//! A worker's thread runs all of its streams, and they stall while it computes. The workers' blocking threads may all be
+//! waiting for disks and models. The threads here only compute: the work is a future and gives up its thread while it
+//! waits.
 
 use std::sync::OnceLock;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::task::AbortOnDropHandle;
 
-/// A body above this many bytes is large: reading one of this size takes about a millisecond.
+/// A body above this many bytes is large: parsing one of this size takes about a millisecond.
 const LARGE: usize = 256 << 10;
 
-/// The threads, one for each core. They start with the first large body.
+/// The threads, one per core. They start with the first large body.
 #[derive(Default)]
 pub(super) struct LargeBodies(OnceLock<Option<Runtime>>);
 
 impl LargeBodies {
-    /// Does work on a body of this many bytes: here if it is small, else on one of the threads. Dropping the future stops
-    /// work that waits.
+    /// Runs work on a body of this many bytes: on the current thread if the body is small, else on one of the pool's.
+    /// Dropping the future cancels the work.
     ///
     /// # Errors
-    /// What the work panicked with, where it ran on one of the threads.
+    /// If the work panics on a thread of the pool.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         bytes: usize,
@@ -43,13 +43,15 @@ fn start() -> Option<Runtime> {
         .thread_name("muninn-large")
         .enable_all()
         .build()
-        .inspect_err(|error| tracing::error!(%error, "large bodies are handled by the workers"))
+        .inspect_err(
+            |error| tracing::error!(%error, "the threads for large bodies did not start; the workers handle them"),
+        )
         .ok()
 }
 
 impl Drop for LargeBodies {
     fn drop(&mut self) {
-        // The last to hold it may be a task, where waiting for threads is not allowed.
+        // The last owner may be a task, which must not block.
         if let Some(runtime) = self.0.take().flatten() {
             runtime.shutdown_background();
         }
@@ -61,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_large_bodies_leave_the_thread_and_a_panic_is_told() {
+    fn only_large_bodies_use_the_pool_and_a_panic_is_an_error() {
         let runtime = Builder::new_current_thread().build().unwrap();
         let here = std::thread::current().id();
         runtime.block_on(async {
@@ -77,15 +79,15 @@ mod tests {
     }
 
     #[test]
-    fn work_stops_when_nobody_waits_for_it() {
+    fn dropping_the_future_cancels_the_work() {
         let runtime = Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let pool = LargeBodies::default();
             let (held, stopped) = tokio::sync::oneshot::channel::<()>();
             let (begins, begun) = tokio::sync::oneshot::channel();
             let endless = pool.run(LARGE + 1, async move {
-                let _held = held;
-                let _waits = begins.send(());
+                let _guard = held;
+                begins.send(()).unwrap();
                 std::future::pending::<()>().await;
             });
             tokio::select! {

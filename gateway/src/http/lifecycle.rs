@@ -1,8 +1,8 @@
-//! From bind to drain.
+//! The life of the server, from bind to drain.
 //!
-//! One thread accepts, and deals connections out in turn to workers, each a thread with a runtime of its own. A proxy's
-//! work is mostly waking up; with both sides of a request on one thread no wake-up crosses threads, and no lock is
-//! shared on the way of the bytes. Exploring, indexing and everything else that computes runs on blocking threads.
+//! One thread accepts connections and distributes them round robin to workers; each worker is a thread with its own
+//! runtime. A proxy mostly wakes up: with both sides of a request on one thread, no wake-up crosses threads and no lock is
+//! shared on the path of the bytes. Exploring, indexing and other computations run on blocking threads.
 
 use std::net::{SocketAddr, TcpListener, TcpStream as StdStream};
 use std::path::Path;
@@ -30,35 +30,35 @@ use crate::app::App;
 use crate::backend::Transport;
 use crate::config::{Config, ConfigError};
 
-/// Blocking threads of one worker: what explorations compute, large bodies, the index.
+/// The blocking threads of one worker, for explorations and the index.
 const BLOCKING_THREADS: usize = 8;
 
-/// The least time that a stop gives to writing down what was learned, and the most that it waits for other tasks.
-const LEARNING: Duration = Duration::from_millis(500);
+/// The least time that a stop gives to the learner, and the most that it waits for other tasks.
+const STOP_GRACE: Duration = Duration::from_millis(500);
 
 /// Why a server did not start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The address is taken or not ours.
+    /// The address is in use or not one of this machine.
     #[error("cannot listen on {address}: {source}")]
     Bind {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// No place for state.
+    /// The configuration is invalid on this machine.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// TLS cannot be set up.
     #[error("cannot prepare connections to backends: {0}")]
     Transport(#[from] reqwest::Error),
-    /// No thread or runtime can be had.
+    /// A thread or runtime cannot be created.
     #[error("cannot start a worker: {0}")]
     Worker(std::io::Error),
 }
 
-/// A running gateway. Dropping it stops it without a drain.
+/// A running gateway. Dropping it stops it without draining.
 pub struct Server {
     address: SocketAddr,
     app: Arc<App>,
@@ -67,7 +67,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds, opens the repository in `directory`, and serves.
+    /// Binds, opens the repository in `directory`, and starts to serve.
     ///
     /// # Errors
     /// [`StartError`]; nothing is left running then.
@@ -121,14 +121,14 @@ impl Server {
             .map_err(StartError::Worker)?;
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             runtime.block_on(run());
-            // Whatever still computes may finish on its own; a stop does not wait for it.
+            // A stop does not wait for computations that are under way.
             runtime.shutdown_background();
         });
         self.threads.push(thread.map_err(StartError::Worker)?);
         Ok(())
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -140,7 +140,7 @@ impl Server {
         &self.app
     }
 
-    /// Takes no more connections, lets open requests end within the configured time, and returns when all is quiet.
+    /// Stops accepting connections, drains open requests within the configured time, and returns when all has ended.
     pub fn shut_down(mut self) {
         let stop_by = Instant::now() + self.app.settings().config.limits.drain_timeout;
         self.stop.cancel();
@@ -149,17 +149,17 @@ impl Server {
                 tracing::error!("a worker panicked");
             }
         }
-        // Where open requests took all of the time, conversations are learned from all the same: they are in memory only.
-        self.app.learner.close(stop_by.max(Instant::now() + LEARNING));
+        // The learner gets time even if the drain took all of it: open conversations are in memory only.
+        self.app.learner.close(stop_by.max(Instant::now() + STOP_GRACE));
         for repository in self.app.workspaces.all() {
             repository.engine.iter().for_each(|engine| engine.stop_watching());
         }
         if let Some(store) = &self.app.store {
             block_on(store.flush());
         }
-        let left = self.app.supervisor.drain(Instant::now() + LEARNING);
+        let left = self.app.supervisor.drain(Instant::now() + STOP_GRACE);
         if !left.is_empty() {
-            tracing::info!("still at work when the process ended: {}", left.join(", "));
+            tracing::info!("tasks still running at the end of the process: {}", left.join(", "));
         }
     }
 }
@@ -183,12 +183,12 @@ async fn accept(listener: TcpListener, queues: Vec<UnboundedSender<StdStream>>, 
         };
         match accepted.and_then(|(stream, _)| stream.into_std()) {
             Ok(stream) => {
-                let _worker_is_gone = queues[next % queues.len()].send(stream);
+                queues[next % queues.len()].send(stream).ok();
                 next += 1;
             }
             Err(error) => {
-                // Out of descriptors, most likely: give open connections a moment to end instead of spinning.
-                tracing::warn!(%error, "a connection could not be accepted");
+                // Most likely out of descriptors: wait for open connections to end instead of spinning.
+                tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
@@ -211,7 +211,7 @@ async fn work(worker: Worker, mut connections: UnboundedReceiver<StdStream>, sto
         let (peer, stream) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
-                tracing::debug!(%error, "a connection was gone before it was served");
+                tracing::debug!(%error, "a connection was closed before it was served");
                 continue;
             }
         };
@@ -231,7 +231,7 @@ async fn work(worker: Worker, mut connections: UnboundedReceiver<StdStream>, sto
             }
         });
     }
-    // Nobody waits for what is explored beside the conversations.
+    // No request waits for background explorations.
     app.explorations.close();
     let drained = tokio::time::timeout(limits.drain_timeout, graceful.shutdown()).await;
     if drained.is_err() {

@@ -1,10 +1,11 @@
-//! The HTTP door: what it answers, and its life from bind to drain.
+//! The HTTP door: its endpoints, and the life of the server from bind to drain.
 //!
-//! `lifecycle` binds and runs one single-threaded runtime per core, so that a request's two connections live on one
-//! thread. `door` says who may come in, `routes` what is answered where. `converse` is a conversation's way through:
-//! `app` plans what goes into its prompt, `exchange` sends it and brings back the answer, `answer_body` carries that.
+//! `lifecycle` binds and runs one single-threaded runtime per core, so that both connections of a request live on one
+//! thread. `admission` checks access, `routes` maps paths to handlers. `converse` handles a conversation request: `app`
+//! plans what goes into its prompt, `exchange` sends it, and `answer_body` streams the answer to the client.
 
 mod account;
+mod admission;
 mod answer_body;
 mod body;
 mod body_memory;
@@ -12,15 +13,14 @@ mod bookkeeping;
 mod coding;
 mod converse;
 mod count;
-mod door;
 mod exchange;
-mod exchanged;
+mod exchange_result;
 mod exploring;
+mod forward;
 mod guard;
 mod headers;
 mod large;
 mod lifecycle;
-mod passed_on;
 mod path;
 mod refusal;
 mod reply;

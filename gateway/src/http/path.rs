@@ -1,15 +1,15 @@
-//! The one spelling of a path that is answered and forwarded.
+//! Canonical paths.
 //!
-//! Servers disagree about `/v1//messages`, `/v1/messages/`, `/v1/%6dessages` and `/v1/../admin`. What a backend would take
-//! for an endpoint that Muninn knows has to be taken for it here too, or it passes without context and without the
-//! limits of its key; and no path may leave the `/v1/` that it was let in under.
+//! Servers disagree about `/v1//messages`, `/v1/messages/`, `/v1/%6dessages` and `/v1/../admin`. A spelling that a backend
+//! would accept for a known endpoint must reach that endpoint here too; otherwise the request would get no context and
+//! escape the limits of its key. No path may leave `/v1/`.
 
 use std::borrow::Cow;
 
 use http::Uri;
 use http::uri::PathAndQuery;
 
-/// The paths that are answered here, or looked at before they are forwarded.
+/// The paths that are handled here, or checked before they are forwarded.
 const KNOWN: [&str; 10] = [
     "/v1/chat/completions",
     "/v1/messages",
@@ -23,15 +23,15 @@ const KNOWN: [&str; 10] = [
     "/metrics",
 ];
 
-/// The path leads elsewhere than it says.
+/// The path has a segment `.` or `..`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DotSegment;
 
-/// The address under which a request is handled, `None` where that is its own: a known path without empty segments,
-/// a slash at its end, or escapes. Other paths are left as they are.
+/// The canonical URI of a known path, without empty segments, trailing slash and escapes. `None` if the URI is canonical
+/// already, or its path is unknown.
 ///
 /// # Errors
-/// [`DotSegment`] where the path has a segment `.` or `..`, however often it is escaped.
+/// [`DotSegment`] if the path has a segment `.` or `..`, at any level of escaping.
 pub(super) fn canonical(uri: &Uri) -> Result<Option<Uri>, DotSegment> {
     let decoded = decode(uri.path());
     let segments = || decoded.split(['/', '\\']);
@@ -54,7 +54,7 @@ pub(super) fn canonical(uri: &Uri) -> Result<Option<Uri>, DotSegment> {
     Ok(Uri::from_parts(parts).ok())
 }
 
-/// Undoes escapes until there are none left: a backend may stand behind a proxy that undoes them once more.
+/// Decodes escapes until none are left: a proxy before the backend may decode once more.
 fn decode(path: &str) -> Cow<'_, str> {
     let mut decoded = Cow::Borrowed(path);
     while decoded.contains('%') {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn dot_segments_are_refused_however_they_are_written() {
+    fn dot_segments_are_refused_in_every_spelling() {
         for path in [
             "/v1/../admin",
             "/v1/..",

@@ -1,4 +1,4 @@
-//! Who asked, and what is logged of a request that is refused.
+//! The client of a request, and the log of refused requests.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -15,22 +15,22 @@ use crate::access::{Caller, Forbidden};
 use crate::wire::WireFormat;
 use crate::wire::error::ErrorKind;
 
-/// Lines that one client's refusals may take in a [`WINDOW`]; the rest is counted and told with the next line.
+/// The log lines for one client's refusals per [`WINDOW`]; further refusals are counted on the next line.
 const MOST_LINES: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(60);
-/// Clients that are told apart.
+/// The most clients with a window of their own.
 const MOST_CLIENTS: usize = 1000;
 
-/// The address at the other end of a client's connection: an extension of each request.
+/// The peer address of a client's connection: an extension of each request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub(super) SocketAddr);
 
-/// Who asked, as logs name them.
+/// The client of a request, for logs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Client {
-    /// The access key's name, empty where there was none.
+    /// The access key's name, empty if there is none.
     pub(super) key: String,
-    /// The other end of the connection: the client, or a proxy before it.
+    /// The peer of the connection: the client, or a proxy before it.
     pub(super) address: Option<SocketAddr>,
 }
 
@@ -46,14 +46,14 @@ impl Client {
         }
     }
 
-    /// The address in words; `-` where it is not known.
+    /// The address as text; `-` if it is unknown.
     pub(super) fn shown(&self) -> String {
         self.address
             .map_or_else(|| "-".to_owned(), |address| address.to_string())
     }
 }
 
-/// Keeps a client that asks for the same again and again from filling the log.
+/// Limits the log lines of refused requests per client.
 #[derive(Debug, Default)]
 pub(super) struct RefusalLog(Mutex<HashMap<(String, Option<IpAddr>), Window>>);
 
@@ -65,11 +65,11 @@ struct Window {
 }
 
 impl RefusalLog {
-    /// How many refusals of this client went without a line before this one, `None` where it goes without as well.
+    /// The number of unlogged refusals before this one; `None` if this one is not logged either.
     fn admit(&self, client: &Client, now: Instant) -> Option<u64> {
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let who = (client.key.clone(), client.address.map(|address| address.ip()));
-        if windows.len() >= MOST_CLIENTS && !windows.contains_key(&who) {
+        let client = (client.key.clone(), client.address.map(|address| address.ip()));
+        if windows.len() >= MOST_CLIENTS && !windows.contains_key(&client) {
             windows.clear();
         }
         let fresh = || Window {
@@ -77,7 +77,7 @@ impl RefusalLog {
             lines: 0,
             unlogged: 0,
         };
-        let window = windows.entry(who).or_insert_with(fresh);
+        let window = windows.entry(client).or_insert_with(fresh);
         if now.duration_since(window.since) >= WINDOW {
             (window.since, window.lines) = (now, 0);
         }
@@ -90,7 +90,7 @@ impl RefusalLog {
     }
 }
 
-/// Logs a request that is refused.
+/// Logs a refused request.
 pub(super) fn log(shared: &Shared, client: &Client, kind: ErrorKind, message: &str) {
     let Some(unlogged) = shared.refusals.admit(client, Instant::now()) else {
         return;
@@ -105,7 +105,7 @@ pub(super) fn log(shared: &Shared, client: &Client, kind: ErrorKind, message: &s
     );
 }
 
-/// Answers a caller who asks for what their key does not open.
+/// Logs and counts a request that the caller's key does not allow, and returns the error response.
 pub(super) fn forbid(worker: &Worker, format: WireFormat, client: &Client, forbidden: &Forbidden) -> Response<Body> {
     let message = forbidden.to_string();
     log(&worker.shared, client, ErrorKind::Permission, &message);
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_loops_gets_few_lines_and_others_theirs() {
+    fn looping_client_gets_few_log_lines() {
         let log = RefusalLog::default();
         let client = |key: &str| Client {
             key: key.to_owned(),

@@ -1,4 +1,4 @@
-//! Responses of our own: errors in the client's wire format, and the built-in model's answers.
+//! Responses that the gateway writes: errors in the client's wire format, and the built-in model's answers.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -10,17 +10,17 @@ use crate::wire::WireFormat;
 use crate::wire::answer::Answer;
 use crate::wire::error::{self, ErrorKind};
 
-/// The response header that names the request.
+/// The response header with the request's id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-muninn-request-id");
-/// The response header that names what a conversion left out.
+/// The response header with the fields that a conversion dropped.
 pub(super) const DROPPED: HeaderName = HeaderName::from_static("x-muninn-dropped");
-/// The response header that marks a number of tokens as an estimate.
+/// The response header that marks a token count as an estimate.
 pub(super) const TOKEN_COUNT: HeaderName = HeaderName::from_static("x-muninn-token-count");
 pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(super) const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 pub(super) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// An error in the words of the client's wire format.
+/// An error in the client's wire format.
 #[must_use]
 pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Response<Body> {
     let mut response = json(kind.status(), error::body(format, kind, message));
@@ -32,7 +32,7 @@ pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Respo
     response
 }
 
-/// A JSON body.
+/// A response with a JSON body.
 #[must_use]
 pub(super) fn json(status: StatusCode, body: String) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
@@ -58,7 +58,7 @@ pub(super) fn answer(format: WireFormat, answer: &Answer, streamed: bool) -> Res
     response
 }
 
-/// Names the request and says what became of its context.
+/// Adds the headers with the request's id and the outcome.
 pub(super) fn label(response: &mut Response<Body>, id: &str, outcome: &'static str) {
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(id) {

@@ -1,4 +1,4 @@
-//! Which path is answered by what.
+//! The routes.
 
 use axum::body::Body;
 use axum::extract::{Extension, Request, State};
@@ -6,10 +6,10 @@ use axum::routing::{any, get, post};
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use serde_json::json;
 
+use super::admission::admit_request;
 use super::converse::converse;
 use super::count::count_tokens;
-use super::door::door;
-use super::passed_on::passed_on;
+use super::forward::forward;
 use super::{Worker, reply};
 use crate::access::Caller;
 use crate::backend::{list_models, render_models};
@@ -46,11 +46,11 @@ pub(super) fn service(worker: Worker) -> axum::Router {
         .route("/", get(root))
         .fallback(other)
         .with_state(worker.clone());
-    // A layer of the router with the routes would see a request after its route was chosen, and the door may rewrite
-    // its path.
+    // Admission may rewrite the path, so it must run before the routes are matched: a layer of the inner router would run
+    // after.
     axum::Router::new()
         .fallback_service(routes)
-        .layer(axum::middleware::from_fn_with_state(worker, door))
+        .layer(axum::middleware::from_fn_with_state(worker, admit_request))
 }
 
 async fn conversation(worker: Worker, format: WireFormat, request: Request) -> Response<Body> {
@@ -62,11 +62,11 @@ async fn conversation(worker: Worker, format: WireFormat, request: Request) -> R
         return reply::error(
             format,
             ErrorKind::UpgradeRefused,
-            "WebSockets are not spoken here; use POST with `stream: true`",
+            "WebSockets are not supported; use POST with `stream: true`",
         );
     }
     if request.method() != Method::POST {
-        return passed_on(worker, request).await;
+        return forward(worker, request).await;
     }
     let (parts, body) = request.into_parts();
     converse(worker, format, parts, body).await
@@ -92,7 +92,7 @@ async fn metrics(State(worker): State<Worker>) -> Response<Body> {
     response
 }
 
-/// How it is doing, for those who may see the repository; that it lives, for everybody.
+/// The health of the gateway for callers who may use the repository; only `ok` for all others.
 async fn health(State(worker): State<Worker>, caller: Option<Extension<Caller>>) -> Response<Body> {
     let workspace = &worker.app.workspace;
     let Some(caller) = caller.filter(|Extension(caller)| caller.may_use_root(&workspace.root)) else {
@@ -129,7 +129,7 @@ async fn models(State(worker): State<Worker>, request: Request) -> Response<Body
 
 async fn other(State(worker): State<Worker>, request: Request) -> Response<Body> {
     if request.uri().path().starts_with("/v1/") {
-        return passed_on(worker, request).await;
+        return forward(worker, request).await;
     }
     let format = WireFormat::of_path(request.uri().path());
     let message = format!("there is nothing at {}; the API is under /v1/", request.uri().path());

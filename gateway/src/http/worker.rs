@@ -1,4 +1,4 @@
-//! What a request handler gets.
+//! The state of the request handlers.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use super::refusal::RefusalLog;
 use crate::app::App;
 use crate::backend::Transport;
 
-/// What the workers of one server share besides the application.
+/// The state that all workers of a server share, besides the application.
 #[derive(Default)]
 pub(super) struct Shared {
-    /// Bounds the log lines of refused requests.
+    /// Limits the log lines of refused requests.
     pub(super) refusals: RefusalLog,
     /// The memory of all request bodies.
     pub(super) body_memory: Arc<BodyMemory>,
-    /// Threads for work on large bodies.
+    /// The threads for work on large bodies.
     pub(super) large: LargeBodies,
 }
 
-/// One worker's: the application, what the workers share, and connections of its own to backends.
+/// The state of one worker: the application, the shared state, and its own connections to backends.
 #[derive(Clone)]
 pub(super) struct Worker {
     pub(super) app: Arc<App>,
     pub(super) shared: Arc<Shared>,
     pub(super) transport: Transport,
-    /// What is still to be done for requests that were answered; waited for before a worker ends.
+    /// The remaining work of answered requests; a worker waits for it before it ends.
     pub(super) bookkeeping: TaskTracker,
 }

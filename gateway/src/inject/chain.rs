@@ -1,33 +1,33 @@
-//! A key for every point of a conversation at which a block may stand.
+//! The hash chain: a key for every point of a conversation where a block may be inserted.
 //!
 //! The chain runs over text blocks, not messages, because clients append blocks to an earlier message and turn a lone
-//! block into a string. Each text is hashed on its own with trailing blanks removed, so that what clients change between
-//! turns (cache markers, item ids, the shape of content) changes no key. What has no text (calls, results, thinking,
-//! images) is left out: clients trim old results and drop images, and a turn is told well enough by everything that was
-//! said before it. A place behind results of tools has a key of its own beside the chain, by the ids of the calls.
+//! block into a string. Each text is hashed without trailing whitespace, so cache markers, item ids and the shape of the
+//! content, which clients change between turns, change no key. Calls, results, thinking and images are not hashed: clients
+//! trim old results and drop images, and the text before a turn identifies it. A point behind tool results has a key of its
+//! own beside the chain, from the ids of the calls.
 
 use crate::store::TurnKey;
 use crate::wire::{Block, Message, Prompt, Role, Site, ToolPart};
 
-/// What sets conversations with the same words apart.
+/// The seed that keeps conversations with the same text apart.
 #[derive(Debug, Clone, Copy)]
 pub struct Seed<'a> {
-    /// The name of the access key that was used, empty where none is.
+    /// The name of the access key, empty if there is none.
     pub access_key: &'a str,
-    /// The worktree, or whatever place the conversation says that it is about.
+    /// The worktree that the conversation opened in, or the claimed directory.
     pub worktree: &'a str,
 }
 
-/// A point at which a block may stand.
+/// A point where a block may be inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Boundary {
-    /// The block that ends there.
+    /// The text block or tool result that ends there.
     pub site: Site,
     /// Its key.
     pub key: TurnKey,
-    /// Whether the model has spoken since.
+    /// Whether an assistant message follows.
     pub answered: bool,
-    /// The chain after the model's next words: tells two conversations apart that opened alike.
+    /// The chain after the next assistant text; it distinguishes conversations that opened alike.
     pub continuation: Option<TurnKey>,
 }
 
@@ -39,14 +39,14 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Hashes a conversation.
+    /// Computes the chain of a conversation.
     #[must_use]
     pub fn of(prompt: &Prompt<'_>, seed: Seed<'_>) -> Chain {
         let tail = prompt.tail();
         let mut state = start(prompt, seed);
         let mut boundaries: Vec<Boundary> = Vec::new();
-        // Boundaries from here on still wait for the model's next words.
-        let mut waiting = 0;
+        // Boundaries from this index on have no continuation yet.
+        let mut unanswered = 0;
         for (index, message) in prompt.messages.iter().enumerate() {
             for (block_index, block) in message.blocks.iter().enumerate() {
                 let site = Site {
@@ -73,10 +73,10 @@ impl Chain {
                     .get(index + 1)
                     .is_none_or(|next| next.role != Role::Assistant);
             if ends_answer {
-                for boundary in &mut boundaries[waiting..] {
+                for boundary in &mut boundaries[unanswered..] {
                     boundary.continuation = Some(state);
                 }
-                waiting = boundaries.len();
+                unanswered = boundaries.len();
             }
         }
         Chain { boundaries }
@@ -104,8 +104,8 @@ fn start(prompt: &Prompt<'_>, seed: Seed<'_>) -> TurnKey {
     TurnKey::from_bytes(*hasher.finalize().as_bytes())
 }
 
-/// A key behind a message's results of tools: by whose results they are, since nothing else of them is sure to stay. The
-/// chain itself goes on without them.
+/// The key behind a message's tool results, from the ids of their calls: clients may change everything else in them. The
+/// chain itself does not include them.
 fn behind_results(state: TurnKey, message: &Message<'_>) -> TurnKey {
     let mut hasher = blake3::Hasher::new_keyed(state.as_bytes());
     hasher.update(b"results");
@@ -119,7 +119,7 @@ fn behind_results(state: TurnKey, message: &Message<'_>) -> TurnKey {
     TurnKey::from_bytes(*hasher.finalize().as_bytes())
 }
 
-/// The chain after one more block, `None` for a block that does not count.
+/// The chain after one more block, `None` for a block that is not hashed.
 fn step(state: TurnKey, role: Role, block: &Block<'_>) -> Option<TurnKey> {
     let text = block.text?.decode();
     let text = text.trim_end();
@@ -147,7 +147,7 @@ mod tests {
         of_kind(body, false)
     }
 
-    /// The keys behind texts, or those behind results of tools.
+    /// The keys behind text, or those behind tool results.
     fn of_kind(body: &str, results: bool) -> Vec<TurnKey> {
         let prompt = Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap();
         let boundaries = Chain::of(&prompt, SEED).boundaries;
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_tools_are_told_by_whose_they_are_and_change_no_other_key() {
+    fn tool_results_are_keyed_by_call_id_and_change_no_other_key() {
         let body = |result: &str| {
             format!(
                 r#"{{"messages":[{{"role":"user","content":"q"}},{{"role":"assistant","content":[{{"type":"tool_use","id":"x","name":"n","input":{{}}}}]}},{{"role":"user","content":[{result}{{"type":"text","text":"t"}}]}}]}}"#
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_change_between_turns_changes_no_key() {
+    fn changes_that_clients_make_between_turns_change_no_key() {
         let before = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"r"},{"type":"text","text":"q\n","cache_control":{"type":"ephemeral"}}]}]}"#;
         let after = r#"{"messages":[{"content":[{"text":"r","type":"text"},{"type":"tool_result","tool_use_id":"x"},{"type":"text","text":"\u0071"}],"role":"user"},{"role":"assistant","content":"a"}]}"#;
         assert_eq!(keys(before), keys(after));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_order_and_block_borders_do_change_keys() {
+    fn roles_and_block_borders_change_keys() {
         let of = |content: &str| keys(&format!(r#"{{"messages":[{{"role":"user","content":{content}}}]}}"#)).pop();
         assert_ne!(
             of(r#""ab""#),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boundary_knows_whether_it_was_answered_and_how() {
+    fn boundary_has_a_continuation_once_answered() {
         let body = r#"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"},{"role":"user","content":"p"}]}"#;
         let prompt = Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap();
         let chain = Chain::of(&prompt, SEED);

@@ -1,30 +1,30 @@
-//! Which blocks were made for this conversation.
+//! Looking up the ledger rows of a conversation.
 
 use crate::store::{Entry, EntryId, Store, StoreError, Use, is_recent};
 use crate::wire::{Insertion, Prompt, Site};
 
 use super::{Boundary, Chain};
 
-/// A turn of this conversation that has an entry in the ledger.
+/// A turn of the conversation with its ledger entry.
 #[derive(Debug, Clone)]
-pub struct Replayed {
+pub struct ReplayedTurn {
     /// The point of the conversation.
     pub boundary: Boundary,
-    /// What was done there.
+    /// Its ledger entry.
     pub entry: Entry,
 }
 
-/// Everything that the ledger knows about a conversation.
+/// The ledger entries of a conversation.
 #[derive(Debug, Default)]
 pub struct Replay {
     /// The turns that have an entry, in order.
-    pub turns: Vec<Replayed>,
-    /// All places where this session has a row, also those that count for nothing in this history.
+    pub turns: Vec<ReplayedTurn>,
+    /// All sites where this session has a row, including rows outside of this history.
     pub recorded: Vec<Site>,
 }
 
 impl Replay {
-    /// The insertions that put every earlier block back.
+    /// The insertions that replay every earlier block.
     #[must_use]
     pub fn insertions(&self, prompt: &Prompt<'_>) -> Vec<Insertion> {
         let with_block = self
@@ -57,10 +57,10 @@ impl Replay {
         self.each_block().count()
     }
 
-    /// All rows, and how the conversation went on after each where that is new.
+    /// The uses of all entries, with each new continuation.
     #[must_use]
     pub fn uses(&self, session: Option<&str>) -> Vec<Use> {
-        let used = |turn: &Replayed| Use {
+        let used = |turn: &ReplayedTurn| Use {
             entry: turn.entry.id,
             continuation: turn
                 .boundary
@@ -71,15 +71,15 @@ impl Replay {
         self.turns.iter().map(used).collect()
     }
 
-    /// The rows of all turns before a place.
+    /// The entries of all turns before a site.
     #[must_use]
     pub fn before(&self, site: Site) -> Vec<EntryId> {
         let before = self.turns.iter().filter(|turn| turn.boundary.site < site);
         before.map(|turn| turn.entry.id).collect()
     }
 
-    /// Whether a place has no row of this session, and no block of another's to be taken over. That another session went
-    /// without is not taken over but written again, since it may not be in the database yet.
+    /// Whether a site has neither a row of this session nor a block of another session. Another session's row without a
+    /// block does not count: a row of this session is written, because the other may not be in the database yet.
     #[must_use]
     pub fn is_unknown(&self, site: Site) -> bool {
         let has_block = self.at(site).is_some_and(|entry| entry.block.is_some());
@@ -105,15 +105,15 @@ impl Replay {
     }
 }
 
-/// Looks a conversation up.
+/// Looks up the ledger entries of a conversation.
 ///
-/// Each row tells which rows stood before it, so the newest one of this session decides about all of the history up to
-/// it: whatever was sent once is sent again, also where other sessions, or this one on another branch, had something
-/// else at the same words. A conversation without a row of its own goes on from another session's (a fork, a resumed
-/// session under a new id), and has its history from there in the same way.
+/// Each row lists the rows before it, so the newest row of this session decides the whole history up to it: a block that
+/// was sent once is sent again, even if other sessions, or this one on another branch, had other blocks at the same text.
+/// A conversation without a row of its own (a fork, or a session resumed under a new id) continues another session's
+/// history in the same way.
 ///
 /// # Errors
-/// [`StoreError`] where the ledger cannot be read; the conversation then has to go on unreplayed.
+/// [`StoreError`] if the ledger cannot be read; the conversation must then be forwarded without replay.
 pub async fn replay(
     chain: &Chain,
     session: Option<&str>,
@@ -130,12 +130,12 @@ pub async fn replay(
     })
 }
 
-fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i64) -> Vec<Replayed> {
+fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i64) -> Vec<ReplayedTurn> {
     let newest = |own: bool| {
         let places = chain.boundaries.iter().zip(rows).enumerate().rev();
         places
             .filter_map(|(index, (boundary, rows))| Some((index, choose(rows, boundary, session, own, now_ms)?)))
-            .find(|(index, row)| own || is_of_this_history(row, &chain.boundaries[..*index], rows))
+            .find(|(index, row)| own || shares_history(row, &chain.boundaries[..*index], rows))
     };
     let Some((last, newest)) = newest(true).or_else(|| newest(false)) else {
         return Vec::new();
@@ -147,40 +147,39 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
         .take(last)
         .filter_map(|(boundary, rows)| {
             let entry = rows.iter().find(|row| newest.before.contains(&row.id))?;
-            Some(Replayed {
+            Some(ReplayedTurn {
                 boundary: *boundary,
                 entry: entry.clone(),
             })
         });
     let mut turns: Vec<_> = before.collect();
-    turns.push(Replayed {
+    turns.push(ReplayedTurn {
         boundary: chain.boundaries[last],
         entry: newest.clone(),
     });
     turns
 }
 
-/// Whether another session's row may have this history before it. Answers without a text leave no trace in a key, so the
-/// same words may follow each other in two conversations that went on in different ways; then a row that stood before
-/// this one is not the one that went on as this conversation did.
-fn is_of_this_history(row: &Entry, before: &[Boundary], rows: &[Vec<Entry>]) -> bool {
+/// Whether another session's row may belong to this history. Answers without text change no key, so two conversations with
+/// different answers may have the same keys. The row is rejected if a row before it has another continuation, while a row
+/// with this conversation's continuation exists.
+fn shares_history(row: &Entry, before: &[Boundary], rows: &[Vec<Entry>]) -> bool {
     before.iter().zip(rows).all(|(boundary, rows)| {
-        let went_on_so = |other: &Entry| {
+        let continues_alike = |other: &Entry| {
             boundary
                 .continuation
                 .is_some_and(|went| other.continuations.contains(&went))
         };
         let stood_here = rows.iter().find(|other| row.before.contains(&other.id));
-        stood_here.is_none_or(|stood| went_on_so(stood) || !rows.iter().any(went_on_so))
+        stood_here.is_none_or(|stood| continues_alike(stood) || !rows.iter().any(continues_alike))
     })
 }
 
 /// Picks a row among those under one key: of this session (`own`), or of any.
 ///
-/// Many conversations open with the same words, so a turn that the model has not answered counts only within its own
-/// session, or for a short time where the client names none. Once answered, the words themselves tell the conversation;
-/// if several still share them, the one that went on in the same way is meant, then one of which nothing further is
-/// known, then the newest.
+/// Many conversations open with the same text, so an unanswered turn matches only within its own session, or for ten
+/// minutes if the client names no session. An answered turn matches by its key; among several rows the one with the same
+/// continuation wins, then one without a continuation, then the newest.
 #[must_use]
 pub fn choose<'r>(
     rows: &'r [Entry],
@@ -199,15 +198,15 @@ pub fn choose<'r>(
         }
     };
     let rank = |entry: &&Entry| {
-        let went_on_so = boundary
+        let continues_alike = boundary
             .continuation
             .is_some_and(|continuation| entry.continuations.contains(&continuation));
         (
-            boundary.answered && went_on_so,
+            boundary.answered && continues_alike,
             boundary.answered && entry.continuations.is_empty(),
         )
     };
-    // Of several that rank alike the last, which is the newest.
+    // `max_by_key` returns the last of equal rows, which is the newest.
     rows.iter().filter(eligible).max_by_key(rank)
 }
 
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_turn_belongs_to_its_own_session() {
+    fn unanswered_turn_matches_only_its_own_session() {
         let rows = || vec![entry(1, Some("a"), 0, &[]), entry(2, None, 999_000, &[])];
         assert_eq!(chosen(rows(), None, Some("a")), Some(1));
         assert_eq!(chosen(rows(), None, Some("b")), None);
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unnamed_opening_turn_is_remembered_for_ten_minutes() {
+    fn unanswered_turn_without_a_session_matches_for_ten_minutes() {
         assert_eq!(
             chosen(vec![entry(1, None, 1_000_000 - 600_000, &[])], None, None),
             Some(1)
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answered_turn_is_told_by_how_it_went_on() {
+    fn answered_turn_matches_by_its_continuation() {
         let rows = || {
             vec![
                 entry(1, None, 0, &[7]),

@@ -4,8 +4,8 @@ use bytes::Bytes;
 
 use crate::wire::Insertion;
 
-/// The body with all insertions made. Every byte of the original is there, in order; with no insertions the original is
-/// given back untouched, without a copy. Insertions at the same offset keep their order.
+/// The body with all insertions made. All other bytes are kept in order. Without insertions the original is returned
+/// without a copy. Insertions at the same offset keep their order.
 #[must_use]
 pub fn splice(body: impl Into<Bytes>, mut insertions: Vec<Insertion>) -> Bytes {
     let body = body.into();

@@ -1,24 +1,23 @@
-//! What the agent said in the end of a turn.
+//! The agent's last answer in a turn.
 
 use std::ops::Range;
 
-use super::human::without_our_blocks;
+use super::human::without_packs;
 use crate::wire::{Message, Prompt, Role};
 
-/// The agent's last words in these messages, without blocks of ours that it or its client repeats; empty where it said
-/// none.
+/// The agent's last text in these messages, without repeated packs; empty if there is none.
 #[must_use]
 pub fn answer(prompt: &Prompt<'_>, messages: Range<usize>) -> String {
-    let said = prompt.messages[messages]
+    let assistant = prompt.messages[messages]
         .iter()
         .rev()
         .filter(|message| message.role == Role::Assistant);
-    said.map(text_of).find(|text| !text.is_empty()).unwrap_or_default()
+    assistant.map(text_of).find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 fn text_of(message: &Message<'_>) -> String {
     let texts = message.blocks.iter().filter_map(|block| block.text);
-    let texts = texts.map(|text| without_our_blocks(&text.decode()).trim().to_owned());
+    let texts = texts.map(|text| without_packs(&text.decode()).trim().to_owned());
     let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
     texts.join("\n\n")
 }
@@ -34,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_words_count_in_every_format_and_thinking_does_not() {
+    fn last_text_is_the_answer_in_every_format_and_thinking_is_not() {
         let messages = r#"{"messages":[{"role":"user","content":"why?"},{"role":"assistant","content":"I look."},
             {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":" So. "},{"type":"text","text":"Done."}]},
             {"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Read","input":{}}]},
@@ -53,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_put_in_is_not_what_was_said() {
+    fn repeated_pack_is_no_answer() {
         let body = r#"{"messages":[{"role":"assistant","content":"It says <muninn-context>\n## a.rs\nsecret plan\n</muninn-context> so."}]}"#;
         assert_eq!(of(WireFormat::Chat, body), "It says so.");
     }

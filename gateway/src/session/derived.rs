@@ -1,24 +1,24 @@
-//! A name for a conversation that brings none, out of what it opened with.
+//! The derived id: an id for a conversation whose client names no session, from its opening.
 //!
-//! Hashing the system prompt alone, as some gateways do, makes one session of everybody who uses the same client. Here
-//! the person's first words count too, and so does everything that clients put before them, such as the directory.
+//! A hash of the system prompt alone, as some gateways use, would be the same for all users of a client. This one includes
+//! the first human text and everything that clients put before it, such as the directory.
 
 use std::fmt;
 
-use super::human::{human_text, without_our_blocks};
+use super::human::{human_text, without_packs};
 use crate::wire::{Element, Message, Prompt, Role};
 
-/// Claude Code's first system block says which build asks, and is no part of what is asked.
+/// The prefix of Claude Code's first system block, which names the client's build and is not hashed.
 const BILLING: &str = "x-anthropic-billing-header";
 
-/// The hash of how a conversation opened: system text, names of the tools, and the first turn of a person. Only for
-/// telling conversations apart in receipts and memory; two that open alike share it, so the ledger never sees it.
+/// The hash of a conversation's opening: system text, tool names and the first human turn. It labels conversations in
+/// receipts and memory. Two conversations with the same opening share it, so the ledger does not use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DerivedId(blake3::Hash);
 
 impl DerivedId {
-    /// Derives it. It stays the same while a client appends, moves its cache markers, or writes a lone text block as a
-    /// string, and whether or not our own blocks are in the prompt. `None` where no person has spoken.
+    /// Derives the id; `None` without a human turn. It does not change when a client appends, moves its cache markers or
+    /// writes a lone text block as a string, and does not depend on packs in the prompt.
     pub(super) fn of(prompt: &Prompt<'_>) -> Option<DerivedId> {
         let is_human = |message: &Message<'_>| message.role == Role::User && !human_text(message).is_empty();
         let first = prompt.messages.iter().position(is_human)?;
@@ -39,7 +39,7 @@ impl DerivedId {
         }
         for message in &prompt.messages[..first] {
             for text in message.blocks.iter().filter_map(|block| block.text) {
-                part(message.role as u8, without_our_blocks(&text.decode()).trim_end());
+                part(message.role as u8, without_packs(&text.decode()).trim_end());
             }
         }
         part(b'h', &human_text(&prompt.messages[first]));
@@ -60,7 +60,7 @@ impl fmt::Debug for DerivedId {
     }
 }
 
-/// Names and no schemas: a schema can carry a cache marker, and says little that the name does not.
+/// The names of the tools. Schemas are left out: they may carry cache markers.
 fn tool_names(prompt: &Prompt<'_>) -> Vec<String> {
     let name = |tool: Element<'_>| {
         let members = tool.object()?;
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn conversations_that_share_only_the_system_prompt_are_two() {
+    fn conversations_with_the_same_system_prompt_differ() {
         let one = messages(r#""You are.""#, r#""fix the parser""#, "");
         assert!(one.is_some());
         assert_ne!(one, messages(r#""You are.""#, r#""fix the lexer""#, ""));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_change_between_turns_changes_nothing() {
+    fn changes_between_turns_keep_the_derived_id() {
         let one = messages(r#""You are.""#, r#""fix the parser""#, "");
         let marked = r#"{"type":"ephemeral"}"#;
         let listed = messages(
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_injected_changes_nothing() {
+    fn injected_pack_keeps_the_derived_id() {
         let cases = [
             (
                 WireFormat::Messages,
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_before_the_first_words_counts() {
+    fn directory_before_the_first_text_counts() {
         let codex = |directory: &str| {
             let body = format!(
                 r#"{{"input":[{{"role":"user","content":"<environment_context><cwd>{directory}</cwd></environment_context>"}},{{"role":"user","content":"fix"}}]}}"#

@@ -1,18 +1,17 @@
-//! Who a request comes from: session, agent, turn and workplace, from what clients say of themselves.
+//! The identity of a request: session, agent, turn and claimed directories, as the client names them.
 //!
-//! A session is only ever what the client names. What can be derived from the conversation itself is a second name
-//! ([`DerivedId`]) for conversations that bring none: good enough to tell receipts apart, and kept away from the ledger,
-//! whose rule for unnamed sessions counts minutes and must not meet ids that two conversations can share. Nor is
-//! `prompt_cache_key` a session: vendors advise to share one key across conversations whose prompts begin alike.
+//! A session id always comes from the client. A conversation without one has a [`DerivedId`], which labels receipts but
+//! is not used by the ledger: two conversations may share it, and the ledger has a time limit for unnamed sessions instead.
+//! `prompt_cache_key` is no session id either: vendors advise sharing one key across conversations with the same prefix.
 
 use http::HeaderMap;
 
+use super::claimed_directories::{ClaimedDirectories, claimed_directories};
 use super::derived::DerivedId;
 use super::human::human_turn;
-use super::workplace::{Workplace, workplace};
 use crate::wire::{Members, Prompt, Role};
 
-/// Headers that carry a session's id, most telling first.
+/// Headers with a session id, most specific first.
 const SESSION_HEADERS: [&str; 5] = [
     "x-muninn-session",
     "x-claude-code-session-id",
@@ -20,42 +19,41 @@ const SESSION_HEADERS: [&str; 5] = [
     "session_id",
     "x-session-id",
 ];
-/// Headers that carry a subagent's own id.
+/// Headers with a subagent's id.
 const AGENT_HEADERS: [&str; 1] = ["x-claude-code-agent-id"];
-/// Headers by which a client says that a request is of a conversation below another one: Codex's threads, opencode's
-/// child sessions. Such a conversation's own id is its session.
+/// Headers that name a parent conversation: of Codex's threads, of opencode's child sessions. The subagent's id is then
+/// the session's.
 const PARENT_HEADERS: [&str; 2] = ["x-codex-parent-thread-id", "x-parent-session-id"];
-/// Codex names the kind of its subagents here.
+/// The header in which Codex names the kind of a subagent.
 const KIND_HEADER: &str = "x-openai-subagent";
 
-/// The longest id that is kept whole; a longer one is cut, since it is only ever compared.
+/// The longest id in characters; longer ids are truncated.
 const MAX_LENGTH: usize = 128;
 
-/// What a request says of itself.
+/// The identity of a request.
 #[derive(Debug)]
 pub struct Identity<'a> {
-    /// The client's own id of the session, where it names one.
+    /// The session id, if the client sends one.
     pub session: Option<String>,
-    /// The subagent's id, or the kind of agent where it has no id; `None` for the agent that a person talks to.
+    /// The subagent's id, or its kind if it has no id; `None` for the main agent.
     pub agent: Option<String>,
-    /// Which turn of a person this is, from 1; 0 where no person has spoken. Counted over the messages that the request
-    /// holds: after a compaction, or where the backend keeps the history, it starts again.
+    /// The number of human turns in the request's messages; 0 without any. After a compaction, or if the backend keeps the
+    /// history, the count starts again.
     pub turn: u32,
-    /// Where it says that it works.
-    pub workplace: Workplace,
+    /// The directories that the request claims to work in.
+    pub claimed_directories: ClaimedDirectories,
     prompt: &'a Prompt<'a>,
 }
 
 impl Identity<'_> {
-    /// The conversation's derived id, `None` where no person has spoken. Costs a pass over the system text and the names
-    /// of the tools, so it is computed when asked for.
+    /// The conversation's derived id, `None` without a human turn. Computed on demand, because it hashes the system text.
     #[must_use]
     pub fn derived(&self) -> Option<DerivedId> {
         DerivedId::of(self.prompt)
     }
 }
 
-/// Reads a request's identity off its headers and its body. Nothing in it is trusted to open anything.
+/// Reads a request's identity from its headers and body. The identity is not trusted to grant access.
 #[must_use]
 pub fn identify<'a>(headers: &HeaderMap, prompt: &'a Prompt<'a>) -> Identity<'a> {
     let session = session_id(headers, prompt);
@@ -63,18 +61,18 @@ pub fn identify<'a>(headers: &HeaderMap, prompt: &'a Prompt<'a>) -> Identity<'a>
         agent: agent(headers, session.as_deref()),
         session,
         turn: turn(prompt),
-        workplace: workplace(headers, prompt),
+        claimed_directories: claimed_directories(headers, prompt),
         prompt,
     }
 }
 
-/// The client's own id of the session, `None` where it names none.
+/// The client's session id, `None` if it sends none.
 #[must_use]
 pub fn session_id(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<String> {
     first_of(headers, &SESSION_HEADERS).or_else(|| from_metadata(prompt).and_then(kept))
 }
 
-/// Whether the headers say that no person talks to this conversation.
+/// Whether the headers say that the request comes from a subagent.
 #[must_use]
 pub(super) fn is_subagent(headers: &HeaderMap) -> bool {
     let all = AGENT_HEADERS.iter().chain(&PARENT_HEADERS).chain([&KIND_HEADER]);
@@ -96,13 +94,13 @@ fn first_of(headers: &HeaderMap, names: &[&str]) -> Option<String> {
     names.iter().find_map(value)
 }
 
-/// An id as it is kept: bounded, and not blank.
+/// A truncated id; `None` if it is blank.
 fn kept(id: String) -> Option<String> {
     (!id.trim().is_empty()).then(|| id.chars().take(MAX_LENGTH).collect())
 }
 
-/// `metadata.user_id`: a JSON string with a `session_id` today, `user_..._session_ID` before. A plain `session_id`
-/// beside it is what SDK users write.
+/// The session id in `metadata`: in `user_id`, which is a JSON string with a `session_id`, in older clients
+/// `user_..._session_ID`; or in a plain `session_id`, as SDK users write.
 fn from_metadata(prompt: &Prompt<'_>) -> Option<String> {
     let metadata = Members::of(prompt.members.get("metadata")?)?;
     let from_user_id = || {
@@ -115,7 +113,7 @@ fn from_metadata(prompt: &Prompt<'_>) -> Option<String> {
     from_user_id().or_else(|| Some(metadata.text("session_id")?.decode().into_owned()))
 }
 
-/// Messages of a person with no word of the model between them are one turn.
+/// Counts human turns; human messages without an assistant message between them are one turn.
 fn turn(prompt: &Prompt<'_>) -> u32 {
     let mut turns = 0;
     let mut counted = false;
@@ -159,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_place_is_read() {
+    fn session_id_is_read_from_all_known_fields() {
         let plain = r#"{"messages":[]}"#;
         assert_eq!(id(&[("x-claude-code-session-id", "a")], plain).as_deref(), Some("a"));
         assert_eq!(id(&[("session-id", "b")], plain).as_deref(), Some("b"));
@@ -174,20 +172,20 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_id_is_none_and_hides_no_other() {
+    fn blank_session_id_is_ignored() {
         let body = r#"{"messages":[],"metadata":{"session_id":"g"}}"#;
         assert_eq!(id(&[("x-session-id", " ")], body).as_deref(), Some("g"));
     }
 
     #[test]
-    fn a_cache_key_is_no_session() {
+    fn cache_key_is_no_session_id() {
         let keyed = r#"{"messages":[],"prompt_cache_key":"g"}"#;
         assert_eq!(id(&[], keyed), None);
         assert_eq!(id(&[("session-id", "codex")], keyed).as_deref(), Some("codex"));
     }
 
     #[test]
-    fn subagents_are_told_by_each_clients_own_headers() {
+    fn subagents_are_detected_by_client_headers() {
         let some = |id: &str| Some(id.to_owned());
         let claude = [("x-claude-code-session-id", "s"), ("x-claude-code-agent-id", "a1")];
         assert_eq!(agent_of(&claude), (some("s"), some("a1")));
@@ -205,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_counted_by_what_people_said() {
+    fn turns_are_counted_by_human_text() {
         let turn = |messages: &str| {
             let body = format!(r#"{{"messages":[{messages}]}}"#);
             turn(&Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap())

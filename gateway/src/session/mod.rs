@@ -1,22 +1,22 @@
-//! Who asks, from where, and whether a person did: what can be told from a request before anything is done with it.
+//! What a request says before anything is done with it: session, directories, human turns, side requests, tool calls.
 
 mod answer;
 mod calls;
-mod deeds;
+mod claimed_directories;
 mod derived;
 mod human;
 mod identity;
 mod mode;
 mod reads;
 mod side_request;
-mod workplace;
+mod tool_effects;
 
 pub use answer::answer;
-pub use deeds::{Deeds, deeds};
+pub use claimed_directories::{ClaimedDirectories, claimed_directories};
 pub use derived::DerivedId;
 pub use human::{HumanTurn, human_text, human_turn, newest_human_turn};
 pub use identity::{Identity, identify, session_id};
 pub use mode::{CONTEXT, Mode};
 pub use reads::reads;
 pub use side_request::{SideRequest, side_request};
-pub use workplace::{Workplace, workplace};
+pub use tool_effects::{ToolEffects, tool_effects};

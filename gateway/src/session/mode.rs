@@ -1,25 +1,25 @@
-//! What a request asks us to do with its prompt.
+//! The mode of a request.
 
 use http::{HeaderMap, HeaderName};
 
-/// The header that asks for a mode, and in responses tells the outcome.
+/// The request header that sets the mode; in responses it holds the outcome.
 pub const CONTEXT: HeaderName = HeaderName::from_static("x-muninn-context");
 
-/// What the client asked us to do with its prompt.
+/// What to do with a request's prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Put back and add.
+    /// Replay earlier blocks and add a new one.
     Normal,
-    /// The same, and have a model explore before the request goes on.
+    /// The same, with an inline exploration by a model.
     Deep,
-    /// Put back only.
+    /// Replay only.
     Off,
-    /// Leave it alone.
+    /// Forward the prompt unchanged.
     Bypass,
 }
 
 impl Mode {
-    /// Reads the `x-muninn-context` header; an unknown word is no reason to refuse a request.
+    /// Reads the `x-muninn-context` header; an unknown value means [`Mode::Normal`].
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Mode {
         match headers.get(CONTEXT).and_then(|value| value.to_str().ok()) {

@@ -1,8 +1,8 @@
-//! What the client's tools have read of the worktree, by the messages that show it.
+//! The files that the client's tools have read, with the text of their results.
 //!
-//! It is looked for where tools that show files were called, and nothing is taken for read but what their results say:
-//! clients cut results down, and files change. So paths are taken generously (every word of a shell command that could
-//! be one), since one too many is held against a text that does not fit it, and costs a saving at most.
+//! Only the results of tools that show files count, because clients truncate results and files change. Paths are collected
+//! generously: every word of a shell command that could be one. A wrong path does no harm: its file's text does not match
+//! the result.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,14 +12,14 @@ use muninn_repo_tools::RelPath;
 
 use crate::wire::{Members, Prompt, Text, ToolPart, result_text};
 
-use super::calls::{Call, How, Places};
+use super::calls::{Call, FileUse, PathResolver};
 
-/// The newest results that are looked at, and what they may hold together, in bytes.
+/// The most results that are examined, newest first, and their most bytes together.
 const MOST_RESULTS: usize = 128;
 const MOST_BYTES: usize = 512 * 1024;
 
-/// What tools returned of files below `root`, the newest first, each with the files that it may be of. `claimed` are the directories in which the client says
-/// that it works; other relative paths count from the root.
+/// The results of tools that showed files below `root`, newest first, each with the paths it may belong to. Relative paths
+/// are resolved against the claimed directories and the root.
 #[must_use]
 pub fn reads(prompt: &Prompt<'_>, root: &Path, claimed: &[String]) -> Vec<(Vec<RelPath>, String)> {
     let parts = || prompt.messages.iter().flat_map(|message| &message.tools);
@@ -39,12 +39,12 @@ pub fn reads(prompt: &Prompt<'_>, root: &Path, claimed: &[String]) -> Vec<(Vec<R
     let read = results.filter_map(|part| match part {
         ToolPart::Result { id, content, .. } => {
             let (name, arguments) = calls.get(id.literal())?;
-            let places = Places { root, claimed };
+            let resolver = PathResolver { root, claimed };
             let named = Call::of(*name, arguments)?
                 .files()
                 .into_iter()
-                .filter(|named| named.how == How::Shown);
-            let paths: Vec<RelPath> = named.flat_map(|named| places.resolve(&named)).collect();
+                .filter(|named| named.file_use == FileUse::Shown);
+            let paths: Vec<RelPath> = named.flat_map(|named| resolver.resolve(&named)).collect();
             (!paths.is_empty()).then_some((paths, *content))
         }
         ToolPart::Call { .. } => None,
@@ -59,7 +59,7 @@ pub fn reads(prompt: &Prompt<'_>, root: &Path, claimed: &[String]) -> Vec<(Vec<R
     reads
 }
 
-/// Codex has sent what a shell printed as JSON, in which the lines are one.
+/// The output in a result of Codex, which may wrap it in JSON.
 fn unwrapped(text: String) -> String {
     let inner = Members::of(&text).and_then(|members| members.said("output").map(Cow::into_owned));
     inner.unwrap_or(text)
@@ -68,7 +68,7 @@ fn unwrapped(text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::calls::Named;
+    use crate::session::calls::NamedFile;
     use crate::wire::WireFormat;
 
     fn read(format: WireFormat, body: &str) -> Vec<(String, String)> {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_named_in_many_ways() {
+    fn paths_are_found_in_all_argument_forms() {
         let nothing: [&str; 0] = [];
         assert_eq!(paths("Read", r#"{"file_path":"/w/src/../a.rs"}"#), ["a.rs"]);
         assert_eq!(
@@ -155,24 +155,24 @@ mod tests {
     }
 
     #[test]
-    fn a_root_that_the_client_knows_by_another_name() {
-        let places = Places {
+    fn claimed_directory_may_stand_for_the_root() {
+        let resolver = PathResolver {
             root: Path::new("/real/w"),
             claimed: &["/link".to_owned()],
         };
-        let named = |path: &str| Named {
+        let named = |path: &str| NamedFile {
             path: path.to_owned(),
             directory: None,
-            how: How::Shown,
+            file_use: FileUse::Shown,
         };
-        let resolved = |path: &str| places.resolve(&named(path));
+        let resolved = |path: &str| resolver.resolve(&named(path));
         assert_eq!(resolved("/link/a.rs"), [RelPath::new("a.rs").unwrap()]);
         assert_eq!(resolved("a.rs"), [RelPath::new("a.rs").unwrap()]);
         assert_eq!(resolved("/other/a.rs"), []);
     }
 
     #[test]
-    fn the_newest_results_count_and_the_work_is_bounded() {
+    fn newest_results_are_read_within_the_limits() {
         let one = |n: usize, text: &str| {
             format!(
                 r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t{n}","name":"Read","input":{{"file_path":"/w/{n}.rs"}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{n}","content":"{text}"}}]}}"#

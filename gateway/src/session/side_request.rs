@@ -1,17 +1,16 @@
 //! Requests that a client makes on its own behalf: titles, probes, compaction, suggestions, classifiers, subagents.
 //!
-//! They get back what was injected before, so that their prefix still hits the backend's cache, and nothing new, and
-//! nothing is learned from them. Each rule is a row of the table below, drawn from recorded requests, and has a golden
-//! request and a near miss under `golden/`. Rules on text test how the *last text block* of the conversation begins:
-//! some clients append such a block to a human turn, and a person who quotes the words, there or in an earlier block, has
-//! asked a question all the same.
+//! They get replay only, so that their prefix still hits the backend's cache, and nothing is learned from them. Each rule
+//! is a row of the table below, taken from recorded requests, with a golden request and a near miss under `golden/`. Rules
+//! on text test the beginning of the *last text block*: some clients append such a block to a human turn, and a person may
+//! quote the same text elsewhere in a question.
 
 use http::HeaderMap;
 
 use super::identity::is_subagent;
 use crate::wire::{BlockKind, Element, Prompt, Role};
 
-/// A kind of side request, by the name that receipts show.
+/// The name of the rule that a side request matches, as receipts show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SideRequest(&'static str);
 
@@ -28,7 +27,7 @@ struct Rule {
     matches: fn(&Request<'_>) -> bool,
 }
 
-/// What the rules look at.
+/// The input of the rules.
 struct Request<'a> {
     headers: &'a HeaderMap,
     prompt: &'a Prompt<'a>,
@@ -38,7 +37,7 @@ struct Request<'a> {
 const RULES: [Rule; 14] = [
     Rule {
         name: "subagent",
-        // The words that open it are the model's, and its session may be the person's.
+        // A model wrote its opening text, and its session id may be the main agent's.
         matches: |request| is_subagent(request.headers),
     },
     Rule {
@@ -124,7 +123,7 @@ const RULES: [Rule; 14] = [
     },
 ];
 
-/// The rule that a request falls under, `None` for a request of a conversation.
+/// The rule that a request matches, `None` for a conversation request.
 #[must_use]
 pub fn side_request(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<SideRequest> {
     let request = Request {
@@ -138,7 +137,7 @@ pub fn side_request(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<SideRequ
         .map(|rule| SideRequest(rule.name))
 }
 
-/// The last text block of the user's side, of which only a user message's own can be a side request's.
+/// The last text block of the last user message.
 fn last_text(prompt: &Prompt<'_>) -> String {
     let last = prompt.messages.iter().rfind(|message| message.role == Role::User);
     last.and_then(|message| message.blocks.iter().rfind(|block| block.kind == BlockKind::Text))
@@ -147,7 +146,7 @@ fn last_text(prompt: &Prompt<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// How far into a text the words may stand that say what it is.
+/// The most bytes from the start of a text in which a marker counts.
 const OPENING: usize = 100;
 
 fn opens_with(text: &str, words: &str) -> bool {
@@ -157,7 +156,7 @@ fn opens_with(text: &str, words: &str) -> bool {
 }
 
 impl Request<'_> {
-    /// The limit in tokens, under each format's name for it.
+    /// The limit of the answer in tokens, under each format's name for it.
     fn longest_answer(&self) -> Option<u64> {
         ["max_tokens", "max_completion_tokens", "max_output_tokens"]
             .iter()
@@ -187,7 +186,7 @@ impl Request<'_> {
             .iter()
             .filter(|message| message.role == Role::System)
             .flat_map(|message| message.blocks.iter().filter_map(|block| block.text));
-        // What is looked for is plain ASCII near the start, and reads the same in the undecoded literal.
+        // The markers are plain ASCII near the start, so the undecoded literal can be searched.
         self.prompt
             .system
             .iter()
@@ -206,7 +205,7 @@ impl Request<'_> {
         title_only().unwrap_or(false)
     }
 
-    /// The type of the one tool that the request brings.
+    /// The type of the request's only tool.
     fn only_tool_type(&self) -> Option<String> {
         let tools = self.prompt.members.elements("tools");
         let [Element::Object(tool)] = tools.as_slice() else {

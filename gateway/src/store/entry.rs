@@ -1,10 +1,10 @@
-//! The ledger's rows, as a request sees them.
+//! The rows of the ledger.
 
 use serde::{Deserialize, Serialize};
 
 use super::TurnKey;
 
-/// Names a row. What it is made of is the store's business.
+/// The id of a row, opaque outside of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntryId(pub(in crate::store) i64);
@@ -21,14 +21,14 @@ impl EntryId {
     }
 }
 
-/// One row of the ledger: what was put at one turn of one conversation.
+/// One row of the ledger: the block of one turn of one conversation, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Names the row.
     pub id: EntryId,
     /// The session that it was made in, where the client named one.
     pub session: Option<String>,
-    /// The exact text that was injected, `None` where the turn went without.
+    /// The exact text that was injected, `None` if the turn got no block.
     pub block: Option<String>,
     /// The block's tokens.
     pub tokens: u32,
@@ -40,7 +40,7 @@ pub struct Entry {
     pub continuations: Vec<TurnKey>,
 }
 
-/// What is to be remembered about a turn.
+/// A row to write for a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewEntry {
     /// The session, where the client named one.

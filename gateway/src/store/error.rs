@@ -1,13 +1,13 @@
-//! Why a store could not answer.
+//! Errors of the store.
 
 use std::sync::Arc;
 
 use thiserror::Error;
 
-/// Why the store could not answer.
+/// Why a store operation failed.
 #[derive(Debug, Clone, Error)]
 pub enum StoreError {
-    /// It refused: locked, full, corrupt, out of reach.
+    /// The database is locked, full, corrupt or unreachable.
     #[error("the ledger at {path} cannot be used: {reason}")]
     Refused {
         /// Where the ledger is.
@@ -15,7 +15,7 @@ pub enum StoreError {
         /// What it said.
         reason: String,
     },
-    /// It was removed while in use.
+    /// The database was removed while in use.
     #[error("the ledger {path} was removed while in use; restart the gateway")]
     Removed {
         /// Where the ledger was.
@@ -47,7 +47,7 @@ pub enum StoreError {
         /// What is wrong with it.
         source: Arc<serde_json::Error>,
     },
-    /// What works on the ledger has ended, or broke on this request.
+    /// The ledger's thread has ended, or panicked on this request.
     #[error("nobody answers for the ledger at {path}")]
     Unanswered {
         /// Where the ledger is.

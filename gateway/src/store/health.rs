@@ -1,11 +1,11 @@
-//! How the ledger is doing, for `/healthz` and `muninn doctor`.
+//! The ledger's health, for `/healthz` and `muninn doctor`.
 
 use std::fmt;
 use std::path::PathBuf;
 
 /// A damaged database that was put aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PutAside {
+pub struct DamagedLedger {
     /// Where it is kept.
     pub path: PathBuf,
     /// When, in RFC 3339.
@@ -14,18 +14,18 @@ pub struct PutAside {
     pub saved: String,
 }
 
-/// How the ledger is doing.
+/// The ledger's health.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LedgerHealth {
-    /// As it should.
+    /// No problem.
     Ok,
     /// A damaged one was put aside, and a new one is used.
-    PutAside(PutAside),
-    /// It is damaged, and about to be put aside.
+    DamagedLedger(DamagedLedger),
+    /// It is damaged and being repaired.
     Repairing,
     /// It was removed or replaced while it was in use. Nothing new is added; blocks are put back from the open file.
     Removed(PathBuf),
-    /// It cannot be used now, and why.
+    /// It cannot be used now, for this reason.
     Unusable(String),
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for LedgerHealth {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LedgerHealth::Ok => out.write_str("ok"),
-            LedgerHealth::PutAside(aside) => {
+            LedgerHealth::DamagedLedger(aside) => {
                 let path = aside.path.display();
                 write!(
                     out,

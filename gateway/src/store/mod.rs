@@ -1,5 +1,5 @@
-//! What must survive a restart and a cache clean-up: the injection ledger, the receipts, and what each access key used;
-//! and what requests are counted for.
+//! The state that must survive a restart and a cache clean-up: the injection ledger, the receipts, and the usage of each
+//! access key; also rate limits and circuits.
 //!
 //! One narrow trait stands before them, because this is what several replicas would have to share one day. It is
 //! asynchronous: whoever asks waits without holding up others. All SQL about shared state is in `sqlite/`; nothing else
@@ -22,18 +22,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::Serialize;
 
-pub use counters::{Admission, CircuitId, CircuitState, Counters, End, LocalCounters, Refused};
+pub use counters::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Counters, LocalCounters};
 pub use entry::{Entry, EntryId, NewEntry, Use};
 pub use error::StoreError;
-pub use health::{LedgerHealth, PutAside};
+pub use health::{DamagedLedger, LedgerHealth};
 pub(crate) use receipt::rounded;
 pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
 pub use sqlite::{Inspected, SqliteStore, inspect, put_aside};
-pub use tries::{Happened, Try};
+pub use tries::{Try, TryOutcome};
 pub use turn_key::{TurnKey, is_recent};
 pub use usage::{KeyUsage, UsageSum, utc_today};
 
-/// How much the store holds.
+/// The size of the store's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct StoreCounts {
     /// Turns in the ledger.
@@ -49,7 +49,7 @@ pub struct StoreCounts {
 /// or not anybody waits for it.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// What requests are counted for.
+    /// The rate limits and circuits.
     fn counters(&self) -> Arc<dyn Counters>;
 
     /// All rows under each key, oldest first, and last those that are noted and not yet written.
@@ -72,7 +72,7 @@ pub trait Store: Send + Sync {
     /// Notes which rows were used, for retention and for telling conversations apart.
     fn note_uses(&self, uses: Vec<Use>);
 
-    /// Keeps a receipt.
+    /// Writes a receipt.
     fn note_receipt(&self, receipt: Receipt);
 
     /// Adds to what a key used on a day of UTC. The name is empty for requests without a key.
@@ -102,13 +102,13 @@ pub trait Store: Send + Sync {
     /// [`StoreError`] where receipts cannot be read.
     async fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError>;
 
-    /// How much there is.
+    /// The number of rows and receipts.
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be read.
     async fn counts(&self) -> Result<StoreCounts, StoreError>;
 
-    /// How the ledger is doing.
+    /// The ledger's health.
     async fn health(&self) -> LedgerHealth;
 
     /// Waits until everything noted so far is written, or, where it cannot be, for some seconds.

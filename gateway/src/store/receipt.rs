@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::tries::Try;
 use crate::wire::WireFormat;
 
-/// Of a question, a receipt shows this many words.
+/// The number of a question's words that a receipt shows.
 const FIRST_WORDS: usize = 12;
 
-/// What became of a request's context; also the value of the `x-muninn-context` response header.
+/// The outcome of a request's context; also the value of the `x-muninn-context` response header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -21,26 +21,26 @@ pub enum Outcome {
     Injected,
     /// A new block was added, found without the index, which was not ready.
     Partial,
-    /// Only earlier blocks were put back.
+    /// Only earlier blocks were replayed.
     Replayed,
     /// Nothing was added.
     None,
-    /// The client asked for nothing new.
+    /// The client switched new context off.
     Off,
-    /// The client asked for its request to be left alone.
+    /// The client asked for its request to be forwarded unchanged.
     Bypass,
-    /// Something of ours broke; the request went on without.
+    /// Muninn failed; the request was forwarded without context.
     Failed,
     /// No request: a model explored for an earlier turn, or from the command line.
     Explored,
-    /// No request: a model summed a conversation up.
+    /// No request: a model summarised a conversation.
     Summed,
-    /// No request: a model settled what rules left open between memories.
+    /// No request: a model compared memories for a reconcile run.
     Reconciled,
 }
 
 impl Outcome {
-    /// The word that headers, logs and receipts show.
+    /// The name in headers, logs and receipts.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Outcome {
     }
 }
 
-/// One thing that was added.
+/// One item of a pack.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ReceiptItem {
     /// Code, memory or knowledge.
@@ -71,16 +71,16 @@ pub struct ReceiptItem {
     /// When a memory was recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub date: Option<String>,
-    /// How sure a memory is, 0 to 1.
+    /// The confidence of a memory, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub confidence: Option<f64>,
     /// Cost in tokens.
     pub tokens: u32,
-    /// How well it matched; higher is better, and only comparable within one receipt.
+    /// The score; higher is better, comparable only within one receipt.
     pub score: f64,
-    /// What it matched on.
+    /// The reason for the match.
     pub why: String,
-    /// Whether the agent then changed, named or read the file, once that is known; never of a record.
+    /// Whether the agent then edited, cited or read the file; `None` if unknown, and for records.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub used: Option<bool>,
 }
@@ -111,7 +111,7 @@ pub(crate) fn rounded(value: f32) -> f64 {
     (f64::from(value) * 1e3).round() / 1e3
 }
 
-/// Earlier blocks that were put back.
+/// The replayed blocks.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Replays {
     /// How many.
@@ -125,7 +125,7 @@ pub struct Replays {
 pub struct Receipt {
     /// The request's id, a ULID.
     pub id: String,
-    /// When it came, RFC 3339.
+    /// The time of its arrival, RFC 3339.
     pub at: String,
     /// The request's wire format.
     pub format: String,
@@ -151,18 +151,18 @@ pub struct Receipt {
     pub first_words: String,
     /// The model that was asked for.
     pub model: String,
-    /// Where the request went.
+    /// The backend that answered.
     pub backend: String,
     /// The format that the backend was spoken to in, where it is not the request's own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spoken: Option<String>,
-    /// What the conversion had to leave out, with how often.
+    /// The fields that the conversion dropped, with counts.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub dropped: Vec<(String, u32)>,
-    /// Every try, where one was not enough.
+    /// All attempts, if there was more than one.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub tries: Vec<Try>,
-    /// What became of the context.
+    /// The outcome of its context.
     pub outcome: Outcome,
     /// Why nothing, or less than everything, was added.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -170,19 +170,19 @@ pub struct Receipt {
     /// The rule, where this was a request on the client's own behalf.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub side_request: Option<String>,
-    /// What a model did for it.
+    /// The trace of an exploration.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exploration: Option<Box<Trace>>,
-    /// The receipts of the explorations of earlier turns whose results came in here.
+    /// The receipts of background explorations whose results were added.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub entered: Vec<String>,
-    /// What was added.
+    /// The items of the added pack.
     pub items: Vec<ReceiptItem>,
-    /// Tokens of what was added, fence included.
+    /// The tokens of the added block, fence included.
     pub tokens: u32,
-    /// What was put back.
+    /// The replayed blocks.
     pub replayed: Replays,
-    /// Milliseconds that Muninn took before the request went on.
+    /// The milliseconds from arrival to sending.
     pub ms: f64,
     /// Of these, exploring and packing.
     pub explore_ms: f64,
@@ -191,7 +191,7 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// An empty receipt of what happens now, about a question.
+    /// An empty receipt with the present time, for a question.
     #[must_use]
     pub fn of(id: String, worktree: &Path, question: &str) -> Receipt {
         Receipt {
@@ -227,7 +227,7 @@ impl Receipt {
         }
     }
 
-    /// What a receipt shows of a question, redacted.
+    /// The first words of a question, redacted.
     #[must_use]
     pub fn first_words_of(question: &str) -> String {
         let words: Vec<_> = question.split_whitespace().take(FIRST_WORDS).collect();

@@ -1,47 +1,47 @@
-//! What a receipt tells of each try at a backend.
+//! The attempts at backends, as receipts list them.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// One try at one backend.
+/// One attempt at one backend.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Try {
     /// The backend's name.
     pub backend: String,
-    /// What came of it.
-    pub happened: Happened,
-    /// How long it took, in milliseconds.
+    /// Its outcome.
+    pub happened: TryOutcome,
+    /// Its duration in milliseconds.
     pub ms: f64,
 }
 
-/// What came of a try.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Happened {
-    /// It answered with this status.
+pub enum TryOutcome {
+    /// The backend answered with this status.
     Answered(u16),
-    /// Nobody answers there.
+    /// The connection was refused.
     NotConnected,
     /// The connection broke before the answer.
     Broken,
     /// The answer did not begin in time.
     TimedOut,
-    /// It was not asked, because it keeps failing.
+    /// The backend was skipped: its circuit is open.
     CircuitOpen,
-    /// The request could not be put into its words, or its address is none.
+    /// The request could not be converted to its format, or its URL is invalid.
     NotSent,
 }
 
-impl fmt::Display for Happened {
+impl fmt::Display for TryOutcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Happened::Answered(status) => write!(formatter, "{status}"),
-            Happened::NotConnected => formatter.write_str("not connected"),
-            Happened::Broken => formatter.write_str("broken"),
-            Happened::TimedOut => formatter.write_str("timed out"),
-            Happened::CircuitOpen => formatter.write_str("circuit open"),
-            Happened::NotSent => formatter.write_str("not sent"),
+            TryOutcome::Answered(status) => write!(formatter, "{status}"),
+            TryOutcome::NotConnected => formatter.write_str("not connected"),
+            TryOutcome::Broken => formatter.write_str("broken"),
+            TryOutcome::TimedOut => formatter.write_str("timed out"),
+            TryOutcome::CircuitOpen => formatter.write_str("circuit open"),
+            TryOutcome::NotSent => formatter.write_str("not sent"),
         }
     }
 }
@@ -51,10 +51,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_try_reads_the_same_from_a_receipt() {
+    fn attempt_round_trips_through_a_receipt() {
         let tried = Try {
             backend: "a".into(),
-            happened: Happened::Answered(503),
+            happened: TryOutcome::Answered(503),
             ms: 1.5,
         };
         let text = serde_json::to_string(&tried).unwrap();

@@ -1,10 +1,10 @@
-//! What a row of the ledger is found by, and for how long one without a session's name is.
+//! The key of a ledger row, and the time limit of rows without a session.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// For how long an unanswered turn of a client that names no session counts as the same conversation.
+/// The time in which an unanswered turn without a session counts as the same conversation.
 pub(super) const UNNAMED_SESSION_MEMORY: Duration = Duration::from_secs(600);
 
 /// Identifies one point of one conversation.

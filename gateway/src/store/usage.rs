@@ -1,4 +1,4 @@
-//! What each access key used, day by day: tokens that backends counted.
+//! The usage of each access key by day, in tokens that backends counted.
 
 use jiff::civil::Date;
 use serde::Serialize;
@@ -25,7 +25,7 @@ impl UsageSum {
     }
 }
 
-/// What one key used. Days are those of UTC, so that they mean the same wherever a gateway runs.
+/// The usage of one key. Days are in UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyUsage {
     /// The key's name, empty for requests without one.

@@ -149,10 +149,10 @@ impl Overflow {
 mod tests {
     use super::*;
 
-    type Saying = (&'static str, Option<u64>, Option<u64>, Option<u64>);
+    type OverflowPattern = (&'static str, Option<u64>, Option<u64>, Option<u64>);
 
     /// What backends say, with the prompt, the answer and the window that are in it.
-    const SAID: [Saying; 19] = [
+    const SAID: [OverflowPattern; 19] = [
         (
             "prompt is too long: 208310 tokens > 200000 maximum",
             Some(208_310),

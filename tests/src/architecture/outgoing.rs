@@ -53,6 +53,10 @@ struct Paths {
 
 impl Paths {
     fn see(&mut self, names: &[String]) {
+        // A command of the command line starts no program.
+        if names.first().is_some_and(|name| name == "clap") {
+            return;
+        }
         self.found |= names.windows(2).any(|pair| {
             let owner = self.renames.0.get(&pair[0]).unwrap_or(&pair[0]);
             is_opening(owner, &pair[1])

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use muninn_context_engine::explore::{DeepLimits, ExploreOutcome};
-use muninn_gateway::backend::Courier;
+use muninn_gateway::backend::BlockingClient;
 use muninn_repo_tools::Until;
 use serde::Serialize;
 
@@ -78,15 +78,15 @@ pub(crate) fn run() -> Result<Report> {
     let subject = Subject::index(&tree, None)?;
     let forbidden = repository::FORBIDDEN.map(str::to_owned).to_vec();
     let server = ModelServer::start(forbidden, true);
-    let courier = remote::courier()?;
+    let blocking_client = remote::blocking_client()?;
     // A model that fails at once gives the lexical result, and starts the pools of threads.
     let words = cases::case("", |_| Said::Status(403));
-    let lexical = explore(&subject, &words, &server, &courier).1;
+    let lexical = explore(&subject, &words, &server, &blocking_client).1;
     let cases = cases::all();
     row(&Row::head())?;
     let mut rows = Vec::new();
     for case in &cases {
-        let one = Row::of(case, &subject, &lexical, &server, &courier);
+        let one = Row::of(case, &subject, &lexical, &server, &blocking_client);
         row(&one.line())?;
         rows.push(one);
     }
@@ -96,9 +96,14 @@ pub(crate) fn run() -> Result<Report> {
     })
 }
 
-fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Courier) -> (Duration, ExploreOutcome) {
+fn explore(
+    subject: &Subject,
+    case: &Case,
+    server: &ModelServer,
+    blocking_client: &BlockingClient,
+) -> (Duration, ExploreOutcome) {
     server.play(case.policy.clone());
-    let model = remote::model(courier, server.url(), "scripted");
+    let model = remote::model(blocking_client, server.url(), "scripted");
     let started = Instant::now();
     let limits = DeepLimits {
         turns: TURNS,
@@ -113,9 +118,15 @@ fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Couri
 }
 
 impl Row {
-    fn of(case: &Case, subject: &Subject, lexical: &ExploreOutcome, server: &ModelServer, courier: &Courier) -> Self {
+    fn of(
+        case: &Case,
+        subject: &Subject,
+        lexical: &ExploreOutcome,
+        server: &ModelServer,
+        blocking_client: &BlockingClient,
+    ) -> Self {
         let before = threads();
-        let (took, found) = explore(subject, case, server, courier);
+        let (took, found) = explore(subject, case, server, blocking_client);
         let left = || (threads().difference(&before).count(), server.connections());
         let started = Instant::now();
         let mut leftover = left();
@@ -203,7 +214,7 @@ mod tests {
         let report = run().unwrap();
         let ended = |case: &str| report.cases.iter().find(|row| row.case == case).map(|row| row.ended);
         assert_eq!(ended("the same call for ever"), Some("nothing new"));
-        assert_eq!(ended("silence"), Some("time over"));
+        assert_eq!(ended("silence"), Some("deadline passed"));
         assert_eq!(ended("errors of status 500"), Some("model failed"));
         for row in &report.cases {
             assert!((row.escaped, row.keeps_files) == (0, true), "{row:?}");

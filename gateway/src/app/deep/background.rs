@@ -1,7 +1,7 @@
-//! Explorations beside a conversation, and what they found, until its next turn comes for it.
+//! Explorations in the background of a conversation, and their results until its next turn takes them.
 //!
-//! What is found is kept in memory only: after a restart the next turn goes without it. It belongs to the turn that it was
-//! explored for, told by the turn's key; a conversation that does not hold that turn never sees it.
+//! Results are kept in memory only and are lost at a restart. A result belongs to the turn it was explored for, identified
+//! by the turn's key: a conversation without that turn never gets it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,112 +16,112 @@ use super::{Explorer, drive};
 use crate::inject::{Boundary, Chain};
 use crate::store::{Outcome, Receipt, TurnKey};
 
-/// Explorations under way at a time; while there are as many, no other begins.
+/// The most explorations under way at a time; beyond this number none begins.
 const AT_ONCE: usize = 4;
-/// Results that wait for their turn; the oldest goes first.
+/// The most results that wait for their turn; the oldest is dropped first.
 const KEPT: usize = 64;
 
-/// All explorations of a gateway that nobody waits for.
+/// All background explorations of a gateway.
 #[derive(Default)]
-pub(crate) struct Explorations {
+pub(crate) struct BackgroundExplorations {
     inner: Mutex<Inner>,
 }
 
 #[derive(Default)]
 struct Inner {
-    running: Vec<(Slot, CancelFlag)>,
+    running: Vec<(SessionTurn, CancelFlag)>,
     /// Oldest first.
-    late: VecDeque<(Slot, Late)>,
+    results: VecDeque<(SessionTurn, BackgroundResult)>,
     /// The gateway is stopping.
     closed: bool,
 }
 
-/// The turn that something is explored for.
+/// The turn of an exploration, in its session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Slot {
+struct SessionTurn {
     key: TurnKey,
     session: Option<String>,
 }
 
-/// What an exploration found for a turn that went on without waiting.
+/// The result of a background exploration.
 #[derive(Debug, Clone)]
-pub(crate) struct Late {
-    /// The question that was explored.
+pub(crate) struct BackgroundResult {
+    /// The explored question.
     pub(crate) question: String,
-    /// What was found.
+    /// The citations and the trace.
     pub(crate) found: ExploreOutcome,
-    /// What of it may be packed, in tokens.
+    /// The most tokens that may be packed of it.
     pub(crate) tokens: u32,
-    /// The receipt of the exploration.
+    /// The id of the exploration's receipt.
     pub(crate) receipt: String,
 }
 
-/// A question that is to be explored.
-pub(crate) struct Question {
+/// A question to explore in the background.
+pub(crate) struct BackgroundQuestion {
     pub(crate) text: String,
     pub(crate) key: TurnKey,
     pub(crate) session: Option<String>,
-    /// The request's receipt, from which the exploration's own is made.
+    /// The request's receipt, the base of the exploration's own.
     pub(crate) receipt: Receipt,
 }
 
-impl Slot {
-    /// Whether it is an earlier turn of this conversation.
+impl SessionTurn {
+    /// Whether this is an earlier turn of a conversation.
     fn is_in(&self, chain: &Chain, session: Option<&str>) -> bool {
         let is_this = |boundary: &Boundary| boundary.answered && boundary.key == self.key;
         self.session.as_deref() == session && chain.boundaries.iter().any(is_this)
     }
 }
 
-impl Explorations {
-    /// Whether something is or was explored for an earlier turn of this conversation that has not come in yet.
-    pub(crate) fn concern(&self, chain: &Chain, session: Option<&str>) -> bool {
+impl BackgroundExplorations {
+    /// Whether an exploration for an earlier turn of this conversation runs or has a result that is not packed yet.
+    pub(crate) fn has_pending(&self, chain: &Chain, session: Option<&str>) -> bool {
         let inner = self.lock();
-        let running = inner.running.iter().map(|(slot, _)| slot);
-        let late = inner.late.iter().map(|(slot, _)| slot);
-        running.chain(late).any(|slot| slot.is_in(chain, session))
+        let running = inner.running.iter().map(|(turn, _)| turn);
+        let results = inner.results.iter().map(|(turn, _)| turn);
+        running.chain(results).any(|turn| turn.is_in(chain, session))
     }
 
-    /// What was found for earlier turns of this conversation. Nobody else gets it, unless it is handed back.
-    fn take(&self, chain: &Chain, session: Option<&str>) -> Vec<(Slot, Late)> {
+    /// Takes the results for earlier turns of this conversation, until they are handed back.
+    fn take(&self, chain: &Chain, session: Option<&str>) -> Vec<(SessionTurn, BackgroundResult)> {
         let mut inner = self.lock();
-        let late = std::mem::take(&mut inner.late);
-        let (taken, left): (Vec<_>, Vec<_>) = late.into_iter().partition(|(slot, _)| slot.is_in(chain, session));
-        inner.late = left.into();
+        let results = std::mem::take(&mut inner.results);
+        let (taken, left): (Vec<_>, Vec<_>) = results.into_iter().partition(|(turn, _)| turn.is_in(chain, session));
+        inner.results = left.into();
         taken
     }
 
-    fn hand_back(&self, taken: Vec<(Slot, Late)>) {
-        self.lock().late.extend(taken);
+    fn hand_back(&self, taken: Vec<(SessionTurn, BackgroundResult)>) {
+        self.lock().results.extend(taken);
     }
 
-    /// Ends all that is under way and lets none begin.
+    /// Cancels all explorations and lets none begin.
     pub(crate) fn close(&self) {
         let mut inner = self.lock();
         inner.closed = true;
         inner.running.iter().for_each(|(_, abandoned)| abandoned.cancel());
     }
 
-    /// Lets one begin, unless the turn has one, or there are too many.
-    fn enter(&self, slot: &Slot) -> Option<CancelFlag> {
+    /// Registers an exploration; `None` if the turn has one, or too many are running.
+    fn start(&self, turn: &SessionTurn) -> Option<CancelFlag> {
         let mut inner = self.lock();
-        let known =
-            inner.running.iter().any(|(other, _)| other == slot) || inner.late.iter().any(|(other, _)| other == slot);
+        let known = inner.running.iter().any(|(other, _)| other == turn)
+            || inner.results.iter().any(|(other, _)| other == turn);
         if known || inner.closed || inner.running.len() >= AT_ONCE {
             return None;
         }
         let abandoned = CancelFlag::default();
-        inner.running.push((slot.clone(), abandoned.clone()));
+        inner.running.push((turn.clone(), abandoned.clone()));
         Some(abandoned)
     }
 
-    fn leave(&self, slot: &Slot, late: Option<Late>) {
+    fn finish(&self, turn: &SessionTurn, result: Option<BackgroundResult>) {
         let mut inner = self.lock();
-        inner.running.retain(|(other, _)| other != slot);
-        if let Some(late) = late {
-            inner.late.push_back((slot.clone(), late));
-            while inner.late.len() > KEPT {
-                inner.late.pop_front();
+        inner.running.retain(|(other, _)| other != turn);
+        if let Some(result) = result {
+            inner.results.push_back((turn.clone(), result));
+            while inner.results.len() > KEPT {
+                inner.results.pop_front();
             }
         }
     }
@@ -131,74 +131,74 @@ impl Explorations {
     }
 }
 
-/// What was found for earlier turns of a conversation, in the hands of the turn that is to have it. If that comes to
-/// nothing, being late or left by its client, the next one gets it.
-pub(crate) struct Taken {
+/// The results that a turn has taken. Unless the turn settles them, dropping this hands them back for the next turn: the
+/// turn may miss its deadline, or its client may leave.
+pub(crate) struct PendingResults {
     app: Arc<App>,
-    late: Vec<(Slot, Late)>,
+    taken: Vec<(SessionTurn, BackgroundResult)>,
 }
 
-impl Taken {
-    pub(crate) fn of(app: &Arc<App>, chain: &Chain, session: Option<&str>) -> Taken {
-        Taken {
+impl PendingResults {
+    pub(crate) fn of(app: &Arc<App>, chain: &Chain, session: Option<&str>) -> PendingResults {
+        PendingResults {
             app: Arc::clone(app),
-            late: app.explorations.take(chain, session),
+            taken: app.explorations.take(chain, session),
         }
     }
 
-    pub(crate) fn results(&self) -> Vec<Late> {
-        self.late.iter().map(|(_, late)| late.clone()).collect()
+    pub(crate) fn results(&self) -> Vec<BackgroundResult> {
+        self.taken.iter().map(|(_, result)| result.clone()).collect()
     }
 
-    /// It is in the ledger, as far as it was worth it.
+    /// Drops the results: the ledger holds what was packed of them.
     pub(crate) fn settle(mut self) {
-        self.late.clear();
+        self.taken.clear();
     }
 }
 
-impl Drop for Taken {
+impl Drop for PendingResults {
     fn drop(&mut self) {
-        self.app.explorations.hand_back(std::mem::take(&mut self.late));
+        self.app.explorations.hand_back(std::mem::take(&mut self.taken));
     }
 }
 
-/// Begins to explore a question beside its request.
-pub(crate) fn begin(app: &Arc<App>, workspace: &Arc<Workspace>, explorer: Explorer, question: Question) {
-    let slot = Slot {
+/// Begins to explore a question in the background.
+pub(crate) fn begin(app: &Arc<App>, workspace: &Arc<Workspace>, explorer: Explorer, question: BackgroundQuestion) {
+    let turn = SessionTurn {
         key: question.key,
         session: question.session.clone(),
     };
-    // The explorer asks its model by it, or there would be none.
-    let Some(courier) = app.courier().cloned() else {
+    // Always present: the explorer was built with it.
+    let Some(blocking_client) = app.blocking_client().cloned() else {
         return;
     };
-    let Some(abandoned) = app.explorations.enter(&slot) else {
-        tracing::debug!("not explored: the turn is being explored, or too many are");
+    let Some(abandoned) = app.explorations.start(&turn) else {
+        tracing::debug!("not explored: the turn has an exploration already, or too many are running");
         return;
     };
     let (app, workspace) = (Arc::clone(app), Arc::clone(workspace));
-    courier.spawn(async move {
+    blocking_client.spawn(async move {
         let explored = drive(async move { explore(&workspace, &explorer, &question, abandoned).await });
         let explored = explored.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "exploring failed");
+            tracing::error!(%error, "a background exploration failed");
             None
         });
-        let (late, receipt) = explored.unzip();
-        app.explorations.leave(&slot, late.flatten());
-        // Last: who sees the receipt knows that the next turn gets what it tells of.
+        let (result, receipt) = explored.unzip();
+        app.explorations.finish(&turn, result.flatten());
+        // The receipt comes last: once it is visible, the next turn can take the result.
         if let (Some(receipt), Some(store)) = (receipt, &app.store) {
             store.note_receipt(receipt);
         }
     });
 }
 
-/// Explores. Returns what the next turn may get of it, and its receipt.
+/// Explores. Returns the result, unless it has no citations, and the receipt.
 async fn explore(
     workspace: &Workspace,
     explorer: &Explorer,
-    question: &Question,
+    question: &BackgroundQuestion,
     abandoned: CancelFlag,
-) -> Option<(Option<Late>, Receipt)> {
+) -> Option<(Option<BackgroundResult>, Receipt)> {
     let engine = workspace.engine.as_ref()?;
     let started = std::time::Instant::now();
     let found = explorer.explore(engine, &question.text, abandoned, &()).await;
@@ -219,12 +219,12 @@ async fn explore(
         id = %receipt.id, ended = found.trace.ended.label(), turns = totals.turns, calls = totals.calls,
         citations = found.citations.len(), ms = took, "explored"
     );
-    let late = Late {
+    let result = BackgroundResult {
         question: question.text.clone(),
         tokens: explorer.pack_tokens(),
         receipt: receipt.id.clone(),
         found,
     };
-    let is_of_use = !late.found.citations.is_empty();
-    Some((is_of_use.then_some(late), receipt))
+    let has_citations = !result.found.citations.is_empty();
+    Some((has_citations.then_some(result), receipt))
 }

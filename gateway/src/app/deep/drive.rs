@@ -1,4 +1,4 @@
-//! Driving futures that compute between their waits.
+//! Driving futures that compute between their await points.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,27 +8,26 @@ use std::task::{Context, Poll, Wake, Waker};
 use tokio::sync::Notify;
 use tokio::task::{JoinError, spawn_blocking};
 
-/// Wakes the task that drives.
+/// Wakes the task that runs [`drive`].
 #[derive(Default)]
-struct Waiting(Notify);
+struct PollWaker(Notify);
 
-impl Wake for Waiting {
+impl Wake for PollWaker {
     fn wake(self: Arc<Self>) {
         self.0.notify_one();
     }
 }
 
-/// Runs a future to its end, each of its polls on a blocking thread of this runtime and none of its waits: one that
-/// waits for a model takes no thread from others, however long that takes. Dropping this drops the future, at the end of
-/// a poll that is under way.
+/// Runs a future to completion. Each poll runs on a blocking thread of this runtime; a pending future holds no thread, so
+/// waiting for a model takes none from others. Dropping this drops the future, after the poll that is under way.
 ///
 /// # Errors
 /// If a poll panics, or the runtime stops.
 pub(crate) async fn drive<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Result<T, JoinError> {
-    let waiting = Arc::new(Waiting::default());
+    let poll_waker = Arc::new(PollWaker::default());
     let mut future: Pin<Box<dyn Future<Output = T> + Send>> = Box::pin(future);
     loop {
-        let waker = Waker::from(Arc::clone(&waiting));
+        let waker = Waker::from(Arc::clone(&poll_waker));
         let poll = move || {
             let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
             (polled, future)
@@ -38,6 +37,6 @@ pub(crate) async fn drive<T: Send + 'static>(future: impl Future<Output = T> + S
             return Ok(output);
         }
         future = pending;
-        waiting.0.notified().await;
+        poll_waker.0.notified().await;
     }
 }

@@ -1,8 +1,8 @@
-//! When a model explores for a request, which one, and where its result goes.
+//! The deep lane: whether a model explores for a request, which one, and where its result goes.
 //!
-//! A request that asks for it waits: what is found is packed into its own prompt ([`Deep::Inline`]). Where the user's
-//! configuration asks for it, a model explores beside the questions, and what it finds enters the conversation at its
-//! next turn ([`background`]), through the ledger like everything else that is added.
+//! A request that asks for the deep lane waits for the exploration, and its result is packed into the same prompt
+//! ([`DeepLane::Inline`]). If the user's configuration asks for it, a model explores in the background, and its result is
+//! packed at the conversation's next turn ([`background`]), through the ledger like every other block.
 
 mod background;
 mod drive;
@@ -24,29 +24,29 @@ use crate::config::{ExploreConfig, ExploreMode};
 use crate::metrics::Metrics;
 use crate::session::Mode;
 
-pub(super) use background::{Explorations, Late, Question, Taken, begin};
+pub(super) use background::{BackgroundExplorations, BackgroundQuestion, BackgroundResult, PendingResults, begin};
 pub(super) use drive::drive;
-pub(crate) use progress::{Progress, Watching};
+pub(crate) use progress::{ProgressReceiver, ProgressSender};
 
-/// What a model's name ends in where its user wants the deep lane.
+/// The suffix of a model's name that asks for the deep lane.
 const SUFFIX: &str = ":deep";
 
 /// Whether a model explores for a question.
-pub(crate) enum Deep {
-    /// No.
-    No,
-    /// Before the request goes on, which waits for it.
+pub(crate) enum DeepLane {
+    /// No model explores.
+    Off,
+    /// A model explores before the request is sent.
     Inline(Explorer),
-    /// Beside it, for the next turn.
+    /// A model explores in the background, for the next turn.
     Background {
-        /// Who.
+        /// The model and its limits.
         explorer: Explorer,
-        /// Only if words alone leave it in doubt.
+        /// Whether to explore only if the lexical result is in doubt.
         only_in_doubt: bool,
     },
 }
 
-/// Who explores, and how far.
+/// An explorer model and its limits.
 pub(crate) struct Explorer {
     model: Arc<dyn Model>,
     config: ExploreConfig,
@@ -54,89 +54,89 @@ pub(crate) struct Explorer {
 }
 
 impl Explorer {
-    /// How long it may take.
-    pub(super) fn patience(&self) -> Duration {
+    /// The longest time that it may take.
+    pub(super) fn deadline(&self) -> Duration {
         self.config.deadline
     }
 
-    /// Explores, no longer than somebody waits. What it computes blocks; see [`drive`].
+    /// Explores until `abandoned` is set at the latest. Its computations block; see [`drive`].
     pub(super) async fn explore(
         &self,
         engine: &Engine,
         question: &str,
-        waiting: CancelFlag,
+        abandoned: CancelFlag,
         observer: &dyn Observer,
     ) -> ExploreOutcome {
-        let _counted = self.metrics.exploring();
+        let _gauge = self.metrics.exploring();
         let mut limits = self.config.limits();
-        limits.until = limits.until.or(waiting);
+        limits.until = limits.until.or(abandoned);
         engine
             .explore_deep_async(question, &limits, &*self.model, observer)
             .await
     }
 
-    /// What of its findings may be packed, in tokens.
+    /// The most tokens that may be packed of its citations.
     pub(super) fn pack_tokens(&self) -> u32 {
         self.config.pack_tokens
     }
 }
 
-/// The model that is meant, and whether its name asks for the deep lane. A route that names the whole of it is what its
-/// user means.
-pub(crate) fn meant<'m>(settings: &Settings, model: &'m str) -> (&'m str, bool) {
+/// Strips the suffix that asks for the deep lane from a model's name. Returns the name and whether it had the suffix. A
+/// name that a route matches as a whole keeps it.
+pub(crate) fn strip_deep_suffix<'m>(settings: &Settings, model: &'m str) -> (&'m str, bool) {
     match model.strip_suffix(SUFFIX) {
         Some(plain) if !plain.is_empty() && !settings.router.names(model) => (plain, true),
         _ => (model, false),
     }
 }
 
-/// Has backends that are to be asked for a model by its whole name asked for the plain one.
-pub(crate) fn rename(candidates: &mut [Candidate], plain: &str) {
+/// Makes backends that would be asked for a model by its full name ask for the name without the suffix.
+pub(crate) fn rename_candidates(candidates: &mut [Candidate], plain: &str) {
     for candidate in candidates {
         candidate.rename.get_or_insert_with(|| plain.to_owned());
     }
 }
 
-/// Decides for one request. `asked` says that its model's name asks for it.
-pub(crate) fn choose(
+/// Chooses the deep lane of one request. `by_suffix`: whether the model's name asks for it.
+pub(crate) fn choose_deep_lane(
     app: &App,
     settings: &Settings,
     caller: &Caller,
     headers: &HeaderMap,
-    asked: bool,
+    by_suffix: bool,
     (candidates, model): (&[Candidate], &str),
-) -> Deep {
+) -> DeepLane {
     let config = &settings.config.explore;
     let mode = match Mode::of(headers) {
-        Mode::Bypass | Mode::Off => return Deep::No,
+        Mode::Bypass | Mode::Off => return DeepLane::Off,
         Mode::Deep => ExploreMode::Inline,
-        Mode::Normal if asked => ExploreMode::Inline,
+        Mode::Normal if by_suffix => ExploreMode::Inline,
         Mode::Normal => config.mode,
     };
     if mode == ExploreMode::Off {
-        return Deep::No;
+        return DeepLane::Off;
     }
     let named = settings.router.explorer(config);
     let named = named.filter(|candidate| caller.may_use_backend(&candidate.backend.name));
-    // Who asks for it by the request pays for it; what nobody asked for is never the client's to pay. So the explorer
-    // that is named has its own key, and only a request's own backend gets what its client brought.
-    let nobodys = HeaderMap::new();
-    let named = named.map(|candidate| (candidate, &nobodys));
+    // A client pays only for explorations it asked for. So the configured explorer uses its own key, and only the
+    // request's own backend gets the client's credentials.
+    let no_credentials = HeaderMap::new();
+    let named = named.map(|candidate| (candidate, &no_credentials));
     let own = || {
         let own = candidates.first().filter(|_| mode == ExploreMode::Inline);
         own.map(|candidate| (candidate.clone(), headers))
     };
-    let (Some((candidate, credentials)), Some(courier)) = (named.or_else(own), app.courier()) else {
-        return Deep::No;
+    let (Some((candidate, credentials)), Some(blocking_client)) = (named.or_else(own), app.blocking_client()) else {
+        return DeepLane::Off;
     };
     let explorer = Explorer {
-        model: Arc::new(RemoteModel::new(courier, candidate, model, credentials)),
+        model: Arc::new(RemoteModel::new(blocking_client, candidate, model, credentials)),
         config: config.clone(),
         metrics: Arc::clone(&app.metrics),
     };
     match mode {
-        ExploreMode::Inline => Deep::Inline(explorer),
-        mode => Deep::Background {
+        ExploreMode::Inline => DeepLane::Inline(explorer),
+        mode => DeepLane::Background {
             explorer,
             only_in_doubt: mode == ExploreMode::Auto,
         },

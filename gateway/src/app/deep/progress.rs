@@ -1,38 +1,38 @@
-//! Showing what is being read while a client waits for an exploration.
+//! The progress of an exploration, shown to the client that waits for it.
 
 use muninn_context_engine::explore::Observer;
 use muninn_memory::redact;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// What an exploration says of itself: an empty line when it begins, then one for each call.
-pub(crate) struct Watching(UnboundedReceiver<String>);
+/// Receives an exploration's progress: an empty line when it begins, then one line per tool call.
+pub(crate) struct ProgressReceiver(UnboundedReceiver<String>);
 
-/// The other end: where an exploration says it. Whether somebody listens makes no difference to it.
+/// Sends an exploration's progress. A dropped receiver makes no difference to the exploration.
 #[derive(Clone)]
-pub(crate) struct Progress(UnboundedSender<String>);
+pub(crate) struct ProgressSender(UnboundedSender<String>);
 
-impl Progress {
-    /// Both ends.
-    pub(crate) fn new() -> (Progress, Watching) {
+impl ProgressSender {
+    /// A sender and its receiver.
+    pub(crate) fn new() -> (ProgressSender, ProgressReceiver) {
         let (sender, receiver) = unbounded_channel();
-        (Progress(sender), Watching(receiver))
+        (ProgressSender(sender), ProgressReceiver(receiver))
     }
 
-    /// Says that an exploration begins.
+    /// Reports that an exploration begins.
     pub(crate) fn begins(&self) {
-        let _nobody_listens = self.0.send(String::new());
+        self.0.send(String::new()).ok();
     }
 }
 
-impl Observer for Progress {
+impl Observer for ProgressSender {
     fn calls(&self, tool: &str, arguments: &str) {
         let line = format!("{tool} {arguments}").replace(['\n', '\r'], " ");
-        let _nobody_listens = self.0.send(redact(&line).into_owned());
+        self.0.send(redact(&line).into_owned()).ok();
     }
 }
 
-impl Watching {
-    /// The next line; `None` when the exploration is over. Safe to be dropped and called again.
+impl ProgressReceiver {
+    /// The next line; `None` when the exploration is over. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<String> {
         self.0.recv().await
     }
@@ -47,8 +47,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_one_event_whatever_it_holds() {
-        let (progress, mut watching) = Progress::new();
+    fn progress_line_has_no_line_breaks_and_no_secrets() {
+        let (progress, mut receiver) = ProgressSender::new();
         progress.calls("grep", "pattern=\"a\nb\r\n\ndata: x\"");
         progress.calls(
             "read",
@@ -58,7 +58,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let lines: Vec<String> = runtime.block_on(async {
             let mut lines = Vec::new();
-            while let Some(line) = watching.next().await {
+            while let Some(line) = receiver.next().await {
                 lines.push(line);
             }
             lines

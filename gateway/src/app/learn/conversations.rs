@@ -1,4 +1,4 @@
-//! The conversations that go on, and the worktrees that sessions left something in.
+//! The open conversations, and the upkeep of worktrees whose spool holds older sessions.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
@@ -9,27 +9,27 @@ use std::time::{Duration, Instant};
 
 use muninn_repo_tools::{CancelFlag, Until};
 
-use super::observed::{Learned, Observed, Part};
-use super::summarizer::{Ended, Summarizer};
+use super::observe::{LearnedConversation, ObservedRequest, TurnsToLearn};
+use super::summarizer::{EndedConversation, Summarizer};
 use super::{MOST_BYTES, guarded};
 use crate::app::Workspace;
 use crate::store::Store as Receipts;
 
-/// How often is looked for conversations that are over, at least: when that is may be configured anew.
+/// The longest pause between two checks for ended conversations: a reload may change the idle time.
 const TICK: Duration = Duration::from_secs(30);
-/// Conversations whose last request is kept; beyond this, or beyond [`MOST_BYTES`], the one that was quiet for longest is
-/// learned from at once.
+/// The most conversations whose last request is kept. Beyond this number, or beyond [`MOST_BYTES`], the one with the
+/// oldest request is learned from at once.
 const MOST_CONVERSATIONS: usize = 64;
-/// What finding a question's words in the index may take.
+/// The time for finding a question's terms in the index.
 const LOOKUP: Duration = Duration::from_secs(2);
-/// Longest piece of upkeep between two requests.
+/// The longest slice of upkeep between two requests.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// The conversations that go on.
+/// The open conversations.
 pub(super) struct Conversations {
-    /// By their client's name of each.
+    /// By session id or derived id.
     open: HashMap<String, Conversation>,
-    /// Where it is noted what of the additions was used.
+    /// The receipts on which the used items are marked.
     receipts: Option<Arc<dyn Receipts>>,
     summarizer: Summarizer,
     upkeep: Upkeep,
@@ -37,7 +37,7 @@ pub(super) struct Conversations {
     queued: Arc<AtomicUsize>,
 }
 
-/// The worktrees in which earlier processes may have left something.
+/// The worktrees whose spool may hold records of earlier processes.
 struct Upkeep {
     seen: HashSet<PathBuf>,
     open: VecDeque<Arc<Workspace>>,
@@ -45,13 +45,13 @@ struct Upkeep {
 }
 
 struct Conversation {
-    last: Observed,
+    last: ObservedRequest,
     seen: Instant,
 }
 
 impl Conversation {
-    /// How long until it is over, if nothing comes.
-    fn left(&self) -> Duration {
+    /// The time until it ends, if no request arrives.
+    fn time_left(&self) -> Duration {
         let idle = self.last.workspace.settings().memory.idle;
         idle.saturating_sub(self.seen.elapsed())
     }
@@ -76,15 +76,15 @@ impl Conversations {
         }
     }
 
-    /// Learns from requests until nobody can send one any more.
-    pub(super) fn learn(&mut self, requests: &Receiver<Observed>) {
+    /// Learns from requests until the sender is dropped.
+    pub(super) fn learn(&mut self, requests: &Receiver<ObservedRequest>) {
         loop {
-            let next = self.open.values().map(Conversation::left).min();
-            let patience = match self.upkeep.is_done() {
+            let next = self.open.values().map(Conversation::time_left).min();
+            let timeout = match self.upkeep.is_done() {
                 true => next.unwrap_or(TICK).min(TICK),
                 false => Duration::ZERO,
             };
-            match requests.recv_timeout(patience) {
+            match requests.recv_timeout(timeout) {
                 Ok(observed) => {
                     self.queued.fetch_sub(observed.body.len(), Ordering::Relaxed);
                     self.observe(observed);
@@ -92,16 +92,17 @@ impl Conversations {
                 Err(RecvTimeoutError::Timeout) => self.upkeep.go_on(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            for ended in self.end(|conversation| conversation.left().is_zero()) {
-                self.summarizer.sum_up(ended);
+            for ended in self.end(|conversation| conversation.time_left().is_zero()) {
+                self.summarizer.summarize(ended);
             }
         }
-        let _no_time_for_models = self.end(|_| true);
+        // A stop leaves no time for summaries.
     }
 
-    fn observe(&mut self, observed: Observed) {
+    fn observe(&mut self, observed: ObservedRequest) {
         self.upkeep.see(&observed.workspace);
-        let learned = guarded(|| observed.learn_from(Part::Earlier, self.receipts.as_deref(), self.lookup())).flatten();
+        let learned =
+            guarded(|| observed.learn_from(TurnsToLearn::Earlier, self.receipts.as_deref(), self.lookup())).flatten();
         let Some(learned) = learned else { return };
         let conversation = Conversation {
             last: observed,
@@ -110,11 +111,11 @@ impl Conversations {
         self.open.insert(learned.name, conversation);
         while self.open.len() > MOST_CONVERSATIONS || self.bytes() > MOST_BYTES {
             let quietest = self.open.values().map(|conversation| conversation.seen).min();
-            let _may_go_on = self.end(|conversation| Some(conversation.seen) == quietest);
+            self.end(|conversation| Some(conversation.seen) == quietest);
         }
     }
 
-    /// Bytes of the requests that are kept.
+    /// The bytes of the kept requests.
     fn bytes(&self) -> usize {
         self.open
             .values()
@@ -122,15 +123,15 @@ impl Conversations {
             .sum()
     }
 
-    /// Learns from the last turn of conversations that are over, and makes segments of what was learned: one flush for
-    /// each worktree. Returns those that somebody sums up.
-    fn end(&mut self, is_over: impl Fn(&Conversation) -> bool) -> Vec<Ended> {
+    /// Learns from the last turn of ended conversations and writes the records as segments, with one flush per worktree.
+    /// Returns the conversations to summarise.
+    fn end(&mut self, is_over: impl Fn(&Conversation) -> bool) -> Vec<EndedConversation> {
         let over: Vec<_> = self.open.extract_if(|_, conversation| is_over(conversation)).collect();
         let (mut flushes, mut to_sum_up): (Vec<(Arc<Workspace>, Vec<String>)>, _) = (Vec::new(), Vec::new());
         for (_, Conversation { last, .. }) in over {
             let receipts = self.receipts.as_deref();
-            let learned = guarded(|| last.learn_from(Part::Last, receipts, self.lookup())).flatten();
-            let Some(Learned { name, whole }) = learned else {
+            let learned = guarded(|| last.learn_from(TurnsToLearn::Last, receipts, self.lookup())).flatten();
+            let Some(LearnedConversation { name, whole }) = learned else {
                 continue;
             };
             match flushes
@@ -140,12 +141,12 @@ impl Conversations {
                 Some((_, names)) => names.push(name.clone()),
                 None => flushes.push((Arc::clone(&last.workspace), vec![name.clone()])),
             }
-            if let (Some(whole), Some(summarizing)) = (whole, last.summarizing) {
-                to_sum_up.push(Ended {
+            if let (Some(whole), Some(summarizer)) = (whole, last.summarizer) {
+                to_sum_up.push(EndedConversation {
                     name,
                     whole,
                     workspace: last.workspace,
-                    summarizing,
+                    summarizer,
                 });
             }
         }
@@ -157,7 +158,7 @@ impl Conversations {
         to_sum_up
     }
 
-    /// Until when a question's words are looked for.
+    /// The deadline for finding a question's terms.
     fn lookup(&self) -> Instant {
         let patient = Instant::now() + LOOKUP;
         self.stop_by.get().map_or(patient, |stop_by| patient.min(*stop_by))
@@ -183,7 +184,7 @@ impl Upkeep {
         self.open.is_empty()
     }
 
-    /// Does a piece of it: moves sessions' folders of earlier versions, then makes segments of what was left.
+    /// Does one slice: moves the session folders of earlier versions, then flushes the spool.
     fn go_on(&mut self) {
         let Some(workspace) = self.open.front() else { return };
         let until = Until::within(SLICE).or(self.stopping.clone());
@@ -193,7 +194,7 @@ impl Upkeep {
                 Ok(true) => flush(workspace, &[], Some(&until)),
                 Ok(false) => false,
                 Err(error) => {
-                    tracing::warn!(%error, "what earlier versions kept of sessions stays as it is");
+                    tracing::warn!(%error, "cannot move the sessions of an earlier version");
                     true
                 }
             }
@@ -204,7 +205,7 @@ impl Upkeep {
     }
 }
 
-/// Makes segments of what was learned in conversations of these names. Returns whether it was done with them in time.
+/// Writes the records of these conversations as segments. Returns whether it finished in time.
 pub(super) fn flush(workspace: &Workspace, names: &[&str], until: Option<&Until>) -> bool {
     let Some(store) = &workspace.memory else { return true };
     let Some(destination) = workspace.settings().memory.write.destination() else {
@@ -216,13 +217,13 @@ pub(super) fn flush(workspace: &Workspace, names: &[&str], until: Option<&Until>
                 tracing::info!(
                     records = flushed.records,
                     segments = flushed.segments.len(),
-                    "what was learned was written"
+                    "records were written"
                 );
             }
             !flushed.is_cut
         }
         Err(error) => {
-            tracing::warn!(%error, "what was learned waits");
+            tracing::warn!(%error, "records stay in the spool: they cannot be written");
             true
         }
     }

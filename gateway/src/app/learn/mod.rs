@@ -1,16 +1,16 @@
-//! Learning from the conversations, beside them.
+//! Learning from conversations in the background.
 //!
-//! A request that carries a person's next turn holds everything that the agent did for the one before; so that is
-//! learned from then. The last turn of a conversation is learned from once nothing has come for a while, or when the
-//! gateway stops. All of it is done by one thread, from bodies as they came in: nothing that we add is in them, and no
-//! request waits. Where the thread falls behind, requests are let go of rather than kept. Where the user has a model for
-//! it, a conversation that was left is also summed up, by another thread.
+//! A request with a new human turn holds everything that the agent did for the turn before, so that turn is learned from
+//! then. The last turn of a conversation is learned from after an idle time, or when the gateway stops. One thread does
+//! the work, from the bodies as they came in: they hold nothing that Muninn adds, and no request waits. If the thread
+//! falls behind, requests are dropped. If the user configured a summarizer, another thread also summarises conversations
+//! that have ended.
 
 mod conversations;
-mod observed;
+mod observe;
+mod summarize;
 mod summarizer;
-mod used;
-mod work;
+mod usage;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,35 +25,35 @@ use super::Workspace;
 use crate::config::MemoryWrite;
 use crate::store::Store as Receipts;
 use conversations::{Conversations, flush};
-use observed::place;
+use observe::place;
 use summarizer::Summarizer;
 
-pub(crate) use observed::Observed;
-pub(crate) use summarizer::Summarizing;
+pub(crate) use observe::ObservedRequest;
+pub(crate) use summarizer::SummarizerChoice;
 
-/// So many requests wait to be learned from.
+/// The most requests that wait to be learned from.
 const QUEUE: usize = 256;
-/// Larger requests are not kept, in bytes.
+/// The largest request body that is learned from, in bytes.
 const LARGEST: usize = 8 << 20;
-/// Bytes of requests in the queue, and bytes of conversations whose last request is kept.
+/// The most bytes in the queue, and the most bytes of the last requests of open conversations.
 const MOST_BYTES: usize = 64 << 20;
-/// What writing down may take beyond a stop's time.
+/// The time after a stop's deadline for writing records.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// Hands requests to the thread that learns.
+/// The handle of the thread that learns.
 pub(crate) struct Learner {
-    thread: Mutex<Option<(SyncSender<Observed>, Task)>>,
+    thread: Mutex<Option<(SyncSender<ObservedRequest>, Task)>>,
     /// Bytes of requests in the queue.
     queued: Arc<AtomicUsize>,
-    /// Said when the gateway stops.
+    /// Set when the gateway stops.
     stopping: CancelFlag,
-    /// When a stop is to be over.
+    /// The deadline of the stop.
     stop_by: Arc<OnceLock<Instant>>,
 }
 
 impl Learner {
-    /// Starts the thread. Without one, nothing is learned. What earlier processes left of the served worktree's sessions
-    /// is attended to at once, that of others when a first request works there.
+    /// Starts the thread. If it cannot start, nothing is learned. The thread first flushes what earlier processes left in
+    /// the spool of the served worktree; other worktrees follow at their first request.
     pub(super) fn start(
         supervisor: &Supervisor,
         state_dir: &Path,
@@ -74,7 +74,9 @@ impl Learner {
         );
         let thread = supervisor
             .keep("learn", move || conversations.learn(&requests))
-            .inspect_err(|error| tracing::warn!(%error, "nothing is learned from conversations"))
+            .inspect_err(
+                |error| tracing::warn!(%error, "nothing is learned from conversations: the thread did not start"),
+            )
             .ok();
         Learner {
             thread: Mutex::new(thread.map(|thread| (sender, thread))),
@@ -84,45 +86,45 @@ impl Learner {
         }
     }
 
-    /// Has a request learned from, sooner or later. Never waits.
-    pub(crate) fn observe(&self, observed: Observed) {
-        let off = observed.workspace.settings().memory.write == MemoryWrite::Off;
-        if off || observed.workspace.memory.is_none() || observed.body.len() > LARGEST {
+    /// Queues a request to be learned from. Never blocks.
+    pub(crate) fn observe(&self, observe: ObservedRequest) {
+        let off = observe.workspace.settings().memory.write == MemoryWrite::Off;
+        if off || observe.workspace.memory.is_none() || observe.body.len() > LARGEST {
             return;
         }
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((sender, _)) = &*thread else { return };
-        let bytes = observed.body.len();
+        let bytes = observe.body.len();
         let fits = self.queued.fetch_add(bytes, Ordering::Relaxed) + bytes <= MOST_BYTES;
         let sent = if fits {
-            sender.try_send(observed)
+            sender.try_send(observe)
         } else {
-            Err(TrySendError::Full(observed))
+            Err(TrySendError::Full(observe))
         };
         if let Err(error) = sent {
             self.queued.fetch_sub(bytes, Ordering::Relaxed);
             if matches!(error, TrySendError::Full(_)) {
-                tracing::debug!("a request is not learned from: too many wait");
+                tracing::debug!("a request is not learned from: the queue is full");
             }
         }
     }
 
-    /// Learns from what is left, and writes it where it belongs, as far as there is time: the rest waits in the spool. No
-    /// model is waited for.
+    /// Learns from the open conversations and flushes the records until `stop_by`; the rest stays in the spool. Cancels
+    /// summaries that are under way.
     pub(crate) fn close(&self, stop_by: Instant) {
-        let _first_one_counts = self.stop_by.set(stop_by);
+        self.stop_by.set(stop_by).ok();
         self.stopping.cancel();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((sender, task)) = thread {
             drop(sender);
             if !task.wait_until(stop_by + CLOSING) {
-                tracing::warn!("not all is learned from the last conversations: there was no time");
+                tracing::warn!("the stop's deadline passed before all conversations were learned from");
             }
         }
     }
 }
 
-/// A fault of ours in one conversation must not end the learning from others.
+/// Catches a panic, so that one conversation does not end the learning from others.
 fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     done.inspect_err(|_| tracing::error!("learning from a conversation panicked"))

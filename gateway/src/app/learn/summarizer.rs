@@ -1,8 +1,8 @@
-//! Which conversations a model sums up, and the thread that has it do so.
+//! The choice of a summarizer model, and the thread that summarises conversations with it.
 //!
-//! One after the other: a model may take minutes, and learning without one goes on meanwhile. The thread is started when
-//! a conversation ends that is to be summed up, so that who has no model for it has no thread either. When the gateway
-//! stops, whatever is under way is given up; what was learned without a model is written by then.
+//! The thread takes one conversation after the other: a model may take minutes, and learning without a model must not wait
+//! for it. The thread starts with the first conversation to summarise. When the gateway stops, a summary under way is
+//! cancelled; the records that need no model are written by then.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
@@ -12,45 +12,46 @@ use muninn_memory::learn::Turn;
 use muninn_memory::learn::budget::DailyBudget;
 use muninn_repo_tools::{CancelFlag, Supervisor, Task};
 
-use super::work::Work;
+use super::summarize::SummarizerWorker;
 use crate::access::Caller;
 use crate::app::{App, Settings, Workspace};
 use crate::backend::{Candidate, RemoteModel};
 use crate::config::SummarizerConfig;
 
-/// So many conversations wait to be summed up.
+/// The most conversations that wait to be summarised.
 const QUEUE: usize = 16;
-/// The longest prompt, in tokens: a day's default budget is then worth ten long conversations, or several times as many
-/// short ones, and a small model still reads it to the end.
+/// The longest prompt, in tokens. With it a day's default budget pays for ten long conversations, or several times as many
+/// short ones, and a small model can still read the whole prompt.
 const MOST_PROMPT_TOKENS: u32 = 4_000;
 
-/// Who sums up a request's conversation once it is over, and what it may cost: as it was configured when the request
-/// came.
+/// The summarizer of a request's conversation and its limits, as configured when the request arrived.
 #[derive(Clone)]
-pub(crate) struct Summarizing {
+pub(crate) struct SummarizerChoice {
     candidate: Candidate,
     pub(super) config: SummarizerConfig,
-    /// Not held: it holds what waits to be learned from.
+    /// Weak, because the application owns the queue that holds this value.
     pub(super) app: Weak<App>,
 }
 
-impl Summarizing {
-    /// Nobody, where no model is named or the caller's requests may not go to its backend.
-    pub(crate) fn of(app: &Arc<App>, settings: &Settings, caller: &Caller) -> Option<Summarizing> {
+impl SummarizerChoice {
+    /// `None` where no summarizer is configured, or the caller's key does not allow its backend.
+    pub(crate) fn of(app: &Arc<App>, settings: &Settings, caller: &Caller) -> Option<SummarizerChoice> {
         let config = settings.config.summarizer.clone()?;
         let candidate = settings.router.chosen(&config.model)?;
-        caller.may_use_backend(&candidate.backend.name).then(|| Summarizing {
-            candidate,
-            config,
-            app: Arc::downgrade(app),
-        })
+        caller
+            .may_use_backend(&candidate.backend.name)
+            .then(|| SummarizerChoice {
+                candidate,
+                config,
+                app: Arc::downgrade(app),
+            })
     }
 
-    /// The model. It has its backend's own key: nobody's request asks for it.
+    /// The model, with its backend's own key: no client's request asked for the summary.
     pub(super) fn model(&self) -> Option<RemoteModel> {
         let (app, name) = (self.app.upgrade()?, &self.config.model.model);
         Some(RemoteModel::new(
-            app.courier()?,
+            app.blocking_client()?,
             self.candidate.clone(),
             name,
             &HeaderMap::new(),
@@ -69,31 +70,30 @@ impl Summarizing {
     }
 }
 
-/// All of a conversation.
-pub(super) struct Whole {
+/// All turns of a conversation.
+pub(super) struct ConversationTurns {
     pub(super) turns: Vec<Turn>,
-    /// What the agent said in the end of each.
+    /// The agent's last answer in each turn.
     pub(super) answers: Vec<String>,
-    /// What names each, with all before it.
+    /// The mark of each turn.
     pub(super) marks: Vec<String>,
 }
 
-/// A conversation that is over.
-pub(super) struct Ended {
-    /// What its client calls it.
+/// A conversation that has ended.
+pub(super) struct EndedConversation {
+    /// Its session id or derived id.
     pub(super) name: String,
-    pub(super) whole: Whole,
+    pub(super) whole: ConversationTurns,
     pub(super) workspace: Arc<Workspace>,
-    pub(super) summarizing: Summarizing,
+    pub(super) summarizer: SummarizerChoice,
 }
 
-/// Hands conversations to the thread that sums up. Dropping it ends the thread, which gives up at once where that is
-/// said.
+/// The handle of the summarizer thread. Dropping it ends the thread, at once if `stopping` is set.
 pub(super) struct Summarizer {
     supervisor: Supervisor,
     budget: DailyBudget,
     stopping: CancelFlag,
-    thread: Option<(SyncSender<Ended>, Task)>,
+    thread: Option<(SyncSender<EndedConversation>, Task)>,
 }
 
 impl Summarizer {
@@ -106,23 +106,24 @@ impl Summarizer {
         }
     }
 
-    /// Has a conversation summed up, sooner or later. Never waits.
-    pub(super) fn sum_up(&mut self, ended: Ended) {
+    /// Queues a conversation to be summarised. Never blocks.
+    pub(super) fn summarize(&mut self, ended: EndedConversation) {
         if self.thread.is_none() {
             self.thread = self.start();
         }
         if let Some((sender, _)) = &self.thread
             && sender.try_send(ended).is_err()
         {
-            tracing::warn!("a conversation is not summed up: too many wait");
+            tracing::warn!("a conversation is not summarised: the queue is full");
         }
     }
 
-    fn start(&self) -> Option<(SyncSender<Ended>, Task)> {
+    fn start(&self) -> Option<(SyncSender<EndedConversation>, Task)> {
         let (sender, conversations) = sync_channel(QUEUE);
-        let mut work = Work::new(self.budget.clone(), self.stopping.clone());
+        let mut work = SummarizerWorker::new(self.budget.clone(), self.stopping.clone());
         let task = self.supervisor.keep("sum-up", move || work.all(&conversations));
-        let task = task.inspect_err(|error| tracing::warn!(%error, "no conversation is summed up"));
+        let task = task
+            .inspect_err(|error| tracing::warn!(%error, "conversations are not summarised: the thread did not start"));
         Some((sender, task.ok()?))
     }
 }

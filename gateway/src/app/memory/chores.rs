@@ -1,4 +1,4 @@
-//! The team's chores: sessions become main memory, and people settle conflicts.
+//! The team's chores: reconciling sessions into main memory, and resolving conflicts.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,46 +18,46 @@ use thiserror::Error;
 
 use super::MemoryError;
 use crate::app::{Workspace, millis};
-use crate::backend::{Courier, CourierError, RemoteModel, Router};
+use crate::backend::{BlockingClient, BlockingClientError, RemoteModel, Router};
 use crate::config::Config;
 use crate::store::{Outcome, Receipt, SqliteStore, Store as _, StoreError};
 
-/// How a worktree is to be reconciled.
+/// The options of a reconcile run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReconcileRequest {
-    /// Whether copies of the sessions' files are kept.
+    /// Whether copies of the reconciled segments are kept.
     pub archive: bool,
-    /// Whether to say only what would be done.
+    /// Whether to report the changes without making them.
     pub dry_run: bool,
-    /// Whether a branch will do that is not the default one.
+    /// Whether a branch other than the default one is allowed.
     pub here: bool,
-    /// Whether main is pruned to the size that is configured.
+    /// Whether main memory is pruned to the configured size.
     pub prune: bool,
-    /// Whether the model is asked that `[memory.reconciler]` names.
+    /// Whether the model of `[memory.reconciler]` is asked.
     pub ask_model: bool,
 }
 
-/// Why a chore was not done.
+/// Why a chore failed.
 #[derive(Debug, Error)]
 pub enum ChoreError {
-    /// There is no memory.
+    /// There is no repository.
     #[error(transparent)]
     Memory(#[from] MemoryError),
     /// Reconciling failed.
     #[error(transparent)]
     Reconcile(#[from] ReconcileError),
-    /// A conflict was not settled.
+    /// The conflict was not resolved.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// The receipt of a model's costs could not be kept.
+    /// The receipt of the model's cost was not written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// No model can be asked.
+    /// The client for the model cannot be started.
     #[error(transparent)]
-    Courier(#[from] CourierError),
+    BlockingClient(#[from] BlockingClientError),
 }
 
-/// The conflicts of a worktree that wait for a person.
+/// The open conflicts of a worktree.
 ///
 /// # Errors
 /// Where main cannot be read.
@@ -66,10 +66,10 @@ pub fn conflicts(worktree: &Worktree) -> Result<Vec<OpenConflict>, ChoreError> {
 }
 
 impl Workspace {
-    /// Makes what sessions learned part of main memory. What a model cost is on a receipt, kept in the state directory.
+    /// Reconciles the segments into main memory. The cost of a model goes on a receipt in the state directory.
     ///
     /// # Errors
-    /// [`ChoreError`]; main is as it was unless it is [`ChoreError::Store`].
+    /// [`ChoreError`]; main memory is unchanged, except for [`ChoreError::Store`].
     pub fn reconcile(
         &self,
         config: &Config,
@@ -103,7 +103,7 @@ impl Workspace {
         Ok(done)
     }
 
-    /// Settles a conflict, named by any part of its id that no other has. Returns the decision's id.
+    /// Resolves a conflict, given any unambiguous part of its id. Returns the decision's id.
     ///
     /// # Errors
     /// [`ChoreError::Memory`] and [`ChoreError::Resolve`].
@@ -131,19 +131,19 @@ impl Workspace {
     }
 }
 
-/// The model to ask, and what that may cost: nothing where it is only to be counted what would be asked.
+/// The model to ask and its limits. A dry run has a limit of 0 tokens and only counts the questions.
 fn reconciler(
     config: &Config,
     request: ReconcileRequest,
-) -> Result<Option<(RemoteModel, ReconcilerLimits)>, CourierError> {
+) -> Result<Option<(RemoteModel, ReconcilerLimits)>, BlockingClientError> {
     let Some(reconciler) = config.reconciler.as_ref().filter(|_| request.ask_model) else {
         return Ok(None);
     };
     let Some(candidate) = Router::new(config, 0).chosen(&reconciler.model) else {
         return Ok(None);
     };
-    let courier = Courier::start(&Supervisor::default(), config.limits.connect_timeout)?;
-    let model = RemoteModel::new(&courier, candidate, &reconciler.model.model, &HeaderMap::new());
+    let blocking_client = BlockingClient::start(&Supervisor::default(), config.limits.connect_timeout)?;
+    let model = RemoteModel::new(&blocking_client, candidate, &reconciler.model.model, &HeaderMap::new());
     let tokens = if request.dry_run { 0 } else { reconciler.limits.tokens };
     let limits = ReconcilerLimits {
         tokens,

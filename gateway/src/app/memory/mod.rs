@@ -1,4 +1,4 @@
-//! What people tell the memory of a workspace, ask of it, and have it do.
+//! Writing, recalling and maintaining the memory of a workspace.
 
 mod chores;
 mod recall;
@@ -16,7 +16,7 @@ pub use chores::{ChoreError, ReconcileRequest, conflicts};
 pub use recall::{RecallQuery, RecalledMemory};
 pub use remember::{Fact, FactKind, Kept};
 
-/// Why the memory did not do what somebody asked of it.
+/// Why a memory command failed.
 #[derive(Debug, Error)]
 pub enum MemoryError {
     /// The directory is no git repository.
@@ -25,36 +25,36 @@ pub enum MemoryError {
     /// The user switched writing off.
     #[error("memory.write is off: nothing is written down")]
     Off,
-    /// A fact without a word.
+    /// The fact has no text.
     #[error("there is nothing to remember")]
     Empty,
-    /// A fact that is too long.
-    #[error("it has {bytes} bytes, and at most {most} are remembered")]
+    /// The fact is too long.
+    #[error("the fact has {bytes} bytes; at most {most} are allowed")]
     TooLong {
-        /// Its bytes.
+        /// The fact's length.
         bytes: usize,
-        /// The bound.
+        /// The limit.
         most: usize,
     },
-    /// A file that a fact is about is not in the worktree.
+    /// A file of the fact is not in the worktree.
     #[error("{0}")]
     File(String),
-    /// No record, or several, have this in their id.
+    /// No record's id, or several, contain the given part.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// The records could not be kept or written.
+    /// The records could not be read or written.
     #[error(transparent)]
     Spool(#[from] SpoolError),
 }
 
-/// The memory of a workspace, for those who write to it.
+/// The memory of a workspace, opened for writing.
 pub struct WritableMemory<'w> {
     store: &'w Store,
     destination: Destination,
 }
 
 impl Workspace {
-    /// The memory, if the user lets it be written.
+    /// The memory, if the configuration allows writing.
     ///
     /// # Errors
     /// [`MemoryError::NoRepository`] and [`MemoryError::Off`].
@@ -72,7 +72,7 @@ impl Workspace {
 }
 
 impl WritableMemory<'_> {
-    /// Writes records that wait where they belong.
+    /// Writes the spooled records to segments.
     ///
     /// # Errors
     /// [`MemoryError::Spool`].
@@ -80,7 +80,7 @@ impl WritableMemory<'_> {
         Ok(self.store.flush(self.destination)?)
     }
 
-    /// The directory that segments are written to, as people are shown it, with a slash at its end.
+    /// The directory of the segments as shown to people, with a trailing slash.
     #[must_use]
     pub fn place(&self) -> String {
         match self.destination {

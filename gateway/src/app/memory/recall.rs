@@ -14,44 +14,44 @@ use super::MemoryError;
 use crate::app::Workspace;
 use crate::store::rounded;
 
-/// Larger files are taken for changed.
+/// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// A memory that says less of the question's words is not about it.
+/// Memories with a lower score are not returned.
 const LEAST_SCORE: f32 = 0.1;
 /// A shorter text is a question and never a part of an id.
 const LEAST_ID: usize = 6;
 /// The length of a whole id.
 const WHOLE_ID: usize = 26;
 
-/// Which memories are wanted.
+/// The filters of a recall.
 #[derive(Debug, Clone, Default)]
 pub struct RecallQuery {
-    /// What they are about, or a part of one's id; without it, the newest first.
+    /// A question, or a part of an id; without it, the newest memories are returned.
     pub question: Option<String>,
     /// Only those learned at the task that this part of an id names.
     pub task: Option<String>,
-    /// Only records of these types; all where it is empty.
+    /// Only records of these types; all if empty.
     pub types: Vec<String>,
-    /// Only those written then or later.
+    /// Only memories written then or later.
     pub since: Option<Moment>,
-    /// Only those about these files or folders; all where it is empty.
+    /// Only memories about these files or folders; all if empty.
     pub files: Vec<RelPath>,
-    /// Only those written on this branch.
+    /// Only memories written on this branch.
     pub branch: Option<String>,
-    /// Only superseded ones.
+    /// Only superseded memories.
     pub superseded: bool,
-    /// So many at most.
+    /// The most memories to return.
     pub limit: usize,
 }
 
-/// A memory that was recalled.
+/// A recalled memory.
 #[derive(Debug, Clone)]
 pub struct RecalledMemory {
     /// The memory.
     pub memory: Memory,
-    /// The share of the question that it says too, from 0 to 1.
+    /// The share of the question's terms that the memory contains, from 0 to 1.
     pub score: f32,
-    /// Whether a file that it rests on has changed since.
+    /// Whether a cited file has changed since.
     pub stale: bool,
 }
 
@@ -117,7 +117,7 @@ impl Workspace {
 }
 
 impl RecalledMemory {
-    /// The memory as doors show it to programs.
+    /// The memory as JSON for programs.
     #[must_use]
     pub fn as_json(&self) -> Value {
         let memory = &self.memory;
@@ -180,7 +180,7 @@ fn named(memories: &Memories, text: &str, options: &RecallOptions<'_>) -> Result
     }
 }
 
-/// A file's content now, looked at once.
+/// The blob id of a file's present content, read once per recall.
 fn blob(worktree: &Worktree, known: &RefCell<HashMap<RelPath, Option<String>>>, path: &RelPath) -> Option<String> {
     let mut known = known.borrow_mut();
     let look = || Some(read_text(worktree, path, MAX_FILE_BYTES).ok()?.blob.to_string());

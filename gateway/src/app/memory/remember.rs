@@ -1,4 +1,4 @@
-//! Facts that people tell, and take back.
+//! Remembering and forgetting facts.
 
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::LearnContext;
@@ -9,52 +9,52 @@ use serde_json::Number;
 
 use super::{MemoryError, WritableMemory};
 
-/// Everything that people tell by hand is one session, of this name.
+/// The session of all facts that people enter.
 const BY_HAND: &str = "by hand";
 
-/// Longest text of a fact. Each prompt that it is added to pays for each of its words; longer texts are knowledge files.
+/// The longest text of a fact, in bytes. Every prompt pays for a recalled fact; longer texts belong in knowledge pages.
 const MAX_TEXT_BYTES: usize = 2 << 10;
 
-/// A fact as a person tells it.
+/// A fact that a person enters.
 #[derive(Debug, Clone)]
 pub struct Fact {
     /// The text, at most 2 KiB.
     pub text: String,
     /// Its kind.
     pub kind: FactKind,
-    /// Files that it is about, from the worktree's root.
+    /// The files that it is about, relative to the worktree's root.
     pub files: Vec<String>,
-    /// The task that it was learned in; `None` for the Metis task that is active.
+    /// The task that it was learned in; `None` for the active Metis task.
     pub task: Option<String>,
-    /// How sure it is, from 0 to 1.
+    /// The confidence, from 0 to 1.
     pub confidence: f64,
 }
 
 /// The kind of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactKind {
-    /// Something that is so.
+    /// A true statement.
     Learning,
-    /// Things that belong together.
+    /// Files or names that belong together.
     Pattern,
-    /// Something that does not work.
+    /// An attempt that did not work.
     Failure,
 }
 
-/// A fact that was kept.
+/// A remembered fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     /// The record's id.
     pub id: String,
-    /// Whether something that looks like a secret was cut out of the text.
+    /// Whether a secret was redacted from the text.
     pub redacted: bool,
 }
 
 impl WritableMemory<'_> {
-    /// Keeps a fact and writes it where it belongs.
+    /// Keeps a fact and flushes it to a segment.
     ///
     /// # Errors
-    /// [`MemoryError`]; nothing is kept then, unless it is [`MemoryError::Spool`] and only the writing failed.
+    /// [`MemoryError`]; nothing is kept then, except where [`MemoryError::Spool`] comes from the flush.
     pub fn remember(&self, fact: &Fact) -> Result<Kept, MemoryError> {
         let text = fact.text.trim();
         if text.is_empty() {
@@ -89,10 +89,10 @@ impl WritableMemory<'_> {
         })
     }
 
-    /// Has a record never recalled again. Takes any part of its id that no other has, and returns the whole.
+    /// Appends a tombstone for a record, given any unambiguous part of its id. Returns the whole id.
     ///
     /// # Errors
-    /// [`MemoryError::Id`], and those of keeping.
+    /// [`MemoryError::Id`] and [`MemoryError::Spool`].
     pub fn forget(&self, part: &str) -> Result<String, MemoryError> {
         let id = self.store.record_id(part)?;
         self.keep(Body::Tombstone(kinds::Tombstone { forget: id.clone() }), &[], None)?;

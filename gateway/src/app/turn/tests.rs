@@ -12,7 +12,9 @@ use muninn_tests::TestEnv;
 
 use super::*;
 use crate::config::{Overrides, load};
-use crate::store::{Counters, Entry, KeyUsage, LedgerHealth, StoreCounts, StoreError, UsageSum};
+use crate::store::{
+    Counters, Entry, KeyUsage, LedgerHealth, NewEntry, StoreCounts, StoreError, TurnKey, UsageSum, Use,
+};
 
 const BODY: &str =
     r#"{"model":"m","messages":[{"role":"user","content":"How does refill_tokens fill the token bucket?"}]}"#;
@@ -62,13 +64,13 @@ impl Home {
 async fn planned(app: &Arc<App>, patience: usize) -> Option<(String, Receipt)> {
     let prompt = Prompt::parse(WireFormat::Chat, BODY.as_bytes()).unwrap();
     let (caller, headers) = (Caller::anonymous(), HeaderMap::new());
-    let (progress, _watching) = Progress::new();
-    let asked = Asked {
+    let (progress, _watching) = ProgressSender::new();
+    let asked = PlanRequest {
         caller: &caller,
         headers: &headers,
         prompt: &prompt,
         window: None,
-        deep: Deep::No,
+        deep: DeepLane::Off,
         progress,
     };
     let receipt = new_receipt(app, &caller, WireFormat::Chat, "id", "m");

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use http::StatusCode;
 use muninn_memory::model::ModelError;
 
-use super::super::{Attempted, Candidate, Outgoing, Transport, Unanswered, attempt};
+use super::super::{AttemptError, AttemptReport, Candidate, Outgoing, Transport, attempt};
 use super::{unreachable, unusable};
 use crate::wire::error::{ErrorKind, Failure};
 use crate::wire::failure;
@@ -24,11 +24,11 @@ pub(super) async fn fetch(
     outgoing: Outgoing,
 ) -> Result<String, ModelError> {
     let request = |_: &Candidate| std::future::ready(Ok::<_, Infallible>((outgoing.clone(), ())));
-    let Attempted { outcome, .. } = attempt(transport, slice::from_ref(&candidate), request).await;
+    let AttemptReport { outcome, .. } = attempt(transport, slice::from_ref(&candidate), request).await;
     let answered = match outcome {
         Ok(answered) => answered,
-        Err(Unanswered::Backend(error)) => return Err(unreachable(id, error)),
-        Err(Unanswered::Request(never)) => match never {},
+        Err(AttemptError::Backend(error)) => return Err(unreachable(id, error)),
+        Err(AttemptError::Request(never)) => match never {},
     };
     let (head, body) = answered.response.into_parts();
     let read = read(body).await;
@@ -37,9 +37,9 @@ pub(super) async fn fetch(
         return Err(refused(id, head.status, &String::from_utf8_lossy(&read.bytes)));
     }
     match read.end {
-        End::Whole => String::from_utf8(read.bytes).map_err(|_| unusable(id, "it is not UTF-8")),
-        End::TooLong => Err(unusable(id, format!("it is longer than {} KiB", LONGEST >> 10))),
-        End::Broken(error) => Err(unreachable(id, error)),
+        ReadEnd::Whole => String::from_utf8(read.bytes).map_err(|_| unusable(id, "it is not UTF-8")),
+        ReadEnd::TooLong => Err(unusable(id, format!("it is longer than {} KiB", LONGEST >> 10))),
+        ReadEnd::Broken(error) => Err(unreachable(id, error)),
     }
 }
 
@@ -66,11 +66,11 @@ fn refused(id: &str, status: StatusCode, body: &str) -> ModelError {
 /// A body, as far as it was read.
 struct Read {
     bytes: Vec<u8>,
-    end: End,
+    end: ReadEnd,
 }
 
 /// How reading it ended.
-enum End {
+enum ReadEnd {
     Whole,
     TooLong,
     Broken(axum::Error),
@@ -85,7 +85,7 @@ async fn read(body: Body) -> Read {
             Err(error) => {
                 return Read {
                     bytes,
-                    end: End::Broken(error),
+                    end: ReadEnd::Broken(error),
                 };
             }
         };
@@ -94,9 +94,12 @@ async fn read(body: Body) -> Read {
         if chunk.len() > room {
             return Read {
                 bytes,
-                end: End::TooLong,
+                end: ReadEnd::TooLong,
             };
         }
     }
-    Read { bytes, end: End::Whole }
+    Read {
+        bytes,
+        end: ReadEnd::Whole,
+    }
 }

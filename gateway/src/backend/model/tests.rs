@@ -16,9 +16,9 @@ use crate::config::{BackendConfig, LimitsConfig};
 const HOUR: Duration = Duration::from_secs(3_600);
 const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];
 
-fn courier() -> Courier {
-    let _already_installed = rustls::crypto::ring::default_provider().install_default();
-    Courier::start(&muninn_repo_tools::Supervisor::default(), Duration::from_secs(10)).unwrap()
+fn blocking_client() -> BlockingClient {
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    BlockingClient::start(&muninn_repo_tools::Supervisor::default(), Duration::from_secs(10)).unwrap()
 }
 
 /// A backend that is asked once, unless `adjust` says otherwise.
@@ -42,7 +42,12 @@ fn candidate(url: &str, format: WireFormat, adjust: impl FnOnce(&mut BackendConf
 }
 
 fn model(url: &str, format: WireFormat) -> RemoteModel {
-    RemoteModel::new(&courier(), candidate(url, format, |_| {}), "small", &HeaderMap::new())
+    RemoteModel::new(
+        &blocking_client(),
+        candidate(url, format, |_| {}),
+        "small",
+        &HeaderMap::new(),
+    )
 }
 
 fn tools() -> Vec<Tool> {

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 
 use super::TIMEOUT;
-use crate::backend::{Backend, Spoken, apply_credentials, innermost, probe_formats};
+use crate::backend::{Backend, FormatSupport, apply_credentials, innermost, probe_formats};
 use crate::wire::WireFormat;
 
 /// A backend's answers.
@@ -26,11 +26,11 @@ pub(super) struct Probe {
 pub(super) async fn probe(backend: &Backend) -> Probe {
     let (formats, models) = tokio::join!(probe_formats(&backend.url, TIMEOUT), list(backend));
     let failure = formats.formats.iter().find_map(|(_, support)| match support {
-        Spoken::Unknown(reason) => Some(reason.clone()),
-        Spoken::Yes(_) | Spoken::No(_) => None,
+        FormatSupport::Unknown(reason) => Some(reason.clone()),
+        FormatSupport::Yes(_) | FormatSupport::No(_) => None,
     });
     let mut probe = Probe {
-        supported: formats.spoken(),
+        supported: formats.probe_format(),
         reachable: formats.is_reachable(),
         failure,
         ..Probe::default()

@@ -48,7 +48,7 @@ impl From<ChoreError> for CliError {
             }
             ChoreError::Reconcile(ReconcileError::Directory(_) | ReconcileError::Io { .. })
             | ChoreError::Store(_)
-            | ChoreError::Courier(_) => failure,
+            | ChoreError::BlockingClient(_) => failure,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Answers of backends that flood.
+//! Answers of backends that send without end.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     runtime.unwrap().block_on(future)
 }
 
-/// A backend's body that begins like this and goes on with comments for ever, and how many bytes of it were read.
+/// A backend's body that begins like this and continues with endless comments, and the number of bytes read of it.
 fn flood(begin: &'static str) -> (Body, Arc<AtomicUsize>) {
     let read = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&read);
@@ -64,21 +64,21 @@ async fn text_of(source: Source, format: WireFormat, silence: Option<Duration>) 
 }
 
 #[test]
-fn a_flood_without_an_event_ends_in_an_error_and_pings_are_sent_until_then() {
+fn flood_without_events_gets_keep_alives_and_ends_in_an_error() {
     for format in FORMATS {
         run(async {
             let (body, read) = flood("");
             let text = text_of(converted(body, format), format, Some(Duration::from_millis(1))).await;
             assert!(text.contains("without an event"), "{format:?}: {text}");
-            assert!(text.starts_with(sign_of_life(format)), "{format:?}: {text}");
+            assert!(text.starts_with(keep_alive(format)), "{format:?}: {text}");
             let read = read.load(Ordering::Relaxed);
-            assert!(read <= MOST_SILENT_BYTES + (128 << 10), "{read}");
+            assert!(read <= MAX_SILENT_BYTES + (128 << 10), "{read}");
         });
     }
 }
 
 #[test]
-fn a_native_flood_ends_in_an_error_or_behind_the_last_event_in_none() {
+fn native_flood_ends_in_an_error_unless_it_follows_the_last_event() {
     run(async {
         for (begin, failed) in [("", true), ("data: {}\n\n", true), (DONE, false)] {
             let (body, read) = flood(begin);
@@ -86,13 +86,13 @@ fn a_native_flood_ends_in_an_error_or_behind_the_last_event_in_none() {
             assert!(text.starts_with(begin));
             assert_eq!(text.contains("without an event"), failed, "{begin}");
             let read = read.load(Ordering::Relaxed);
-            assert!(read <= MOST_SILENT_BYTES + (128 << 10), "{read}");
+            assert!(read <= MAX_SILENT_BYTES + (128 << 10), "{read}");
         }
     });
 }
 
 #[test]
-fn a_backend_that_floods_behind_the_last_event_is_read_a_little_and_left() {
+fn flood_after_the_last_event_is_read_up_to_the_limit() {
     run(async {
         let (body, read) = flood(DONE);
         let dropped = Arc::clone(&read);
@@ -104,6 +104,6 @@ fn a_backend_that_floods_behind_the_last_event_is_read_a_little_and_left() {
             tokio::task::yield_now().await;
         }
         let read = dropped.load(Ordering::Relaxed);
-        assert!(read <= DONE.len() + MOST_AFTER_THE_END + (128 << 10), "{read}");
+        assert!(read <= DONE.len() + MAX_TRAILING_BYTES + (128 << 10), "{read}");
     });
 }

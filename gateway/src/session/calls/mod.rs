@@ -1,4 +1,4 @@
-//! What a call of a client's tool does with the files of a worktree, whatever client and format it is of.
+//! The files that a tool call uses, for all clients and formats.
 
 mod named;
 mod shell;
@@ -7,18 +7,18 @@ use std::path::Path;
 
 use muninn_repo_tools::RelPath;
 
-pub(super) use named::{Call, How, Named};
+pub(super) use named::{Call, FileUse, NamedFile};
 
-/// Where relative paths may count from.
-pub(super) struct Places<'a> {
+/// The directories against which paths are resolved.
+pub(super) struct PathResolver<'a> {
     pub(super) root: &'a Path,
     pub(super) claimed: &'a [String],
 }
 
-impl Places<'_> {
-    /// The files of the worktree that a named path may be: none for one outside, several where it is not said what it
-    /// counts from.
-    pub(super) fn resolve(&self, named: &Named) -> Vec<RelPath> {
+impl PathResolver<'_> {
+    /// The files of the worktree that a named path may mean: none for a path outside, several if its base directory is
+    /// unknown.
+    pub(super) fn resolve(&self, named: &NamedFile) -> Vec<RelPath> {
         let path = Path::new(&named.path);
         let claimed = self.claimed.iter().map(Path::new);
         let mut froms = vec![self.root.to_owned()];
@@ -34,8 +34,8 @@ impl Places<'_> {
         resolved
     }
 
-    /// A path relative to the worktree. A client may know it by another name than its real one, as the first directory
-    /// that it claims; then the claim stands for the root.
+    /// A path relative to the worktree. A client may know the root by another name, such as a symbolic link; then a claimed
+    /// directory stands for the root.
     fn below(&self, path: &Path) -> Option<RelPath> {
         let below_root = path.strip_prefix(self.root).ok();
         let below_claim = || {
@@ -48,7 +48,7 @@ impl Places<'_> {
     }
 }
 
-/// A path without `.` and `..`, by its words alone.
+/// A path with `.` and `..` resolved lexically.
 fn plain(path: &Path) -> std::path::PathBuf {
     use std::path::Component;
     let mut plain = std::path::PathBuf::new();

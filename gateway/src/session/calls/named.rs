@@ -1,11 +1,11 @@
-//! Which files a call of a tool names: tables of the tools that show and change files, and of how they are told which.
+//! The files that a tool call names, by tables of known tools and their arguments.
 
 use std::borrow::Cow;
 
 use super::shell::{Command, commands, files};
 use crate::wire::{Element, Members, Text};
 
-/// Tools that return a file's text, without the case, `_` and `-` of their names.
+/// Tools that return a file's text. Names are in lower case, without `_` and `-`.
 const READERS: [&str; 9] = [
     "read",             // Claude Code, opencode
     "view",             // Crush, Copilot
@@ -52,7 +52,7 @@ const SHELLS: [&str; 10] = [
     "runterminalcmd",  // Cursor
     "terminal",        // Zed
 ];
-/// Members of the arguments that name a file, or several.
+/// Arguments that name one file or several.
 const PATHS: [&str; 8] = [
     "file_path",
     "notebook_path",
@@ -63,34 +63,34 @@ const PATHS: [&str; 8] = [
     "paths",
     "files",
 ];
-/// Members that hold a command line, as a string or as a list of words.
+/// Arguments with a command line, as a string or a list of words.
 const COMMANDS: [&str; 2] = ["command", "cmd"];
-/// Members that hold a patch.
+/// Arguments with a patch.
 const PATCHES: [&str; 3] = ["input", "patch", "patchText"];
-/// Members that say where a command runs.
+/// Arguments with a command's working directory.
 const DIRECTORIES: [&str; 3] = ["workdir", "cwd", "working_directory"];
 const MOST_PATHS: usize = 16;
 
-/// A path as a call names it, and the directory that it counts from where the call says one.
+/// A path in a call, with its base directory if the call names one.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::session) struct Named {
+pub(in crate::session) struct NamedFile {
     pub(in crate::session) path: String,
     pub(in crate::session) directory: Option<String>,
-    pub(in crate::session) how: How,
+    pub(in crate::session) file_use: FileUse,
 }
 
-/// What a call does with a file.
+/// How a call uses a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::session) enum How {
-    /// Its text is in the result.
+pub(in crate::session) enum FileUse {
+    /// The result shows its text.
     Shown,
-    /// It is written.
+    /// The call writes it.
     Changed,
-    /// It stands in a command line.
+    /// A command line names it.
     Mentioned,
 }
 
-/// What a tool is for.
+/// The kind of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tool {
     Reads,
@@ -98,17 +98,17 @@ enum Tool {
     Runs,
 }
 
-/// A call whose tool is known.
+/// A call of a known tool.
 pub(in crate::session) struct Call {
     tool: Tool,
-    /// The tool's name, without the case, `_` and `-`.
+    /// The tool's name in lower case, without `_` and `-`.
     name: String,
-    /// The object of its arguments, or the text that it is called with.
+    /// The arguments: an object, or the text of a free-text tool.
     arguments: String,
 }
 
 impl Call {
-    /// Two of the formats have the object in a string.
+    /// Reads a call. Chat and responses write the arguments' object as a string.
     pub(in crate::session) fn of(name: Text<'_>, arguments: &str) -> Option<Call> {
         let plain = |c: &char| c.is_ascii_alphanumeric();
         let name: String = name
@@ -129,20 +129,20 @@ impl Call {
         Some(Call { tool, name, arguments })
     }
 
-    /// The files that it may read, change or be about.
-    pub(in crate::session) fn files(&self) -> Vec<Named> {
+    /// The files that the call may read, change or name.
+    pub(in crate::session) fn files(&self) -> Vec<NamedFile> {
         let members = Members::of(self.arguments.trim_start());
-        let mut named: Vec<Named> = match (self.tool, &members) {
+        let mut named: Vec<NamedFile> = match (self.tool, &members) {
             (Tool::Edits, None) => patched(&self.arguments),
             (_, None) => Vec::new(),
             (Tool::Reads, Some(members)) => {
                 let shows = members.said("command").is_none_or(|command| command == "view");
-                paths(members, if shows { How::Shown } else { How::Changed })
+                paths(members, if shows { FileUse::Shown } else { FileUse::Changed })
             }
             (Tool::Edits, Some(members)) => {
                 let patches = PATCHES.iter().filter_map(|key| members.said(key));
                 let patched = patches.flat_map(|patch| patched(&patch));
-                paths(members, How::Changed).into_iter().chain(patched).collect()
+                paths(members, FileUse::Changed).into_iter().chain(patched).collect()
             }
             (Tool::Runs, Some(members)) => {
                 let line = line(members);
@@ -156,7 +156,7 @@ impl Call {
         named
     }
 
-    /// The programs that it runs, each with the first of its words.
+    /// The programs that the call runs, each with its first argument.
     pub(in crate::session) fn programs(&self) -> Vec<(String, Option<String>)> {
         let members = Members::of(self.arguments.trim_start()).filter(|_| self.tool == Tool::Runs);
         let commands = members.map(|members| commands_of(&members, &line(&members)));
@@ -164,19 +164,19 @@ impl Call {
         commands.unwrap_or_default().into_iter().map(named).collect()
     }
 
-    /// The tool's name as it is compared.
+    /// The normalised name of the tool.
     pub(in crate::session) fn name(&self) -> &str {
         &self.name
     }
 }
 
-fn paths(members: &Members<'_>, how: How) -> Vec<Named> {
+fn paths(members: &Members<'_>, file_use: FileUse) -> Vec<NamedFile> {
     let paths = PATHS.iter().flat_map(|key| strings(members, key));
     paths
-        .map(|path| Named {
+        .map(|path| NamedFile {
             path,
             directory: None,
-            how,
+            file_use,
         })
         .collect()
 }
@@ -191,8 +191,8 @@ fn commands_of(members: &Members<'_>, line: &str) -> Vec<Command> {
     commands(line, directory.as_deref())
 }
 
-/// The files of a patch in the form that Codex writes.
-fn patched(patch: &str) -> Vec<Named> {
+/// The files of a patch in Codex's format.
+fn patched(patch: &str) -> Vec<NamedFile> {
     let heads = [
         "*** Update File: ",
         "*** Add File: ",
@@ -205,10 +205,10 @@ fn patched(patch: &str) -> Vec<Named> {
             .find_map(|head| line.strip_prefix(head))
             .map(|path| path.trim().to_owned())
     };
-    let changed = |path| Named {
+    let changed = |path| NamedFile {
         path,
         directory: None,
-        how: How::Changed,
+        file_use: FileUse::Changed,
     };
     patch.lines().filter_map(path).map(changed).collect()
 }

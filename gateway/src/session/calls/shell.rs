@@ -1,24 +1,24 @@
-//! The files that a command line is about.
+//! The files that a command line names.
 
-use super::named::{How, Named};
+use super::named::{FileUse, NamedFile};
 
 /// Programs that print files.
 const PRINTERS: [&str; 10] = ["cat", "sed", "head", "tail", "nl", "bat", "less", "more", "awk", "tac"];
 /// Programs that change the files that they are given.
 const CHANGERS: [&str; 7] = ["tee", "mv", "cp", "rm", "touch", "patch", "truncate"];
-/// What a program is called behind, and is not it.
+/// Wrappers that may precede the program.
 const WRAPPERS: [&str; 7] = ["bash", "sh", "zsh", "sudo", "env", "time", "exec"];
 
-/// Longer command lines hold a file rather than name it.
+/// The longest command line in bytes; a longer one contains a file's text.
 const LONGEST: usize = 4096;
 
 /// One program of a command line, with its words.
 pub(super) struct Command {
-    /// What is run.
+    /// The program's name.
     pub(super) program: String,
-    /// Its words, without quotes.
+    /// Its arguments, without quotes.
     pub(super) words: Vec<String>,
-    /// The directory that it runs in, where the line says so.
+    /// Its working directory, if the line sets one.
     directory: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn commands(line: &str, directory: Option<&str>) -> Vec<Command> {
     let mut commands = Vec::new();
     for command in line.split(['|', ';', '&', '\n', '(', ')', '`']) {
         let unquoted = |word: &str| word.trim_matches(['"', '\'']).to_owned();
-        // What stands before the program: shells, their options, variables.
+        // Skips wrappers, their options and variables before the program.
         let is_before =
             |word: &String| WRAPPERS.contains(&word.as_str()) || word.starts_with('-') || word.contains('=');
         let mut words = command.split_whitespace().map(unquoted).skip_while(is_before);
@@ -49,21 +49,21 @@ pub(super) fn commands(line: &str, directory: Option<&str>) -> Vec<Command> {
     commands
 }
 
-/// The words that may be files, and what is done with each.
-pub(super) fn files(command: &Command) -> Vec<Named> {
+/// The arguments that may be files, and how each is used.
+pub(super) fn files(command: &Command) -> Vec<NamedFile> {
     let program = command.program.as_str();
-    let named = |path: &str, how| Named {
+    let named = |path: &str, file_use| NamedFile {
         path: path.to_owned(),
         directory: command.directory.clone(),
-        how,
+        file_use,
     };
     let in_place = |word: &String| word == "-i" || word.starts_with("-i.") || word == "--in-place";
-    let how = match program {
-        "sed" if command.words.iter().any(in_place) => How::Changed,
-        _ if PRINTERS.contains(&program) => How::Shown,
-        _ if CHANGERS.contains(&program) => How::Changed,
-        "git" if matches!(command.words.first().map(String::as_str), Some("mv" | "rm")) => How::Changed,
-        _ => How::Mentioned,
+    let file_use = match program {
+        "sed" if command.words.iter().any(in_place) => FileUse::Changed,
+        _ if PRINTERS.contains(&program) => FileUse::Shown,
+        _ if CHANGERS.contains(&program) => FileUse::Changed,
+        "git" if matches!(command.words.first().map(String::as_str), Some("mv" | "rm")) => FileUse::Changed,
+        _ => FileUse::Mentioned,
     };
     let mut files = Vec::new();
     let mut scripts = usize::from(matches!(program, "sed" | "awk"));
@@ -73,15 +73,15 @@ pub(super) fn files(command: &Command) -> Vec<Named> {
             .trim_start_matches(|c: char| c.is_ascii_digit())
             .trim_start_matches('>');
         if std::mem::take(&mut redirected) {
-            files.push(named(word, How::Changed));
+            files.push(named(word, FileUse::Changed));
         } else if target.len() < word.len() && word.contains('>') {
             match target {
                 "" => redirected = true,
-                target => files.push(named(target, How::Changed)),
+                target => files.push(named(target, FileUse::Changed)),
             }
         } else if !word.starts_with(['-', '<']) {
             match scripts {
-                0 => files.push(named(word, how)),
+                0 => files.push(named(word, file_use)),
                 _ => scripts -= 1,
             }
         }
@@ -89,7 +89,7 @@ pub(super) fn files(command: &Command) -> Vec<Named> {
     files
 }
 
-/// A command line without the documents that it feeds to its programs (`<<EOF`).
+/// A command line without its here-documents (`<<EOF`).
 fn without_documents(text: &str) -> String {
     let mut kept = Vec::new();
     let mut end: Option<String> = None;

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::Subject;
+use super::TestStores;
 use crate::config::CircuitConfig;
-use crate::store::{CircuitId, CircuitState, End};
+use crate::store::{CircuitId, CircuitOutcome, CircuitState};
 
 const CONFIG: CircuitConfig = CircuitConfig {
     failures: 2,
@@ -19,7 +19,7 @@ fn backend(name: &str) -> CircuitId {
     }
 }
 
-pub(in crate::store) async fn a_key_is_counted_within_a_minute(subject: &impl Subject) {
+pub(in crate::store) async fn a_key_is_counted_within_a_minute(subject: &impl TestStores) {
     let (counters, start) = (subject.open().counters(), Instant::now());
     let count = async |key: &str, limit, second| {
         let now = start + Duration::from_secs(second);
@@ -38,13 +38,13 @@ pub(in crate::store) async fn a_key_is_counted_within_a_minute(subject: &impl Su
     assert_eq!(count("ana", 2, 100).await, Ok(()));
 }
 
-pub(in crate::store) async fn a_circuit_opens_lets_one_probe_pass_and_closes(subject: &impl Subject) {
+pub(in crate::store) async fn a_circuit_opens_lets_one_probe_pass_and_closes(subject: &impl TestStores) {
     let (counters, start) = (subject.open().counters(), Instant::now());
     let (circuit, other) = (backend("a"), backend("b"));
     let admit = async |circuit: &CircuitId, now| counters.admit(circuit, CONFIG, now).await.unwrap();
     for _ in 0..2 {
         let admission = admit(&circuit, start).await.unwrap();
-        counters.note_end(&circuit, CONFIG, admission, End::Failed, start);
+        counters.note_end(&circuit, CONFIG, admission, CircuitOutcome::Failed, start);
     }
     assert_eq!(
         counters.circuit(&circuit, start).await.unwrap(),
@@ -55,20 +55,20 @@ pub(in crate::store) async fn a_circuit_opens_lets_one_probe_pass_and_closes(sub
     let later = start + CONFIG.cooldown;
     let left = admit(&circuit, later).await.unwrap();
     assert_eq!(admit(&circuit, later).await.unwrap_err().retry_after, Duration::ZERO);
-    counters.note_end(&circuit, CONFIG, left, End::Left, later);
+    counters.note_end(&circuit, CONFIG, left, CircuitOutcome::Cancelled, later);
     let probe = admit(&circuit, later).await.unwrap();
     assert_eq!(
         counters.circuit(&circuit, later).await.unwrap().0,
         CircuitState::HalfOpen
     );
-    counters.note_end(&circuit, CONFIG, probe, End::Succeeded, later);
+    counters.note_end(&circuit, CONFIG, probe, CircuitOutcome::Succeeded, later);
     assert_eq!(
         counters.circuit(&circuit, later).await.unwrap(),
         (CircuitState::Closed, 0)
     );
 }
 
-pub(in crate::store) async fn a_circuit_that_nobody_asked_for_or_that_is_gone_is_closed(subject: &impl Subject) {
+pub(in crate::store) async fn a_circuit_that_nobody_asked_for_or_that_is_gone_is_closed(subject: &impl TestStores) {
     let (counters, now, circuit) = (subject.open().counters(), Instant::now(), backend("a"));
     assert_eq!(
         counters.circuit(&circuit, now).await.unwrap(),
@@ -76,7 +76,7 @@ pub(in crate::store) async fn a_circuit_that_nobody_asked_for_or_that_is_gone_is
     );
     let once = CircuitConfig { failures: 1, ..CONFIG };
     let admission = counters.admit(&circuit, once, now).await.unwrap().unwrap();
-    counters.note_end(&circuit, once, admission, End::Failed, now);
+    counters.note_end(&circuit, once, admission, CircuitOutcome::Failed, now);
     assert_eq!(counters.circuit(&circuit, now).await.unwrap(), (CircuitState::Open, 1));
     counters.note_gone(&circuit);
     assert_eq!(

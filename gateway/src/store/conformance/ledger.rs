@@ -5,7 +5,7 @@ use std::task::{Context, Waker};
 
 use futures_util::future::join_all;
 
-use super::{Subject, blocks, key, row};
+use super::{TestStores, blocks, key, row};
 use crate::store::{Entry, NewEntry, Store, Use};
 
 async fn recorded(store: &dyn Store, number: u8, session: Option<&str>, block: &str, later_ms: i64) -> Entry {
@@ -13,7 +13,7 @@ async fn recorded(store: &dyn Store, number: u8, session: Option<&str>, block: &
     store.record(key(number), entry).await.unwrap()
 }
 
-pub(in crate::store) async fn the_first_row_holds_and_sessions_have_their_own(subject: &impl Subject) {
+pub(in crate::store) async fn the_first_row_holds_and_sessions_have_their_own(subject: &impl TestStores) {
     let store = subject.open();
     let record = async |session: Option<&'static str>, block, later_ms| {
         recorded(&*store, 1, session, block, later_ms).await.block.unwrap()
@@ -28,7 +28,7 @@ pub(in crate::store) async fn the_first_row_holds_and_sessions_have_their_own(su
     assert_eq!(blocks(&*store, key(1)).await.len(), 4);
 }
 
-pub(in crate::store) async fn rows_are_told_by_key_and_oldest_first(subject: &impl Subject) {
+pub(in crate::store) async fn rows_are_told_by_key_and_oldest_first(subject: &impl TestStores) {
     let store = subject.open();
     assert_eq!(store.entries(&[]).await.unwrap(), Vec::<Vec<Entry>>::new());
     let mut expected = Vec::new();
@@ -40,7 +40,7 @@ pub(in crate::store) async fn rows_are_told_by_key_and_oldest_first(subject: &im
     assert_eq!(found, [vec![second], vec![], vec![first, third, fourth]]);
 }
 
-pub(in crate::store) async fn many_that_record_at_once_agree_on_one_row(subject: &impl Subject) {
+pub(in crate::store) async fn many_that_record_at_once_agree_on_one_row(subject: &impl TestStores) {
     let store = subject.open();
     let names: Vec<String> = (0..50).map(|number| format!("block {number}")).collect();
     let all = join_all(names.iter().map(|name| recorded(&*store, 1, Some("s"), name, 1))).await;
@@ -48,7 +48,7 @@ pub(in crate::store) async fn many_that_record_at_once_agree_on_one_row(subject:
     assert_eq!(blocks(&*store, key(1)).await.len(), 1);
 }
 
-pub(in crate::store) async fn two_stores_on_one_state_agree_on_one_row(subject: &impl Subject) {
+pub(in crate::store) async fn two_stores_on_one_state_agree_on_one_row(subject: &impl TestStores) {
     let (one, other) = (subject.open(), subject.open());
     let (first, second) = futures_util::join!(
         recorded(&*one, 1, Some("s"), "one", 1),
@@ -60,7 +60,7 @@ pub(in crate::store) async fn two_stores_on_one_state_agree_on_one_row(subject: 
     }
 }
 
-pub(in crate::store) async fn a_row_keeps_what_was_before_it(subject: &impl Subject) {
+pub(in crate::store) async fn a_row_keeps_what_was_before_it(subject: &impl TestStores) {
     let store = subject.open();
     let first = recorded(&*store, 1, Some("s"), "one", 1).await;
     let second = recorded(&*store, 2, Some("s"), "two", 2).await;
@@ -75,7 +75,7 @@ pub(in crate::store) async fn a_row_keeps_what_was_before_it(subject: &impl Subj
     assert_eq!((kept[0][0].session.as_deref(), kept[0][0].tokens), (Some("s"), 1));
 }
 
-pub(in crate::store) async fn earlier_turns_without_a_row_get_one(subject: &impl Subject) {
+pub(in crate::store) async fn earlier_turns_without_a_row_get_one(subject: &impl TestStores) {
     let store = subject.open();
     let first = recorded(&*store, 1, Some("s"), "one", 1).await;
     let third = NewEntry {
@@ -101,7 +101,7 @@ pub(in crate::store) async fn earlier_turns_without_a_row_get_one(subject: &impl
     }
 }
 
-pub(in crate::store) async fn a_turn_that_went_without_is_known_at_once_and_for_good(subject: &impl Subject) {
+pub(in crate::store) async fn a_turn_that_went_without_is_known_at_once_and_for_good(subject: &impl TestStores) {
     let store = subject.open();
     store.went_without(key(1), row(Some("s"), None, 1)).await;
     assert_eq!(blocks(&*store, key(1)).await, [None]);
@@ -112,7 +112,7 @@ pub(in crate::store) async fn a_turn_that_went_without_is_known_at_once_and_for_
     assert_eq!(late.block, None, "what went without stays without");
 }
 
-pub(in crate::store) async fn a_turn_that_went_without_leaves_a_block_in_its_place(subject: &impl Subject) {
+pub(in crate::store) async fn a_turn_that_went_without_leaves_a_block_in_its_place(subject: &impl TestStores) {
     let store = subject.open();
     recorded(&*store, 1, Some("s"), "one", 1).await;
     store.went_without(key(1), row(Some("s"), None, 2)).await;
@@ -120,7 +120,7 @@ pub(in crate::store) async fn a_turn_that_went_without_leaves_a_block_in_its_pla
     assert_eq!(blocks(&*store, key(1)).await, [Some("one".to_owned())]);
 }
 
-pub(in crate::store) async fn how_a_conversation_went_on_is_told_with_its_row(subject: &impl Subject) {
+pub(in crate::store) async fn how_a_conversation_went_on_is_told_with_its_row(subject: &impl TestStores) {
     let store = subject.open();
     let entry = recorded(&*store, 1, None, "one", 1).await;
     for continuation in [key(8), key(9), key(8)] {
@@ -135,7 +135,7 @@ pub(in crate::store) async fn how_a_conversation_went_on_is_told_with_its_row(su
     assert_eq!(continuations, [key(8), key(9)]);
 }
 
-pub(in crate::store) async fn a_session_adopts_a_row_of_another(subject: &impl Subject) {
+pub(in crate::store) async fn a_session_adopts_a_row_of_another(subject: &impl TestStores) {
     let store = subject.open();
     let entry = recorded(&*store, 1, Some("a"), "one", 1).await;
     for _ in 0..2 {
@@ -153,14 +153,14 @@ pub(in crate::store) async fn a_session_adopts_a_row_of_another(subject: &impl S
     assert_eq!(sessions, [(Some("a"), Some("one")), (Some("b"), Some("one"))]);
 }
 
-pub(in crate::store) async fn what_is_asked_once_is_carried_out_though_nobody_waits(subject: &impl Subject) {
+pub(in crate::store) async fn what_is_asked_once_is_carried_out_though_nobody_waits(subject: &impl TestStores) {
     let store = subject.open();
     let mut context = Context::from_waker(Waker::noop());
     let mut left = Box::pin(store.record(key(1), row(Some("s"), Some("one"), 1)));
-    let _whatever = left.as_mut().poll(&mut context);
+    let _poll = left.as_mut().poll(&mut context);
     drop(left);
     let mut left = Box::pin(store.went_without(key(2), row(Some("s"), None, 1)));
-    let _whatever = left.as_mut().poll(&mut context);
+    let _poll = left.as_mut().poll(&mut context);
     drop(left);
     let retried = recorded(&*store, 1, Some("s"), "two", 2).await;
     assert_eq!(retried.block.as_deref(), Some("one"));

@@ -1,4 +1,4 @@
-//! What every store has to do, as cases against the trait. An implementation says how it is opened ([`Subject`]) and
+//! What every store has to do, as cases against the trait. An implementation says how it is opened ([`TestStores`]) and
 //! names itself once: `conformance::suite!(OwnSubject)`.
 
 mod counting;
@@ -14,7 +14,7 @@ pub(super) use ledger::*;
 pub(super) use receipts::*;
 
 /// One state that stores can be opened on.
-pub(super) trait Subject: Default {
+pub(super) trait TestStores: Default {
     /// Opens a store. Several may be open on one state at once, as those of several processes are.
     fn open(&self) -> Arc<dyn Store>;
 }

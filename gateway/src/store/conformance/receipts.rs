@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use super::{Subject, blocks, key, row};
+use super::{TestStores, blocks, key, row};
 use crate::store::{LedgerHealth, Receipt, Store, StoreCounts, UsageSum};
 
 fn receipt(id: &str) -> Receipt {
     Receipt::of(id.to_owned(), Path::new("/w"), "why?")
 }
 
-async fn with_receipts(subject: &impl Subject, ids: &[&str]) -> std::sync::Arc<dyn Store> {
+async fn with_receipts(subject: &impl TestStores, ids: &[&str]) -> std::sync::Arc<dyn Store> {
     let store = subject.open();
     for id in ids {
         store.note_receipt(receipt(id));
@@ -18,14 +18,14 @@ async fn with_receipts(subject: &impl Subject, ids: &[&str]) -> std::sync::Arc<d
     store
 }
 
-pub(in crate::store) async fn receipts_are_listed_newest_first(subject: &impl Subject) {
+pub(in crate::store) async fn receipts_are_listed_newest_first(subject: &impl TestStores) {
     let store = with_receipts(subject, &["B2", "A1", "C3"]).await;
     let ids = |receipts: Vec<Receipt>| receipts.into_iter().map(|receipt| receipt.id).collect::<Vec<_>>();
     assert_eq!(ids(store.receipts(2).await.unwrap()), ["C3", "A1"]);
     assert_eq!(ids(store.receipts(usize::MAX).await.unwrap()), ["C3", "A1", "B2"]);
 }
 
-pub(in crate::store) async fn a_receipt_is_found_by_its_whole_id(subject: &impl Subject) {
+pub(in crate::store) async fn a_receipt_is_found_by_its_whole_id(subject: &impl TestStores) {
     let store = with_receipts(subject, &["01ABC", "01ABCD"]).await;
     for (id, found) in [("01ABC", Some("01ABC")), ("01ABCD", Some("01ABCD")), ("01AB", None)] {
         let receipt = store.receipt(id).await.unwrap();
@@ -33,14 +33,14 @@ pub(in crate::store) async fn a_receipt_is_found_by_its_whole_id(subject: &impl 
     }
 }
 
-pub(in crate::store) async fn receipts_are_named_by_a_part_of_their_ids(subject: &impl Subject) {
+pub(in crate::store) async fn receipts_are_named_by_a_part_of_their_ids(subject: &impl TestStores) {
     let store = with_receipts(subject, &["01ABC", "02ABD", "03XYZ"]).await;
     assert_eq!(store.receipt_ids("ab", 10).await.unwrap(), ["02ABD", "01ABC"]);
     assert_eq!(store.receipt_ids("ab", 1).await.unwrap(), ["02ABD"]);
     assert!(store.receipt_ids("%", 10).await.unwrap().is_empty());
 }
 
-pub(in crate::store) async fn a_receipt_that_is_kept_again_replaces_itself(subject: &impl Subject) {
+pub(in crate::store) async fn a_receipt_that_is_kept_again_replaces_itself(subject: &impl TestStores) {
     let store = with_receipts(subject, &["A1", "B2"]).await;
     store.note_receipt(Receipt {
         model: "qwen".to_owned(),
@@ -51,7 +51,7 @@ pub(in crate::store) async fn a_receipt_that_is_kept_again_replaces_itself(subje
     assert_eq!(store.counts().await.unwrap().receipts, 2);
 }
 
-pub(in crate::store) async fn usage_adds_up_by_key_and_day(subject: &impl Subject) {
+pub(in crate::store) async fn usage_adds_up_by_key_and_day(subject: &impl TestStores) {
     let store = subject.open();
     let sum = UsageSum {
         requests: 1,
@@ -84,7 +84,7 @@ pub(in crate::store) async fn usage_adds_up_by_key_and_day(subject: &impl Subjec
     );
 }
 
-pub(in crate::store) async fn what_was_noted_before_a_flush_outlives_the_store(subject: &impl Subject) {
+pub(in crate::store) async fn what_was_noted_before_a_flush_outlives_the_store(subject: &impl TestStores) {
     let today = "2026-01-01".parse().unwrap();
     let store = subject.open();
     store.note_receipt(receipt("A1"));
@@ -98,7 +98,7 @@ pub(in crate::store) async fn what_was_noted_before_a_flush_outlives_the_store(s
     assert_eq!(blocks(&*store, key(1)).await, [None]);
 }
 
-pub(in crate::store) async fn counts_tell_turns_blocks_and_receipts(subject: &impl Subject) {
+pub(in crate::store) async fn counts_tell_turns_blocks_and_receipts(subject: &impl TestStores) {
     let store = with_receipts(subject, &["A1"]).await;
     store.record(key(1), row(Some("s"), Some("one"), 1)).await.unwrap();
     store.went_without(key(2), row(Some("s"), None, 1)).await;
@@ -111,6 +111,6 @@ pub(in crate::store) async fn counts_tell_turns_blocks_and_receipts(subject: &im
     assert_eq!(store.counts().await.unwrap(), expected);
 }
 
-pub(in crate::store) async fn a_sound_store_says_so(subject: &impl Subject) {
+pub(in crate::store) async fn a_sound_store_says_so(subject: &impl TestStores) {
     assert_eq!(subject.open().health().await, LedgerHealth::Ok);
 }

@@ -1,4 +1,4 @@
-//! A backend that keeps failing is left alone for a while, so that nobody waits for it in vain.
+//! The circuit breaker: a backend that keeps failing is skipped for a while, so that no request waits for it in vain.
 //!
 //! A circuit counts failures in a row. Enough of them open it, and requests are refused at once, or go to a fallback.
 //! After a cool-down one request is let through as a probe while others are still refused; its success closes the
@@ -10,31 +10,31 @@ use serde::Serialize;
 
 use crate::config::CircuitConfig;
 
-/// What is known of one backend.
+/// The circuit of one backend.
 #[derive(Debug)]
 pub(super) struct Circuit {
     phase: Phase,
-    /// In a row, since the last success.
+    /// The failures in a row since the last success.
     failures: u32,
-    /// How long it is opened the next time.
+    /// The next cool-down.
     cooldown: Duration,
-    /// Goes up when a circuit opens, starts a probe or closes. What requests from before then report says nothing new:
-    /// a burst of them that fail together is one reason to open it, and not many.
+    /// Incremented when the circuit opens, starts a probe or closes. Outcomes of requests admitted before are ignored: a
+    /// burst of requests that fail together counts once.
     epoch: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Closed,
-    /// Nobody passes until then, and then one.
+    /// Requests are refused until then; the next one is the probe.
     Open {
         until: Instant,
     },
-    /// One has passed, and nobody else does until it is back.
+    /// The probe is under way; other requests are refused.
     Probing,
 }
 
-/// What a circuit is doing.
+/// The state of a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CircuitState {
@@ -46,10 +46,10 @@ pub enum CircuitState {
     HalfOpen,
 }
 
-/// A request is refused because of an open circuit.
+/// A request was refused by an open circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refused {
-    /// When to ask again; zero while a probe is under way, whose end nobody knows.
+pub struct CircuitOpen {
+    /// The time until a retry is admitted; zero while a probe is under way.
     pub retry_after: Duration,
 }
 
@@ -61,15 +61,15 @@ pub struct Admission {
     is_probe: bool,
 }
 
-/// How a request ended.
+/// The outcome of an admitted request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// The backend answered, and not with a failure of its own.
+pub enum CircuitOutcome {
+    /// The backend answered without a failure of its own.
     Succeeded,
     /// The backend failed.
     Failed,
-    /// Nobody knows, because its client left: it changes nothing, and a probe's place is free for another.
-    Left,
+    /// The client left before the answer: nothing changes, and the next request may be the probe.
+    Cancelled,
 }
 
 impl Circuit {
@@ -83,7 +83,7 @@ impl Circuit {
         }
     }
 
-    pub(super) fn admit(&mut self, config: CircuitConfig, now: Instant) -> Result<Admission, Refused> {
+    pub(super) fn admit(&mut self, config: CircuitConfig, now: Instant) -> Result<Admission, CircuitOpen> {
         // It may have been made under another configuration.
         self.cooldown = self.cooldown.clamp(config.cooldown, longest(config));
         let is_probe = match self.phase {
@@ -93,12 +93,12 @@ impl Circuit {
                 true
             }
             Phase::Open { until } => {
-                return Err(Refused {
+                return Err(CircuitOpen {
                     retry_after: until - now,
                 });
             }
             Phase::Probing => {
-                return Err(Refused {
+                return Err(CircuitOpen {
                     retry_after: Duration::ZERO,
                 });
             }
@@ -110,19 +110,19 @@ impl Circuit {
         })
     }
 
-    pub(super) fn end(&mut self, config: CircuitConfig, admission: Admission, end: End, now: Instant) {
+    pub(super) fn end(&mut self, config: CircuitConfig, admission: Admission, end: CircuitOutcome, now: Instant) {
         if self.epoch != admission.epoch {
             return;
         }
         match end {
-            End::Succeeded => {
+            CircuitOutcome::Succeeded => {
                 self.failures = 0;
                 if self.phase != Phase::Closed {
                     self.cooldown = config.cooldown;
                     self.enter(Phase::Closed);
                 }
             }
-            End::Failed => {
+            CircuitOutcome::Failed => {
                 self.failures = self.failures.saturating_add(1);
                 let enough = config.failures > 0 && self.failures >= config.failures;
                 if admission.is_probe || enough {
@@ -133,8 +133,8 @@ impl Circuit {
                 }
             }
             // The cool-down was over when it was let through, so the next request is the probe.
-            End::Left if admission.is_probe => self.enter(Phase::Open { until: admission.at }),
-            End::Left => {}
+            CircuitOutcome::Cancelled if admission.is_probe => self.enter(Phase::Open { until: admission.at }),
+            CircuitOutcome::Cancelled => {}
         }
     }
 
@@ -177,13 +177,13 @@ mod tests {
         circuit.admit(CONFIG, now).map_err(|refused| refused.retry_after)
     }
 
-    fn ask(circuit: &mut Circuit, now: Instant, end: End) {
+    fn ask(circuit: &mut Circuit, now: Instant, end: CircuitOutcome) {
         let admission = admit(circuit, now).unwrap();
         circuit.end(CONFIG, admission, end, now);
     }
 
     fn fail(circuit: &mut Circuit, now: Instant) {
-        ask(circuit, now, End::Failed);
+        ask(circuit, now, CircuitOutcome::Failed);
     }
 
     fn secs(seconds: u64) -> Duration {
@@ -195,7 +195,7 @@ mod tests {
         let (mut circuit, now) = circuit();
         fail(&mut circuit, now);
         fail(&mut circuit, now);
-        ask(&mut circuit, now, End::Succeeded);
+        ask(&mut circuit, now, CircuitOutcome::Succeeded);
         fail(&mut circuit, now);
         fail(&mut circuit, now);
         assert_eq!(circuit.state(now), (CircuitState::Closed, 2));
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(circuit.state(later).0, CircuitState::HalfOpen);
         let probe = admit(&mut circuit, later).unwrap();
         assert_eq!(admit(&mut circuit, later), Err(Duration::ZERO));
-        circuit.end(CONFIG, probe, End::Succeeded, later);
+        circuit.end(CONFIG, probe, CircuitOutcome::Succeeded, later);
         assert_eq!(circuit.state(later), (CircuitState::Closed, 0));
         assert!(admit(&mut circuit, later).is_ok());
     }
@@ -228,7 +228,7 @@ mod tests {
             fail(&mut circuit, now);
         }
         now += secs(5);
-        ask(&mut circuit, now, End::Succeeded);
+        ask(&mut circuit, now, CircuitOutcome::Succeeded);
         (0..3).for_each(|_| fail(&mut circuit, now));
         assert_eq!(admit(&mut circuit, now), Err(secs(2)), "a success starts anew");
     }
@@ -238,9 +238,9 @@ mod tests {
         let (mut circuit, now) = circuit();
         (0..3).for_each(|_| fail(&mut circuit, now));
         let later = now + secs(2);
-        ask(&mut circuit, later, End::Left);
+        ask(&mut circuit, later, CircuitOutcome::Cancelled);
         assert_eq!(circuit.state(later), (CircuitState::HalfOpen, 3));
-        ask(&mut circuit, later, End::Succeeded);
+        ask(&mut circuit, later, CircuitOutcome::Succeeded);
         assert_eq!(circuit.state(later).0, CircuitState::Closed);
     }
 
@@ -249,7 +249,7 @@ mod tests {
         let (mut circuit, now) = circuit();
         let early: Vec<_> = (0..5).map(|_| admit(&mut circuit, now).unwrap()).collect();
         for admission in early {
-            circuit.end(CONFIG, admission, End::Failed, now);
+            circuit.end(CONFIG, admission, CircuitOutcome::Failed, now);
         }
         assert_eq!(circuit.state(now), (CircuitState::Open, 3));
         assert_eq!(admit(&mut circuit, now), Err(secs(2)));
@@ -261,7 +261,7 @@ mod tests {
         let (mut circuit, now) = (Circuit::new(config), Instant::now());
         for _ in 0..100 {
             let admission = circuit.admit(config, now).unwrap();
-            circuit.end(config, admission, End::Failed, now);
+            circuit.end(config, admission, CircuitOutcome::Failed, now);
         }
         assert_eq!(circuit.state(now), (CircuitState::Closed, 100));
     }
@@ -269,17 +269,17 @@ mod tests {
     #[derive(Debug, Clone)]
     enum Event {
         Ask,
-        End(usize, End),
+        CircuitOutcome(usize, CircuitOutcome),
         Wait(u64),
     }
 
     fn event() -> impl Strategy<Value = Event> {
-        let end = |end| (0..8_usize).prop_map(move |at| Event::End(at, end));
+        let end = |end| (0..8_usize).prop_map(move |at| Event::CircuitOutcome(at, end));
         prop_oneof![
             4 => Just(Event::Ask),
-            2 => end(End::Succeeded),
-            4 => end(End::Failed),
-            2 => end(End::Left),
+            2 => end(CircuitOutcome::Succeeded),
+            4 => end(CircuitOutcome::Failed),
+            2 => end(CircuitOutcome::Cancelled),
             2 => (0..6_000_u64).prop_map(Event::Wait),
         ]
     }
@@ -292,23 +292,23 @@ mod tests {
             for event in events {
                 match event {
                     Event::Ask => admitted.extend(admit(&mut circuit, now)),
-                    Event::End(at, end) if !admitted.is_empty() => {
+                    Event::CircuitOutcome(at, end) if !admitted.is_empty() => {
                         let admission = admitted.remove(at % admitted.len());
                         circuit.end(CONFIG, admission, end, now);
                     }
-                    Event::End(..) => {}
+                    Event::CircuitOutcome(..) => {}
                     Event::Wait(ms) => now += Duration::from_millis(ms),
                 }
                 prop_assert!(admitted.iter().filter(|admission| admission.is_probe).count() <= 1);
             }
             // Whatever has happened: once all requests are over, a cool-down later somebody passes and can close it.
             for admission in admitted {
-                circuit.end(CONFIG, admission, End::Left, now);
+                circuit.end(CONFIG, admission, CircuitOutcome::Cancelled, now);
             }
             now += CONFIG.longest_cooldown;
             let admission = admit(&mut circuit, now);
             prop_assert!(admission.is_ok());
-            circuit.end(CONFIG, admission.unwrap(), End::Succeeded, now);
+            circuit.end(CONFIG, admission.unwrap(), CircuitOutcome::Succeeded, now);
             prop_assert_eq!(circuit.state(now), (CircuitState::Closed, 0));
         }
     }

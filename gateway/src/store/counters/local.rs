@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use super::circuit::Circuit;
 use super::window::Window;
-use super::{Admission, CircuitId, CircuitState, Counters, End, Refused};
+use super::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Counters};
 use crate::config::CircuitConfig;
 use crate::store::StoreError;
 
@@ -41,7 +41,7 @@ impl Counters for LocalCounters {
         circuit: &CircuitId,
         config: CircuitConfig,
         now: Instant,
-    ) -> Result<Result<Admission, Refused>, StoreError> {
+    ) -> Result<Result<Admission, CircuitOpen>, StoreError> {
         let mut circuits = self.circuits();
         let known = match circuits.get_mut(circuit) {
             Some(known) => known,
@@ -50,7 +50,14 @@ impl Counters for LocalCounters {
         Ok(known.admit(config, now))
     }
 
-    fn note_end(&self, circuit: &CircuitId, config: CircuitConfig, admission: Admission, end: End, now: Instant) {
+    fn note_end(
+        &self,
+        circuit: &CircuitId,
+        config: CircuitConfig,
+        admission: Admission,
+        end: CircuitOutcome,
+        now: Instant,
+    ) {
         if let Some(known) = self.circuits().get_mut(circuit) {
             known.end(config, admission, end, now);
         }

@@ -1,7 +1,7 @@
-//! What requests are counted for beside the ledger: how often an access key asks, and how a backend does.
+//! Rate limits of access keys and circuits of backends.
 //!
-//! Several replicas would have to count these together, so they are asked of the store. One process alone counts in
-//! memory ([`LocalCounters`]), and a restart begins anew.
+//! Several replicas would have to share these, so they belong to the store. A single process keeps them in memory
+//! ([`LocalCounters`]) and starts with zero.
 
 mod circuit;
 mod local;
@@ -15,10 +15,10 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::config::CircuitConfig;
 
-pub use circuit::{Admission, CircuitState, End, Refused};
+pub use circuit::{Admission, CircuitOpen, CircuitOutcome, CircuitState};
 pub use local::LocalCounters;
 
-/// A backend's name and address: what stays the same while a configuration is read again.
+/// A backend's name and address, which identify its circuit across reloads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CircuitId {
     /// The backend's name.
@@ -46,12 +46,19 @@ pub trait Counters: Send + Sync {
         circuit: &CircuitId,
         config: CircuitConfig,
         now: Instant,
-    ) -> Result<Result<Admission, Refused>, StoreError>;
+    ) -> Result<Result<Admission, CircuitOpen>, StoreError>;
 
-    /// Notes how a request ended that was admitted.
-    fn note_end(&self, circuit: &CircuitId, config: CircuitConfig, admission: Admission, end: End, now: Instant);
+    /// Records the outcome of an admitted request.
+    fn note_end(
+        &self,
+        circuit: &CircuitId,
+        config: CircuitConfig,
+        admission: Admission,
+        end: CircuitOutcome,
+        now: Instant,
+    );
 
-    /// What a circuit is doing, and the failures in a row. One that nobody asked for is closed.
+    /// The state of a circuit and its failures in a row. An unused circuit is closed.
     ///
     /// # Errors
     /// [`StoreError`] where nobody can be asked.

@@ -1,4 +1,4 @@
-//! Requests per minute, exactly: never more than the limit within any sixty seconds.
+//! Exact rate limits: never more than the limit within any sixty seconds.
 //!
 //! The times of the last minute's requests are kept, at most as many as the limit. A token bucket would need less room
 //! and let twice the limit through around a minute's turn; the room is a few kilobytes for each key.
@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// What a limit is counted over.
+/// The window of a limit.
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
-/// When a key was used within the last minute, oldest first.
+/// The times of a key's uses within the last minute, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Window(VecDeque<Instant>);
 

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, ffi};
 use super::database::{BUSY, FileId, connect, database_error, directory_error, failure};
 use super::salvage::{Salvaged, salvage};
 use super::write_queue::WriteQueue;
-use super::{PutAside, StoreError, schema};
+use super::{DamagedLedger, StoreError, schema};
 use muninn_memory::private_file;
 
 /// How long writers may keep a repair waiting, and a repair them.
@@ -23,7 +23,7 @@ const KEPT: &str = "damaged-";
 ///
 /// # Errors
 /// [`StoreError`] where no other file can be made or renamed; the damaged one then stays where it is.
-pub(super) fn put_aside(directory: &Path, path: &Path, damaged: FileId) -> Result<Option<PutAside>, StoreError> {
+pub(super) fn put_aside(directory: &Path, path: &Path, damaged: FileId) -> Result<Option<DamagedLedger>, StoreError> {
     let io = |source| directory_error(directory, source);
     let sql = |error| database_error(path, &error);
     let queue = WriteQueue::open(directory);
@@ -49,7 +49,7 @@ pub(super) fn put_aside(directory: &Path, path: &Path, damaged: FileId) -> Resul
         }
     }
     std::fs::rename(&new, path).map_err(io)?;
-    let aside = PutAside {
+    let aside = DamagedLedger {
         path: aside,
         at,
         saved: salvaged.to_string(),
@@ -63,14 +63,14 @@ pub(super) fn put_aside(directory: &Path, path: &Path, damaged: FileId) -> Resul
 }
 
 /// The file that was put aside in this directory, if it was.
-pub(super) fn kept(directory: &Path, file: FileId) -> Option<PutAside> {
+pub(super) fn kept(directory: &Path, file: FileId) -> Option<DamagedLedger> {
     list_kept(directory)
         .into_iter()
         .find(|aside| FileId::of(&aside.path) == Some(file))
 }
 
 /// The damaged ledgers that are kept in a state directory, oldest first.
-pub(super) fn list_kept(directory: &Path) -> Vec<PutAside> {
+pub(super) fn list_kept(directory: &Path) -> Vec<DamagedLedger> {
     let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut kept: Vec<_> = files
         .filter_map(|file| {
@@ -83,7 +83,7 @@ pub(super) fn list_kept(directory: &Path) -> Vec<PutAside> {
                 .ok()?;
             Some((
                 millis,
-                PutAside {
+                DamagedLedger {
                     path: file.path(),
                     at: rfc3339(millis),
                     saved: String::new(),

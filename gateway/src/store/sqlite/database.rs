@@ -8,7 +8,7 @@ use muninn_repo_tools::{Supervisor, Task};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, ffi};
 
-use super::{LedgerHealth, PutAside, StoreError, damage, schema};
+use super::{DamagedLedger, LedgerHealth, StoreError, damage, schema};
 pub(super) use muninn_memory::cache::{is_busy, is_damage};
 use muninn_memory::private_file;
 
@@ -51,14 +51,14 @@ pub(super) struct Database {
     pub(super) directory: PathBuf,
     pub(super) path: PathBuf,
     pub(super) supervisor: Supervisor,
-    standing: Mutex<Standing>,
+    state: Mutex<DatabaseState>,
 }
 
-struct Standing {
+struct DatabaseState {
     /// The file in use.
     file: FileId,
     removed: bool,
-    aside: Option<PutAside>,
+    aside: Option<DamagedLedger>,
     /// Why the last read or write failed, while none has succeeded since.
     read_failure: Option<String>,
     write_failure: Option<String>,
@@ -68,9 +68,9 @@ struct Standing {
     not_before: Option<Instant>,
 }
 
-impl Standing {
+impl DatabaseState {
     /// Another file is in use from now on; what was the matter with the one before is over.
-    fn put_in_place(&mut self, file: FileId, aside: Option<PutAside>) {
+    fn put_in_place(&mut self, file: FileId, aside: Option<DamagedLedger>) {
         self.file = file;
         self.aside = aside;
         self.repair_failure = None;
@@ -91,14 +91,14 @@ impl Database {
             make(directory, &path)?;
             let error = match prepare(&path) {
                 Ok(file) => break file,
-                Err(Refused::Newer(version)) => {
+                Err(PrepareError::Newer(version)) => {
                     return Err(StoreError::Newer {
                         path: path.display().to_string(),
                         version,
                         known: schema::VERSION,
                     });
                 }
-                Err(Refused::By(error)) => error,
+                Err(PrepareError::By(error)) => error,
             };
             match FileId::of(&path) {
                 Some(file) if is_damage(&error) && !tried => {
@@ -108,7 +108,7 @@ impl Database {
                 _ => return Err(database_error(&path, &error)),
             }
         };
-        let standing = Standing {
+        let state = DatabaseState {
             file,
             removed: false,
             aside,
@@ -123,7 +123,7 @@ impl Database {
             directory: directory.to_owned(),
             path,
             supervisor: supervisor.clone(),
-            standing: Mutex::new(standing),
+            state: Mutex::new(state),
         };
         Ok(Arc::new(database))
     }
@@ -135,7 +135,7 @@ impl Database {
 
     /// The file in use. A connection to another one is to be closed.
     pub(super) fn file(&self) -> FileId {
-        lock(&self.standing).file
+        lock(&self.state).file
     }
 
     /// Looks whether the file in use is still in its place. Another process may have put it aside; then its successor is
@@ -146,16 +146,16 @@ impl Database {
     /// would be found after a restart.
     pub(super) fn look(&self) -> Result<(), StoreError> {
         let found = FileId::of(&self.path);
-        let mut standing = lock(&self.standing);
-        if !standing.removed && found != Some(standing.file) {
-            match (damage::kept(&self.directory, standing.file), found) {
+        let mut state = lock(&self.state);
+        if !state.removed && found != Some(state.file) {
+            match (damage::kept(&self.directory, state.file), found) {
                 (Some(aside), Some(found)) => {
-                    standing.put_in_place(found, Some(aside));
+                    state.put_in_place(found, Some(aside));
                 }
                 // Another process is about to put its successor there.
                 (Some(_), None) => {}
                 (None, _) => {
-                    standing.removed = true;
+                    state.removed = true;
                     tracing::error!(
                         "{} was removed while in use: earlier context is put back, and no more is added until a restart",
                         self.path.display()
@@ -163,7 +163,7 @@ impl Database {
                 }
             }
         }
-        match standing.removed {
+        match state.removed {
             true => Err(StoreError::Removed {
                 path: self.path.display().to_string(),
             }),
@@ -180,10 +180,10 @@ impl Database {
 
     /// Notes that a read, or a write, succeeded.
     pub(super) fn succeeded(&self, write: bool) {
-        let mut standing = lock(&self.standing);
+        let mut state = lock(&self.state);
         match write {
-            true => standing.write_failure = None,
-            false => standing.read_failure = None,
+            true => state.write_failure = None,
+            false => state.read_failure = None,
         }
     }
 
@@ -192,14 +192,14 @@ impl Database {
         if is_damage(error) {
             self.is_damaged(file);
         }
-        let mut standing = lock(&self.standing);
-        let is_seen_to = is_damage(error) && standing.in_repair;
-        if is_seen_to || file.is_some_and(|file| file != standing.file) {
+        let mut state = lock(&self.state);
+        let is_seen_to = is_damage(error) && state.in_repair;
+        if is_seen_to || file.is_some_and(|file| file != state.file) {
             return;
         }
         let failure = match write {
-            true => &mut standing.write_failure,
-            false => &mut standing.read_failure,
+            true => &mut state.write_failure,
+            false => &mut state.read_failure,
         };
         if failure.is_none() {
             tracing::warn!(%error, "the ledger cannot be {}", if write { "written" } else { "read" });
@@ -209,18 +209,18 @@ impl Database {
 
     /// Has a damaged file put aside by a thread of its own, once. `None` stands for the file in use.
     pub(super) fn is_damaged(self: &Arc<Self>, file: Option<FileId>) {
-        let mut standing = lock(&self.standing);
-        let file = file.unwrap_or(standing.file);
-        let too_soon = standing.not_before.is_some_and(|time| Instant::now() < time);
-        if file != standing.file || standing.removed || standing.in_repair || too_soon {
+        let mut state = lock(&self.state);
+        let file = file.unwrap_or(state.file);
+        let too_soon = state.not_before.is_some_and(|time| Instant::now() < time);
+        if file != state.file || state.removed || state.in_repair || too_soon {
             return;
         }
         tracing::error!("{} is damaged and will be put aside", self.path.display());
         let database = Arc::clone(self);
         match self.supervisor.run("ledger-repair", move || database.repair(file)) {
             Ok(task) => {
-                standing.in_repair = true;
-                standing.repair = Some(task);
+                state.in_repair = true;
+                state.repair = Some(task);
             }
             Err(error) => tracing::error!(%error, "the damaged ledger cannot be put aside"),
         }
@@ -228,26 +228,26 @@ impl Database {
 
     fn repair(&self, damaged: FileId) {
         let done = damage::put_aside(&self.directory, &self.path, damaged);
-        let mut standing = lock(&self.standing);
-        standing.in_repair = false;
+        let mut state = lock(&self.state);
+        state.in_repair = false;
         let in_place = FileId::of(&self.path).filter(|found| *found != damaged);
         match (done, in_place) {
             (Ok(aside), Some(file)) => {
                 let aside = aside.or_else(|| damage::kept(&self.directory, damaged));
-                standing.put_in_place(file, aside);
+                state.put_in_place(file, aside);
             }
             (Ok(_), None) => {}
             (Err(error), _) => {
                 tracing::error!(%error, "the damaged ledger could not be put aside");
-                standing.repair_failure = Some(error.to_string());
-                standing.not_before = Some(Instant::now() + REPAIR_AGAIN);
+                state.repair_failure = Some(error.to_string());
+                state.not_before = Some(Instant::now() + REPAIR_AGAIN);
             }
         }
     }
 
     /// Waits for a repair that is in work.
     pub(super) fn wait_for_repair(&self) {
-        let repair = lock(&self.standing).repair.take();
+        let repair = lock(&self.state).repair.take();
         if let Some(task) = repair {
             task.wait();
         }
@@ -258,18 +258,14 @@ impl Database {
         if self.look().is_err() {
             return LedgerHealth::Removed(self.path.clone());
         }
-        let standing = lock(&self.standing);
-        if standing.in_repair {
+        let state = lock(&self.state);
+        if state.in_repair {
             return LedgerHealth::Repairing;
         }
-        let failure = [
-            &standing.repair_failure,
-            &standing.write_failure,
-            &standing.read_failure,
-        ];
-        match (failure.into_iter().flatten().next(), &standing.aside) {
+        let failure = [&state.repair_failure, &state.write_failure, &state.read_failure];
+        match (failure.into_iter().flatten().next(), &state.aside) {
             (Some(failure), _) => LedgerHealth::Unusable(failure.clone()),
-            (None, Some(aside)) => LedgerHealth::PutAside(aside.clone()),
+            (None, Some(aside)) => LedgerHealth::DamagedLedger(aside.clone()),
             (None, None) => LedgerHealth::Ok,
         }
     }
@@ -324,18 +320,18 @@ pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Open> 
 /// At so many pages a commit checkpoints all the same: the writer's thread is not keeping up.
 const WAL_PAGES_AT_MOST: i32 = 16_000;
 
-enum Refused {
+enum PrepareError {
     Newer(i32),
     By(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Refused {
-    fn from(error: rusqlite::Error) -> Refused {
-        Refused::By(error)
+impl From<rusqlite::Error> for PrepareError {
+    fn from(error: rusqlite::Error) -> PrepareError {
+        PrepareError::By(error)
     }
 }
 
-fn prepare(path: &Path) -> Result<FileId, Refused> {
+fn prepare(path: &Path) -> Result<FileId, PrepareError> {
     let mut open = connect(path, "NORMAL")?;
     open.connection.busy_timeout(PREPARE_BUSY)?;
     match schema::version(&open.connection)? {
@@ -345,7 +341,7 @@ fn prepare(path: &Path) -> Result<FileId, Refused> {
             }
             schema::upgrade(&mut open.connection)?;
         }
-        version => return Err(Refused::Newer(version)),
+        version => return Err(PrepareError::Newer(version)),
     }
     for table in ["ledger", "continuations", "receipts", "key_usage", "clock"] {
         let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 1)");

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::database::{BUSY, is_damage};
 use super::retention::{Clock, DAY_MS};
-use super::{PutAside, damage, schema};
+use super::{DamagedLedger, damage, schema};
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct Unreadable(String);
 
 /// The damaged ledgers that are kept in a state directory, oldest first.
 #[must_use]
-pub fn put_aside(state_dir: &Path) -> Vec<PutAside> {
+pub fn put_aside(state_dir: &Path) -> Vec<DamagedLedger> {
     damage::list_kept(state_dir)
 }
 
@@ -92,7 +92,7 @@ fn look(path: &Path, patience: Duration) -> rusqlite::Result<Inspected> {
     Ok(Inspected::Sound {
         turns: connection.query_row("SELECT count(*) FROM ledger", [], |row| row.get(0))?,
         moved_days: clock
-            .filter(|clock| !clock.believes(now_ms))
+            .filter(|clock| !clock.is_plausible(now_ms))
             .map(|clock| now_ms.saturating_sub(clock.seen_ms) / DAY_MS),
     })
 }

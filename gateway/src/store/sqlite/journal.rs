@@ -25,7 +25,7 @@ pub(super) struct Journal {
 }
 
 /// A file that a process left behind.
-pub(super) struct Orphan {
+pub(super) struct OrphanedJournal {
     path: PathBuf,
     /// Held until the file is gone, so that no other process takes it over as well.
     _locked: File,
@@ -103,12 +103,12 @@ impl Drop for Journal {
 }
 
 /// The files of processes that are gone. A torn last line is what its process did not finish, and is skipped.
-pub(super) fn orphans(directory: &Path) -> Vec<Orphan> {
+pub(super) fn orphans(directory: &Path) -> Vec<OrphanedJournal> {
     let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
     files.filter_map(|file| orphan(file.path())).collect()
 }
 
-fn orphan(path: PathBuf) -> Option<Orphan> {
+fn orphan(path: PathBuf) -> Option<OrphanedJournal> {
     let name = path.file_name()?.to_str()?;
     if !name.starts_with(PREFIX) || !name.ends_with(".jsonl") {
         return None;
@@ -121,14 +121,14 @@ fn orphan(path: PathBuf) -> Option<Orphan> {
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect();
-    Some(Orphan {
+    Some(OrphanedJournal {
         path,
         _locked: file,
         rows,
     })
 }
 
-impl Orphan {
+impl OrphanedJournal {
     /// Removes the file: its rows are in the database.
     pub(super) fn remove(self) {
         let _taken_over_again_otherwise = std::fs::remove_file(&self.path);

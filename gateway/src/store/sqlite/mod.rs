@@ -33,7 +33,7 @@ use rusqlite::{InterruptHandle, OptionalExtension};
 use super::counters::{Counters, LocalCounters};
 use super::entry::{Entry, EntryId, NewEntry, Use};
 use super::error::StoreError;
-use super::health::{LedgerHealth, PutAside};
+use super::health::{DamagedLedger, LedgerHealth};
 use super::receipt::Receipt;
 use super::turn_key::{TurnKey, UNNAMED_SESSION_MEMORY, is_recent};
 use super::usage::{KeyUsage, UsageSum};
@@ -277,7 +277,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Overrides, load};
-    use crate::store::conformance::{Subject, row, suite};
+    use crate::store::conformance::{TestStores, row, suite};
 
     pub(super) fn limits() -> LimitsConfig {
         let folder = tempfile::tempdir().unwrap();
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    impl Subject for StateDirectory {
+    impl TestStores for StateDirectory {
         fn open(&self) -> Arc<dyn Store> {
             Arc::new(self.sqlite())
         }
@@ -336,7 +336,7 @@ mod tests {
         let damaged = "this is not a database, and it is long enough to tell".repeat(99);
         std::fs::write(state.0.path().join("state.db"), damaged).unwrap();
         let store = state.sqlite();
-        let LedgerHealth::PutAside(aside) = store.database.health() else {
+        let LedgerHealth::DamagedLedger(aside) = store.database.health() else {
             panic!("it is damaged");
         };
         assert!(std::fs::read_to_string(aside.path).unwrap().starts_with("this is not"));

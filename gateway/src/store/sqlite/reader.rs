@@ -23,7 +23,7 @@ const BATCH: usize = 64;
 
 type Job = Box<dyn FnOnce(&mut Reading) + Send>;
 
-/// The thread, as requests see it.
+/// The handle of the thread.
 pub(super) struct Reader {
     worker: Worker<Job>,
     pub(super) direct: Arc<Direct>,
@@ -69,7 +69,7 @@ impl Reader {
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.worker.send(Box::new(move |reading| {
-            let _nobody_waits = reply.send(job(reading));
+            reply.send(job(reading)).ok();
         }));
         answer.await.unwrap_or_else(|_| Err(self.database.unanswered()))
     }
@@ -83,7 +83,7 @@ impl Reader {
     }
 }
 
-/// What the thread works with.
+/// The state of the thread.
 pub(super) struct Reading {
     pub(super) database: Arc<Database>,
     journal: Arc<Mutex<Journal>>,

@@ -27,7 +27,7 @@ struct Job {
     reply: oneshot::Sender<Result<Entry, StoreError>>,
 }
 
-/// The thread, as requests see it.
+/// The handle of the thread.
 pub(super) struct Recorder {
     worker: Worker<Job>,
     database: Arc<Database>,
@@ -54,7 +54,7 @@ impl Recorder {
     }
 }
 
-/// What the thread works with.
+/// The state of the thread.
 pub(super) struct Recording {
     database: Arc<Database>,
     turns: WriteQueue,
@@ -92,7 +92,7 @@ impl Recording {
         let error = match self.insert(until, rows) {
             Ok(Ok(entries)) => {
                 for (job, entry) in jobs.into_iter().zip(entries) {
-                    let _nobody_waits = job.reply.send(Ok(entry));
+                    job.reply.send(Ok(entry)).ok();
                 }
                 return Vec::new();
             }
@@ -163,6 +163,6 @@ fn commit<'r>(
 
 fn refuse(jobs: Vec<Job>, error: &StoreError) {
     for job in jobs {
-        let _nobody_waits = job.reply.send(Err(error.clone()));
+        job.reply.send(Err(error.clone())).ok();
     }
 }

@@ -54,13 +54,13 @@ impl Clock {
     }
 
     /// Whether the machine's clock may have gone on from the last cleaning to now.
-    pub(super) fn believes(&self, now_ms: i64) -> bool {
+    pub(super) fn is_plausible(&self, now_ms: i64) -> bool {
         (0..=DAY_MS).contains(&now_ms.saturating_sub(self.seen_ms))
     }
 
     fn at(&self, now_ms: i64) -> Clock {
         let step = now_ms.saturating_sub(self.seen_ms).clamp(0, DAY_MS);
-        let followed = if self.believes(now_ms) { 2 * step } else { step };
+        let followed = if self.is_plausible(now_ms) { 2 * step } else { step };
         let retention_ms = self.retention_ms.saturating_add(followed).min(now_ms);
         Clock {
             seen_ms: now_ms,
@@ -71,7 +71,7 @@ impl Clock {
 
 /// The times that a cleaning goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Believed {
+pub(super) struct ClockTimes {
     /// The earlier of the two clocks: rows are as old as it says.
     now_ms: i64,
     /// The later of the two: a row that was used a day after it is from the future.
@@ -79,7 +79,7 @@ pub(super) struct Believed {
 }
 
 /// Sets the retention clock. Returns `None` where the machine's clock is not believed, and nothing may be deleted by it.
-pub(super) fn set_clock(connection: &Connection, now_ms: i64) -> rusqlite::Result<Option<Believed>> {
+pub(super) fn set_clock(connection: &Connection, now_ms: i64) -> rusqlite::Result<Option<ClockTimes>> {
     let before = Clock::read(connection, now_ms)?;
     let clock = before.at(now_ms);
     connection.execute(
@@ -87,12 +87,12 @@ pub(super) fn set_clock(connection: &Connection, now_ms: i64) -> rusqlite::Resul
          ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, retention_ms = excluded.retention_ms",
         [clock.seen_ms, clock.retention_ms],
     )?;
-    if !before.believes(now_ms) {
+    if !before.is_plausible(now_ms) {
         let days = now_ms.saturating_sub(before.seen_ms) / DAY_MS;
         tracing::warn!("the clock has moved by {days} days since the ledger was last cleaned: nothing is deleted yet");
         return Ok(None);
     }
-    Ok(Some(Believed {
+    Ok(Some(ClockTimes {
         now_ms: clock.retention_ms.min(now_ms),
         latest_ms: clock.retention_ms.max(now_ms),
     }))
@@ -103,14 +103,14 @@ pub(super) type Step = Box<dyn FnMut(&Connection) -> rusqlite::Result<ControlFlo
 
 /// What is to be done: forget what has not been used for long, and the oldest beyond the size limit, never what was used
 /// today. Only reads.
-pub(super) fn steps(connection: &Connection, bounds: Bounds, clock: Option<Believed>) -> rusqlite::Result<Vec<Step>> {
+pub(super) fn steps(connection: &Connection, bounds: Bounds, clock: Option<ClockTimes>) -> rusqlite::Result<Vec<Step>> {
     let newest_to_go = "SELECT seq FROM receipts ORDER BY seq DESC LIMIT 1 OFFSET ?1";
     let newest_to_go = connection.query_row(newest_to_go, [RECEIPTS_KEPT], |row| row.get::<_, i64>(0));
     let mut steps = vec![repeat(
         "DELETE FROM receipts WHERE seq IN (SELECT seq FROM receipts WHERE seq <= ?1 LIMIT ?2)",
         newest_to_go.optional()?.unwrap_or(0),
     )];
-    let Some(Believed { now_ms, latest_ms }) = clock else {
+    let Some(ClockTimes { now_ms, latest_ms }) = clock else {
         return Ok(steps);
     };
     steps.push(Box::new(move |connection| {

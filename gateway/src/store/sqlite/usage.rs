@@ -10,9 +10,9 @@ use super::{KeyUsage, UsageSum};
 
 /// Usage that waits to be written, by key and day.
 #[derive(Debug, Default)]
-pub(super) struct Gathered(HashMap<(String, Date), UsageSum>);
+pub(super) struct PendingUsage(HashMap<(String, Date), UsageSum>);
 
-impl Gathered {
+impl PendingUsage {
     pub(super) fn add(&mut self, key: String, day: Date, sum: &UsageSum) {
         self.0.entry((key, day)).or_default().add(sum);
     }

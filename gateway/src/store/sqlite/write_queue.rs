@@ -24,7 +24,7 @@ pub(super) struct WriteQueue {
 }
 
 /// The right to write, until it is dropped.
-pub(super) struct Turn<'q>(&'q WriteQueue);
+pub(super) struct WriteTurn<'q>(&'q WriteQueue);
 
 impl WriteQueue {
     /// A directory in which no files can be made has no queue, and no database that could be written either.
@@ -37,17 +37,17 @@ impl WriteQueue {
     }
 
     /// Waits for this writer's turn; `None` where it does not come in time.
-    pub(super) fn wait(&self, until: Instant) -> Option<Turn<'_>> {
+    pub(super) fn wait(&self, until: Instant) -> Option<WriteTurn<'_>> {
         if !acquire(self.queue.as_ref(), until) {
             return None;
         }
         let has_turn = acquire(self.turn.as_ref(), until);
         release(self.queue.as_ref());
-        has_turn.then_some(Turn(self))
+        has_turn.then_some(WriteTurn(self))
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WriteTurn<'_> {
     fn drop(&mut self) {
         release(self.0.turn.as_ref());
     }

@@ -1,4 +1,4 @@
-//! Writes that no request waits for, gathered into few transactions by a thread of their own.
+//! Writes that no request waits for, batched into few transactions by a thread of their own.
 //!
 //! What was noted is kept until it is written: a write that fails is tried again, at growing intervals and at the latest
 //! at the end. While the ledger cannot be written the queue fills up, and only beyond its bound are new notes dropped.
@@ -16,7 +16,7 @@ use super::database::{Database, Open, busy, is_busy, is_damage, lock};
 use super::journal::Journal;
 use super::ledger::{insert, note_use};
 use super::retention::{self, Bounds};
-use super::usage::Gathered;
+use super::usage::PendingUsage;
 use super::worker::Worker;
 use super::write_queue::WriteQueue;
 use super::{NewEntry, Receipt, TurnKey, UsageSum, Use};
@@ -47,7 +47,7 @@ enum Job {
     Flush(oneshot::Sender<()>),
 }
 
-/// The thread, as requests see it.
+/// The handle of the thread.
 pub(super) struct Writer {
     worker: Worker<Job>,
     /// Jobs in the queue.
@@ -112,13 +112,13 @@ impl Writer {
     }
 }
 
-/// What was noted and is not written.
+/// The noted rows and receipts that are not written yet.
 #[derive(Default)]
 struct Batch {
     receipts: Vec<Receipt>,
     uses: Vec<Use>,
     went_without: Vec<(TurnKey, NewEntry)>,
-    usage: Gathered,
+    usage: PendingUsage,
     jobs: usize,
 }
 
@@ -216,7 +216,7 @@ impl Thread {
                 next_cleaning = Instant::now() + CLEAN_EVERY;
             }
             for done in waiting {
-                let _nobody_waits = done.send(());
+                done.send(()).ok();
             }
         }
         self.insist();

@@ -1,7 +1,7 @@
 //! An answer on its way back: the backend's bytes in, the client's bytes out.
 
 use super::answer::{Answer, BlockKind, Event, Failure, FailureKind, Usage};
-use super::order::InOrder;
+use super::order::EventOrder;
 use super::sse::SseParser;
 use super::{AnswerContext, ReadAnswer, ToolNames, WriteAnswer, reader, writer};
 use crate::wire::WireFormat;
@@ -14,7 +14,7 @@ pub struct AnswerConverter {
     reader: Box<dyn ReadAnswer>,
     writer: Box<dyn WriteAnswer>,
     parser: SseParser,
-    order: InOrder,
+    order: EventOrder,
     names: ToolNames,
     usage: Usage,
     /// Bytes of text that have come.
@@ -34,7 +34,7 @@ impl AnswerConverter {
             names: std::mem::take(&mut context.names),
             writer: writer(to, context),
             parser: SseParser::new(),
-            order: InOrder::default(),
+            order: EventOrder::default(),
             usage: Usage::default(),
             length: 0,
             started: false,

@@ -19,6 +19,7 @@ mod fuzz;
 #[cfg(test)]
 pub(crate) mod golden;
 mod ids;
+mod json_str;
 mod messages;
 mod order;
 pub mod request;
@@ -26,7 +27,6 @@ mod responses;
 #[cfg(test)]
 mod shapes;
 mod sse;
-mod words;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ const LONGEST: usize = 8 << 20;
 
 /// Puts the events of overlapping blocks into the order of the blocks.
 #[derive(Default)]
-pub(super) struct InOrder {
+pub(super) struct EventOrder {
     /// The block whose events pass, once one has opened.
     current: Option<Current>,
     /// Events of later blocks, in the order of the blocks.
@@ -28,7 +28,7 @@ struct Current {
     arguments: Option<Arguments>,
 }
 
-impl InOrder {
+impl EventOrder {
     /// Takes an event and gives to `pass` all that may go out now, in order.
     pub(super) fn take(&mut self, event: Event, pass: &mut impl FnMut(Event)) {
         match event {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn ordered(events: Vec<Event>) -> Vec<Event> {
-        let (mut order, mut out) = (InOrder::default(), Vec::new());
+        let (mut order, mut out) = (EventOrder::default(), Vec::new());
         for event in events {
             order.take(event, &mut |event| out.push(event));
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-pub use super::words::Words;
+pub use super::json_str::JsonStr;
 use crate::wire::surrogates::well_formed;
 
 /// A conversation and how it is to be continued.
@@ -87,7 +87,7 @@ pub enum Part<'a> {
     /// Words.
     Text {
         /// The words.
-        text: Words<'a>,
+        text: JsonStr<'a>,
         /// The client's cache marker on them, kept for targets that know it.
         cache_control: Option<&'a RawValue>,
     },
@@ -116,7 +116,7 @@ pub enum Part<'a> {
 impl<'a> Part<'a> {
     /// Words without a cache marker.
     #[must_use]
-    pub fn text(text: impl Into<Words<'a>>) -> Part<'a> {
+    pub fn text(text: impl Into<JsonStr<'a>>) -> Part<'a> {
         Part::Text {
             text: text.into(),
             cache_control: None,

@@ -94,7 +94,7 @@ fn repetitions_are_the_backends_and_end_with_the_time() {
     };
     let asked = |upstream: &Upstream, retries, until: &Until| {
         let candidate = candidate(&upstream.url(), WireFormat::Chat, |config| config.retries = retries);
-        RemoteModel::new(&courier(), candidate, "small", &HeaderMap::new()).ask(&question(), until)
+        RemoteModel::new(&blocking_client(), candidate, "small", &HeaderMap::new()).ask(&question(), until)
     };
     let upstream = failing_first(1);
     assert_eq!(asked(&upstream, 1, &Until::within(HOUR)).unwrap().text, "ok");
@@ -109,7 +109,7 @@ fn failures_open_the_backends_circuit_and_a_deadline_is_none() {
     let failing = Upstream::start_with(|_| Sent::json(500, "{}"));
     let candidate = candidate(&failing.url(), WireFormat::Chat, |_| {});
     let circuit = Arc::clone(&candidate.backend.circuit);
-    let model = RemoteModel::new(&courier(), candidate, "small", &HeaderMap::new());
+    let model = RemoteModel::new(&blocking_client(), candidate, "small", &HeaderMap::new());
     let failures = LimitsConfig::default().circuit.failures;
     for _ in 0..failures {
         let error = ask(&model).unwrap_err();
@@ -126,7 +126,7 @@ fn failures_open_the_backends_circuit_and_a_deadline_is_none() {
     let (silent, _control) = Upstream::start_scripted();
     let candidate = super::candidate(&silent.url(), WireFormat::Chat, |_| {});
     let circuit = Arc::clone(&candidate.backend.circuit);
-    let model = RemoteModel::new(&courier(), candidate, "small", &HeaderMap::new());
+    let model = RemoteModel::new(&blocking_client(), candidate, "small", &HeaderMap::new());
     assert!(is_over(&model.ask(&question(), &Until::within(SOON))));
     assert_eq!(
         block_on(circuit.state(std::time::Instant::now())).unwrap().1,

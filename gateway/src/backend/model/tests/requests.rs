@@ -152,7 +152,7 @@ fn it_goes_where_the_format_says_with_what_the_backend_may_know() {
             config.key = own_key.map(|key| Secret::new(key.to_owned()));
             config.client_credentials = passed_on;
         });
-        let model = RemoteModel::new(&courier(), candidate, "small", &client);
+        let model = RemoteModel::new(&blocking_client(), candidate, "small", &client);
         assert_eq!(model.id(), "local/small");
         assert_eq!(ask(&model).unwrap().text, "ok");
         let request = upstream.last();
@@ -175,7 +175,7 @@ fn a_route_names_the_model_and_the_vendor_gets_its_newer_format() {
         rename: Some("theirs".to_owned()),
         ..candidate("http://127.0.0.1:1", WireFormat::Chat, |_| {})
     };
-    let model = RemoteModel::new(&courier(), renamed, "ours", &HeaderMap::new());
+    let model = RemoteModel::new(&blocking_client(), renamed, "ours", &HeaderMap::new());
     assert_eq!((model.id(), model.candidate.format), ("local/theirs", WireFormat::Chat));
     let vendor = Backend::vendor(
         crate::wire::Dialect::OpenAi,
@@ -190,7 +190,7 @@ fn a_route_names_the_model_and_the_vendor_gets_its_newer_format() {
         format: WireFormat::Chat,
         rename: None,
     };
-    let model = RemoteModel::new(&courier(), vendor, "gpt", &HeaderMap::new());
+    let model = RemoteModel::new(&blocking_client(), vendor, "gpt", &HeaderMap::new());
     assert_eq!(model.candidate.format, WireFormat::Responses);
 }
 

@@ -25,7 +25,7 @@ pub(in super::super) struct Reader {
     /// How many blocks have been opened.
     blocks: usize,
     /// The block of words that is open.
-    words: Option<(usize, Words)>,
+    words: Option<(usize, TextKind)>,
     /// Joins what comes of it.
     joiner: Joiner,
     calls: Calls,
@@ -34,7 +34,7 @@ pub(in super::super) struct Reader {
 
 /// What words are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Words {
+enum TextKind {
     Text,
     Refusal,
     /// With the seal that it gets.
@@ -114,7 +114,7 @@ impl ReadAnswer for Reader {
         if self.started
             && let Some(text) = plain_words(name, data)
         {
-            return self.say(Words::Text, text.into(), events);
+            return self.say(TextKind::Text, text.into(), events);
         }
         let Some(chunk) = Members::of(data) else {
             if serde_json::from_str::<IgnoredAny>(data).is_err() {
@@ -175,17 +175,17 @@ impl Reader {
 
     fn delta(&mut self, delta: &Members<'_>, whole: bool, events: &mut Vec<Event>) {
         if let Some((text, seal)) = thinking(delta) {
-            self.say(Words::Thinking(seal), text.piece(), events);
+            self.say(TextKind::Thinking(seal), text.piece(), events);
         }
         if let Some(text) = delta.piece("content") {
-            self.say(Words::Text, text, events);
+            self.say(TextKind::Text, text, events);
         } else {
             for part in delta.elements("content") {
                 self.part(&part.object().unwrap_or_default(), events);
             }
         }
         if let Some(text) = delta.piece("refusal") {
-            self.say(Words::Refusal, text, events);
+            self.say(TextKind::Refusal, text, events);
         }
         let calls = delta.elements("tool_calls");
         for element in calls.into_iter().chain(delta.raw("function_call").map(Element::of)) {
@@ -202,9 +202,9 @@ impl Reader {
     /// A part of content that is a list, as Mistral writes it for models that think.
     fn part(&mut self, part: &Members<'_>, events: &mut Vec<Event>) {
         let (key, words) = match part.said("type").as_deref() {
-            Some("thinking") => ("thinking", Words::Thinking(super::THINKING[1].1)),
-            Some("refusal") => ("refusal", Words::Refusal),
-            _ => ("text", Words::Text),
+            Some("thinking") => ("thinking", TextKind::Thinking(super::THINKING[1].1)),
+            Some("refusal") => ("refusal", TextKind::Refusal),
+            _ => ("text", TextKind::Text),
         };
         if let Some(text) = part.piece(key) {
             self.say(words, text, events);
@@ -217,7 +217,7 @@ impl Reader {
         }
     }
 
-    fn say(&mut self, words: Words, piece: Piece<'_>, events: &mut Vec<Event>) {
+    fn say(&mut self, words: TextKind, piece: Piece<'_>, events: &mut Vec<Event>) {
         if piece.is_empty() {
             return;
         }
@@ -229,15 +229,15 @@ impl Reader {
         }
     }
 
-    fn open_words(&mut self, words: Words, events: &mut Vec<Event>) -> usize {
+    fn open_words(&mut self, words: TextKind, events: &mut Vec<Event>) -> usize {
         self.close_words(events);
         let block = self.blocks;
         self.blocks += 1;
         self.words = Some((block, words));
         let kind = match words {
-            Words::Text => BlockKind::Text,
-            Words::Refusal => BlockKind::Refusal,
-            Words::Thinking(_) => BlockKind::Thinking,
+            TextKind::Text => BlockKind::Text,
+            TextKind::Refusal => BlockKind::Refusal,
+            TextKind::Thinking(_) => BlockKind::Thinking,
         };
         events.push(Event::Open { block, kind });
         block
@@ -251,7 +251,7 @@ impl Reader {
             let text = text.to_owned();
             events.push(Event::Delta { block, text });
         }
-        if let Words::Thinking(seal) = words {
+        if let TextKind::Thinking(seal) = words {
             let seal = seal.to_owned();
             events.push(Event::Seal { block, seal });
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
+use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
 use super::super::{as_written, check_content, ids};
 use super::{CALL, says_nothing, thinking, unread};
 use crate::wire::scan::Element;
@@ -143,7 +143,7 @@ fn id<'a>(members: &Members<'a>, key: &str) -> Cow<'a, str> {
 
 fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
     let Some(raw) = raw else { return Vec::new() };
-    if let Some(words) = Words::of(raw) {
+    if let Some(words) = JsonStr::of(raw) {
         return vec![Part::text(words)];
     }
     if raw.get() == "null" {
@@ -161,7 +161,7 @@ fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
     let kind = members.said("type").unwrap_or_else(|| guessed(&members).into());
     let part = match &*kind {
         // The second and third are the names of the responses format, which some clients mix in.
-        "text" | "input_text" | "output_text" => members.raw("text").and_then(Words::of).map(|text| Part::Text {
+        "text" | "input_text" | "output_text" => members.raw("text").and_then(JsonStr::of).map(|text| Part::Text {
             text,
             cache_control: marker(&members),
         }),

@@ -18,17 +18,17 @@ pub(in super::super) struct Writer {
     context: AnswerContext,
     id: String,
     /// The blocks that are open.
-    open: BTreeMap<usize, Open>,
+    open: BTreeMap<usize, ClientBlock>,
     calls: usize,
-    text: Words,
-    thinking: Words,
+    text: TextProgress,
+    thinking: TextProgress,
     usage: Usage,
     stopped: bool,
 }
 
 /// What a block of the answer is to the client.
 #[derive(Clone, Copy)]
-enum Open {
+enum ClientBlock {
     Text,
     Refusal,
     Thinking,
@@ -42,7 +42,7 @@ enum Open {
 
 /// How far words of one kind have come.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-enum Words {
+enum TextProgress {
     #[default]
     None,
     Some,
@@ -50,15 +50,15 @@ enum Words {
     Apart,
 }
 
-impl Words {
+impl TextProgress {
     /// Takes more of the words and tells whether they need something before them.
     fn more(&mut self) -> bool {
-        std::mem::replace(self, Words::Some) == Words::Apart
+        std::mem::replace(self, TextProgress::Some) == TextProgress::Apart
     }
 
     fn part(&mut self) {
-        if *self == Words::Some {
-            *self = Words::Apart;
+        if *self == TextProgress::Some {
+            *self = TextProgress::Apart;
         }
     }
 }
@@ -70,8 +70,8 @@ impl Writer {
             context,
             open: BTreeMap::new(),
             calls: 0,
-            text: Words::None,
-            thinking: Words::None,
+            text: TextProgress::None,
+            thinking: TextProgress::None,
             usage: Usage::default(),
             stopped: false,
         }
@@ -107,15 +107,15 @@ impl Writer {
             self.thinking.part();
         }
         let open = match kind {
-            BlockKind::Text => Open::Text,
-            BlockKind::Refusal => Open::Refusal,
-            BlockKind::Thinking => Open::Thinking,
-            BlockKind::SealedThinking => Open::Sealed,
+            BlockKind::Text => ClientBlock::Text,
+            BlockKind::Refusal => ClientBlock::Refusal,
+            BlockKind::Thinking => ClientBlock::Thinking,
+            BlockKind::SealedThinking => ClientBlock::Sealed,
             BlockKind::ToolCall { id, name } => {
                 let index = self.calls;
                 self.calls += 1;
                 self.chunk(of_call(begun(Some(index), id, name, "")), None, out);
-                Open::Call { index, begun: false }
+                ClientBlock::Call { index, begun: false }
             }
         };
         self.open.insert(block, open);
@@ -125,17 +125,17 @@ impl Writer {
         let Some(open) = self.open.get_mut(&block).filter(|_| !text.is_empty()) else {
             return;
         };
-        let spaced = |words: &mut Words| match words.more() {
+        let spaced = |words: &mut TextProgress| match words.more() {
             true => Some(format!("{BETWEEN}{text}").into()),
             false => Some(text.into()),
         };
         let mut delta = Delta::default();
         match open {
-            Open::Text => delta.content = spaced(&mut self.text),
-            Open::Thinking => delta.reasoning_content = spaced(&mut self.thinking),
-            Open::Refusal => delta.refusal = Some(text),
-            Open::Sealed => return,
-            Open::Call { index, begun } => {
+            ClientBlock::Text => delta.content = spaced(&mut self.text),
+            ClientBlock::Thinking => delta.reasoning_content = spaced(&mut self.thinking),
+            ClientBlock::Refusal => delta.refusal = Some(text),
+            ClientBlock::Sealed => return,
+            ClientBlock::Call { index, begun } => {
                 *begun = true;
                 delta = of_call(more(*index, text));
             }
@@ -145,7 +145,7 @@ impl Writer {
 
     fn close(&mut self, block: usize, out: &mut String) {
         // Clients parse the arguments, and an empty string is no JSON.
-        if let Some(Open::Call { index, begun: false }) = self.open.remove(&block) {
+        if let Some(ClientBlock::Call { index, begun: false }) = self.open.remove(&block) {
             self.chunk(of_call(more(index, "{}")), None, out);
         }
     }
@@ -220,7 +220,7 @@ impl WriteAnswer for Writer {
 
 /// All words of a kind, put together as a stream would.
 fn words(blocks: &[Block], kind: &BlockKind) -> Option<String> {
-    let (mut all, mut state) = (String::new(), Words::None);
+    let (mut all, mut state) = (String::new(), TextProgress::None);
     for block in blocks {
         if block.kind != *kind {
             state.part();

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::super::ToolNames;
-use super::super::request::{Dropped, Message as Said, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
+use super::super::request::{
+    Dropped, JsonStr, Message as RequestMessage, Part, Source, Speaker, Thinking, ToolCall, ToolResult,
+};
 use super::THINKING;
 use super::write_request::NAMES;
 
@@ -24,23 +26,23 @@ const IMAGE_FOLLOWS: &str = "[an image, which follows]";
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(super) enum Message<'r> {
     System {
-        content: Words<'r>,
+        content: JsonStr<'r>,
     },
     User {
         content: Content<'r>,
     },
     Assistant {
-        content: Option<Words<'r>>,
+        content: Option<JsonStr<'r>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<Words<'r>>,
+        reasoning_content: Option<JsonStr<'r>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning: Option<Words<'r>>,
+        reasoning: Option<JsonStr<'r>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'r>>,
     },
     Tool {
         tool_call_id: &'r str,
-        content: Words<'r>,
+        content: JsonStr<'r>,
     },
 }
 
@@ -48,14 +50,14 @@ pub(super) enum Message<'r> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Content<'r> {
-    Text(Words<'r>),
+    Text(JsonStr<'r>),
     Parts(Vec<Piece<'r>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Piece<'r> {
-    Text { text: Words<'r> },
+    Text { text: JsonStr<'r> },
     ImageUrl { image_url: ImageUrl<'r> },
     File { file: File<'r> },
 }
@@ -77,17 +79,21 @@ pub(super) struct File<'r> {
 pub(super) struct Call<'r> {
     id: &'r str,
     r#type: &'static str,
-    function: Called<'r>,
+    function: FunctionCall<'r>,
 }
 
 #[derive(Serialize)]
-struct Called<'r> {
+struct FunctionCall<'r> {
     name: Cow<'r, str>,
     arguments: Cow<'r, str>,
 }
 
 /// Writes a conversation.
-pub(super) fn messages<'r>(said: &'r [Said<'_>], dropped: &mut Dropped, names: &mut ToolNames) -> Vec<Message<'r>> {
+pub(super) fn messages<'r>(
+    said: &'r [RequestMessage<'_>],
+    dropped: &mut Dropped,
+    names: &mut ToolNames,
+) -> Vec<Message<'r>> {
     let first = said
         .iter()
         .position(|message| message.speaker != Speaker::System)
@@ -120,7 +126,7 @@ struct Turns<'r, 'w> {
     /// What the model said since the user last spoke.
     model: Model<'r>,
     /// The calls that the last written message made.
-    open: Vec<Open<'r>>,
+    open: Vec<OpenCall<'r>>,
     dropped: &'w mut Dropped,
     names: &'w mut ToolNames,
 }
@@ -128,7 +134,7 @@ struct Turns<'r, 'w> {
 #[derive(Default)]
 struct Model<'r> {
     thinking: Vec<&'r Thinking<'r>>,
-    texts: Vec<Words<'r>>,
+    texts: Vec<JsonStr<'r>>,
     calls: Vec<&'r ToolCall<'r>>,
 }
 
@@ -139,19 +145,19 @@ impl Model<'_> {
     }
 }
 
-struct Open<'r> {
+struct OpenCall<'r> {
     call: &'r ToolCall<'r>,
     answered: bool,
 }
 
 impl<'r> Turns<'r, '_> {
     /// System text that everything else follows.
-    fn lead(&mut self, leading: &'r [Said<'_>]) {
+    fn lead(&mut self, leading: &'r [RequestMessage<'_>]) {
         let parts = leading.iter().flat_map(|message| &message.parts);
         let texts: Vec<_> = parts.filter_map(|part| self.text_of(part)).collect();
         if !texts.is_empty() {
             self.written.push(Message::System {
-                content: Words::joined(texts),
+                content: JsonStr::joined(texts),
             });
         }
     }
@@ -163,14 +169,14 @@ impl<'r> Turns<'r, '_> {
         if texts.is_empty() {
             return;
         }
-        let text = Words::joined(texts);
+        let text = JsonStr::joined(texts);
         self.turn_to_user();
         self.user.push(Piece::Text {
             text: format!("<system-reminder>\n{}\n</system-reminder>", text.decode()).into(),
         });
     }
 
-    fn text_of(&mut self, part: &'r Part<'_>) -> Option<Words<'r>> {
+    fn text_of(&mut self, part: &'r Part<'_>) -> Option<JsonStr<'r>> {
         match self.piece(part)? {
             Piece::Text { text } => Some(text),
             Piece::ImageUrl { .. } => self.drop("messages.image"),
@@ -224,7 +230,7 @@ impl<'r> Turns<'r, '_> {
         if texts.is_empty() && !others.is_empty() {
             texts.push(IMAGE_FOLLOWS.into());
         }
-        let mut text = Words::joined(texts);
+        let mut text = JsonStr::joined(texts);
         if result.is_error {
             text = marked_as_error(text);
         }
@@ -322,12 +328,12 @@ impl<'r> Turns<'r, '_> {
         let [reasoning, reasoning_content] = thinking(&model.thinking);
         let tool_calls = model.calls.iter().map(|call| self.call(call)).collect();
         self.written.push(Message::Assistant {
-            content: (!model.texts.is_empty()).then(|| Words::joined(model.texts)),
+            content: (!model.texts.is_empty()).then(|| JsonStr::joined(model.texts)),
             reasoning_content,
             reasoning,
             tool_calls,
         });
-        let open = |call| Open { call, answered: false };
+        let open = |call| OpenCall { call, answered: false };
         self.open = model.calls.into_iter().map(open).collect();
     }
 
@@ -335,7 +341,7 @@ impl<'r> Turns<'r, '_> {
         Call {
             id: &call.id,
             r#type: "function",
-            function: Called {
+            function: FunctionCall {
                 name: self.names.sent(&call.name, NAMES),
                 arguments: arguments(&call.arguments),
             },
@@ -350,17 +356,17 @@ impl<'r> Turns<'r, '_> {
 }
 
 /// Thinking under the name that its backend gave it, as in [`THINKING`].
-fn thinking<'r>(thinking: &[&'r Thinking<'r>]) -> [Option<Words<'r>>; 2] {
-    let texts: Vec<Words<'r>> = thinking
+fn thinking<'r>(thinking: &[&'r Thinking<'r>]) -> [Option<JsonStr<'r>>; 2] {
+    let texts: Vec<JsonStr<'r>> = thinking
         .iter()
-        .map(|thinking| Words::from(&*thinking.text))
+        .map(|thinking| JsonStr::from(&*thinking.text))
         .filter(|text| !text.is_empty())
         .collect();
     if texts.is_empty() {
         return [None, None];
     }
     let seal = thinking.last().and_then(|thinking| thinking.seal.as_deref());
-    let text = Some(Words::joined(texts));
+    let text = Some(JsonStr::joined(texts));
     if seal == Some(THINKING[0].1) {
         [text, None]
     } else {
@@ -372,7 +378,7 @@ fn thinking<'r>(thinking: &[&'r Thinking<'r>]) -> [Option<Words<'r>>; 2] {
 /// ever if one call was broken off; so what is none is put into one.
 fn arguments(arguments: &str) -> Cow<'_, str> {
     #[derive(Serialize)]
-    struct Broken<'r> {
+    struct BrokenArguments<'r> {
         broken_arguments: &'r str,
     }
     let trimmed = arguments.trim();
@@ -382,7 +388,7 @@ fn arguments(arguments: &str) -> Cow<'_, str> {
     if trimmed.starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(trimmed).is_ok() {
         return arguments.into();
     }
-    let broken = Broken {
+    let broken = BrokenArguments {
         broken_arguments: arguments,
     };
     serde_json::to_string(&broken).map_or("{}".into(), Cow::Owned)
@@ -401,14 +407,14 @@ fn data_url(media_type: &str, data: &str) -> String {
 }
 
 /// Says of a result that it is an error, where it does not say so itself: the format has no field for it.
-fn marked_as_error(text: Words<'_>) -> Words<'_> {
+fn marked_as_error(text: JsonStr<'_>) -> JsonStr<'_> {
     let marked = {
         let said = text.decode();
         let start = said.trim_start().as_bytes().get(..5);
         let says_so = start.is_some_and(|start| start.eq_ignore_ascii_case(b"error"));
         (!says_so).then(|| format!("Error: {said}"))
     };
-    marked.map_or(text, Words::from)
+    marked.map_or(text, JsonStr::from)
 }
 
 fn content(pieces: Vec<Piece<'_>>) -> Content<'_> {
@@ -433,9 +439,9 @@ fn content(pieces: Vec<Piece<'_>>) -> Content<'_> {
 }
 
 /// Texts that stand side by side, as one.
-fn one_piece<'r>(texts: &mut Vec<Words<'r>>) -> Option<Piece<'r>> {
+fn one_piece<'r>(texts: &mut Vec<JsonStr<'r>>) -> Option<Piece<'r>> {
     let texts = std::mem::take(texts);
     (!texts.is_empty()).then(|| Piece::Text {
-        text: Words::joined(texts),
+        text: JsonStr::joined(texts),
     })
 }

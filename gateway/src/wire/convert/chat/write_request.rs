@@ -83,18 +83,18 @@ struct Declared<'r> {
 #[serde(untagged)]
 enum Parameters<'r> {
     Schema(&'r RawValue),
-    None(Empty),
+    None(EmptySchema),
 }
 
 /// The schema of a tool without arguments. The format lets it be left out, but not every server does.
 #[derive(Serialize)]
-struct Empty {
+struct EmptySchema {
     r#type: &'static str,
-    properties: Nothing,
+    properties: EmptyObject,
 }
 
 #[derive(Serialize)]
-struct Nothing {}
+struct EmptyObject {}
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -181,9 +181,9 @@ fn declared<'r>(tool: &'r Tool<'_>, dropped: &mut Dropped, names: &mut ToolNames
             description: tool.description.as_deref(),
             parameters: match &tool.schema {
                 Some(schema) => Parameters::Schema(schema),
-                None => Parameters::None(Empty {
+                None => Parameters::None(EmptySchema {
                     r#type: "object",
-                    properties: Nothing {},
+                    properties: EmptyObject {},
                 }),
             },
             strict: tool.strict,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::request::{Dropped, Part, Source, Thinking, Words};
+use super::super::request::{Dropped, JsonStr, Part, Source, Thinking};
 use super::{REDACTED, SEAL};
 
 /// A client's or our own cache marker.
@@ -23,17 +23,17 @@ pub(super) struct Turn<'r> {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Block<'r> {
     Text {
-        text: Words<'r>,
+        text: JsonStr<'r>,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Marker<'r>,
     },
     Image {
-        source: Place<'r>,
+        source: MediaSource<'r>,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Marker<'r>,
     },
     Document {
-        source: Place<'r>,
+        source: MediaSource<'r>,
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<&'r str>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub(super) enum Block<'r> {
 }
 
 impl<'r> Block<'r> {
-    pub(super) fn text(text: impl Into<Words<'r>>) -> Block<'r> {
+    pub(super) fn text(text: impl Into<JsonStr<'r>>) -> Block<'r> {
         Block::Text {
             text: text.into(),
             cache_control: None,
@@ -80,14 +80,14 @@ impl<'r> Block<'r> {
 /// Where an image or a document is.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Place<'r> {
+pub(super) enum MediaSource<'r> {
     Base64 { media_type: &'r str, data: &'r str },
     Text { media_type: &'static str, data: &'r str },
     Url { url: &'r str },
 }
 
 /// Writes text that the API would not refuse for being empty.
-pub(super) fn words<'r>(text: Words<'r>, cache_control: Marker<'r>) -> Option<Block<'r>> {
+pub(super) fn words<'r>(text: JsonStr<'r>, cache_control: Marker<'r>) -> Option<Block<'r>> {
     (!text.is_blank()).then_some(Block::Text { text, cache_control })
 }
 
@@ -110,11 +110,11 @@ pub(super) fn material<'r>(part: &'r Part<'r>, dropped: &mut Dropped) -> Option<
         Part::Text { text, cache_control } => words(text.borrowed(), *cache_control),
         Part::Image { source, .. } => match source {
             Source::Base64 { media_type, data } => Some(Block::Image {
-                source: Place::Base64 { media_type, data },
+                source: MediaSource::Base64 { media_type, data },
                 cache_control: None,
             }),
             Source::Url(url) => Some(Block::Image {
-                source: Place::Url { url },
+                source: MediaSource::Url { url },
                 cache_control: None,
             }),
             Source::Text(_) | Source::File(_) => {
@@ -131,17 +131,19 @@ fn document<'r>(source: &'r Source<'r>, title: Option<&'r str>, dropped: &mut Dr
     let source = match source {
         Source::Base64 { media_type, data } if media_type.starts_with("image/") => {
             return Some(Block::Image {
-                source: Place::Base64 { media_type, data },
+                source: MediaSource::Base64 { media_type, data },
                 cache_control: None,
             });
         }
-        Source::Base64 { media_type, data } if media_type == "application/pdf" => Place::Base64 { media_type, data },
+        Source::Base64 { media_type, data } if media_type == "application/pdf" => {
+            MediaSource::Base64 { media_type, data }
+        }
         Source::Text(text) if text.trim().is_empty() => return None,
-        Source::Text(text) => Place::Text {
+        Source::Text(text) => MediaSource::Text {
             media_type: "text/plain",
             data: text,
         },
-        Source::Url(url) => Place::Url { url },
+        Source::Url(url) => MediaSource::Url { url },
         Source::Base64 { .. } | Source::File(_) => {
             dropped.add("messages.document");
             return None;

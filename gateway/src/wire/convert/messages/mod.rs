@@ -1,7 +1,7 @@
 //! Messages: reading and writing, both ways.
 
-mod abilities;
 mod blocks;
+mod capabilities;
 mod markers;
 mod read_answer;
 mod read_content;

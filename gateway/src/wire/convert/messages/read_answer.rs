@@ -29,7 +29,7 @@ pub(in super::super) struct Reader {
     stopped: bool,
     ended: bool,
     /// Open blocks by the index that the backend gave them.
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, OpenBlock>,
     /// The index that opened last, for deltas that name none.
     last: u64,
     /// The number of the next block.
@@ -40,9 +40,9 @@ pub(in super::super) struct Reader {
 }
 
 /// A block that is not complete.
-struct Open {
+struct OpenBlock {
     block: usize,
-    sort: Sort,
+    sort: BlockType,
     /// Arguments that came whole with the call; they count where no deltas follow.
     input: String,
     /// Whether arguments have come.
@@ -52,7 +52,7 @@ struct Open {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum BlockType {
     Text,
     Thinking,
     Redacted,
@@ -170,28 +170,28 @@ impl Reader {
         let piece = |key: &str| block.piece(key).unwrap_or("".into());
         let kind = text("type");
         let (sort, first) = match &*kind {
-            "text" => (Sort::Text, piece("text")),
-            "thinking" => (Sort::Thinking, piece("thinking")),
-            "redacted_thinking" => (Sort::Redacted, "".into()),
-            "tool_use" => (Sort::Call, "".into()),
+            "text" => (BlockType::Text, piece("text")),
+            "thinking" => (BlockType::Thinking, piece("thinking")),
+            "redacted_thinking" => (BlockType::Redacted, "".into()),
+            "tool_use" => (BlockType::Call, "".into()),
             // What the vendor's own tools do means nothing to clients of other formats.
             _ => return,
         };
-        let call = (sort == Sort::Call).then(|| (text("id").into_owned(), text("name").into_owned()));
+        let call = (sort == BlockType::Call).then(|| (text("id").into_owned(), text("name").into_owned()));
         self.open(index, sort, call, events);
         let Some(open) = self.open.get_mut(&index) else { return };
         open.seal = match sort {
-            Sort::Thinking => text("signature").into_owned(),
-            Sort::Redacted => text("data").into_owned(),
-            Sort::Text | Sort::Call => String::new(),
+            BlockType::Thinking => text("signature").into_owned(),
+            BlockType::Redacted => text("data").into_owned(),
+            BlockType::Text | BlockType::Call => String::new(),
         };
-        if let (Sort::Call, Some(input)) = (sort, block.present("input")) {
+        if let (BlockType::Call, Some(input)) = (sort, block.present("input")) {
             open.input = Text::of(input.get()).map_or_else(|| input.get().to_owned(), |text| text.decode().into());
         }
         open.push(first, events);
     }
 
-    fn open(&mut self, index: u64, sort: Sort, call: Option<(String, String)>, events: &mut Vec<Event>) {
+    fn open(&mut self, index: u64, sort: BlockType, call: Option<(String, String)>, events: &mut Vec<Event>) {
         self.close(index, events);
         if self.open.len() >= MOST_OPEN
             && let Some(oldest) = self.open.keys().next().copied()
@@ -202,10 +202,10 @@ impl Reader {
         self.next += 1;
         self.last = index;
         let kind = match sort {
-            Sort::Text => BlockKind::Text,
-            Sort::Thinking => BlockKind::Thinking,
-            Sort::Redacted => BlockKind::SealedThinking,
-            Sort::Call => {
+            BlockType::Text => BlockKind::Text,
+            BlockType::Thinking => BlockKind::Thinking,
+            BlockType::Redacted => BlockKind::SealedThinking,
+            BlockType::Call => {
                 let (id, name) = call.unwrap_or_default();
                 self.called = true;
                 BlockKind::ToolCall {
@@ -215,7 +215,7 @@ impl Reader {
             }
         };
         events.push(Event::Open { block, kind });
-        let open = Open {
+        let open = OpenBlock {
             block,
             sort,
             input: String::new(),
@@ -252,9 +252,9 @@ impl Reader {
             return false;
         };
         let (sort, text) = match (delta.text, delta.thinking, delta.partial_json, delta.signature) {
-            (Some(text), None, None, None) => (Sort::Text, text),
-            (None, Some(thinking), None, None) => (Sort::Thinking, thinking),
-            (None, None, Some(partial_json), None) => (Sort::Call, partial_json),
+            (Some(text), None, None, None) => (BlockType::Text, text),
+            (None, Some(thinking), None, None) => (BlockType::Thinking, thinking),
+            (None, None, Some(partial_json), None) => (BlockType::Call, partial_json),
             _ => return false,
         };
         let open = self.open.get_mut(&index).filter(|open| open.sort == sort);
@@ -267,13 +267,13 @@ impl Reader {
             return;
         };
         for (key, sort) in [
-            ("text", Sort::Text),
-            ("thinking", Sort::Thinking),
-            ("partial_json", Sort::Call),
+            ("text", BlockType::Text),
+            ("thinking", BlockType::Thinking),
+            ("partial_json", BlockType::Call),
         ] {
             let Some(text) = delta.piece(key) else { continue };
             // Some servers leave out the beginning of blocks that need none.
-            if sort != Sort::Call && !text.is_empty() && !self.open.contains_key(&index) {
+            if sort != BlockType::Call && !text.is_empty() && !self.open.contains_key(&index) {
                 self.begin(None, events);
                 self.open(index, sort, None, events);
             }
@@ -282,7 +282,7 @@ impl Reader {
             }
         }
         if let (Some(open), Some(seal)) = (self.open.get_mut(&index), delta.string("signature"))
-            && open.sort == Sort::Thinking
+            && open.sort == BlockType::Thinking
             && open.seal.len() + seal.len() <= LONGEST_SEAL
         {
             open.seal.push_str(&seal);
@@ -347,7 +347,7 @@ impl Reader {
     }
 }
 
-impl Open {
+impl OpenBlock {
     fn push(&mut self, piece: Piece<'_>, events: &mut Vec<Event>) {
         self.filled |= !piece.is_empty();
         let (block, text) = (self.block, self.joiner.join(piece).into_owned());
@@ -358,7 +358,7 @@ impl Open {
 
     fn close(mut self, events: &mut Vec<Event>) {
         let block = self.block;
-        if self.sort == Sort::Call && !self.filled {
+        if self.sort == BlockType::Call && !self.filled {
             let input = std::mem::take(&mut self.input);
             let input = if input.trim().is_empty() { "{}" } else { &input };
             self.push(input.into(), events);
@@ -367,7 +367,11 @@ impl Open {
             self.push(text.into(), events);
         }
         if !self.seal.is_empty() {
-            let tag = if self.sort == Sort::Redacted { REDACTED } else { SEAL };
+            let tag = if self.sort == BlockType::Redacted {
+                REDACTED
+            } else {
+                SEAL
+            };
             let seal = format!("{tag}{}", self.seal);
             events.push(Event::Seal { block, seal });
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
+use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
 use super::super::{as_written, check_content, ids};
 use super::reminder;
 use crate::wire::scan::Element;
@@ -50,7 +50,7 @@ pub(super) fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> V
 /// One element of content.
 enum Item<'a> {
     /// A string, which stands for a text block.
-    Text(Words<'a>),
+    Text(JsonStr<'a>),
     /// A block and its type.
     Block(Members<'a>, Cow<'a, str>),
     /// Neither.
@@ -61,7 +61,7 @@ fn items(raw: Option<&RawValue>) -> Vec<Item<'_>> {
     let Some(raw) = raw else { return Vec::new() };
     let items = super::super::parts(raw).into_iter().map(|block| {
         let members = match block {
-            Element::Other(raw) => return Words::of(raw).map_or(Item::Other, Item::Text),
+            Element::Other(raw) => return JsonStr::of(raw).map_or(Item::Other, Item::Text),
             Element::Object(members) => members,
         };
         let kind = members.string("type").unwrap_or(Cow::Borrowed("text"));
@@ -157,11 +157,11 @@ fn material<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dr
     }
 }
 
-fn words<'a>(members: &Members<'a>, key: &str) -> Option<Words<'a>> {
-    members.raw(key).and_then(Words::of)
+fn words<'a>(members: &Members<'a>, key: &str) -> Option<JsonStr<'a>> {
+    members.raw(key).and_then(JsonStr::of)
 }
 
-fn push_text<'a>(text: Option<Words<'a>>, cache_control: Option<&'a RawValue>, parts: &mut Vec<Part<'a>>) {
+fn push_text<'a>(text: Option<JsonStr<'a>>, cache_control: Option<&'a RawValue>, parts: &mut Vec<Part<'a>>) {
     if let Some(text) = text.filter(|text| !text.is_empty()) {
         parts.push(Part::Text { text, cache_control });
     }
@@ -174,7 +174,7 @@ fn texts(raw: Option<&RawValue>) -> String {
         Item::Block(members, _) => words(&members, "text"),
         Item::Other => None,
     });
-    Words::joined(texts.collect()).decode().into_owned()
+    JsonStr::joined(texts.collect()).decode().into_owned()
 }
 
 /// `source`, `None` where it is of no kind that is known.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, Sampling};
-use super::abilities::{Abilities, Plan, Thinking};
+use super::capabilities::{Capabilities, Thinking, ThinkingPlan};
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -29,15 +29,15 @@ pub(super) fn count(raw: &RawValue) -> Option<u64> {
 }
 
 /// `temperature`, `top_p` and `top_k`.
-pub(super) type Sampled<'r> = (Option<Number<'r>>, Option<&'r RawValue>, Option<&'r RawValue>);
+pub(super) type SamplingParameters<'r> = (Option<Number<'r>>, Option<&'r RawValue>, Option<&'r RawValue>);
 
 /// Writes what the model takes, and names the rest.
 pub(super) fn sampling<'r>(
     sampling: &Sampling<'r>,
-    abilities: Abilities,
-    plan: &Plan,
+    capabilities: Capabilities,
+    plan: &ThinkingPlan,
     dropped: &mut Dropped,
-) -> Sampled<'r> {
+) -> SamplingParameters<'r> {
     let value = |raw: &RawValue| raw.get().parse::<f64>().unwrap_or_default();
     let thinks = matches!(
         plan.thinking,
@@ -51,15 +51,18 @@ pub(super) fn sampling<'r>(
     };
     // One is what it is without being said.
     let temperature = sampling.temperature.filter(|raw| {
-        let refused = thinks || !abilities.sampling;
+        let refused = thinks || !capabilities.sampling;
         drop("temperature", refused && value(raw) < 1.0) && !refused
     });
     let top_p = sampling.top_p.filter(|raw| {
-        let refused =
-            !abilities.sampling || (thinks && value(raw) < 0.95) || (abilities.one_of_both && temperature.is_some());
+        let refused = !capabilities.sampling
+            || (thinks && value(raw) < 0.95)
+            || (capabilities.one_of_both && temperature.is_some());
         drop("top_p", refused && value(raw) < 1.0) && !refused
     });
-    let top_k = sampling.top_k.filter(|_| drop("top_k", thinks || !abilities.sampling));
+    let top_k = sampling
+        .top_k
+        .filter(|_| drop("top_k", thinks || !capabilities.sampling));
     for (name, penalty) in [
         ("presence_penalty", sampling.presence_penalty),
         ("frequency_penalty", sampling.frequency_penalty),

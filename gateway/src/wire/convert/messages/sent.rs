@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::usage::Counted;
+use super::usage::WireUsage;
 
 /// Writes one event. Its name is what its data says as `type`.
 pub(super) fn emit(out: &mut String, sent: &Sent<'_>) {
@@ -25,7 +25,7 @@ pub(super) enum Sent<'w> {
     ContentBlockStart { index: usize, content_block: Content<'w> },
     ContentBlockDelta { index: usize, delta: Delta<'w> },
     ContentBlockStop { index: usize },
-    MessageDelta { delta: Ending<'w>, usage: Counted },
+    MessageDelta { delta: Ending<'w>, usage: WireUsage },
     MessageStop,
     Error { error: Failed<'w> },
 }
@@ -54,7 +54,7 @@ pub(super) struct Message<'w> {
     pub content: Vec<Content<'w>>,
     pub stop_reason: Option<&'static str>,
     pub stop_sequence: Option<&'w str>,
-    pub usage: Counted,
+    pub usage: WireUsage,
 }
 
 #[derive(Serialize)]

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use super::super::ToolNames;
 use super::super::ids;
-use super::super::request::{Dropped, Message, Part, Speaker, ToolCall, ToolResult, Words};
-use super::abilities::Standing;
+use super::super::request::{Dropped, JsonStr, Message, Part, Speaker, ToolCall, ToolResult};
 use super::blocks::{Block, Turn, material, thought, words};
+use super::capabilities::ConversationEnd;
 use super::{NAMES, object, reminder};
 
 /// Stands for what the user must have said before the model began.
@@ -18,7 +18,7 @@ const OPENING: &str = "[The conversation begins.]";
 const NO_RESULT: &str = "[no result: the call was interrupted]";
 
 /// What a side says, before calls and results have found each other.
-enum Said<'r> {
+enum SidePart<'r> {
     Block(Block<'r>),
     Call(&'r ToolCall<'r>),
     Result(&'r ToolResult<'r>, Vec<Block<'r>>),
@@ -26,7 +26,7 @@ enum Said<'r> {
 
 /// Writes a conversation, what stands before it as system text excepted.
 pub(super) fn turns<'r>(messages: &'r [Message<'r>], dropped: &mut Dropped, names: &mut ToolNames) -> Vec<Turn<'r>> {
-    let mut sides = Sides::default();
+    let mut sides = SideTurns::default();
     for message in messages {
         match message.speaker {
             Speaker::System => sides.reminder(message, dropped),
@@ -39,9 +39,9 @@ pub(super) fn turns<'r>(messages: &'r [Message<'r>], dropped: &mut Dropped, name
 }
 
 /// What turns leave room for.
-pub(super) fn standing(turns: &[Turn<'_>]) -> Standing {
+pub(super) fn conversation_end(turns: &[Turn<'_>]) -> ConversationEnd {
     let Some((last, before)) = turns.split_last() else {
-        return Standing::default();
+        return ConversationEnd::default();
     };
     let answers = last
         .content
@@ -51,7 +51,7 @@ pub(super) fn standing(turns: &[Turn<'_>]) -> Standing {
         .last()
         .and_then(|turn| turn.content.first())
         .is_some_and(Block::is_thinking);
-    Standing {
+    ConversationEnd {
         prefilled: last.role == "assistant",
         thoughtless_loop: answers && !thought,
     }
@@ -59,10 +59,10 @@ pub(super) fn standing(turns: &[Turn<'_>]) -> Standing {
 
 /// What the sides say in turns; `true` is the model's.
 #[derive(Default)]
-struct Sides<'r>(Vec<(bool, Vec<Said<'r>>)>);
+struct SideTurns<'r>(Vec<(bool, Vec<SidePart<'r>>)>);
 
-impl<'r> Sides<'r> {
-    fn say(&mut self, model: bool, said: Said<'r>, dropped: &mut Dropped) {
+impl<'r> SideTurns<'r> {
+    fn say(&mut self, model: bool, said: SidePart<'r>, dropped: &mut Dropped) {
         if self.0.last().is_none_or(|(last, _)| *last != model) {
             self.trim(dropped);
         }
@@ -76,7 +76,7 @@ impl<'r> Sides<'r> {
     fn trim(&mut self, dropped: &mut Dropped) {
         let Some((true, side)) = self.0.last_mut() else { return };
         while side
-            .pop_if(|said| matches!(said, Said::Block(block) if block.is_thinking()))
+            .pop_if(|said| matches!(said, SidePart::Block(block) if block.is_thinking()))
             .is_some()
         {
             dropped.add("messages.thinking");
@@ -101,12 +101,12 @@ impl<'r> Sides<'r> {
             }
         }
         if !texts.is_empty() {
-            let text = reminder(&Words::joined(texts).decode()).into_owned();
+            let text = reminder(&JsonStr::joined(texts).decode()).into_owned();
             let block = Block::Text {
                 text: text.into(),
                 cache_control: marker,
             };
-            self.say(false, Said::Block(block), dropped);
+            self.say(false, SidePart::Block(block), dropped);
         }
     }
 
@@ -118,28 +118,28 @@ impl<'r> Sides<'r> {
 
     fn part(&mut self, part: &'r Part<'r>, model: bool, dropped: &mut Dropped) {
         match part {
-            Part::ToolCall(call) => self.say(true, Said::Call(call), dropped),
+            Part::ToolCall(call) => self.say(true, SidePart::Call(call), dropped),
             Part::ToolResult(result) => {
                 let content = result.parts.iter().filter_map(|part| material(part, dropped));
                 let content = content.collect();
-                self.say(false, Said::Result(result, content), dropped);
+                self.say(false, SidePart::Result(result, content), dropped);
             }
             Part::Thinking(thinking) => match thought(thinking) {
-                Some(block) => self.say(true, Said::Block(block), dropped),
+                Some(block) => self.say(true, SidePart::Block(block), dropped),
                 None => dropped.add("messages.thinking"),
             },
             // The model's own text must not end in white space where the model is to continue it. Whether it is can
             // change from request to request, so it never does.
             Part::Text { text, cache_control } if model => {
                 if let Some(block) = words(text.trim_end(), *cache_control) {
-                    self.say(true, Said::Block(block), dropped);
+                    self.say(true, SidePart::Block(block), dropped);
                 }
             }
             Part::Image { .. } if model => dropped.add("messages.image"),
             Part::Document { .. } if model => dropped.add("messages.document"),
             part => {
                 if let Some(block) = material(part, dropped) {
-                    self.say(model, Said::Block(block), dropped);
+                    self.say(model, SidePart::Block(block), dropped);
                 }
             }
         }
@@ -147,7 +147,7 @@ impl<'r> Sides<'r> {
 }
 
 /// A call that waits for its result.
-struct Pending<'r> {
+struct PendingCall<'r> {
     /// The id that the client's result names.
     call: &'r str,
     /// The id that the backend is given.
@@ -155,7 +155,7 @@ struct Pending<'r> {
     answered: bool,
 }
 
-fn paired<'r>(sides: Vec<(bool, Vec<Said<'r>>)>, names: &mut ToolNames) -> Vec<Turn<'r>> {
+fn paired<'r>(sides: Vec<(bool, Vec<SidePart<'r>>)>, names: &mut ToolNames) -> Vec<Turn<'r>> {
     let mut turns = Vec::with_capacity(sides.len() + 2);
     if sides.first().is_none_or(|(model, _)| *model) {
         turns.push(user(vec![Block::text(OPENING)]));
@@ -184,16 +184,16 @@ fn user(content: Vec<Block<'_>>) -> Turn<'_> {
 }
 
 fn calls<'r>(
-    side: Vec<Said<'r>>,
+    side: Vec<SidePart<'r>>,
     taken: &mut BTreeSet<String>,
-    pending: &mut Vec<Pending<'r>>,
+    pending: &mut Vec<PendingCall<'r>>,
     names: &mut ToolNames,
 ) -> Vec<Block<'r>> {
     let blocks = side.into_iter().filter_map(|said| match said {
-        Said::Block(block) => Some(block),
-        Said::Call(call) => {
+        SidePart::Block(block) => Some(block),
+        SidePart::Call(call) => {
             let sent = unique(&call.id, taken);
-            pending.push(Pending {
+            pending.push(PendingCall {
                 call: &call.id,
                 sent: sent.clone(),
                 answered: false,
@@ -205,7 +205,7 @@ fn calls<'r>(
                 cache_control: None,
             })
         }
-        Said::Result(..) => None,
+        SidePart::Result(..) => None,
     });
     blocks.collect()
 }
@@ -229,13 +229,13 @@ fn unique<'r>(id: &'r str, taken: &mut BTreeSet<String>) -> Cow<'r, str> {
 }
 
 /// Writes the user's side: what came of the calls first, each of which is given one, then the rest.
-fn results<'r>(side: Vec<Said<'r>>, pending: &mut Vec<Pending<'r>>) -> Vec<Block<'r>> {
+fn results<'r>(side: Vec<SidePart<'r>>, pending: &mut Vec<PendingCall<'r>>) -> Vec<Block<'r>> {
     let (mut blocks, mut rest) = (Vec::new(), Vec::new());
     for said in side {
         match said {
-            Said::Block(block) => rest.push(block),
-            Said::Call(_) => {}
-            Said::Result(result, content) => {
+            SidePart::Block(block) => rest.push(block),
+            SidePart::Call(_) => {}
+            SidePart::Result(result, content) => {
                 let call = pending
                     .iter_mut()
                     .find(|pending| !pending.answered && pending.call == result.call);

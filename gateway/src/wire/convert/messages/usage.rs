@@ -50,7 +50,7 @@ impl Counts {
 /// Usage as the format counts it: the input without what was read from or written to a cache. What is not known is
 /// zero, since clients add these up without looking.
 #[derive(Serialize)]
-pub(super) struct Counted {
+pub(super) struct WireUsage {
     input_tokens: u64,
     cache_creation_input_tokens: u64,
     cache_read_input_tokens: u64,
@@ -64,11 +64,11 @@ struct Details {
     thinking_tokens: u64,
 }
 
-impl From<Usage> for Counted {
-    fn from(usage: Usage) -> Counted {
+impl From<Usage> for WireUsage {
+    fn from(usage: Usage) -> WireUsage {
         let (read, written) = (usage.cached.unwrap_or(0), usage.cache_write.unwrap_or(0));
         let input = usage.input.unwrap_or(0);
-        Counted {
+        WireUsage {
             input_tokens: input.saturating_sub(read).saturating_sub(written),
             cache_creation_input_tokens: written,
             cache_read_input_tokens: read,

@@ -3,7 +3,7 @@
 use super::super::answer::{Answer, Block, BlockKind, Event, Failure, Stop, Usage};
 use super::super::{AnswerContext, WriteAnswer, ids};
 use super::sent::{Content, Delta, Ending, Failed, Message, Sent, emit};
-use super::usage::Counted;
+use super::usage::WireUsage;
 use super::{REDACTED, SEAL, object};
 
 /// Writes the events of one answer.
@@ -91,7 +91,7 @@ impl Writer {
             content,
             stop_reason: stop.map(|stop| reason(stop, self.called)),
             stop_sequence: stop.and_then(sequence),
-            usage: Counted::from(usage),
+            usage: WireUsage::from(usage),
         }
     }
 
@@ -157,7 +157,7 @@ impl Writer {
             stop_reason: reason(&stop, self.called),
             stop_sequence: sequence(&stop),
         };
-        let usage = Counted::from(self.usage);
+        let usage = WireUsage::from(self.usage);
         emit(out, &Sent::MessageDelta { delta, usage });
         emit(out, &Sent::MessageStop);
     }

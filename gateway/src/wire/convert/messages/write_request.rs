@@ -5,11 +5,11 @@ use serde_json::value::RawValue;
 
 use super::super::ToolNames;
 use super::super::request::{Dropped, Message, OutputShape, Part, Request, Speaker};
-use super::abilities::{Abilities, MAX_TOKENS, Plan, Thinking};
 use super::blocks::{Block, Turn, words};
+use super::capabilities::{Capabilities, MAX_TOKENS, Thinking, ThinkingPlan};
 use super::markers;
 use super::sampling::{Number, count, sampling, stops};
-use super::turns::{standing, turns};
+use super::turns::{conversation_end, turns};
 use super::write_tools::{Choice, Function, tools};
 
 /// The longest `metadata.user_id` that the API takes, in bytes.
@@ -67,7 +67,7 @@ struct Metadata<'r> {
 /// Writes a request; what the format cannot hold is named in `dropped`.
 #[must_use]
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
-    let abilities = Abilities::of(&request.model);
+    let capabilities = Capabilities::of(&request.model);
     let lead = request
         .messages
         .iter()
@@ -76,16 +76,16 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
     let (system, conversation) = request.messages.split_at(lead);
     let mut system = self::system(system, dropped);
     let mut messages = turns(conversation, dropped, names);
-    let plan = Plan::new(
-        abilities,
+    let plan = ThinkingPlan::new(
+        capabilities,
         &request.reasoning,
         request.tool_choice.as_ref(),
         request.sampling.max_tokens.and_then(count),
-        standing(&messages),
+        conversation_end(&messages),
     );
-    let (mut tools, tool_choice) = tools(request, &messages, abilities, dropped, names);
+    let (mut tools, tool_choice) = tools(request, &messages, capabilities, dropped, names);
     markers::settle(&mut tools, &mut system, &mut messages, request.cache_key.is_some());
-    let sampling = sampling(&request.sampling, abilities, &plan, dropped);
+    let sampling = sampling(&request.sampling, capabilities, &plan, dropped);
     let body = Body {
         model: &request.model,
         max_tokens: match (plan.max_tokens, request.sampling.max_tokens) {

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use super::super::ToolNames;
 use super::super::request::{Dropped, Request, Tool, ToolChoice};
 use super::NAMES;
-use super::abilities::Abilities;
 use super::blocks::{Block, Marker, Turn};
+use super::capabilities::Capabilities;
 use crate::wire::Members;
 
 /// The schema of a tool that takes no arguments.
@@ -42,7 +42,7 @@ pub(super) struct Choice<'r> {
 pub(super) fn tools<'r>(
     request: &'r Request<'r>,
     turns: &[Turn<'r>],
-    abilities: Abilities,
+    capabilities: Capabilities,
     dropped: &mut Dropped,
     names: &mut ToolNames,
 ) -> (Vec<Function<'r>>, Option<Choice<'r>>) {
@@ -52,7 +52,7 @@ pub(super) fn tools<'r>(
     let tools: Vec<_> = request
         .tools
         .iter()
-        .map(|tool| function(tool, abilities, dropped, names))
+        .map(|tool| function(tool, capabilities, dropped, names))
         .collect();
     let serial = request.parallel_tool_calls == Some(false);
     let (kind, name) = match &request.tool_choice {
@@ -78,21 +78,21 @@ pub(super) fn tools<'r>(
 
 fn function<'r>(
     tool: &'r Tool<'r>,
-    abilities: Abilities,
+    capabilities: Capabilities,
     dropped: &mut Dropped,
     names: &mut ToolNames,
 ) -> Function<'r> {
     let strict = tool.strict == Some(true);
     // What another vendor takes as a strict schema the format's own may refuse, and with it the whole request. Other
     // servers of the format (vLLM) hold a call to its schema only then.
-    if strict && !abilities.strict {
+    if strict && !capabilities.strict {
         dropped.add("tools.strict");
     }
     Function {
         name: names.sent(&tool.name, NAMES),
         description: tool.description.as_deref().filter(|text| !text.is_empty()),
         input_schema: schema(tool.schema.as_deref()),
-        strict: strict && abilities.strict,
+        strict: strict && capabilities.strict,
         cache_control: tool.cache_control,
     }
 }
@@ -176,7 +176,7 @@ mod tests {
             let (tools, _) = tools(
                 &request,
                 &[],
-                Abilities::of(model),
+                Capabilities::of(model),
                 &mut dropped,
                 &mut ToolNames::default(),
             );
@@ -203,7 +203,7 @@ mod tests {
         let mut sent = ToolNames::default();
         let turns = turns(&messages, &mut dropped, &mut sent);
         let request = Request::default();
-        let (tools, choice) = tools(&request, &turns, Abilities::of(""), &mut dropped, &mut sent);
+        let (tools, choice) = tools(&request, &turns, Capabilities::of(""), &mut dropped, &mut sent);
         let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
         assert_eq!(names[0], "T");
         assert_eq!((names.len(), sent.of_client(names[1])), (2, "not.a name"));

@@ -230,20 +230,20 @@ struct PlainFormat {
 #[derive(Serialize)]
 struct ResponseUsage {
     input_tokens: u64,
-    input_tokens_details: Cached,
+    input_tokens_details: InputTokenDetails,
     output_tokens: u64,
-    output_tokens_details: Reasoned,
+    output_tokens_details: OutputTokenDetails,
     total_tokens: u64,
 }
 
 #[derive(Serialize)]
-struct Cached {
+struct InputTokenDetails {
     cached_tokens: u64,
     cache_write_tokens: u64,
 }
 
 #[derive(Serialize)]
-struct Reasoned {
+struct OutputTokenDetails {
     reasoning_tokens: u64,
 }
 
@@ -320,12 +320,12 @@ impl ResponseUsage {
         let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
         ResponseUsage {
             input_tokens: input,
-            input_tokens_details: Cached {
+            input_tokens_details: InputTokenDetails {
                 cached_tokens: usage.cached.unwrap_or(0),
                 cache_write_tokens: usage.cache_write.unwrap_or(0),
             },
             output_tokens: output,
-            output_tokens_details: Reasoned {
+            output_tokens_details: OutputTokenDetails {
                 reasoning_tokens: usage.reasoning.unwrap_or(0),
             },
             total_tokens: input.saturating_add(output),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
+use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
 use super::super::{ConvertError, as_written, check_content, ids};
 use super::flat_name;
 use super::read_request::held;
@@ -51,7 +51,7 @@ impl<'a> Items<'a> {
         let list = match input {
             Some(Conversation::List(list)) => list,
             Some(Conversation::Other(raw)) if raw.get() != "null" => {
-                let text = Words::of(raw).ok_or(ParseError::WrongType("input", "a string or an array"))?;
+                let text = JsonStr::of(raw).ok_or(ParseError::WrongType("input", "a string or an array"))?;
                 self.push(Speaker::User, texts(text));
                 return Ok(());
             }
@@ -60,7 +60,7 @@ impl<'a> Items<'a> {
         for (index, element) in list.into_iter().enumerate() {
             match element {
                 Element::Object(members) => self.item(index, &members, dropped)?,
-                Element::Other(raw) => match Words::of(raw) {
+                Element::Other(raw) => match JsonStr::of(raw) {
                     Some(text) => self.push(Speaker::User, texts(text)),
                     None => dropped.add("input"),
                 },
@@ -236,7 +236,7 @@ fn free_text<'a>(input: &str) -> Cow<'a, str> {
     serde_json::to_string(&Arguments { input }).unwrap_or_default().into()
 }
 
-fn texts<'a>(text: impl Into<Words<'a>>) -> Vec<Part<'a>> {
+fn texts<'a>(text: impl Into<JsonStr<'a>>) -> Vec<Part<'a>> {
     let text = text.into();
     if text.is_empty() {
         Vec::new()
@@ -256,7 +256,7 @@ fn output<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>>
 /// The content of a message: a string, or a list of parts.
 fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
     let Some(raw) = raw else { return Vec::new() };
-    if let Some(text) = Words::of(raw) {
+    if let Some(text) = JsonStr::of(raw) {
         return texts(text);
     }
     if raw.get() == "null" {
@@ -268,7 +268,7 @@ fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>
 
 fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
     let members = match element {
-        Element::Other(raw) => match Words::of(raw) {
+        Element::Other(raw) => match JsonStr::of(raw) {
             Some(text) => return texts(text).pop(),
             None => {
                 dropped.add("input.content");
@@ -283,7 +283,7 @@ fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
         "refusal" => Some("refusal"),
         _ => None,
     };
-    if let Some(text) = words.and_then(|key| members.raw(key)).and_then(Words::of) {
+    if let Some(text) = words.and_then(|key| members.raw(key)).and_then(JsonStr::of) {
         return texts(text).pop();
     }
     let part = match &*kind {

@@ -46,19 +46,19 @@ struct Envelope<'a, T> {
 }
 
 #[derive(Serialize)]
-struct OfResponse<'a> {
+struct ResponseEvent<'a> {
     response: &'a Response<'a>,
 }
 
 #[derive(Serialize)]
-struct OfItem<'a> {
+struct ItemEvent<'a> {
     output_index: usize,
     item: &'a RawValue,
 }
 
 /// Of an item's content, summary or arguments; which, the members that are there say.
 #[derive(Serialize, Default)]
-struct Within<'a> {
+struct ContentEvent<'a> {
     item_id: &'a str,
     output_index: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,7 +146,7 @@ impl Writer {
         }
         let response = Response::begun(&self.context);
         for kind in ["response.created", "response.in_progress"] {
-            put(&mut self.sequence, kind, OfResponse { response: &response }, out);
+            put(&mut self.sequence, kind, ResponseEvent { response: &response }, out);
         }
     }
 
@@ -163,14 +163,14 @@ impl Writer {
                 .map(|_| FreeText::default()),
         };
         if let Ok(item) = serde_json::value::to_raw_value(&item(&current.id, kind, special, None, None)) {
-            let added = OfItem {
+            let added = ItemEvent {
                 output_index,
                 item: &item,
             };
             put(&mut self.sequence, "response.output_item.added", added, out);
         }
         if matches!(kind, BlockKind::Text | BlockKind::Refusal) {
-            let part = Within {
+            let part = ContentEvent {
                 content_index: Some(0),
                 part: Some(AnyPart::Content(Part::of(kind, ""))),
                 ..within(&current, output_index)
@@ -195,7 +195,7 @@ impl Writer {
         let (kind, body) = match (&current.kind, &free) {
             (BlockKind::Text, _) => (
                 "response.output_text.delta",
-                Within {
+                ContentEvent {
                     content_index: Some(0),
                     delta,
                     logprobs: Some([]),
@@ -204,7 +204,7 @@ impl Writer {
             ),
             (BlockKind::Refusal, _) => (
                 "response.refusal.delta",
-                Within {
+                ContentEvent {
                     content_index: Some(0),
                     delta,
                     ..within
@@ -223,7 +223,7 @@ impl Writer {
                 }
                 (
                     "response.reasoning_summary_text.delta",
-                    Within {
+                    ContentEvent {
                         summary_index: Some(0),
                         delta,
                         ..within
@@ -232,14 +232,15 @@ impl Writer {
             }
             (BlockKind::ToolCall { .. }, Some(Some(delta))) => (
                 "response.custom_tool_call_input.delta",
-                Within {
+                ContentEvent {
                     delta: Some(delta),
                     ..within
                 },
             ),
-            (BlockKind::ToolCall { .. }, None) if !searches => {
-                ("response.function_call_arguments.delta", Within { delta, ..within })
-            }
+            (BlockKind::ToolCall { .. }, None) if !searches => (
+                "response.function_call_arguments.delta",
+                ContentEvent { delta, ..within },
+            ),
             (BlockKind::SealedThinking | BlockKind::ToolCall { .. }, _) => return,
         };
         put(&mut self.sequence, kind, body, out);
@@ -263,7 +264,7 @@ impl Writer {
         match (&current.kind, &free) {
             (BlockKind::Text | BlockKind::Refusal, _) => close_content(sequence, &current, output_index, out),
             (BlockKind::Thinking, _) if !current.text.is_empty() => {
-                let done = Within {
+                let done = ContentEvent {
                     summary_index: Some(0),
                     text: Some(&current.text),
                     ..within(&current, output_index)
@@ -274,13 +275,13 @@ impl Writer {
             }
             (BlockKind::ToolCall { .. }, Some((input, rest))) => {
                 if !rest.is_empty() {
-                    let delta = Within {
+                    let delta = ContentEvent {
                         delta: Some(rest),
                         ..within(&current, output_index)
                     };
                     put(sequence, "response.custom_tool_call_input.delta", delta, out);
                 }
-                let done = Within {
+                let done = ContentEvent {
                     input: Some(input),
                     ..within(&current, output_index)
                 };
@@ -288,7 +289,7 @@ impl Writer {
             }
             (BlockKind::ToolCall { name, .. }, None) if !searches => {
                 let special = special(&self.context, &current.kind);
-                let done = Within {
+                let done = ContentEvent {
                     name: Some(special.map_or(name, |special| &special.name)),
                     arguments: Some(&current.text),
                     ..within(&current, output_index)
@@ -302,7 +303,7 @@ impl Writer {
         let seal = current.seal.as_deref();
         let item = item(&current.id, &current.kind, special, Some(text), seal);
         if let Ok(item) = serde_json::value::to_raw_value(&item) {
-            let done = OfItem {
+            let done = ItemEvent {
                 output_index,
                 item: &item,
             };
@@ -319,7 +320,7 @@ impl Writer {
         } else {
             "response.completed"
         };
-        put(&mut self.sequence, kind, OfResponse { response: &response }, out);
+        put(&mut self.sequence, kind, ResponseEvent { response: &response }, out);
     }
 
     /// A stream begins with `response.created` even where there is nothing else to say.
@@ -333,7 +334,7 @@ impl Writer {
         put(
             &mut self.sequence,
             "response.failed",
-            OfResponse { response: &response },
+            ResponseEvent { response: &response },
             out,
         );
     }
@@ -355,34 +356,34 @@ fn cut(stop: Option<&Stop>) -> Option<&'static str> {
     }
 }
 
-fn within(current: &Current, output_index: usize) -> Within<'_> {
-    Within {
+fn within(current: &Current, output_index: usize) -> ContentEvent<'_> {
+    ContentEvent {
         item_id: &current.id,
         output_index,
-        ..Within::default()
+        ..ContentEvent::default()
     }
 }
 
 fn close_content(sequence: &mut u64, current: &Current, output_index: usize, out: &mut String) {
-    let of_part = || Within {
+    let of_part = || ContentEvent {
         content_index: Some(0),
         ..within(current, output_index)
     };
     if current.kind == BlockKind::Refusal {
-        let done = Within {
+        let done = ContentEvent {
             refusal: Some(&current.text),
             ..of_part()
         };
         put(sequence, "response.refusal.done", done, out);
     } else {
-        let done = Within {
+        let done = ContentEvent {
             text: Some(&current.text),
             logprobs: Some([]),
             ..of_part()
         };
         put(sequence, "response.output_text.done", done, out);
     }
-    let done = Within {
+    let done = ContentEvent {
         part: Some(AnyPart::Content(Part::of(&current.kind, &current.text))),
         ..of_part()
     };
@@ -397,12 +398,12 @@ fn summary_part(
     text: &str,
     out: &mut String,
 ) {
-    let part = Within {
+    let part = ContentEvent {
         summary_index: Some(0),
         part: Some(AnyPart::Summary(Summary { text })),
         item_id: &current.id,
         output_index,
-        ..Within::default()
+        ..ContentEvent::default()
     };
     put(sequence, kind, part, out);
 }

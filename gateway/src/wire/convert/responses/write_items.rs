@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::super::ToolNames;
-use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
+use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
 use super::SEAL;
 use super::write_request::NAMES;
 
@@ -43,7 +43,7 @@ pub(super) enum Item<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Content<'a> {
-    Text(Words<'a>),
+    Text(JsonStr<'a>),
     Parts(Vec<Input<'a>>),
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Content<'a> {
 #[serde(tag = "type")]
 pub(super) enum Input<'a> {
     #[serde(rename = "input_text")]
-    Text { text: Words<'a> },
+    Text { text: JsonStr<'a> },
     #[serde(rename = "input_image")]
     Image { detail: &'a str, image_url: Cow<'a, str> },
     #[serde(rename = "input_file")]
@@ -145,7 +145,7 @@ impl<'a> Items<'a, '_> {
 
     /// Text of the model is one plain string: the only form that every server takes without an id of its own making.
     fn assistant(&mut self, parts: &'a [Part<'a>]) {
-        let mut texts: Vec<Words<'a>> = Vec::new();
+        let mut texts: Vec<JsonStr<'a>> = Vec::new();
         for part in parts {
             match part {
                 Part::Text { text, .. } if text.is_empty() => {}
@@ -170,13 +170,13 @@ impl<'a> Items<'a, '_> {
         }
     }
 
-    fn spoken(&mut self, texts: &mut Vec<Words<'a>>) {
+    fn spoken(&mut self, texts: &mut Vec<JsonStr<'a>>) {
         if texts.is_empty() {
             return;
         }
         self.items.push(Item::Message {
             role: "assistant",
-            content: Content::Text(Words::joined(std::mem::take(texts))),
+            content: Content::Text(JsonStr::joined(std::mem::take(texts))),
         });
     }
 
@@ -263,7 +263,7 @@ impl<'a> Items<'a, '_> {
             _ => None,
         };
         match parts.iter().map(text).collect::<Option<Vec<_>>>() {
-            Some(texts) => Content::Text(Words::joined(texts)),
+            Some(texts) => Content::Text(JsonStr::joined(texts)),
             None => Content::Parts(parts),
         }
     }
@@ -320,7 +320,7 @@ fn document<'a>(source: &'a Source<'a>, name: Option<&'a str>, dropped: &mut Dro
         Source::Text(text) => {
             let text = match name {
                 Some(name) => format!("{name}:\n\n{text}").into(),
-                None => Words::from(&**text),
+                None => JsonStr::from(&**text),
             };
             return Some(Input::Text { text });
         }

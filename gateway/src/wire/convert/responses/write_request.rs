@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::request::{Dropped, OutputShape, Part, Reasoning, Request, Speaker, Tool, ToolChoice, Words};
+use super::super::request::{Dropped, JsonStr, OutputShape, Part, Reasoning, Request, Speaker, Tool, ToolChoice};
 use super::super::{NameRule, ToolNames};
 use super::write_items::{Item, items};
 
@@ -29,7 +29,7 @@ const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{}}"#;
 struct Body<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    instructions: Option<Words<'a>>,
+    instructions: Option<JsonStr<'a>>,
     input: Vec<Item<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Function<'a>>,
@@ -143,8 +143,8 @@ fn leading_system(request: &Request<'_>) -> usize {
     request.messages.iter().position(others).unwrap_or(0)
 }
 
-fn instructions<'a>(parts: impl Iterator<Item = &'a Part<'a>>, dropped: &mut Dropped) -> Option<Words<'a>> {
-    let mut texts: Vec<Words<'a>> = Vec::new();
+fn instructions<'a>(parts: impl Iterator<Item = &'a Part<'a>>, dropped: &mut Dropped) -> Option<JsonStr<'a>> {
+    let mut texts: Vec<JsonStr<'a>> = Vec::new();
     for part in parts {
         match part {
             Part::Text { text, .. } if text.is_empty() => {}
@@ -152,7 +152,7 @@ fn instructions<'a>(parts: impl Iterator<Item = &'a Part<'a>>, dropped: &mut Dro
             _ => dropped.add("instructions"),
         }
     }
-    (!texts.is_empty()).then(|| Words::joined(texts))
+    (!texts.is_empty()).then(|| JsonStr::joined(texts))
 }
 
 fn function<'a>(tool: &'a Tool<'_>, names: &mut ToolNames) -> Function<'a> {

@@ -1,7 +1,7 @@
-//! The outermost step of every request: may it come in, and who is it?
+//! Admission of requests: the outermost layer, which checks origin, path, access key and rate limit.
 //!
-//! Behind the door a request has its [`Caller`] among its extensions and no access key among its headers, so nothing
-//! further in can pass one on.
+//! An admitted request has its [`Caller`] among its extensions and no access key among its headers, so no inner layer can
+//! forward a key.
 
 use std::time::Instant;
 
@@ -16,14 +16,14 @@ use crate::access::{Access, Caller, Denied, names_key, remove_keys};
 use crate::wire::WireFormat;
 use crate::wire::error::ErrorKind;
 
-/// Lets a request in, or answers it.
-pub(super) async fn door(State(worker): State<Worker>, mut request: Request, next: Next) -> Response<Body> {
+/// Admits a request, or answers it with an error.
+pub(super) async fn admit_request(State(worker): State<Worker>, mut request: Request, next: Next) -> Response<Body> {
     let settings = worker.app.settings();
-    // A page whose own host name leads here brings a foreign Host; on an address that others use by name so does
-    // everybody, and there a page does not know the key.
+    // A web page whose host name resolves to this machine sends a foreign Host header. On an address that other machines
+    // use by name every client does, so there the access key is the protection: a page does not know it.
     let hosts = match worker.app.exposed && !settings.access.is_open() {
-        true => guard::Hosts::Any,
-        false => guard::Hosts::Named(&settings.config.allowed_hosts),
+        true => guard::AllowedHosts::Any,
+        false => guard::AllowedHosts::Named(&settings.config.allowed_hosts),
     };
     let refuse = |kind, reason: &str| {
         let client = Client::with(&Caller::anonymous(), request.extensions());
@@ -34,7 +34,7 @@ pub(super) async fn door(State(worker): State<Worker>, mut request: Request, nex
         return refuse(ErrorKind::Permission, &reason);
     }
     if names_key(request.uri()) {
-        let reason = "an access key does not belong in an address, where logs would keep it; send it as `x-muninn-key`";
+        let reason = "an access key must not be in the URL, where logs would keep it; send it as `x-muninn-key`";
         return refuse(ErrorKind::InvalidRequest, reason);
     }
     match path::canonical(request.uri()) {
@@ -49,9 +49,9 @@ pub(super) async fn door(State(worker): State<Worker>, mut request: Request, nex
         Ok(caller) => {
             request.extensions_mut().insert(caller);
         }
-        // Whether the process lives may be asked without a key; no more than that is said then.
+        // `/healthz` without a key says only that the process runs.
         Err(_) if request.uri().path() == "/healthz" => {}
-        Err((key, denied)) => return turn_away(&worker, request, &key, &denied).await,
+        Err((key, denied)) => return refuse_caller(&worker, request, &key, &denied).await,
     }
     remove_keys(request.headers_mut());
     next.run(request).await
@@ -59,8 +59,8 @@ pub(super) async fn door(State(worker): State<Worker>, mut request: Request, nex
 
 /// The caller, or the name of the key that was refused and why.
 async fn admit(worker: &Worker, access: &Access, headers: &HeaderMap, path: &str) -> Result<Caller, (String, Denied)> {
-    let caller = known(worker.app.exposed, access, headers).map_err(|denied| (String::new(), denied))?;
-    // Looking at the gateway itself is not what a limit is for.
+    let caller = authenticate(worker.app.exposed, access, headers).map_err(|denied| (String::new(), denied))?;
+    // The gateway's own endpoints are not rate limited.
     if path.starts_with("/v1/") {
         let admitted = caller.admit(&*worker.app.counters, Instant::now()).await;
         admitted.map_err(|denied| (caller.name().to_owned(), denied))?;
@@ -68,15 +68,15 @@ async fn admit(worker: &Worker, access: &Access, headers: &HeaderMap, path: &str
     Ok(caller)
 }
 
-fn known(exposed: bool, access: &Access, headers: &HeaderMap) -> Result<Caller, Denied> {
-    // The address cannot change while we run, the keys can: without any the network would be let in.
+fn authenticate(exposed: bool, access: &Access, headers: &HeaderMap) -> Result<Caller, Denied> {
+    // A reload may remove all keys but not change the address; without keys every machine would be admitted.
     match exposed && access.is_open() {
         true => Err(Denied::Missing),
         false => access.authenticate(headers),
     }
 }
 
-async fn turn_away(worker: &Worker, request: Request, key: &str, denied: &Denied) -> Response<Body> {
+async fn refuse_caller(worker: &Worker, request: Request, key: &str, denied: &Denied) -> Response<Body> {
     let kind = denied.kind();
     let client = Client {
         key: key.to_owned(),
@@ -85,7 +85,7 @@ async fn turn_away(worker: &Worker, request: Request, key: &str, denied: &Denied
     refusal::log(&worker.shared, &client, kind, &denied.to_string());
     worker.app.metrics.refused(key, kind);
     let format = WireFormat::of_path(request.uri().path());
-    // A client that is still sending would see a broken connection instead of the answer.
+    // A client that is still sending would see a broken connection instead of the error.
     body::drain(request.into_body()).await;
     let mut response = reply::error(format, kind, &denied.to_string());
     let headers = response.headers_mut();
@@ -106,9 +106,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_others_reach_is_shut_once_the_keys_are_gone() {
+    fn exposed_address_without_keys_admits_nobody() {
         let (open, nothing) = (Access::new(&[]), HeaderMap::new());
-        assert!(known(false, &open, &nothing).is_ok());
-        assert_eq!(known(true, &open, &nothing).err(), Some(Denied::Missing));
+        assert!(authenticate(false, &open, &nothing).is_ok());
+        assert_eq!(authenticate(true, &open, &nothing).err(), Some(Denied::Missing));
     }
 }

@@ -21,7 +21,7 @@ const MOST_TOKENS: u64 = 32_000;
 const LEAST_BUDGET: u64 = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum ThinkingMode {
     Never,
     Budget,
     Adaptive,
@@ -29,8 +29,8 @@ enum Mode {
 
 /// What a model can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Abilities {
-    mode: Mode,
+pub(super) struct Capabilities {
+    mode: ThinkingMode,
     /// Whether it takes `temperature`, `top_p` and `top_k`.
     pub sampling: bool,
     /// Whether it refuses `temperature` and `top_p` together.
@@ -41,11 +41,11 @@ pub(super) struct Abilities {
     pub strict: bool,
 }
 
-impl Abilities {
-    pub(super) fn of(model: &str) -> Abilities {
+impl Capabilities {
+    pub(super) fn of(model: &str) -> Capabilities {
         let Some((_, rest)) = model.rsplit_once("claude") else {
-            return Abilities {
-                mode: Mode::Budget,
+            return Capabilities {
+                mode: ThinkingMode::Budget,
                 sampling: true,
                 one_of_both: false,
                 xhigh: false,
@@ -55,11 +55,11 @@ impl Abilities {
         let newest = (u32::MAX, 0);
         let version = version(rest).unwrap_or(newest);
         let mode = match version {
-            (..3, _) | (3, ..7) => Mode::Never,
-            (3, _) | (4, ..6) => Mode::Budget,
-            _ => Mode::Adaptive,
+            (..3, _) | (3, ..7) => ThinkingMode::Never,
+            (3, _) | (4, ..6) => ThinkingMode::Budget,
+            _ => ThinkingMode::Adaptive,
         };
-        Abilities {
+        Capabilities {
             mode,
             sampling: version < (4, 7),
             one_of_both: true,
@@ -91,7 +91,7 @@ pub(super) enum Thinking {
 
 /// How the model is asked to think.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct ThinkingPlan {
     pub thinking: Option<Thinking>,
     /// `output_config.effort`.
     pub effort: Option<&'static str>,
@@ -101,45 +101,45 @@ pub(super) struct Plan {
 
 /// What the conversation leaves room for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct ConversationEnd {
     /// It ends in the model's own words, which it is to continue.
     pub prefilled: bool,
     /// It ends in results of calls before which the model's thinking is not shown.
     pub thoughtless_loop: bool,
 }
 
-impl Plan {
+impl ThinkingPlan {
     /// `max_tokens` is the client's, where it names one.
     pub(super) fn new(
-        abilities: Abilities,
+        capabilities: Capabilities,
         reasoning: &Reasoning<'_>,
         choice: Option<&ToolChoice<'_>>,
         max_tokens: Option<u64>,
-        standing: Standing,
-    ) -> Plan {
+        conversation_end: ConversationEnd,
+    ) -> ThinkingPlan {
         let effort = reasoning.effort.as_deref();
         let off = reasoning.enabled == Some(false) || effort == Some("none");
         let asked = effort.is_some() || reasoning.budget.is_some() || reasoning.enabled == Some(true);
         let forced = matches!(choice, Some(ToolChoice::Required | ToolChoice::Tool(_)));
-        let possible = !off && asked && !forced && !standing.prefilled;
-        let mut plan = Plan {
+        let possible = !off && asked && !forced && !conversation_end.prefilled;
+        let mut plan = ThinkingPlan {
             max_tokens: max_tokens.is_none().then_some(MAX_TOKENS),
-            ..Plan::default()
+            ..ThinkingPlan::default()
         };
-        match abilities.mode {
-            Mode::Never => {}
+        match capabilities.mode {
+            ThinkingMode::Never => {}
             // Some of the models refuse to be switched off; the least effort is as near as one can get with all.
-            Mode::Adaptive if off => plan.effort = Some("low"),
-            Mode::Budget if off => plan.thinking = Some(Thinking::Disabled),
-            Mode::Adaptive => {
-                plan.effort = level(effort, reasoning.budget, abilities.xhigh);
+            ThinkingMode::Adaptive if off => plan.effort = Some("low"),
+            ThinkingMode::Budget if off => plan.thinking = Some(Thinking::Disabled),
+            ThinkingMode::Adaptive => {
+                plan.effort = level(effort, reasoning.budget, capabilities.xhigh);
                 if possible {
                     plan.thinking = Some(Thinking::Adaptive { display: "summarized" });
                     let room = MAX_TOKENS + budget(plan.effort);
                     plan.max_tokens = plan.max_tokens.map(|_| room.min(MOST_TOKENS));
                 }
             }
-            Mode::Budget if possible && !standing.thoughtless_loop => {
+            ThinkingMode::Budget if possible && !conversation_end.thoughtless_loop => {
                 let wanted = reasoning.budget.unwrap_or_else(|| budget(effort)).max(LEAST_BUDGET);
                 // A client that names both knows what it leaves for the answer; else that is half of its limit.
                 let most = match (max_tokens, reasoning.budget) {
@@ -153,7 +153,7 @@ impl Plan {
                     plan.max_tokens = plan.max_tokens.map(|tokens| tokens + budget_tokens);
                 }
             }
-            Mode::Budget => {}
+            ThinkingMode::Budget => {}
         }
         plan
     }
@@ -188,27 +188,33 @@ mod tests {
     #[test]
     fn a_name_tells_how_its_model_thinks() {
         for (model, mode, sampling) in [
-            ("claude-3-5-sonnet-20241022", Mode::Never, true),
-            ("claude-3-opus-20240229", Mode::Never, true),
-            ("claude-2.1", Mode::Never, true),
-            ("claude-3-7-sonnet-latest", Mode::Budget, true),
-            ("claude-sonnet-4-20250514", Mode::Budget, true),
-            ("anthropic.claude-opus-4-5-20251101-v1:0", Mode::Budget, true),
-            ("anthropic/claude-haiku-4.5", Mode::Budget, true),
-            ("claude-opus-4@20250514", Mode::Budget, true),
-            ("claude-sonnet-4-6", Mode::Adaptive, true),
-            ("claude-opus-4-7", Mode::Adaptive, false),
-            ("claude-opus-5-1", Mode::Adaptive, false),
-            ("claude-mythos-preview", Mode::Adaptive, false),
-            ("qwen3-coder", Mode::Budget, true),
+            ("claude-3-5-sonnet-20241022", ThinkingMode::Never, true),
+            ("claude-3-opus-20240229", ThinkingMode::Never, true),
+            ("claude-2.1", ThinkingMode::Never, true),
+            ("claude-3-7-sonnet-latest", ThinkingMode::Budget, true),
+            ("claude-sonnet-4-20250514", ThinkingMode::Budget, true),
+            ("anthropic.claude-opus-4-5-20251101-v1:0", ThinkingMode::Budget, true),
+            ("anthropic/claude-haiku-4.5", ThinkingMode::Budget, true),
+            ("claude-opus-4@20250514", ThinkingMode::Budget, true),
+            ("claude-sonnet-4-6", ThinkingMode::Adaptive, true),
+            ("claude-opus-4-7", ThinkingMode::Adaptive, false),
+            ("claude-opus-5-1", ThinkingMode::Adaptive, false),
+            ("claude-mythos-preview", ThinkingMode::Adaptive, false),
+            ("qwen3-coder", ThinkingMode::Budget, true),
         ] {
-            let abilities = Abilities::of(model);
-            assert_eq!((abilities.mode, abilities.sampling), (mode, sampling), "{model}");
+            let capabilities = Capabilities::of(model);
+            assert_eq!((capabilities.mode, capabilities.sampling), (mode, sampling), "{model}");
         }
     }
 
-    fn plan(model: &str, reasoning: &Reasoning<'_>, max_tokens: Option<u64>) -> Plan {
-        Plan::new(Abilities::of(model), reasoning, None, max_tokens, Standing::default())
+    fn plan(model: &str, reasoning: &Reasoning<'_>, max_tokens: Option<u64>) -> ThinkingPlan {
+        ThinkingPlan::new(
+            Capabilities::of(model),
+            reasoning,
+            None,
+            max_tokens,
+            ConversationEnd::default(),
+        )
     }
 
     fn effort(effort: &str) -> Reasoning<'_> {
@@ -267,23 +273,23 @@ mod tests {
     #[test]
     fn thinking_is_left_out_where_it_would_be_refused() {
         let forced = Some(&ToolChoice::Required);
-        let prefilled = Standing {
+        let prefilled = ConversationEnd {
             prefilled: true,
-            ..Standing::default()
+            ..ConversationEnd::default()
         };
-        let in_loop = Standing {
+        let in_loop = ConversationEnd {
             thoughtless_loop: true,
-            ..Standing::default()
+            ..ConversationEnd::default()
         };
-        let none = Standing::default();
-        for (model, choice, standing) in [
+        let none = ConversationEnd::default();
+        for (model, choice, conversation_end) in [
             ("claude-sonnet-4-5", forced, none),
             ("claude-opus-5", forced, none),
             ("claude-sonnet-4-5", None, prefilled),
             ("claude-sonnet-4-5", None, in_loop),
         ] {
-            let plan = Plan::new(Abilities::of(model), &effort("high"), choice, None, standing);
-            assert_eq!(plan.thinking, None, "{model} {choice:?} {standing:?}");
+            let plan = ThinkingPlan::new(Capabilities::of(model), &effort("high"), choice, None, conversation_end);
+            assert_eq!(plan.thinking, None, "{model} {choice:?} {conversation_end:?}");
         }
         assert_eq!(plan("claude-3-5-haiku", &effort("high"), None).thinking, None);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What one request of a conversation teaches.
+//! Extracting records from one request of a conversation.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,43 +11,48 @@ use muninn_memory::learn::{LearnContext, Turn, summary};
 use muninn_memory::records::SpoolError;
 use muninn_memory::store::Store;
 
-use super::summarizer::{Summarizing, Whole};
-use super::used;
+use super::summarizer::{ConversationTurns, SummarizerChoice};
+use super::usage;
 use crate::app::Workspace;
-use crate::session::{Deeds, Identity, answer, deeds, human_turn, identify};
+use crate::session::{Identity, ToolEffects, answer, human_turn, identify, tool_effects};
 use crate::store::Store as Receipts;
 use crate::wire::{Prompt, WireFormat};
 
 /// A request of a conversation, as it came in.
-pub(crate) struct Observed {
+pub(crate) struct ObservedRequest {
     pub(crate) body: Bytes,
     pub(crate) headers: HeaderMap,
     pub(crate) format: WireFormat,
     pub(crate) workspace: Arc<Workspace>,
-    /// Who sums the conversation up.
-    pub(crate) summarizing: Option<Summarizing>,
+    /// The summarizer of the conversation.
+    pub(crate) summarizer: Option<SummarizerChoice>,
 }
 
-/// Which turns of a conversation are learned from.
+/// The turns of a conversation to learn from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    /// The one before the newest, where the newest was not answered yet.
+pub(super) enum TurnsToLearn {
+    /// The turn before the newest, if the newest has no answer yet.
     Earlier,
-    /// The newest, and the conversation as a whole.
+    /// The newest turn, and the conversation as a whole.
     Last,
 }
 
-/// What a request tells of its conversation.
-pub(super) struct Learned {
-    /// What its client calls it.
+/// The conversation of a request that was learned from.
+pub(super) struct LearnedConversation {
+    /// Its session id or derived id.
     pub(super) name: String,
-    /// All of it, where it is over.
-    pub(super) whole: Option<Whole>,
+    /// All its turns, if it has ended.
+    pub(super) whole: Option<ConversationTurns>,
 }
 
-impl Observed {
-    /// Learns; `None` where the conversation is none that can be told apart.
-    pub(super) fn learn_from(&self, part: Part, receipts: Option<&dyn Receipts>, lookup: Instant) -> Option<Learned> {
+impl ObservedRequest {
+    /// Learns from the request; `None` where the conversation has neither a session id nor a derived id.
+    pub(super) fn learn_from(
+        &self,
+        part: TurnsToLearn,
+        receipts: Option<&dyn Receipts>,
+        lookup: Instant,
+    ) -> Option<LearnedConversation> {
         let prompt = Prompt::parse(self.format, &self.body).ok()?;
         let identity = identify(&self.headers, &prompt);
         let name = identity
@@ -57,35 +62,37 @@ impl Observed {
         let turns = human_turns(&prompt);
         let newest = turns.len().checked_sub(1)?;
         let is_new = turns[newest].0 >= prompt.tail();
-        let note_used = |turn: &Turn| {
-            let noted = receipts.map_or(Ok(()), |receipts| used::note(receipts, &name, turn, part == Part::Last));
+        let mark_used = |turn: &Turn| {
+            let noted = receipts.map_or(Ok(()), |receipts| {
+                usage::note(receipts, &name, turn, part == TurnsToLearn::Last)
+            });
             if let Err(error) = noted {
-                tracing::debug!(%error, "it is not noted which additions were used");
+                tracing::debug!(%error, "the receipt's used items are not marked");
             }
         };
         let (kept, whole) = match part {
-            Part::Earlier if is_new && newest > 0 => {
+            TurnsToLearn::Earlier if is_new && newest > 0 => {
                 let terms = self.terms(&turns[newest - 1].1, lookup);
                 let mut turn = self.turn(&prompt, &identity, &turns, newest - 1);
                 turn.terms = terms;
-                note_used(&turn);
+                mark_used(&turn);
                 (self.keep_turn(&name, &turn, &mark(&turns[..newest])), None)
             }
-            Part::Earlier => (Ok(()), None),
-            Part::Last => {
+            TurnsToLearn::Earlier => (Ok(()), None),
+            TurnsToLearn::Last => {
                 let terms = self.terms(&turns[newest].1, lookup);
                 let mut whole = self.whole(&prompt, &identity, &turns);
                 if let Some(last) = whole.turns.last_mut() {
                     last.terms = terms;
                 }
-                whole.turns.last().into_iter().for_each(note_used);
+                whole.turns.last().into_iter().for_each(mark_used);
                 (self.keep_whole(&name, &whole), Some(whole))
             }
         };
         if let Err(error) = kept {
-            tracing::warn!(%error, "what was learned could not be kept");
+            tracing::warn!(%error, "cannot write records to the spool");
         }
-        Some(Learned { name, whole })
+        Some(LearnedConversation { name, whole })
     }
 
     fn keep_turn(&self, name: &str, turn: &Turn, mark: &str) -> Result<(), SpoolError> {
@@ -96,8 +103,8 @@ impl Observed {
         Ok(())
     }
 
-    /// Keeps what is left to learn of a conversation: its last turn, and what it touched.
-    fn keep_whole(&self, name: &str, whole: &Whole) -> Result<(), SpoolError> {
+    /// Keeps the records of an ended conversation: those of its last turn, and the session summary.
+    fn keep_whole(&self, name: &str, whole: &ConversationTurns) -> Result<(), SpoolError> {
         let (Some(store), Some(last), Some(mark)) = (&self.workspace.memory, whole.turns.last(), whole.marks.last())
         else {
             return Ok(());
@@ -113,9 +120,9 @@ impl Observed {
         Ok(())
     }
 
-    fn whole(&self, prompt: &Prompt<'_>, identity: &Identity<'_>, turns: &[(usize, String)]) -> Whole {
+    fn whole(&self, prompt: &Prompt<'_>, identity: &Identity<'_>, turns: &[(usize, String)]) -> ConversationTurns {
         let all = 0..turns.len();
-        Whole {
+        ConversationTurns {
             turns: all.clone().map(|at| self.turn(prompt, identity, turns, at)).collect(),
             answers: all
                 .clone()
@@ -125,17 +132,20 @@ impl Observed {
         }
     }
 
-    /// What the agent did for one turn of a person.
+    /// The effects of the agent's tools in one human turn.
     fn turn(&self, prompt: &Prompt<'_>, identity: &Identity<'_>, turns: &[(usize, String)], at: usize) -> Turn {
         let (_, question) = &turns[at];
-        let places = (self.workspace.root.as_path(), identity.workplace.now.as_slice());
+        let places = (
+            self.workspace.root.as_path(),
+            identity.claimed_directories.now.as_slice(),
+        );
         let is_there = |path: &muninn_repo_tools::RelPath| self.may_be_named(path);
-        let Deeds {
+        let ToolEffects {
             edited,
             cited,
             read,
             failures,
-        } = deeds(prompt, done_for(prompt, turns, at), places, &is_there);
+        } = tool_effects(prompt, done_for(prompt, turns, at), places, &is_there);
         Turn {
             question: question.clone(),
             terms: Vec::new(),
@@ -146,7 +156,7 @@ impl Observed {
         }
     }
 
-    /// Whether a path is a file of the worktree that git would take.
+    /// Whether a path is a file of the worktree that git does not ignore.
     fn may_be_named(&self, path: &muninn_repo_tools::RelPath) -> bool {
         let Some(engine) = &self.workspace.engine else {
             return false;
@@ -154,8 +164,7 @@ impl Observed {
         engine.has_file(path)
     }
 
-    /// The question's words that the repository contains. Asked before [`Self::turn`], because the index catches up with
-    /// the disk for it.
+    /// The question's terms that the repository contains. Must run before [`Self::turn`]: it brings the index up to date.
     fn terms(&self, question: &str, until: Instant) -> Vec<String> {
         let engine = self.workspace.engine.as_ref();
         engine
@@ -164,7 +173,7 @@ impl Observed {
     }
 }
 
-/// Where something is learned now, in a session of this id.
+/// The origin of records that are learned now in a session.
 pub(super) fn place<'a>(workspace: &Workspace, store: &'a Store, session: &str) -> LearnContext<'a> {
     LearnContext {
         home: store.home(),
@@ -175,13 +184,13 @@ pub(super) fn place<'a>(workspace: &Workspace, store: &'a Store, session: &str) 
     }
 }
 
-/// The messages between a person's turn and the next.
+/// The messages between a human turn and the next one.
 fn done_for(prompt: &Prompt<'_>, turns: &[(usize, String)], at: usize) -> Range<usize> {
     let end = turns.get(at + 1).map_or(prompt.messages.len(), |(next, _)| *next);
     turns[at].0 + 1..end
 }
 
-/// The turns that people took: the message of each, and what was asked.
+/// The human turns: the message index and the question of each.
 fn human_turns(prompt: &Prompt<'_>) -> Vec<(usize, String)> {
     let messages = 0..prompt.messages.len();
     messages
@@ -189,7 +198,7 @@ fn human_turns(prompt: &Prompt<'_>) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Names the last of these turns, by all that was asked until then.
+/// The mark of the last of these turns: a hash of all questions so far.
 fn mark(turns: &[(usize, String)]) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("muninn learned turn 1");
     for (_, question) in turns {

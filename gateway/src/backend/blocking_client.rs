@@ -5,7 +5,7 @@
 //! from, any number of errands are under way at once, and connections are kept. Only bytes are moved here; writing
 //! requests and reading answers is the callers' work, so that no errand waits for another's.
 //!
-//! Explorations that no request waits for are driven from here as well ([`Courier::spawn`]); what they compute runs on
+//! Explorations that no request waits for are driven from here as well ([`BlockingClient::spawn`]); what they compute runs on
 //! the blocking threads of this runtime, and so takes none from the requests.
 
 use std::future::Future;
@@ -22,9 +22,9 @@ use super::Transport;
 /// Threads for what spawned errands compute.
 const BLOCKING_THREADS: usize = 4;
 
-/// Why there is no courier.
+/// Why there is no blocking_client.
 #[derive(Debug, Error)]
-pub enum CourierError {
+pub enum BlockingClientError {
     /// The transport cannot be prepared, for instance without any system certificate.
     #[error("TLS cannot be set up: {0}")]
     Transport(#[from] reqwest::Error),
@@ -35,17 +35,17 @@ pub enum CourierError {
 
 /// Runs errands on its thread. Clones share the thread and its connections; it ends with the last of them.
 #[derive(Clone)]
-pub struct Courier {
+pub struct BlockingClient {
     transport: Transport,
     errands: UnboundedSender<BoxFuture<'static, ()>>,
 }
 
-impl Courier {
+impl BlockingClient {
     /// Starts the thread, as a task of this owner. Connecting to a backend may take as long as `connect_timeout`.
     ///
     /// # Errors
-    /// [`CourierError`] where the system will not have it.
-    pub fn start(supervisor: &Supervisor, connect_timeout: Duration) -> Result<Courier, CourierError> {
+    /// [`BlockingClientError`] where the system will not have it.
+    pub fn start(supervisor: &Supervisor, connect_timeout: Duration) -> Result<BlockingClient, BlockingClientError> {
         let transport = Transport::new(connect_timeout)?;
         let (errands, mut queue) = unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -53,7 +53,7 @@ impl Courier {
             .max_blocking_threads(BLOCKING_THREADS)
             .build()?;
         supervisor.keep_owned("models", move || runtime.block_on(serve(&mut queue)))?;
-        Ok(Courier { transport, errands })
+        Ok(BlockingClient { transport, errands })
     }
 
     /// What carries the bytes.
@@ -63,7 +63,7 @@ impl Courier {
 
     /// Runs an errand to its end, beside all others, whether or not anybody waits for it.
     pub fn spawn(&self, errand: impl Future<Output = ()> + Send + 'static) {
-        let _the_thread_is_gone = self.errands.send(Box::pin(errand));
+        self.errands.send(Box::pin(errand)).ok();
     }
 
     /// Runs an errand to its end, beside all others; `None` where it panicked. Dropping the future ends the errand.
@@ -74,13 +74,13 @@ impl Courier {
                 () = answer.closed() => return,
                 output = errand => output,
             };
-            let _the_caller_left = answer.send(output);
+            answer.send(output).ok();
         });
         answered.await.ok()
     }
 }
 
-/// Starts errands as they come, until the last courier that could send one is gone.
+/// Starts errands as they come, until the last blocking_client that could send one is gone.
 async fn serve(queue: &mut UnboundedReceiver<BoxFuture<'static, ()>>) {
     while let Some(errand) = queue.recv().await {
         tokio::spawn(errand);

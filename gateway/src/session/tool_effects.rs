@@ -1,8 +1,7 @@
-//! What an agent did between two turns of a person: files that it changed, named and read, and what failed.
+//! The effects of an agent's tools between two human turns: edited, cited and read files, and failures.
 //!
-//! Tools say what they did; what they were told in words is not looked at. Of the agent's own words only paths count that
-//! lie in the worktree, and of commands that failed only the names of common programs, so that nothing else gets into
-//! what is learned.
+//! Only paths in the worktree are taken from the agent's text, and only the names of common programs from failed commands,
+//! so that no other text gets into memory.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,10 +10,10 @@ use std::path::Path;
 use muninn_memory::learn::Failure;
 use muninn_repo_tools::RelPath;
 
-use super::calls::{Call, How, Named, Places};
+use super::calls::{Call, FileUse, NamedFile, PathResolver};
 use crate::wire::{Members, Prompt, Role, ToolPart, result_text};
 
-/// Programs whose failures are worth remembering, and whose names say nothing about anybody.
+/// Common programs, whose failures are recorded by name.
 const PROGRAMS: [&str; 44] = [
     "bazel",
     "bundle",
@@ -61,35 +60,35 @@ const PROGRAMS: [&str; 44] = [
     "uv",
     "yarn",
 ];
-/// How much of a result's ends is searched for an exit code, in bytes.
+/// The bytes at each end of a result that are searched for an exit code.
 const ENDS: usize = 400;
-/// So many words of an answer that look like paths are looked at.
+/// The most path-like words of an answer that are examined.
 const MOST_WORDS: usize = 400;
 
-/// What was done, each file once, in the order in which it was.
+/// The effects of tools; each file once, in order.
 #[derive(Debug, Default, PartialEq)]
-pub struct Deeds {
+pub struct ToolEffects {
     /// Files that tools changed.
     pub edited: Vec<RelPath>,
-    /// Files that the agent's words name.
+    /// Files that the agent's text names.
     pub cited: Vec<RelPath>,
-    /// Files that tools showed, and those that commands were about.
+    /// Files that tools showed or commands named.
     pub read: Vec<RelPath>,
-    /// What failed.
+    /// Failed calls.
     pub failures: Vec<Failure>,
 }
 
-/// What the agent did in these messages. `claimed` are the directories in which the client says that it works; only files
-/// that `is_there` knows count.
+/// Collects the effects in these messages. `claimed`: the directories that the client claims; only files for which
+/// `is_there` holds count.
 #[must_use]
-pub fn deeds(
+pub fn tool_effects(
     prompt: &Prompt<'_>,
     messages: Range<usize>,
     (root, claimed): (&Path, &[String]),
     is_there: &dyn Fn(&RelPath) -> bool,
-) -> Deeds {
-    let mut deeds = Deeds::default();
-    let places = Places { root, claimed };
+) -> ToolEffects {
+    let mut tool_effects = ToolEffects::default();
+    let resolver = PathResolver { root, claimed };
     let messages = &prompt.messages[messages];
     let ended = results(messages.iter().flat_map(|message| &message.tools));
     for message in messages {
@@ -101,56 +100,56 @@ pub fn deeds(
                 continue;
             };
             let files = call.files();
-            // Where it is not said what a path counts from, the one that exists is meant.
-            let resolved = |named: &Named| places.resolve(named).into_iter().find(|path| is_there(path));
+            // An ambiguous relative path is resolved to the first file that exists.
+            let resolved = |named: &NamedFile| resolver.resolve(named).into_iter().find(|path| is_there(path));
             match end {
-                End::Failed(outcome) => deeds.failed(&call, &files, outcome, &resolved),
-                End::Well => deeds.done(&files, &resolved),
+                CallOutcome::Failed(outcome) => tool_effects.failed(&call, &files, outcome, &resolved),
+                CallOutcome::Succeeded => tool_effects.done(&files, &resolved),
             }
         }
         if message.role == Role::Assistant {
-            deeds.said(
+            tool_effects.said(
                 message
                     .blocks
                     .iter()
                     .filter_map(|block| block.text)
                     .map(|text| text.decode()),
-                &places,
+                &resolver,
                 is_there,
             );
         }
     }
-    deeds
+    tool_effects
 }
 
-/// How a call ended.
-enum End {
-    Well,
+/// The outcome of a call.
+enum CallOutcome {
+    Succeeded,
     Failed(String),
 }
 
-/// How each call ended, by its id's literal.
-fn results<'a>(parts: impl Iterator<Item = &'a ToolPart<'a>>) -> HashMap<&'a str, End> {
+/// The outcome of each call, by the literal of its id.
+fn results<'a>(parts: impl Iterator<Item = &'a ToolPart<'a>>) -> HashMap<&'a str, CallOutcome> {
     let end = |part: &'a ToolPart<'a>| match part {
-        ToolPart::Result { id, content, failed } => Some((id.literal(), end_of(content, *failed))),
+        ToolPart::Result { id, content, failed } => Some((id.literal(), outcome_of(content, *failed))),
         ToolPart::Call { .. } => None,
     };
     parts.filter_map(end).collect()
 }
 
-fn end_of(content: &str, failed: bool) -> End {
+fn outcome_of(content: &str, failed: bool) -> CallOutcome {
     let text = result_text(content).unwrap_or_default();
     let members = Members::of(&text);
     let metadata = members.and_then(|members| members.object("metadata").get("exit_code").map(str::to_owned));
     match metadata.and_then(|code| code.parse().ok()).or_else(|| exit_code(&text)) {
-        Some(0) if !failed => End::Well,
-        Some(code) if code != 0 => End::Failed(format!("exit code {code}")),
-        _ if failed => End::Failed("error".to_owned()),
-        _ => End::Well,
+        Some(0) if !failed => CallOutcome::Succeeded,
+        Some(code) if code != 0 => CallOutcome::Failed(format!("exit code {code}")),
+        _ if failed => CallOutcome::Failed("error".to_owned()),
+        _ => CallOutcome::Succeeded,
     }
 }
 
-/// The exit code that a client writes at the beginning or the end of what a command printed.
+/// The exit code that a client writes before or after a command's output.
 fn exit_code(text: &str) -> Option<i64> {
     let head = &text[..text.floor_char_boundary(ENDS)];
     let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(ENDS))..];
@@ -159,25 +158,31 @@ fn exit_code(text: &str) -> Option<i64> {
         let (before, rest) = line
             .split_once("exit code")
             .or_else(|| line.split_once("exited with code"))?;
-        // A line of the command's own says more than that.
+        // A longer line is the command's own output.
         let rest = rest.trim_start_matches([':', ' ', '=']);
         let code = rest.split(|c: char| !c.is_ascii_digit() && c != '-').next()?;
         (before.len() < 24).then(|| code.parse().ok())?
     })
 }
 
-impl Deeds {
-    fn done(&mut self, files: &[Named], resolved: &dyn Fn(&Named) -> Option<RelPath>) {
+impl ToolEffects {
+    fn done(&mut self, files: &[NamedFile], resolved: &dyn Fn(&NamedFile) -> Option<RelPath>) {
         for named in files {
             let Some(path) = resolved(named) else { continue };
-            match named.how {
-                How::Changed => once(&mut self.edited, path),
-                How::Shown | How::Mentioned => once(&mut self.read, path),
+            match named.file_use {
+                FileUse::Changed => push_new(&mut self.edited, path),
+                FileUse::Shown | FileUse::Mentioned => push_new(&mut self.read, path),
             }
         }
     }
 
-    fn failed(&mut self, call: &Call, files: &[Named], outcome: &str, resolved: &dyn Fn(&Named) -> Option<RelPath>) {
+    fn failed(
+        &mut self,
+        call: &Call,
+        files: &[NamedFile],
+        outcome: &str,
+        resolved: &dyn Fn(&NamedFile) -> Option<RelPath>,
+    ) {
         let known = |(program, word): (String, Option<String>)| {
             let program = program.rsplit('/').next().unwrap_or_default().to_owned();
             let is_plain =
@@ -191,7 +196,7 @@ impl Deeds {
         };
         let programs = call.programs();
         let ran = !programs.is_empty();
-        // The last of a chain is the one that says how it ended.
+        // The last program of a chain decides the exit code.
         let name = programs
             .into_iter()
             .rev()
@@ -208,28 +213,30 @@ impl Deeds {
     fn said<'t>(
         &mut self,
         texts: impl Iterator<Item = std::borrow::Cow<'t, str>>,
-        places: &Places<'_>,
+        resolver: &PathResolver<'_>,
         is_there: &dyn Fn(&RelPath) -> bool,
     ) {
         for text in texts {
             let words = text.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;*|".contains(c));
-            let like_paths = words.map(bare).filter(|word| word.contains('.') || word.contains('/'));
+            let like_paths = words
+                .map(path_in)
+                .filter(|word| word.contains('.') || word.contains('/'));
             for word in like_paths.take(MOST_WORDS) {
-                let named = Named {
+                let named = NamedFile {
                     path: word.to_owned(),
                     directory: None,
-                    how: How::Mentioned,
+                    file_use: FileUse::Mentioned,
                 };
-                if let Some(path) = places.resolve(&named).into_iter().find(|path| is_there(path)) {
-                    once(&mut self.cited, path);
+                if let Some(path) = resolver.resolve(&named).into_iter().find(|path| is_there(path)) {
+                    push_new(&mut self.cited, path);
                 }
             }
         }
     }
 }
 
-/// A word without the line numbers and punctuation behind it.
-fn bare(word: &str) -> &str {
+/// The path in a word, without line numbers and punctuation.
+fn path_in(word: &str) -> &str {
     let word = word.trim_end_matches(['.', ':', '!', '?']);
     let (path, anchor) = word.split_once("#L").unwrap_or((word, ""));
     let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'-' || b == b':');
@@ -239,7 +246,7 @@ fn bare(word: &str) -> &str {
     }
 }
 
-fn once(paths: &mut Vec<RelPath>, path: RelPath) {
+fn push_new(paths: &mut Vec<RelPath>, path: RelPath) {
     if !paths.contains(&path) {
         paths.push(path);
     }
@@ -260,11 +267,11 @@ mod tests {
         "docs/guide.md",
     ];
 
-    fn of(format: WireFormat, body: &str) -> Deeds {
+    fn of(format: WireFormat, body: &str) -> ToolEffects {
         let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
         let is_there = |path: &RelPath| THERE.contains(&path.as_str());
         let claimed = ["/w".to_owned()];
-        deeds(
+        tool_effects(
             &prompt,
             0..prompt.messages.len(),
             (Path::new("/w"), &claimed),
@@ -273,7 +280,7 @@ mod tests {
     }
 
     /// A tool's call in the messages format, and its result.
-    fn ran(tool: &str, input: &str, result: &str, failed: bool) -> Deeds {
+    fn ran(tool: &str, input: &str, result: &str, failed: bool) -> ToolEffects {
         of(
             WireFormat::Messages,
             &format!(
@@ -288,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn each_client_edits_in_its_own_way() {
+    fn edits_of_all_clients_are_found() {
         for (tool, input, edited) in [
             (
                 "Edit",
@@ -351,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_commands_are_about_were_read() {
+    fn files_named_in_commands_count_as_read() {
         let found = ran(
             "Bash",
             r#"{"command":"rg -n 'fn main' src/b.rs docs; wc -l src/a.rs | sort -o nothing.rs"}"#,
@@ -365,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_say_the_same_in_their_own_ways() {
+    fn effects_are_found_in_every_format() {
         let chat = r#"{"messages":[{"role":"user","content":"look at docs/guide.md"},
             {"role":"assistant","content":"It is in `src/b.rs:10-12`, see ./src/c.rs. Not in src/none.rs.","tool_calls":[{"id":"c","type":"function","function":{"name":"edit","arguments":"{\"filePath\":\"/w/src/a.rs\"}"}}]},
             {"role":"tool","tool_call_id":"c","content":"done"}]}"#;
@@ -393,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_named_without_anybodys_words() {
+    fn failure_names_only_common_programs() {
         for (tool, input, result, expected) in [
             (
                 "Bash",
@@ -435,8 +442,8 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_a_result_was_not_done() {
+    fn call_without_a_result_has_no_effect() {
         let body = r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Edit","input":{"file_path":"/w/src/a.rs"}}]}]}"#;
-        assert_eq!(of(WireFormat::Messages, body), Deeds::default());
+        assert_eq!(of(WireFormat::Messages, body), ToolEffects::default());
     }
 }

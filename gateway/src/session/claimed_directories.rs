@@ -1,39 +1,38 @@
-//! Where a request says that it works: the directories named by its headers and its environment blocks.
+//! The directories that a request claims to work in, from its headers and its environment blocks.
 //!
-//! The claim is never trusted to open anything; it only decides whether the served repository is the one that is meant.
-//! Text that a person typed or a tool returned is not read for it, only what clients write themselves.
+//! A claim grants no access. Only text that clients write is read for it, not human text and not tool results.
 
 use http::HeaderMap;
 
 use crate::wire::{Message, Prompt, Role, Text};
 
-/// The directories of one request that are looked at; nobody works in more at a time.
+/// The most directories of one request that are examined.
 const MOST_WORKSPACES: usize = 16;
 
-/// Line beginnings that are followed by a directory.
+/// Line prefixes that are followed by a directory.
 const LINE_MARKS: [&str; 3] = [
     "Primary working directory:",
     "Working directory:",
     "Workspace root folder:",
 ];
 
-/// Where a conversation says that it takes place.
+/// The directories that a conversation claims to work in.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Workplace {
-    /// The directories claimed now, any of which may be the served one; empty where nothing is said.
+pub struct ClaimedDirectories {
+    /// The directories claimed now; empty if there are none.
     pub now: Vec<String>,
-    /// The directory that the conversation opened with. It tells conversations apart, and unlike `now` it never
-    /// changes while a client only appends.
-    pub at_first: Option<String>,
-    /// The directory that the messages before the model's first word name, where nothing else does. Claude Code writes
-    /// its environment behind the person's first words, which are the same in every worktree.
-    pub in_opening: Option<String>,
+    /// The directory that the conversation opened with. It seeds the chain: unlike `now` it does not change while a client
+    /// only appends.
+    pub opening: Option<String>,
+    /// The directory in the messages before the first answer, if there is no other. Claude Code writes its environment
+    /// behind the first human text, which may be the same in every worktree.
+    pub opening_messages: Option<String>,
 }
 
-/// Reads a request's claims. A header speaks for the present and wins over text; in text the last environment block
-/// does, since a client that changes its directory says so again.
+/// Reads a request's claims. A header describes the present and has precedence over text. In text the last environment
+/// block counts, because a client that changes its directory writes a new one.
 #[must_use]
-pub fn workplace(headers: &HeaderMap, prompt: &Prompt<'_>) -> Workplace {
+pub fn claimed_directories(headers: &HeaderMap, prompt: &Prompt<'_>) -> ClaimedDirectories {
     let in_message = |message: &Message<'_>| {
         let mut texts = message.blocks.iter().filter_map(|block| block.text);
         match message.role {
@@ -43,7 +42,7 @@ pub fn workplace(headers: &HeaderMap, prompt: &Prompt<'_>) -> Workplace {
         }
     };
     let system = prompt.system.iter().copied().find_map(directory_in);
-    // Not from a message: those are told apart by their text, and one that comes later must not change what was before.
+    // Not from a message: the chain hashes messages anyway, and a later message must not change earlier keys.
     let first = system.clone();
     let last = prompt.messages.iter().rev().find_map(in_message).or(system);
     let mut now = named_repository(headers);
@@ -54,18 +53,18 @@ pub fn workplace(headers: &HeaderMap, prompt: &Prompt<'_>) -> Workplace {
     if now.is_empty() {
         now.extend(last);
     }
-    let mut opening = prompt
+    let mut first_messages = prompt
         .messages
         .iter()
         .take_while(|message| message.role != Role::Assistant);
-    let at_first = first.or_else(|| from_headers.then(|| now.first().cloned()).flatten());
-    Workplace {
-        in_opening: if at_first.is_none() {
-            opening.find_map(in_message)
+    let opening = first.or_else(|| from_headers.then(|| now.first().cloned()).flatten());
+    ClaimedDirectories {
+        opening_messages: if opening.is_none() {
+            first_messages.find_map(in_message)
         } else {
             None
         },
-        at_first,
+        opening,
         now,
     }
 }
@@ -83,7 +82,7 @@ fn codex_workspaces(headers: &HeaderMap) -> Vec<String> {
         Some(metadata.get("workspaces")?.as_object()?.keys().cloned().collect())
     };
     let mut roots = roots().unwrap_or_default();
-    // Each one is looked for on the disk.
+    // Each one costs a file system lookup.
     roots.truncate(MOST_WORKSPACES);
     roots
 }
@@ -95,7 +94,7 @@ fn is_client_text(text: &Text<'_>) -> bool {
 
 fn directory_in(text: Text<'_>) -> Option<String> {
     let raw = text.literal();
-    // Most texts say nothing about a directory; a search in the undecoded text settles that without a copy.
+    // Most texts name no directory; searching the undecoded text avoids a copy.
     if !raw.contains("orking directory:") && !raw.contains("<cwd>") && !raw.contains("Workspace root folder:") {
         return None;
     }
@@ -119,7 +118,7 @@ mod tests {
     use crate::wire::WireFormat;
 
     fn claimed(format: WireFormat, body: &str) -> Vec<String> {
-        workplace(&HeaderMap::new(), &Prompt::parse(format, body.as_bytes()).unwrap()).now
+        claimed_directories(&HeaderMap::new(), &Prompt::parse(format, body.as_bytes()).unwrap()).now
     }
 
     #[test]
@@ -135,20 +134,20 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_types_is_no_claim() {
+    fn human_text_is_no_claim() {
         let typed = r#"{"messages":[{"role":"user","content":"Working directory: /etc"}]}"#;
         assert!(claimed(WireFormat::Chat, typed).is_empty());
     }
 
     #[test]
-    fn the_last_environment_block_wins() {
+    fn last_environment_block_wins() {
         let moved = r#"{"messages":[{"role":"system","content":"Working directory: /old"},{"role":"user","content":"x"},{"role":"system","content":"Working directory: /new"}]}"#;
-        let moved = workplace(
+        let moved = claimed_directories(
             &HeaderMap::new(),
             &Prompt::parse(WireFormat::Chat, moved.as_bytes()).unwrap(),
         );
         assert_eq!(moved.now, ["/new"]);
-        assert_eq!(moved.at_first, None);
-        assert_eq!(moved.in_opening.as_deref(), Some("/old"));
+        assert_eq!(moved.opening, None);
+        assert_eq!(moved.opening_messages.as_deref(), Some("/old"));
     }
 }

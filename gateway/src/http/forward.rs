@@ -1,5 +1,5 @@
-//! The paths of the API that are no conversation (embeddings, completions, files and all that may come): forwarded as
-//! they are, to the backend that would get a conversation about the same model.
+//! Forwarding of other API paths, such as embeddings, completions and files: unchanged, to the backend that would get a
+//! conversation with the same model.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use http::{HeaderValue, Method, Response, header};
 
 use super::answer_body::AnswerBody;
 use super::exchange::{Exchange, panicked};
-use super::exchanged::Exchanged;
+use super::exchange_result::ExchangeResult;
 use super::refusal::{Client, forbid};
 use super::{Worker, body, reply};
 use crate::access::{Caller, Forbidden};
@@ -20,15 +20,15 @@ use crate::metrics::Forwarded;
 use crate::wire::error::ErrorKind;
 use crate::wire::{Members, Text, WireFormat};
 
-/// Paths whose model is looked at before: all that a restricted key gets.
-const SEEN: [&str; 2] = ["/v1/embeddings", "/v1/completions"];
+/// The paths whose model is checked; a restricted key may use no others.
+const CHECKED_PATHS: [&str; 2] = ["/v1/embeddings", "/v1/completions"];
 
 /// Forwards a request.
-pub(super) async fn passed_on(worker: Worker, request: Request) -> Response<Body> {
+pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
     let format = WireFormat::of_path(parts.uri.path());
     let caller = Caller::of(&parts.extensions);
-    if caller.is_restricted() && !(parts.method == Method::POST && SEEN.contains(&parts.uri.path())) {
+    if caller.is_restricted() && !(parts.method == Method::POST && CHECKED_PATHS.contains(&parts.uri.path())) {
         let (key, path) = (caller.name().to_owned(), parts.uri.path().to_owned());
         body::drain(body).await;
         return forbid(&worker, format, &Client::of(&parts), &Forbidden::Unseen { key, path });
@@ -49,7 +49,7 @@ pub(super) async fn passed_on(worker: Worker, request: Request) -> Response<Body
         worker
             .shared
             .large
-            .run(length, async move { asked_for(&caller, &body) })
+            .run(length, async move { named_model(&caller, &body) })
             .await
     };
     let (model, model_span) = match asked {
@@ -79,12 +79,12 @@ pub(super) async fn passed_on(worker: Worker, request: Request) -> Response<Body
             return response;
         }
     };
-    // Nothing but conversations can be converted, so every candidate gets the request as it is.
+    // Only conversations can be converted, so every candidate gets the request unchanged.
     for candidate in &mut candidates {
         candidate.format = format;
     }
-    // Usage is counted of what these answer; what others do, files for instance, is not ours to take apart.
-    let reads = SEEN.contains(&parts.uri.path());
+    // Usage is counted for these paths only; other answers, such as files, are not parsed.
+    let reads = CHECKED_PATHS.contains(&parts.uri.path());
     let exchange = Exchange {
         worker: worker.clone(),
         parts,
@@ -97,11 +97,11 @@ pub(super) async fn passed_on(worker: Worker, request: Request) -> Response<Body
         reads,
         candidates,
     };
-    forward(&worker, caller, exchange).await
+    send_and_count(&worker, caller, exchange).await
 }
 
-/// The model that a body names, and where it does.
-fn asked_for(caller: &Caller, body: &[u8]) -> Result<(String, Option<Range<usize>>), Forbidden> {
+/// The model that a body names, and its byte range.
+fn named_model(caller: &Caller, body: &[u8]) -> Result<(String, Option<Range<usize>>), Forbidden> {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let members = Members::of(text.trim_ascii()).unwrap_or_default();
     let name = members.text("model");
@@ -110,10 +110,10 @@ fn asked_for(caller: &Caller, body: &[u8]) -> Result<(String, Option<Range<usize
     Ok((model, name.map(|name| name.span_in(text))))
 }
 
-/// Passes on what comes back; it is written down once the answer is over.
-async fn forward(worker: &Worker, caller: Caller, exchange: Exchange) -> Response<Body> {
+/// Sends the request and counts its usage once the answer is over.
+async fn send_and_count(worker: &Worker, caller: Caller, exchange: Exchange) -> Response<Body> {
     let (started, format) = (Instant::now(), exchange.format);
-    let Exchanged { head, source, by, .. } = exchange.run().await;
+    let ExchangeResult { head, source, by, .. } = exchange.run().await;
     let (app, status) = (Arc::clone(&worker.app), head.status.as_u16());
     let body = AnswerBody::new(source, format, None, started, move |end| {
         if let Some((backend, _)) = &by {

@@ -1,4 +1,4 @@
-//! Summing up one conversation after the other: what is asked, what it costs, and what is kept.
+//! Summarising one conversation after the other: the prompt, its cost, and the records.
 
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -14,25 +14,25 @@ use muninn_memory::{redact, tokens};
 use muninn_repo_tools::{CancelFlag, Until};
 use thiserror::Error;
 
-use super::summarizer::{Ended, Whole};
+use super::summarizer::{ConversationTurns, EndedConversation};
 use super::{flush, guarded, place};
 use crate::app::turn::millis;
 use crate::config::SummarizerConfig;
 use crate::store::{Outcome, Receipt};
 
-/// How long an answer may take. Nobody waits for it, and a small machine thinks slowly.
-const PATIENCE: Duration = Duration::from_secs(5 * 60);
+/// The longest time for an answer. No request waits for it, and a small machine is slow.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// Why a conversation was not summed up.
+/// Why a conversation was not summarised.
 #[derive(Debug, Error)]
-enum SumUpError {
+enum SummarizeError {
     #[error(transparent)]
     Budget(#[from] BudgetError),
     #[error(transparent)]
     Spool(#[from] SpoolError),
     #[error(transparent)]
     Model(#[from] ModelError),
-    #[error("{model} gave an answer that is of no use: {reason}{}", cut_short(*.truncated))]
+    #[error("the answer of {model} is unusable: {reason}{}", truncation_hint(*.truncated))]
     Answer {
         model: String,
         reason: NotesError,
@@ -40,64 +40,64 @@ enum SumUpError {
     },
 }
 
-fn cut_short(truncated: bool) -> &'static str {
+fn truncation_hint(truncated: bool) -> &'static str {
     match truncated {
-        true => "; it was cut short, which more max_answer_tokens would mend",
+        true => "; it was truncated (raise max_answer_tokens)",
         false => "",
     }
 }
 
-/// What the thread has.
-pub(super) struct Work {
+/// The state of the summarizer thread.
+pub(super) struct SummarizerWorker {
     budget: DailyBudget,
     stopping: CancelFlag,
-    /// The last day of which it was said that it has cost enough.
-    told: Option<Date>,
+    /// The last day for which the log says that its budget is used up.
+    reported: Option<Date>,
 }
 
-/// What a model said, and what that took.
+/// A model's answer and its cost.
 struct Answered {
     reply: Reply,
-    /// Tokens of the prompt and of the answer: as the backend counts them, else as we do.
+    /// Tokens of the prompt and of the answer, as the backend counts them, else as Muninn does.
     used: (u64, u64),
     took: Duration,
 }
 
-impl Work {
-    pub(super) fn new(budget: DailyBudget, stopping: CancelFlag) -> Work {
-        Work {
+impl SummarizerWorker {
+    pub(super) fn new(budget: DailyBudget, stopping: CancelFlag) -> SummarizerWorker {
+        SummarizerWorker {
             budget,
             stopping,
-            told: None,
+            reported: None,
         }
     }
 
-    /// Sums up all that come, until no more can or the gateway stops.
-    pub(super) fn all(&mut self, conversations: &Receiver<Ended>) {
+    /// Summarises conversations until the sender is dropped or the gateway stops.
+    pub(super) fn all(&mut self, conversations: &Receiver<EndedConversation>) {
         for ended in conversations {
             if self.stopping.is_cancelled() {
                 return;
             }
-            let done = guarded(|| self.sum_up(&ended));
+            let done = guarded(|| self.summarize(&ended));
             if let Some(Err(error)) = done
                 && !self.stopping.is_cancelled()
             {
-                // A backend's own words are among them.
-                tracing::warn!(error = %redact(&error.to_string()), "a conversation was not summed up");
+                // The error may quote the backend.
+                tracing::warn!(error = %redact(&error.to_string()), "a conversation was not summarised");
             }
         }
     }
 
-    fn sum_up(&mut self, ended: &Ended) -> Result<(), SumUpError> {
-        let (Some(memory), Some(model)) = (&ended.workspace.memory, ended.summarizing.model()) else {
+    fn summarize(&mut self, ended: &EndedConversation) -> Result<(), SummarizeError> {
+        let (Some(memory), Some(model)) = (&ended.workspace.memory, ended.summarizer.model()) else {
             return Ok(());
         };
         let told = ended.whole.since(&memory.spool().marks(&ended.name)?);
-        let Some(question) = SummaryPrompt::about(&told, ended.summarizing.most_prompt_tokens()) else {
+        let Some(question) = SummaryPrompt::about(&told, ended.summarizer.most_prompt_tokens()) else {
             return Ok(());
         };
         let today = ended.workspace.clock().today();
-        let Some(answered) = self.ask(&question, &model, &ended.summarizing.config, today)? else {
+        let Some(answered) = self.ask(&question, &model, &ended.summarizer.config, today)? else {
             return Ok(());
         };
         let notes = Notes::read(&answered.reply.text);
@@ -106,34 +106,34 @@ impl Work {
             Err(_) => Vec::new(),
         })?;
         ended.account(&answered, model.id(), records);
-        notes.map(|_| ()).map_err(|reason| SumUpError::Answer {
+        notes.map(|_| ()).map_err(|reason| SummarizeError::Answer {
             model: model.id().to_owned(),
             reason,
             truncated: answered.reply.truncated,
         })
     }
 
-    /// Asks, unless the day has cost enough.
+    /// Asks the model; `None` if the day's budget is used up.
     fn ask(
         &mut self,
         question: &SummaryPrompt,
         model: &dyn Model,
         config: &SummarizerConfig,
         today: Date,
-    ) -> Result<Option<Answered>, SumUpError> {
+    ) -> Result<Option<Answered>, SummarizeError> {
         let started = Instant::now();
         let most = u64::from(question.tokens()) + u64::from(config.max_answer_tokens);
         let Some(reserved) = self.budget.reserve(today, most, config.daily_tokens.into())? else {
-            if self.told != Some(today) {
-                self.told = Some(today);
+            if self.reported != Some(today) {
+                self.reported = Some(today);
                 tracing::info!(
                     daily_tokens = config.daily_tokens,
-                    "conversations are not summed up: the day has cost enough"
+                    "conversations are not summarised: the day's token budget is used up"
                 );
             }
             return Ok(None);
         };
-        let until = Until::within(PATIENCE).or(self.stopping.clone());
+        let until = Until::within(ANSWER_TIMEOUT).or(self.stopping.clone());
         let reply = question.ask(model, config.max_answer_tokens, &until);
         let answered = reply.map(|reply| Answered {
             used: used(question, &reply),
@@ -145,7 +145,7 @@ impl Work {
                 used: (input, output), ..
             }) => input.saturating_add(*output),
             Err(ModelError::Unreachable { .. } | ModelError::Refused { .. }) => 0,
-            // It may have thought all the time.
+            // The model may have used all its tokens.
             Err(ModelError::Unusable { .. } | ModelError::Over { .. }) => most,
         };
         self.budget.settle(reserved, cost)?;
@@ -161,9 +161,8 @@ fn used(question: &SummaryPrompt, reply: &Reply) -> (u64, u64) {
     )
 }
 
-impl Ended {
-    /// Keeps what was learned, and returns how many records that is. What has been paid for is not paid for again,
-    /// whatever came of it.
+impl EndedConversation {
+    /// Keeps the records and returns their number. The mark is kept in any case, so that no turn is summarised twice.
     fn keep(&self, memory: &Memory, learn: impl FnOnce(&LearnContext<'_>) -> Vec<Record>) -> Result<usize, SpoolError> {
         let Some(mark) = self.whole.marks.last().map(|mark| summed_up(mark)) else {
             return Ok(0);
@@ -185,18 +184,18 @@ impl Ended {
         Ok(count)
     }
 
-    /// Tells what it took, in the log and by a receipt.
+    /// Writes the cost to the log and to a receipt.
     fn account(&self, answered: &Answered, model: &str, records: usize) {
         let (input, output) = answered.used;
-        tracing::info!(model, input, output, records, "a conversation was summed up");
-        let app = self.summarizing.app.upgrade();
+        tracing::info!(model, input, output, records, "a conversation was summarised");
+        let app = self.summarizer.app.upgrade();
         if let Some(store) = app.as_ref().and_then(|app| app.store.as_ref()) {
             let question = self.whole.turns.first().map_or("", |turn| &turn.question);
             let ms = millis(answered.took);
             store.note_receipt(Receipt {
                 session: Some(redact(&self.name).into_owned()),
                 model: model.to_owned(),
-                backend: self.summarizing.backend().to_owned(),
+                backend: self.summarizer.backend().to_owned(),
                 outcome: Outcome::Summed,
                 reason: Some(format!("{input} + {output} tokens, {records} records kept")),
                 ms,
@@ -206,9 +205,9 @@ impl Ended {
     }
 }
 
-impl Whole {
-    /// The turns that a model has not been told of yet, by the marks of its conversation. The one at which it was told
-    /// the last time comes again, where others follow: only now is it known how that ended.
+impl ConversationTurns {
+    /// The turns after the last summary, by the conversation's marks. The last summarised turn is included if others
+    /// follow, because only now its outcome is known.
     fn since(&self, marks: &[String]) -> Vec<AnsweredTurn<'_>> {
         let is_known = |mark: &String| marks.contains(&summed_up(mark));
         let first = match self.marks.iter().rposition(is_known) {
@@ -220,7 +219,7 @@ impl Whole {
     }
 }
 
-/// The mark of a conversation that was summed up to here.
+/// The mark of a conversation that was summarised up to a turn.
 fn summed_up(mark: &str) -> String {
     format!("summed up {mark}")
 }
@@ -231,12 +230,12 @@ mod tests {
 
     use super::*;
 
-    fn whole(marks: &[&str]) -> Whole {
+    fn whole(marks: &[&str]) -> ConversationTurns {
         let turn = |mark: &&str| Turn {
             question: (*mark).to_owned(),
             ..Turn::default()
         };
-        Whole {
+        ConversationTurns {
             turns: marks.iter().map(turn).collect(),
             answers: marks.iter().map(|mark| format!("to {mark}")).collect(),
             marks: marks.iter().map(|mark| (*mark).to_owned()).collect(),
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_told_what_it_does_not_know_and_where_it_left_off() {
+    fn summary_starts_at_the_last_summarised_turn() {
         let whole = whole(&["a", "b", "c"]);
         for (marks, expected) in [
             (&[][..], vec!["a", "b", "c"]),

@@ -1,4 +1,4 @@
-//! What came of a request that was sent, and how it goes on to the client.
+//! The result of an exchange, and its conversion to the client's response.
 
 use std::sync::Arc;
 
@@ -18,26 +18,26 @@ use crate::wire::convert::{AnswerContext, AnswerConverter};
 use crate::wire::failure;
 use crate::wire::{UsageWatch, WireFormat};
 
-/// What became of it.
-pub(super) struct Exchanged {
+/// The answer to a request, or the error that takes its place.
+pub(super) struct ExchangeResult {
     /// The answer's head.
     pub head: response::Parts,
     /// The answer's body.
     pub source: Source,
-    /// Who answered, and in which format; absent where nobody did.
+    /// The backend that answered and its wire format; `None` if none answered.
     pub by: Option<(String, WireFormat)>,
-    /// What a conversion had to leave out.
+    /// The fields that the conversion dropped.
     pub dropped: Dropped,
-    /// What was tried before, and how it went.
+    /// All attempts, with their outcomes.
     pub tries: Vec<Try>,
 }
 
-impl Exchanged {
-    /// An answer of our own.
-    pub(super) fn of_ourselves(response: Response<Body>, format: WireFormat) -> Exchanged {
-        let (head, source) = whole(response);
+impl ExchangeResult {
+    /// The answer of the built-in model.
+    pub(super) fn built_in(response: Response<Body>, format: WireFormat) -> ExchangeResult {
+        let (head, source) = unchanged(response);
         let by = Some((CONTEXT_MODEL.to_owned(), format));
-        Exchanged {
+        ExchangeResult {
             head,
             source,
             by,
@@ -46,21 +46,21 @@ impl Exchanged {
         }
     }
 
-    /// The answer as it is, of which nothing is written down.
+    /// The answer as a response, without accounting.
     pub(super) fn into_response(self, format: WireFormat) -> Response<Body> {
         let body = AnswerBody::new(self.source, format, None, std::time::Instant::now(), |_| {});
         Response::from_parts(self.head, Body::new(body))
     }
 
-    /// Whether it is a stream of events.
+    /// Whether the answer is a stream of events.
     pub(super) fn is_events(&self) -> bool {
         is_events(&self.head.headers)
     }
 
-    /// The answer as the rest of a stream whose head is sent already: an error becomes the stream's own, and a whole
-    /// answer the events that it would have been. The head has said that nothing is encoded.
+    /// The answer as the rest of a stream whose response head is sent already: an error becomes an error event, and a
+    /// complete answer becomes its events. The head promised a stream without content coding.
     pub(super) fn into_events(self, shared: &Arc<Shared>, format: WireFormat, context: AnswerContext) -> Source {
-        let Exchanged { head, source, .. } = self;
+        let ExchangeResult { head, source, .. } = self;
         if is_encoded(&head.headers) {
             let failure = match head.status.is_success() {
                 true => unreadable(&head.headers),
@@ -106,7 +106,7 @@ impl Exchanged {
     }
 }
 
-pub(super) fn whole(response: Response<Body>) -> (response::Parts, Source) {
+pub(super) fn unchanged(response: Response<Body>) -> (response::Parts, Source) {
     let (head, body) = response.into_parts();
     (
         head,

@@ -1,4 +1,4 @@
-//! Which of what was added to a prompt the agent then worked with: for the receipt of that turn.
+//! Marking the items of a receipt that the agent then used.
 
 use muninn_memory::learn::Turn;
 use muninn_memory::model::block_on;
@@ -7,11 +7,11 @@ use muninn_repo_tools::RelPath;
 
 use crate::store::{Outcome, Receipt, ReceiptItem, Store, StoreError};
 
-/// So many of the newest receipts are looked through for the one of a turn.
+/// The number of newest receipts that are searched for the one of a turn.
 const RECENT: usize = 400;
 
-/// Notes it, where something was added to a turn of the conversation of this name. Of the last turn the answer is not
-/// known, which may have named what no tool touched; so what was not used so far is left open.
+/// Marks the used items on the receipt of a turn that got a block. The answer to the last turn is unknown and may still
+/// cite a file, so items that are unused so far stay unmarked there.
 ///
 /// # Errors
 /// [`StoreError`] where receipts cannot be read.
@@ -40,7 +40,7 @@ pub(super) fn note(receipts: &dyn Store, name: &str, turn: &Turn, is_last: bool)
     Ok(())
 }
 
-/// The file that an item shows; `None` of a record, of which nobody can see whether it was heeded.
+/// The file of an item; `None` for a record, whose use cannot be observed.
 fn file(item: &ReceiptItem) -> Option<RelPath> {
     let (path, _lines) = item.source.rsplit_once(':')?;
     RelPath::new(path).ok()

@@ -1,0 +1,98 @@
+//! How much a turn's block may cost, and what the conversation holds already.
+
+use http::HeaderMap;
+use muninn_context_engine::PriorContext;
+
+use super::{NoPackReason, chain, now_ms};
+use crate::access::Caller;
+use crate::app::{App, Workspace};
+use crate::inject::{Replay, replay};
+use crate::session::{Identity, Mode, identify, reads, side_request};
+use crate::wire::Prompt;
+
+/// A conversation with fewer tokens left is not searched for.
+const MIN_BUDGET: u32 = 200;
+
+/// The tokens that a turn may cost.
+#[derive(Clone, Copy)]
+pub(super) struct Budget {
+    /// For the lexical search.
+    pub(super) lexical: u32,
+    /// For the whole block, with what an explorer model found.
+    pub(super) total: u32,
+}
+
+impl Budget {
+    /// # Errors
+    /// [`NoPackReason::Disabled`] and [`NoPackReason::NoBudget`].
+    pub(super) fn of(
+        workspace: &Workspace,
+        prompt: &Prompt<'_>,
+        window: Option<u32>,
+        replayed: &Replay,
+    ) -> Result<Budget, NoPackReason> {
+        let settings = workspace.settings();
+        let context = &settings.context;
+        if !context.enabled {
+            return Err(NoPackReason::Disabled);
+        }
+        let left = context.tokens_per_conversation.saturating_sub(replayed.tokens());
+        let total = window.map_or(left, |window| left.min(window / 5));
+        let per_turn = if prompt.has_tools() {
+            context.tokens_with_tools
+        } else {
+            context.tokens_without_tools
+        };
+        let lexical = per_turn.min(total);
+        if lexical < MIN_BUDGET {
+            return Err(NoPackReason::NoBudget);
+        }
+        Ok(Budget { lexical, total })
+    }
+}
+
+/// The lexical budget that a request's newest question would have before a backend, and what the conversation holds
+/// already. The request leaves no trace in the ledger.
+///
+/// # Errors
+/// [`NoPackReason`] where nothing would be added.
+pub(in crate::app) async fn preview(
+    app: &App,
+    caller: &Caller,
+    headers: &HeaderMap,
+    prompt: &Prompt<'_>,
+    workspace: &Workspace,
+) -> Result<(u32, PriorContext), NoPackReason> {
+    if let Mode::Off | Mode::Bypass = Mode::of(headers) {
+        return Err(NoPackReason::NotWanted);
+    }
+    if let Some(side) = side_request(headers, prompt) {
+        return Err(NoPackReason::SideRequest(side));
+    }
+    let identity = identify(headers, prompt);
+    let chain = chain(app, caller, prompt, &identity);
+    let replayed = match &app.store {
+        Some(store) => replay(&chain, identity.session.as_deref(), &**store, now_ms()).await,
+        None => Ok(Replay::default()),
+    };
+    let replayed = replayed.unwrap_or_default();
+    let budget = Budget::of(workspace, prompt, None, &replayed)?;
+    Ok((budget.lexical, already(prompt, workspace, &identity, &replayed)))
+}
+
+/// What a conversation holds of the repository: the replayed blocks, and what the client's tools have read.
+pub(super) fn already(
+    prompt: &Prompt<'_>,
+    workspace: &Workspace,
+    identity: &Identity<'_>,
+    replayed: &Replay,
+) -> PriorContext {
+    let mut already = PriorContext::default();
+    for block in replayed.each_block() {
+        already.add_block(block);
+    }
+    for (paths, text) in reads(prompt, &workspace.root, &identity.claimed_directories.now) {
+        already.add_read(paths, text);
+    }
+    already
+}

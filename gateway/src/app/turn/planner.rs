@@ -1,0 +1,243 @@
+//! The steps after replay: find the newest question, enter the workspace, and decide.
+
+use std::sync::Arc;
+
+use muninn_context_engine::PriorContext;
+
+use super::budget::{Budget, already};
+use super::{NoPackReason, Plan, now_ms};
+use crate::access::Caller;
+use crate::app::decide::{Decision, ExplorationRequest, LedgerSlot, decide};
+use crate::app::deep::{BackgroundQuestion, DeepLane, PendingResults, ProgressSender, begin};
+use crate::app::enter::enter;
+use crate::app::{App, Location, Workspace};
+use crate::inject::{Boundary, Chain, Replay};
+use crate::session::{HumanTurn, Identity, Mode, SideRequest, human_turn, newest_human_turn};
+use crate::store::{EntryId, NewEntry, Receipt, Store, TurnKey, Use};
+use crate::wire::{Prompt, Site};
+
+/// A request whose earlier blocks are replayed.
+pub(super) struct TurnPlanner<'a, 'p> {
+    pub(super) app: &'a Arc<App>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) caller: &'a Caller,
+    pub(super) prompt: &'a Prompt<'p>,
+    pub(super) window: Option<u32>,
+    pub(super) identity: Identity<'a>,
+    pub(super) chain: Chain,
+    pub(super) replayed: Replay,
+}
+
+/// Where a new block may be inserted, and for which question.
+struct InsertionPoint {
+    site: Site,
+    /// None behind tool results, where only the result of an earlier exploration is inserted.
+    question: Option<String>,
+}
+
+impl InsertionPoint {
+    fn after_tool_results(prompt: &Prompt<'_>) -> Option<InsertionPoint> {
+        let site = prompt.newest_results()?;
+        Some(InsertionPoint { site, question: None })
+    }
+}
+
+impl From<HumanTurn> for InsertionPoint {
+    fn from(turn: HumanTurn) -> InsertionPoint {
+        InsertionPoint {
+            site: turn.site,
+            question: Some(turn.question),
+        }
+    }
+}
+
+impl TurnPlanner<'_, '_> {
+    /// Decides what the newest turn gets, and writes its ledger row.
+    ///
+    /// # Errors
+    /// [`NoPackReason`] where it gets no new block.
+    pub(super) async fn decide(
+        &self,
+        plan: &mut Plan,
+        side: Option<SideRequest>,
+        location: Location,
+        deep: (DeepLane, ProgressSender),
+    ) -> Result<(Site, Decision), NoPackReason> {
+        let point = self.find_insertion_point(side, &mut plan.receipt).await?;
+        let slot = self.open_slot(point.site).await?;
+        let (workspace, budget) = match self.enter_workspace(plan.mode, location).await {
+            Ok(entered) => entered,
+            Err(reason) => {
+                self.store.went_without(slot.key, slot.without()).await;
+                return Err(reason);
+            }
+        };
+        let site = point.site;
+        let decision = match point.question {
+            Some(question) => {
+                let question = BackgroundQuestion {
+                    text: question,
+                    key: slot.key,
+                    session: slot.session.clone(),
+                    receipt: plan.receipt.clone(),
+                };
+                self.explore(&workspace, budget, question, slot, deep).await
+            }
+            None => self.add_pending(&workspace, budget, slot).await?,
+        };
+        Ok((site, decision))
+    }
+
+    /// Finds the newest human turn, or the newest tool results if the result of an exploration waits for them.
+    async fn find_insertion_point(
+        &self,
+        side: Option<SideRequest>,
+        receipt: &mut Receipt,
+    ) -> Result<InsertionPoint, NoPackReason> {
+        receipt.side_request = side.map(|side| side.name().to_owned());
+        let turn = newest_human_turn(self.prompt);
+        if let Some(turn) = &turn {
+            receipt.first_words = Receipt::first_words_of(&turn.question);
+        }
+        let has_pending = side.is_none() && self.app.explorations.has_pending(&self.chain, self.session());
+        let newest = turn.filter(|_| side.is_none()).map(InsertionPoint::from);
+        let newest = newest.or_else(|| InsertionPoint::after_tool_results(self.prompt).filter(|_| has_pending));
+        let Some(newest) = newest else {
+            self.note_absent().await;
+            return Err(side.map_or(NoPackReason::NoQuestion, NoPackReason::SideRequest));
+        };
+        Ok(newest)
+    }
+
+    /// Opens the ledger slot of a turn that has no row yet.
+    async fn open_slot(&self, site: Site) -> Result<LedgerSlot, NoPackReason> {
+        let boundary = self.chain.at(site).ok_or(NoPackReason::NoQuestion)?;
+        let has_block = self.replayed.within(site.message).any(|entry| entry.block.is_some());
+        if self.replayed.at(site).is_some() {
+            return Err(match has_block {
+                true => NoPackReason::HasBlock,
+                false => NoPackReason::WentWithout,
+            });
+        }
+        let slot = LedgerSlot {
+            key: boundary.key,
+            before: self.replayed.uses(self.session()),
+            absent: self.absent(),
+            session: self.identity.session.clone(),
+        };
+        if has_block {
+            // A client may append to a turn that has its block already: one block is enough. The new end gets a row, so
+            // that forks find this session's history there, and not that of a session which began with both.
+            self.store.went_without(slot.key, slot.without()).await;
+            return Err(NoPackReason::HasBlock);
+        }
+        Ok(slot)
+    }
+
+    async fn enter_workspace(&self, mode: Mode, location: Location) -> Result<(Arc<Workspace>, Budget), NoPackReason> {
+        if mode == Mode::Off {
+            return Err(NoPackReason::NotWanted);
+        }
+        let workspace = enter(self.app, self.caller, location, &self.identity.claimed_directories.now).await?;
+        let budget = Budget::of(&workspace, self.prompt, self.window, &self.replayed)?;
+        Ok((workspace, budget))
+    }
+
+    /// Explores for a question and records the result; begins a background exploration where one is configured.
+    async fn explore(
+        &self,
+        workspace: &Arc<Workspace>,
+        budget: Budget,
+        question: BackgroundQuestion,
+        slot: LedgerSlot,
+        (deep, progress): (DeepLane, ProgressSender),
+    ) -> Decision {
+        let already = self.already(workspace);
+        let pending = PendingResults::of(self.app, &self.chain, self.session());
+        let (inline, background) = match deep {
+            DeepLane::Off => (None, None),
+            DeepLane::Inline(explorer) => (Some(explorer), None),
+            DeepLane::Background {
+                explorer,
+                only_in_doubt,
+            } => (None, Some((explorer, only_in_doubt))),
+        };
+        let request = ExplorationRequest {
+            question: question.text.clone(),
+            already,
+            lexical_budget: budget.lexical,
+            total_budget: budget.total,
+            pending: pending.results(),
+            deep: inline.map(|explorer| (explorer, progress)),
+        };
+        let decision = decide(workspace, &*self.store, request, slot).await;
+        decision.settle(pending);
+        if let Some((explorer, only_in_doubt)) = background
+            && decision.is_worth_exploring(only_in_doubt)
+        {
+            begin(self.app, workspace, explorer, question);
+        }
+        decision
+    }
+
+    /// Records the pending results of earlier explorations behind tool results.
+    async fn add_pending(
+        &self,
+        workspace: &Arc<Workspace>,
+        budget: Budget,
+        slot: LedgerSlot,
+    ) -> Result<Decision, NoPackReason> {
+        let already = self.already(workspace);
+        let pending = PendingResults::of(self.app, &self.chain, self.session());
+        let results = pending.results();
+        if results.is_empty() {
+            self.store.went_without(slot.key, slot.without()).await;
+            return Err(NoPackReason::StillExploring);
+        }
+        let request = ExplorationRequest {
+            question: String::new(),
+            already,
+            lexical_budget: 0,
+            total_budget: budget.total,
+            pending: results,
+            deep: None,
+        };
+        let decision = decide(workspace, &*self.store, request, slot).await;
+        decision.settle(pending);
+        Ok(decision)
+    }
+
+    fn already(&self, workspace: &Workspace) -> PriorContext {
+        already(self.prompt, workspace, &self.identity, &self.replayed)
+    }
+
+    fn session(&self) -> Option<&str> {
+        self.identity.session.as_deref()
+    }
+
+    /// The earlier human turns without a ledger row, whatever the reason.
+    fn absent(&self) -> Vec<(TurnKey, Vec<EntryId>)> {
+        let is_absent = |boundary: &&Boundary| {
+            boundary.answered
+                && self.replayed.is_unknown(boundary.site)
+                && human_turn(self.prompt, boundary.site.message).is_some_and(|turn| turn.site == boundary.site)
+        };
+        let absent = self.chain.boundaries.iter().filter(is_absent);
+        absent
+            .map(|boundary| (boundary.key, self.replayed.before(boundary.site)))
+            .collect()
+    }
+
+    /// Records the absent turns of a request without a new turn, whose row would list them.
+    async fn note_absent(&self) {
+        for (key, before) in self.absent() {
+            let without = NewEntry {
+                session: self.identity.session.clone(),
+                before: before.into_iter().map(Use::of).collect(),
+                now_ms: now_ms(),
+                ..NewEntry::default()
+            };
+            self.store.went_without(key, without).await;
+        }
+    }
+}
