@@ -191,7 +191,7 @@ fn no_summary_without_a_configured_model() {
 
 #[test]
 fn daily_token_limit_holds_across_processes() {
-    const ENOUGH: &str = "the day has cost enough";
+    const ENOUGH: &str = "the day's token budget is used up";
     let scribe = scribe(notes(), 1_900);
     let team = Team::with(
         "repo",

@@ -371,7 +371,7 @@ fn key_restricted_to_one_worktree_sees_no_other() {
         assert_eq!(outcome, "none", "{receipt}");
         assert_eq!(upstream.last().text(), question().to_string());
         assert!(
-            receipt["reason"].as_str().unwrap().contains("`ana` is not for"),
+            receipt["reason"].as_str().unwrap().contains("`ana` does not allow"),
             "{receipt}"
         );
     }

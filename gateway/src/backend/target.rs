@@ -13,7 +13,7 @@ use crate::wire::error::ErrorKind;
 pub enum Target {
     /// The built-in model.
     Context,
-    /// To the first of these that answers; never empty.
+    /// The candidates in the order in which they are tried; never empty.
     Candidates(Vec<Candidate>),
 }
 

@@ -1,6 +1,6 @@
 //! The directories that a request claims to work in, from its headers and its environment blocks.
 //!
-//! A claim grants no access. Only text that clients write is read for it, not human text and not tool results.
+//! A claim grants no access. Only text that client programs write can contain one; human text and tool results are not searched.
 
 use http::HeaderMap;
 

@@ -197,7 +197,10 @@ fn key_restricted_to_other_directories_gets_no_context() {
         assert_eq!(upstream.last().text(), body, "{target}: not a byte is added");
         let receipt = muninn_tests::why(&env, response.request_id());
         assert_eq!(receipt["key"], "ben");
-        assert!(receipt["reason"].as_str().unwrap().contains("is not for"), "{receipt}");
+        assert!(
+            receipt["reason"].as_str().unwrap().contains("`ben` does not allow"),
+            "{receipt}"
+        );
         let context = body.replace("\"m\"", "\"muninn/context\"");
         let response = gateway.post(target, &[ben.header()], context.as_bytes());
         assert_eq!(response.status, 200);

@@ -97,6 +97,7 @@ impl Conversations {
             }
         }
         // A stop leaves no time for summaries.
+        self.end(|_| true);
     }
 
     fn observe(&mut self, observed: ObservedRequest) {

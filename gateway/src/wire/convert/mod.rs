@@ -240,7 +240,7 @@ fn parts(raw: &RawValue) -> Vec<Element<'_>> {
     elements(raw.get()).unwrap_or_else(|| vec![Element::of(raw)])
 }
 
-/// Content of a tool's result that is neither a string nor parts, which the model gets as it is written.
+/// Returns the JSON text of a tool result that is neither a string nor a list of parts; the model gets it unchanged.
 fn as_written(content: Option<&RawValue>) -> Option<&str> {
     let content = content?.get();
     let is_part = || Members::of(content).is_some_and(|members| members.text("type").is_some());

@@ -211,7 +211,7 @@ fn latest_decision_holds() {
     let open = open_conflicts(&desk.repo.home()).unwrap();
     let id = &open[0].conflict.id;
     let unknown = resolve(&desk.store(), "NONE", Keep::Left, None).unwrap_err();
-    assert_eq!(unknown.to_string(), "there is no open conflict NONE");
+    assert_eq!(unknown.to_string(), "no conflict has an id that contains `NONE`");
     let secret = "asked Bo, ghp_0123456789abcdefghijABCDEFGHIJ012345";
     resolve(&desk.store(), &id[20..].to_lowercase(), Keep::Left, Some(secret)).unwrap();
     assert!(open_conflicts(&desk.repo.home()).unwrap().is_empty());
