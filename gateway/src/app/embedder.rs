@@ -112,7 +112,7 @@ impl ConfiguredEmbedder {
     }
 
     /// Returns the embedder, opened if need be. Loading MiniLM takes half a second; a backend may take as long as it takes
-    /// to load its model. One that failed is tried again after [`RETRY`].
+    /// to load its model. One that failed is tried again after 30 seconds.
     ///
     /// # Errors
     /// [`EmbedderError`] where it cannot be used now.
