@@ -71,19 +71,22 @@ impl Journal {
 
     /// The noted turns under some keys, with the earlier turns of their conversations that have no row either.
     pub(super) fn under(&self, keys: &[TurnKey]) -> Vec<(TurnKey, NewEntry)> {
-        let noted = self.rows.iter().flat_map(|((key, _), entry)| {
-            let absent = entry.absent.iter().map(|(key, before)| {
+        let mut found = Vec::new();
+        for ((key, _), entry) in &self.rows {
+            if keys.contains(key) {
+                found.push((*key, entry.clone()));
+            }
+            for (absent, before) in entry.absent.iter().filter(|(absent, _)| keys.contains(absent)) {
                 let row = NewEntry {
                     session: entry.session.clone(),
                     before: before.iter().copied().map(Use::of).collect(),
                     now_ms: entry.now_ms,
                     ..NewEntry::default()
                 };
-                (*key, row)
-            });
-            std::iter::once((*key, entry.clone())).chain(absent)
-        });
-        noted.filter(|(key, _)| keys.contains(key)).collect()
+                found.push((*absent, row));
+            }
+        }
+        found
     }
 
     /// Changes whenever rows went to the database. A snapshot of the database that is older than the last change may lack
