@@ -1,4 +1,4 @@
-//! What benchmarks start with: the mock, this repository, and a runtime.
+//! The common start of benchmarks: the mock backend, this repository, and a runtime.
 
 use std::path::{Path, PathBuf};
 

@@ -41,7 +41,7 @@ pub(crate) struct Concept {
     pub(crate) parts: Vec<String>,
     /// The emphasis in the question; 1 for a word that occurs once.
     pub(crate) weight: f32,
-    /// Whether it is an identifier: in backticks, of several parts, or an error code.
+    /// True for an identifier: a name in backticks, a name of several parts, or an error code.
     pub(crate) identifier: bool,
 }
 

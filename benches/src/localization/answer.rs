@@ -155,7 +155,7 @@ impl Subject {
 }
 
 impl Gold {
-    /// Whether it is packed, by budget.
+    /// For each budget, whether the pack contains a gold definition of this file.
     fn seen(&self, instance: &Instance, packs: &[Vec<Packed>; BUDGETS.len()]) -> [bool; BUDGETS.len()] {
         [0, 1].map(|budget| {
             let here = packs[budget]

@@ -197,17 +197,10 @@ mod tests {
     use muninn_tests::{Recorded, Reply, Upstream};
 
     use super::*;
-    use crate::config::{Overrides, load};
+    use crate::config::load_text;
 
     fn configured(text: &str) -> ConfiguredEmbedder {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("muninn.toml");
-        std::fs::write(&file, text).unwrap();
-        let overrides = Overrides {
-            config: Some(file),
-            listen: None,
-        };
-        let made = ConfiguredEmbedder::new(&load(&overrides).unwrap());
+        let made = ConfiguredEmbedder::new(&load_text(text).unwrap());
         let mut made = Arc::into_inner(made).unwrap();
         made.retry = Duration::ZERO;
         made

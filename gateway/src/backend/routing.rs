@@ -275,7 +275,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
-    use crate::config::{Overrides, load};
+    use crate::config::load_text;
 
     /// `a` speaks the OpenAI formats, `b` messages, `c` chat alone.
     fn router(more: &str) -> Router {
@@ -297,14 +297,7 @@ mod tests {
     }
 
     fn config(text: &str) -> Config {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("muninn.toml");
-        std::fs::write(&file, text).unwrap();
-        let overrides = Overrides {
-            config: Some(file),
-            listen: None,
-        };
-        load(&overrides).unwrap()
+        load_text(text).unwrap()
     }
 
     /// The candidates in short: name, format, and the new model name.

@@ -162,7 +162,7 @@ fn tool_choice(written: Option<&str>) -> Result<Choice, UnknownWord> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::resolve::tests::load_text;
+    use super::super::load_text;
     use super::*;
 
     const BACKENDS: &str = "[[backends]]\nname = \"a\"\nurl = \"http://a\"\ndialect = \"chat\"\n\

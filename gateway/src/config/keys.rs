@@ -174,20 +174,12 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Overrides, load};
 
     const HASH: &str = "blake3:0000000000000000000000000000000000000000000000000000000000000000";
     const OTHER: &str = "blake3:1111111111111111111111111111111111111111111111111111111111111111";
 
     fn load_text(text: &str) -> Result<Config, String> {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("muninn.toml");
-        std::fs::write(&file, text).unwrap();
-        let overrides = Overrides {
-            config: Some(file),
-            listen: None,
-        };
-        load(&overrides).map_err(|error| error.to_string())
+        crate::config::load_text(text).map_err(|error| error.to_string())
     }
 
     fn key(name: &str, hash: &str, more: &str) -> String {

@@ -252,7 +252,7 @@ impl Budget {
 
 #[cfg(test)]
 mod tests {
-    use super::super::resolve::tests::load_text;
+    use super::super::load_text;
     use super::*;
 
     const BACKENDS: &str = "[[backends]]\nname = \"a\"\nurl = \"http://a\"\ndialect = \"chat\"\n\

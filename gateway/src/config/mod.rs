@@ -30,6 +30,8 @@ pub(crate) use files::nearest;
 pub use hosts::HostPattern;
 pub use keys::{NameError, check_name};
 pub use memory::{EmbedderConfig, MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
+#[cfg(test)]
+pub(crate) use resolve::tests::load_text;
 pub use resolve::{Overrides, load, repository};
 
 use crate::secrets::{KeyHash, Secret};

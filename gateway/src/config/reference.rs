@@ -8,8 +8,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::load_text;
 use super::raw;
-use super::resolve::tests::load_text;
 
 /// A file with each section and its required keys only.
 const MINIMAL: &str = "[[backends]]\nname = \"a\"\nurl = \"http://a\"\ndialect = \"chat\"\n\

@@ -286,7 +286,7 @@ impl Default for LimitsConfig {
 pub(super) mod tests {
     use super::*;
 
-    pub(in super::super) fn load_text(text: &str) -> Result<Config, ConfigError> {
+    pub(crate) fn load_text(text: &str) -> Result<Config, ConfigError> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("muninn.toml");
         std::fs::write(&file, text).unwrap();

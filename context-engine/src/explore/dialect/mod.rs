@@ -1,4 +1,4 @@
-//! What a model said, read as calls of tools.
+//! Tool calls and citations, parsed from a model's answer.
 //!
 //! Servers parse the tool calls of their models and hand them over. In text one form is read: JSON objects with a name and
 //! arguments, alone, in a list, in a fenced block, among words, or behind `<tool_call>` ([`text`]). Text without a call is

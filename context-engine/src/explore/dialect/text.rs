@@ -14,7 +14,7 @@ use super::{Found, Made, Said};
 const READINGS: usize = 16;
 /// Of short texts this much is read in any case, in bytes.
 const MIN_READ: usize = 1 << 16;
-/// What models are told to write before a call.
+/// The mark that the prompt asks models to write before a call.
 const MARK: &str = "<tool_call>";
 const NAME: &str = "name";
 const ARGUMENTS: [&str; 2] = ["arguments", "parameters"];
