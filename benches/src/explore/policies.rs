@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::ValueEnum;
 use fastrand::Rng;
+use muninn_context_engine::explore::REGISTRY_TOOLS;
 use serde_json::{Value, json};
 
 use crate::instances::Instance;
@@ -16,19 +17,6 @@ const MOST_CITED: usize = 12;
 const MOST_CALLS: usize = 16;
 /// The number of lines that the greedy reader reads at once.
 const READ_AT_ONCE: usize = 4;
-/// Every tool but those that open an exploration or end one.
-pub(super) const TOOLS: [&str; 10] = [
-    "grep",
-    "read",
-    "tree",
-    "list",
-    "find",
-    "symbols",
-    "definition",
-    "callers",
-    "recall",
-    "metis",
-];
 
 /// A policy of an explorer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -175,7 +163,7 @@ fn random(seed: u64, heard: &Heard) -> Said {
 }
 
 fn any_call(rng: &mut Rng, heard: &Heard, seen: &[Place]) -> Spoken {
-    let tool = TOOLS[rng.usize(..TOOLS.len())];
+    let tool = REGISTRY_TOOLS[rng.usize(..REGISTRY_TOOLS.len())];
     let path = any_place(rng, heard, seen).path;
     let word = any_word(rng, heard);
     let arguments = match tool {

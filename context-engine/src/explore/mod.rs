@@ -38,6 +38,7 @@ use call_cache::CallCache;
 pub use citation::Citation;
 use dialect::citations::Cited;
 pub use recording::{Recorder, Recording, RecordingError};
+pub use toolset::REGISTRY_TOOLS;
 use toolset::Toolset;
 pub use trace::{CallTrace, Ended, Totals, Trace, TurnTrace};
 

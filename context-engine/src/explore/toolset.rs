@@ -11,8 +11,8 @@ pub(super) const EXPLORE: &str = "explore";
 /// The tool that ends an exploration.
 pub(super) const FINAL: &str = "final";
 
-/// The registry's tools, in the order of the prompt.
-const REGISTRY_TOOLS: [&str; 10] = [
+/// The registry's tools that an explorer's model is offered, in the order of the prompt.
+pub const REGISTRY_TOOLS: [&str; 10] = [
     "grep",
     "read",
     "tree",

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Response, header};
 use http_body_util::{BodyExt, Limited};
 
@@ -21,13 +22,11 @@ const DRAIN: Duration = Duration::from_secs(10);
 /// The seconds after which a client may retry when the memory of all bodies is used up.
 const RETRY_AFTER: u64 = 2;
 
-/// Why a body was not read.
+/// Why a body was not read: the kind and the message of the error response.
 #[derive(Debug)]
-pub(super) struct BodyError {
-    /// The kind of the error response.
-    pub kind: ErrorKind,
-    /// The message of the error response.
-    pub message: String,
+struct BodyError {
+    kind: ErrorKind,
+    message: String,
 }
 
 impl BodyError {
@@ -36,7 +35,7 @@ impl BodyError {
     }
 
     /// Logs and counts the refusal, and returns the error response.
-    pub(super) fn refuse(&self, worker: &Worker, client: &Client, format: WireFormat) -> Response<Body> {
+    fn refuse(&self, worker: &Worker, client: &Client, format: WireFormat) -> Response<Body> {
         refusal::log(&worker.shared, client, self.kind, &self.message);
         if self.kind == ErrorKind::NoMemory {
             worker.app.metrics.refused(&client.key, self.kind);
@@ -73,9 +72,26 @@ pub(super) struct RequestBody {
 /// Reads the whole body of a request. Afterwards the headers describe the decoded body.
 ///
 /// # Errors
-/// [`BodyError`] if the body is too large, stalls, breaks off, has an unsupported coding, or exceeds the memory of all
-/// bodies.
+/// The response that refuses the request, logged and counted, if the body is too large, stalls, breaks off, has an
+/// unsupported coding, or exceeds the memory of all bodies.
 pub(super) async fn read(
+    worker: &Worker,
+    parts: &mut Parts,
+    body: Body,
+    format: WireFormat,
+) -> Result<RequestBody, Response<Body>> {
+    let settings = worker.app.settings();
+    let read = read_within(
+        body,
+        &mut parts.headers,
+        &settings.config.limits,
+        &worker.shared.body_memory,
+    );
+    read.await
+        .map_err(|error| error.refuse(worker, &Client::of(parts), format))
+}
+
+async fn read_within(
     mut body: Body,
     headers: &mut HeaderMap,
     limits: &LimitsConfig,
@@ -245,15 +261,15 @@ mod tests {
             let limits = limits(20, 25);
             let mut announced = HeaderMap::new();
             announced.insert(header::CONTENT_LENGTH, HeaderValue::from_static("20"));
-            let first = read(pieces(&["01234", "56789"]), &mut announced, &limits, &memory)
+            let first = read_within(pieces(&["01234", "56789"]), &mut announced, &limits, &memory)
                 .await
                 .unwrap();
             assert_eq!((memory.held(), &first.body[..]), (10, &b"0123456789"[..]));
-            let second = read(pieces(&["0123456789"]), &mut announced, &limits, &memory)
+            let second = read_within(pieces(&["0123456789"]), &mut announced, &limits, &memory)
                 .await
                 .unwrap();
             assert_eq!(memory.held(), 20);
-            let refused = read(pieces(&["01", "23", "45"]), &mut announced, &limits, &memory).await;
+            let refused = read_within(pieces(&["01", "23", "45"]), &mut announced, &limits, &memory).await;
             let refused = refused.unwrap_err();
             assert_eq!(refused.kind, ErrorKind::NoMemory);
             assert!(refused.message.contains("total_body_bytes = 25"), "{}", refused.message);
@@ -267,7 +283,7 @@ mod tests {
             drop((first, second));
             assert_eq!((memory.held(), &kept[..]), (0, &b"0123456789"[..]));
             assert!(
-                read(pieces(&["012345"]), &mut announced, &limits, &memory)
+                read_within(pieces(&["012345"]), &mut announced, &limits, &memory)
                     .await
                     .is_ok()
             );
@@ -279,7 +295,7 @@ mod tests {
         run(async {
             let memory = Arc::new(BodyMemory::default());
             for body in [&["0123456789a"][..], &["01234", "56789", "a"]] {
-                let error = read(pieces(body), &mut HeaderMap::new(), &limits(10, 100), &memory).await;
+                let error = read_within(pieces(body), &mut HeaderMap::new(), &limits(10, 100), &memory).await;
                 assert_eq!(error.unwrap_err().kind, ErrorKind::TooLarge);
             }
             assert_eq!(memory.held(), 0);

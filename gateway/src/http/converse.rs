@@ -35,15 +35,9 @@ pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Part
     let settings = worker.app.settings();
     let caller = Caller::of(&parts.extensions);
     let active = worker.app.metrics.started();
-    let read = body::read(
-        body,
-        &mut parts.headers,
-        &settings.config.limits,
-        &worker.shared.body_memory,
-    );
-    let RequestBody { body, uncounted } = match read.await {
+    let RequestBody { body, uncounted } = match body::read(&worker, &mut parts, body, format).await {
         Ok(received) => received,
-        Err(error) => return error.refuse(&worker, &Client::of(&parts), format),
+        Err(refusal) => return refusal,
     };
     let incoming = Incoming {
         worker,

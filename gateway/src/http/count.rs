@@ -26,15 +26,9 @@ use crate::wire::{Insertion, Prompt, Text, WireFormat, convert};
 pub(super) async fn count_tokens(worker: Worker, format: WireFormat, request: Request) -> Response<Body> {
     let settings = worker.app.settings();
     let (mut parts, body) = request.into_parts();
-    let read = body::read(
-        body,
-        &mut parts.headers,
-        &settings.config.limits,
-        &worker.shared.body_memory,
-    );
-    let body = match read.await {
+    let body = match body::read(&worker, &mut parts, body, format).await {
         Ok(received) => received.body,
-        Err(error) => return error.refuse(&worker, &Client::of(&parts), format),
+        Err(refusal) => return refusal,
     };
     let planned = {
         let (worker, parts, body) = (worker.clone(), parts.clone(), body.clone());

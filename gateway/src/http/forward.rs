@@ -34,15 +34,9 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
         return forbid(&worker, format, &Client::of(&parts), &Forbidden::Unseen { key, path });
     }
     let settings = worker.app.settings();
-    let read = body::read(
-        body,
-        &mut parts.headers,
-        &settings.config.limits,
-        &worker.shared.body_memory,
-    );
-    let body = match read.await {
+    let body = match body::read(&worker, &mut parts, body, format).await {
         Ok(received) => received.body,
-        Err(error) => return error.refuse(&worker, &Client::of(&parts), format),
+        Err(refusal) => return refusal,
     };
     let asked = {
         let (caller, length, body) = (caller.clone(), body.len(), body.clone());

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use muninn_context_engine::explore::REGISTRY_TOOLS;
 use serde_json::{Value, json};
 
-use crate::explore::policies::TOOLS;
 use crate::scripted::heard::Heard;
 use crate::scripted::said::{Policy, Said, Spoken};
 
@@ -145,5 +145,10 @@ fn escaping(heard: &Heard) -> Said {
             _ => json!({"path": path}),
         }
     };
-    Said::calls(TOOLS.iter().map(|tool| Spoken::new(tool, &arguments(tool))).collect())
+    Said::calls(
+        REGISTRY_TOOLS
+            .iter()
+            .map(|tool| Spoken::new(tool, &arguments(tool)))
+            .collect(),
+    )
 }
