@@ -28,7 +28,7 @@ milliseconds. A default of \"none\" means that the key has no value unless the f
 
 Send `SIGHUP` to a running gateway to reload the user's file. A file with errors is refused and the old configuration
 stays in force. The address, the ledger's limits and the timeouts of client connections change only with a restart.
-Commented examples are in [configs/](../../configs).
+Commented examples are in `configs/`.
 ";
 
 /// The resolved defaults as a file would write them. The literals are exhaustive: a new key has to be added here.
