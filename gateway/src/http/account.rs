@@ -135,7 +135,7 @@ impl Account {
             key: &self.client.key,
             format: self.format,
             backend: &answered.backend,
-            spoken: answered.spoken,
+            backend_format: answered.spoken,
             status: answered.status,
             streamed: answered.streamed,
             first_byte: summary.first_byte,

@@ -69,7 +69,7 @@ impl Exchange {
             Err(unanswered) => return self.unanswered(unanswered, tries),
         };
         let candidate = &self.candidates[answered.candidate];
-        let (dropped, context) = answered.made.unzip();
+        let (dropped, context) = answered.context.unzip();
         let (head, source) = self.answer(candidate, context, answered.response).await;
         ExchangeResult {
             head,

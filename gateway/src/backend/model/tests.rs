@@ -1,4 +1,4 @@
-//! Against a server on a real socket that answers in the documented shapes, and in others.
+//! Tests against a fake server on a real socket, with documented and malformed answers.
 
 mod answers;
 mod ending;
@@ -17,11 +17,11 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];
 
 fn blocking_client() -> BlockingClient {
-    let _installed = rustls::crypto::ring::default_provider().install_default();
+    rustls::crypto::ring::default_provider().install_default().ok();
     BlockingClient::start(&muninn_repo_tools::Supervisor::default(), Duration::from_secs(10)).unwrap()
 }
 
-/// A backend that is asked once, unless `adjust` says otherwise.
+/// A candidate without retries. `adjust` changes its configuration.
 fn candidate(url: &str, format: WireFormat, adjust: impl FnOnce(&mut BackendConfig)) -> Candidate {
     let limits = LimitsConfig::default();
     let mut config = BackendConfig::new("local".to_owned(), url.to_owned(), vec![format], &limits);

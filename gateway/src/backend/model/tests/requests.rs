@@ -1,4 +1,4 @@
-//! What is sent. The bodies are kept in `golden/`, where people have read them.
+//! Writing requests. The golden bodies are in `golden/` and were reviewed by people.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::secrets::Secret;
 use crate::wire::convert::golden::{check_request, pretty};
 use muninn_tests::assert_golden;
 
-/// Two calls, one of them with arguments that are no JSON, and what came of them.
+/// Two calls with results. The arguments of the second call are not JSON.
 fn conversation() -> Vec<Message> {
     let result = |id: &str, text: &str, is_error| CallResult {
         id: id.to_owned(),
@@ -39,7 +39,7 @@ fn conversation() -> Vec<Message> {
 }
 
 #[test]
-fn bodies_are_what_people_read() {
+fn bodies_match_the_golden_files() {
     let (conversation, tools) = (conversation(), tools());
     let said = [
         Message::User("Sum it up.".to_owned()),
@@ -83,9 +83,9 @@ fn bodies_are_what_people_read() {
     }
 }
 
-/// What was said stays as it was written, so that the backend's cache of it keeps hitting.
+/// A stable prefix keeps the backend's prompt cache valid.
 #[test]
-fn a_longer_conversation_begins_as_the_shorter_one() {
+fn a_longer_conversation_starts_with_the_shorter_one() {
     let (conversation, tools) = (conversation(), tools());
     for format in FORMATS {
         let written = |count| {
@@ -100,7 +100,7 @@ fn a_longer_conversation_begins_as_the_shorter_one() {
             let (body, _) = ask::write(format, "small", &asked).unwrap();
             let body: serde_json::Value = serde_json::from_str(&body).unwrap();
             let turns = body[format.conversation()].as_array().unwrap().clone();
-            // Where the cache is marked moves, and is no part of what is cached.
+            // The cache markers move and are not part of the cached text.
             let plain = turns
                 .iter()
                 .map(|turn| turn.to_string().replace(r#""cache_control":{"type":"ephemeral"},"#, ""));
@@ -117,7 +117,7 @@ fn a_longer_conversation_begins_as_the_shorter_one() {
 }
 
 #[test]
-fn the_shape_of_an_answer_goes_where_the_format_has_it() {
+fn the_answers_schema_is_written_in_the_formats_own_field() {
     let shape = Shape {
         name: "decisions",
         schema: r#"{"type":"object"}"#.to_owned(),
@@ -138,7 +138,7 @@ fn the_shape_of_an_answer_goes_where_the_format_has_it() {
 }
 
 #[test]
-fn it_goes_where_the_format_says_with_what_the_backend_may_know() {
+fn a_request_has_the_formats_path_and_the_permitted_credential() {
     let mut client = HeaderMap::new();
     client.insert("authorization", HeaderValue::from_static("Bearer clients"));
     client.insert("user-agent", HeaderValue::from_static("a-client"));
@@ -161,7 +161,7 @@ fn it_goes_where_the_format_says_with_what_the_backend_may_know() {
             ("POST", format.path())
         );
         assert_eq!(request.headers.get("authorization"), expected, "{format:?}");
-        assert_eq!(request.headers.get("user-agent"), None, "nothing else of the client's");
+        assert_eq!(request.headers.get("user-agent"), None, "no other header of the client");
         assert_eq!(request.headers.get("content-type"), Some("application/json"));
         let version = (format == WireFormat::Messages).then_some("2023-06-01");
         assert_eq!(request.headers.get("anthropic-version"), version, "{format:?}");
@@ -170,7 +170,7 @@ fn it_goes_where_the_format_says_with_what_the_backend_may_know() {
 }
 
 #[test]
-fn a_route_names_the_model_and_the_vendor_gets_its_newer_format() {
+fn a_route_renames_the_model_and_openai_gets_responses() {
     let renamed = Candidate {
         rename: Some("theirs".to_owned()),
         ..candidate("http://127.0.0.1:1", WireFormat::Chat, |_| {})
@@ -195,7 +195,7 @@ fn a_route_names_the_model_and_the_vendor_gets_its_newer_format() {
 }
 
 #[test]
-fn a_tool_without_a_schema_that_is_json_is_not_sent() {
+fn a_tool_with_an_invalid_schema_is_not_sent() {
     let upstream = Upstream::start();
     let mut tools = tools();
     tools[0].schema = "{".to_owned();
