@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::output::{self, plural, sanitize_line};
 use super::{CliError, Common, examples};
 use crate::config::{Config, paths};
-use crate::store::{DamagedLedger, KeyUsage, SqliteStore, Store, UsageSum, put_aside};
+use crate::store::{DamagedLedger, KeyUsage, SqliteStore, Store, UsageSum, damaged_ledgers};
 
 /// How long `status` waits for the gateway.
 const TIMEOUT: Duration = Duration::from_millis(200);
@@ -81,7 +81,7 @@ impl Status {
             output::json(&status);
         } else {
             let index = index(worktree.as_ref());
-            output::print(&text(&status, index, &put_aside(&state_dir), &usage));
+            output::print(&text(&status, index, &damaged_ledgers(&state_dir), &usage));
         }
         Ok(ExitCode::SUCCESS)
     }
