@@ -1,7 +1,8 @@
 //! The interface to language models that explore, summarize and reconcile.
 //!
-//! Declared in the lowest crate that needs it, and implemented in the gateway over its backends, which alone know HTTP
-//! and wire formats. Each request carries the whole conversation; no state is kept between calls.
+//! The interface is declared here, in the lowest crate that needs it. The gateway implements it over its backends,
+//! because only the gateway knows HTTP and wire formats. Each request carries the whole conversation; no state is kept
+//! between calls.
 
 pub(crate) mod answer;
 
@@ -25,11 +26,11 @@ pub trait Model: Send + Sync {
     /// Returns within a few milliseconds of [`Until::is_over`], and then cancels the call at the backend.
     ///
     /// # Errors
-    /// [`ModelError`]. Nothing is retried here.
+    /// [`ModelError`]. Callers decide about retries.
     fn ask(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError>;
 
-    /// [`Self::ask`] without blocking a thread. Dropping the future cancels the call. The default implementation calls
-    /// [`Self::ask`] at once.
+    /// [`Self::ask`] without blocking a thread. Dropping the future cancels the call. The default implementation blocks
+    /// in [`Self::ask`] before it returns the future.
     fn ask_async<'a>(&'a self, ask: &'a Ask<'a>, until: &'a Until) -> PendingReply<'a> {
         Box::pin(future::ready(self.ask(ask, until)))
     }
@@ -70,7 +71,7 @@ impl std::fmt::Debug for dyn Model + '_ {
 pub struct Ask<'a> {
     /// The system prompt.
     pub system: &'a str,
-    /// The conversation, oldest first. The last message is never the model's.
+    /// The conversation, oldest first. The last message is a [`Message::User`] or [`Message::Results`].
     pub messages: &'a [Message],
     /// Tools that the model may call. If empty, the request does not mention tools.
     pub tools: &'a [Tool],
@@ -103,7 +104,7 @@ pub enum Message {
         /// Tool calls, in order.
         calls: Vec<Call>,
     },
-    /// Results of the tool calls of the message before, each once.
+    /// Results of the previous message's tool calls, one for each call.
     Results(Vec<CallResult>),
 }
 
@@ -114,7 +115,7 @@ pub struct Call {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments as the model wrote them; JSON if valid.
+    /// The arguments as the model wrote them. They may be invalid JSON.
     pub arguments: String,
 }
 
