@@ -23,7 +23,8 @@ pub enum StoreError {
     },
     /// A newer program wrote the database.
     #[error(
-        "the ledger {path} was written by a newer muninn (version {version}; this one reads up to {known}): update muninn"
+        "the ledger {path} was written by a newer muninn (version {version}; this one reads up to {known}): \
+         update muninn"
     )]
     Newer {
         /// The ledger's path.

@@ -1,5 +1,5 @@
-//! The state that must survive a restart and a cache clean-up: the injection ledger, the receipts, and the usage of each
-//! access key. Rate limits and circuits also belong here.
+//! The state that must survive a restart and a cache clean-up: the injection ledger, the receipts, and the usage of
+//! each access key. Rate limits and circuits also belong here.
 //!
 //! The rest of the gateway uses one narrow trait, because several replicas would have to share this state. Its methods
 //! are asynchronous, so that a waiting request does not block others. All SQL about shared state is in `sqlite/`.
@@ -59,8 +59,8 @@ pub trait Store: Send + Sync {
     /// [`StoreError`] if the ledger cannot be read.
     async fn entries(&self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError>;
 
-    /// Durably writes a row unless the conversation has one. Returns the conversation's row, on which concurrent retries
-    /// agree.
+    /// Durably writes a row unless the conversation has one. Returns the conversation's row, on which concurrent
+    /// retries agree.
     ///
     /// # Errors
     /// [`StoreError`] if no row is durable; then nothing may be injected.

@@ -135,8 +135,8 @@ pub struct Receipt {
     /// The client's session, if it named one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<String>,
-    /// A name for the conversation if the client named no session, derived from its opening. Conversations with the same
-    /// opening share it.
+    /// A name for the conversation if the client named no session, derived from its opening. Conversations with the
+    /// same opening share it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub derived: Option<String>,
     /// The subagent that sent the request, if the client named one.

@@ -1,8 +1,8 @@
 //! The circuit breaker: skips a backend that keeps failing, so that requests do not wait for it.
 //!
 //! A circuit counts failures in a row. At the configured number it opens: requests are refused at once, or go to a
-//! fallback. After a cool-down one request is admitted as a probe, and others are still refused. A successful probe closes
-//! the circuit; a failed probe opens it again for twice as long.
+//! fallback. After a cool-down one request is admitted as a probe, and others are still refused. A successful probe
+//! closes the circuit; a failed probe opens it again for twice as long.
 
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,8 @@ pub(super) struct Circuit {
     failures: u32,
     /// The next cool-down.
     cooldown: Duration,
-    /// Incremented when the circuit opens, starts a probe or closes. Outcomes of requests that were admitted in an earlier
-    /// epoch are ignored, so a burst of requests that fail together opens the circuit once.
+    /// Incremented when the circuit opens, starts a probe or closes. Outcomes of requests that were admitted in an
+    /// earlier epoch are ignored, so a burst of requests that fail together opens the circuit once.
     epoch: u64,
 }
 
@@ -286,7 +286,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn at_most_one_probe_runs_and_every_open_circuit_can_close(events in proptest::collection::vec(event(), 0..80)) {
+        fn at_most_one_probe_runs_and_open_circuits_can_close(events in proptest::collection::vec(event(), 0..80)) {
             let (mut circuit, mut now) = circuit();
             let mut admitted: Vec<Admission> = Vec::new();
             for event in events {

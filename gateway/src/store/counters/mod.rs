@@ -27,7 +27,8 @@ pub struct CircuitId {
     pub url: Arc<str>,
 }
 
-/// The counters. Callers pass the current time. The methods named `note_` return at once; their effect may follow later.
+/// The counters. Callers pass the current time. The methods named `note_` return at once; their effect may follow
+/// later.
 #[async_trait]
 pub trait Counters: Send + Sync {
     /// Counts a use of an access key, unless it was used `limit` times within the last minute. In that case the inner

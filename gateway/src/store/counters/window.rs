@@ -1,7 +1,7 @@
 //! Exact rate limits: at most the limit within any sixty seconds.
 //!
-//! A window keeps the times of the last minute's requests, at most as many as the limit: a few kilobytes for each key. A
-//! token bucket would need less memory, but admits up to twice the limit within a minute.
+//! A window keeps the times of the last minute's requests, at most as many as the limit: a few kilobytes for each key.
+//! A token bucket would need less memory, but admits up to twice the limit within a minute.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -24,7 +24,8 @@ const REPAIR_INTERVAL: Duration = Duration::from_secs(60);
 pub(super) struct FileId(u64, u64);
 
 impl FileId {
-    /// The file at a path. Uses the metadata only: closing a second file handle would release SQLite's locks on the file.
+    /// The file at a path. Uses the metadata only: closing a second file handle would release SQLite's locks on the
+    /// file.
     pub(super) fn of(path: &Path) -> Option<FileId> {
         let found = path.metadata().ok()?;
         #[cfg(unix)]
@@ -139,7 +140,8 @@ impl Database {
         lock(&self.state).file
     }
 
-    /// Checks that the file in use still has its path. If another process repaired the database, switches to the new file.
+    /// Checks that the file in use still has its path. If another process repaired the database, switches to the new
+    /// file.
     ///
     /// # Errors
     /// [`StoreError::Removed`] if the file was removed or replaced, because a restart would not find later writes.
@@ -156,7 +158,7 @@ impl Database {
                 (None, _) => {
                     state.removed = true;
                     tracing::error!(
-                        "{} was removed while in use: earlier context is replayed, and nothing new is added until a restart",
+                        "{} was removed while in use: earlier context is replayed, nothing new is added until a restart",
                         self.path.display()
                     );
                 }
@@ -186,8 +188,8 @@ impl Database {
         }
     }
 
-    /// Stores the error of a read or a write for [`Self::health`], and repairs the file in use if it is damaged. `file` is
-    /// the connection's file, if a connection was open.
+    /// Stores the error of a read or a write for [`Self::health`], and repairs the file in use if it is damaged. `file`
+    /// is the connection's file, if a connection was open.
     pub(super) fn note_failure(self: &Arc<Self>, file: Option<FileId>, write: bool, error: &rusqlite::Error) {
         if is_damage(error) {
             self.start_repair(file);

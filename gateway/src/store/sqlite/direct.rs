@@ -1,9 +1,9 @@
 //! Lookups on the request's own worker.
 //!
 //! A lookup takes 10 us, and waking the reader's thread takes another 80 us: with one request at a time that halved the
-//! requests per second. So a lookup runs on the worker if no other lookup is pending, on a connection of its own without
-//! a busy timeout. Concurrent lookups go to the thread, which runs them in one transaction. After a slow lookup, for
-//! example one that read the disk, the thread runs all lookups for a while.
+//! requests per second. So a lookup runs on the worker if no other lookup is pending, on a connection of its own
+//! without a busy timeout. Concurrent lookups go to the thread, which runs them in one transaction. After a slow
+//! lookup, for example one that read the disk, the thread runs all lookups for a while.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,8 @@ use super::journal::Journal;
 use super::ledger;
 use super::{Entry, TurnKey};
 
-/// Duration above which a lookup is slow because of the disk. Waiting for another thread on a busy processor takes less.
+/// Duration above which a lookup is slow because of the disk. Waiting for another thread on a busy processor takes
+/// less.
 const SLOW: Duration = Duration::from_millis(5);
 /// How long the thread runs all lookups after a slow one.
 const PAUSE: Duration = Duration::from_millis(100);

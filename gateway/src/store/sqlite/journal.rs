@@ -1,9 +1,9 @@
 //! The journal of turns without a block that are not in the database yet, in memory and on disk.
 //!
-//! A turn without a block must be recorded before its request is sent. Otherwise a retry after a crash could get a block
-//! that the first attempt did not have. A database transaction for each request is too slow, so one line is appended to a
-//! file; it survives the end of the process. Each process locks a file of its own. The next start writes the rows of
-//! unlocked files to the database.
+//! A turn without a block must be recorded before its request is sent. Otherwise a retry after a crash could get a
+//! block that the first attempt did not have. A database transaction for each request is too slow, so one line is
+//! appended to a file; it survives the end of the process. Each process locks a file of its own. The next start writes
+//! the rows of unlocked files to the database.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -89,8 +89,8 @@ impl Journal {
         found
     }
 
-    /// A number that changes when rows move to the database. A read transaction that began before the change may lack rows
-    /// that the journal no longer has.
+    /// A number that changes when rows move to the database. A read transaction that began before the change may lack
+    /// rows that the journal no longer has.
     pub(super) fn generation(&self) -> u64 {
         self.generation
     }

@@ -58,8 +58,8 @@ fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Writes a row unless the conversation has one, and returns the conversation's row. The transaction must be immediate, so
-/// that no other connection writes the same row.
+/// Writes a row unless the conversation has one, and returns the conversation's row. The transaction must be immediate,
+/// so that no other connection writes the same row.
 pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry) -> rusqlite::Result<Entry> {
     let is_same_conversation = |entry: &Entry| {
         entry.session == new.session && (new.session.is_some() || is_recent(entry.created_ms, new.now_ms))

@@ -1,8 +1,9 @@
 //! The store as one SQLite file in the state directory: WAL, mode 0600, short waits.
 //!
 //! One thread reads, one writes ledger rows durably, and one writes everything else with a relaxed sync. Requests await
-//! them asynchronously. Two operations run on the request's own worker, because waking a thread costs more than the work:
-//! a lookup while no other one is pending (`direct.rs`), and the journal line of a turn without a block (`journal.rs`).
+//! them asynchronously. Two operations run on the request's own worker, because waking a thread costs more than the
+//! work: a lookup while no other one is pending (`direct.rs`), and the journal line of a turn without a block
+//! (`journal.rs`).
 
 #[cfg(test)]
 mod contention;

@@ -1,8 +1,8 @@
 //! Reads on a thread of their own, so that no request blocks its worker while SQLite reads a page.
 //!
 //! Waiting reads share one read transaction, because locking the file costs more than a lookup. The transaction begins
-//! after all of them were queued, and begins again if rows moved from the journal to the database. So every read sees all
-//! earlier writes. Reads never wait for writers.
+//! after all of them were queued, and begins again if rows moved from the journal to the database. So every read sees
+//! all earlier writes. Reads never wait for writers.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};

@@ -42,7 +42,8 @@ impl Recorder {
         Ok(Recorder { worker, database })
     }
 
-    /// Writes a row unless the conversation has one. Dropping the future after its first poll does not cancel the write.
+    /// Writes a row unless the conversation has one. Dropping the future after its first poll does not cancel the
+    /// write.
     pub(super) async fn record(&self, key: TurnKey, entry: NewEntry) -> Result<Entry, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.worker.send(Job {
@@ -87,8 +88,8 @@ impl RecorderThread {
         }
     }
 
-    /// Writes rows in one transaction and sends the replies. If another writer holds the database, returns the jobs whose
-    /// deadline has not passed.
+    /// Writes rows in one transaction and sends the replies. If another writer holds the database, returns the jobs
+    /// whose deadline has not passed.
     fn write(&mut self, jobs: Vec<Job>) -> Vec<Job> {
         let until = jobs.iter().map(|job| job.until).min().unwrap_or_else(Instant::now);
         let rows = || jobs.iter().map(|job| (job.key, &job.entry));
@@ -113,8 +114,8 @@ impl RecorderThread {
         Vec::new()
     }
 
-    /// Writes rows in one transaction when it is this writer's turn. Retries until `until` while another connection holds
-    /// the database.
+    /// Writes rows in one transaction when it is this writer's turn. Retries until `until` while another connection
+    /// holds the database.
     ///
     /// # Errors
     /// [`StoreError`] if the file was removed; the inner error is SQLite's.

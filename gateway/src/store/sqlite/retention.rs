@@ -9,8 +9,8 @@
 //!   nothing is deleted by age or size.
 //! - After a step backwards the retention clock stays, and nothing is deleted by age or size.
 //!
-//! The retention clock never goes back. The age of a row is measured from the earlier of the two clocks. Rows with a time
-//! in the future are dated back to the later of the two.
+//! The retention clock never goes back. The age of a row is measured from the earlier of the two clocks. Rows with a
+//! time in the future are dated back to the later of the two.
 
 use std::ops::ControlFlow;
 
@@ -83,8 +83,8 @@ pub(super) struct ClockTimes {
     latest_ms: i64,
 }
 
-/// Advances the retention clock. Returns `None` if the step of the system clock is implausible; then nothing may be deleted
-/// by age or size.
+/// Advances the retention clock. Returns `None` if the step of the system clock is implausible; then nothing may be
+/// deleted by age or size.
 pub(super) fn set_clock(connection: &Connection, now_ms: i64) -> rusqlite::Result<Option<ClockTimes>> {
     let before = Clock::read(connection, now_ms)?;
     let clock = before.advanced_to(now_ms);

@@ -1,8 +1,8 @@
 //! Copies the readable rows of a damaged database to a new one.
 //!
-//! A damaged page loses its rows, and ends every query that reads it. So tables are read in ranges of their integer keys,
-//! newest first, and a failing range is halved until the unreadable rows remain. Rows have no checksum, so a damaged row
-//! that SQLite accepts is copied as it is.
+//! A damaged page loses its rows, and ends every query that reads it. So tables are read in ranges of their integer
+//! keys, newest first, and a failing range is halved until the unreadable rows remain. Rows have no checksum, so a
+//! damaged row that SQLite accepts is copied as it is.
 
 use std::fmt;
 use std::time::Instant;

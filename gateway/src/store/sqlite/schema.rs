@@ -35,8 +35,8 @@ const TABLES: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// Since version 3 receipts are ordered by writing. Their ids begin with a time, so a clock that was wrong once would order
-/// them wrongly forever.
+/// Since version 3 receipts are ordered by writing. Their ids begin with a time, so a clock that was wrong once would
+/// order them wrongly forever.
 const RECEIPTS: &str = "
     CREATE TABLE receipts (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL);
 ";

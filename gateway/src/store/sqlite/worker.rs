@@ -11,7 +11,8 @@ pub(super) struct Worker<J> {
 }
 
 impl<J: Send + 'static> Worker<J> {
-    /// Starts the thread as a task named `name`. `run` returns when the queue is closed, and is called again after a panic.
+    /// Starts the thread as a task named `name`. `run` returns when the queue is closed, and is called again after a
+    /// panic.
     pub(super) fn start(
         supervisor: &Supervisor,
         name: &'static str,

@@ -1,8 +1,9 @@
 //! The queue of the ledger's writers: threads and processes.
 //!
-//! SQLite's write lock is not fair. A waiting connection polls for it at intervals that grow to 100 ms. A durable commit
-//! takes milliseconds, and a busy process pauses microseconds between two commits. A second process then waits longer
-//! than any busy timeout, although every transaction is short. So a writer queues here before it begins a transaction.
+//! SQLite's write lock is not fair. A waiting connection polls for it at intervals that grow to 100 ms. A durable
+//! commit takes milliseconds, and a busy process pauses microseconds between two commits. A second process then waits
+//! longer than any busy timeout, although every transaction is short. So a writer queues here before it begins a
+//! transaction.
 //!
 //! The queue is two file locks. A writer holds `queue` while it waits for `turn`, and holds `turn` while it writes. A
 //! writer that has just written must acquire `queue` again, so a waiting writer is served first.

@@ -1,7 +1,7 @@
 //! Writes that no request waits for, batched into few transactions on a thread of their own.
 //!
-//! A failed write is retried at growing intervals, and once more at the end. While the ledger cannot be written, the queue
-//! grows to its bound; then new notes are dropped.
+//! A failed write is retried at growing intervals, and once more at the end. While the ledger cannot be written, the
+//! queue grows to its bound; then new notes are dropped.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
