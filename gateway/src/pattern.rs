@@ -1,7 +1,7 @@
 //! Patterns of model names with `*`, and renaming by them.
 
-/// Matches a name against a pattern. Returns the text that each `*` matches, or `None` if the name does not match. A `*`
-/// matches as few characters as possible, the last one all remaining characters.
+/// Matches a name against a pattern. Returns the text that each `*` matches, or `None` if the name does not match. A
+/// `*` matches as few characters as possible, the last one all remaining characters.
 pub(crate) fn captures<'n>(pattern: &str, name: &'n str) -> Option<Vec<&'n str>> {
     let mut parts = pattern.split('*');
     let mut rest = name.strip_prefix(parts.next()?)?;

@@ -88,8 +88,8 @@ impl Caller {
         }
     }
 
-    /// Whether it may use a model by this name, before aliases are resolved. The empty name stands for a request without a
-    /// model, whose backend chooses one.
+    /// Whether it may use a model by this name, before aliases are resolved. The empty name stands for a request
+    /// without a model, whose backend chooses one.
     #[must_use]
     pub fn may_use_model(&self, model: &str) -> bool {
         self.allows(
@@ -132,8 +132,9 @@ impl Caller {
     /// Checks the model of a request's body. `model` is the name that was read from `members`.
     ///
     /// # Errors
-    /// [`Forbidden::Model`] if the caller may not use the model. [`Forbidden::OtherModels`] if a server could read another
-    /// model from the body: some servers ignore the case of field names, and some accept a list of fallback models.
+    /// [`Forbidden::Model`] if the caller may not use the model. [`Forbidden::OtherModels`] if a server could read
+    /// another model from the body: some servers ignore the case of field names, and some accept a list of fallback
+    /// models.
     pub fn check_model(&self, model: &str, members: &Members<'_>) -> Result<(), Forbidden> {
         if !self.may_use_model(model) {
             return Err(Forbidden::Model {

@@ -11,8 +11,8 @@ const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// The number of letters and digits after the prefix from which a text counts as a key or a part of one, not a word.
 const KEY_LIKE: usize = 16;
 
-/// Returns the access key of a request: the first of `x-muninn-key`, a bearer token and `x-api-key`. The latter two count
-/// only with the prefix of an access key.
+/// Returns the access key of a request: the first of `x-muninn-key`, a bearer token and `x-api-key`. The latter two
+/// count only with the prefix of an access key.
 pub(super) fn presented(headers: &HeaderMap) -> Option<&str> {
     if let Some(own) = headers.get(OWN) {
         return Some(own.to_str().unwrap_or_default().trim());

@@ -91,8 +91,8 @@ impl Access {
         self.keys.is_empty()
     }
 
-    /// Returns the caller by the request's headers. If no keys are configured, every caller is [`Caller::anonymous`], even
-    /// with a key.
+    /// Returns the caller by the request's headers. If no keys are configured, every caller is [`Caller::anonymous`],
+    /// even with a key.
     ///
     /// # Errors
     /// [`Denied::Missing`] without a key, [`Denied::Unknown`] for a key that is not configured.
@@ -107,8 +107,8 @@ impl Access {
             .ok_or(Denied::Unknown)
     }
 
-    /// Returns the last matching key. Every key is compared, also after a match, and each comparison takes the same time.
-    /// So the response time reveals nothing about the configured keys.
+    /// Returns the last matching key. Every key is compared, also after a match, and each comparison takes the same
+    /// time. So the response time reveals nothing about the configured keys.
     fn find(&self, mut matches: impl FnMut(&KeyConfig) -> bool) -> Option<Arc<KeyConfig>> {
         let mut found = None;
         for key in self.keys.iter() {
@@ -121,8 +121,9 @@ impl Access {
 }
 
 impl Caller {
-    /// Counts a request against the key's rate limit, over the last minute. Requests are counted by the key's name, so that
-    /// a reload of the configuration does not reset the limit. If the store fails, the request is admitted (invariant 4).
+    /// Counts a request against the key's rate limit, over the last minute. Requests are counted by the key's name, so
+    /// that a reload of the configuration does not reset the limit. If the store fails, the request is admitted
+    /// (invariant 4).
     ///
     /// # Errors
     /// [`Denied::TooMany`] if the limit is reached. A refused request is not counted.

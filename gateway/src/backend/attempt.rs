@@ -1,8 +1,8 @@
 //! Trying backends until one answers, before anything was sent to the client.
 //!
-//! A transient failure is retried at the same backend. After other failures of a backend the next candidate is tried. The
-//! client gets the last answer unchanged, with its `retry-after` headers, even if its status is an error. Only the heads
-//! of answers are read here.
+//! A transient failure is retried at the same backend. After other failures of a backend the next candidate is tried.
+//! The client gets the last answer unchanged, with its `retry-after` headers, even if its status is an error. Only the
+//! heads of answers are read here.
 
 use std::time::{Duration, Instant};
 
@@ -104,7 +104,8 @@ fn try_outcome(sent: &Result<Response<Body>, SendError>) -> TryOutcome {
     }
 }
 
-/// Whether the outcome counts as a failure of the backend. A healthy backend may refuse this client, for instance by 429.
+/// Whether the outcome counts as a failure of the backend. A healthy backend may refuse this client, for instance by
+/// 429.
 fn is_backend_failure(outcome: TryOutcome) -> bool {
     match outcome {
         TryOutcome::Answered(status) => matches!(status, 500 | 502 | 503 | 504 | 529),
@@ -132,7 +133,8 @@ fn has_retry_headers(headers: &HeaderMap) -> bool {
         || headers.get("x-should-retry").is_some_and(|value| value == "false")
 }
 
-/// The pause before a retry, counted from 0. `jitter`, from 0 to 1, spreads the retries of clients that failed together.
+/// The pause before a retry, counted from 0. `jitter`, from 0 to 1, spreads the retries of clients that failed
+/// together.
 fn backoff(retry: u32, jitter: f64) -> Duration {
     let longest = FIRST_BACKOFF
         .saturating_mul(1_u32.checked_shl(retry).unwrap_or(u32::MAX))
@@ -141,8 +143,8 @@ fn backoff(retry: u32, jitter: f64) -> Duration {
 }
 
 /// Sends a request to the first candidate that answers. `request` builds a candidate's request (path, headers with
-/// credentials, body in its format) and a context for the caller. It is called once per candidate; if it fails, the next
-/// candidate is tried.
+/// credentials, body in its format) and a context for the caller. It is called once per candidate; if it fails, the
+/// next candidate is tried.
 ///
 /// Returns once the answer's head has arrived. Dropping the future cancels the request.
 pub async fn attempt<H, E, F: Future<Output = Result<(Outgoing, H), E>>>(

@@ -58,8 +58,8 @@ impl Circuits {
         Arc::clone(circuit)
     }
 
-    /// Returns the circuits under a new configuration. `is_kept` gets a backend's name and address; the counters of other
-    /// backends are deleted.
+    /// Returns the circuits under a new configuration. `is_kept` gets a backend's name and address; the counters of
+    /// other backends are deleted.
     #[must_use]
     pub fn renewed(&self, config: CircuitConfig, is_kept: impl Fn(&str, &str) -> bool) -> Circuits {
         let renewed = Circuits::new(config, Arc::clone(&self.counters));
@@ -73,7 +73,8 @@ impl Circuits {
         renewed
     }
 
-    /// Returns the states of all circuits, ordered by name. A circuit whose state cannot be read is logged and left out.
+    /// Returns the states of all circuits, ordered by name. A circuit whose state cannot be read is logged and left
+    /// out.
     pub async fn report(&self, now: Instant) -> Vec<CircuitReport> {
         let mut reports = Vec::new();
         for circuit in self.known() {

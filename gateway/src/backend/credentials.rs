@@ -1,8 +1,8 @@
 //! The credentials of a request to a backend.
 //!
 //! A client's credential goes only to a host that the user's configuration names for it, or to the vendor whose key has
-//! this shape. It never goes to a server that merely answers on loopback, nor to another backend behind an alias. Access
-//! keys of Muninn are sent to no backend.
+//! this shape. It never goes to a server that merely answers on loopback, nor to another backend behind an alias.
+//! Access keys of Muninn are sent to no backend.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -60,8 +60,8 @@ pub fn apply_credentials(headers: &mut HeaderMap, backend: &Backend, format: Wir
     }
 }
 
-/// Returns the credential headers for a request that Muninn makes itself for a client. They hold the client's credentials
-/// permitted for this backend, and no other header of the client.
+/// Returns the credential headers for a request that Muninn makes itself for a client. They hold the client's
+/// credentials permitted for this backend, and no other header of the client.
 pub(super) fn headers_for_client(client: &HeaderMap, backend: &Backend, format: WireFormat) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for name in CREDENTIAL_HEADERS {

@@ -1,9 +1,9 @@
 //! Plain HTTP/1.1 to a backend without a separate task.
 //!
-//! hyper's client normally runs each connection as a separate task that sends every chunk of a body over a channel. This
-//! costs two wake-ups per stream event and was most of a proxy's cost. Here the task that waits for the answer also
-//! drives the connection: first for the head, then for the body as [`super::relay::RelayBody`]. One task moves the bytes
-//! from the backend's socket to the client's.
+//! hyper's client normally runs each connection as a separate task that sends every chunk of a body over a channel.
+//! This costs two wake-ups per stream event and was most of a proxy's cost. Here the task that waits for the answer
+//! also drives the connection: first for the head, then for the body as [`super::relay::RelayBody`]. One task moves the
+//! bytes from the backend's socket to the client's.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -184,8 +184,8 @@ fn broken(authority: &str, error: &hyper::Error) -> SendError {
 
 type ExchangeOutcome = Result<(Response<Incoming>, Link), (hyper::Error, Option<Box<Request<Full<Bytes>>>>)>;
 
-/// Sends a request and drives the connection until the answer's head arrives. An error holds the request if no byte of it
-/// was sent.
+/// Sends a request and drives the connection until the answer's head arrives. An error holds the request if no byte of
+/// it was sent.
 async fn exchange(mut link: Link, request: Request<Full<Bytes>>) -> ExchangeOutcome {
     let response = {
         let mut sending = pin!(link.sender.try_send_request(request));

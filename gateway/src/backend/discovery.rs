@@ -23,7 +23,8 @@ const WELL_KNOWN: [(&str, u16); 4] = [
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long found servers are cached.
 const FOUND_TTL: Duration = Duration::from_secs(10);
-/// How long an empty result is cached. It is short because a user who reads "no model is connected" starts a server next.
+/// How long an empty result is cached. It is short because a user who reads "no model is connected" starts a server
+/// next.
 const NOTHING_TTL: Duration = Duration::from_secs(1);
 
 /// Finds model servers on loopback and caches them for a few seconds.

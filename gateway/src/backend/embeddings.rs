@@ -56,8 +56,8 @@ struct Row {
 }
 
 impl RemoteEmbedder {
-    /// Connects to the backend and embeds one word, to learn the number of dimensions. `model` is the backend's name for
-    /// the model.
+    /// Connects to the backend and embeds one word, to learn the number of dimensions. `model` is the backend's name
+    /// for the model.
     ///
     /// The id consists of the model's name, a hash of name and address, and the dimensions. It does not change if the
     /// backend serves another model under the same name.
@@ -92,8 +92,8 @@ impl RemoteEmbedder {
     /// Embeds one word, to check whether the backend works again after a failure.
     ///
     /// # Errors
-    /// [`EmbedError`] if it still fails. [`EmbedError::Shape`] means that the vectors have another dimension; the caller
-    /// must connect anew.
+    /// [`EmbedError`] if it still fails. [`EmbedError::Shape`] means that the vectors have another dimension; the
+    /// caller must connect anew.
     pub fn probe(&self) -> Result<(), EmbedError> {
         self.embed(&[PROBE]).map(drop)
     }
@@ -109,8 +109,8 @@ impl RemoteEmbedder {
         vectors.unwrap_or_else(|| Err(failed(&self.endpoint.name, "its thread has stopped")))
     }
 
-    /// Embeds texts in batches. Blank texts get the zero vector and are not sent, because servers refuse a whole batch for
-    /// one empty text.
+    /// Embeds texts in batches. Blank texts get the zero vector and are not sent, because servers refuse a whole batch
+    /// for one empty text.
     fn embed_within(&self, texts: &[&str], timeout: Duration) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = vec![vec![0.0; self.dimensions]; texts.len()];
         let sent: Vec<usize> = (0..texts.len()).filter(|at| !texts[*at].trim().is_empty()).collect();

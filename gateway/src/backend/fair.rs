@@ -13,8 +13,8 @@ use http_body::{Body, Frame, SizeHint};
 
 /// The most bytes that are read without a yield. Converting this many bytes of small events takes about a millisecond.
 const MOST_BYTES: usize = 64 << 10;
-/// The most chunks that are read without a yield. It is below the 128 operations that tokio allows a task, so that a timer
-/// polled after this body can still fire.
+/// The most chunks that are read without a yield. It is below the 128 operations that tokio allows a task, so that a
+/// timer polled after this body can still fire.
 const MOST_CHUNKS: u32 = 32;
 
 /// Passes a body through, and yields once after [`MOST_BYTES`] or [`MOST_CHUNKS`] without waiting.

@@ -1,8 +1,8 @@
 //! Backends: routing, credentials, circuit breakers and transports.
 //!
 //! `routing` lists the candidates of a request, `attempt` tries them until one answers, and `circuits` asks the store
-//! which of them to skip. `transport` sends the bytes through `direct` or reqwest. `blocking_client` does so for blocking
-//! callers, which are `embeddings` and `model`.
+//! which of them to skip. `transport` sends the bytes through `direct` or reqwest. `blocking_client` does so for
+//! blocking callers, which are `embeddings` and `model`.
 
 mod attempt;
 mod blocking_client;
@@ -96,8 +96,8 @@ impl Backend {
         self.formats.contains(&format)
     }
 
-    /// Returns the format of requests to it for a client of this format. The client's own is preferred; among the others,
-    /// first the format that loses least in a conversion and that most servers support well.
+    /// Returns the format of requests to it for a client of this format. The client's own is preferred; among the
+    /// others, first the format that loses least in a conversion and that most servers support well.
     #[must_use]
     pub fn format_for(&self, client: WireFormat) -> WireFormat {
         [client, WireFormat::Chat, WireFormat::Messages, WireFormat::Responses]

@@ -120,8 +120,8 @@ async fn probe_format(client: &reqwest::Client, url: &str, format: WireFormat) -
     support(status, &String::from_utf8_lossy(&start))
 }
 
-/// Derives the support from the status and the start of the body. LM Studio answers 200 on missing paths, with an error in
-/// the body.
+/// Derives the support from the status and the start of the body. LM Studio answers 200 on missing paths, with an error
+/// in the body.
 fn support(status: StatusCode, start: &str) -> FormatSupport {
     let is_missing = matches!(status.as_u16(), 404 | 405 | 501)
         || (status.is_success() && start.contains("Unexpected endpoint or method"));

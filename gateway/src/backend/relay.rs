@@ -13,8 +13,8 @@ use super::direct::{DirectPool, Link};
 /// The most bytes of chunks that are joined into one frame. Only chunks that have already arrived are joined.
 const JOINED: usize = 64 << 10;
 
-/// Drives the connection while it is polled. The end of the body returns the connection to the pool. Dropping it earlier
-/// closes the connection, which makes the backend stop.
+/// Drives the connection while it is polled. The end of the body returns the connection to the pool. Dropping it
+/// earlier closes the connection, which makes the backend stop.
 pub(super) struct RelayBody {
     incoming: Incoming,
     link: Option<Link>,
@@ -47,7 +47,8 @@ impl RelayBody {
         }
     }
 
-    /// Returns the next frame without waiting. If the channel is empty, the connection is polled, which reads the socket.
+    /// Returns the next frame without waiting. If the channel is empty, the connection is polled, which reads the
+    /// socket.
     fn next_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(context) {
             return Poll::Ready(frame);
@@ -55,8 +56,8 @@ impl RelayBody {
         if let Some(link) = &mut self.link
             && pin!(&mut link.connection).poll(context).is_ready()
         {
-            // The connection is closed or broken. The channel still holds the data read before, and the body reports the
-            // end or the error.
+            // The connection is closed or broken. The channel still holds the data read before, and the body reports
+            // the end or the error.
             self.link = None;
         }
         Pin::new(&mut self.incoming).poll_frame(context)
@@ -64,7 +65,8 @@ impl RelayBody {
 
     fn finish(&mut self, context: &mut Context<'_>) {
         self.ended = true;
-        // The connection notices the end of the body only when it is polled once more. Then it can send another request.
+        // The connection notices the end of the body only when it is polled once more. Then it can send another
+        // request.
         if let Some(link) = &mut self.link
             && pin!(&mut link.connection).poll(context).is_ready()
         {

@@ -92,7 +92,8 @@ impl Router {
         Ok(Target::Candidates(candidates))
     }
 
-    /// Returns the candidates if no backend is configured: the vendor of the client's key, else the servers on loopback.
+    /// Returns the candidates if no backend is configured: the vendor of the client's key, else the servers on
+    /// loopback.
     async fn unconfigured(
         &self,
         format: WireFormat,
@@ -125,9 +126,9 @@ impl Router {
             .collect())
     }
 
-    /// Returns the candidates by the configuration. The first matching route decides. Among routes with the same pattern,
-    /// the first one to a backend of the client's format is preferred. Routes whose backends the caller may not use are
-    /// skipped.
+    /// Returns the candidates by the configuration. The first matching route decides. Among routes with the same
+    /// pattern, the first one to a backend of the client's format is preferred. Routes whose backends the caller may
+    /// not use are skipped.
     fn configured(&self, format: WireFormat, model: &str, allowed: Allowed<'_>) -> Vec<Candidate> {
         let matching = || {
             self.routes
@@ -197,7 +198,8 @@ impl Router {
         &self.backends
     }
 
-    /// Returns the configured backend and model for exploring, if any. The permissions of a caller are not checked here.
+    /// Returns the configured backend and model for exploring, if any. The permissions of a caller are not checked
+    /// here.
     #[must_use]
     pub fn explorer(&self, config: &ExploreConfig) -> Option<Candidate> {
         self.chosen(config.explorer.as_ref()?)

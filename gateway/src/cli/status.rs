@@ -107,7 +107,7 @@ fn index(worktree: Option<&Worktree>) -> String {
     let Some(worktree) = worktree else {
         return "none: there is no repository".to_owned();
     };
-    match paths::repository_cache_place(worktree.root(), worktree.common_dir()) {
+    match paths::repository_cache_path(worktree.root(), worktree.common_dir()) {
         Ok(place) if place.exists() => place.display().to_string(),
         Ok(place) => format!("not built yet; its directory will be {}", place.display()),
         Err(error) => format!("none: {error}"),

@@ -268,8 +268,8 @@ impl Metrics {
         }
     }
 
-    /// Counts a request that was refused by access rules or by the bound on all bodies. `key` is the name of the caller's
-    /// key, empty without a key.
+    /// Counts a request that was refused by access rules or by the bound on all bodies. `key` is the name of the
+    /// caller's key, empty without a key.
     pub fn refused(&self, key: &str, kind: ErrorKind) {
         let reason = match kind {
             ErrorKind::Authentication => "unauthenticated",

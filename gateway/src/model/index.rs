@@ -1,4 +1,5 @@
-//! A package's page on a Python package index, in the JSON of PEP 691 or the HTML of PEP 503. Mirrors serve one or both.
+//! A package's page on a Python package index, in the JSON of PEP 691 or the HTML of PEP 503. Mirrors serve one or
+//! both.
 
 use serde::Deserialize;
 

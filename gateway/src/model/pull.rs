@@ -15,8 +15,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most bytes of an index page. A package with many versions has a page of some hundred kB.
 const LARGEST_PAGE: usize = 16 << 20;
 
-/// Fetches a model from a package index and returns its directory. `index` is the address of the index, as for pip: each
-/// package has a page below it. `progress` gets the received and the total bytes.
+/// Fetches a model from a package index and returns its directory. `index` is the address of the index, as for pip:
+/// each package has a page below it. `progress` gets the received and the total bytes.
 ///
 /// All files are written to a temporary directory next to the target and renamed at the end. Dropping the future, or an
 /// error, removes the temporary directory.

@@ -1,9 +1,9 @@
 //! Access keys and their hashes.
 //!
-//! A key is `muninn-` and 256 random bits in hexadecimal digits. People and secret scanners recognise it, and it needs no
-//! quoting in a shell or a header. Only the hash is stored. Slow, salted hashes protect passwords, which can be guessed.
-//! 256 random bits cannot be guessed, so a fast hash without salt is enough and costs a request no time. Other texts are
-//! not accepted as keys, so that a password cannot be configured by its hash.
+//! A key is `muninn-` and 256 random bits in hexadecimal digits. People and secret scanners recognise it, and it needs
+//! no quoting in a shell or a header. Only the hash is stored. Slow, salted hashes protect passwords, which can be
+//! guessed. 256 random bits cannot be guessed, so a fast hash without salt is enough and costs a request no time. Other
+//! texts are not accepted as keys, so that a password cannot be configured by its hash.
 
 use std::fmt;
 
@@ -15,8 +15,8 @@ const BYTES: usize = 32;
 /// The name of the hash function in a configuration. It allows for another function later.
 const SCHEME: &str = "blake3:";
 
-/// The hash of a key. A configuration holds it as `blake3:` and 64 hexadecimal digits. Comparisons take constant time, as
-/// documented for `blake3::Hash`.
+/// The hash of a key. A configuration holds it as `blake3:` and 64 hexadecimal digits. Comparisons take constant time,
+/// as documented for `blake3::Hash`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyHash(blake3::Hash);
 

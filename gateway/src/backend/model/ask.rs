@@ -45,18 +45,18 @@ pub(super) fn write(format: WireFormat, model: &str, ask: &Ask<'_>) -> Result<(S
             max_tokens: Some(&limit),
             ..neutral::Sampling::default()
         },
-        // In messages the key only sets the cache markers of the conversation so far, which each turn repeats. Servers of
-        // the other formats cache on their own, and some refuse unknown fields.
+        // In messages the key only sets the cache markers of the conversation so far, which each turn repeats. Servers
+        // of the other formats cache on their own, and some refuse unknown fields.
         cache_key: (format == WireFormat::Messages).then_some(Cow::Borrowed("muninn")),
         bytes: length(ask),
         ..neutral::Request::default()
     };
-    Ok(convert::ask(format, &request))
+    Ok(convert::write_own_request(format, &request))
 }
 
 /// Reads the reply from a body.
 pub(super) fn read(format: WireFormat, context: &AnswerContext, body: &str) -> Result<Reply, Failure> {
-    convert::answered(format, context, body).map(reply)
+    convert::read_own_answer(format, context, body).map(reply)
 }
 
 fn messages<'a>(ask: &Ask<'a>) -> Vec<neutral::Message<'a>> {
