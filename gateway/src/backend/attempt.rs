@@ -316,11 +316,7 @@ mod tests {
             (2, 0.0, 200),
             (40, 1.0, 2_000),
         ] {
-            assert_eq!(
-                backoff(retry, jitter),
-                Duration::from_millis(ms),
-                "{retry} {jitter}"
-            );
+            assert_eq!(backoff(retry, jitter), Duration::from_millis(ms), "{retry} {jitter}");
         }
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
-use muninn_memory::model::{Ask, Model, ModelError, PendingReply, Reply, block_on};
+use muninn_memory::model::{Model, ModelError, ModelRequest, PendingReply, Reply, block_on};
 use muninn_repo_tools::Until;
 
 use super::credentials::{self, OPENAI_URL};
@@ -58,7 +58,7 @@ impl RemoteModel {
         }
     }
 
-    async fn answer(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError> {
+    async fn answer(&self, ask: &ModelRequest<'_>, until: &Until) -> Result<Reply, ModelError> {
         let is_over = || ModelError::Over { model: self.id.clone() };
         if until.is_over() {
             return Err(is_over());
@@ -86,7 +86,7 @@ impl RemoteModel {
     }
 
     /// Returns the request to the backend, and the context for reading the answer.
-    fn outgoing(&self, ask: &Ask<'_>) -> Result<(Outgoing, convert::AnswerContext), ModelError> {
+    fn outgoing(&self, ask: &ModelRequest<'_>) -> Result<(Outgoing, convert::AnswerContext), ModelError> {
         let format = self.candidate.format;
         let model = self.candidate.rename.as_deref().unwrap_or_default();
         let written = ask::write(format, model, ask).map_err(|error| unusable(&self.id, error))?;
@@ -105,11 +105,11 @@ impl Model for RemoteModel {
         &self.id
     }
 
-    fn ask(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError> {
+    fn ask(&self, ask: &ModelRequest<'_>, until: &Until) -> Result<Reply, ModelError> {
         block_on(self.ask_async(ask, until))
     }
 
-    fn ask_async<'a>(&'a self, ask: &'a Ask<'a>, until: &'a Until) -> PendingReply<'a> {
+    fn ask_async<'a>(&'a self, ask: &'a ModelRequest<'a>, until: &'a Until) -> PendingReply<'a> {
         Box::pin(self.answer(ask, until))
     }
 }

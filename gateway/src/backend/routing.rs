@@ -108,10 +108,10 @@ impl Router {
         let found = self.discovered().await;
         if found.is_empty() {
             return Err(NoRoute::NothingConnected {
-                tried: self
-                    .discovery
-                    .as_ref()
-                    .map_or_else(|| "loopback (discovery is switched off)".to_owned(), Discovery::describe),
+                tried: self.discovery.as_ref().map_or_else(
+                    || "loopback (discovery is switched off)".to_owned(),
+                    Discovery::describe,
+                ),
                 config: self.config_path.clone(),
             });
         }
@@ -158,7 +158,13 @@ impl Router {
     }
 
     /// Returns a route's backend and its fallbacks, without those that the caller may not use.
-    fn candidates_of(&self, route: &RouteConfig, format: WireFormat, model: &str, allowed: Allowed<'_>) -> Vec<Candidate> {
+    fn candidates_of(
+        &self,
+        route: &RouteConfig,
+        format: WireFormat,
+        model: &str,
+        allowed: Allowed<'_>,
+    ) -> Vec<Candidate> {
         let captured = captures(&route.model, model).unwrap_or_default();
         let backend = &self.backends[route.backend];
         let rename = route.rename.as_ref().map(|rename| filled(rename, &captured));

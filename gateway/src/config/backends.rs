@@ -341,7 +341,10 @@ mod tests {
     #[test]
     fn invalid_fallbacks_and_renames_are_refused() {
         for (text, reason) in [
-            ("fallbacks = [\"c\"]", "there is no backend `c`; the configured backends are: a, b"),
+            (
+                "fallbacks = [\"c\"]",
+                "there is no backend `c`; the configured backends are: a, b",
+            ),
             ("fallbacks = [\"a\"]", "`a` is already tried"),
             ("fallbacks = [\"b\", \"b\"]", "`b` is already tried"),
             (

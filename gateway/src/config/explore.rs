@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use muninn_context_engine::explore::DeepLimits;
-use muninn_memory::model::Choice;
+use muninn_memory::model::ToolMode;
 use muninn_repo_tools::Until;
 
 use super::chosen::{ChosenModel, chosen};
@@ -34,7 +34,7 @@ pub struct ExploreConfig {
     /// The most tokens of one turn's answer.
     pub max_answer_tokens: u32,
     /// Whether the model must call tools. Some servers refuse one of the values.
-    pub tool_choice: Choice,
+    pub tool_choice: ToolMode,
 }
 
 impl ExploreConfig {
@@ -47,7 +47,7 @@ impl ExploreConfig {
             depth: self.depth,
             turns: self.turns,
             max_answer_tokens: self.max_answer_tokens,
-            tool_required: self.tool_choice == Choice::Required,
+            tool_required: self.tool_choice == ToolMode::Required,
             until: Until::within(self.deadline),
         }
     }
@@ -152,10 +152,10 @@ fn mode(written: Option<&str>) -> Result<ExploreMode, UnknownValue> {
     known.ok_or_else(|| UnknownValue::new(written, "off, background, auto or inline"))
 }
 
-fn tool_choice(written: Option<&str>) -> Result<Choice, UnknownValue> {
+fn tool_choice(written: Option<&str>) -> Result<ToolMode, UnknownValue> {
     match written {
-        None | Some("auto") => Ok(Choice::Auto),
-        Some("required") => Ok(Choice::Required),
+        None | Some("auto") => Ok(ToolMode::Auto),
+        Some("required") => Ok(ToolMode::Required),
         Some(other) => Err(UnknownValue::new(other, "auto or required")),
     }
 }
@@ -181,7 +181,7 @@ mod tests {
         let (tokens, calls, depth, turns) = (explore.tokens, explore.calls, explore.depth, explore.turns);
         assert_eq!((tokens, calls, depth, turns), (60_000, 64, 2, 6));
         assert_eq!((explore.pack_tokens, explore.max_answer_tokens), (2_400, 1_024));
-        assert_eq!(explore.tool_choice, Choice::Auto);
+        assert_eq!(explore.tool_choice, ToolMode::Auto);
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
         let (tokens, calls, depth, turns) = (explore.tokens, explore.calls, explore.depth, explore.turns);
         assert_eq!((tokens, calls, depth, turns), (2, 3, 0, 4));
         assert_eq!((explore.pack_tokens, explore.max_answer_tokens), (0, 2));
-        assert_eq!(explore.tool_choice, Choice::Required);
+        assert_eq!(explore.tool_choice, ToolMode::Required);
     }
 
     #[test]
@@ -239,7 +239,10 @@ mod tests {
             ("calls = 0", "explore.calls: must be at least 1"),
             ("tokens = 0", "explore.tokens: must be at least 1"),
             ("deadline_ms = 0", "explore.deadline_ms: must be at least 1"),
-            ("tokens = 1000", "explore.max_answer_tokens: is 1024, more than the limit"),
+            (
+                "tokens = 1000",
+                "explore.max_answer_tokens: is 1024, more than the limit",
+            ),
             (
                 "tool_choice = \"none\"",
                 "explore.tool_choice: `none` is unknown; write auto or required",

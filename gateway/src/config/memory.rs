@@ -220,8 +220,7 @@ fn required_model(
     written: (Option<&str>, Option<&str>),
     backends: &[BackendConfig],
 ) -> Result<ChosenModel, ConfigError> {
-    let message =
-        "calls a model on Muninn's own account: name it with `backend` and `model`, or remove the section";
+    let message = "calls a model on Muninn's own account: name it with `backend` and `model`, or remove the section";
     chosen(origin, (section, task), written, backends)?.ok_or_else(|| invalid(origin, section, message))
 }
 
@@ -246,8 +245,9 @@ impl Budget {
             return Err(invalid(origin, key, "must be at least 1"));
         }
         if tokens <= max_answer_tokens {
-            let message =
-                format!("is {tokens}, but one answer may have {max_answer_tokens} (max_answer_tokens), so {consequence}");
+            let message = format!(
+                "is {tokens}, but one answer may have {max_answer_tokens} (max_answer_tokens), so {consequence}"
+            );
             return Err(invalid(origin, format!("{section}.{key}"), message));
         }
         Ok(())

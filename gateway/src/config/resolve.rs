@@ -368,7 +368,11 @@ pub(super) mod tests {
         set("[memory]\nwrite = \"repo\"\n").unwrap();
         let off = load_text("[memory]\nwrite = \"off\"\nrecord = \"text\"\nsync = \"append\"\n").unwrap();
         let (_, memory) = repository(&off, root.path()).unwrap();
-        assert_eq!((memory.write, memory.with_text), (MemoryWrite::Off, true), "the user's `off` wins");
+        assert_eq!(
+            (memory.write, memory.with_text),
+            (MemoryWrite::Off, true),
+            "the user's `off` wins"
+        );
         for (key, text) in [
             (
                 "backends",

@@ -134,7 +134,10 @@ fn a_wrong_answer_is_an_error_with_the_reason() {
         });
         let embedder = connect(&upstream).unwrap();
         let error = embedder.embed(&["one", "three"]).unwrap_err().to_string();
-        assert!(error.contains(words) && error.contains(&embedder.endpoint.name), "{error}");
+        assert!(
+            error.contains(words) && error.contains(&embedder.endpoint.name),
+            "{error}"
+        );
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use muninn_memory::model::{Ask, Call, Choice, Message, Reply, Shape, Tool, Usage};
+use muninn_memory::model::{AnswerSchema, Message, ModelRequest, Reply, Tool, ToolInvocation, ToolMode, Usage};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
@@ -33,7 +33,11 @@ pub(super) enum WriteError {
 }
 
 /// Writes the body of a request. Returns it with the context for reading the answer.
-pub(super) fn write(format: WireFormat, model: &str, ask: &Ask<'_>) -> Result<(String, AnswerContext), WriteError> {
+pub(super) fn write(
+    format: WireFormat,
+    model: &str,
+    ask: &ModelRequest<'_>,
+) -> Result<(String, AnswerContext), WriteError> {
     let limit = RawValue::from_string(ask.max_tokens.to_string()).map_err(WriteError::Limit)?;
     let request = neutral::Request {
         model: model.into(),
@@ -59,7 +63,7 @@ pub(super) fn read(format: WireFormat, context: &AnswerContext, body: &str) -> R
     convert::read_own_answer(format, context, body).map(reply)
 }
 
-fn messages<'a>(ask: &Ask<'a>) -> Vec<neutral::Message<'a>> {
+fn messages<'a>(ask: &ModelRequest<'a>) -> Vec<neutral::Message<'a>> {
     let system = neutral::Message {
         speaker: neutral::Speaker::System,
         parts: vec![neutral::Part::text(ask.system)],
@@ -108,7 +112,7 @@ fn tool(tool: &Tool) -> Result<neutral::Tool<'_>, WriteError> {
     })
 }
 
-fn output(shape: &Shape) -> Result<neutral::OutputShape<'_>, WriteError> {
+fn output(shape: &AnswerSchema) -> Result<neutral::OutputShape<'_>, WriteError> {
     let schema: &RawValue = serde_json::from_str(&shape.schema).map_err(|error| WriteError::Shape {
         shape: shape.name,
         error,
@@ -121,17 +125,17 @@ fn output(shape: &Shape) -> Result<neutral::OutputShape<'_>, WriteError> {
 }
 
 /// Returns the tool choice, or `None` for the default, because servers without a tool choice refuse the field.
-fn choice(ask: &Ask<'_>) -> Option<neutral::ToolChoice<'static>> {
+fn choice(ask: &ModelRequest<'_>) -> Option<neutral::ToolChoice<'static>> {
     match ask.choice {
         _ if ask.tools.is_empty() => None,
-        Choice::Auto => None,
-        Choice::Required => Some(neutral::ToolChoice::Required),
-        Choice::Named(name) => Some(neutral::ToolChoice::Tool(name.into())),
+        ToolMode::Auto => None,
+        ToolMode::Required => Some(neutral::ToolChoice::Required),
+        ToolMode::Named(name) => Some(neutral::ToolChoice::Tool(name.into())),
     }
 }
 
 /// Estimates the length of the body in bytes.
-fn length(ask: &Ask<'_>) -> usize {
+fn length(ask: &ModelRequest<'_>) -> usize {
     let of_message = |message: &Message| match message {
         Message::User(text) => text.len(),
         Message::Assistant { text, calls } => {
@@ -157,7 +161,7 @@ fn reply(answer: Answer) -> Reply {
     for block in answer.blocks {
         match block.kind {
             BlockKind::Text | BlockKind::Refusal => texts.push(block.text),
-            BlockKind::ToolCall { id, name } => reply.calls.push(Call {
+            BlockKind::ToolCall { id, name } => reply.calls.push(ToolInvocation {
                 id,
                 name,
                 arguments: block.text,

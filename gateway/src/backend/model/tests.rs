@@ -6,7 +6,7 @@ mod requests;
 
 use std::sync::Arc;
 
-use muninn_memory::model::{Call, Choice, Message, Tool};
+use muninn_memory::model::{Message, Tool, ToolInvocation, ToolMode};
 use muninn_tests::Upstream;
 
 use super::*;
@@ -67,8 +67,8 @@ fn tools() -> Vec<Tool> {
     ]
 }
 
-fn call(id: &str, name: &str, arguments: &str) -> Call {
-    Call {
+fn call(id: &str, name: &str, arguments: &str) -> ToolInvocation {
+    ToolInvocation {
         id: id.to_owned(),
         name: name.to_owned(),
         arguments: arguments.to_owned(),
@@ -76,14 +76,14 @@ fn call(id: &str, name: &str, arguments: &str) -> Call {
 }
 
 /// A question without tools.
-fn question() -> Ask<'static> {
+fn question() -> ModelRequest<'static> {
     static MESSAGES: std::sync::LazyLock<[Message; 1]> =
         std::sync::LazyLock::new(|| [Message::User("Where is it?".to_owned())]);
-    Ask {
+    ModelRequest {
         system: "Be brief.",
         messages: &*MESSAGES,
         tools: &[],
-        choice: Choice::Auto,
+        choice: ToolMode::Auto,
         shape: None,
         max_tokens: 512,
     }

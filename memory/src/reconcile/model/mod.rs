@@ -20,7 +20,7 @@ use self::controls::Control;
 use self::prompt::Batch;
 use super::judge::{Claim, Relation};
 use crate::index::Progress;
-use crate::model::{Ask, Choice, Message, Model, ModelError, Reply};
+use crate::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
 use crate::redact::redact;
 use crate::tokens;
 
@@ -186,11 +186,11 @@ impl<'a> Reconciler<'a> {
             return Err(BatchError::ForGood(spent));
         }
         let shape = prompt::shape();
-        let ask = Ask {
+        let ask = ModelRequest {
             system: prompt::INSTRUCTIONS,
             messages: &[Message::User(question)],
             tools: &[],
-            choice: Choice::Auto,
+            choice: ToolMode::Auto,
             // A server without structured output refuses the request; the prompt describes the format as well.
             shape: (!matches!(refused, Some(Refusal::Request(_)))).then_some(&shape),
             max_tokens: self.limits.max_answer_tokens,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use muninn_memory::model::{CallResult, Shape};
+use muninn_memory::model::{AnswerSchema, ToolOutput};
 
 use super::*;
 use crate::secrets::Secret;
@@ -11,7 +11,7 @@ use muninn_tests::assert_golden;
 
 /// Two calls with results. The arguments of the second call are not JSON.
 fn conversation() -> Vec<Message> {
-    let result = |id: &str, text: &str, is_error| CallResult {
+    let result = |id: &str, text: &str, is_error| ToolOutput {
         id: id.to_owned(),
         text: text.to_owned(),
         is_error,
@@ -49,7 +49,7 @@ fn bodies_match_the_golden_files() {
         },
     ];
     let plain = [&said[..], &conversation[..1]].concat();
-    let asked = |messages, tools, choice| Ask {
+    let asked = |messages, tools, choice| ModelRequest {
         system: "Explore.\nBe brief.",
         messages,
         tools,
@@ -58,14 +58,14 @@ fn bodies_match_the_golden_files() {
         max_tokens: 1_024,
     };
     let cases = [
-        ("required", asked(&conversation, &tools, Choice::Required)),
-        ("named", asked(&conversation[..1], &tools, Choice::Named("final"))),
-        ("auto", asked(&conversation[..3], &tools, Choice::Auto)),
+        ("required", asked(&conversation, &tools, ToolMode::Required)),
+        ("named", asked(&conversation[..1], &tools, ToolMode::Named("final"))),
+        ("auto", asked(&conversation[..3], &tools, ToolMode::Auto)),
         (
             "plain",
-            Ask {
+            ModelRequest {
                 system: "",
-                ..asked(&plain, &[], Choice::Required)
+                ..asked(&plain, &[], ToolMode::Required)
             },
         ),
     ];
@@ -89,11 +89,11 @@ fn a_longer_conversation_starts_with_the_shorter_one() {
     let (conversation, tools) = (conversation(), tools());
     for format in FORMATS {
         let written = |count| {
-            let asked = Ask {
+            let asked = ModelRequest {
                 system: "S",
                 messages: &conversation[..count],
                 tools: &tools,
-                choice: Choice::Auto,
+                choice: ToolMode::Auto,
                 shape: None,
                 max_tokens: 9,
             };
@@ -118,7 +118,7 @@ fn a_longer_conversation_starts_with_the_shorter_one() {
 
 #[test]
 fn the_answers_schema_is_written_in_the_formats_own_field() {
-    let shape = Shape {
+    let shape = AnswerSchema {
         name: "decisions",
         schema: r#"{"type":"object"}"#.to_owned(),
     };
@@ -128,7 +128,7 @@ fn the_answers_schema_is_written_in_the_formats_own_field() {
         (WireFormat::Messages, "/output_config/format/schema"),
     ] {
         let written = |shape| {
-            let (body, _) = ask::write(format, "small", &Ask { shape, ..question() }).unwrap();
+            let (body, _) = ask::write(format, "small", &ModelRequest { shape, ..question() }).unwrap();
             serde_json::from_str::<serde_json::Value>(&body).unwrap()
         };
         let schema = written(Some(&shape)).pointer(place).cloned();
@@ -199,7 +199,7 @@ fn a_tool_with_an_invalid_schema_is_not_sent() {
     let upstream = Upstream::start();
     let mut tools = tools();
     tools[0].schema = "{".to_owned();
-    let asked = Ask {
+    let asked = ModelRequest {
         tools: &tools,
         ..question()
     };

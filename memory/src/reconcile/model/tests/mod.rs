@@ -47,7 +47,7 @@ impl<S: Fn(usize, &str) -> Result<String, ModelError> + Send + Sync> Model for S
         "local/small"
     }
 
-    fn ask(&self, ask: &Ask<'_>, _: &Until) -> Result<Reply, ModelError> {
+    fn ask(&self, ask: &ModelRequest<'_>, _: &Until) -> Result<Reply, ModelError> {
         let [Message::User(question)] = ask.messages else {
             panic!("one question")
         };
