@@ -94,6 +94,13 @@ impl Circuits {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.values().cloned().collect()
     }
+
+    /// Creates a set with default limits and counters in memory.
+    #[cfg(test)]
+    pub(crate) fn local() -> Circuits {
+        let limits = crate::config::LimitsConfig::default();
+        Circuits::new(limits.circuit, Arc::new(crate::store::LocalCounters::default()))
+    }
 }
 
 /// The circuit of one backend.

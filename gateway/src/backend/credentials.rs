@@ -60,8 +60,8 @@ pub fn apply_credentials(headers: &mut HeaderMap, backend: &Backend, format: Wir
     }
 }
 
-/// Returns the credential headers for a request that Muninn makes itself for a client. They hold the client's
-/// credentials permitted for this backend, and no other header of the client.
+/// Returns the credential headers for a request that Muninn makes itself for a client: the client's credentials that are
+/// permitted for this backend, and the betas of a login. No other header of the client is copied.
 pub(super) fn headers_for_client(client: &HeaderMap, backend: &Backend, format: WireFormat) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for name in CREDENTIAL_HEADERS {
@@ -156,15 +156,8 @@ mod tests {
         sent
     }
 
-    fn circuits() -> Circuits {
-        Circuits::new(
-            LimitsConfig::default().circuit,
-            std::sync::Arc::new(crate::store::LocalCounters::default()),
-        )
-    }
-
     fn vendor(dialect: Dialect) -> Backend {
-        Backend::vendor(dialect, &LimitsConfig::default(), &circuits())
+        Backend::vendor(dialect, &LimitsConfig::default(), &Circuits::local())
     }
 
     fn local(adjust: impl FnOnce(&mut BackendConfig)) -> Backend {
@@ -172,7 +165,7 @@ mod tests {
         let url = "http://127.0.0.1:8000".to_owned();
         let mut config = BackendConfig::new("local".to_owned(), url, formats, &LimitsConfig::default());
         adjust(&mut config);
-        Backend::new(config, &circuits())
+        Backend::new(config, &Circuits::local())
     }
 
     #[test]

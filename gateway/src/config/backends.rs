@@ -26,7 +26,7 @@ pub(super) struct UnknownBackend {
 
 /// The reason why a fallback or a `rename` is refused.
 #[derive(Debug, Error)]
-enum RouteError {
+enum InvalidRoute {
     #[error(transparent)]
     Backend(#[from] UnknownBackend),
     #[error("`{0}` is already tried; a fallback must name another backend or another model")]
@@ -39,7 +39,7 @@ enum RouteError {
 
 /// The reason why a backend's address, dialect or key is invalid.
 #[derive(Debug, Error)]
-enum BackendError {
+enum InvalidBackend {
     #[error("`{url}` is not a URL: {error}")]
     NoUrl { url: String, error: <Url as FromStr>::Err },
     #[error("`{0}` must start with http:// or https:// and contain a host")]
@@ -167,7 +167,7 @@ fn fallbacks(
     names: &Names<'_>,
     pattern: &str,
     first: (usize, Option<&str>),
-) -> Result<Vec<FallbackConfig>, RouteError> {
+) -> Result<Vec<FallbackConfig>, InvalidRoute> {
     let mut tried = vec![first];
     for entry in written {
         let (name, rename) = match entry {
@@ -177,7 +177,7 @@ fn fallbacks(
         check_rename(rename, pattern)?;
         let next = (names.find(name)?, rename);
         if tried.contains(&next) {
-            return Err(RouteError::AlreadyTried(name.clone()));
+            return Err(InvalidRoute::AlreadyTried(name.clone()));
         }
         tried.push(next);
     }
@@ -189,11 +189,11 @@ fn fallbacks(
 }
 
 /// Checks that the pattern has a `*` for every `*` of a new name.
-fn check_rename(rename: Option<&str>, pattern: &str) -> Result<(), RouteError> {
+fn check_rename(rename: Option<&str>, pattern: &str) -> Result<(), InvalidRoute> {
     let stars = |text: &str| text.matches('*').count();
     match rename {
-        Some("") => Err(RouteError::EmptyRename),
-        Some(rename) if stars(rename) > stars(pattern) => Err(RouteError::TooManyStars {
+        Some("") => Err(InvalidRoute::EmptyRename),
+        Some(rename) if stars(rename) > stars(pattern) => Err(InvalidRoute::TooManyStars {
             rename: rename.to_owned(),
             pattern: pattern.to_owned(),
         }),
@@ -202,32 +202,32 @@ fn check_rename(rename: Option<&str>, pattern: &str) -> Result<(), RouteError> {
 }
 
 /// Checks a base address and removes a trailing `/v1`, which the paths of all wire formats contain.
-fn base_url(written: &str) -> Result<String, BackendError> {
-    let url = Url::parse(written).map_err(|error| BackendError::NoUrl {
+fn base_url(written: &str) -> Result<String, InvalidBackend> {
+    let url = Url::parse(written).map_err(|error| InvalidBackend::NoUrl {
         url: written.to_owned(),
         error,
     })?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(BackendError::NoHost(written.to_owned()));
+        return Err(InvalidBackend::NoHost(written.to_owned()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(BackendError::Credential);
+        return Err(InvalidBackend::Credential);
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(BackendError::Query(written.to_owned()));
+        return Err(InvalidBackend::Query(written.to_owned()));
     }
     let trimmed = written.trim_end_matches('/');
     Ok(trimmed.strip_suffix("/v1").unwrap_or(trimmed).to_owned())
 }
 
 /// Returns the wire formats of the names in `dialect`. A name stands for a family or a single format.
-fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, BackendError> {
+fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, InvalidBackend> {
     let names = match written {
         OneOrMany::One(name) => std::slice::from_ref(name),
         OneOrMany::Many(names) => names.as_slice(),
     };
     if names.is_empty() {
-        return Err(BackendError::NoDialect);
+        return Err(InvalidBackend::NoDialect);
     }
     let mut formats = Vec::new();
     for name in names {
@@ -247,12 +247,12 @@ fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, BackendError> {
     Ok(formats)
 }
 
-fn secret(raw: &raw::Backend) -> Result<Option<Secret>, BackendError> {
+fn secret(raw: &raw::Backend) -> Result<Option<Secret>, InvalidBackend> {
     let value = match (&raw.key_env, &raw.key_file) {
         (None, None) => return Ok(None),
-        (Some(_), Some(_)) => return Err(BackendError::TwoKeys),
-        (Some(variable), None) => std::env::var(variable).map_err(|_| BackendError::NoVariable(variable.clone()))?,
-        (None, Some(file)) => std::fs::read_to_string(file).map_err(|error| BackendError::KeyFile {
+        (Some(_), Some(_)) => return Err(InvalidBackend::TwoKeys),
+        (Some(variable), None) => std::env::var(variable).map_err(|_| InvalidBackend::NoVariable(variable.clone()))?,
+        (None, Some(file)) => std::fs::read_to_string(file).map_err(|error| InvalidBackend::KeyFile {
             file: file.clone(),
             error,
         })?,
@@ -260,7 +260,7 @@ fn secret(raw: &raw::Backend) -> Result<Option<Secret>, BackendError> {
     let value = value.trim();
     match http::HeaderValue::from_str(value) {
         Ok(_) if !value.is_empty() => Ok(Some(Secret::new(value.to_owned()))),
-        _ => Err(BackendError::InvalidHeader),
+        _ => Err(InvalidBackend::InvalidHeader),
     }
 }
 
@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    fn resolved(dialect: &[&str]) -> Result<Vec<WireFormat>, BackendError> {
+    fn resolved(dialect: &[&str]) -> Result<Vec<WireFormat>, InvalidBackend> {
         formats(&OneOrMany::Many(
             dialect.iter().map(|name| (*name).to_owned()).collect(),
         ))

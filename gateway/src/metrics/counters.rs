@@ -15,7 +15,7 @@ use super::labels::{
     BackendLabel, FieldLabels, FormatLabel, ForwardLabels, OutcomeLabel, RefusalLabels, RequestLabels, TaskLabel,
     TokenLabels,
 };
-use super::{Finished, Forwarded};
+use super::{FinishedRequest, ForwardedRequest};
 use crate::backend::CONTEXT_MODEL;
 use crate::config::UNCONFIGURED;
 use crate::store::{CircuitState, Receipt};
@@ -90,8 +90,8 @@ impl Default for Metrics {
             added: Family::new_with_constructor(|| Histogram::new(ADDED)),
         };
         metrics.register();
-        metrics.know_backends(UNCONFIGURED);
-        metrics.know_backends([CONTEXT_MODEL]);
+        metrics.add_backend_labels(UNCONFIGURED);
+        metrics.add_backend_labels([CONTEXT_MODEL]);
         metrics
     }
 }
@@ -115,7 +115,11 @@ impl Metrics {
             "Bytes of request bodies in memory, with the data derived from them",
             self.body_bytes.clone(),
         );
-        registry.register("requests", "Finished conversation requests", self.requests.clone());
+        registry.register(
+            "requests",
+            "Finished conversation requests",
+            self.requests.clone(),
+        );
         registry.register(
             "forwarded_requests",
             "Finished forwarded requests other than conversations",
@@ -180,7 +184,7 @@ impl Metrics {
     }
 
     /// Adds names of backends that may be labels. Earlier names are kept.
-    pub fn know_backends<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+    pub fn add_backend_labels<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         let mut known = self.backends.write().unwrap_or_else(PoisonError::into_inner);
         known.extend(names.into_iter().map(str::to_owned));
     }
@@ -198,7 +202,7 @@ impl Metrics {
     }
 
     /// Records a finished conversation request.
-    pub fn finished(&self, finished: &Finished<'_>) {
+    pub fn finished(&self, finished: &FinishedRequest<'_>) {
         let backend = self.backend(finished.backend);
         let labels = RequestLabels {
             key: finished.key.to_owned(),
@@ -239,7 +243,7 @@ impl Metrics {
     }
 
     /// Records a finished request that is no conversation.
-    pub fn forwarded(&self, forwarded: &Forwarded<'_>) {
+    pub fn forwarded(&self, forwarded: &ForwardedRequest<'_>) {
         let backend = self.backend(forwarded.backend);
         let labels = ForwardLabels {
             key: forwarded.key.to_owned(),
@@ -394,8 +398,8 @@ mod tests {
     use super::*;
     use crate::store::Outcome;
 
-    fn finished(backend: &str) -> Finished<'_> {
-        Finished {
+    fn finished(backend: &str) -> FinishedRequest<'_> {
+        FinishedRequest {
             key: "an\"a",
             format: WireFormat::Messages,
             backend,
@@ -418,7 +422,7 @@ mod tests {
     #[test]
     fn a_finished_request_is_counted_in_each_metric() {
         let metrics = Metrics::default();
-        metrics.know_backends(["local"]);
+        metrics.add_backend_labels(["local"]);
         metrics.finished(&finished("local"));
         metrics.finished(&finished("local"));
         let active = metrics.started();

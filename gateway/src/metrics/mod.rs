@@ -23,7 +23,7 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 
 /// A conversation request that has ended, successful or not.
 #[derive(Debug, Clone)]
-pub struct Finished<'a> {
+pub struct FinishedRequest<'a> {
     /// The access key's name, empty without a key.
     pub key: &'a str,
     /// The client's wire format.
@@ -50,7 +50,7 @@ pub struct Finished<'a> {
 
 /// A forwarded request that has ended and is no conversation.
 #[derive(Debug, Clone)]
-pub struct Forwarded<'a> {
+pub struct ForwardedRequest<'a> {
     /// The access key's name, empty without a key.
     pub key: &'a str,
     /// The backend's name.

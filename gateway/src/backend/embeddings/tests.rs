@@ -15,13 +15,7 @@ fn backend(url: &str) -> Backend {
     let limits = LimitsConfig::default();
     let mut config = BackendConfig::new("local".to_owned(), url.to_owned(), vec![WireFormat::Chat], &limits);
     config.key = Some(Secret::new("hush".into()));
-    Backend::new(
-        config,
-        &Circuits::new(
-            limits.circuit,
-            std::sync::Arc::new(crate::store::LocalCounters::default()),
-        ),
-    )
+    Backend::new(config, &Circuits::local())
 }
 
 fn connect(upstream: &Upstream) -> Result<RemoteEmbedder, EmbedError> {

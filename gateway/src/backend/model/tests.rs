@@ -27,13 +27,7 @@ fn candidate(url: &str, format: WireFormat, adjust: impl FnOnce(&mut BackendConf
     let mut config = BackendConfig::new("local".to_owned(), url.to_owned(), vec![format], &limits);
     config.retries = 0;
     adjust(&mut config);
-    let backend = Backend::new(
-        config,
-        &Circuits::new(
-            limits.circuit,
-            std::sync::Arc::new(crate::store::LocalCounters::default()),
-        ),
-    );
+    let backend = Backend::new(config, &Circuits::local());
     Candidate {
         backend: Arc::new(backend),
         format,

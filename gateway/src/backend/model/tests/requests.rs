@@ -180,10 +180,7 @@ fn a_route_renames_the_model_and_openai_gets_responses() {
     let vendor = Backend::vendor(
         crate::wire::Dialect::OpenAi,
         &LimitsConfig::default(),
-        &Circuits::new(
-            LimitsConfig::default().circuit,
-            std::sync::Arc::new(crate::store::LocalCounters::default()),
-        ),
+        &Circuits::local(),
     );
     let vendor = Candidate {
         backend: Arc::new(vendor),
