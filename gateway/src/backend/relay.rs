@@ -10,7 +10,8 @@ use hyper::body::Incoming;
 
 use super::direct::{DirectPool, Link};
 
-/// The most bytes of chunks that are joined into one frame. Only chunks that have already arrived are joined.
+/// The size in bytes from which a frame is returned without joining further chunks. Only chunks that have already
+/// arrived are joined.
 const JOINED: usize = 64 << 10;
 
 /// Drives the connection while it is polled. The end of the body returns the connection to the pool. Dropping it

@@ -17,10 +17,10 @@ const DIALECTS: &str = "openai (chat and responses), anthropic (messages), chat,
 
 /// A name that no backend has.
 #[derive(Debug, Error)]
-#[error("there is no backend `{name}`; the configured backends are: {known}")]
+#[error("there is no backend `{name}`; known backends: {known}")]
 pub(super) struct UnknownBackend {
     name: String,
-    /// The configured names, as a list for the error.
+    /// The known names, as a list for the error.
     known: String,
 }
 
@@ -341,10 +341,7 @@ mod tests {
     #[test]
     fn invalid_fallbacks_and_renames_are_refused() {
         for (text, reason) in [
-            (
-                "fallbacks = [\"c\"]",
-                "there is no backend `c`; the configured backends are: a, b",
-            ),
+            ("fallbacks = [\"c\"]", "there is no backend `c`; known backends: a, b"),
             ("fallbacks = [\"a\"]", "`a` is already tried"),
             ("fallbacks = [\"b\", \"b\"]", "`b` is already tried"),
             (

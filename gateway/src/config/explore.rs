@@ -233,7 +233,7 @@ mod tests {
             ("backend = \"a\"\nmodel = \"\"", "explore.model: is empty"),
             (
                 "backend = \"c\"\nmodel = \"m\"",
-                "explore.backend: there is no backend `c`; the configured backends are: a, b",
+                "explore.backend: there is no backend `c`; known backends: a, b",
             ),
             ("turns = 0", "explore.turns: must be at least 1"),
             ("calls = 0", "explore.calls: must be at least 1"),

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::backends::{Names, UnknownBackend};
 use super::resolve::invalid;
 use super::{BackendConfig, Config, ConfigError, KeyConfig, raw};
-use crate::secrets::KeyHash;
+use crate::secrets::{KeyHash, PREFIX};
 
 /// The highest rate limit. The times of all requests within a minute are stored per key.
 const MOST_PER_MINUTE: u32 = 100_000;
@@ -25,7 +25,7 @@ pub enum NameError {
     #[error("must be at most {LONGEST_NAME} bytes long and without control characters")]
     Unprintable,
     /// The name has the prefix of keys.
-    #[error("must not begin with `muninn-`, the prefix of keys")]
+    #[error("must not begin with `{PREFIX}`, the prefix of keys")]
     Key,
 }
 
@@ -87,7 +87,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
         return Err(NameError::Unprintable);
     }
     // A pasted key must not become a name, because names are logged.
-    if name.starts_with("muninn-") {
+    if name.starts_with(PREFIX) {
         return Err(NameError::Key);
     }
     Ok(())

@@ -312,7 +312,7 @@ mod tests {
             ("{}", "memory.embedder.model: is missing its backend and model"),
             (
                 "{ backend = \"c\", model = \"m\" }",
-                "there is no backend `c`; the configured backends are: a, b",
+                "there is no backend `c`; known backends: a, b",
             ),
             ("{ backend = \"a\" }", "memory.embedder.model.model: is missing"),
             ("3", "an embedder is \"static\", \"minilm\", or {"),
@@ -351,7 +351,7 @@ mod tests {
             ),
             (
                 "backend = \"c\"\nmodel = \"m\"",
-                "memory.summarizer.backend: there is no backend `c`; the configured backends are: a, b",
+                "memory.summarizer.backend: there is no backend `c`; known backends: a, b",
             ),
             (
                 "backend = \"a\"\nmodel = \"m\"\nmax_answer_tokens = 0",

@@ -82,8 +82,9 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
 /// Applies a repository's `.muninn/config.toml` to the user's context and memory settings.
 ///
 /// # Errors
-/// [`ConfigError::NotForRepositories`] if the file sets keys that are reserved for the user's file, and other errors if
-/// it is invalid. The caller then continues with the user's settings, because a repository must not stop the gateway.
+/// [`ConfigError::NotForRepositories`] if the file sets a key that is reserved for the user's file;
+/// [`ConfigError::Read`], [`ConfigError::Parse`] or [`ConfigError::Value`] if it is unreadable or invalid. The caller
+/// then continues with the user's settings, because a repository must not stop the gateway.
 pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryConfig), ConfigError> {
     let path = root.join(".muninn").join("config.toml");
     let Some(text) = files::read(&path)? else {
@@ -338,7 +339,7 @@ pub(super) mod tests {
         )
         .unwrap_err();
         assert!(
-            error.to_string().contains("routes[0].backend") && error.to_string().contains("backends are: a"),
+            error.to_string().contains("routes[0].backend") && error.to_string().contains("known backends: a"),
             "{error}"
         );
     }
