@@ -17,8 +17,8 @@ use crate::Store;
 pub use crate::records::{ARCHIVE, PRUNED, RECONCILED};
 use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source};
 
-/// The archive of segments, if archiving is on. It is one file that exists from the beginning: git takes a moved
-/// segment for a rename, and if two people moved it, git silently drops lines that were added since.
+/// The archive of segments, if archiving is on. It is one file that exists from the beginning: git detects a moved
+/// segment as a rename, and if two people moved it, git silently drops lines that were added since.
 pub const SESSIONS_ARCHIVE: &str = ".muninn/memory/sessions/archive/sessions.jsonl";
 
 /// Options of a run.

@@ -159,7 +159,7 @@ impl<'a> Reconciler<'a> {
         (settled, report)
     }
 
-    /// The decisions on a batch. An unusable answer is report for once more.
+    /// The decisions on a batch. After an unusable answer the model is asked once more.
     fn ask(&self, batch: &Batch, report: &mut ModelReport) -> Result<Vec<(usize, ModelVerdict)>, BatchError> {
         if batch.is_empty() {
             return Ok(Vec::new());

@@ -311,15 +311,15 @@ fn hostile_answers_are_refused_twice() {
         ("not the JSON", change(|all| all[0]["relation"] = json!("delete"))),
         ("not the JSON", change(|all| all[0]["forget"] = json!("001"))),
         (
-            "the answer is known",
+            "a control pair",
             Box::new(move |question| everything(question, "same").to_string()),
         ),
         (
-            "the answer is known",
+            "a control pair",
             Box::new(move |question| everything(question, "contradicts").to_string()),
         ),
         (
-            "the answer is known",
+            "a control pair",
             Box::new(move |question| everything(question, "unrelated").to_string()),
         ),
     ];

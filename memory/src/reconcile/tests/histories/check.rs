@@ -135,7 +135,7 @@ fn contradictions(desk: &TestWorktree, tree: &WorktreeState) {
             let is_settled = tree.is_gone(one) || tree.is_gone(other) || tree.keeps_both(one, other);
             assert!(
                 is_open || is_settled,
-                "{one} and {other}: nobody is asked\n{:#?}",
+                "{one} and {other}: the contradiction is hidden\n{:#?}",
                 desk.memory()
             );
         }
