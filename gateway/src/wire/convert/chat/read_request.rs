@@ -1,4 +1,4 @@
-//! A request from a client.
+//! Reader of requests.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,11 @@ use serde_json::value::RawValue;
 
 use super::super::ConvertError;
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Sampling, Tool, ToolChoice};
-use super::{read_message, unread};
+use super::{drop_unread, read_message};
 use crate::wire::scan::{Body, Conversation, Element};
 use crate::wire::{Members, Text};
 
-/// The members that are read, and those that mean nothing to another backend. `n`, `store`, `logprobs`, `modalities` and
-/// `service_tier` are here too, and are counted where they ask for something.
+/// The members that are not counted as dropped. [`DEFAULTS`] checks the values of the last five.
 const READ: &[&str] = &[
     "model",
     "messages",
@@ -46,8 +45,8 @@ const READ: &[&str] = &[
     "service_tier",
 ];
 
-/// Values of members that ask for nothing but what happens anyway.
-const AS_ALWAYS: &[(&str, &[&str])] = &[
+/// Members that are not converted, with their default values. Only other values are counted as dropped.
+const DEFAULTS: &[(&str, &[&str])] = &[
     ("n", &["1", "null"]),
     ("store", &["false", "null"]),
     ("logprobs", &["false", "null"]),
@@ -55,16 +54,16 @@ const AS_ALWAYS: &[(&str, &[&str])] = &[
     ("service_tier", &[r#""auto""#, r#""default""#, "null"]),
 ];
 
-/// Reads a request; what has no neutral form is named in `dropped`.
+/// Reads a request. Fields without a neutral form are counted in `dropped`.
 ///
 /// # Errors
-/// [`ConvertError`] where it is no request.
+/// [`ConvertError`] if the body is not a request.
 pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) -> Result<Request<'a>, ConvertError> {
     let messages = Conversation::list(body.conversation, "messages")?;
     let members = &body.members;
-    unread(members, READ, "", dropped);
-    for (key, as_always) in AS_ALWAYS {
-        if members.get(key).is_some_and(|value| !as_always.contains(&value)) {
+    drop_unread(members, READ, "", dropped);
+    for (key, defaults) in DEFAULTS {
+        if members.get(key).is_some_and(|value| !defaults.contains(&value)) {
             dropped.add(*key);
         }
     }
@@ -100,16 +99,16 @@ fn tool<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Tool<'a>> {
         return None;
     }
     let cache_control = members.raw("cache_control").filter(|raw| raw.get() != "null");
-    // Some clients write a tool as the responses format has it, without the inner object.
+    // Some clients write a tool in the form of the responses format, without the inner object.
     let function = match members.get("function").and_then(Members::of) {
         Some(function) => {
-            unread(&members, &["type", "function", "cache_control"], "tools.", dropped);
+            drop_unread(&members, &["type", "function", "cache_control"], "tools.", dropped);
             function
         }
         None => members,
     };
     let read = ["type", "cache_control", "name", "description", "parameters", "strict"];
-    unread(&function, &read, "tools.", dropped);
+    drop_unread(&function, &read, "tools.", dropped);
     let Some(name) = function.said("name") else {
         dropped.add("tools");
         return None;
@@ -129,13 +128,13 @@ fn tool<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Tool<'a>> {
 fn tool_choice<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<ToolChoice<'a>> {
     let raw = members.get("tool_choice")?;
     if let Some(word) = Text::of(raw) {
-        return by_word(&word.decode(), dropped);
+        return choice_mode(&word.decode(), dropped);
     }
     let choice = Members::of(raw)?;
     match choice.said("type").as_deref() {
         Some("allowed_tools") => {
             dropped.add("tool_choice.allowed_tools");
-            by_word(&choice.object("allowed_tools").said("mode")?, dropped)
+            choice_mode(&choice.object("allowed_tools").said("mode")?, dropped)
         }
         Some("function") | None => {
             let name = choice.object("function").said("name").or_else(|| choice.said("name"))?;
@@ -148,8 +147,8 @@ fn tool_choice<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<ToolC
     }
 }
 
-fn by_word(word: &str, dropped: &mut Dropped) -> Option<ToolChoice<'static>> {
-    match word {
+fn choice_mode(mode: &str, dropped: &mut Dropped) -> Option<ToolChoice<'static>> {
+    match mode {
         "auto" => Some(ToolChoice::Auto),
         "none" => Some(ToolChoice::None),
         "required" | "any" => Some(ToolChoice::Required),
@@ -171,9 +170,9 @@ fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
         }
         is_number.then_some(raw)
     };
-    let (of_old, of_now): (Option<&'a RawValue>, _) = (number("max_tokens"), number("max_completion_tokens"));
+    let (older, newer): (Option<&'a RawValue>, _) = (number("max_tokens"), number("max_completion_tokens"));
     Sampling {
-        max_tokens: of_now.or(of_old),
+        max_tokens: newer.or(older),
         temperature: number("temperature"),
         top_p: number("top_p"),
         top_k: number("top_k"),
@@ -202,7 +201,7 @@ fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShap
         Some("json_object") => Some(OutputShape::Json),
         Some("json_schema") => {
             let shape = format.object("json_schema");
-            unread(&shape, &["name", "schema", "strict"], "response_format.", dropped);
+            drop_unread(&shape, &["name", "schema", "strict"], "response_format.", dropped);
             let schema = shape.raw("schema").filter(|raw| raw.get().starts_with('{'))?;
             Some(OutputShape::Schema {
                 name: shape.said("name"),
@@ -218,11 +217,11 @@ fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShap
     }
 }
 
-/// `reasoning_effort`, and what gateways and servers have beside it: `reasoning` (OpenRouter), `thinking` (LiteLLM and
-/// several vendors), `chat_template_kwargs` (vLLM, llama.cpp).
+/// Reads the settings for thinking: `reasoning_effort`, `reasoning` (OpenRouter), `thinking` (LiteLLM and several
+/// vendors) and `chat_template_kwargs` (vLLM, llama.cpp).
 fn reasoning<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Reasoning<'a> {
     let reasoning = members.object("reasoning");
-    unread(
+    drop_unread(
         &reasoning,
         &["effort", "max_tokens", "enabled", "exclude"],
         "reasoning.",
@@ -230,7 +229,7 @@ fn reasoning<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Reasoning<'a> 
     );
     let thinking = members.object("thinking");
     let template = members.object("chat_template_kwargs");
-    unread(
+    drop_unread(
         &template,
         &["enable_thinking", "thinking", "reasoning_effort"],
         "chat_template_kwargs.",
