@@ -333,7 +333,7 @@ fn hostile_answers_are_refused_twice() {
         assert_eq!(now, without, "{problem}");
         let asked = after.asked.unwrap();
         assert!(
-            asked.problem.as_ref().is_some_and(|told| told.contains(problem)),
+            asked.problem.as_ref().is_some_and(|text| text.contains(problem)),
             "{problem}: {asked:?}"
         );
         assert_eq!((asked.answered, model.questions().len()), (0, 2), "{problem}");
@@ -377,8 +377,8 @@ fn texts_are_redacted_and_cannot_close_the_frame() {
     let questions = model.questions();
     assert_eq!(questions.len(), 1);
     assert!(!questions[0].contains("ghp_") && questions[0].matches("</pairs>").count() == 1);
-    let told = pairs(&questions[0]);
-    let mine = told
+    let sent = pairs(&questions[0]);
+    let mine = sent
         .iter()
         .find(|pair| pair["older"]["text"].as_str().unwrap().contains("parser"))
         .unwrap();
