@@ -1,9 +1,8 @@
 //! The oracle: checks properties of all pairs of sent and received prompts.
 //!
 //! - *Extension.* If an earlier prompt of a session is a prefix of a later one at the client, it is a prefix at the
-//!   backend
-//!   too. The same holds across sessions for forks with a certain origin. A fork is a session without own turns in its
-//!   history. Its origin is certain if all sessions that a turn can come from had the same block there.
+//!   backend too. The same holds across sessions for forks with a certain origin. A fork is a session without own turns
+//!   in its history. Its origin is certain if all sessions that a turn can come from had the same block there.
 //! - *Return.* If a client returns to a prefix of a longer prompt, the backend gets the same prefix.
 //! - *Stability.* A turn without a block stays without one.
 //! - *Origin.* A block names only its own repository. The block of an unanswered turn was created in this session. The
@@ -12,8 +11,7 @@
 //! There are three exceptions:
 //!
 //! - A request with the outcome `failed`, which was forwarded while the ledger was broken, may lack earlier blocks. It
-//!   is
-//!   then not compared with later requests, because these cannot extend both it and the requests before it.
+//!   is then not compared with later requests, because these cannot extend both it and the requests before it.
 //! - Decisions of a failed request need not be stored.
 //! - If a client removes the end of a sent message (an appended reminder), the shorter turn is a turn of its own with a
 //!   block of its own. If the client later continues from the longer message, the history of the longer one counts.

@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn lookup_sees_what_another_process_wrote() {
+    fn lookup_sees_rows_of_another_process() {
         let state = StateDirectory::default();
         let (store, other) = (state.sqlite(), state.sqlite());
         let keys = [TurnKey::for_test(1), TurnKey::for_test(2)];
