@@ -86,7 +86,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry
     Ok(entry_of(EntryId(id), new))
 }
 
-/// Writes down how a conversation went on after a row, and whose history the row has become a part of, where new.
+/// Stores a new continuation of a row, and a copy of the row for a session that adopts it.
 pub(super) fn note_use(transaction: &Transaction<'_>, used: &Use, now_ms: i64) -> rusqlite::Result<()> {
     if let Some(session) = &used.adopted_by {
         let memory_ms = i64::try_from(UNNAMED_SESSION_MEMORY.as_millis()).unwrap_or(i64::MAX);

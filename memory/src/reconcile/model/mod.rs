@@ -182,7 +182,10 @@ impl<'a> Reconciler<'a> {
         let prompt = u64::from(prompt::overhead() + tokens::count(&question));
         let most = prompt + u64::from(self.limits.max_answer_tokens);
         if report.input + report.output + most > self.limits.tokens {
-            let spent = format!("a run may cost {} tokens, and no more was asked", self.limits.tokens);
+            let spent = format!(
+                "the limit of {} tokens for a run is reached; the other pairs were not sent",
+                self.limits.tokens
+            );
             return Err(BatchError::ForGood(spent));
         }
         let shape = prompt::shape();
