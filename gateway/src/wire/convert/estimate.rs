@@ -25,14 +25,14 @@ const AROUND_TOOL: u64 = 8;
 pub fn estimate(format: WireFormat, body: &str, count: impl Fn(&str) -> u32) -> Result<u64, ConvertError> {
     let (mut dropped, mut context) = (Dropped::default(), AnswerContext::default());
     let request = read_request(format, read_body(format, body)?, &mut dropped, &mut context)?;
-    Ok(of_request(&request, &|text| u64::from(count(text))))
+    Ok(request_tokens(&request, &|text| u64::from(count(text))))
 }
 
-fn of_request(request: &Request<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
+fn request_tokens(request: &Request<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
     let messages = request
         .messages
         .iter()
-        .map(|message| AROUND_MESSAGE + of_parts(&message.parts, count));
+        .map(|message| AROUND_MESSAGE + parts_tokens(&message.parts, count));
     let tools = request.tools.iter().map(|tool| {
         let description = tool.description.as_deref().map_or(0, count);
         let schema = tool.schema.as_deref().map_or(0, |schema| count(schema.get()));
@@ -41,11 +41,11 @@ fn of_request(request: &Request<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
     messages.chain(tools).sum()
 }
 
-fn of_parts(parts: &[Part<'_>], count: &dyn Fn(&str) -> u64) -> u64 {
-    parts.iter().map(|part| of_part(part, count)).sum()
+fn parts_tokens(parts: &[Part<'_>], count: &dyn Fn(&str) -> u64) -> u64 {
+    parts.iter().map(|part| part_tokens(part, count)).sum()
 }
 
-fn of_part(part: &Part<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
+fn part_tokens(part: &Part<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
     match part {
         Part::Text { text, .. } => count(&text.decode()),
         Part::Image { .. } => IMAGE,
@@ -56,6 +56,6 @@ fn of_part(part: &Part<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
         },
         Part::Thinking(thinking) => count(&thinking.text),
         Part::ToolCall(call) => count(&call.name) + count(&call.arguments),
-        Part::ToolResult(result) => AROUND_MESSAGE + of_parts(&result.parts, count),
+        Part::ToolResult(result) => AROUND_MESSAGE + parts_tokens(&result.parts, count),
     }
 }

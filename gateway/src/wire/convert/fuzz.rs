@@ -98,7 +98,7 @@ fn bound(read: usize) -> usize {
 
 proptest! {
     #[test]
-    fn requests(which: Index, changes in changes()) {
+    fn damaged_requests_become_json_of_bounded_length(which: Index, changes in changes()) {
         let (from, bytes) = changed(&REQUESTS, which, &changes);
         Prompt::parse(from, &bytes).ok();
         let text = String::from_utf8_lossy(&bytes);
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn answers(which: Index, changes in changes()) {
+    fn damaged_answers_become_json_of_bounded_length(which: Index, changes in changes()) {
         let (from, bytes) = changed(&ANSWERS, which, &changes);
         let text = String::from_utf8_lossy(&bytes);
         for (to, _) in FORMATS {
@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn streams(which: Index, changes in changes(), mut cuts in proptest::collection::vec(any::<Index>(), 0..8), broke: bool) {
+    fn damaged_streams_end_with_a_last_event(which: Index, changes in changes(), mut cuts in proptest::collection::vec(any::<Index>(), 0..8), broke: bool) {
         let (from, bytes) = changed(&STREAMS, which, &changes);
         let mut watch = UsageWatch::default();
         let mut aligner = crate::wire::Aligner::default();

@@ -67,7 +67,7 @@ pub(super) fn context() -> AnswerContext {
 }
 
 #[test]
-fn requests() {
+fn converted_requests_match_the_golden_files() {
     run("request", |from, to, source| match request(from, to, source) {
         Ok(converted) => {
             check_request(to, &converted.body);
@@ -82,7 +82,7 @@ fn requests() {
 }
 
 #[test]
-fn answers() {
+fn converted_answers_match_the_golden_files() {
     run("answer", |from, to, source| {
         match AnswerConverter::new(from, to, context()).whole(source) {
             Ok(body) => {
@@ -95,7 +95,7 @@ fn answers() {
 }
 
 #[test]
-fn streams() {
+fn converted_streams_match_the_golden_files() {
     run("stream", |from, to, source| {
         let whole = stream(from, to, &[source.as_bytes()]);
         let bytes: Vec<&[u8]> = source.as_bytes().chunks(7).collect();

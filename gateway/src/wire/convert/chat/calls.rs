@@ -31,7 +31,7 @@ struct Call {
     /// The backend's id. Empty if there is none.
     id: String,
     /// The id for the client. It differs from `id` if that is missing or used by an earlier call.
-    given: String,
+    client_id: String,
     name: String,
     /// The block's number, once the tool's name is known.
     block: Option<usize>,
@@ -121,15 +121,15 @@ impl Calls {
 
     fn open(&mut self, at: usize, name: String, block: usize, answer: &str, events: &mut Vec<Event>) {
         let id = &self.calls[at].id;
-        let taken = id.is_empty() || self.calls.iter().any(|call| call.given == *id);
-        let given = if taken { ids::derived(answer, block) } else { id.clone() };
+        let taken = id.is_empty() || self.calls.iter().any(|call| call.client_id == *id);
+        let client_id = if taken { ids::derived(answer, block) } else { id.clone() };
         let call = &mut self.calls[at];
-        call.given.clone_from(&given);
+        call.client_id.clone_from(&client_id);
         call.name.clone_from(&name);
         call.block = Some(block);
         events.push(Event::Open {
             block,
-            kind: BlockKind::ToolCall { id: given, name },
+            kind: BlockKind::ToolCall { id: client_id, name },
         });
         let held = std::mem::take(&mut call.held);
         self.held = self.held.saturating_sub(held.len());

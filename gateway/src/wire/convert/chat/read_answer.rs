@@ -263,8 +263,8 @@ impl Reader {
             "error" | "abort" => return self.fail("the backend aborted its answer", events),
             "length" | "max_tokens" | "model_length" => Stop::Length,
             "content_filter" | "safety" => Stop::Filtered,
-            // All other reasons are a normal end. With calls, the model waits for their results: vLLM ends a call of a
-            // required tool with `stop`.
+            // All other reasons are a normal end. With calls, the model waits for their results: vLLM uses `stop` after
+            // a call that `tool_choice` names.
             _ if self.calls.any() => Stop::ToolCalls,
             // vLLM and SGLang name the stop sequence. A number in this member is a token of the model.
             "stop" => match choice.said("stop_reason").or_else(|| choice.said("matched_stop")) {

@@ -15,7 +15,7 @@ use super::shape::{
 /// of a kind.
 const SEPARATOR: &str = "\n\n";
 
-/// Writes the events of one answer.
+/// The writer of one answer.
 pub(in super::super) struct Writer {
     context: AnswerContext,
     id: String,

@@ -66,11 +66,11 @@ struct Body<'r> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Function<'r> {
-    Function { function: Declared<'r> },
+    Function { function: FunctionDefinition<'r> },
 }
 
 #[derive(Serialize)]
-struct Declared<'r> {
+struct FunctionDefinition<'r> {
     name: Cow<'r, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'r str>,
@@ -83,11 +83,14 @@ struct Declared<'r> {
 #[serde(untagged)]
 enum Choice<'r> {
     Mode(&'static str),
-    Function { r#type: &'static str, function: Named<'r> },
+    Function {
+        r#type: &'static str,
+        function: FunctionName<'r>,
+    },
 }
 
 #[derive(Serialize)]
-struct Named<'r> {
+struct FunctionName<'r> {
     name: Cow<'r, str>,
 }
 
@@ -117,7 +120,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
     let tools: Vec<_> = request
         .tools
         .iter()
-        .map(|tool| declared(tool, dropped, names))
+        .map(|tool| function(tool, dropped, names))
         .collect();
     let may_call = !tools.is_empty();
     // OpenAI accepts metadata only on stored requests and refuses it on others.
@@ -132,7 +135,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
             .tool_choice
             .as_ref()
             .filter(|_| may_call)
-            .map(|choice| chosen(choice, names)),
+            .map(|choice| tool_choice(choice, names)),
         parallel_tool_calls: request.parallel_tool_calls.filter(|_| may_call),
         max_tokens: request.sampling.max_tokens,
         temperature: request.sampling.temperature,
@@ -153,12 +156,12 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
     super::super::to_json(&body, request.bytes)
 }
 
-fn declared<'r>(tool: &'r Tool<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> Function<'r> {
+fn function<'r>(tool: &'r Tool<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> Function<'r> {
     if tool.cache_control.is_some() {
         dropped.add("tools.cache_control");
     }
     Function::Function {
-        function: Declared {
+        function: FunctionDefinition {
             name: names.backend_name(&tool.name, NAME_RULE),
             description: tool.description.as_deref(),
             parameters: tool.schema.as_deref().unwrap_or_else(empty_schema),
@@ -167,14 +170,14 @@ fn declared<'r>(tool: &'r Tool<'_>, dropped: &mut Dropped, names: &mut ToolNames
     }
 }
 
-fn chosen<'r>(choice: &'r ToolChoice<'_>, names: &mut ToolNames) -> Choice<'r> {
+fn tool_choice<'r>(choice: &'r ToolChoice<'_>, names: &mut ToolNames) -> Choice<'r> {
     match choice {
         ToolChoice::Auto => Choice::Mode("auto"),
         ToolChoice::None => Choice::Mode("none"),
         ToolChoice::Required => Choice::Mode("required"),
         ToolChoice::Tool(name) => Choice::Function {
             r#type: "function",
-            function: Named {
+            function: FunctionName {
                 name: names.backend_name(name, NAME_RULE),
             },
         },

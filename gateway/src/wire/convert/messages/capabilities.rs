@@ -78,7 +78,7 @@ fn version(name: &str) -> Option<(u32, u32)> {
     Some((number(words[at])?, minor))
 }
 
-/// `thinking`.
+/// The member `thinking` of a request.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Thinking {

@@ -6,7 +6,7 @@ use super::stream_event::{Content, Delta, ErrorObject, Message, StopDelta, Strea
 use super::usage::WireUsage;
 use super::{CALL, REDACTED, SEAL, object};
 
-/// Writes the events of one answer.
+/// The writer of one answer.
 pub(in super::super) struct Writer {
     context: AnswerContext,
     /// The index of the next block.
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn stream_has_all_events_that_strict_clients_need() {
-        let wanted = r#"event: message_start
+        let expected = r#"event: message_start
 data: {"type":"message_start","message":{"id":"msg_01J","type":"message","role":"assistant","model":"asked","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}
 
 event: content_block_start
@@ -342,7 +342,7 @@ event: message_stop
 data: {"type":"message_stop"}
 
 "#;
-        assert_eq!(written(&answer()), wanted);
+        assert_eq!(written(&answer()), expected);
     }
 
     #[test]

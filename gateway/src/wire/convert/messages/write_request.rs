@@ -295,10 +295,10 @@ mod tests {
         };
         let written = convert(&body(later));
         let flat = written.replace(r#","cache_control":{"type":"ephemeral"}"#, "");
-        let wanted = body(later).replace(r#""system":"S""#, r#""system":[{"type":"text","text":"S"}]"#);
+        let expected = body(later).replace(r#""system":"S""#, r#""system":[{"type":"text","text":"S"}]"#);
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&flat).unwrap(),
-            serde_json::from_str::<serde_json::Value>(&wanted).unwrap()
+            serde_json::from_str::<serde_json::Value>(&expected).unwrap()
         );
         assert!(flat.contains(r#""input":{"x": 1.50}"#), "{flat}");
         let before = convert(&body(first)).replace(r#","cache_control":{"type":"ephemeral"}"#, "");

@@ -15,7 +15,7 @@ pub(super) struct FreeText {
     /// Whether the string has ended or cannot be read incrementally.
     over: bool,
     /// The text that was returned.
-    given: String,
+    returned: String,
 }
 
 impl FreeText {
@@ -34,7 +34,7 @@ impl FreeText {
         self.over = over;
         match decode(&self.arguments[from..from + length]) {
             Some(text) => {
-                self.given.push_str(&text);
+                self.returned.push_str(&text);
                 (!text.is_empty()).then_some(text)
             }
             None => {
@@ -47,11 +47,11 @@ impl FreeText {
 
     /// Returns the whole text, and the part of it that was not returned before.
     pub(super) fn finish(self) -> (String, String) {
-        let whole = match self.given.is_empty() {
+        let whole = match self.returned.is_empty() {
             true => of_arguments(&self.arguments),
-            false => decoded(&self.arguments).unwrap_or_else(|| self.given.clone()),
+            false => decoded(&self.arguments).unwrap_or_else(|| self.returned.clone()),
         };
-        let rest = whole.strip_prefix(&self.given).unwrap_or_default().to_owned();
+        let rest = whole.strip_prefix(&self.returned).unwrap_or_default().to_owned();
         (whole, rest)
     }
 }
@@ -135,17 +135,17 @@ mod tests {
 
     fn streamed(arguments: &str, size: usize) -> (String, String) {
         let mut text = FreeText::default();
-        let mut given = String::new();
+        let mut returned = String::new();
         let mut piece = String::new();
         for character in arguments.chars() {
             piece.push(character);
             if piece.len() >= size {
-                given.extend(text.push(&std::mem::take(&mut piece)));
+                returned.extend(text.push(&std::mem::take(&mut piece)));
             }
         }
-        given.extend(text.push(&piece));
+        returned.extend(text.push(&piece));
         let (whole, rest) = text.finish();
-        (given + &rest, whole)
+        (returned + &rest, whole)
     }
 
     #[test]
@@ -171,8 +171,8 @@ mod tests {
         ];
         for (arguments, expected) in cases {
             for size in [1, 2, 5, 100] {
-                let (given, whole) = streamed(arguments, size);
-                assert_eq!((&*given, &*whole), (expected, expected), "{arguments} by {size}");
+                let (returned, whole) = streamed(arguments, size);
+                assert_eq!((&*returned, &*whole), (expected, expected), "{arguments} by {size}");
             }
         }
     }

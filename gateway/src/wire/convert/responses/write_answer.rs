@@ -15,7 +15,7 @@ use super::failure::code;
 use super::free_text::{self, FreeText};
 use super::output::{Part, Response, ResponseError, Summary, item, prefix};
 
-/// Writes the events of one answer.
+/// The writer of one answer.
 pub(in super::super) struct Writer {
     context: AnswerContext,
     sequence: u64,
