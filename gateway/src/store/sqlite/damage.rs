@@ -139,7 +139,8 @@ fn rfc3339(millis: i64) -> String {
     jiff::Timestamp::from_second(millis / 1_000).map_or_else(|_| String::new(), |at| at.to_string())
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// The path of one of SQLite's files beside a database, such as `-wal`.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

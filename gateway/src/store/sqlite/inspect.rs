@@ -1,6 +1,6 @@
 //! A read-only check of the ledger for `muninn doctor`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -100,10 +100,8 @@ fn check(path: &Path, timeout: Duration) -> rusqlite::Result<Inspected> {
 /// Opens the database read-only. Without a write-ahead log it is opened as immutable, because SQLite would otherwise
 /// create files beside it.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    if PathBuf::from(log).exists() {
+    if damage::beside(path, "-wal").exists() {
         return Connection::open_with_flags(path, flags);
     }
     let escaped = path
