@@ -50,7 +50,7 @@ pub fn damaged_ledgers(state_dir: &Path) -> Vec<DamagedLedger> {
 /// Checks the ledger of a state directory for at most `timeout`.
 ///
 /// # Errors
-/// [`Unreadable`] if SQLite cannot read it.
+/// `Unreadable` if SQLite cannot read it.
 pub fn inspect(state_dir: &Path, timeout: Duration) -> Result<Inspected, Unreadable> {
     let path = state_dir.join("state.db");
     if path.metadata().is_ok_and(|found| found.len() == 0) || !path.exists() {
