@@ -115,11 +115,7 @@ impl Metrics {
             "Bytes of request bodies in memory, with the data derived from them",
             self.body_bytes.clone(),
         );
-        registry.register(
-            "requests",
-            "Finished conversation requests",
-            self.requests.clone(),
-        );
+        registry.register("requests", "Finished conversation requests", self.requests.clone());
         registry.register(
             "forwarded_requests",
             "Finished forwarded requests other than conversations",
