@@ -123,7 +123,7 @@ proptest! {
             let streamed = AnswerConverter::new(from, to, context()).whole_as_stream(&text);
             check_end(to, &streamed)?;
         }
-        let _ignored = overflow::overflow(&text);
+        let _ignored = overflow::Overflow::parse(&text);
         let _ignored = crate::wire::failure::read(http::StatusCode::BAD_REQUEST, &text);
     }
 
@@ -149,7 +149,7 @@ proptest! {
         }
         let mut at = 0;
         for place in &places {
-            watch.see(&bytes[at..*place]);
+            watch.push(&bytes[at..*place]);
             passed.extend_from_slice(&aligner.push(bytes[at..*place].to_vec().into()));
             at = *place;
         }

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::wire::Text;
-use crate::wire::surrogates::may_hold_halves;
+use crate::wire::surrogates::may_hold_surrogates;
 
 /// A JSON string, either as its literal or decoded.
 ///
@@ -29,7 +29,7 @@ impl<'a> JsonStr<'a> {
     #[must_use]
     pub fn of(raw: &'a RawValue) -> Option<JsonStr<'a>> {
         let text = Text::of(raw.get())?;
-        Some(if may_hold_halves(raw.get()) {
+        Some(if may_hold_surrogates(raw.get()) {
             JsonStr::Decoded(text.decode())
         } else {
             JsonStr::Literal(raw)

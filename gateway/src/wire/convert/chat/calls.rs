@@ -75,8 +75,8 @@ impl Calls {
             members
         };
         let index = members.parse::<u64>("index");
-        let id = members.said("id").unwrap_or_default();
-        let name = function.said("name").unwrap_or_default();
+        let id = members.non_empty("id").unwrap_or_default();
+        let name = function.non_empty("name").unwrap_or_default();
         let arguments = match function.get("arguments") {
             None | Some("null") => Piece::from(""),
             Some(raw) => Text::of(raw).map_or(Piece::from(raw), Text::piece),

@@ -144,16 +144,16 @@ impl Reader {
     fn chunk(&mut self, name: &str, chunk: &Members<'_>, whole: bool, events: &mut Vec<Event>) {
         let choice = choice(chunk);
         // In the middle of a stream, OpenRouter puts an error into the choice.
-        let in_choice = || choice.as_ref().and_then(|choice| failure::of("message", choice));
-        if let Some(failure) = failure::of(name, chunk).or_else(in_choice) {
+        let in_choice = || choice.as_ref().and_then(|choice| failure::find("message", choice));
+        if let Some(failure) = failure::find(name, chunk).or_else(in_choice) {
             self.ended = true;
             events.push(Event::Failed(failure));
             return;
         }
         if !self.started {
             self.started = true;
-            self.id = chunk.said("id").unwrap_or_default().into_owned();
-            let model = chunk.said("model").map(Into::into);
+            self.id = chunk.non_empty("id").unwrap_or_default().into_owned();
+            let model = chunk.non_empty("model").map(Into::into);
             events.push(Event::Start { model });
         }
         // Moonshot puts the usage into the choice.
@@ -168,7 +168,7 @@ impl Reader {
         self.delta(&choice.object(key), whole, events);
         if self.calls.over_limit() {
             self.fail("the backend's answer has too many or too long tool calls", events);
-        } else if let Some(reason) = choice.said("finish_reason") {
+        } else if let Some(reason) = choice.non_empty("finish_reason") {
             self.finish_reason(&reason, &choice, events);
         }
     }
@@ -201,7 +201,7 @@ impl Reader {
 
     /// Reads a part of content that is a list. Mistral writes such content for models that think.
     fn part(&mut self, part: &Members<'_>, events: &mut Vec<Event>) {
-        let (key, kind) = match part.said("type").as_deref() {
+        let (key, kind) = match part.non_empty("type").as_deref() {
             Some("thinking") => ("thinking", TextKind::Thinking(super::THINKING[1].1)),
             Some("refusal") => ("refusal", TextKind::Refusal),
             _ => ("text", TextKind::Text),
@@ -267,7 +267,10 @@ impl Reader {
             // a call that `tool_choice` names.
             _ if self.calls.any() => Stop::ToolCalls,
             // vLLM and SGLang name the stop sequence. A number in this member is a token of the model.
-            "stop" => match choice.said("stop_reason").or_else(|| choice.said("matched_stop")) {
+            "stop" => match choice
+                .non_empty("stop_reason")
+                .or_else(|| choice.non_empty("matched_stop"))
+            {
                 Some(sequence) => Stop::Sequence(Some(sequence.into_owned())),
                 None => Stop::Done,
             },

@@ -34,7 +34,7 @@ pub(super) fn messages<'a>(list: Vec<Element<'a>>, dropped: &mut Dropped) -> Res
         let members = element
             .object()
             .ok_or(ParseError::WrongType("messages", "an array of objects"))?;
-        let role = members.said("role").unwrap_or_default();
+        let role = members.non_empty("role").unwrap_or_default();
         if role != "tool" {
             let optional = matches!(&*role, "assistant" | "function");
             check_content(&members, optional, "messages", index)?;
@@ -45,7 +45,7 @@ pub(super) fn messages<'a>(list: Vec<Element<'a>>, dropped: &mut Dropped) -> Res
 }
 
 fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Message<'a>> {
-    let speaker = match members.said("role").as_deref() {
+    let speaker = match members.non_empty("role").as_deref() {
         Some("system" | "developer") => Speaker::System,
         Some("assistant") => Speaker::Assistant,
         Some("user" | "tool") | None => Speaker::User,
@@ -94,7 +94,7 @@ fn assistant<'a>(members: &Members<'a>, texts: Vec<Part<'a>>, dropped: &mut Drop
         })
     }));
     parts.extend(texts);
-    parts.extend(members.said("refusal").map(Part::text));
+    parts.extend(members.non_empty("refusal").map(Part::text));
     parts.extend(
         members
             .elements("tool_calls")
@@ -113,8 +113,8 @@ fn call<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
         "messages.tool_calls.",
         dropped,
     );
-    let Some(name) = function.said("name") else {
-        let kind = members.said("type").unwrap_or("function".into());
+    let Some(name) = function.non_empty("name") else {
+        let kind = members.non_empty("type").unwrap_or("function".into());
         dropped.add(format!("messages.tool_calls.{kind}"));
         return None;
     };
@@ -135,7 +135,7 @@ fn arguments<'a>(function: &Members<'a>) -> Cow<'a, str> {
 }
 
 fn id<'a>(members: &Members<'a>, key: &str) -> Cow<'a, str> {
-    ids::unwrap(CALL, members.said(key).unwrap_or_default())
+    ids::unwrap(CALL, members.non_empty(key).unwrap_or_default())
 }
 
 fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
@@ -155,14 +155,14 @@ fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
         return Some(Part::text(text.decode()));
     }
     let members = element.object().unwrap_or_default();
-    let kind = members.said("type").unwrap_or_else(|| guess_kind(&members).into());
+    let kind = members.non_empty("type").unwrap_or_else(|| guess_kind(&members).into());
     let part = match &*kind {
         // `input_text` and `output_text` are names of the responses format. Some clients use them here.
         "text" | "input_text" | "output_text" => members.raw("text").and_then(JsonStr::of).map(|text| Part::Text {
             text,
             cache_control: marker(&members),
         }),
-        "refusal" => members.said("refusal").map(Part::text),
+        "refusal" => members.non_empty("refusal").map(Part::text),
         "image_url" => image(&members),
         "file" => file(&members.object("file")),
         _ => None,
@@ -196,23 +196,23 @@ fn marker<'a>(members: &Members<'a>) -> Option<&'a RawValue> {
 
 fn image<'a>(members: &Members<'a>) -> Option<Part<'a>> {
     let image = members.object("image_url");
-    let url = image.said("url").or_else(|| members.said("image_url"))?;
+    let url = image.non_empty("url").or_else(|| members.non_empty("image_url"))?;
     Some(Part::Image {
         source: Source::of_url(url),
-        detail: image.said("detail"),
+        detail: image.non_empty("detail"),
     })
 }
 
 fn file<'a>(file: &Members<'a>) -> Option<Part<'a>> {
-    let name = file.said("filename");
-    let source = match file.said("file_data") {
+    let name = file.non_empty("filename");
+    let source = match file.non_empty("file_data") {
         Some(data) if data.starts_with("data:") || data.starts_with("http") => Source::of_url(data),
         // Several servers accept base64 without the head of a data URL.
         Some(data) => Source::Base64 {
             media_type: "application/pdf".into(),
             data,
         },
-        None => Source::File(file.said("file_id")?),
+        None => Source::File(file.non_empty("file_id")?),
     };
     Some(Part::Document { source, name })
 }

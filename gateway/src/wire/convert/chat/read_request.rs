@@ -69,7 +69,7 @@ pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) 
     }
     let stream_options = members.object("stream_options");
     Ok(Request {
-        model: members.said("model").unwrap_or_default(),
+        model: members.non_empty("model").unwrap_or_default(),
         stream: members.get("stream") == Some("true"),
         stream_usage: stream_options.get("include_usage") == Some("true"),
         messages: read_message::messages(messages, dropped)?,
@@ -83,9 +83,11 @@ pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) 
         sampling: sampling(members, dropped),
         output: output(members, dropped),
         reasoning: reasoning(members, dropped),
-        verbosity: members.said("verbosity"),
-        user: members.said("user").or_else(|| members.said("safety_identifier")),
-        cache_key: members.said("prompt_cache_key"),
+        verbosity: members.non_empty("verbosity"),
+        user: members
+            .non_empty("user")
+            .or_else(|| members.non_empty("safety_identifier")),
+        cache_key: members.non_empty("prompt_cache_key"),
         metadata: members.raw("metadata").filter(|raw| raw.get().starts_with('{')),
         ..Request::default()
     })
@@ -93,7 +95,7 @@ pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) 
 
 fn tool<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Tool<'a>> {
     let members = element.object().unwrap_or_default();
-    let kind = members.said("type").unwrap_or("function".into());
+    let kind = members.non_empty("type").unwrap_or("function".into());
     if kind != "function" {
         dropped.add(format!("tools.{kind}"));
         return None;
@@ -109,13 +111,13 @@ fn tool<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Tool<'a>> {
     };
     let read = ["type", "cache_control", "name", "description", "parameters", "strict"];
     drop_unread(&function, &read, "tools.", dropped);
-    let Some(name) = function.said("name") else {
+    let Some(name) = function.non_empty("name") else {
         dropped.add("tools");
         return None;
     };
     Some(Tool {
         name,
-        description: function.said("description"),
+        description: function.non_empty("description"),
         schema: function
             .raw("parameters")
             .filter(|raw| raw.get().starts_with('{'))
@@ -131,13 +133,16 @@ fn tool_choice<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<ToolC
         return choice_mode(&word.decode(), dropped);
     }
     let choice = Members::of(raw)?;
-    match choice.said("type").as_deref() {
+    match choice.non_empty("type").as_deref() {
         Some("allowed_tools") => {
             dropped.add("tool_choice.allowed_tools");
-            choice_mode(&choice.object("allowed_tools").said("mode")?, dropped)
+            choice_mode(&choice.object("allowed_tools").non_empty("mode")?, dropped)
         }
         Some("function") | None => {
-            let name = choice.object("function").said("name").or_else(|| choice.said("name"))?;
+            let name = choice
+                .object("function")
+                .non_empty("name")
+                .or_else(|| choice.non_empty("name"))?;
             Some(ToolChoice::Tool(name))
         }
         Some(kind) => {
@@ -197,14 +202,14 @@ fn stop<'a>(members: &Members<'a>) -> Vec<Cow<'a, str>> {
 
 fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShape<'a>> {
     let format = Members::of(members.get("response_format")?)?;
-    match format.said("type").as_deref() {
+    match format.non_empty("type").as_deref() {
         Some("json_object") => Some(OutputShape::Json),
         Some("json_schema") => {
             let shape = format.object("json_schema");
             drop_unread(&shape, &["name", "schema", "strict"], "response_format.", dropped);
             let schema = shape.raw("schema").filter(|raw| raw.get().starts_with('{'))?;
             Some(OutputShape::Schema {
-                name: shape.said("name"),
+                name: shape.non_empty("name"),
                 schema,
                 strict: shape.parse("strict"),
             })
@@ -235,16 +240,16 @@ fn reasoning<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Reasoning<'a> 
         "chat_template_kwargs.",
         dropped,
     );
-    let switched = match thinking.said("type").as_deref() {
+    let switched = match thinking.non_empty("type").as_deref() {
         Some("enabled" | "adaptive") => Some(true),
         Some("disabled") => Some(false),
         _ => None,
     };
     Reasoning {
         effort: members
-            .said("reasoning_effort")
-            .or_else(|| reasoning.said("effort"))
-            .or_else(|| template.said("reasoning_effort")),
+            .non_empty("reasoning_effort")
+            .or_else(|| reasoning.non_empty("effort"))
+            .or_else(|| template.non_empty("reasoning_effort")),
         budget: reasoning
             .parse("max_tokens")
             .or_else(|| thinking.parse("budget_tokens")),

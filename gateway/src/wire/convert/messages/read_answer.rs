@@ -98,7 +98,7 @@ impl ReadAnswer for Reader {
         };
         let kind = members.string("type").unwrap_or_else(|| name.into());
         if let Some(error) = members.present("error") {
-            return self.fail(failure::of_error(error.get()), events);
+            return self.fail(failure::from_value(error.get()), events);
         }
         match &*kind {
             "message_start" => {
@@ -122,7 +122,7 @@ impl ReadAnswer for Reader {
                 self.stop(&delta, events);
             }
             "message_stop" => self.finish(events),
-            "error" => self.fail(failure::told(&members), events),
+            "error" => self.fail(failure::from_object(&members), events),
             _ => {}
         }
     }
@@ -138,7 +138,7 @@ impl ReadAnswer for Reader {
             return self.fail(Failure::not_json(), events);
         };
         if let Some(error) = members.present("error") {
-            return self.fail(failure::of_error(error.get()), events);
+            return self.fail(failure::from_value(error.get()), events);
         }
         if members.present("content").is_none() {
             return;

@@ -66,9 +66,9 @@ impl ReadAnswer for Reader {
         };
         let kind = members.string("type").unwrap_or(Cow::Borrowed(name));
         if let Some(error) = members.present("error").and_then(|error| Members::of(error.get())) {
-            self.fail(failure::told(&error), events);
+            self.fail(failure::from_object(&error), events);
         } else if kind == "error" {
-            self.fail(failure::told(&members), events);
+            self.fail(failure::from_object(&members), events);
         } else {
             self.dispatch(&kind, &members, events);
         }
@@ -132,10 +132,10 @@ impl Reader {
     fn response(&mut self, response: &Members<'_>, events: &mut Vec<Event>) {
         let status = response.string("status").unwrap_or_default();
         if let Some(error) = response.present("error").and_then(|error| Members::of(error.get())) {
-            return self.fail(failure::told(&error), events);
+            return self.fail(failure::from_object(&error), events);
         }
         if status == "failed" || status == "cancelled" {
-            return self.fail(failure::told(&Members::default()), events);
+            return self.fail(failure::from_object(&Members::default()), events);
         }
         self.start(response, events);
         // Some servers send all items in the last event only.
