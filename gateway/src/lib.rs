@@ -1,10 +1,10 @@
 //! The gateway: HTTP, wire formats, backends, injection, configuration and the commands of the binary `muninn`.
 //!
-//! This is the only floor that knows HTTP, the command line, the environment and configuration files. A request comes in
-//! through [`mod@http`], is read by [`wire`] and [`session`], gets its blocks from [`inject`] and the floors below, and
-//! leaves through [`backend`]. ARCHITECTURE.md follows it on its way.
+//! This is the only crate that knows HTTP, the command line, the environment and configuration files. A request enters
+//! through [`mod@http`] and is read by [`wire`] and [`session`]. [`inject`] and the crates below provide its blocks,
+//! and [`backend`] sends it. ARCHITECTURE.md describes each step.
 //!
-//! A block goes into a body without any other byte of it changing:
+//! A block is inserted into a body without changing any other byte:
 //!
 //! ```
 //! use muninn_gateway::inject::splice;

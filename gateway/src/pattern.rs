@@ -1,7 +1,7 @@
-//! Model names with `*` in them, and new names made of what it stood for.
+//! Patterns of model names with `*`, and renaming by them.
 
-/// What each `*` of a pattern stands for in a name that fits it, `None` where the name does not fit. A `*` takes as few
-/// characters as it can, the last one all that are left.
+/// Matches a name against a pattern. Returns the text that each `*` matches, or `None` if the name does not match. A
+/// `*` matches as few characters as possible, the last one all remaining characters.
 pub(crate) fn captures<'n>(pattern: &str, name: &'n str) -> Option<Vec<&'n str>> {
     let mut parts = pattern.split('*');
     let mut rest = name.strip_prefix(parts.next()?)?;
@@ -22,7 +22,7 @@ pub(crate) fn captures<'n>(pattern: &str, name: &'n str) -> Option<Vec<&'n str>>
     Some(captured)
 }
 
-/// A new name, with each `*` filled in turn.
+/// Replaces each `*` of `rename` by the captured text at the same position.
 pub(crate) fn filled(rename: &str, captured: &[&str]) -> String {
     let mut captured = captured.iter();
     let mut parts = rename.split('*');
@@ -39,8 +39,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wildcards_stand_for_any_run() {
-        for (pattern, name, fits) in [
+    fn a_star_matches_any_run_of_characters() {
+        for (pattern, name, matches) in [
             ("claude-*", "claude-opus", true),
             ("claude-*", "gpt", false),
             ("*", "", true),
@@ -51,12 +51,12 @@ mod tests {
             ("exact", "exact", true),
             ("exact", "exactly", false),
         ] {
-            assert_eq!(captures(pattern, name).is_some(), fits, "{pattern} {name}");
+            assert_eq!(captures(pattern, name).is_some(), matches, "{pattern} {name}");
         }
     }
 
     #[test]
-    fn what_they_stand_for_can_be_put_into_another_name() {
+    fn captures_fill_the_stars_of_a_new_name() {
         for (pattern, name, rename, expected) in [
             ("claude-*", "claude-opus", "anthropic/claude-*", "anthropic/claude-opus"),
             ("*", "ü-1", "x/*", "x/ü-1"),

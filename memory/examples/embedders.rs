@@ -1,14 +1,16 @@
-//! Which embedder finds code by its comment, alone and beside BM25: the table of `memory/training/README.md`.
+//! Measures how well embedders find code by its comment, alone and with BM25: the table of `memory/training/README.md`.
 //!
-//! `cargo run --release -p muninn-memory --features minilm --example embedders -- held.jsonl [NAME=VECTORS.bin | NAME=MINILM_DIR/]...`
+//! `cargo run --release -p muninn-memory --features minilm --example embedders -- held.jsonl [NAME=VECTORS.bin |
+//! NAME=MINILM_DIR/]...`
 //!
-//! Every question is the first paragraph of a documentation comment, the right answer the code that it stood on, without
-//! it. Wrong answers are all others (the pool), or those of the same package. MRR@10, ties counted against the embedder.
+//! Each question is the first paragraph of a documentation comment. Its right answer is the documented code without the
+//! comment. The candidates are all texts (the pool), or those of the same package. The score is MRR@10; ties count
+//! against the embedder.
 
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a table on stdout is what it is for"
+    reason = "the program prints a table to stdout"
 )]
 
 use std::collections::{BTreeMap, HashSet};
@@ -20,10 +22,11 @@ use muninn_memory::embed::{Embedder, StaticVectors, minilm};
 use muninn_memory::index::lexical::{Bm25Builder, Tokenizer, counted, idf, saturation};
 use serde::Deserialize;
 
-/// Pairs that a package gives at most, so that none is most of the pool.
-const MOST_PER_PACKAGE: usize = 300;
-/// A smaller package is in the pool, but says little by itself.
-const FEWEST_ALONE: usize = 100;
+/// Maximum number of pairs from one package, so that no package dominates the pool.
+const MAX_PER_PACKAGE: usize = 300;
+/// Minimum number of pairs for a measurement by package. Smaller packages are in the pool only.
+const MIN_PER_PACKAGE: usize = 100;
+/// Number of ranks that count.
 const RANKS: usize = 10;
 
 #[derive(Deserialize)]
@@ -34,20 +37,25 @@ struct Pair {
     text: String,
 }
 
-/// Scores of every candidate, for every question.
+/// Scores by question and candidate.
 type Scores = Vec<Vec<f32>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let file = arguments.next().ok_or("name the file of held-out pairs")?;
-    let pairs = chosen(&std::fs::read_to_string(&file)?)?;
+    let file = arguments
+        .next()
+        .ok_or("the first argument must be the file of held-out pairs")?;
+    let pairs = documented_pairs(&std::fs::read_to_string(&file)?)?;
     let mut packages: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, pair) in pairs.iter().enumerate() {
         packages.entry(&pair.package).or_default().push(at);
     }
     let everything: Vec<usize> = (0..pairs.len()).collect();
-    let groups: Vec<Vec<usize>> = packages.into_values().filter(|own| own.len() >= FEWEST_ALONE).collect();
-    eprintln!("{} pairs, {} packages by themselves", pairs.len(), groups.len());
+    let groups: Vec<Vec<usize>> = packages
+        .into_values()
+        .filter(|own| own.len() >= MIN_PER_PACKAGE)
+        .collect();
+    eprintln!("{} pairs, {} packages measured separately", pairs.len(), groups.len());
     println!(
         "| | pool of {} | with BM25 | by package | with BM25 | texts/s | load ms |",
         pairs.len()
@@ -61,13 +69,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (pool, alone) = measure(&|group| lexical(&pairs, group));
     println!("| BM25 | {pool:.3} | | {alone:.3} | | | |");
     for argument in arguments {
-        let (name, path) = argument.split_once('=').ok_or("write NAME=PATH")?;
+        let (name, path) = argument
+            .split_once('=')
+            .ok_or("an embedder must be given as NAME=PATH")?;
         let start = Instant::now();
-        let maker = open(Path::new(path))?;
+        let embedder = open(Path::new(path))?;
         let load = start.elapsed().as_secs_f64() * 1000.0;
         let start = Instant::now();
-        let queries = maker.embed(&pairs.iter().map(|pair| pair.query.as_str()).collect::<Vec<_>>())?;
-        let texts = maker.embed(&pairs.iter().map(|pair| pair.text.as_str()).collect::<Vec<_>>())?;
+        let queries = embedder.embed(&pairs.iter().map(|pair| pair.query.as_str()).collect::<Vec<_>>())?;
+        let texts = embedder.embed(&pairs.iter().map(|pair| pair.text.as_str()).collect::<Vec<_>>())?;
         let speed = 2.0 * pairs.len() as f64 / start.elapsed().as_secs_f64();
         let dense = |group: &[usize]| cosines(&queries, &texts, group);
         let (pool, alone) = measure(&dense);
@@ -87,9 +97,9 @@ fn open(path: &Path) -> Result<Box<dyn Embedder>, Box<dyn Error>> {
     })
 }
 
-/// The documented definitions of a file of pairs, at most so many of a package: those whose texts hash lowest, which is
-/// a sample that nobody chose and everybody gets.
-fn chosen(lines: &str) -> Result<Vec<Pair>, Box<dyn Error>> {
+/// The pairs of documented definitions, at most [`MAX_PER_PACKAGE`] of each package: those whose texts have the lowest
+/// hashes, a reproducible sample.
+fn documented_pairs(lines: &str) -> Result<Vec<Pair>, Box<dyn Error>> {
     let mut packages: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
     for line in lines.lines() {
         let pair: Pair = serde_json::from_str(line)?;
@@ -100,7 +110,7 @@ fn chosen(lines: &str) -> Result<Vec<Pair>, Box<dyn Error>> {
     let mut all = Vec::new();
     for mut own in packages.into_values() {
         own.sort_by_key(|pair| *blake3::hash(pair.text.as_bytes()).as_bytes());
-        own.truncate(MOST_PER_PACKAGE);
+        own.truncate(MAX_PER_PACKAGE);
         all.append(&mut own);
     }
     Ok(all)
@@ -138,7 +148,7 @@ fn cosines(queries: &[Vec<f32>], texts: &[Vec<f32>], group: &[usize]) -> Scores 
     group.iter().map(row).collect()
 }
 
-/// The sum of both kinds of scores, each brought to mean 0 and spread 1 over the candidates of a question.
+/// The sum of two scores, each standardised to mean 0 and deviation 1 over the candidates of a question.
 fn fused(mut one: Scores, mut other: Scores) -> Scores {
     for (row, more) in one.iter_mut().zip(&mut other) {
         standardise(row);
@@ -151,13 +161,13 @@ fn fused(mut one: Scores, mut other: Scores) -> Scores {
 fn standardise(scores: &mut [f32]) {
     let count = scores.len() as f32;
     let mean = scores.iter().sum::<f32>() / count;
-    let spread = (scores.iter().map(|score| (score - mean).powi(2)).sum::<f32>() / count).sqrt();
+    let deviation = (scores.iter().map(|score| (score - mean).powi(2)).sum::<f32>() / count).sqrt();
     scores
         .iter_mut()
-        .for_each(|score| *score = (*score - mean) / spread.max(1e-9));
+        .for_each(|score| *score = (*score - mean) / deviation.max(1e-9));
 }
 
-/// MRR@10 where question `i` wants candidate `i`.
+/// MRR@10. The right answer of question `i` is candidate `i`.
 fn reciprocal_rank(scores: &Scores) -> f64 {
     let value = |(own, row): (usize, &Vec<f32>)| {
         let rank = row.iter().filter(|score| **score >= row[own]).count();

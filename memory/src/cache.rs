@@ -1,8 +1,8 @@
-//! The derived cache: values computed from blobs.
+//! The derived cache: values computed from blobs, in one SQLite file.
 //!
-//! One SQLite file keyed by blob id, so that branches and linked worktrees share entries. The cache is disposable: a
-//! damaged or outdated file is emptied and rebuilt, and callers continue without a cache after an error. SQLite detects
-//! damage to its own structure only, so each value has a checksum, and a value with a wrong checksum counts as absent.
+//! Blob ids are the keys, so that branches and linked worktrees share entries. The cache is disposable: a damaged or
+//! outdated file is emptied and rebuilt, and callers continue without a cache after an error. SQLite detects damage to
+//! its own structure only, so each value has a checksum, and a value with a wrong checksum counts as absent.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,9 @@ const SCHEMA_VERSION: i64 = 4;
 const FILE: &str = "index.db";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
-/// Maximum number of blobs that no worktree uses. They are kept for a return to their branch.
+/// Maximum number of blobs that no worktree uses. They are kept because their branch may be checked out again.
 const MAX_ORPHANS: i64 = 20_000;
-/// Maximum number of commit values; more come from branches that were left long ago.
+/// Maximum number of commit values. Above it all are deleted, because most belong to abandoned branches.
 const MAX_COMMITS: i64 = 50_000;
 /// Length of a checksum in bytes. It detects accidents, not manipulation.
 const CHECKSUM: usize = 8;
@@ -36,7 +36,7 @@ const SCHEMA: &str = "
     CREATE INDEX uses_of_blob ON uses (blob);
 ";
 
-/// An open cache. Writers of other processes are waited for, readers never.
+/// An open cache. It waits for other processes that write, and never for those that read.
 pub struct Cache {
     path: PathBuf,
     connection: Connection,
@@ -86,7 +86,7 @@ impl Cache {
 
     /// The value of a blob in a form; `None` if there is none, or if it cannot be decoded.
     ///
-    /// `form` names the type and its version, so that a change of either finds nothing instead of wrong data.
+    /// `form` names the type and its version, so that values of another type or version are not decoded.
     pub fn get<T: DeserializeOwned>(&self, form: &str, blob: &BlobId) -> Option<T> {
         let mut query = self
             .connection
@@ -144,8 +144,8 @@ impl Cache {
                 .map(PathBuf::from)
                 .filter(|root| !root.exists())
                 .collect();
-            for left in gone.iter().map(|gone| gone.to_string_lossy()).chain([root.clone()]) {
-                transaction.execute("DELETE FROM uses WHERE root = ?1", [left])?;
+            for outdated in gone.iter().map(|gone| gone.to_string_lossy()).chain([root.clone()]) {
+                transaction.execute("DELETE FROM uses WHERE root = ?1", [outdated])?;
             }
             let mut insert = transaction.prepare_cached("INSERT OR IGNORE INTO uses (root, blob) VALUES (?1, ?2)")?;
             for blob in blobs {
@@ -160,7 +160,7 @@ impl Cache {
         })
     }
 
-    /// Runs a transaction. If damage appears only now, the cache is rebuilt and the write is repeated.
+    /// Runs a transaction. If it finds the file damaged, the cache is rebuilt and the transaction is repeated.
     fn within_transaction<T>(
         &mut self,
         work: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -171,7 +171,7 @@ impl Cache {
         };
         match transact(&mut self.connection, &work) {
             Err(error) if is_damage(&error) => {
-                // Closed first, so that closing does not affect the new file.
+                // The old connection is closed first, so that closing it does not affect the new file.
                 self.connection = Connection::open_in_memory().map_err(failed)?;
                 self.connection = Disposable::reset(&self.path, SCHEMA, SCHEMA_VERSION)?.connection;
                 self.rebuilt = true;
@@ -238,7 +238,7 @@ fn transact<T>(
     Ok(result)
 }
 
-/// Encodes a value for [`Cache::store`]. Returns nothing, which no value decodes from, if encoding fails.
+/// Encodes a value for [`Cache::store`]. Returns no bytes, which do not decode, if encoding fails.
 pub fn encoded<T: Serialize>(value: &T) -> Vec<u8> {
     let Ok(mut bytes) = postcard::to_extend(value, vec![0; CHECKSUM]) else {
         return Vec::new();
@@ -292,9 +292,9 @@ impl Disposable {
         }
     }
 
-    /// Empties a damaged file in place, under SQLite's locks: another process that has it open continues with the empty
-    /// file, whereas after a removal it would delete the new file's log on closing. A file that is not recognised as a
-    /// database is removed.
+    /// Empties a damaged file in place, under SQLite's locks, so that another process that has it open continues with
+    /// the empty file. After a removal that process would delete the new file's log on closing. A file that SQLite does
+    /// not recognise as a database is removed.
     pub(crate) fn reset(path: &Path, schema: &str, version: i64) -> Result<Self, CacheError> {
         let failed = |source| CacheError::Database {
             path: path.to_owned(),
@@ -305,7 +305,7 @@ impl Disposable {
                 for suffix in ["", "-wal", "-shm", "-journal"] {
                     let mut name = path.as_os_str().to_owned();
                     name.push(suffix);
-                    let _ = std::fs::remove_file(PathBuf::from(name));
+                    std::fs::remove_file(PathBuf::from(name)).ok();
                 }
             }
             emptied => emptied.map_err(failed)?,
@@ -318,7 +318,8 @@ impl Disposable {
     }
 }
 
-/// See <https://sqlite.org/c3ref/c_dbconfig_defensive.html> for `SQLITE_DBCONFIG_RESET_DATABASE`.
+/// Empties a database with `SQLITE_DBCONFIG_RESET_DATABASE`, see
+/// <https://sqlite.org/c3ref/c_dbconfig_defensive.html>.
 fn empty(path: &Path) -> rusqlite::Result<()> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -328,7 +329,7 @@ fn empty(path: &Path) -> rusqlite::Result<()> {
 
 /// Opens the file, and creates the tables if it is new or of another version.
 fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<Disposable> {
-    // If the file cannot be created or belongs to another user, opening it reports the error.
+    // An error here is ignored, because opening the file reports it.
     private_file::make(path).ok();
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -340,7 +341,7 @@ fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<D
     let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let rebuilt = version != schema_version && (version, tables) != (0, 0);
     if rebuilt {
-        // Within the transaction, so that only one of two processes does it.
+        // Within the transaction, so that only one of two processes drops the tables.
         drop_tables(&transaction)?;
     }
     if version != schema_version {
@@ -351,8 +352,8 @@ fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<D
     Ok(Disposable { connection, rebuilt })
 }
 
-/// Enables the write-ahead log. When two processes create the file at once, this is the only step at which SQLite fails
-/// immediately instead of waiting.
+/// Enables the write-ahead log, and retries until [`BUSY_TIMEOUT`]: when two processes create the file at once, SQLite
+/// fails at this step without waiting.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let deadline = Instant::now() + BUSY_TIMEOUT;
     loop {
@@ -363,7 +364,7 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Virtual tables first, because their shadow tables are dropped with them.
+/// Drops all tables. Virtual tables come first, because their shadow tables are dropped with them.
 fn drop_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
                  ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC";
@@ -383,7 +384,7 @@ pub fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }
 
-/// Whether an error says that the file is no good, rather than busy or out of reach.
+/// Whether an error says that the file is damaged or no database.
 #[must_use]
 pub fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};

@@ -18,8 +18,8 @@ pub struct Hit {
     pub relevance: f32,
 }
 
-/// Number of virtual hits without any word, added to the statistics (smoothing). In a young memory the words that all
-/// hits share must not count as meaningless.
+/// Number of virtual hits without words that are added to the statistics (smoothing). Without them, words that all hits
+/// of a young memory share would have almost no weight.
 const SMOOTHING: usize = 50;
 
 /// Hits with an index over their words.
@@ -36,8 +36,8 @@ impl Hits {
     pub fn new(hits: impl IntoIterator<Item = Hit>) -> Self {
         let mut tokenizer = Tokenizer::new();
         let mut index = Bm25Builder::default();
-        let leads = |hit: &Hit| !hit.terms.is_empty() && !hit.files.is_empty();
-        let hits: Vec<Hit> = hits.into_iter().filter(leads).collect();
+        let is_usable = |hit: &Hit| !hit.terms.is_empty() && !hit.files.is_empty();
+        let hits: Vec<Hit> = hits.into_iter().filter(is_usable).collect();
         let mut terms_of = Vec::with_capacity(hits.len());
         for hit in &hits {
             let terms = counted(&mut tokenizer, &hit.terms.join(" "));

@@ -1,4 +1,4 @@
-//! Ids as people give them: any unambiguous part of an id. Every command and door that takes an id uses [`find`].
+//! Finds items by a part of their id. Every command and door that takes an id uses [`find`].
 //!
 //! ```
 //! use muninn_memory::ids::{IdError, find};
@@ -12,39 +12,39 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-/// The most candidates that an error lists.
+/// Maximum number of candidates in an error.
 const MAX_LISTED: usize = 8;
 
-/// Why a part of an id names nothing.
+/// Why a part of an id does not identify one item.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IdError {
     /// No id contains the part.
     #[error("no {noun} has an id that contains `{part}`")]
     Unknown {
-        /// What the ids belong to: `record`.
+        /// The kind of item, for example `record`.
         noun: &'static str,
-        /// The part as it was given.
+        /// The given part.
         part: String,
     },
     /// Several ids contain the part.
     #[error("{count} {noun}s have an id that contains `{part}`: {}{}", candidates.join(", "), if *count > candidates.len() { ", ..." } else { "" })]
     Ambiguous {
-        /// What the ids belong to.
+        /// The kind of item, for example `record`.
         noun: &'static str,
-        /// The part as it was given.
+        /// The given part.
         part: String,
-        /// The first of the ids, sorted.
+        /// The first eight of the sorted ids.
         candidates: Vec<String>,
         /// The number of ids.
         count: usize,
     },
 }
 
-/// Finds the item whose id equals `part`, or else the only one whose id contains it. Case is ignored. `noun` names the
-/// items in errors.
+/// Finds the item whose id equals `part`, or otherwise the only item whose id contains it. Case and surrounding white
+/// space are ignored. `noun` names the items in errors.
 ///
 /// # Errors
-/// [`IdError`] where no id, or more than one, contains `part`.
+/// [`IdError`] if no id, or more than one, contains `part`.
 pub fn find<'a, T>(
     noun: &'static str,
     part: &str,
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unambiguous_part_names_its_id() {
+    fn unambiguous_part_identifies_one_id() {
         for (part, id) in [
             ("01aay", "01AAYB"),
             ("yb", "01AAYB"),

@@ -1,7 +1,7 @@
-//! A serialized index in one file, which a start reads instead of rebuilding it.
+//! A serialized index in one file, which a start reads instead of rebuilding the index.
 //!
-//! The file is written to a temporary name and renamed, so a reader sees the old or the new one. The reader checks its
-//! statements about files against the disk; a checksum protects the rest.
+//! The file is written to a temporary name and renamed, so a reader sees the old or the new file. A checksum detects
+//! damage. The reader compares the listed files with the disk.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// The name and version of a kind of image.
 pub(crate) struct ImageFormat {
     /// Prefix of file names.
     pub(crate) prefix: &'static str,
@@ -70,12 +71,12 @@ pub(crate) fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Ser
     let path = path(form, dir, root);
     let written = || -> io::Result<()> {
         let body = postcard::to_allocvec(what).map_err(io::Error::other)?;
-        // Another process may write too, so each needs its own name.
+        // Another process may write at the same time, so each needs a name of its own.
         let mut beside = tempfile::Builder::new()
             .prefix(form.prefix)
             .suffix(PART)
             .tempfile_in(dir)?;
-        // The file system's clock, which dated the other files.
+        // The time comes from the file system's clock, which also dated the other files.
         sweep(form, dir, beside.as_file().metadata()?.modified()?);
         for part in [form.magic, blake3::hash(&body).as_bytes(), &body] {
             beside.write_all(part)?;
@@ -92,7 +93,7 @@ pub(crate) fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Ser
 /// Removes the image of a deleted worktree.
 pub(crate) fn remove(form: &ImageFormat, dir: &Path, root: &Path) {
     // A file that remains only costs disk space.
-    let _ = fs::remove_file(path(form, dir, root));
+    fs::remove_file(path(form, dir, root)).ok();
 }
 
 fn sweep(form: &ImageFormat, dir: &Path, now: SystemTime) {
@@ -102,7 +103,7 @@ fn sweep(form: &ImageFormat, dir: &Path, now: SystemTime) {
         let age = entry.metadata().and_then(|metadata| metadata.modified());
         let age = age.map(|modified| now.duration_since(modified).unwrap_or_default());
         if name.starts_with(form.prefix) && name.ends_with(PART) && age.is_ok_and(|age| age > ABANDONED) {
-            let _ = fs::remove_file(entry.path());
+            fs::remove_file(entry.path()).ok();
         }
     }
 }
@@ -157,7 +158,7 @@ mod tests {
         }
         let there = || left.map(|name| dir.path().join(name).exists());
         write(&FORM, dir.path(), Path::new("/some/worktree"), &vec![7u32]).unwrap();
-        assert_eq!(there(), [true; 3], "somebody may be at it");
+        assert_eq!(there(), [true; 3], "another process may be writing them");
         sweep(&FORM, dir.path(), SystemTime::now() + 2 * ABANDONED);
         assert_eq!(there(), [false, true, true]);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);

@@ -1,8 +1,8 @@
 //! Team memory and recall.
 //!
 //! Three layers: curated [`knowledge`] (Markdown written by people, Metis documents), [`records`] (one JSON object per
-//! line, learned from sessions), and the derived [`cache`], which can be rebuilt. Recall is lexical and by vectors.
-//! Every text that goes into a prompt, a record or a log passes through [`redact()`] first.
+//! line, learned from sessions), and the derived [`cache`], which can be rebuilt. [`recall`] searches words and
+//! vectors. Every text that enters a prompt, a record or a log is passed through [`redact()`] first.
 //!
 //! ```
 //! use muninn_memory::index::lexical::{Bm25Builder, Tokenizer, counted};

@@ -5,9 +5,9 @@
 pub struct Section {
     /// The heading's text; empty before the first heading.
     pub title: String,
-    /// The first line, counted from 1: the heading, if there is one.
+    /// The number of the first line, from 1: the heading's line, if there is a heading.
     pub first: u32,
-    /// The last line, included.
+    /// The number of the last line, which belongs to the section.
     pub last: u32,
 }
 

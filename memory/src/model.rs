@@ -1,7 +1,8 @@
 //! The interface to language models that explore, summarize and reconcile.
 //!
-//! Declared in the lowest crate that needs it, and implemented in the gateway over its backends, which alone know HTTP
-//! and wire formats. Each request carries the whole conversation; no state is kept between calls.
+//! The interface is declared here, in the lowest crate that needs it. The gateway implements it over its backends,
+//! because only the gateway knows HTTP and wire formats. Each request carries the whole conversation; no state is kept
+//! between calls.
 
 pub(crate) mod answer;
 
@@ -25,12 +26,12 @@ pub trait Model: Send + Sync {
     /// Returns within a few milliseconds of [`Until::is_over`], and then cancels the call at the backend.
     ///
     /// # Errors
-    /// [`ModelError`]. Nothing is retried here.
-    fn ask(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError>;
+    /// [`ModelError`]. Callers decide about retries.
+    fn ask(&self, ask: &ModelRequest<'_>, until: &Until) -> Result<Reply, ModelError>;
 
-    /// [`Self::ask`] without blocking a thread. Dropping the future cancels the call. The default implementation calls
-    /// [`Self::ask`] at once.
-    fn ask_async<'a>(&'a self, ask: &'a Ask<'a>, until: &'a Until) -> PendingReply<'a> {
+    /// [`Self::ask`] without blocking a thread. Dropping the future cancels the call. The default implementation blocks
+    /// in [`Self::ask`] before it returns the future.
+    fn ask_async<'a>(&'a self, ask: &'a ModelRequest<'a>, until: &'a Until) -> PendingReply<'a> {
         Box::pin(future::ready(self.ask(ask, until)))
     }
 }
@@ -67,24 +68,24 @@ impl std::fmt::Debug for dyn Model + '_ {
 
 /// A request to a model.
 #[derive(Debug, Clone)]
-pub struct Ask<'a> {
+pub struct ModelRequest<'a> {
     /// The system prompt.
     pub system: &'a str,
-    /// The conversation, oldest first. The last message is never the model's.
+    /// The conversation, oldest first. The last message is a [`Message::User`] or [`Message::Results`].
     pub messages: &'a [Message],
     /// Tools that the model may call. If empty, the request does not mention tools.
     pub tools: &'a [Tool],
     /// Whether the model must call a tool.
-    pub choice: Choice,
+    pub choice: ToolMode,
     /// The JSON schema of the answer, if the backend supports structured output.
-    pub shape: Option<&'a Shape>,
+    pub shape: Option<&'a AnswerSchema>,
     /// Maximum tokens of the answer.
     pub max_tokens: u32,
 }
 
 /// The format of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub struct AnswerSchema {
     /// The name of the format.
     pub name: &'static str,
     /// A JSON schema. The strictest backends need every member required and no additional ones.
@@ -101,26 +102,26 @@ pub enum Message {
         /// Text; may be empty.
         text: String,
         /// Tool calls, in order.
-        calls: Vec<Call>,
+        calls: Vec<ToolInvocation>,
     },
-    /// Results of the tool calls of the message before, each once.
-    Results(Vec<CallResult>),
+    /// Results of the previous message's tool calls, one for each call.
+    Results(Vec<ToolOutput>),
 }
 
 /// A tool call of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Call {
+pub struct ToolInvocation {
     /// The call's id, which its result refers to.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments as the model wrote them; JSON if valid.
+    /// The arguments as the model wrote them. They may be invalid JSON.
     pub arguments: String,
 }
 
 /// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallResult {
+pub struct ToolOutput {
     /// The call's id.
     pub id: String,
     /// The tool's output.
@@ -145,7 +146,7 @@ pub struct Tool {
 
 /// Whether a model must call a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Choice {
+pub enum ToolMode {
     /// The model decides.
     #[default]
     Auto,
@@ -161,7 +162,7 @@ pub struct Reply {
     /// Text without thinking; may be empty.
     pub text: String,
     /// Native tool calls.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ToolInvocation>,
     /// Tokens used, as reported by the backend.
     pub usage: Usage,
     /// Whether a limit truncated it.

@@ -1,5 +1,6 @@
-//! Files that only their owner can read and that several processes write: the user's state directory, and the cache,
-//! whose index holds text of the repository.
+//! Files that only their owner can read and that several processes write.
+//!
+//! They are in the user's state directory and in the cache, whose index contains text of the repository.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -27,10 +28,10 @@ pub fn dir(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Writes a directory to the disk: only then a renamed file in it is there for good.
+/// Writes a directory to the disk, which makes the renaming of a file in it durable.
 ///
 /// # Errors
-/// Where the system refuses.
+/// Any error of the file system.
 pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(path)?.sync_all()
@@ -39,7 +40,7 @@ pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens a file for appending that only its owner can read, making it where it is missing.
+/// Opens a file for appending, readable by its owner only, and creates it if it is missing.
 ///
 /// # Errors
 /// Any error of the file system.
@@ -100,7 +101,7 @@ pub fn lock(path: &Path) -> io::Result<File> {
 /// Replaces a file as a whole. The caller must hold a lock, because concurrent calls would share a temporary file.
 ///
 /// # Errors
-/// If the disk refuses it; then the file is unchanged.
+/// If the file cannot be written; then it is unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     let mut file = options().write(true).create(true).truncate(true).open(&temporary)?;

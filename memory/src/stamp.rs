@@ -1,10 +1,10 @@
-//! Detects changes of loaded files.
+//! The stamp of a loaded file, which detects changes.
 
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-/// Path, size and time of a loaded file of `.muninn/`.
+/// Path, size and modification time of a loaded file of `.muninn/`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     /// The displayed path.

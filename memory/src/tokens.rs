@@ -1,7 +1,7 @@
 //! Counts tokens with tiktoken's `cl100k_base` encoding.
 //!
-//! A budget needs a number that fits any model within a few percent: other encodings (o200k, Claude's) differ by about
-//! as much as prose differs from code. This is the smaller of tiktoken's tables, which stay in memory.
+//! A budget needs a count that is right for any model within a few percent. Other encodings (o200k, Claude's) differ by
+//! about as much as prose differs from code. The tables stay in memory, and these are the smaller of tiktoken's tables.
 
 /// Number of tokens of a text. Special tokens count as plain text.
 #[must_use]
@@ -9,9 +9,9 @@ pub fn count(text: &str) -> u32 {
     u32::try_from(tiktoken_rs::cl100k_base_singleton().encode_ordinary(text).len()).unwrap_or(u32::MAX)
 }
 
-/// Loads the tables at the start; otherwise the first [`count`] takes a fraction of a second for it.
+/// Loads the tables, so that the first [`count`] does not take a fraction of a second for it.
 pub fn warm() {
-    let _ = count("warm");
+    let _ignored = count("warm");
 }
 
 #[cfg(test)]
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn special_tokens_are_plain_text_here() {
+    fn special_tokens_count_as_plain_text() {
         assert!(count("<|endoftext|>") > 1);
         assert_eq!(count(""), 0);
     }

@@ -1,18 +1,18 @@
-//! Property test of invariant 2: whenever the client's own prompts extend each other, so do ours.
+//! Property test of invariant 2: if the client's prompts extend each other, the backend's prompts do too.
 //!
-//! A model client takes random steps over a few sessions, in all three wire formats, against the real binary with real
-//! repositories and a backend that records. An oracle that knows nothing of the gateway's code compares what every
-//! request asked for with what arrived, over all pairs of requests. `MUNINN_REPLAY_CASES` sets the number of runs. The
-//! seed is fixed, so that a failure comes again; `MUNINN_REPLAY_SEED`, from 0 to 255, sets another one.
+//! A model client takes random steps in a few sessions, in all three wire formats, against the real binary with real
+//! repositories and a recording backend. An oracle without the gateway's code compares the prompt of every sent request
+//! with the prompt that the backend received, over all pairs of requests. `MUNINN_REPLAY_CASES` sets the number of
+//! runs. The seed is fixed, so that a failure is reproducible; `MUNINN_REPLAY_SEED`, from 0 to 255, sets another one.
 
 mod cases;
 mod conversation;
-mod found;
 mod oracle;
 mod prompt;
+mod regressions;
 mod run;
+mod scenario;
 mod steps;
-mod story;
 mod world;
 
 use std::cell::RefCell;
@@ -71,9 +71,9 @@ fn prompt_extension_is_preserved() {
         }
         Err(TestError::Abort(reason)) => panic!("{reason}"),
     }
-    totals.borrow().say(started);
+    totals.borrow().print(started);
     if cases >= CASES {
-        totals.borrow().assert_substance();
+        totals.borrow().assert_coverage();
     }
 }
 
@@ -81,7 +81,7 @@ fn play(steps: &[Step]) -> Result<(Checked, BTreeMap<&'static str, usize>), Stri
     let mut world = World::new();
     let mut run = Run::default();
     for step in steps {
-        run.take(&mut world, step)?;
+        run.execute(&mut world, step)?;
     }
     Ok((world.oracle.checked, run.kinds))
 }
@@ -99,18 +99,18 @@ impl Totals {
         sum.pairs_across_sessions += checked.pairs_across_sessions;
         sum.injected += checked.injected;
         sum.replayed += checked.replayed;
-        sum.different_blocks += checked.different_blocks;
+        sum.distinct_blocks += checked.distinct_blocks;
         sum.failed += checked.failed;
         sum.excused += checked.excused;
     }
 
-    fn say(&self, started: Instant) {
+    fn print(&self, started: Instant) {
         println!("{} cases, {} steps, {:?}", self.cases, self.steps, self.checked);
         println!("{:?}, in {:.1?}", self.kinds, started.elapsed());
     }
 
-    /// Guards against a run that checks nothing.
-    fn assert_substance(&self) {
+    /// Fails if the run checked too little.
+    fn assert_coverage(&self) {
         for kind in KINDS {
             assert!(self.kinds.contains_key(kind), "no step of the kind {kind}");
         }

@@ -1,4 +1,4 @@
-//! The shape of the workspace: dependencies point down, and the documents name only what exists.
+//! Tests of the workspace's structure: dependencies point down, and documents name only existing files.
 
 mod benches;
 mod docs;
@@ -17,11 +17,11 @@ use outgoing::opening_files;
 use sources::sources;
 use syn::Item;
 
-/// The floors from the top down. Each may use any below it.
-const FLOORS: [&str; 4] = ["gateway", "context-engine", "memory", "repo-tools"];
+/// The crates from the top layer down. Each may use the crates below it.
+const LAYERS: [&str; 4] = ["gateway", "context-engine", "memory", "repo-tools"];
 
-/// Crates beside the house: they may use any floor, and no floor may use them, except to be tested.
-const BESIDE: [&str; 2] = ["benches", "tests"];
+/// Crates for tests and benchmarks. They may use any layer. A layer may use only `tests`, as a development dependency.
+const SUPPORT: [&str; 2] = ["benches", "tests"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -55,76 +55,79 @@ fn used_by(folder: &str, sections: &[&str]) -> Vec<String> {
 
 #[test]
 fn crates_depend_downwards_only() {
-    for (height, floor) in FLOORS.iter().enumerate() {
-        for used in used_by(floor, &["dependencies", "build-dependencies"]) {
+    for (height, layer) in LAYERS.iter().enumerate() {
+        for used in used_by(layer, &["dependencies", "build-dependencies"]) {
             assert!(
-                FLOORS[height + 1..].contains(&used.as_str()),
-                "{floor} must not use {used}"
+                LAYERS[height + 1..].contains(&used.as_str()),
+                "{layer} must not use {used}"
             );
         }
-        for used in used_by(floor, &["dev-dependencies"]) {
-            let below = FLOORS[height + 1..].contains(&used.as_str());
-            assert!(below || used == "tests", "the tests of {floor} must not use {used}");
+        for used in used_by(layer, &["dev-dependencies"]) {
+            let below = LAYERS[height + 1..].contains(&used.as_str());
+            assert!(below || used == "tests", "the tests of {layer} must not use {used}");
         }
     }
     assert!(
         used_by("tests", &["dependencies", "dev-dependencies"]).is_empty(),
-        "fakes know no floor"
+        "`tests` must not use a layer"
     );
 }
 
 #[test]
 fn modules_have_no_import_cycle() {
-    let circles: Vec<_> = FLOORS
+    let cycles: Vec<_> = LAYERS
         .iter()
-        .chain(&BESIDE)
-        .map(|folder| (folder, Imports::of_crate(&root().join(folder).join("src")).circles()))
-        .filter(|(_, circles)| !circles.is_empty())
+        .chain(&SUPPORT)
+        .map(|folder| (folder, Imports::of_crate(&root().join(folder).join("src")).cycles()))
+        .filter(|(_, cycles)| !cycles.is_empty())
         .collect();
-    assert!(circles.is_empty(), "modules on a circle: {circles:#?}");
+    assert!(cycles.is_empty(), "modules in an import cycle: {cycles:#?}");
 }
 
-/// The doors of the gateway. Only the command line starts one, and no module below the application knows one.
+/// The doors of the gateway. Only the command line starts a door, and no module below the application imports one.
 const DOORS: [&str; 6] = ["http", "mcp", "hooks", "web", "daemon", "cli"];
 
 #[test]
 fn doors_call_the_application_and_never_each_other() {
     let imports = Imports::of_crate(&root().join("gateway/src"));
     let is_door = |module: &str| DOORS.contains(&module);
-    let wrong = imports.edges.iter().filter(|((who, whom), _)| match whom.as_str() {
-        "app" => !is_door(who),
-        door => is_door(door) && who != "cli",
-    });
+    let wrong = imports
+        .edges
+        .iter()
+        .filter(|((importer, imported), _)| match imported.as_str() {
+            "app" => !is_door(importer),
+            door => is_door(door) && importer != "cli",
+        });
     let wrong: Vec<_> = wrong.collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(imports.edges.contains_key(&("http".to_owned(), "app".to_owned())));
 }
 
-/// Errors that are texts, in all floors together. A caller cannot match on one.
-const MOST_STRING_ERRORS: usize = 5;
+/// Maximum number of `Result<_, String>` in all layers. A caller cannot match on such an error.
+const MAX_STRING_ERRORS: usize = 5;
 
 #[test]
 fn errors_are_types() {
-    let found: Vec<_> = FLOORS
+    let found: Vec<_> = LAYERS
         .iter()
-        .flat_map(|floor| {
-            let modules = string_errors(&root().join(floor).join("src"));
-            modules.into_iter().map(move |module| format!("{floor} {module}"))
+        .flat_map(|layer| {
+            let modules = string_errors(&root().join(layer).join("src"));
+            modules.into_iter().map(move |module| format!("{layer} {module}"))
         })
         .collect();
     assert!(
-        found.len() <= MOST_STRING_ERRORS,
-        "{} times Result<_, String>, {MOST_STRING_ERRORS} are allowed: {found:#?}",
+        found.len() <= MAX_STRING_ERRORS,
+        "{} times Result<_, String>, {MAX_STRING_ERRORS} are allowed: {found:#?}",
         found.len()
     );
 }
 
 #[test]
-fn every_crate_has_its_place() {
+fn every_crate_is_listed_and_inherits_the_lints() {
     let workspace = manifest(".");
     let members = workspace["workspace"]["members"].as_array().unwrap();
     let mut members: Vec<_> = members.iter().filter_map(toml::Value::as_str).collect();
-    let mut known: Vec<_> = FLOORS.into_iter().chain(BESIDE).collect();
+    let mut known: Vec<_> = LAYERS.into_iter().chain(SUPPORT).collect();
     members.sort_unstable();
     known.sort_unstable();
     assert_eq!(members, known);
@@ -137,39 +140,40 @@ fn every_crate_has_its_place() {
         assert_eq!(
             manifest["lints"]["workspace"].as_bool(),
             Some(true),
-            "{member} inherits the lints"
+            "{member} must inherit the lints"
         );
     }
 }
 
-/// The directories that a path in ARCHITECTURE.md may be relative to: the root, a floor, or its sources.
-fn places() -> Vec<PathBuf> {
-    let floors = FLOORS
+/// The directories that a path in ARCHITECTURE.md may be relative to: the root, a layer, its sources, or a module of
+/// the gateway.
+fn base_directories() -> Vec<PathBuf> {
+    let layers = LAYERS
         .iter()
-        .flat_map(|floor| [root().join(floor), root().join(floor).join("src")]);
+        .flat_map(|layer| [root().join(layer), root().join(layer).join("src")]);
     let gateway = std::fs::read_dir(root().join("gateway/src")).unwrap();
     let folders = gateway.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
-    std::iter::once(root()).chain(floors).chain(folders).collect()
+    std::iter::once(root()).chain(layers).chain(folders).collect()
 }
 
 #[test]
-fn documents_name_only_what_is_there() {
+fn documents_name_only_existing_files() {
     let mut documents = pages(&root().join("docs"));
     for name in ["ARCHITECTURE.md", "README.md", "SECURITY.md", "SHORTCOMINGS.md"] {
         let path = root().join(name);
         let text = std::fs::read_to_string(&path).unwrap();
         documents.push((path, text));
     }
-    let places = places();
-    let is_there = |name: &&str| places.iter().any(|place| place.join(name).exists());
+    let directories = base_directories();
+    let exists = |name: &&str| directories.iter().any(|directory| directory.join(name).exists());
     let mut missing = Vec::new();
     for (path, text) in &documents {
         let prose = prose(text);
-        let named = paths_in(&prose).into_iter().filter(|name| !is_there(name));
+        let named = paths_in(&prose).into_iter().filter(|name| !exists(name));
         missing.extend(named.map(|name| format!("{}: {name}", path.display())));
         missing.extend(broken_links(path, text));
     }
-    assert!(missing.is_empty(), "documents name what is not there: {missing:#?}");
+    assert!(missing.is_empty(), "documents name missing files: {missing:#?}");
 }
 
 #[test]
@@ -177,11 +181,11 @@ fn architecture_describes_every_crate() {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let prose = prose(&text);
     let named = paths_in(&prose);
-    assert!(named.len() >= 10, "too few names to be true: {named:?}");
-    for folder in FLOORS.iter().chain(&BESIDE) {
+    assert!(named.len() >= 10, "only these paths were found: {named:?}");
+    for folder in LAYERS.iter().chain(&SUPPORT) {
         assert!(
             text.contains(&format!("{folder}/")),
-            "ARCHITECTURE.md says nothing about {folder}/"
+            "ARCHITECTURE.md does not describe {folder}/"
         );
     }
 }
@@ -202,26 +206,26 @@ fn book_has_every_page_and_no_link_out_of_it() {
 }
 
 #[test]
-fn security_lists_every_place_that_opens_a_connection() {
+fn security_lists_every_file_that_opens_a_connection() {
     let security = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
     let list = security
         .split("\n## ")
         .find(|section| section.starts_with("What leaves the machine"));
     let listed: BTreeSet<_> = paths_in(list.unwrap()).into_iter().map(str::to_owned).collect();
-    let opening = FLOORS.iter().flat_map(|floor| {
-        let files = opening_files(&root().join(floor).join("src")).into_iter();
-        files.map(move |file| format!("{floor}/src/{file}"))
+    let opening = LAYERS.iter().flat_map(|layer| {
+        let files = opening_files(&root().join(layer).join("src")).into_iter();
+        files.map(move |file| format!("{layer}/src/{file}"))
     });
     let opening: BTreeSet<_> = opening.collect();
     let (new, gone) = (&opening - &listed, &listed - &opening);
     assert!(
         new.is_empty() && gone.is_empty(),
-        "SECURITY.md, \"What leaves the machine\", lacks {new:#?} and names {gone:#?}, which opens nothing"
+        "SECURITY.md, \"What leaves the machine\", lacks {new:#?}, which open a connection, and names {gone:#?}, which open none"
     );
 }
 
 #[test]
-fn every_header_of_ours_is_documented() {
+fn every_muninn_header_is_documented() {
     let page = std::fs::read_to_string(root().join("docs/reference/headers.md")).unwrap();
     let mut missing = BTreeSet::new();
     sources_below(&root().join("gateway/src"), &mut |_, text| {
@@ -270,7 +274,7 @@ fn environment_reference_is_up_to_date() {
 fn string(literal: &syn::ExprLit) -> String {
     match &literal.lit {
         syn::Lit::Str(text) => text.value(),
-        _ => panic!("no string"),
+        _ => panic!("the literal is no string"),
     }
 }
 
@@ -286,12 +290,13 @@ fn doc(attributes: &[syn::Attribute]) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-/// Packages in the lock file, our own included. Each one is code that somebody has to trust; raise it knowingly. The last
-/// were the grammars of twelve languages (21), and what runs the larger embedder (candle and its tokenizer, 69), and
-/// the watching of files on every system (notify, 8), sqlite-vec, and two columns in a terminal of any width (textwrap, 3), then
-/// content codings (async-compression with brotli and zstd, 14), logs as JSON (2), JSON Schemas of tools' arguments
-/// (schemars, 6), a trait with asynchronous methods (async-trait), and shell completions and manual pages (clap_complete, 3).
-const MOST_PACKAGES: usize = 478;
+/// Maximum number of packages in the lock file, Muninn's own included. Users must trust every package, so each increase
+/// needs a reason. The last increases were for the grammars of twelve languages (21), the larger embedder (candle and
+/// its tokenizer, 69), file watching on every system (notify, 8), sqlite-vec, two columns in a terminal of any width
+/// (textwrap, 3), content codings (async-compression with brotli and zstd, 14), logs as JSON (2), JSON Schemas of
+/// tools' arguments (schemars, 6), asynchronous trait methods (async-trait), and shell completions and manual pages
+/// (clap_complete, 3).
+const MAX_PACKAGES: usize = 478;
 
 #[test]
 fn lock_file_holds_no_more_packages_than_allowed() {
@@ -299,32 +304,38 @@ fn lock_file_holds_no_more_packages_than_allowed() {
     let lock: toml::Table = lock.parse().unwrap();
     let packages = lock["package"].as_array().unwrap().len();
     assert!(
-        packages <= MOST_PACKAGES,
-        "{packages} packages, {MOST_PACKAGES} are allowed"
+        packages <= MAX_PACKAGES,
+        "{packages} packages, {MAX_PACKAGES} are allowed"
     );
 }
 
-/// The one file that may switch the lint off: it registers sqlite-vec, and does nothing else.
-const UNSAFE: &str = "memory/src/index/vectors/extension.rs";
+/// The only file that may disable the lint. It only registers sqlite-vec.
+const UNSAFE_FILE: &str = "memory/src/index/vectors/extension.rs";
 
 #[test]
 fn only_one_file_is_unsafe() {
     let workspace = manifest(".");
     let level = workspace["workspace"]["lints"]["rust"]["unsafe_code"].as_str();
-    assert_eq!(level, Some("deny"), "a file has to ask");
+    assert_eq!(level, Some("deny"), "the lint must be on by default");
     let mut found = Vec::new();
-    for member in FLOORS.iter().chain(&BESIDE) {
+    for member in LAYERS.iter().chain(&SUPPORT) {
         sources_below(&root().join(member), &mut |path, text| {
-            // In two halves, so that this file does not contain the pattern.
+            // The patterns are split, so that this file does not contain them.
             let words = [concat!("unsafe", "_code"), concat!("unsafe", " {")];
             if words.iter().any(|word| text.contains(word)) && !path.ends_with("tests/src/architecture.rs") {
                 found.push(path.to_owned());
             }
         });
     }
-    assert_eq!(found, [root().join(UNSAFE)]);
-    let lines = std::fs::read_to_string(root().join(UNSAFE)).unwrap().lines().count();
-    assert!(lines < 30, "{lines} lines: what needs no exception belongs elsewhere");
+    assert_eq!(found, [root().join(UNSAFE_FILE)]);
+    let lines = std::fs::read_to_string(root().join(UNSAFE_FILE))
+        .unwrap()
+        .lines()
+        .count();
+    assert!(
+        lines < 30,
+        "{lines} lines: code that needs no exception belongs elsewhere"
+    );
 }
 
 fn sources_below(directory: &Path, see: &mut dyn FnMut(&Path, &str)) {
@@ -340,6 +351,6 @@ fn sources_below(directory: &Path, see: &mut dyn FnMut(&Path, &str)) {
 
 #[test]
 fn benchmark_options_and_fields_match_the_recorded_ones() {
-    let told = benches::told(&root().join("benches/src"));
-    crate::golden::assert_golden(&root().join("tests/contract/benches.txt"), &told);
+    let interface = benches::interface(&root().join("benches/src"));
+    crate::golden::assert_golden(&root().join("tests/contract/benches.txt"), &interface);
 }

@@ -1,4 +1,4 @@
-//! A clean environment for the binary: its own home, git without user settings, no variable of the machine.
+//! A clean environment for the binary: a home of its own, git without user settings, no variables of the machine.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use std::process::{Command, Output, Stdio};
 use crate::git::{git, init, set_git_environment};
 use crate::{Gateway, PATIENCE, Upstream, wait_until};
 
-/// A temporary home; removed when dropped.
+/// A temporary home. Dropping it removes the directory.
 pub struct TestEnv {
     folder: tempfile::TempDir,
     binary: PathBuf,
 }
 
 impl TestEnv {
-    /// Makes an empty home for `binary`.
+    /// Creates an empty home for `binary`.
     ///
     /// # Panics
-    /// When no directory can be made.
+    /// If a directory cannot be created.
     #[must_use]
     pub fn new(binary: &str) -> TestEnv {
         let folder = tempfile::tempdir().unwrap();
@@ -48,10 +48,10 @@ impl TestEnv {
         self.state_dir().join("state.db")
     }
 
-    /// A git repository with these files, committed on `main`.
+    /// Creates a git repository with these files, committed on `main`, and returns its root.
     ///
     /// # Panics
-    /// When git fails.
+    /// If git fails.
     #[must_use]
     pub fn repository(&self, name: &str, files: &[(&str, &str)]) -> PathBuf {
         let root = self.path("repositories").join(name);
@@ -63,7 +63,7 @@ impl TestEnv {
         root.canonicalize().unwrap()
     }
 
-    /// Commits everything that is there.
+    /// Commits all files, including ignored ones.
     pub fn commit(&self, root: &Path, message: &str) {
         self.git(root, &["add", "--all", "--force"]);
         self.git(root, &["commit", "--quiet", "--message", message]);
@@ -72,7 +72,7 @@ impl TestEnv {
     /// Runs git and returns its output on stdout.
     ///
     /// # Panics
-    /// When it fails.
+    /// If git fails.
     pub fn git(&self, root: &Path, arguments: &[&str]) -> String {
         git(root, arguments).unwrap_or_else(|error| panic!("{error}"))
     }
@@ -85,7 +85,7 @@ impl TestEnv {
         command
     }
 
-    /// Gives any command this environment and nothing else.
+    /// Replaces a command's environment by this one.
     pub fn clean(&self, command: &mut Command) {
         command
             .env_clear()
@@ -103,40 +103,40 @@ impl TestEnv {
         }
     }
 
-    /// Writes the user's configuration, which every later command is pointed to.
+    /// Writes the user's configuration, which all later commands use.
     ///
     /// # Panics
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn write_config(&self, text: &str) {
         std::fs::write(self.path("muninn.toml"), text).unwrap();
     }
 
-    /// Configures one backend named `mock` that speaks both dialects, and a deadline that a busy machine and a binary
-    /// without optimisation keep.
+    /// Configures one backend named `mock` with the dialects `openai` and `anthropic`, and a deadline that is long
+    /// enough for a busy machine and an unoptimised binary.
     pub fn connect(&self, upstream: &Upstream) {
         self.connect_with(upstream, "");
     }
 
-    /// The same, with more TOML tables besides.
+    /// [`Self::connect`] with additional TOML tables.
     pub fn connect_with(&self, upstream: &Upstream, more: &str) {
-        let patience = "[context]\ndeadline_ms = 20000\n";
-        self.write_config(&format!("{}{patience}{more}", upstream.backend("mock")));
+        let deadline = "[context]\ndeadline_ms = 20000\n";
+        self.write_config(&format!("{}{deadline}{more}", upstream.backend("mock")));
     }
 
     /// Runs `muninn` to its end.
     ///
     /// # Panics
-    /// When it cannot be started, or does not end.
+    /// If it cannot be started, or does not end within [`PATIENCE`].
     pub fn run(&self, root: &Path, arguments: &[&str]) -> Output {
         let mut command = self.muninn();
         command.current_dir(root).args(arguments);
         output(command)
     }
 
-    /// Runs `muninn`, which must succeed, and returns its stdout.
+    /// Runs `muninn` and returns its stdout.
     ///
     /// # Panics
-    /// When it does not, with all that it said.
+    /// If it fails; the message contains its output.
     pub fn stdout_of(&self, root: &Path, arguments: &[&str]) -> String {
         let output = self.run(root, arguments);
         assert!(output.status.success(), "muninn {arguments:?}: {output:#?}");
@@ -146,16 +146,16 @@ impl TestEnv {
     /// Starts `muninn serve` for `root` on a free port.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     #[must_use]
     pub fn serve(&self, root: &Path, extra: &[&str]) -> Gateway {
         self.serve_with(root, extra, |_| {})
     }
 
-    /// The same, with a hand on its environment.
+    /// [`Self::serve`] with a command that `adjust` changes.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     #[must_use]
     pub fn serve_with(&self, root: &Path, extra: &[&str], adjust: impl FnOnce(&mut Command)) -> Gateway {
         let mut command = self.muninn();
@@ -166,10 +166,10 @@ impl TestEnv {
     }
 }
 
-/// Runs a command to its end, with nothing to read.
+/// Runs a command to its end, with an empty stdin.
 ///
 /// # Panics
-/// When it cannot be started, or does not end in time.
+/// If it cannot be started, or does not end within [`PATIENCE`].
 pub fn output(mut command: Command) -> Output {
     command
         .stdin(Stdio::null())
@@ -190,10 +190,10 @@ pub fn output(mut command: Command) -> Output {
     }
 }
 
-/// The receipt of a request, as `muninn why ID --json` prints it.
+/// Waits for the receipt of a request, which is written after the answer. Returns the output of `muninn why ID --json`.
 ///
 /// # Panics
-/// When there is none in time: receipts are written a moment after the answer.
+/// If there is none within [`PATIENCE`].
 #[must_use]
 pub fn why(env: &TestEnv, id: &str) -> serde_json::Value {
     wait_until(&format!("the receipt {id}"), || {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::http::{self, Response};
 use crate::wait_until;
 
-/// A `muninn serve` of a test's own; killed by its id when dropped.
+/// A running `muninn serve` process. Dropping it kills the process by its id.
 pub struct Gateway {
     /// The address on which it listens.
     pub address: SocketAddr,
@@ -20,12 +20,12 @@ pub struct Gateway {
     reader: Option<JoinHandle<()>>,
 }
 
-/// An ended gateway.
+/// The result of an ended gateway.
 #[derive(Debug)]
 pub struct Stopped {
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// Everything that it logged.
+    /// The complete log.
     pub stderr: String,
 }
 
@@ -33,10 +33,10 @@ impl Gateway {
     /// Starts a command that prints `listening on http://ADDRESS`.
     ///
     /// # Errors
-    /// [`Stopped`] where it ended instead.
+    /// [`Stopped`] if the command prints another line or ends.
     ///
     /// # Panics
-    /// When the command cannot be started.
+    /// If the command cannot be started.
     pub fn spawn(mut command: Command) -> Result<Gateway, Stopped> {
         command
             .stdin(Stdio::null())
@@ -86,19 +86,19 @@ impl Gateway {
         self.child.id()
     }
 
-    /// Its log so far.
+    /// The log so far.
     #[must_use]
     pub fn stderr(&self) -> String {
         self.stderr.lock().unwrap().clone()
     }
 
-    /// A request on a connection of its own.
+    /// Sends a request on a new connection, and returns the response.
     #[must_use]
     pub fn request(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
         http::request(self.address, method, target, headers, body)
     }
 
-    /// A JSON request on a connection of its own.
+    /// Sends a JSON request on a new connection, and returns the response.
     #[must_use]
     pub fn post(&self, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
         let mut all = vec![("Content-Type", "application/json")];
@@ -112,33 +112,34 @@ impl Gateway {
         self.request("GET", "/healthz", &[], b"").json()
     }
 
-    /// Waits until the repository is indexed, with its history and vectors: later the same question may find more.
+    /// Waits until the repository is indexed with its history and vectors. Before that, a question may find less.
     ///
     /// # Panics
-    /// When that takes too long.
+    /// If that takes longer than [`PATIENCE`](crate::PATIENCE).
     pub fn wait_ready(&self) {
         wait_until("a ready index", || {
             (self.health()["index"]["settled"] == true).then_some(())
         });
     }
 
-    /// The targets of its descriptors, without databases: those are opened when they are first needed, and stay open.
+    /// The targets of the process's file descriptors. Databases are excluded, because they are opened at their first
+    /// use and stay open.
     ///
     /// # Panics
-    /// When the system cannot say: this is known on Linux alone.
+    /// If `/proc` is not available, as on systems other than Linux.
     #[must_use]
     pub fn descriptors(&self) -> Vec<String> {
         let entries = std::fs::read_dir(format!("/proc/{}/fd", self.id())).unwrap();
-        // One may be closed meanwhile.
+        // A descriptor may be closed meanwhile.
         let targets = entries.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
         let names = targets.map(|target| target.to_string_lossy().into_owned());
         names.filter(|name| !name.contains(".db")).collect()
     }
 
-    /// Its memory in megabytes: `VmRSS` for what it holds now, `VmHWM` for the most that it has ever held.
+    /// The process's memory in MiB. `field` is `VmRSS` for the current use or `VmHWM` for the peak.
     ///
     /// # Panics
-    /// When the system cannot say: this is known on Linux alone.
+    /// If `/proc` is not available, as on systems other than Linux.
     #[must_use]
     pub fn memory_mb(&self, field: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
@@ -147,10 +148,10 @@ impl Gateway {
         kilobytes.parse::<u64>().unwrap() / 1024
     }
 
-    /// How many conversation requests are in progress.
+    /// The number of conversation requests in progress, from the metrics.
     ///
     /// # Panics
-    /// When the metrics do not say.
+    /// If the metrics lack it.
     #[must_use]
     pub fn active_requests(&self) -> usize {
         let metrics = self.request("GET", "/metrics", &[], b"").text();
@@ -175,20 +176,20 @@ impl Gateway {
         assert!(status.is_ok_and(|status| status.success()), "kill {signal}");
     }
 
-    /// Waits until it has logged something `count` times.
+    /// Waits until the log contains `words` at least `count` times.
     ///
     /// # Panics
-    /// When it does not in time.
+    /// If it does not within [`PATIENCE`](crate::PATIENCE).
     pub fn wait_logged(&self, words: &str, count: usize) {
         wait_until(&format!("{count} times `{words}` in the log"), || {
             (self.stderr().matches(words).count() >= count).then_some(())
         });
     }
 
-    /// Whether it still runs.
+    /// Whether the process still runs.
     ///
     /// # Panics
-    /// When the system cannot say.
+    /// If the system cannot report its status.
     #[must_use]
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
@@ -201,10 +202,10 @@ impl Gateway {
         self.wait()
     }
 
-    /// Sends SIGTERM and waits for the end, which must be a success without a panic in the log.
+    /// Sends SIGTERM and waits for the end.
     ///
     /// # Panics
-    /// When it is not.
+    /// If the exit status is a failure, or the log contains a panic.
     pub fn stop_cleanly(self) -> Stopped {
         let stopped = self.stop();
         let clean = stopped.status.success() && !stopped.stderr.contains("panicked");
@@ -215,7 +216,7 @@ impl Gateway {
     /// Waits for the end.
     ///
     /// # Panics
-    /// When it does not come in time.
+    /// If the process does not end within [`PATIENCE`](crate::PATIENCE).
     #[must_use]
     pub fn wait(mut self) -> Stopped {
         let status = wait_until("the gateway's end", || self.child.try_wait().unwrap());
@@ -228,10 +229,10 @@ impl Gateway {
         }
     }
 
-    /// Ends it without a chance to tidy up.
+    /// Kills the process with SIGKILL.
     ///
     /// # Panics
-    /// When it was gone already.
+    /// If the process cannot be killed.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

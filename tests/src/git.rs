@@ -1,9 +1,9 @@
-//! git without the machine's and the user's configuration, and repositories for tests.
+//! Runs git without the configuration of the machine and the user, and creates repositories for tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A git command that failed, or could not be started.
+/// A git command failed, or could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("git {command} in {directory:?}: {message}")]
 pub struct GitError {
@@ -12,8 +12,8 @@ pub struct GitError {
     message: String,
 }
 
-/// A git command in this directory. It sees no variable but `PATH` and no configuration but the repository's own, commits
-/// as Ada, and spends no time on durability.
+/// A git command in this directory. Its only variable of the machine is `PATH`, and its only configuration is the
+/// repository's. It commits as Ada and does not sync to the disk.
 #[must_use]
 pub fn git_command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
@@ -27,7 +27,8 @@ pub fn git_command(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Has each git that this command starts ignore the machine's and the user's configuration, and commit as Ada.
+/// Sets variables for every git process that this command starts: it ignores the configuration of the machine and the
+/// user, and commits as Ada.
 pub(crate) fn set_git_environment(command: &mut Command) {
     command
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -43,7 +44,7 @@ pub(crate) fn set_git_environment(command: &mut Command) {
 /// Runs git in a directory and returns its output on stdout.
 ///
 /// # Errors
-/// When git cannot be started, or ends with an error.
+/// If git cannot be started, or fails.
 pub fn git(directory: &Path, arguments: &[&str]) -> Result<String, GitError> {
     let message = match git_command(directory, arguments).output() {
         Ok(output) if output.status.success() => return Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
@@ -57,14 +58,14 @@ pub fn git(directory: &Path, arguments: &[&str]) -> Result<String, GitError> {
     })
 }
 
-/// A git repository in a temporary directory, with the branch `main`. Its methods panic where git or the disk fails.
+/// A git repository in a temporary directory, with the branch `main`. Its methods panic if git or the disk fails.
 pub struct Repository {
     root: PathBuf,
     _directory: tempfile::TempDir,
 }
 
 impl Repository {
-    /// Makes a repository with these files, which are not committed.
+    /// Creates a repository with these files, without committing them.
     #[must_use]
     pub fn with(files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
@@ -88,12 +89,12 @@ impl Repository {
         self.root.join(path)
     }
 
-    /// Writes a file, and makes the directories above it.
+    /// Writes a file, and creates its parent directories.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         write(&self.path(path), content);
     }
 
-    /// Commits everything that is not ignored.
+    /// Commits all files that are not ignored.
     pub fn commit(&self) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--message", "fixture"]);
@@ -105,7 +106,7 @@ impl Repository {
     }
 }
 
-/// Makes a directory a repository with the branch `main`, and writes these files into it.
+/// Initialises a repository with the branch `main` in a directory, and writes these files.
 pub(crate) fn init(root: &Path, files: &[(&str, &str)]) {
     git(root, &["init", "--quiet", "--initial-branch=main"]).unwrap_or_else(|error| panic!("{error}"));
     for (path, text) in files {

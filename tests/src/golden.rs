@@ -1,12 +1,12 @@
-//! Golden files: reviewed output that is kept in the repository and compared with the current output.
+//! Golden files: reviewed output in the repository, which tests compare with the current output.
 
 use std::path::Path;
 
-/// Compares a page of `docs/reference/` with `text`, which is generated from `source`. A page that is stale or edited by
-/// hand fails; `UPDATE_GOLDEN=1` writes it anew.
+/// Compares a page of `docs/reference/` with `text`, which is generated from `source`. `UPDATE_GOLDEN=1` writes the
+/// page.
 ///
 /// # Panics
-/// Where they differ.
+/// If the page is outdated or was edited by hand.
 pub fn assert_reference_page(page: &str, source: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../docs/reference")
@@ -15,11 +15,11 @@ pub fn assert_reference_page(page: &str, source: &str, text: &str) {
     assert_golden(&path, &format!("{note}\n\n{text}"));
 }
 
-/// Compares `actual` with a golden file, except for trailing white space. With `UPDATE_GOLDEN=1` the file is written anew
-/// instead; review the difference.
+/// Compares `actual` with a golden file, and ignores trailing white space. `UPDATE_GOLDEN=1` writes the file first;
+/// review the difference.
 ///
 /// # Panics
-/// When they differ, with the first line that does; where there is no such file.
+/// If they differ, or the file is missing. The message shows the first different line.
 pub fn assert_golden(path: &Path, actual: &str) {
     let actual = format!("{}\n", actual.trim_end());
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -37,7 +37,7 @@ pub fn assert_golden(path: &Path, actual: &str) {
         .take_while(|(one, other)| one == other)
         .count();
     panic!(
-        "{}:{} differs; UPDATE_GOLDEN=1 writes it anew\n golden: {}\n actual: {}",
+        "{}:{} differs; UPDATE_GOLDEN=1 writes it\n golden: {}\n actual: {}",
         path.display(),
         first + 1,
         golden.get(first).unwrap_or(&"(end of file)"),

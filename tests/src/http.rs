@@ -1,4 +1,4 @@
-//! HTTP/1.1 by hand: the client of tests and benchmarks, and its parts that the recording backend shares.
+//! A small HTTP/1.1 client for tests and benchmarks. The recording backend shares its parsers.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -6,18 +6,18 @@ use std::time::Instant;
 
 use crate::PATIENCE;
 
-/// Headers in the order and spelling in which they came.
+/// Headers in their original order and spelling.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Headers(pub Vec<(String, String)>);
 
 impl Headers {
-    /// The first value of a name, whatever its case.
+    /// The first value of a name; case is ignored.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.all(name).into_iter().next()
     }
 
-    /// All values of a name, in order.
+    /// All values of a name, in order; case is ignored.
     #[must_use]
     pub fn all(&self, name: &str) -> Vec<&str> {
         let same = |(known, _): &&(String, String)| known.eq_ignore_ascii_case(name);
@@ -32,7 +32,7 @@ pub struct Response {
     pub status: u16,
     /// The headers.
     pub headers: Headers,
-    /// The body, without its transfer coding.
+    /// The body, decoded from its transfer coding.
     pub body: Vec<u8>,
 }
 
@@ -46,46 +46,46 @@ impl Response {
     /// The body as JSON.
     ///
     /// # Panics
-    /// When it is none.
+    /// If it is not JSON.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.text()))
     }
 
-    /// The header with the outcome of the context.
+    /// The value of `x-muninn-context`, the outcome of the context.
     #[must_use]
     pub fn outcome(&self) -> &str {
         self.headers.get("x-muninn-context").unwrap_or("(no x-muninn-context)")
     }
 
-    /// The header with the request's id.
+    /// The value of `x-muninn-request-id`; empty if it is missing.
     #[must_use]
     pub fn request_id(&self) -> &str {
         self.headers.get("x-muninn-request-id").unwrap_or_default()
     }
 }
 
-/// One request on a connection of its own.
+/// Sends a request on a new connection, and reads the response.
 ///
 /// # Panics
-/// When no whole response comes.
+/// If there is no complete response.
 pub fn request(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
     let mut connection = Connection::open(address);
     connection.send(method, target, headers, body);
     connection.response()
 }
 
-/// One request on a connection of its own, whose answer is read piece by piece.
+/// Sends a request on a new connection, and returns a reader of the response's body.
 ///
 /// # Panics
-/// When no head comes.
+/// If there is no response head.
 pub fn stream(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Streaming {
     let mut connection = Connection::open(address);
     connection.send(method, target, headers, body);
     connection.streaming()
 }
 
-/// Data as one chunk of a chunked body.
+/// Encodes data as one chunk of a chunked body.
 #[must_use]
 pub fn chunk(data: impl AsRef<[u8]>) -> Vec<u8> {
     let data = data.as_ref();
@@ -101,10 +101,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects. Reading gives up after [`PATIENCE`], so that a hang is a failure.
+    /// Connects. Reads and writes fail after [`PATIENCE`], so that a test does not hang.
     ///
     /// # Panics
-    /// When nobody listens.
+    /// If the connection fails.
     #[must_use]
     pub fn open(address: SocketAddr) -> Connection {
         Connection::try_open(address).unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"))
@@ -113,7 +113,7 @@ impl Connection {
     /// Connects as [`Connection::open`] does.
     ///
     /// # Errors
-    /// When nobody listens.
+    /// If the connection fails.
     pub fn try_open(address: SocketAddr) -> Result<Connection> {
         let socket = TcpStream::connect(address)?;
         socket.set_nodelay(true)?;
@@ -126,7 +126,7 @@ impl Connection {
         })
     }
 
-    /// Sends a request with a `Host` and a `Content-Length`, unless `headers` bring their own or a transfer coding.
+    /// Sends a request. Adds `Host` and `Content-Length`, unless `headers` contain them or a transfer coding.
     pub fn send(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) {
         let has = |name: &str| headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
         let mut head = format!("{method} {target} HTTP/1.1\r\n");
@@ -146,7 +146,7 @@ impl Connection {
         self.send_raw(&bytes);
     }
 
-    /// Sends bytes as they are. A peer that is gone is noticed when reading.
+    /// Sends bytes unchanged. A write error is ignored, because the next read reports it.
     pub fn send_raw(&mut self, bytes: &[u8]) {
         self.socket.get_mut().write_all(bytes).ok();
     }
@@ -154,18 +154,17 @@ impl Connection {
     /// Reads a whole response and leaves the connection open.
     ///
     /// # Panics
-    /// When it is cut off, no HTTP, or does not come.
+    /// If the response is incomplete or not HTTP, or does not arrive within [`PATIENCE`].
     pub fn response(&mut self) -> Response {
         self.receive(usize::MAX)
             .unwrap_or_else(|error| panic!("no whole response: {error}"))
     }
 
-    /// Reads a whole response with a body of at most `most` bytes, within [`PATIENCE`] altogether, and leaves the
-    /// connection open.
+    /// Reads a whole response with a body of at most `max_bytes`, within [`PATIENCE`], and leaves the connection open.
     ///
     /// # Errors
-    /// When it is cut off, no HTTP, too late, or longer ([`ErrorKind::FileTooLarge`]).
-    pub fn receive(&mut self, most: usize) -> Result<Response> {
+    /// If the response is incomplete, not HTTP, too late, or too long ([`ErrorKind::FileTooLarge`]).
+    pub fn receive(&mut self, max_bytes: usize) -> Result<Response> {
         let deadline = Instant::now() + PATIENCE;
         let (status, headers) = read_response_head(&mut self.socket)?;
         let mut body = Vec::new();
@@ -173,7 +172,7 @@ impl Connection {
             let mut pieces = Pieces::of(&headers, true);
             while let Some(piece) = pieces.next(&mut self.socket)? {
                 body.extend(piece);
-                if body.len() > most {
+                if body.len() > max_bytes {
                     return Err(ErrorKind::FileTooLarge.into());
                 }
                 if Instant::now() > deadline {
@@ -187,7 +186,7 @@ impl Connection {
     /// Reads a response's head and returns a reader of its body.
     ///
     /// # Panics
-    /// When no head comes.
+    /// If there is no response head.
     #[must_use]
     pub fn streaming(mut self) -> Streaming {
         let (status, headers) =
@@ -200,7 +199,7 @@ impl Connection {
         }
     }
 
-    /// Whether the answer is an error of the 400s, or a close; waits no longer than [`PATIENCE`].
+    /// Whether the other side answers with a 4xx status or closes the connection within [`PATIENCE`].
     #[must_use]
     pub fn ends_with_error_or_close(&mut self) -> bool {
         match self.socket.fill_buf() {
@@ -209,10 +208,10 @@ impl Connection {
         }
     }
 
-    /// The text up to the other side's close; a reset counts as a close.
+    /// Reads text until the other side closes or resets the connection.
     ///
     /// # Panics
-    /// When it does not close.
+    /// If it does neither within [`PATIENCE`].
     #[must_use]
     pub fn everything(mut self) -> String {
         let mut all = Vec::new();
@@ -228,7 +227,7 @@ impl Connection {
     }
 }
 
-/// A response whose body comes piece by piece.
+/// A response whose body is read in pieces.
 pub struct Streaming {
     /// The status code.
     pub status: u16,
@@ -239,18 +238,18 @@ pub struct Streaming {
 }
 
 impl Streaming {
-    /// The next piece as it was sent, `None` at the proper end of the body.
+    /// The next piece of the body; `None` at its end.
     ///
     /// # Errors
-    /// When the body broke off, or nothing came for [`PATIENCE`].
+    /// If the body is incomplete, or no data arrives within [`PATIENCE`].
     pub fn next_chunk(&mut self) -> Result<Option<Vec<u8>>> {
         self.pieces.next(&mut self.socket)
     }
 
-    /// Reads on until `text` has come, and returns everything up to then.
+    /// Reads until the body contains `text`, and returns all text that this call read.
     ///
     /// # Panics
-    /// When the body ends or breaks off before.
+    /// If the body ends before.
     pub fn read_until(&mut self, text: &str) -> String {
         let mut read = Vec::new();
         loop {
@@ -265,10 +264,10 @@ impl Streaming {
         }
     }
 
-    /// The rest of the body.
+    /// Reads the rest of the body.
     ///
     /// # Errors
-    /// When the body broke off.
+    /// If the body is incomplete.
     pub fn rest(&mut self) -> Result<Vec<u8>> {
         let mut rest = Vec::new();
         while let Some(chunk) = self.next_chunk()? {
@@ -288,7 +287,7 @@ fn read_response_head(socket: &mut impl BufRead) -> Result<(u16, Headers)> {
         let (first, headers) = read_head(socket)?.ok_or_else(|| broken("closed instead of a response"))?;
         let status = first.split(' ').nth(1).and_then(|code| code.parse().ok());
         match status.ok_or_else(|| broken(&format!("no status line: {first}")))? {
-            // An interim answer is followed by the one that counts.
+            // An interim response precedes the final one.
             100..=199 => {}
             status => return Ok((status, headers)),
         }
@@ -299,7 +298,7 @@ fn broken(what: &str) -> Error {
     Error::new(ErrorKind::UnexpectedEof, what.to_owned())
 }
 
-/// Reads a start line and headers; `None` where the peer closed before the first byte.
+/// Reads a start line and headers; `None` if the peer closed the connection before the first byte.
 pub(crate) fn read_head(socket: &mut impl BufRead) -> Result<Option<(String, Headers)>> {
     let mut line = || -> Result<String> {
         let mut line = Vec::new();
@@ -328,7 +327,8 @@ pub(crate) fn is_chunked(headers: &Headers) -> bool {
         .is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"))
 }
 
-/// Reads a body by its headers; where they give no length, to the end of the connection if `until_close`.
+/// Reads a body with the framing of its headers. Without a length, the body is empty, or extends to the end of the
+/// connection if `until_close` is set.
 pub(crate) fn read_body(socket: &mut impl BufRead, headers: &Headers, until_close: bool) -> Result<Vec<u8>> {
     let mut pieces = Pieces::of(headers, until_close);
     let mut body = Vec::new();
@@ -338,10 +338,10 @@ pub(crate) fn read_body(socket: &mut impl BufRead, headers: &Headers, until_clos
     Ok(body)
 }
 
-/// The framing of a body that is read piece by piece.
+/// The framing of a body that is read in pieces.
 enum Pieces {
     Chunked,
-    /// The number of bytes that are still to come.
+    /// The number of remaining bytes.
     Length(usize),
     UntilClose,
     Ended,
@@ -381,19 +381,19 @@ impl Pieces {
     }
 }
 
-fn read_some(socket: &mut impl BufRead, most: usize) -> Result<Vec<u8>> {
+fn read_some(socket: &mut impl BufRead, max_bytes: usize) -> Result<Vec<u8>> {
     let available = socket.fill_buf()?;
-    let piece = available[..available.len().min(most)].to_vec();
+    let piece = available[..available.len().min(max_bytes)].to_vec();
     socket.consume(piece.len());
     Ok(piece)
 }
 
-/// One chunk; empty for the last one, whose trailers are read too.
+/// Reads one chunk. The last chunk is empty; its trailers are read too.
 fn read_chunk(socket: &mut impl BufRead) -> Result<Vec<u8>> {
     let mut line = String::new();
     socket.read_line(&mut line)?;
     let size = line.trim().split(';').next().unwrap_or_default();
-    let size = usize::from_str_radix(size, 16).map_err(|_| broken("the chunked body broke off"))?;
+    let size = usize::from_str_radix(size, 16).map_err(|_| broken("the chunked body is incomplete"))?;
     if size == 0 {
         loop {
             line.clear();

@@ -1,9 +1,9 @@
 //! Support for tests and benchmarks: a clean home for the real binary, real git repositories, a backend that records
 //! requests, and an HTTP client raw enough to send bad bytes.
 //!
-//! Fakes stand at the socket and nowhere else. All code blocks on plain threads: a test reads from top to bottom, and shares
-//! no runtime with the code under test. Waiting is always for an event, or by [`wait_until`] with a deadline, never for a
-//! length of time. Failures panic.
+//! Fakes stand at the socket and nowhere else. All code blocks on plain threads, so that a test reads from top to
+//! bottom and shares no runtime with the code under test. Tests wait for an event, or with [`wait_until`] and a
+//! deadline; they never sleep for a fixed time. Failures panic.
 //!
 //! ```no_run
 //! use muninn_tests::{TestEnv, Upstream};
@@ -22,7 +22,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "support for tests: whatever goes wrong here is a failed test, and should say where"
+    reason = "support for tests: an error here is a failed test, and a panic reports its place"
 )]
 
 #[cfg(test)]
@@ -48,10 +48,10 @@ pub use upstream::reset;
 pub use upstream::{Control, Recorded, Reply, Script, Upstream, answers, script, until_closed};
 pub use wait::{PATIENCE, wait_until, wait_within};
 
-/// Bytes as gzip.
+/// Compresses bytes with gzip.
 ///
 /// # Panics
-/// Never: it is written to memory.
+/// Never, because it writes to memory.
 #[must_use]
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -59,7 +59,7 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Decompresses gzip; `None` if it is broken.
+/// Decompresses gzip; `None` if the data is invalid.
 #[must_use]
 pub fn gunzip(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();

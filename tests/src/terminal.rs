@@ -1,4 +1,4 @@
-//! A command at a pseudo-terminal.
+//! Runs a command at a pseudo-terminal.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -15,17 +15,17 @@ use crate::PATIENCE;
 /// The end of input at a terminal: Control-D.
 const END_OF_INPUT: &str = "\x04";
 
-/// Runs a command at a terminal of its own, 120 columns wide, types all of `typed` and then the end of input. Returns how
-/// it ended, and all that was shown, what was typed included.
+/// Runs a command at a new terminal of 120 columns, and types `typed` and the end of input. Returns the exit status and
+/// everything that the terminal showed, including the typed text.
 ///
 /// # Panics
-/// When there is no terminal to be had, or the command does not end in time.
+/// If no terminal can be opened, or the command does not end within [`PATIENCE`].
 pub fn at_terminal(mut command: Command, typed: &str) -> (ExitStatus, String) {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let keyboard_and_screen = openpt(flags).unwrap();
-    grantpt(&keyboard_and_screen).unwrap();
-    unlockpt(&keyboard_and_screen).unwrap();
-    let name = ptsname(&keyboard_and_screen, Vec::new()).unwrap();
+    let controller = openpt(flags).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    let name = ptsname(&controller, Vec::new()).unwrap();
     let terminal = open(&name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
     let size = Winsize {
         ws_row: 40,
@@ -39,15 +39,15 @@ pub fn at_terminal(mut command: Command, typed: &str) -> (ExitStatus, String) {
         .stdout(terminal.try_clone().unwrap())
         .stderr(terminal);
     let mut child = command.spawn().unwrap();
-    // It holds the terminal open, and the screen ends when nobody does.
+    // The command holds the terminal open, and reading ends when no process does.
     drop(command);
-    let mut keyboard = File::from(keyboard_and_screen);
+    let mut keyboard = File::from(controller);
     let mut screen = keyboard.try_clone().unwrap();
     keyboard.write_all(format!("{typed}{END_OF_INPUT}").as_bytes()).unwrap();
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut shown = Vec::new();
-        // A terminal that everybody has left is an error to read, once all is read.
+        // After the last byte, reading a terminal that no process holds open is an error.
         screen.read_to_end(&mut shown).ok();
         sender.send(shown).ok();
     });
@@ -56,6 +56,6 @@ pub fn at_terminal(mut command: Command, typed: &str) -> (ExitStatus, String) {
         child.kill().ok();
     }
     let status = child.wait().unwrap();
-    let shown = shown.unwrap_or_else(|_| panic!("it did not end within {PATIENCE:?}"));
+    let shown = shown.unwrap_or_else(|_| panic!("the command did not end within {PATIENCE:?}"));
     (status, String::from_utf8_lossy(&shown).into_owned())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use muninn_memory::model::{Call, CallResult, Message, Reply};
+use muninn_memory::model::{Message, Reply, ToolInvocation, ToolOutput};
 
 use super::dialect::{Malformed, ParsedCall};
 
@@ -86,12 +86,12 @@ impl Conversation {
             // The strictest server requires nine letters and digits.
             let id = id.unwrap_or_else(|| format!("t{:04}c{:03}", number % 10_000, calls.len() % 1_000));
             self.tokens += estimate_tokens(&arguments) + estimate_tokens(&text) + 16;
-            calls.push(Call {
+            calls.push(ToolInvocation {
                 id: id.clone(),
                 name,
                 arguments,
             });
-            results.push(CallResult { id, text, is_error });
+            results.push(ToolOutput { id, text, is_error });
         };
         for AnsweredCall { call, text, failed } in answered {
             let arguments = serde_json::Value::Object(call.arguments).to_string();

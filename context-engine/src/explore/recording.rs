@@ -6,7 +6,7 @@
 use std::io::{self, BufRead, Write};
 use std::sync::{Mutex, PoisonError};
 
-use muninn_memory::model::{Ask, Message, Model, ModelError, Reply};
+use muninn_memory::model::{Message, Model, ModelError, ModelRequest, Reply};
 use muninn_repo_tools::Until;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -81,7 +81,7 @@ impl Model for Recording {
         &self.model
     }
 
-    fn ask(&self, ask: &Ask<'_>, _: &Until) -> Result<Reply, ModelError> {
+    fn ask(&self, ask: &ModelRequest<'_>, _: &Until) -> Result<Reply, ModelError> {
         let (asked, turn) = key(ask);
         let found = self
             .exchanges
@@ -123,7 +123,7 @@ impl Model for Recorder<'_> {
         self.model.id()
     }
 
-    fn ask(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError> {
+    fn ask(&self, ask: &ModelRequest<'_>, until: &Until) -> Result<Reply, ModelError> {
         let reply = self.model.ask(ask, until)?;
         let (asked, turn) = key(ask);
         let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +138,7 @@ impl Model for Recorder<'_> {
 }
 
 /// Returns the exploration's question with its scope, and the number of the turn, counted from 1.
-fn key<'a>(ask: &Ask<'a>) -> (&'a str, usize) {
+fn key<'a>(ask: &ModelRequest<'a>) -> (&'a str, usize) {
     let opening = match ask.messages.first() {
         Some(Message::User(opening)) => prompt::question_and_scope(opening),
         _ => "",

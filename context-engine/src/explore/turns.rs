@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use muninn_memory::model::{Ask, Choice, ModelError, Reply, Tool};
+use muninn_memory::model::{ModelError, ModelRequest, Reply, Tool, ToolMode};
 use muninn_memory::redact;
 use serde_json::Value;
 
@@ -151,14 +151,14 @@ impl Turns<'_> {
     async fn ask(&self, is_last: bool) -> Result<Reply, ModelError> {
         let limits = self.explorer.limits;
         let room = self.budget.tokens().saturating_sub(self.conversation.tokens);
-        let ask = Ask {
+        let ask = ModelRequest {
             system: &self.conversation.system,
             messages: &self.conversation.messages,
             tools: if self.conversation.native { &self.tools } else { &[] },
             choice: match (is_last, limits.tool_required) {
-                (true, _) => Choice::Named(FINAL),
-                (false, true) => Choice::Required,
-                (false, false) => Choice::Auto,
+                (true, _) => ToolMode::Named(FINAL),
+                (false, true) => ToolMode::Required,
+                (false, false) => ToolMode::Auto,
             },
             shape: None,
             max_tokens: u32::try_from(room).unwrap_or(u32::MAX).min(limits.max_answer_tokens),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use muninn_memory::model::{Choice, Reply, Usage};
+use muninn_memory::model::{Reply, ToolMode, Usage};
 use muninn_repo_tools::{CancelFlag, Until};
 
 use super::script::{QUESTION, Script, calls, deep, explore, words};
@@ -322,8 +322,8 @@ fn the_last_turn_is_announced_and_must_call_final() {
         ..deep()
     };
     repo.ready().explore_deep(QUESTION, &limits, &script, &());
-    assert!(script.heard(0).ends_with(&format!("{:?}", Choice::Required)));
-    assert!(script.heard(2).ends_with(&format!("{:?}", Choice::Named("final"))));
+    assert!(script.heard(0).ends_with(&format!("{:?}", ToolMode::Required)));
+    assert!(script.heard(2).ends_with(&format!("{:?}", ToolMode::Named("final"))));
     assert!(script.heard(2).contains("This is your last turn") && !script.heard(1).contains("This is your last turn"));
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use muninn_memory::model::{Ask, Call, Message, Model, ModelError, Reply};
+use muninn_memory::model::{Message, Model, ModelError, ModelRequest, Reply, ToolInvocation};
 use muninn_repo_tools::Until;
 
 use crate::Engine;
@@ -39,7 +39,7 @@ impl Model for Script {
         "test/script"
     }
 
-    fn ask(&self, ask: &Ask<'_>, _: &Until) -> Result<Reply, ModelError> {
+    fn ask(&self, ask: &ModelRequest<'_>, _: &Until) -> Result<Reply, ModelError> {
         check(ask);
         let heard = format!(
             "{}\n{:?}\n{:?}\n{:?}",
@@ -63,7 +63,7 @@ impl Model for Script {
 }
 
 /// Checks the rules of every server: alternating roles, and one result directly after each call.
-fn check(ask: &Ask<'_>) {
+fn check(ask: &ModelRequest<'_>) {
     assert!(!matches!(ask.messages.last(), Some(Message::Assistant { .. }) | None));
     assert!(matches!(ask.messages.first(), Some(Message::User(_))));
     for pair in ask.messages.windows(2) {
@@ -92,7 +92,7 @@ fn check(ask: &Ask<'_>) {
 }
 
 pub(super) fn calls(made: &[(&str, &str)]) -> Reply {
-    let call = |(at, (name, arguments)): (usize, &(&str, &str))| Call {
+    let call = |(at, (name, arguments)): (usize, &(&str, &str))| ToolInvocation {
         id: format!("call_{at}"),
         name: (*name).to_owned(),
         arguments: (*arguments).to_owned(),

@@ -1,4 +1,4 @@
-//! Who asks, and what they may use.
+//! The caller of a request and its permissions.
 
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::config::KeyConfig;
 use crate::pattern::captures;
 use crate::wire::Members;
 
-/// Fields in which some servers take models besides the one that is asked for.
+/// Fields in which some servers accept further models.
 const FURTHER_MODELS: [&str; 3] = ["models", "fallbacks", "context_window_fallbacks"];
 
 #[derive(Debug, Clone)]
@@ -19,15 +19,18 @@ enum CallerKind {
     Anonymous,
     /// The holder of a key.
     Holder(Arc<KeyConfig>),
-    /// Somebody who was not let in.
-    Nobody,
+    /// A request that did not pass authentication.
+    Unauthenticated,
 }
+
+/// The most characters of a client's text in an error.
 const LONGEST_SHOWN: usize = 100;
 
-/// What a key does not open. The client is told: what it holds is its own business to know.
+/// A request that the caller's key does not permit. The client gets the text: a key's restrictions are no secret to its
+/// holder.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Forbidden {
-    /// The model is not among the key's.
+    /// The key does not permit the model.
     #[error("the access key `{key}` may not use the model {model:?}")]
     Model {
         /// The key's name.
@@ -35,9 +38,9 @@ pub enum Forbidden {
         /// The model, as the client names it.
         model: String,
     },
-    /// A field of the request could name another model than the one that was checked.
+    /// A field of the request could name a model that was not checked.
     #[error(
-        "the access key `{key}` is held to some models, so a request must name one in `model` alone; it also has {field:?}"
+        "the access key `{key}` is restricted to some models, so a request must name its model only in `model`; it also has {field:?}"
     )]
     OtherModels {
         /// The key's name.
@@ -45,8 +48,8 @@ pub enum Forbidden {
         /// The field.
         field: String,
     },
-    /// The path is forwarded unseen, and the key is restricted.
-    #[error("the access key `{key}` is restricted, and {path} is forwarded without being looked at")]
+    /// The path is forwarded without an inspection of the body, and the key is restricted.
+    #[error("the access key `{key}` is restricted and cannot use {path}, because its requests are not inspected")]
     Unseen {
         /// The key's name.
         key: String,
@@ -55,12 +58,12 @@ pub enum Forbidden {
     },
 }
 
-/// Who asks. Cheap to clone; every request that was let in has one among its extensions.
+/// The caller of a request. Cheap to clone. Every admitted request has one in its extensions.
 #[derive(Debug, Clone)]
 pub struct Caller(CallerKind);
 
 impl Caller {
-    /// Anybody, where no keys are configured: may use everything.
+    /// The caller if no keys are configured. It may use everything.
     #[must_use]
     pub fn anonymous() -> Caller {
         Caller(CallerKind::Anonymous)
@@ -70,23 +73,23 @@ impl Caller {
         Caller(CallerKind::Holder(key))
     }
 
-    /// The caller of a request. One that did not come through the door may use nothing.
+    /// Returns the caller of a request. A request without authentication may use nothing.
     #[must_use]
     pub fn of(extensions: &Extensions) -> Caller {
-        extensions.get().cloned().unwrap_or(Caller(CallerKind::Nobody))
+        extensions.get().cloned().unwrap_or(Caller(CallerKind::Unauthenticated))
     }
 
-    /// The key's name, empty where there is no key.
+    /// The key's name, or an empty text without a key.
     #[must_use]
     pub fn name(&self) -> &str {
         match &self.0 {
             CallerKind::Holder(key) => &key.name,
-            CallerKind::Anonymous | CallerKind::Nobody => "",
+            CallerKind::Anonymous | CallerKind::Unauthenticated => "",
         }
     }
 
-    /// Whether it may ask for a model under this name, before any alias is resolved. The empty name stands for a request
-    /// that names none and gets whatever its backend chooses.
+    /// Whether it may use a model by this name, before aliases are resolved. The empty name stands for a request
+    /// without a model, whose backend chooses one.
     #[must_use]
     pub fn may_use_model(&self, model: &str) -> bool {
         self.allows(
@@ -95,7 +98,7 @@ impl Caller {
         )
     }
 
-    /// Whether its requests may go to the backend of this name.
+    /// Whether it may use the backend of this name.
     #[must_use]
     pub fn may_use_backend(&self, backend: &str) -> bool {
         self.allows(
@@ -104,8 +107,8 @@ impl Caller {
         )
     }
 
-    /// Whether it may see what is in this directory. The path must be canonical: a link in it is not followed here, and
-    /// one with `..` in it is refused.
+    /// Whether it may see this directory. The path must be canonical: symbolic links are not resolved here, and a path
+    /// with `..` is refused.
     #[must_use]
     pub fn may_use_root(&self, root: &Path) -> bool {
         let plain = root.is_absolute() && !root.components().any(|part| part == Component::ParentDir);
@@ -115,22 +118,23 @@ impl Caller {
         )
     }
 
-    /// Whether anything is kept from it: models, backends or directories. Such a caller gets no path that is forwarded
-    /// unseen.
+    /// Whether its models, backends or directories are restricted. Such a caller cannot use paths that are forwarded
+    /// without inspection.
     #[must_use]
     pub fn is_restricted(&self) -> bool {
         match &self.0 {
             CallerKind::Anonymous => false,
             CallerKind::Holder(key) => key.models.is_some() || key.backends.is_some() || key.roots.is_some(),
-            CallerKind::Nobody => true,
+            CallerKind::Unauthenticated => true,
         }
     }
 
-    /// Checks what a request's body asks for. `model` is the name that was read from `members`.
+    /// Checks the model of a request's body. `model` is the name that was read from `members`.
     ///
     /// # Errors
-    /// [`Forbidden::Model`]; [`Forbidden::OtherModels`] where a server could read another model out of the body than we
-    /// do: some match names of fields whatever their case, and some take a list of models to fall back on.
+    /// [`Forbidden::Model`] if the caller may not use the model. [`Forbidden::OtherModels`] if a server could read
+    /// another model from the body: some servers ignore the case of field names, and some accept a list of fallback
+    /// models.
     pub fn check_model(&self, model: &str, members: &Members<'_>) -> Result<(), Forbidden> {
         if !self.may_use_model(model) {
             return Err(Forbidden::Model {
@@ -141,11 +145,11 @@ impl Caller {
         if !self.is_restricted_in_models() {
             return Ok(());
         }
-        let mut named = false;
+        let mut has_model = false;
         let ambiguous = members.iter().map(|(name, _)| name).find(|name| {
             let is_model = name.eq_ignore_ascii_case("model");
-            let again = is_model && std::mem::replace(&mut named, true);
-            again
+            let is_duplicate = is_model && std::mem::replace(&mut has_model, true);
+            is_duplicate
                 || (is_model && *name != "model")
                 || FURTHER_MODELS.iter().any(|field| name.eq_ignore_ascii_case(field))
         });
@@ -157,25 +161,25 @@ impl Caller {
         })
     }
 
-    /// Whether it is held to some models, so that what a request names has to be looked at closely.
+    /// Whether its models are restricted, so that the model of each request must be checked.
     #[must_use]
     pub fn is_restricted_in_models(&self) -> bool {
         match &self.0 {
             CallerKind::Anonymous => false,
             CallerKind::Holder(key) => key.models.is_some(),
-            CallerKind::Nobody => true,
+            CallerKind::Unauthenticated => true,
         }
     }
 
-    /// The key's name and how often it may ask in a minute, where that is limited.
+    /// The key's name and its limit of requests per minute, if it has one.
     pub(super) fn limit(&self) -> Option<(&str, u32)> {
         match &self.0 {
             CallerKind::Holder(key) => key.requests_per_minute.map(|limit| (key.name.as_str(), limit)),
-            CallerKind::Anonymous | CallerKind::Nobody => None,
+            CallerKind::Anonymous | CallerKind::Unauthenticated => None,
         }
     }
 
-    /// What is not restricted is allowed.
+    /// Whether a restriction includes a value. An absent restriction allows everything.
     fn allows<'a, T: ?Sized + 'a>(
         &'a self,
         restriction: impl FnOnce(&'a KeyConfig) -> Option<&'a T>,
@@ -184,12 +188,12 @@ impl Caller {
         match &self.0 {
             CallerKind::Anonymous => true,
             CallerKind::Holder(key) => restriction(key).is_none_or(includes),
-            CallerKind::Nobody => false,
+            CallerKind::Unauthenticated => false,
         }
     }
 }
 
-/// As much of a client's own words as an error and a log need.
+/// Truncates a client's text for an error or a log.
 fn shown(text: &str) -> String {
     text.chars().take(LONGEST_SHOWN).collect()
 }
@@ -212,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restriction_allows_what_it_names_and_nothing_else() {
+    fn a_restriction_allows_only_listed_values() {
         let caller = holder(Some(&["qwen*", "exact"]), Some(&["local"]), Some(&["/srv/code"]));
         assert!(caller.is_restricted());
         for (model, allowed) in [
@@ -238,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_must_name_its_model_once_and_plainly() {
+    fn a_restricted_callers_body_must_name_one_model_unambiguously() {
         let caller = holder(Some(&["qwen*"]), None, None);
         let check = |caller: &Caller, body: &str| {
             let members = Members::of(body).unwrap();
@@ -267,13 +271,13 @@ mod tests {
     }
 
     #[test]
-    fn no_restriction_allows_everything_and_nobody_may_do_nothing() {
+    fn an_unrestricted_key_allows_everything_and_no_authentication_nothing() {
         let caller = holder(None, None, None);
         assert!(!caller.is_restricted());
         assert!(caller.may_use_model("") && caller.may_use_backend("x") && caller.may_use_root(Path::new("/")));
         assert!(holder(None, None, Some(&["/srv"])).is_restricted());
-        let nobody = Caller::of(&Extensions::new());
-        assert!(nobody.is_restricted() && nobody.is_restricted_in_models());
-        assert!(!nobody.may_use_model("m") && !nobody.may_use_backend("b") && !nobody.may_use_root(Path::new("/")));
+        let caller = Caller::of(&Extensions::new());
+        assert!(caller.is_restricted() && caller.is_restricted_in_models());
+        assert!(!caller.may_use_model("m") && !caller.may_use_backend("b") && !caller.may_use_root(Path::new("/")));
     }
 }

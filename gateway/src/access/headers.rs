@@ -1,18 +1,18 @@
-//! Where a request carries its key, and taking it off.
+//! Finding the access key in a request's headers, and removing it.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
 use crate::secrets::PREFIX;
 
-/// The header that is ours alone; a client's credential for a vendor may stand in the others beside it.
+/// Muninn's own header. Another header may then hold the client's credential for a vendor.
 const OWN: HeaderName = HeaderName::from_static("x-muninn-key");
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
-/// This many letters and digits after the prefix are no longer a word, but a key or a piece of one.
-const TELLING: usize = 16;
+/// The number of letters and digits after the prefix from which a text counts as a key or a part of one, not a word.
+const KEY_LIKE: usize = 16;
 
-/// What the request presents as its key: the first of `x-muninn-key`, a bearer token and `x-api-key`; the latter two only
-/// where they begin as our keys do.
+/// Returns the access key of a request: the first of `x-muninn-key`, a bearer token and `x-api-key`. The latter two
+/// count only with the prefix of an access key.
 pub(super) fn presented(headers: &HeaderMap) -> Option<&str> {
     if let Some(own) = headers.get(OWN) {
         return Some(own.to_str().unwrap_or_default().trim());
@@ -28,45 +28,44 @@ fn bearer(value: &HeaderValue) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
 
-/// Takes every header away that carries one of our keys, whole or in part, right or wrong, whatever the header's name:
-/// no backend has any use for it, and one that is wrong here may be right elsewhere.
+/// Removes every header that holds an access key or a part of one, whatever the header's name. Invalid keys are removed
+/// too: no backend needs one, and a key that is invalid here may be valid for another gateway.
 pub fn remove_keys(headers: &mut HeaderMap) {
     let carries = |(name, value): (&HeaderName, &HeaderValue)| {
-        let credential = [OWN, AUTHORIZATION, X_API_KEY].contains(name);
-        let telling = if credential { 1 } else { TELLING };
-        let hidden = || *name == AUTHORIZATION && basic(value).is_some_and(|text| has_key(&text, telling));
-        (*name == OWN || has_key(value.as_bytes(), telling) || hidden()).then(|| name.clone())
+        let is_credential = [OWN, AUTHORIZATION, X_API_KEY].contains(name);
+        let length = if is_credential { 1 } else { KEY_LIKE };
+        let in_basic = || *name == AUTHORIZATION && basic(value).is_some_and(|text| has_key(&text, length));
+        (*name == OWN || has_key(value.as_bytes(), length) || in_basic()).then(|| name.clone())
     };
-    // Nearly always there is one or none.
     let names: Vec<_> = headers.iter().filter_map(carries).collect();
     for name in names {
         headers.remove(name);
     }
 }
 
-/// Whether an address carries one of our keys, as it would be logged on its way.
+/// Whether a request's path or query contains an access key. Proxies log addresses, so such a key would leak.
 #[must_use]
-pub fn names_key(uri: &http::Uri) -> bool {
+pub fn contains_key(uri: &http::Uri) -> bool {
     uri.path_and_query()
-        .is_some_and(|target| has_key(target.as_str().as_bytes(), TELLING))
+        .is_some_and(|target| has_key(target.as_str().as_bytes(), KEY_LIKE))
 }
 
-/// What a `Basic` credential says once decoded.
+/// Decodes a `Basic` credential.
 fn basic(value: &HeaderValue) -> Option<Vec<u8>> {
     let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("basic").then_some(())?;
     BASE64_STANDARD.decode(encoded.trim()).ok()
 }
 
-/// Whether our prefix, in any case, stands before this many letters and digits.
-fn has_key(value: &[u8], telling: usize) -> bool {
+/// Whether a value contains the prefix of access keys, in any case, followed by `length` letters and digits.
+fn has_key(value: &[u8], length: usize) -> bool {
     memchr::memchr2_iter(b'm', b'M', value).any(|at| {
         let Some((start, rest)) = value[at..].split_at_checked(PREFIX.len()) else {
             return false;
         };
         start.eq_ignore_ascii_case(PREFIX.as_bytes())
-            && rest.len() >= telling
-            && rest[..telling].iter().all(u8::is_ascii_alphanumeric)
+            && rest.len() >= length
+            && rest[..length].iter().all(u8::is_ascii_alphanumeric)
     })
 }
 
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_taken_off_wherever_it_stands() {
+    fn a_key_is_removed_from_every_header() {
         let whole = format!("muninn-{}", "0123456789abcdef".repeat(4));
         for value in [
             whole.clone(),
@@ -104,12 +103,12 @@ mod tests {
         assert!(left(&[("authorization", "Bearer muninn-x")]).is_empty());
         assert!(
             left(&[("x-other", "a"), ("x-other", &whole)]).is_empty(),
-            "also a second value"
+            "a second value counts too"
         );
     }
 
     #[test]
-    fn everything_else_stays() {
+    fn headers_without_a_key_are_kept() {
         let kept = [
             ("authorization", "Bearer sk-ant-0000"),
             ("authorization", "Basic YTpi"),

@@ -1,8 +1,9 @@
-//! Who may ask: access keys, what each of them may use, and how often.
+//! Access keys: authentication, permissions and rate limits.
 //!
-//! A gateway on loopback without keys serves every program of its machine, as before. With keys every request needs one,
-//! from wherever it comes; and an address that other machines reach is only listened on with keys. A key is authority
-//! over Muninn alone: it is taken off a request at the door, so nothing behind it can pass it on, log it or keep it.
+//! A gateway on loopback without keys serves every program of the machine. If keys are configured, every request needs
+//! one, also from loopback. Muninn listens on addresses that other machines can reach only if keys are configured. An
+//! access key is valid for Muninn only: the door removes it from the request, so that no later code can forward, log or
+//! store it.
 
 mod caller;
 mod headers;
@@ -19,39 +20,39 @@ use crate::store::Counters;
 use crate::wire::error::ErrorKind;
 
 pub use caller::{Caller, Forbidden};
-pub use headers::{names_key, remove_keys};
+pub use headers::{contains_key, remove_keys};
 
-/// The keys of one configuration, ready to be asked.
+/// The access keys of one configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
     keys: Arc<[Arc<KeyConfig>]>,
 }
 
-/// Why a request is not served. No variant holds the key that was tried.
+/// The reason why a request is refused. No variant holds the presented key.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Denied {
-    /// It brought no key.
+    /// The request has no key.
     #[error(
         "this gateway needs an access key: send it as `x-muninn-key`, as `Authorization: Bearer muninn-...` or as `x-api-key: muninn-...`"
     )]
     Missing,
-    /// It brought one that is not configured.
-    #[error("the access key is not known here")]
+    /// The key is not configured.
+    #[error("the access key is unknown to this gateway")]
     Unknown,
-    /// The key has asked often enough for now.
-    #[error("the access key `{key}` may ask {limit} times a minute; try again in {} s", seconds(*wait))]
+    /// The key has reached its rate limit.
+    #[error("the access key `{key}` is limited to {limit} requests per minute; retry in {} s", seconds(*wait))]
     TooMany {
         /// The key's name.
         key: String,
         /// Requests per minute.
         limit: u32,
-        /// How long to wait until the next one is served.
+        /// The time until the next request is admitted.
         wait: Duration,
     },
 }
 
 impl Denied {
-    /// How a client is told.
+    /// The kind of error that the client gets.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -60,7 +61,7 @@ impl Denied {
         }
     }
 
-    /// The value of `retry-after` in whole seconds, where waiting helps.
+    /// The value of `retry-after` in whole seconds, if waiting helps.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
         match self {
@@ -70,13 +71,13 @@ impl Denied {
     }
 }
 
-/// Rounded up, and at least one: a client that comes back a moment early is refused again.
+/// Rounds a time up to whole seconds, at least one, because a client that retries too early is refused again.
 fn seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
 impl Access {
-    /// The keys of a configuration.
+    /// Creates the access rules of a configuration's keys.
     #[must_use]
     pub fn new(keys: &[KeyConfig]) -> Access {
         Access {
@@ -84,17 +85,17 @@ impl Access {
         }
     }
 
-    /// Whether there are no keys, so that anybody who reaches the gateway may ask.
+    /// Whether no keys are configured, so that every client is served.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Tells who asks by the request's headers. Where no keys are configured everybody is [`Caller::anonymous`], whatever
-    /// key they bring.
+    /// Returns the caller by the request's headers. If no keys are configured, every caller is [`Caller::anonymous`],
+    /// even with a key.
     ///
     /// # Errors
-    /// [`Denied::Missing`] or [`Denied::Unknown`].
+    /// [`Denied::Missing`] without a key, [`Denied::Unknown`] for a key that is not configured.
     pub fn authenticate(&self, headers: &HeaderMap) -> Result<Caller, Denied> {
         if self.is_open() {
             return Ok(Caller::anonymous());
@@ -106,12 +107,12 @@ impl Access {
             .ok_or(Denied::Unknown)
     }
 
-    /// The key that fits. All are looked at whatever fitted before, and each comparison takes the same time, so that the
-    /// time of an answer says nothing about the keys there are.
-    fn find(&self, mut fits: impl FnMut(&KeyConfig) -> bool) -> Option<Arc<KeyConfig>> {
+    /// Returns the last matching key. Every key is compared, also after a match, and each comparison takes the same
+    /// time. So the response time reveals nothing about the configured keys.
+    fn find(&self, mut matches: impl FnMut(&KeyConfig) -> bool) -> Option<Arc<KeyConfig>> {
         let mut found = None;
         for key in self.keys.iter() {
-            if fits(key) {
+            if matches(key) {
                 found = Some(key);
             }
         }
@@ -120,18 +121,18 @@ impl Access {
 }
 
 impl Caller {
-    /// Counts a request, unless the key has made as many as it may within the last minute. Uses are counted by the key's
-    /// name, whatever else about it changes: reading the configuration again is no way to more requests. Where nobody
-    /// counts, the request is let in.
+    /// Counts a request against the key's rate limit, over the last minute. Requests are counted by the key's name, so
+    /// that a reload of the configuration does not reset the limit. If the store fails, the request is admitted
+    /// (invariant 4).
     ///
     /// # Errors
-    /// [`Denied::TooMany`]; such a request is not counted.
+    /// [`Denied::TooMany`] if the limit is reached. A refused request is not counted.
     pub async fn admit(&self, counters: &dyn Counters, now: Instant) -> Result<(), Denied> {
         let Some((key, limit)) = self.limit() else {
             return Ok(());
         };
         let counted = counters.count_use(key, limit, now).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the requests of the access key `{key}` are not counted");
+            tracing::warn!(%error, "cannot count the requests of the access key `{key}`");
             Ok(())
         });
         counted.map_err(|wait| Denied::TooMany {
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_known_in_each_of_its_places() {
+    fn a_key_is_found_in_each_header() {
         let access = Access::new(&[config("ana", &key('a'), None), config("ben", &key('b'), None)]);
         for place in [
             ("x-muninn-key", key('b')),
@@ -201,7 +202,7 @@ mod tests {
         ] {
             assert_eq!(name_of(&access, &[("x-muninn-key", wrong)]), Err(Denied::Unknown));
         }
-        // The place that is ours alone decides, whatever stands elsewhere.
+        // Muninn's own header takes precedence over the others.
         assert_eq!(
             name_of(&access, &[("x-muninn-key", key('c')), ("x-api-key", key('a'))]),
             Err(Denied::Unknown)
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn without_keys_everybody_may_ask() {
+    fn without_keys_every_caller_is_anonymous() {
         let access = Access::new(&[]);
         let caller = access.authenticate(&headers(&[("x-muninn-key", key('a'))])).unwrap();
         assert_eq!(caller.name(), "");
@@ -217,24 +218,24 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_looked_at_whatever_fitted() {
+    fn every_key_is_compared_also_after_a_match() {
         let keys: Vec<_> = "abcd"
             .chars()
             .map(|digit| config(&digit.to_string(), &key(digit), None))
             .collect();
         let access = Access::new(&keys);
-        for fitting in ["a", "d", "none"] {
-            let mut looked_at = Vec::new();
+        for matching in ["a", "d", "none"] {
+            let mut compared = Vec::new();
             access.find(|key| {
-                looked_at.push(key.name.clone());
-                key.name == fitting
+                compared.push(key.name.clone());
+                key.name == matching
             });
-            assert_eq!(looked_at, ["a", "b", "c", "d"], "{fitting}");
+            assert_eq!(compared, ["a", "b", "c", "d"], "{matching}");
         }
     }
 
     #[test]
-    fn reading_the_configuration_again_gives_no_fresh_minute() {
+    fn a_reload_does_not_reset_the_rate_limit() {
         let (counters, start) = (LocalCounters::default(), Instant::now());
         let access = Access::new(&[config("ana", &key('a'), Some(2))]);
         let admitted = |access: &Access, key: &str| {

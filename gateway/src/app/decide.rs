@@ -175,7 +175,7 @@ pub(super) async fn decide(
         }
     };
     if matches!(decision, Decision::Failed { .. } | Decision::DeadlineExceeded) {
-        store.went_without(slot.key, slot.without()).await;
+        store.record_without_block(slot.key, slot.without()).await;
     }
     decision
 }

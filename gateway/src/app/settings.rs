@@ -25,7 +25,7 @@ impl Settings {
     #[must_use]
     pub fn new(config: Config, own_port: u16, counters: Arc<dyn Counters>) -> Settings {
         Settings {
-            router: Router::counted(&config, own_port, counters),
+            router: Router::with_counters(&config, own_port, counters),
             access: Access::new(&config.keys),
             config,
             own_port,

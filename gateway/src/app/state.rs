@@ -13,7 +13,7 @@ use super::settings::{Settings, keep_what_is_fixed};
 use super::{Workspace, Workspaces};
 use crate::backend::BlockingClient;
 use crate::config::{Config, ConfigError, paths};
-use crate::metrics::{Finished, Forwarded, Metrics};
+use crate::metrics::{FinishedRequest, ForwardedRequest, Metrics};
 use crate::store::{Counters, LocalCounters, SqliteStore, Store, UsageSum, utc_today};
 use crate::wire::convert::answer::Usage;
 
@@ -76,7 +76,7 @@ impl App {
             None => Arc::new(LocalCounters::default()),
         };
         let metrics = Arc::new(Metrics::default());
-        metrics.know_backends(config.backends.iter().map(|backend| backend.name.as_str()));
+        metrics.add_backend_labels(config.backends.iter().map(|backend| backend.name.as_str()));
         let workspaces = Workspaces::new(Arc::clone(&workspace), &config, state_dir, &supervisor);
         let settings = Settings::new(config, own_port, Arc::clone(&counters));
         let learner = Learner::start(&supervisor, state_dir, store.clone(), Arc::clone(&workspace));
@@ -121,7 +121,7 @@ impl App {
         }
         config.check_key_roots(&self.workspace.root)?;
         self.metrics
-            .know_backends(config.backends.iter().map(|backend| backend.name.as_str()));
+            .add_backend_labels(config.backends.iter().map(|backend| backend.name.as_str()));
         self.workspaces.reload(&config);
         let settings = Arc::new(Settings::reloaded(config, &previous));
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
@@ -159,13 +159,13 @@ impl App {
     }
 
     /// Counts a finished conversation request in the metrics and in its key's usage.
-    pub fn finished(&self, finished: &Finished<'_>) {
+    pub fn finished(&self, finished: &FinishedRequest<'_>) {
         self.metrics.finished(finished);
         self.note_usage(finished.key, finished.usage);
     }
 
     /// Counts a finished request of another kind.
-    pub fn forwarded(&self, forwarded: &Forwarded<'_>) {
+    pub fn forwarded(&self, forwarded: &ForwardedRequest<'_>) {
         self.metrics.forwarded(forwarded);
         self.note_usage(forwarded.key, forwarded.usage);
     }

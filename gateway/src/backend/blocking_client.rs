@@ -1,12 +1,12 @@
-//! A thread that carries requests to backends for callers that are on no runtime of their own.
+//! A client for blocking threads: one thread with its own runtime that sends their requests to backends.
 //!
-//! What embeds or explores runs on blocking threads, and the transport is asynchronous. Between them stands one thread
-//! with a runtime of its own: a caller hands its errand over and waits, so that it does not matter where it is called
-//! from, any number of errands are under way at once, and connections are kept. Only bytes are moved here; writing
-//! requests and reading answers is the callers' work, so that no errand waits for another's.
+//! Embedding and exploring run on blocking threads, and the transport is asynchronous. A caller passes a task to this
+//! client's thread and waits for it. Calls are possible from any thread, tasks run concurrently, and connections are
+//! reused. The thread only moves bytes. Callers write requests and read answers themselves, so that no task delays
+//! another one.
 //!
-//! Explorations that no request waits for are driven from here as well ([`BlockingClient::spawn`]); what they compute runs on
-//! the blocking threads of this runtime, and so takes none from the requests.
+//! Explorations in the background run here as well ([`BlockingClient::spawn`]). Their computations run on the blocking
+//! threads of this runtime and take none from the requests.
 
 use std::future::Future;
 use std::time::Duration;
@@ -19,60 +19,61 @@ use tokio::sync::oneshot;
 
 use super::Transport;
 
-/// Threads for what spawned errands compute.
+/// Threads for the computations of spawned tasks.
 const BLOCKING_THREADS: usize = 4;
 
-/// Why there is no blocking_client.
+/// The reason why a blocking client cannot start.
 #[derive(Debug, Error)]
 pub enum BlockingClientError {
     /// The transport cannot be prepared, for instance without any system certificate.
     #[error("TLS cannot be set up: {0}")]
     Transport(#[from] reqwest::Error),
-    /// The system gave no thread, or nothing to wait on sockets with.
-    #[error("no thread for requests to backends: {0}")]
+    /// The system refused a thread or a socket poller.
+    #[error("cannot start the thread for requests to backends: {0}")]
     Thread(#[from] std::io::Error),
 }
 
-/// Runs errands on its thread. Clones share the thread and its connections; it ends with the last of them.
+/// Runs tasks on its thread. Clones share the thread and its connections. The thread ends with the last clone.
 #[derive(Clone)]
 pub struct BlockingClient {
     transport: Transport,
-    errands: UnboundedSender<BoxFuture<'static, ()>>,
+    tasks: UnboundedSender<BoxFuture<'static, ()>>,
 }
 
 impl BlockingClient {
-    /// Starts the thread, as a task of this owner. Connecting to a backend may take as long as `connect_timeout`.
+    /// Starts the thread under `supervisor`. Connecting to a backend may take up to `connect_timeout`.
     ///
     /// # Errors
-    /// [`BlockingClientError`] where the system will not have it.
+    /// [`BlockingClientError`] if TLS or the thread cannot be set up.
     pub fn start(supervisor: &Supervisor, connect_timeout: Duration) -> Result<BlockingClient, BlockingClientError> {
         let transport = Transport::new(connect_timeout)?;
-        let (errands, mut queue) = unbounded_channel();
+        let (tasks, mut queue) = unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(BLOCKING_THREADS)
             .build()?;
         supervisor.keep_owned("models", move || runtime.block_on(serve(&mut queue)))?;
-        Ok(BlockingClient { transport, errands })
+        Ok(BlockingClient { transport, tasks })
     }
 
-    /// What carries the bytes.
+    /// The transport, with its shared connections.
     pub(super) fn transport(&self) -> Transport {
         self.transport.clone()
     }
 
-    /// Runs an errand to its end, beside all others, whether or not anybody waits for it.
-    pub fn spawn(&self, errand: impl Future<Output = ()> + Send + 'static) {
-        self.errands.send(Box::pin(errand)).ok();
+    /// Runs a task to its end, concurrently with all others and without a waiter.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.send(Box::pin(task)).ok();
     }
 
-    /// Runs an errand to its end, beside all others; `None` where it panicked. Dropping the future ends the errand.
-    pub(super) async fn run<T: Send + 'static>(&self, errand: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    /// Runs a task to its end, concurrently with all others. Returns `None` if it panicked. Dropping the future cancels
+    /// the task.
+    pub(super) async fn run<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> Option<T> {
         let (mut answer, answered) = oneshot::channel();
         self.spawn(async move {
             let output = tokio::select! {
                 () = answer.closed() => return,
-                output = errand => output,
+                output = task => output,
             };
             answer.send(output).ok();
         });
@@ -80,9 +81,9 @@ impl BlockingClient {
     }
 }
 
-/// Starts errands as they come, until the last blocking_client that could send one is gone.
+/// Starts queued tasks until the last [`BlockingClient`] is dropped.
 async fn serve(queue: &mut UnboundedReceiver<BoxFuture<'static, ()>>) {
-    while let Some(errand) = queue.recv().await {
-        tokio::spawn(errand);
+    while let Some(task) = queue.recv().await {
+        tokio::spawn(task);
     }
 }

@@ -1,4 +1,4 @@
-//! The circuits of all backends, by name and address. What they count is the store's.
+//! The circuit breakers of all backends, by name and address. Their counters are in the store.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::config::CircuitConfig;
 use crate::store::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Counters, StoreError};
 
-/// Hands out one circuit for each backend, made when it is first asked for. Clones share them.
+/// Creates and returns one circuit per backend. Clones share the circuits.
 #[derive(Clone)]
 pub struct Circuits {
     config: CircuitConfig,
@@ -23,14 +23,14 @@ pub struct Circuits {
 pub struct CircuitReport {
     /// The backend's name.
     pub backend: String,
-    /// What its circuit is doing.
+    /// The state of its circuit.
     pub state: CircuitState,
     /// Failures in a row.
     pub failures: u32,
 }
 
 impl Circuits {
-    /// None yet.
+    /// Creates an empty set.
     #[must_use]
     pub fn new(config: CircuitConfig, counters: Arc<dyn Counters>) -> Circuits {
         Circuits {
@@ -40,7 +40,7 @@ impl Circuits {
         }
     }
 
-    /// The circuit of a backend.
+    /// Returns the circuit of a backend, created on first use.
     #[must_use]
     pub fn of(&self, name: &str, url: &str) -> Arc<Circuit> {
         let id = CircuitId {
@@ -58,13 +58,14 @@ impl Circuits {
         Arc::clone(circuit)
     }
 
-    /// None yet under a new configuration; what was counted of backends that do not stay is forgotten.
+    /// Returns the circuits under a new configuration. `is_kept` gets a backend's name and address; the counters of
+    /// other backends are deleted.
     #[must_use]
-    pub fn renewed(&self, config: CircuitConfig, stays: impl Fn(&str, &str) -> bool) -> Circuits {
+    pub fn renewed(&self, config: CircuitConfig, is_kept: impl Fn(&str, &str) -> bool) -> Circuits {
         let renewed = Circuits::new(config, Arc::clone(&self.counters));
         for circuit in self.known() {
             let id = &circuit.id;
-            match stays(&id.backend, &id.url) {
+            match is_kept(&id.backend, &id.url) {
                 true => drop(renewed.of(&id.backend, &id.url)),
                 false => self.counters.note_gone(id),
             }
@@ -72,7 +73,8 @@ impl Circuits {
         renewed
     }
 
-    /// What all of them are doing, by name.
+    /// Returns the states of all circuits, ordered by name. A circuit whose state cannot be read is logged and left
+    /// out.
     pub async fn report(&self, now: Instant) -> Vec<CircuitReport> {
         let mut reports = Vec::new();
         for circuit in self.known() {
@@ -82,7 +84,7 @@ impl Circuits {
                     state,
                     failures,
                 }),
-                Err(error) => tracing::warn!(%error, "the circuit of {} is not known", circuit.id.backend),
+                Err(error) => tracing::warn!(%error, "cannot read the circuit of backend {}", circuit.id.backend),
             }
         }
         reports
@@ -91,6 +93,13 @@ impl Circuits {
     fn known(&self) -> Vec<Arc<Circuit>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.values().cloned().collect()
+    }
+
+    /// Creates a set with default limits and counters in memory.
+    #[cfg(test)]
+    pub(crate) fn local() -> Circuits {
+        let limits = crate::config::LimitsConfig::default();
+        Circuits::new(limits.circuit, Arc::new(crate::store::LocalCounters::default()))
     }
 }
 
@@ -108,16 +117,15 @@ impl fmt::Debug for Circuit {
 }
 
 impl Circuit {
-    /// Asks whether a request may be sent. Where nobody can be asked it may: what is wrong with our store keeps no
-    /// request from its backend.
+    /// Requests the permit to send one request. If the store fails, the request may be sent (invariant 4).
     ///
     /// # Errors
-    /// [`CircuitOpen`] where the circuit is open.
+    /// [`CircuitOpen`] if the circuit is open.
     pub async fn admit(self: &Arc<Self>, now: Instant) -> Result<Permit, CircuitOpen> {
         let admission = match self.counters.admit(&self.id, self.config, now).await {
             Ok(admission) => Some(admission?),
             Err(error) => {
-                tracing::warn!(%error, "the circuit of {} is not known", self.id.backend);
+                tracing::warn!(%error, "cannot read the circuit of backend {}", self.id.backend);
                 None
             }
         };
@@ -127,17 +135,17 @@ impl Circuit {
         })
     }
 
-    /// What it is doing, and the failures in a row.
+    /// Returns the state and the number of failures in a row.
     ///
     /// # Errors
-    /// [`StoreError`] where nobody can be asked.
+    /// [`StoreError`] if the store fails.
     pub async fn state(&self, now: Instant) -> Result<(CircuitState, u32), StoreError> {
         self.counters.circuit(&self.id, now).await
     }
 }
 
-/// The right to send one request. Whoever has it says how the request went; dropped without a word, because its client
-/// left, it changes nothing, and a probe's place is free for another.
+/// The right to send one request. Its holder reports the outcome. If it is dropped without a report, because the client
+/// left, the failures stay as they are and another request may probe.
 #[derive(Debug)]
 #[must_use]
 pub struct Permit {
@@ -146,20 +154,20 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// The backend answered, and not with a failure of its own.
+    /// Reports an answer that is no failure of the backend.
     pub fn succeed(mut self) {
         self.end(CircuitOutcome::Succeeded);
     }
 
-    /// The backend failed.
+    /// Reports a failure of the backend.
     pub fn fail(mut self) {
         self.end(CircuitOutcome::Failed);
     }
 
-    fn end(&mut self, end: CircuitOutcome) {
+    fn end(&mut self, outcome: CircuitOutcome) {
         if let Some(admission) = self.admission.take() {
             let Circuit { id, config, counters } = &*self.circuit;
-            counters.note_end(id, *config, admission, end, Instant::now());
+            counters.note_end(id, *config, admission, outcome, Instant::now());
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Which credential travels with a request.
+//! The credentials of a request to a backend.
 //!
-//! A client's credential goes to a host that the user's configuration names for it, or to the vendor whose shape it has,
-//! and nowhere else: not to a server that merely answers on loopback, not to another backend on an alias. A key that is
-//! meant for Muninn goes nowhere at all.
+//! A client's credential goes only to a host that the user's configuration names for it, or to the vendor whose key has
+//! this shape. It never goes to a server that merely answers on loopback, nor to another backend behind an alias.
+//! Access keys of Muninn are sent to no backend.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -25,10 +25,10 @@ const CREDENTIAL_HEADERS: [&str; 7] = [
     "openai-project",
 ];
 
-/// Names features of the messages API that a client wants to use before they are settled.
+/// Lists the beta features of the messages API that a client uses.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 
-/// The vendor whose credential the client brought, by the shape of the key.
+/// Returns the vendor of the client's credential, by the shape of the key.
 #[must_use]
 pub fn client_credential_vendor(headers: &HeaderMap) -> Option<Dialect> {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -48,7 +48,7 @@ fn vendor_of(key: &str) -> Option<Dialect> {
     }
 }
 
-/// Makes the headers carry what this backend may know, and nothing else.
+/// Replaces or removes the credentials in `headers`, so that only those permitted for this backend remain.
 pub fn apply_credentials(headers: &mut HeaderMap, backend: &Backend, format: WireFormat) {
     if let Some(key) = &backend.key {
         remove_client_credentials(headers);
@@ -56,13 +56,13 @@ pub fn apply_credentials(headers: &mut HeaderMap, backend: &Backend, format: Wir
     } else if !backend.client_credentials && !is_vendor_of(backend, client_credential_vendor(headers)) {
         remove_client_credentials(headers);
     } else if format != WireFormat::Messages {
-        bear(headers);
+        copy_key_to_bearer(headers);
     }
 }
 
-/// The headers of a request of our own, made for a client: the credential that this backend may know, out of those that
-/// the client brought, and nothing else of the client's.
-pub(super) fn on_behalf_of(client: &HeaderMap, backend: &Backend, format: WireFormat) -> HeaderMap {
+/// Returns the credential headers for a request that Muninn makes itself for a client: the client's credentials that are
+/// permitted for this backend, and the betas of a login. No other header of the client is copied.
+pub(super) fn headers_for_client(client: &HeaderMap, backend: &Backend, format: WireFormat) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for name in CREDENTIAL_HEADERS {
         if let Some(value) = client.get(name) {
@@ -80,7 +80,7 @@ pub(super) fn on_behalf_of(client: &HeaderMap, backend: &Backend, format: WireFo
     headers
 }
 
-/// The betas without which the vendor takes no token of a login (`oauth-2025-04-20`): they belong to the credential.
+/// Returns the betas that belong to a login's token (`oauth-2025-04-20`). Without them the vendor refuses the token.
 fn betas_of_login(client: &HeaderMap) -> impl Iterator<Item = HeaderValue> {
     let lists = client.get_all(BETA).iter().filter_map(|value| value.to_str().ok());
     let betas = lists.flat_map(|list| list.split(',')).map(str::trim);
@@ -89,8 +89,8 @@ fn betas_of_login(client: &HeaderMap) -> impl Iterator<Item = HeaderValue> {
         .filter_map(|beta| HeaderValue::from_str(beta).ok())
 }
 
-/// A messages client names its key in `x-api-key`; a server of the other formats looks for a bearer token.
-fn bear(headers: &mut HeaderMap) {
+/// Copies `x-api-key`, the header of messages clients, to a bearer token, which servers of the other formats read.
+fn copy_key_to_bearer(headers: &mut HeaderMap) {
     let key = headers.get("x-api-key").and_then(|key| key.to_str().ok());
     if headers.contains_key(header::AUTHORIZATION) {
         return;
@@ -115,8 +115,8 @@ fn remove_client_credentials(headers: &mut HeaderMap) {
     }
 }
 
-/// `x-api-key` for messages, a bearer token otherwise; both for messages where a server that speaks both dialects may
-/// look at either.
+/// Sets `x-api-key` for messages and a bearer token for the other formats. A backend that speaks messages and another
+/// format may read either header, so it gets both in messages requests.
 fn add_key(headers: &mut HeaderMap, backend: &Backend, format: WireFormat, key: &Secret) {
     let mut set = |name: HeaderName, value: String| {
         if let Ok(mut value) = HeaderValue::from_str(&value) {
@@ -156,15 +156,8 @@ mod tests {
         sent
     }
 
-    fn circuits() -> Circuits {
-        Circuits::new(
-            LimitsConfig::default().circuit,
-            std::sync::Arc::new(crate::store::LocalCounters::default()),
-        )
-    }
-
     fn vendor(dialect: Dialect) -> Backend {
-        Backend::vendor(dialect, &LimitsConfig::default(), &circuits())
+        Backend::vendor(dialect, &LimitsConfig::default(), &Circuits::local())
     }
 
     fn local(adjust: impl FnOnce(&mut BackendConfig)) -> Backend {
@@ -172,7 +165,7 @@ mod tests {
         let url = "http://127.0.0.1:8000".to_owned();
         let mut config = BackendConfig::new("local".to_owned(), url, formats, &LimitsConfig::default());
         adjust(&mut config);
-        Backend::new(config, &circuits())
+        Backend::new(config, &Circuits::local())
     }
 
     #[test]
@@ -194,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discovered_server_gets_nothing() {
+    fn a_discovered_server_gets_no_credential() {
         let all = [
             ("authorization", "Bearer x"),
             ("x-api-key", ANTHROPIC_KEY),
@@ -236,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_can_name_a_host_for_the_clients_credential() {
+    fn client_credentials_passes_the_clients_credential_on() {
         let backend = local(|config| config.client_credentials = true);
         assert_eq!(
             sent(&backend, WireFormat::Chat, &[("authorization", "Bearer clients")]),
@@ -245,7 +238,7 @@ mod tests {
         assert_eq!(
             sent(&backend, WireFormat::Chat, &[("x-api-key", "clients")]),
             ["authorization: Bearer clients", "x-api-key: clients"],
-            "a converted request carries the key where this format looks for it"
+            "a converted request carries the key in the header of its format"
         );
         assert_eq!(
             sent(&backend, WireFormat::Messages, &[("x-api-key", "clients")]),
@@ -254,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_our_own_carries_the_clients_credential_and_nothing_else_of_it() {
+    fn own_requests_carry_only_the_clients_permitted_credential() {
         let bearer = format!("Bearer {ANTHROPIC_KEY}");
         let muninn = format!("muninn-{}", "0123456789abcdef".repeat(4));
         let mut client = HeaderMap::new();
@@ -268,7 +261,7 @@ mod tests {
             client.insert(HeaderName::from_static(name), value.parse().unwrap());
         }
         let sent = |backend: &Backend, format| {
-            let headers = on_behalf_of(&client, backend, format);
+            let headers = headers_for_client(&client, backend, format);
             let pairs = headers
                 .iter()
                 .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
@@ -287,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_never_shows_itself() {
+    fn a_key_is_redacted_in_display_and_debug() {
         let secret = Secret::new("hush".into());
         assert!(!format!("{secret} {secret:?}").contains("hush"));
     }

@@ -1,9 +1,9 @@
-//! Plain HTTP/1.1 to a backend, without a task of its own.
+//! Plain HTTP/1.1 to a backend without a separate task.
 //!
-//! hyper's client normally runs each connection as a separate task that hands every chunk of a body over a channel: two
-//! wake-ups for each event of a stream, which was most of a proxy's cost. Here whoever waits for the answer also drives
-//! the connection, first for the head and then, as [`super::relay::RelayBody`], for the body. One connection is one
-//! task from the backend's socket to the client's.
+//! hyper's client normally runs each connection as a separate task that sends every chunk of a body over a channel.
+//! This costs two wake-ups per stream event and was most of a proxy's cost. Here the task that waits for the answer
+//! also drives the connection: first for the head, then for the body as [`super::relay::RelayBody`]. One task moves the
+//! bytes from the backend's socket to the client's.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -24,19 +24,19 @@ use tokio::net::TcpStream;
 
 use super::relay::RelayBody;
 use super::timed::TimedBody;
-use super::transport::{self, KEPT};
+use super::transport::{self, MOST_IDLE};
 use super::{FairBody, SendError};
 
-/// Idle connections older than this are not used again: most servers close them after five seconds or more.
+/// The longest idle time of a reused connection. Most servers close idle connections after five seconds or more.
 const IDLE: Duration = Duration::from_secs(4);
 
-/// A connection and the handle to send on it.
+/// A connection and its send handle.
 pub(super) struct Link {
     pub(super) sender: SendRequest<Full<Bytes>>,
     pub(super) connection: Connection<TokioIo<TcpStream>, Full<Bytes>>,
 }
 
-/// Links by host and port, with the time since when each is idle.
+/// Links by host and port, each with the time when it became idle.
 type Idle = HashMap<String, Vec<(Instant, Link)>>;
 
 /// Idle connections of one worker.
@@ -64,8 +64,8 @@ impl DirectPool {
     ) -> Result<Response<Body>, SendError> {
         let authority = transport::authority(uri);
         let mut request = request(method, uri, &authority, headers, body)?;
-        // A pooled connection may have been closed by its server a moment ago. hyper hands the request back if not a
-        // byte of it was sent, and then it is safe to send it on another one.
+        // The server may have closed a pooled connection a moment ago. hyper returns the request if no byte of it was
+        // sent; then another connection can send it safely.
         while let Some(link) = self.take(&authority).await {
             match exchange(link, request).await {
                 Ok((response, link)) => return Ok(self.relay(response, link, authority, idle)),
@@ -87,7 +87,7 @@ impl DirectPool {
         })
     }
 
-    /// An idle connection that is still open, as far as can be seen.
+    /// Takes an idle connection that appears to be open.
     async fn take(&self, authority: &str) -> Option<Link> {
         loop {
             let (since, mut link) = self
@@ -99,7 +99,7 @@ impl DirectPool {
             if since.elapsed() > IDLE {
                 continue;
             }
-            // One poll reads what has come in the meantime: a close ends the connection's future.
+            // One poll reads the socket's pending input. If the server has closed, the connection's future ends.
             let ended =
                 std::future::poll_fn(|context| Poll::Ready(pin!(&mut link.connection).poll(context).is_ready())).await;
             if !ended && link.sender.is_ready() {
@@ -108,7 +108,7 @@ impl DirectPool {
         }
     }
 
-    /// Takes a connection back whose answer has been read to its end.
+    /// Returns a connection to the pool after its answer was read to the end.
     pub(super) fn give_back(&self, authority: &str, link: Link) {
         if !link.sender.is_ready() {
             return;
@@ -119,7 +119,7 @@ impl DirectPool {
             None => idle.entry(authority.to_owned()).or_default(),
         };
         links.retain(|(since, _)| since.elapsed() <= IDLE);
-        if links.len() < KEPT {
+        if links.len() < MOST_IDLE {
             links.push((Instant::now(), link));
         }
     }
@@ -184,7 +184,8 @@ fn broken(authority: &str, error: &hyper::Error) -> SendError {
 
 type ExchangeOutcome = Result<(Response<Incoming>, Link), (hyper::Error, Option<Box<Request<Full<Bytes>>>>)>;
 
-/// Sends a request and drives the connection until the answer's head is there.
+/// Sends a request and drives the connection until the answer's head arrives. An error holds the request if no byte of
+/// it was sent.
 async fn exchange(mut link: Link, request: Request<Full<Bytes>>) -> ExchangeOutcome {
     let response = {
         let mut sending = pin!(link.sender.try_send_request(request));
@@ -192,9 +193,9 @@ async fn exchange(mut link: Link, request: Request<Full<Bytes>>) -> ExchangeOutc
             if let Poll::Ready(response) = sending.as_mut().poll(context) {
                 return Poll::Ready(response);
             }
-            // Its end is told to `sending` as well, so the result is not needed here; polling it again would be wrong,
-            // and does not happen, because `sending` is ready then.
-            let _progress = pin!(&mut link.connection).poll(context);
+            // The result is not needed: when the connection ends, `sending` is ready too. So the ended connection is
+            // never polled again, which would be an error.
+            let _ignored = pin!(&mut link.connection).poll(context);
             sending.as_mut().poll(context)
         })
         .await

@@ -1,7 +1,7 @@
-//! Looking for a model server on loopback, for users who have configured nothing.
+//! Discovery: looking for model servers on loopback if no backend is configured.
 //!
-//! Anything may listen on these ports, so a server counts only if its `/v1/models` answers in shape, and it is never
-//! told a credential. What it speaks is probed once, and again only when its models have changed.
+//! Any program may listen on these ports. A server counts only if its `/v1/models` returns a model list, and it gets no
+//! credential. Its wire formats are probed once, and again only after its models have changed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,14 +20,16 @@ const WELL_KNOWN: [(&str, u16); 4] = [
     ("llama.cpp", 8_080),
     ("lmstudio", 1_234),
 ];
-const PROBE: Duration = Duration::from_millis(500);
-/// How long an answer is trusted. Short where nothing was found, since a user who reads "no model is connected" starts
-/// a server next.
-const TRUST_FOUND: Duration = Duration::from_secs(10);
-const TRUST_NOTHING: Duration = Duration::from_secs(1);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long found servers are cached.
+const FOUND_TTL: Duration = Duration::from_secs(10);
+/// How long an empty result is cached. It is short because a user who reads "no model is connected" starts a server
+/// next.
+const NOTHING_TTL: Duration = Duration::from_secs(1);
 
-/// A finder that remembers what it found for a few seconds.
+/// Finds model servers on loopback and caches them for a few seconds.
 pub struct Discovery {
+    /// Names and ports.
     places: Vec<(String, u16)>,
     limits: LimitsConfig,
     circuits: Circuits,
@@ -43,12 +45,12 @@ struct Discovered {
 #[derive(Clone)]
 struct Server {
     backend: Arc<Backend>,
-    /// Whether all formats were probed; asked again otherwise.
+    /// Whether every format was probed. If not, the next search probes again.
     is_probed: bool,
 }
 
 impl Discovery {
-    /// Looks on the well-known ports, or on `ports`; never on the port that we listen on ourselves.
+    /// Prepares a search on `ports`, or on the well-known ports. Muninn's own port is skipped.
     #[must_use]
     pub fn new(ports: Option<&[u16]>, own_port: u16, limits: &LimitsConfig, circuits: Circuits) -> Discovery {
         let places: Vec<(String, u16)> = match ports {
@@ -66,7 +68,7 @@ impl Discovery {
         }
     }
 
-    /// The places, in words.
+    /// Returns the searched addresses as text for a message.
     #[must_use]
     pub fn describe(&self) -> String {
         let places: Vec<_> = self
@@ -77,20 +79,20 @@ impl Discovery {
         places.join(", ")
     }
 
-    /// The servers that answer now, in the order of the table.
+    /// Returns the servers that answer, in the order of the ports.
     pub async fn find(&self) -> Vec<Arc<Backend>> {
         let mut found = self.found.lock().await;
-        let trust = if found.servers.is_empty() {
-            TRUST_NOTHING
+        let ttl = if found.servers.is_empty() {
+            NOTHING_TTL
         } else {
-            TRUST_FOUND
+            FOUND_TTL
         };
-        if found.when.is_none_or(|when| when.elapsed() >= trust) {
-            let looking = self
+        if found.when.is_none_or(|when| when.elapsed() >= ttl) {
+            let searches = self
                 .places
                 .iter()
                 .map(|(name, port)| self.look(name, *port, &found.servers));
-            found.servers = futures_util::future::join_all(looking)
+            found.servers = futures_util::future::join_all(searches)
                 .await
                 .into_iter()
                 .flatten()
@@ -104,7 +106,7 @@ impl Discovery {
         let url = format!("http://127.0.0.1:{port}");
         let list = models(&url).await?;
         let first = list.data.first()?;
-        // Another Muninn is no model server; sending to it would go in circles.
+        // The server is another Muninn. Sending requests to it would loop.
         if list.data.iter().any(|model| model.id == CONTEXT_MODEL) {
             return None;
         }
@@ -116,10 +118,10 @@ impl Discovery {
         if let Some(server) = before.filter(|server| server.is_probed) {
             return Some(server.clone());
         }
-        let probe = probe_formats(&url, PROBE).await;
-        let mut formats = probe.probe_format();
+        let probe = probe_formats(&url, PROBE_TIMEOUT).await;
+        let mut formats = probe.supported_formats();
         if formats.is_empty() {
-            // It lists models, so it is a model server, if a slow one; and they all speak this.
+            // The server lists models, so it is a slow model server, and all model servers speak chat.
             formats.push(WireFormat::Chat);
         }
         let config = BackendConfig {
@@ -139,7 +141,7 @@ impl Discovery {
 }
 
 async fn models(url: &str) -> Option<ModelList> {
-    let answer = client(url, PROBE)
+    let answer = client(url, PROBE_TIMEOUT)
         .ok()?
         .get(format!("{url}/v1/models"))
         .send()
@@ -151,13 +153,13 @@ async fn models(url: &str) -> Option<ModelList> {
     serde_json::from_slice(&answer.bytes().await.ok()?).ok()
 }
 
-/// The shape that counts as a model list.
+/// A model list, in the shape that all servers share.
 #[derive(Deserialize)]
 pub(super) struct ModelList {
     pub(super) data: Vec<Model>,
 }
 
-/// One model of a list; the window under the names that vLLM, llama.cpp and LM Studio give it.
+/// One model of a list. vLLM, llama.cpp and LM Studio name the context window differently.
 #[derive(Deserialize)]
 pub(super) struct Model {
     pub(super) id: String,

@@ -1,8 +1,8 @@
-//! A backend's `/v1/embeddings` as an embedder.
+//! An embedder that uses a backend's `/v1/embeddings`.
 //!
-//! Carried by a [`BlockingClient`], so that it may be called from any thread. Texts of the index and of memory are embedded in
-//! the background. A question is embedded on the path of its request, within [`QUESTION_PATIENCE`]; after a failure
-//! questions go without a vector for [`PAUSE`], so that a backend that is down costs a request nothing.
+//! Requests run on a [`BlockingClient`], so that any thread may call the embedder. Texts of the index and of memory are
+//! embedded in the background. A question is embedded while its request waits, within [`QUESTION_TIMEOUT`]. After a
+//! failure questions get no vector for [`PAUSE`], so that a backend that is down does not delay requests.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,28 +19,28 @@ use super::{Backend, BlockingClient, Outgoing, Transport, apply_credentials};
 use crate::wire::{WireFormat, failure};
 
 const PATH: &str = "/v1/embeddings";
-const CONNECT: Duration = Duration::from_secs(10);
-/// For one batch, its answer included. A batch of long texts takes a model on a processor some seconds.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// For one question, within the 150 ms that an exploration has by default.
-const QUESTION_PATIENCE: Duration = Duration::from_millis(60);
-/// How long questions ask nothing after a failure.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The timeout of one batch, including its answer. A model on a CPU takes some seconds for a batch of long texts.
+const BATCH_TIMEOUT: Duration = Duration::from_secs(120);
+/// The timeout of one question. It fits into the default deadline of 150 ms for context.
+const QUESTION_TIMEOUT: Duration = Duration::from_millis(60);
+/// How long questions are not embedded after a failure.
 const PAUSE: Duration = Duration::from_secs(10);
-/// Texts in a request: enough to keep a server busy, few enough for the limits of all of them.
+/// Texts per request: enough to keep a server busy, and below the limits of all known servers.
 const BATCH: usize = 64;
-/// Embedded to learn the dimensions.
+/// The text whose vector gives the dimensions.
 const PROBE: &str = "dimensions";
-/// Far above what a batch of the widest vectors takes as text.
+/// The most bytes of an answer, far above a batch of the widest vectors as text.
 const LARGEST_ANSWER: usize = 64 << 20;
 
-/// Embeds by asking a backend. Texts are sent to that backend and nowhere else.
+/// An embedder that sends texts to one backend and nowhere else.
 pub struct RemoteEmbedder {
-    asker: Arc<Asker>,
+    endpoint: Arc<Endpoint>,
     id: String,
     dimensions: usize,
     blocking_client: BlockingClient,
     failure: Mutex<Option<(Instant, String)>>,
-    /// The newest question with its vector: a turn asks for code and for memory with the same words.
+    /// The newest question and its vector. A turn searches code and memory with the same question.
     question: Mutex<(String, Vec<f32>)>,
 }
 
@@ -56,65 +56,67 @@ struct Row {
 }
 
 impl RemoteEmbedder {
-    /// Asks the backend to embed a word, which tells how many numbers its vectors have. `model` is the name under which
-    /// the backend knows it.
+    /// Connects to the backend and embeds one word, to learn the number of dimensions. `model` is the backend's name
+    /// for the model.
     ///
-    /// The id holds the model's name, a hash of it and the backend's address, and the dimensions. Whether the backend
-    /// still means the same model by that name cannot be known.
+    /// The id consists of the model's name, a hash of name and address, and the dimensions. It does not change if the
+    /// backend serves another model under the same name.
     ///
     /// # Errors
-    /// [`EmbedError`] where it does not answer, or not with a vector.
+    /// [`EmbedError`] if the backend does not answer with a vector.
     pub fn connect(backend: Backend, model: &str) -> Result<RemoteEmbedder, EmbedError> {
         let name = name_of(&backend.url, model);
         let blocking_client =
-            BlockingClient::start(&Supervisor::default(), CONNECT).map_err(|error| failed(&name, error))?;
-        let asker = Asker {
+            BlockingClient::start(&Supervisor::default(), CONNECT_TIMEOUT).map_err(|error| failed(&name, error))?;
+        let endpoint = Endpoint {
             name,
             model: model.to_owned(),
             backend,
         };
-        let mut made = RemoteEmbedder {
+        let mut embedder = RemoteEmbedder {
             id: String::new(),
-            asker: Arc::new(asker),
+            endpoint: Arc::new(endpoint),
             dimensions: 0,
             blocking_client,
             failure: Mutex::default(),
             question: Mutex::default(),
         };
-        made.dimensions = made.ask(&[PROBE], PATIENCE)?.first().map_or(0, Vec::len);
-        if made.dimensions == 0 {
-            return Err(failed(&made.asker.name, "its vectors are empty"));
+        embedder.dimensions = embedder.request(&[PROBE], BATCH_TIMEOUT)?.first().map_or(0, Vec::len);
+        if embedder.dimensions == 0 {
+            return Err(failed(&embedder.endpoint.name, "its vectors are empty"));
         }
-        made.id = format!("{}-{}", made.asker.name, made.dimensions);
-        Ok(made)
+        embedder.id = format!("{}-{}", embedder.endpoint.name, embedder.dimensions);
+        Ok(embedder)
     }
 
-    /// Embeds a word, to find out whether a failure is over.
+    /// Embeds one word, to check whether the backend works again after a failure.
     ///
     /// # Errors
-    /// [`EmbedError::Shape`] where its vectors have another dimension now: then it has to be connected anew.
+    /// [`EmbedError`] if it still fails. [`EmbedError::Shape`] means that the vectors have another dimension; the
+    /// caller must connect anew.
     pub fn probe(&self) -> Result<(), EmbedError> {
         self.embed(&[PROBE]).map(drop)
     }
 
-    fn ask(&self, texts: &[&str], patience: Duration) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let (asker, transport) = (Arc::clone(&self.asker), self.blocking_client.transport());
+    fn request(&self, texts: &[&str], timeout: Duration) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let (endpoint, transport) = (Arc::clone(&self.endpoint), self.blocking_client.transport());
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        let asked = block_on(self.blocking_client.run(async move {
-            let late = || failed(&asker.name, format!("no answer within {} ms", patience.as_millis()));
-            let asked = tokio::time::timeout(patience, asker.ask(&transport, &texts)).await;
-            asked.unwrap_or_else(|_| Err(late()))
+        let vectors = block_on(self.blocking_client.run(async move {
+            let timed_out = || failed(&endpoint.name, format!("no answer within {} ms", timeout.as_millis()));
+            let vectors = tokio::time::timeout(timeout, endpoint.request(&transport, &texts)).await;
+            vectors.unwrap_or_else(|_| Err(timed_out()))
         }));
-        asked.unwrap_or_else(|| Err(failed(&self.asker.name, "its thread has stopped")))
+        vectors.unwrap_or_else(|| Err(failed(&self.endpoint.name, "its thread has stopped")))
     }
 
-    /// Texts without a word get the zero vector and are not sent: servers refuse a whole batch for an empty one.
-    fn embed_within(&self, texts: &[&str], patience: Duration) -> Result<Vec<Vec<f32>>, EmbedError> {
+    /// Embeds texts in batches. Blank texts get the zero vector and are not sent, because servers refuse a whole batch
+    /// for one empty text.
+    fn embed_within(&self, texts: &[&str], timeout: Duration) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = vec![vec![0.0; self.dimensions]; texts.len()];
-        let told: Vec<usize> = (0..texts.len()).filter(|at| !texts[*at].trim().is_empty()).collect();
-        for batch in told.chunks(BATCH) {
+        let sent: Vec<usize> = (0..texts.len()).filter(|at| !texts[*at].trim().is_empty()).collect();
+        for batch in sent.chunks(BATCH) {
             let batch_texts: Vec<&str> = batch.iter().map(|at| texts[*at]).collect();
-            for (at, row) in batch.iter().zip(self.ask(&batch_texts, patience)?) {
+            for (at, row) in batch.iter().zip(self.request(&batch_texts, timeout)?) {
                 if row.len() != self.dimensions {
                     return Err(EmbedError::Shape {
                         embedder: self.id.clone(),
@@ -128,8 +130,8 @@ impl RemoteEmbedder {
         Ok(vectors)
     }
 
-    /// Keeps why a call failed, until one succeeds.
-    fn noted<T>(&self, result: Result<T, EmbedError>) -> Result<T, EmbedError> {
+    /// Stores the error of a failed call until a call succeeds.
+    fn recorded<T>(&self, result: Result<T, EmbedError>) -> Result<T, EmbedError> {
         let failure = result.as_ref().err().map(|error| (Instant::now(), error.to_string()));
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
         result
@@ -146,7 +148,7 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.noted(self.embed_within(texts, PATIENCE))
+        self.recorded(self.embed_within(texts, BATCH_TIMEOUT))
     }
 
     fn embed_question(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
@@ -158,8 +160,8 @@ impl Embedder for RemoteEmbedder {
         if failure.is_some_and(|(since, _)| since.elapsed() < PAUSE) {
             return Err(failed(&self.id, "its last call failed a moment ago"));
         }
-        let asked = self.noted(self.embed_within(&[question], QUESTION_PATIENCE));
-        let vector = asked?.pop().unwrap_or_default();
+        let vectors = self.recorded(self.embed_within(&[question], QUESTION_TIMEOUT));
+        let vector = vectors?.pop().unwrap_or_default();
         *self.question.lock().unwrap_or_else(PoisonError::into_inner) = (question.to_owned(), vector.clone());
         Ok(vector)
     }
@@ -170,16 +172,16 @@ impl Embedder for RemoteEmbedder {
     }
 }
 
-/// What an errand of texts takes along.
-struct Asker {
+/// The backend and model of an embedder.
+struct Endpoint {
     /// The beginning of the embedder's id.
     name: String,
     model: String,
     backend: Backend,
 }
 
-impl Asker {
-    async fn ask(&self, transport: &Transport, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+impl Endpoint {
+    async fn request(&self, transport: &Transport, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/json"));
         apply_credentials(&mut headers, &self.backend, WireFormat::Chat);
@@ -196,21 +198,21 @@ impl Asker {
         let body = axum::body::to_bytes(answer.into_body(), LARGEST_ANSWER).await;
         let body = body.map_err(|error| failed(&self.name, error))?;
         if !status.is_success() {
-            let told = failure::read(status, &String::from_utf8_lossy(&body));
-            return Err(failed(&self.name, told.message));
+            let failure = failure::read(status, &String::from_utf8_lossy(&body));
+            return Err(failed(&self.name, failure.message));
         }
         let answer: Answer = serde_json::from_slice(&body).map_err(|error| failed(&self.name, error))?;
         self.rows_of(answer, texts.len())
     }
 
-    /// The vectors in the order of the texts, whatever order they came in, each normalised.
+    /// Returns the normalised vectors in the order of the texts. An answer may list them in any order.
     fn rows_of(&self, answer: Answer, count: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
         let wrong = |found: String| EmbedError::Shape {
             embedder: self.name.clone(),
             expected: format!("a vector for each of {count} texts"),
             found,
         };
-        let given = answer.data.len();
+        let received = answer.data.len();
         let mut rows: Vec<Option<Vec<f32>>> = vec![None; count];
         for mut row in answer.data {
             normalise(&mut row.embedding);
@@ -218,11 +220,11 @@ impl Asker {
             *place.ok_or_else(|| wrong(format!("a vector for text {}", row.index)))? = Some(row.embedding);
         }
         let rows: Option<Vec<_>> = rows.into_iter().collect();
-        rows.ok_or_else(|| wrong(format!("{given} vectors")))
+        rows.ok_or_else(|| wrong(format!("{received} vectors")))
     }
 }
 
-/// A name out of letters, digits and `-._`, and a hash for what that leaves out.
+/// Builds a name of letters, digits and `-._`, with a hash of the exact model name and address.
 fn name_of(url: &str, model: &str) -> String {
     let plain = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' => char::from(byte),

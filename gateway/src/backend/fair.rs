@@ -1,8 +1,8 @@
-//! A body that leaves its thread to others.
+//! A body that yields its thread to other tasks.
 //!
-//! A worker has one thread. Data that comes faster than it is used up, and of which nothing is passed on (comments,
-//! events that convert to nothing, what follows the last event), would keep the reader's task from ever waiting: no other
-//! request of the worker goes on, no timer goes off, and nobody notices that the client has left.
+//! A worker has one thread. If data arrives faster than it is read and none of it is passed on (comments, events that
+//! convert to nothing, data after the last event), the reader's task never waits. Without a yield, the worker's other
+//! requests stop, timers do not fire, and a disconnect of the client stays unnoticed.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -11,13 +11,13 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// What may be read in one go: converting so many bytes of small events takes about a millisecond.
+/// The most bytes that are read without a yield. Converting this many bytes of small events takes about a millisecond.
 const MOST_BYTES: usize = 64 << 10;
-/// Chunks that may be read in one go; below the 128 operations that tokio allows a task, so that a timer that is polled
-/// after this body still gets its turn.
+/// The most chunks that are read without a yield. It is below the 128 operations that tokio allows a task, so that a
+/// timer polled after this body can still fire.
 const MOST_CHUNKS: u32 = 32;
 
-/// Passes a body on, and pauses it for one turn of the runtime whenever much was read without waiting.
+/// Passes a body through, and yields once after [`MOST_BYTES`] or [`MOST_CHUNKS`] without waiting.
 pub(crate) struct FairBody<B> {
     body: B,
     bytes: usize,
@@ -45,9 +45,9 @@ where
         let this = self.get_mut();
         if this.bytes >= MOST_BYTES || this.chunks >= MOST_CHUNKS {
             (this.bytes, this.chunks) = (0, 0);
-            // Woken after the runtime has looked at sockets and timers. A plain wake would only let other tasks run that
-            // are ready already: a busy runtime looks at its sockets once in 61 tasks.
-            let _pending = pin!(tokio::task::yield_now()).poll(context);
+            // `yield_now` wakes this task after the runtime has polled sockets and timers. A plain wake would only run
+            // tasks that are already ready: a busy runtime polls its sockets once in 61 tasks.
+            let _ignored = pin!(tokio::task::yield_now()).poll(context);
             return Poll::Pending;
         }
         let polled = Pin::new(&mut this.body).poll_frame(context);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn others_and_timers_get_their_turn_beside_endless_data() {
+    fn other_tasks_and_timers_run_beside_endless_data() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         runtime.unwrap().block_on(async {
             let reading = tokio::spawn(async {

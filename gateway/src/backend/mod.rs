@@ -1,8 +1,8 @@
-//! Where requests go, what credentials they carry there, and how the bytes travel.
+//! Backends: routing, credentials, circuit breakers and transports.
 //!
-//! `routing` names the candidates for a request, `attempt` tries them until one answers, and `circuits` asks the store which
-//! of them are not worth trying now. `transport` carries the bytes, over `direct` or over reqwest; `blocking_client` for callers
-//! that block, which are `embeddings` and `model`.
+//! `routing` lists the candidates of a request, `attempt` tries them until one answers, and `circuits` asks the store
+//! which of them to skip. `transport` sends the bytes through `direct` or reqwest. `blocking_client` does so for
+//! blocking callers, which are `embeddings` and `model`.
 
 mod attempt;
 mod blocking_client;
@@ -42,17 +42,17 @@ pub use target::{Candidate, NoRoute, Target};
 pub(crate) use transport::innermost;
 pub use transport::{Outgoing, SendError, Transport};
 
-/// The name of the built-in model that answers with the pack itself.
+/// The name of the built-in model, which answers with the pack itself.
 pub const CONTEXT_MODEL: &str = "muninn/context";
 
-/// A place that requests can be sent to: its configuration, written or assumed, and what is known besides. It reads as
-/// its configuration (`backend.name`, `backend.url`), which nothing changes after it was made.
+/// A backend: its configuration, its models and its circuit. The configuration is immutable, and its fields can be read
+/// directly (`backend.name`, `backend.url`). For discovered servers and vendors it has default values.
 #[derive(Debug, Clone)]
 pub struct Backend {
     config: BackendConfig,
-    /// Its models, where they were asked for.
+    /// Its models, empty unless discovery has listed them.
     pub models: Vec<String>,
-    /// Whether it is worth trying now; shared by all who know this backend.
+    /// Its circuit breaker, shared by all copies of this backend.
     pub circuit: Arc<Circuit>,
 }
 
@@ -65,7 +65,7 @@ impl Deref for Backend {
 }
 
 impl Backend {
-    /// A backend whose models nobody has asked for.
+    /// Creates a backend without a list of models.
     #[must_use]
     pub fn new(config: BackendConfig, circuits: &Circuits) -> Backend {
         Backend {
@@ -75,7 +75,7 @@ impl Backend {
         }
     }
 
-    /// A cloud vendor, reached with the credential that the client brought.
+    /// Creates the backend of a cloud vendor, for requests with the client's credential.
     #[must_use]
     pub fn vendor(dialect: Dialect, limits: &LimitsConfig, circuits: &Circuits) -> Backend {
         let (name, url, formats) = match dialect {
@@ -90,14 +90,14 @@ impl Backend {
         Backend::new(config, circuits)
     }
 
-    /// Whether it takes requests of this format as they are.
+    /// Whether it accepts requests of this format without conversion.
     #[must_use]
     pub fn speaks(&self, format: WireFormat) -> bool {
         self.formats.contains(&format)
     }
 
-    /// The format to speak to it for a client of this format: the client's own where it can be, else what loses least
-    /// and most servers speak well.
+    /// Returns the format of requests to it for a client of this format. The client's own is preferred; among the
+    /// others, first the format that loses least in a conversion and that most servers support well.
     #[must_use]
     pub fn format_for(&self, client: WireFormat) -> WireFormat {
         [client, WireFormat::Chat, WireFormat::Messages, WireFormat::Responses]

@@ -1,9 +1,8 @@
-//! A model behind a backend, for chores of our own: exploring a repository, later summing up.
+//! A backend's model for Muninn's own tasks: exploring, summarizing and reconciling.
 //!
-//! A question is made in the neutral form of [`convert`] ([`ask`]), so that the formats' own writers and readers, which
-//! real backends have taught what they know, serve here as well. It goes the way of every request, by [`attempt`], with
-//! the backend's circuit and its retries; but it ends when its caller's time does, and the backend is told by the
-//! connection that closes.
+//! Questions are built in the neutral form of [`convert`] ([`ask`]) and reuse the writers and readers of the formats,
+//! which are tested against real backends. They are sent like every request, by [`attempt`], with the backend's circuit
+//! and retries. At the caller's deadline the request is cancelled, which closes the connection to the backend.
 //!
 //! [`convert`]: crate::wire::convert
 //! [`attempt`]: super::attempt
@@ -15,17 +14,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
-use muninn_memory::model::{Ask, Model, ModelError, PendingReply, Reply, block_on};
+use muninn_memory::model::{Model, ModelError, ModelRequest, PendingReply, Reply, block_on};
 use muninn_repo_tools::Until;
 
 use super::credentials::{self, OPENAI_URL};
 use super::{BlockingClient, Candidate, Outgoing};
 use crate::wire::{ANTHROPIC_VERSION, WireFormat, convert};
 
-/// How often somebody looks whether the answer is still waited for. A deadline is kept by a timer, to a millisecond.
-const LOOK: Duration = Duration::from_millis(5);
+/// The interval at which the cancel flag is polled. Deadlines are exact to a millisecond, by a timer.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A model of a backend, in any of the three formats. Questions are sent to that backend and nowhere else.
+/// A backend's model, in any of the three formats. Questions are sent to that backend and nowhere else.
 pub struct RemoteModel {
     id: String,
     candidate: Candidate,
@@ -34,10 +33,10 @@ pub struct RemoteModel {
 }
 
 impl RemoteModel {
-    /// The model of this name at the candidate; the candidate's `rename` counts where it has one.
+    /// Creates the model `model` at the candidate. The candidate's `rename` takes precedence over `model`.
     ///
-    /// `client` are the headers of the request that it is asked for, or none. The client's credential is used where it
-    /// would be for the client's own request, by the rules of [`super::apply_credentials`].
+    /// `client` holds the headers of the client's request, or nothing. The client's credential is used by the rules of
+    /// [`super::apply_credentials`], as for the client's own request.
     #[must_use]
     pub fn new(
         blocking_client: &BlockingClient,
@@ -47,7 +46,7 @@ impl RemoteModel {
     ) -> RemoteModel {
         let model = candidate.rename.get_or_insert_with(|| model.to_owned());
         let id = format!("{}/{model}", candidate.backend.name);
-        // Its newer models refuse `max_tokens` in a chat, and older servers know nothing else.
+        // OpenAI's newer models refuse `max_tokens` in a chat, and older servers know no other key.
         if candidate.backend.url == OPENAI_URL && candidate.backend.speaks(WireFormat::Responses) {
             candidate.format = WireFormat::Responses;
         }
@@ -59,7 +58,7 @@ impl RemoteModel {
         }
     }
 
-    async fn answer(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError> {
+    async fn answer(&self, ask: &ModelRequest<'_>, until: &Until) -> Result<Reply, ModelError> {
         let is_over = || ModelError::Over { model: self.id.clone() };
         if until.is_over() {
             return Err(is_over());
@@ -70,24 +69,24 @@ impl RemoteModel {
             self.candidate.clone(),
             self.blocking_client.transport(),
         );
-        let waits = until.clone();
-        let carried = self.blocking_client.run(async move {
+        let limit = until.clone();
+        let fetched = self.blocking_client.run(async move {
             tokio::select! {
                 biased;
-                () = over(&waits) => None,
+                () = over(&limit) => None,
                 body = fetch::fetch(&id, &transport, candidate, outgoing) => Some(body),
             }
         });
-        let body = match carried.await {
+        let body = match fetched.await {
             Some(Some(body)) => body?,
             Some(None) => return Err(is_over()),
             None => return Err(unreachable(&self.id, "the thread of its requests has failed")),
         };
-        ask::read(self.candidate.format, &context, &body).map_err(|failure| fetch::told(&self.id, failure))
+        ask::read(self.candidate.format, &context, &body).map_err(|failure| fetch::model_error(&self.id, failure))
     }
 
-    /// The question as the backend gets it, and what reading the answer needs.
-    fn outgoing(&self, ask: &Ask<'_>) -> Result<(Outgoing, convert::AnswerContext), ModelError> {
+    /// Returns the request to the backend, and the context for reading the answer.
+    fn outgoing(&self, ask: &ModelRequest<'_>) -> Result<(Outgoing, convert::AnswerContext), ModelError> {
         let format = self.candidate.format;
         let model = self.candidate.rename.as_deref().unwrap_or_default();
         let written = ask::write(format, model, ask).map_err(|error| unusable(&self.id, error))?;
@@ -106,17 +105,17 @@ impl Model for RemoteModel {
         &self.id
     }
 
-    fn ask(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError> {
+    fn ask(&self, ask: &ModelRequest<'_>, until: &Until) -> Result<Reply, ModelError> {
         block_on(self.ask_async(ask, until))
     }
 
-    fn ask_async<'a>(&'a self, ask: &'a Ask<'a>, until: &'a Until) -> PendingReply<'a> {
+    fn ask_async<'a>(&'a self, ask: &'a ModelRequest<'a>, until: &'a Until) -> PendingReply<'a> {
         Box::pin(self.answer(ask, until))
     }
 }
 
 fn headers(candidate: &Candidate, client: &HeaderMap) -> HeaderMap {
-    let mut headers = credentials::on_behalf_of(client, &candidate.backend, candidate.format);
+    let mut headers = credentials::headers_for_client(client, &candidate.backend, candidate.format);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -126,10 +125,10 @@ fn headers(candidate: &Candidate, client: &HeaderMap) -> HeaderMap {
     headers
 }
 
-/// Ends when the work is to. That nobody waits any more is a flag, which wakes no one: it has to be looked at.
+/// Waits until the deadline or the cancellation. The cancel flag wakes no task, so it is polled.
 async fn over(until: &Until) {
     while !until.is_over() {
-        tokio::time::sleep(until.left().min(LOOK)).await;
+        tokio::time::sleep(until.left().min(POLL_INTERVAL)).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! The models that can be asked for: every backend's, and our own.
+//! The list of models: those of every backend, and the built-in model.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use super::discovery::ModelList;
 use super::{Allowed, Backend, CONTEXT_MODEL, Outgoing, Router, Transport, apply_credentials};
-use crate::wire::{Dialect, WireFormat};
+use crate::wire::{ANTHROPIC_VERSION, Dialect, WireFormat};
 
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Asks every backend that this client could reach and is allowed to use. One that does not answer is left out.
+/// Lists the models of every backend that this client can reach and may use, as pairs of a model's id and a backend's
+/// name. A backend that does not answer is listed by its default model, if it has one.
 pub async fn list_models(
     router: &Router,
     transport: &Transport,
@@ -28,7 +29,7 @@ pub async fn list_models(
     list_models_of(&backends, transport, headers).await
 }
 
-/// Asks these backends, and adds our own model.
+/// Lists the models of these backends, and the built-in model.
 async fn list_models_of(
     backends: &[Arc<Backend>],
     transport: &Transport,
@@ -59,10 +60,10 @@ async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> V
     if format == WireFormat::Messages {
         headers
             .entry("anthropic-version")
-            .or_insert(http::HeaderValue::from_static("2023-06-01"));
+            .or_insert(http::HeaderValue::from_static(ANTHROPIC_VERSION));
     }
     apply_credentials(&mut headers, backend, format);
-    let asking = async {
+    let listing = async {
         let request = Outgoing {
             method: http::Method::GET,
             path: "/v1/models".to_owned(),
@@ -74,14 +75,14 @@ async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> V
         let list: ModelList = serde_json::from_slice(&body).ok()?;
         Some(list.data.into_iter().map(|model| model.id).collect())
     };
-    tokio::time::timeout(PATIENCE, asking)
+    tokio::time::timeout(TIMEOUT, listing)
         .await
         .ok()
         .flatten()
         .unwrap_or_default()
 }
 
-/// The list in the shape that the client's vendor gives it.
+/// Renders pairs of a model's id and a backend's name in the vendor's format.
 #[must_use]
 pub fn render_models(models: &[(String, String)], dialect: Dialect) -> Value {
     match dialect {
@@ -92,10 +93,10 @@ pub fn render_models(models: &[(String, String)], dialect: Dialect) -> Value {
         }
         Dialect::Anthropic => {
             let model = |(id, _): &(String, String)| json!({"type": "model", "id": id, "display_name": id, "created_at": "1970-01-01T00:00:00Z"});
-            let ends = |entry: Option<&(String, String)>| entry.map(|(id, _)| id.clone());
+            let id = |entry: Option<&(String, String)>| entry.map(|(id, _)| id.clone());
             json!({
                 "data": models.iter().map(model).collect::<Vec<_>>(), "has_more": false,
-                "first_id": ends(models.first()), "last_id": ends(models.last()),
+                "first_id": id(models.first()), "last_id": id(models.last()),
             })
         }
     }

@@ -1,5 +1,5 @@
-//! What a server speaks, found out without asking it to think: an empty object is no request in any wire format, so a
-//! server that knows the path refuses it at once, and one that does not says so.
+//! Probing the wire formats of a server without generating text. The probe sends an empty object, which is invalid in
+//! every wire format. A server that knows the path refuses the body at once; another one reports the missing path.
 
 use std::time::Duration;
 
@@ -9,39 +9,39 @@ use serde::Serialize;
 use super::transport::{innermost, is_loopback};
 use crate::wire::{ANTHROPIC_VERSION, WireFormat};
 
-/// Enough of an answer to recognise an error in it.
-const LOOKED_AT: usize = 4 << 10;
+/// The bytes of an answer that are searched for an error.
+const SEARCHED_BYTES: usize = 4 << 10;
 
-/// What a server said on the three paths.
+/// A server's answers on the paths of the three wire formats.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Probe {
     /// The base address.
     pub url: String,
-    /// Each wire format, and what came of asking for it.
+    /// Each wire format with its support.
     pub formats: [(WireFormat, FormatSupport); 3],
 }
 
-/// What came of asking for one wire format.
+/// Whether a server supports one wire format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FormatSupport {
-    /// The path is there; the status with which it refused, often 400 or, without a key, 401.
+    /// The path exists. Holds the status of the refusal, often 400, or 401 without a key.
     Yes(u16),
-    /// The path is not there.
+    /// The path does not exist. Holds the status.
     No(u16),
-    /// No answer came, for this reason.
+    /// No answer came. Holds the reason.
     Unknown(String),
 }
 
 impl Probe {
-    /// The formats that it certainly speaks.
+    /// Returns the formats whose paths exist.
     #[must_use]
-    pub fn probe_format(&self) -> Vec<WireFormat> {
-        let probe_format = self
+    pub fn supported_formats(&self) -> Vec<WireFormat> {
+        let supported = self
             .formats
             .iter()
-            .filter(|(_, probe_format)| matches!(probe_format, FormatSupport::Yes(_)));
-        probe_format.map(|(format, _)| *format).collect()
+            .filter(|(_, support)| matches!(support, FormatSupport::Yes(_)));
+        supported.map(|(format, _)| *format).collect()
     }
 
     /// Whether every path got an answer.
@@ -49,30 +49,30 @@ impl Probe {
     pub fn is_complete(&self) -> bool {
         self.formats
             .iter()
-            .all(|(_, probe_format)| !matches!(probe_format, FormatSupport::Unknown(_)))
+            .all(|(_, support)| !matches!(support, FormatSupport::Unknown(_)))
     }
 
-    /// Whether anything answered at all.
+    /// Whether at least one path got an answer.
     #[must_use]
     pub fn is_reachable(&self) -> bool {
         self.formats
             .iter()
-            .any(|(_, probe_format)| !matches!(probe_format, FormatSupport::Unknown(_)))
+            .any(|(_, support)| !matches!(support, FormatSupport::Unknown(_)))
     }
 }
 
-/// Asks a server, by its base address without `/v1`, which wire formats it speaks. Takes `patience` at most. Sends no
-/// credential: a server that wants one says so on the paths that it has.
-pub async fn probe_formats(url: &str, patience: Duration) -> Probe {
-    let client = client(url, patience);
-    let ask = async |format: WireFormat| match &client {
-        Ok(client) => ask(client, url, format).await,
+/// Probes the three wire formats of a server. `url` is its base address without `/v1`. Each probe ends after `timeout`.
+/// No credential is sent: a server that needs one answers 401 on the paths that it has.
+pub async fn probe_formats(url: &str, timeout: Duration) -> Probe {
+    let client = client(url, timeout);
+    let probe = async |format: WireFormat| match &client {
+        Ok(client) => probe_format(client, url, format).await,
         Err(error) => FormatSupport::Unknown(innermost(error)),
     };
     let (chat, messages, responses) = tokio::join!(
-        ask(WireFormat::Chat),
-        ask(WireFormat::Messages),
-        ask(WireFormat::Responses)
+        probe(WireFormat::Chat),
+        probe(WireFormat::Messages),
+        probe(WireFormat::Responses)
     );
     Probe {
         url: url.to_owned(),
@@ -84,10 +84,10 @@ pub async fn probe_formats(url: &str, patience: Duration) -> Probe {
     }
 }
 
-/// A client for a few questions; a proxy is never asked about this machine.
-pub(super) fn client(url: &str, patience: Duration) -> reqwest::Result<reqwest::Client> {
+/// Builds a client for a few requests. It uses no proxy for loopback addresses.
+pub(super) fn client(url: &str, timeout: Duration) -> reqwest::Result<reqwest::Client> {
     let mut builder = reqwest::Client::builder()
-        .timeout(patience)
+        .timeout(timeout)
         .redirect(reqwest::redirect::Policy::none());
     if url
         .parse()
@@ -98,7 +98,7 @@ pub(super) fn client(url: &str, patience: Duration) -> reqwest::Result<reqwest::
     builder.build()
 }
 
-async fn ask(client: &reqwest::Client, url: &str, format: WireFormat) -> FormatSupport {
+async fn probe_format(client: &reqwest::Client, url: &str, format: WireFormat) -> FormatSupport {
     let request = client
         .post(format!("{url}{}", format.path()))
         .header("content-type", "application/json")
@@ -111,17 +111,18 @@ async fn ask(client: &reqwest::Client, url: &str, format: WireFormat) -> FormatS
     let status = answer.status();
     let mut start = Vec::new();
     if status.is_success() {
-        while start.len() < LOOKED_AT
+        while start.len() < SEARCHED_BYTES
             && let Ok(Some(chunk)) = answer.chunk().await
         {
             start.extend_from_slice(&chunk);
         }
     }
-    judged(status, &String::from_utf8_lossy(&start))
+    support(status, &String::from_utf8_lossy(&start))
 }
 
-/// What a status says about a path; LM Studio answers 200 on paths that it does not have, and says so in the body.
-fn judged(status: StatusCode, start: &str) -> FormatSupport {
+/// Derives the support from the status and the start of the body. LM Studio answers 200 on missing paths, with an error
+/// in the body.
+fn support(status: StatusCode, start: &str) -> FormatSupport {
     let is_missing = matches!(status.as_u16(), 404 | 405 | 501)
         || (status.is_success() && start.contains("Unexpected endpoint or method"));
     if is_missing {
@@ -136,8 +137,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_path_is_told_from_a_refused_body() {
-        for (status, body, probe_format) in [
+    fn a_missing_path_differs_from_a_refused_body() {
+        for (status, body, is_supported) in [
             (400, "", true),
             (401, "", true),
             (422, "", true),
@@ -152,13 +153,13 @@ mod tests {
                 false,
             ),
         ] {
-            let expected = if probe_format {
+            let expected = if is_supported {
                 FormatSupport::Yes(status)
             } else {
                 FormatSupport::No(status)
             };
             assert_eq!(
-                judged(StatusCode::from_u16(status).unwrap(), body),
+                support(StatusCode::from_u16(status).unwrap(), body),
                 expected,
                 "{status} {body}"
             );

@@ -1,4 +1,4 @@
-//! The body of an answer, read from the backend's connection by whoever writes it to the client.
+//! The body of an answer. The task that writes it to the client also reads it from the backend's connection.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -10,18 +10,19 @@ use hyper::body::Incoming;
 
 use super::direct::{DirectPool, Link};
 
-/// Chunks that are there already are written together, up to this many bytes. Nothing is ever waited for.
+/// The size in bytes from which a frame is returned without joining further chunks. Only chunks that have already
+/// arrived are joined.
 const JOINED: usize = 64 << 10;
 
-/// Drives the connection while it is polled; gives it back to the pool at the end of the body, and closes it when it is
-/// dropped before, which tells the backend to stop.
+/// Drives the connection while it is polled. The end of the body returns the connection to the pool. Dropping it
+/// earlier closes the connection, which makes the backend stop.
 pub(super) struct RelayBody {
     incoming: Incoming,
     link: Option<Link>,
     pool: DirectPool,
     authority: String,
     ended: bool,
-    /// A break that is told after the data that came before it.
+    /// An error to return after the data that arrived before it.
     broken: Option<hyper::Error>,
 }
 
@@ -47,7 +48,8 @@ impl RelayBody {
         }
     }
 
-    /// The next frame that can be had without waiting; reads from the socket where the channel is empty.
+    /// Returns the next frame without waiting. If the channel is empty, the connection is polled, which reads the
+    /// socket.
     fn next_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(context) {
             return Poll::Ready(frame);
@@ -55,7 +57,8 @@ impl RelayBody {
         if let Some(link) = &mut self.link
             && pin!(&mut link.connection).poll(context).is_ready()
         {
-            // Closed or broken: what it had read is still in the channel, and the body says how it ended.
+            // The connection is closed or broken. The channel still holds the data read before, and the body reports
+            // the end or the error.
             self.link = None;
         }
         Pin::new(&mut self.incoming).poll_frame(context)
@@ -63,7 +66,8 @@ impl RelayBody {
 
     fn finish(&mut self, context: &mut Context<'_>) {
         self.ended = true;
-        // The connection sees the end of the body only when it is polled once more; then it is ready for another request.
+        // The connection notices the end of the body only when it is polled once more. Then it can send another
+        // request.
         if let Some(link) = &mut self.link
             && pin!(&mut link.connection).poll(context).is_ready()
         {
@@ -101,7 +105,7 @@ impl Body for RelayBody {
                             break;
                         }
                     }
-                    // Trailers end a body; they are passed on after the data before them.
+                    // Trailers end a body. They are passed on if no data came before them in this poll.
                     Err(trailers) if first.is_none() => return Poll::Ready(Some(Ok(trailers))),
                     Err(_) => {}
                 },

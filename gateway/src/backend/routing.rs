@@ -1,4 +1,4 @@
-//! Which backends may answer a request, best first.
+//! Routing: the backends that may answer a request, best first.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,10 +12,10 @@ use crate::pattern::{captures, filled};
 use crate::store::{Counters, LocalCounters};
 use crate::wire::WireFormat;
 
-/// Which backends a caller may use, by name.
+/// Whether a caller may use a backend, by the backend's name.
 pub type Allowed<'a> = &'a (dyn Fn(&str) -> bool + Sync);
 
-/// The rules of one configuration.
+/// The backends and routes of one configuration.
 pub struct Router {
     backends: Vec<Arc<Backend>>,
     routes: Vec<RouteConfig>,
@@ -26,30 +26,30 @@ pub struct Router {
 }
 
 impl Router {
-    /// Settles the rules for a process that asks backends on its own account. Every circuit is closed.
+    /// Creates a router with circuits of its own, for a process without a shared store. Every circuit is closed.
     #[must_use]
     pub fn new(config: &Config, own_port: u16) -> Router {
-        Router::counted(config, own_port, Arc::new(LocalCounters::default()))
+        Router::with_counters(config, own_port, Arc::new(LocalCounters::default()))
     }
 
-    /// Settles the rules, with circuits whose state is in `counters`.
+    /// Creates a router with circuits whose state is in `counters`.
     #[must_use]
-    pub fn counted(config: &Config, own_port: u16, counters: Arc<dyn Counters>) -> Router {
-        Router::with(config, own_port, Circuits::new(config.limits.circuit, counters))
+    pub fn with_counters(config: &Config, own_port: u16, counters: Arc<dyn Counters>) -> Router {
+        Router::with_circuits(config, own_port, Circuits::new(config.limits.circuit, counters))
     }
 
-    /// Settles the rules of a configuration that takes this one's place. A backend that keeps its name and its address
-    /// keeps its circuit, with all that it counted; a changed one starts with a closed circuit.
+    /// Creates the router of a reloaded configuration. A backend with the same name and address keeps the state of its
+    /// circuit. A changed backend starts with a closed circuit.
     #[must_use]
     pub fn renewed(&self, config: &Config, own_port: u16) -> Router {
         let circuits = self.circuits.renewed(config.limits.circuit, |name, url| {
             let mut backends = config.backends.iter();
             config.backends.is_empty() || backends.any(|backend| backend.name == name && backend.url == url)
         });
-        Router::with(config, own_port, circuits)
+        Router::with_circuits(config, own_port, circuits)
     }
 
-    fn with(config: &Config, own_port: u16, circuits: Circuits) -> Router {
+    fn with_circuits(config: &Config, own_port: u16, circuits: Circuits) -> Router {
         let backend = |backend| Arc::new(Backend::new(Clone::clone(backend), &circuits));
         let backends: Vec<_> = config.backends.iter().map(backend).collect();
         let path = config.file.clone().or_else(|| crate::config::paths::config_file().ok());
@@ -65,10 +65,11 @@ impl Router {
         }
     }
 
-    /// Decides for one request of a caller who may use some backends only.
+    /// Returns the target of a request by a caller who may use the `allowed` backends.
     ///
     /// # Errors
-    /// [`NoRoute`]; [`NoRoute::NotAllowed`] where there are backends for the model, and the caller may use none of them.
+    /// [`NoRoute::NothingConnected`] if no backend exists; [`NoRoute::NotAllowed`] if the caller may use none of the
+    /// model's backends.
     pub async fn route_for(
         &self,
         format: WireFormat,
@@ -91,7 +92,8 @@ impl Router {
         Ok(Target::Candidates(candidates))
     }
 
-    /// With nothing configured: the vendor whose key was brought, else what answers on loopback.
+    /// Returns the candidates if no backend is configured: the vendor of the client's key, else the servers on
+    /// loopback.
     async fn unconfigured(
         &self,
         format: WireFormat,
@@ -106,10 +108,10 @@ impl Router {
         let found = self.discovered().await;
         if found.is_empty() {
             return Err(NoRoute::NothingConnected {
-                tried: self
-                    .discovery
-                    .as_ref()
-                    .map_or_else(|| "loopback (looking is switched off)".to_owned(), Discovery::describe),
+                tried: self.discovery.as_ref().map_or_else(
+                    || "loopback (discovery is switched off)".to_owned(),
+                    Discovery::describe,
+                ),
                 config: self.config_path.clone(),
             });
         }
@@ -124,22 +126,23 @@ impl Router {
             .collect())
     }
 
-    /// What the configuration says. The first route that fits decides, and among routes for the same pattern the first
-    /// one to a backend that speaks the client's format; a route whose backends the caller may not use is passed over.
+    /// Returns the candidates by the configuration. The first matching route decides. Among routes with the same
+    /// pattern, the first one to a backend of the client's format is preferred. Routes whose backends the caller may
+    /// not use are skipped.
     fn configured(&self, format: WireFormat, model: &str, allowed: Allowed<'_>) -> Vec<Candidate> {
-        let fitting = || {
+        let matching = || {
             self.routes
                 .iter()
                 .filter(|route| captures(&route.model, model).is_some())
         };
-        let usable = |route: &&RouteConfig| !self.along(route, format, model, allowed).is_empty();
-        if let Some(first) = fitting().find(usable) {
-            let equal = fitting().filter(|route| route.model == first.model).filter(usable);
+        let usable = |route: &&RouteConfig| !self.candidates_of(route, format, model, allowed).is_empty();
+        if let Some(first) = matching().find(usable) {
+            let equal = matching().filter(|route| route.model == first.model).filter(usable);
             let native = |route: &&RouteConfig| self.backends[route.backend].speaks(format);
             let chosen = equal.clone().find(native).unwrap_or(first);
-            return self.along(chosen, format, model, allowed);
+            return self.candidates_of(chosen, format, model, allowed);
         }
-        if fitting().next().is_some() {
+        if matching().next().is_some() {
             return Vec::new();
         }
         let usable = self.backends.iter().filter(|backend| allowed(&backend.name));
@@ -154,8 +157,14 @@ impl Router {
         candidates
     }
 
-    /// A route's backend and its fallbacks, as far as the caller may use them.
-    fn along(&self, route: &RouteConfig, format: WireFormat, model: &str, allowed: Allowed<'_>) -> Vec<Candidate> {
+    /// Returns a route's backend and its fallbacks, without those that the caller may not use.
+    fn candidates_of(
+        &self,
+        route: &RouteConfig,
+        format: WireFormat,
+        model: &str,
+        allowed: Allowed<'_>,
+    ) -> Vec<Candidate> {
         let captured = captures(&route.model, model).unwrap_or_default();
         let backend = &self.backends[route.backend];
         let rename = route.rename.as_ref().map(|rename| filled(rename, &captured));
@@ -171,15 +180,15 @@ impl Router {
         captured: &[&str],
         allowed: Allowed<'_>,
     ) -> Vec<Candidate> {
-        let settle = |fallback: &FallbackConfig| {
+        let resolve = |fallback: &FallbackConfig| {
             let backend = &self.backends[fallback.backend];
             let rename = fallback.rename.as_ref().map(|rename| filled(rename, captured));
             allowed(&backend.name).then(|| candidate(backend, format, rename))
         };
-        fallbacks.iter().filter_map(settle).collect()
+        fallbacks.iter().filter_map(resolve).collect()
     }
 
-    /// Whether the configuration names a model as it is written here: by a route without `*`, or as a backend's own.
+    /// Whether the configuration contains this exact name, as a route's pattern or a backend's default model.
     #[must_use]
     pub fn names(&self, model: &str) -> bool {
         self.routes.iter().any(|route| route.model == model)
@@ -189,27 +198,27 @@ impl Router {
                 .any(|backend| backend.default_model.as_deref() == Some(model))
     }
 
-    /// The backends that the configuration names.
+    /// The configured backends.
     #[must_use]
     pub fn backends(&self) -> &[Arc<Backend>] {
         &self.backends
     }
 
-    /// The backend and model that the configuration names for exploring; absent where it names none. Whether a caller may
-    /// use that backend is for whoever asks on the caller's behalf to see.
+    /// Returns the configured backend and model for exploring, if any. The permissions of a caller are not checked
+    /// here.
     #[must_use]
     pub fn explorer(&self, config: &ExploreConfig) -> Option<Candidate> {
         self.chosen(config.explorer.as_ref()?)
     }
 
-    /// The backend and model that the configuration names for a chore of ours.
+    /// Returns the backend and model that the configuration names for a task of Muninn.
     #[must_use]
     pub fn chosen(&self, chosen: &ChosenModel) -> Option<Candidate> {
         let backend = self.backends.get(chosen.backend)?;
         Some(candidate(backend, WireFormat::Chat, Some(chosen.model.clone())))
     }
 
-    /// The servers that answer on loopback, where looking for them is allowed.
+    /// Returns the servers that answer on loopback, or none if discovery is off.
     pub async fn discovered(&self) -> Vec<Arc<Backend>> {
         match &self.discovery {
             Some(discovery) => discovery.find().await,
@@ -217,25 +226,24 @@ impl Router {
         }
     }
 
-    /// The vendor whose credential the client brought.
+    /// Returns the vendor of the client's credential.
     #[must_use]
     pub fn vendor(&self, headers: &HeaderMap) -> Option<Arc<Backend>> {
         let vendor = client_credential_vendor(headers)?;
         Some(Arc::new(Backend::vendor(vendor, &self.limits, &self.circuits)))
     }
 
-    /// What the circuits of all backends that were used or are configured are doing, by name.
+    /// Returns the states of the circuits of all used or configured backends, by name.
     pub async fn circuits(&self) -> Vec<CircuitReport> {
         self.circuits.report(Instant::now()).await
     }
 
-    /// Whether there is any backend that this client could ask: one that is configured, that its credential is for, or that
-    /// answers on loopback.
+    /// Whether this client has any backend: a configured one, the vendor of its credential, or a server on loopback.
     pub async fn is_connected(&self, headers: &HeaderMap) -> bool {
         !self.backends.is_empty() || self.vendor(headers).is_some() || !self.discovered().await.is_empty()
     }
 
-    /// The backend and model that answer a question from the command line.
+    /// Returns the backend and model for a question from the command line.
     pub async fn default_model(&self) -> Option<(Arc<Backend>, String)> {
         let found = if self.backends.is_empty() {
             self.discovered().await
@@ -262,7 +270,7 @@ fn candidate(backend: &Arc<Backend>, client: WireFormat, rename: Option<String>)
     }
 }
 
-/// The first of those with the highest rank.
+/// Returns the first backend with the highest rank.
 fn best<'b, R: Ord>(
     backends: impl Iterator<Item = &'b Arc<Backend>>,
     rank: impl Fn(&Backend) -> R,
@@ -316,7 +324,7 @@ mod tests {
     const CHAT: &str = "/v1/chat/completions";
 
     #[test]
-    fn the_explorer_is_whom_the_configuration_names() {
+    fn the_explorer_is_the_configured_model() {
         let router = router("");
         let explorer = |backend, model: &str| {
             let model = model.to_owned();
@@ -327,9 +335,9 @@ mod tests {
             })?;
             Some((candidate.backend.name.clone(), candidate.format, candidate.rename?))
         };
-        let told = |name: &str, format| Some((name.to_owned(), format, "m".to_owned()));
-        assert_eq!(explorer(0, "m"), told("a", WireFormat::Chat));
-        assert_eq!(explorer(1, "m"), told("b", WireFormat::Messages));
+        let expected = |name: &str, format| Some((name.to_owned(), format, "m".to_owned()));
+        assert_eq!(explorer(0, "m"), expected("a", WireFormat::Chat));
+        assert_eq!(explorer(1, "m"), expected("b", WireFormat::Messages));
         assert!(router.explorer(&config("").explore).is_none());
     }
 
@@ -356,19 +364,19 @@ mod tests {
     }
 
     #[test]
-    fn a_route_wins_even_if_it_has_to_convert() {
+    fn a_matching_route_wins_even_with_a_conversion() {
         let route = "[[routes]]\nmodel = \"claude-*\"\nbackend = \"c\"\nrename = \"qwen-*\"\nfallbacks = [\"b\"]\n";
         let router = router(route);
         let all: Allowed<'_> = &|_| true;
         assert_eq!(
             routed(&router, WireFormat::Messages, "claude-opus", all),
             [format!("c:{CHAT}=qwen-opus"), "b:/v1/messages".to_owned()],
-            "and a fallback gets the client's own name, unless it is given one"
+            "a fallback without `rename` gets the client's model name"
         );
         assert_eq!(
             routed(&router, WireFormat::Chat, "gpt", all)[0],
             format!("a:{CHAT}"),
-            "the route is for other models"
+            "the route does not match"
         );
     }
 
@@ -398,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circuit_survives_a_reload_while_its_backend_stays_where_it_is() {
+    fn a_circuit_survives_a_reload_if_its_backend_keeps_name_and_address() {
         let text = |port: u16| {
             format!(
                 "[[backends]]\nname = \"a\"\nurl = \"http://127.0.0.1:{port}\"\ndialect = \"chat\"\n[limits]\ncircuit_failures = {port}\n"

@@ -1,4 +1,4 @@
-//! What comes of routing: where a request goes, or why it goes nowhere.
+//! The result of routing: a target, or the reason why there is none.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use super::{Backend, CONTEXT_MODEL};
 use crate::wire::WireFormat;
 use crate::wire::error::ErrorKind;
 
-/// Where a request goes.
+/// The target of a request.
 #[derive(Debug, Clone)]
 pub enum Target {
     /// The built-in model.
     Context,
-    /// The candidates in the order in which they are tried; never empty.
+    /// The candidates in the order of trying. Never empty.
     Candidates(Vec<Candidate>),
 }
 
@@ -22,16 +22,16 @@ pub enum Target {
 pub struct Candidate {
     /// The backend.
     pub backend: Arc<Backend>,
-    /// The wire format to speak to it.
+    /// The wire format of requests to it.
     pub format: WireFormat,
-    /// The name to put in place of the client's, where it knows the model under another.
+    /// The backend's name for the model, if it differs from the client's.
     pub rename: Option<String>,
 }
 
-/// Why a request goes nowhere.
+/// The reason why a request has no target.
 #[derive(Debug, Error)]
 pub enum NoRoute {
-    /// Nothing is configured, brought or found.
+    /// No backend is configured, the request has no vendor's key, and discovery found no server.
     #[error(
         "no model is connected: nothing is configured, the request brought no vendor's key, and no model server answered on {tried}. Start ollama, vLLM, llama.cpp or LM Studio, or add a [[backends]] entry to {config}; the model `{CONTEXT_MODEL}` answers without one"
     )]
@@ -41,16 +41,16 @@ pub enum NoRoute {
         /// The user's configuration file.
         config: String,
     },
-    /// The caller may not use any backend that would answer.
+    /// The access key permits none of the model's backends.
     #[error("this access key may not use any backend that the model `{model}` goes to")]
     NotAllowed {
-        /// The model that was asked for.
+        /// The requested model.
         model: String,
     },
 }
 
 impl NoRoute {
-    /// How a client is told.
+    /// The kind of error that the client gets.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

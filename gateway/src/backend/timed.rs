@@ -1,4 +1,4 @@
-//! A body that must not pause for too long.
+//! A body with an idle timeout.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,35 +11,36 @@ use tokio::time::Sleep;
 
 use super::SendError;
 
-/// Passes a backend's body on, and ends it with an error when nothing comes for a while. Dropping it cancels the request.
+/// Passes a backend's body through, and ends it with an error if no data arrives for `timeout`. Dropping it cancels the
+/// request.
 pub(super) struct TimedBody<B> {
     body: B,
     authority: String,
-    bound: Duration,
-    /// Set when the body is first waited for, and anew only when it goes off: most streams never touch the timer again.
+    timeout: Duration,
+    /// Started at the first wait, and reset only when it fires. Most streams never touch the timer again.
     timer: Option<Pin<Box<Sleep>>>,
     last_byte: Instant,
     is_over: bool,
 }
 
 impl<B> TimedBody<B> {
-    pub(super) fn new(body: B, authority: String, bound: Duration) -> TimedBody<B> {
+    pub(super) fn new(body: B, authority: String, timeout: Duration) -> TimedBody<B> {
         TimedBody {
             body,
             authority,
-            bound,
+            timeout,
             timer: None,
             last_byte: Instant::now(),
             is_over: false,
         }
     }
 
-    /// Whether the pause has become too long.
-    fn poll_pause(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let bound = self.bound;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(bound)));
+    /// Ready once the timeout has passed since the last byte.
+    fn poll_timeout(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let timeout = self.timeout;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
         while timer.as_mut().poll(context).is_ready() {
-            let left = bound.saturating_sub(self.last_byte.elapsed());
+            let left = timeout.saturating_sub(self.last_byte.elapsed());
             if left.is_zero() {
                 return Poll::Ready(());
             }
@@ -72,10 +73,10 @@ where
                 authority: std::mem::take(&mut this.authority),
                 reason: super::transport::innermost(&error),
             },
-            Poll::Pending if this.poll_pause(context).is_pending() => return Poll::Pending,
+            Poll::Pending if this.poll_timeout(context).is_pending() => return Poll::Pending,
             Poll::Pending => SendError::Idle {
                 authority: std::mem::take(&mut this.authority),
-                after: this.bound,
+                after: this.timeout,
             },
         };
         this.is_over = true;

@@ -1,9 +1,9 @@
-//! How the bytes of a request reach a backend: one of two ways behind one call.
+//! The transport of requests to backends: two implementations behind one call.
 //!
-//! Model servers on this machine or in the house speak plain HTTP/1.1, and there our own cost shows, so those go over
-//! [`super::direct`]: hyper's client polled in the same task as the client's connection. Everything that needs TLS,
-//! HTTP/2 or a proxy goes through reqwest, where the network's time dwarfs ours. Over TLS both sides agree on HTTP/2
-//! where the backend offers it.
+//! Model servers on this machine or in the local network speak plain HTTP/1.1. There Muninn's own cost is noticeable,
+//! so these requests use [`super::direct`]: hyper's client, polled in the same task as the client's connection.
+//! Requests that need TLS, HTTP/2 or a proxy use reqwest, because the network takes far longer than Muninn. Over TLS,
+//! HTTP/2 is negotiated if the backend offers it.
 
 use std::time::Duration;
 
@@ -18,47 +18,47 @@ use super::{Backend, FairBody};
 use crate::config::env_vars;
 use crate::wire::error::ErrorKind;
 
-/// Idle connections that a worker keeps for one backend, on either way.
-pub(super) const KEPT: usize = 64;
+/// The most idle connections that a worker keeps to one backend in each transport.
+pub(super) const MOST_IDLE: usize = 64;
 
-/// A request as its backend gets it.
+/// A request to a backend.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     /// The method.
     pub method: Method,
-    /// Path and query, from the `/v1` on.
+    /// Path and query, starting with `/v1`.
     pub path: String,
-    /// The headers, credentials included, without host and length.
+    /// The headers with credentials, without host and length.
     pub headers: HeaderMap,
     /// The body.
     pub body: Bytes,
 }
 
-/// Why a request got no answer, or not all of it.
+/// The reason why a request got no answer or only a part of it.
 #[derive(Debug, Error)]
 pub enum SendError {
-    /// The backend's address is no URL.
+    /// The backend's address is not a valid URL.
     #[error("`{url}` is not a usable address: {reason}")]
     Url {
         /// The address.
         url: String,
-        /// What is wrong with it.
+        /// The parser's error.
         reason: String,
     },
-    /// Nobody answers there.
+    /// The connection cannot be opened.
     #[error("cannot connect to {authority}: {reason}")]
     Connect {
         /// Host and port.
         authority: String,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// The connection broke before an answer came.
+    /// The connection broke before the answer's head.
     #[error("{authority} broke off before it answered: {reason}")]
     Broken {
         /// Host and port.
         authority: String,
-        /// What happened.
+        /// The connection's error.
         reason: String,
     },
     /// The head of the answer did not come in time.
@@ -74,10 +74,10 @@ pub enum SendError {
     BrokenOff {
         /// Host and port.
         authority: String,
-        /// What happened.
+        /// The connection's error.
         reason: String,
     },
-    /// The answer paused for too long.
+    /// No data arrived for too long.
     #[error("{authority} sent nothing for {} ms in the middle of its answer", after.as_millis())]
     Idle {
         /// Host and port.
@@ -88,14 +88,14 @@ pub enum SendError {
 }
 
 impl SendError {
-    /// Whether the same request may be sent to the same backend again: no byte of an answer was seen, and a moment may
-    /// help.
+    /// Whether the request may be sent to the same backend again: no byte of an answer arrived, and the failure may be
+    /// transient.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self, SendError::Connect { .. } | SendError::Broken { .. })
     }
 
-    /// How a client is told.
+    /// The kind of error that the client gets.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -105,34 +105,35 @@ impl SendError {
     }
 }
 
-/// The ways, and their connections. One per worker thread, so that a connection's two sides live on one thread.
+/// The transports and their connections. Each worker thread has one, so that both sides of a connection are on one
+/// thread.
 #[derive(Clone)]
 pub struct Transport {
     direct: DirectPool,
     general: reqwest::Client,
-    /// HTTP/2 without TLS, for backends of which the user says that they speak it.
+    /// HTTP/2 without TLS, for backends with `http2_prior_knowledge`.
     prior_knowledge: reqwest::Client,
     plain_http_is_proxied: bool,
 }
 
 impl Transport {
-    /// Prepares all ways. Proxies, their exceptions and the system's certificates are honoured.
+    /// Creates the transports. They use the environment's proxies and their exceptions, and the system's certificates.
     ///
     /// # Errors
-    /// Where TLS cannot be set up, for instance without any system certificate.
+    /// Returns an error if TLS cannot be set up, for instance without any system certificate.
     pub fn new(connect_timeout: Duration) -> Result<Transport, reqwest::Error> {
         let builder = || {
             reqwest::Client::builder()
                 .connect_timeout(connect_timeout)
                 .redirect(reqwest::redirect::Policy::none())
-                .pool_max_idle_per_host(KEPT)
+                .pool_max_idle_per_host(MOST_IDLE)
                 .tcp_nodelay(true)
         };
         let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         Ok(Transport {
             direct: DirectPool::new(connect_timeout),
             general: builder().build()?,
-            // Not for TLS, so the system's certificates need not be read once more; and no proxy forwards it.
+            // Without TLS, so the system's certificates are not read again. Proxies do not forward it.
             prior_knowledge: builder()
                 .no_proxy()
                 .tls_certs_only([])
@@ -142,12 +143,11 @@ impl Transport {
         })
     }
 
-    /// Sends a request and returns as soon as the answer's head is there; its body streams, and ends with
-    /// [`SendError::BrokenOff`] or [`SendError::Idle`] where it does not come to its end.
-    /// Dropping the future or the body cancels the request.
+    /// Sends a request and returns when the answer's head arrives. The body streams; an incomplete one ends with
+    /// [`SendError::BrokenOff`] or [`SendError::Idle`]. Dropping the future or the body cancels the request.
     ///
     /// # Errors
-    /// [`SendError`] where no answer came. An answer with an error status is an answer.
+    /// [`SendError`] if no answer arrives. An answer with an error status is no error.
     pub async fn send(&self, backend: &Backend, request: Outgoing) -> Result<Response<Body>, SendError> {
         let url = format!("{}{}", backend.url, request.path);
         let uri: http::Uri = url.parse().map_err(|error: http::uri::InvalidUri| SendError::Url {
@@ -158,19 +158,19 @@ impl Transport {
         let Outgoing {
             method, headers, body, ..
         } = request;
-        let answering = async {
+        let sending = async {
             if backend.http2_prior_knowledge {
                 let request = self.prior_knowledge.request(method, &url);
-                return generally(request, &uri, headers, body, idle).await;
+                return send_by_reqwest(request, &uri, headers, body, idle).await;
             }
             let plain = uri.scheme_str() == Some("http");
             if plain && (is_loopback(uri.host().unwrap_or_default()) || !self.plain_http_is_proxied) {
                 return self.direct.send(method, &uri, headers, body, idle).await;
             }
-            generally(self.general.request(method, &url), &uri, headers, body, idle).await
+            send_by_reqwest(self.general.request(method, &url), &uri, headers, body, idle).await
         };
         let after = backend.first_byte_timeout;
-        tokio::time::timeout(after, answering).await.unwrap_or_else(|_| {
+        tokio::time::timeout(after, sending).await.unwrap_or_else(|_| {
             Err(SendError::FirstByte {
                 authority: authority(&uri),
                 after,
@@ -179,7 +179,7 @@ impl Transport {
     }
 }
 
-async fn generally(
+async fn send_by_reqwest(
     mut request: reqwest::RequestBuilder,
     uri: &http::Uri,
     headers: HeaderMap,
@@ -207,12 +207,12 @@ async fn generally(
     }
 }
 
-/// Host and port, as written.
+/// Returns host and port as written in the URL.
 pub(super) fn authority(uri: &http::Uri) -> String {
     uri.authority().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Whether a URL's host is this machine.
+/// Whether a URL's host is a loopback address or `localhost`.
 #[must_use]
 pub(super) fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -222,7 +222,7 @@ pub(super) fn is_loopback(host: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-/// The innermost cause that says something, without the URL, which may hold more than a log should.
+/// Returns the text of the innermost cause. It holds no URL, which could carry secrets into a log.
 pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use muninn_memory::model::Choice;
+use muninn_memory::model::ToolMode;
 use serde_json::{Value, json};
 
 use super::{CliError, Common, examples, output};
@@ -153,7 +153,7 @@ fn explore_json(config: &Config) -> Value {
         "turns": explore.turns,
         "pack_tokens": explore.pack_tokens,
         "max_answer_tokens": explore.max_answer_tokens,
-        "tool_choice": if explore.tool_choice == Choice::Required { "required" } else { "auto" },
+        "tool_choice": if explore.tool_choice == ToolMode::Required { "required" } else { "auto" },
     })
 }
 

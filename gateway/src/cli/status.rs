@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::output::{self, plural, sanitize_line};
 use super::{CliError, Common, examples};
 use crate::config::{Config, paths};
-use crate::store::{DamagedLedger, KeyUsage, SqliteStore, Store, UsageSum, put_aside};
+use crate::store::{DamagedLedger, KeyUsage, SqliteStore, Store, UsageSum, damaged_ledgers};
 
 /// How long `status` waits for the gateway.
 const TIMEOUT: Duration = Duration::from_millis(200);
@@ -81,7 +81,7 @@ impl Status {
             output::json(&status);
         } else {
             let index = index(worktree.as_ref());
-            output::print(&text(&status, index, &put_aside(&state_dir), &usage));
+            output::print(&text(&status, index, &damaged_ledgers(&state_dir), &usage));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -107,7 +107,7 @@ fn index(worktree: Option<&Worktree>) -> String {
     let Some(worktree) = worktree else {
         return "none: there is no repository".to_owned();
     };
-    match paths::repository_cache_place(worktree.root(), worktree.common_dir()) {
+    match paths::repository_cache_path(worktree.root(), worktree.common_dir()) {
         Ok(place) if place.exists() => place.display().to_string(),
         Ok(place) => format!("not built yet; its directory will be {}", place.display()),
         Err(error) => format!("none: {error}"),

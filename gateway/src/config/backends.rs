@@ -1,4 +1,4 @@
-//! Where requests may go: the `[[backends]]` and `[[routes]]` of a user's file, checked.
+//! Resolving and checking `[[backends]]` and `[[routes]]` of a user's file.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -7,59 +7,59 @@ use reqwest::Url;
 use thiserror::Error;
 
 use super::raw::{self, Fallback, OneOrMany};
-use super::resolve::{UnknownWord, wrong};
+use super::resolve::{UnknownValue, invalid};
 use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig, UNCONFIGURED};
 use crate::secrets::Secret;
 use crate::wire::WireFormat;
 
-/// What `dialect` may say.
+/// The values of `dialect`, as errors list them.
 const DIALECTS: &str = "openai (chat and responses), anthropic (messages), chat, messages or responses";
 
 /// A name that no backend has.
 #[derive(Debug, Error)]
-#[error("there is no backend `{name}`; there is: {known}")]
+#[error("there is no backend `{name}`; known backends: {known}")]
 pub(super) struct UnknownBackend {
     name: String,
-    /// The names that there are.
+    /// The known names, as a list for the error.
     known: String,
 }
 
-/// Why a fallback or a new name of a model cannot work.
+/// The reason why a fallback or a `rename` is refused.
 #[derive(Debug, Error)]
-enum RouteError {
+enum InvalidRoute {
     #[error(transparent)]
     Backend(#[from] UnknownBackend),
-    #[error("`{0}` is tried already; a fallback is another backend, or another model")]
-    Tried(String),
-    #[error("the new name is empty")]
+    #[error("`{0}` is already tried; a fallback must name another backend or another model")]
+    AlreadyTried(String),
+    #[error("`rename` is empty")]
     EmptyRename,
-    #[error("`{rename}` has more `*` than the model `{pattern}` that fills them")]
+    #[error("`{rename}` has more `*` than the pattern `{pattern}`, whose `*` fill them")]
     TooManyStars { rename: String, pattern: String },
 }
 
-/// Why a backend's address, dialect or key cannot hold.
+/// The reason why a backend's address, dialect or key is invalid.
 #[derive(Debug, Error)]
-enum BackendError {
+enum InvalidBackend {
     #[error("`{url}` is not a URL: {error}")]
     NoUrl { url: String, error: <Url as FromStr>::Err },
-    #[error("`{0}` must start with http:// or https:// and name a host")]
+    #[error("`{0}` must start with http:// or https:// and contain a host")]
     NoHost(String),
-    #[error("holds a credential; use key_env or key_file")]
+    #[error("contains a credential; use key_env or key_file instead")]
     Credential,
     #[error("`{0}` must not have a query or a fragment")]
     Query(String),
     #[error("is empty; write {DIALECTS}")]
     NoDialect,
     #[error(transparent)]
-    Dialect(#[from] UnknownWord),
-    #[error("has both key_env and key_file; one is enough")]
+    Dialect(#[from] UnknownValue),
+    #[error("has both key_env and key_file; remove one of them")]
     TwoKeys,
     #[error("the environment variable {0} is not set")]
     NoVariable(String),
     #[error("{file}: {error}")]
     KeyFile { file: String, error: std::io::Error },
-    #[error("is empty, or holds characters that no header can carry")]
-    NoHeader,
+    #[error("is empty, or contains characters that are not allowed in a header")]
+    InvalidHeader,
 }
 
 pub(super) fn backends(
@@ -67,42 +67,42 @@ pub(super) fn backends(
     written: &[raw::Backend],
     limits: &LimitsConfig,
 ) -> Result<Vec<BackendConfig>, ConfigError> {
-    let names = Names::of(written);
+    let names = Names::of_raw(written);
     let mut backends: Vec<BackendConfig> = Vec::with_capacity(written.len());
     for (index, raw) in written.iter().enumerate() {
         let key = |name: &str| format!("backends[{index}].{name}");
         if backends.iter().any(|known| known.name == raw.name) {
-            return Err(wrong(origin, key("name"), format!("`{}` is there twice", raw.name)));
+            return Err(invalid(origin, key("name"), format!("`{}` is used twice", raw.name)));
         }
         if raw.name == "muninn" || raw.name.is_empty() {
-            return Err(wrong(
+            return Err(invalid(
                 origin,
                 key("name"),
-                "must be a name of its own, and not `muninn`",
+                "must be a unique name other than `muninn`",
             ));
         }
         let fallbacks = fallbacks(&raw.fallbacks, &names, "*", (index, None))
-            .map_err(|error| wrong(origin, key("fallbacks"), error))?;
-        let url = base_url(&raw.url).map_err(|error| wrong(origin, key("url"), error))?;
+            .map_err(|error| invalid(origin, key("fallbacks"), error))?;
+        let url = base_url(&raw.url).map_err(|error| invalid(origin, key("url"), error))?;
         let http2_prior_knowledge = raw.http2_prior_knowledge.unwrap_or(false);
         if http2_prior_knowledge && url.starts_with("https:") {
-            let message = "is for plain http; over https HTTP/2 is used wherever the server offers it";
-            return Err(wrong(origin, key("http2_prior_knowledge"), message));
+            let message = "applies to http:// only; over https:// HTTP/2 is negotiated";
+            return Err(invalid(origin, key("http2_prior_knowledge"), message));
         }
-        let formats = formats(&raw.dialect).map_err(|error| wrong(origin, key("dialect"), error))?;
-        let plain = BackendConfig::new(raw.name.clone(), url, formats, limits);
+        let formats = formats(&raw.dialect).map_err(|error| invalid(origin, key("dialect"), error))?;
+        let default = BackendConfig::new(raw.name.clone(), url, formats, limits);
         backends.push(BackendConfig {
-            key: secret(raw).map_err(|error| wrong(origin, key("key"), error))?,
+            key: secret(raw).map_err(|error| invalid(origin, key("key"), error))?,
             client_credentials: raw.client_credentials.unwrap_or(false),
             default_model: raw.default_model.clone(),
             context_window: raw.context_window,
             fallbacks,
-            retries: raw.retries.unwrap_or(plain.retries),
+            retries: raw.retries.unwrap_or(default.retries),
             first_byte_timeout: raw
                 .first_byte_timeout_ms
-                .map_or(plain.first_byte_timeout, Duration::from_millis),
+                .map_or(default.first_byte_timeout, Duration::from_millis),
             http2_prior_knowledge,
-            ..plain
+            ..default
         });
     }
     Ok(backends)
@@ -113,61 +113,61 @@ pub(super) fn routes(
     written: &[raw::Route],
     backends: &[BackendConfig],
 ) -> Result<Vec<RouteConfig>, ConfigError> {
-    let names = Names::of_settled(backends);
-    let settle = |(index, raw): (usize, &raw::Route)| {
+    let names = Names::of(backends);
+    let resolve = |(index, raw): (usize, &raw::Route)| {
         let key = |name: &str| format!("routes[{index}].{name}");
         let backend = names
             .find(&raw.backend)
-            .map_err(|error| wrong(origin, key("backend"), error))?;
-        check_rename(raw.rename.as_deref(), &raw.model).map_err(|error| wrong(origin, key("rename"), error))?;
+            .map_err(|error| invalid(origin, key("backend"), error))?;
+        check_rename(raw.rename.as_deref(), &raw.model).map_err(|error| invalid(origin, key("rename"), error))?;
         let first = (backend, raw.rename.as_deref());
         Ok(RouteConfig {
             model: raw.model.clone(),
             backend,
             rename: raw.rename.clone(),
             fallbacks: fallbacks(&raw.fallbacks, &names, &raw.model, first)
-                .map_err(|error| wrong(origin, key("fallbacks"), error))?,
+                .map_err(|error| invalid(origin, key("fallbacks"), error))?,
         })
     };
-    written.iter().enumerate().map(settle).collect()
+    written.iter().enumerate().map(resolve).collect()
 }
 
 /// The backends' names, in the order of the file.
 pub(super) struct Names<'a>(Vec<&'a str>);
 
 impl<'a> Names<'a> {
-    pub(super) fn of_settled(backends: &'a [BackendConfig]) -> Names<'a> {
+    pub(super) fn of(backends: &'a [BackendConfig]) -> Names<'a> {
         Names(backends.iter().map(|backend| backend.name.as_str()).collect())
     }
 }
 
 impl Names<'_> {
-    /// The names that hold where no backend is configured.
+    /// The valid names if no backend is configured.
     pub(super) fn unconfigured() -> Names<'static> {
         Names(UNCONFIGURED.to_vec())
     }
 
-    fn of(written: &[raw::Backend]) -> Names<'_> {
+    fn of_raw(written: &[raw::Backend]) -> Names<'_> {
         Names(written.iter().map(|backend| backend.name.as_str()).collect())
     }
 
-    /// The place of a backend.
+    /// Returns the index of a backend.
     pub(super) fn find(&self, name: &str) -> Result<usize, UnknownBackend> {
-        let place = self.0.iter().position(|known| *known == name);
-        place.ok_or_else(|| UnknownBackend {
+        let index = self.0.iter().position(|known| *known == name);
+        index.ok_or_else(|| UnknownBackend {
             name: name.to_owned(),
             known: self.0.join(", "),
         })
     }
 }
 
-/// Settles fallbacks. What was tried already, under the same name, is refused: it is no fallback.
+/// Resolves fallbacks. A backend that is already tried with the same model name is refused.
 fn fallbacks(
     written: &[Fallback],
     names: &Names<'_>,
     pattern: &str,
     first: (usize, Option<&str>),
-) -> Result<Vec<FallbackConfig>, RouteError> {
+) -> Result<Vec<FallbackConfig>, InvalidRoute> {
     let mut tried = vec![first];
     for entry in written {
         let (name, rename) = match entry {
@@ -177,23 +177,23 @@ fn fallbacks(
         check_rename(rename, pattern)?;
         let next = (names.find(name)?, rename);
         if tried.contains(&next) {
-            return Err(RouteError::Tried(name.clone()));
+            return Err(InvalidRoute::AlreadyTried(name.clone()));
         }
         tried.push(next);
     }
-    let settled = tried.into_iter().skip(1).map(|(backend, rename)| FallbackConfig {
+    let fallbacks = tried.into_iter().skip(1).map(|(backend, rename)| FallbackConfig {
         backend,
         rename: rename.map(str::to_owned),
     });
-    Ok(settled.collect())
+    Ok(fallbacks.collect())
 }
 
-/// Every `*` of a new name stands for one of the pattern's.
-fn check_rename(rename: Option<&str>, pattern: &str) -> Result<(), RouteError> {
+/// Checks that the pattern has a `*` for every `*` of a new name.
+fn check_rename(rename: Option<&str>, pattern: &str) -> Result<(), InvalidRoute> {
     let stars = |text: &str| text.matches('*').count();
     match rename {
-        Some("") => Err(RouteError::EmptyRename),
-        Some(rename) if stars(rename) > stars(pattern) => Err(RouteError::TooManyStars {
+        Some("") => Err(InvalidRoute::EmptyRename),
+        Some(rename) if stars(rename) > stars(pattern) => Err(InvalidRoute::TooManyStars {
             rename: rename.to_owned(),
             pattern: pattern.to_owned(),
         }),
@@ -201,44 +201,44 @@ fn check_rename(rename: Option<&str>, pattern: &str) -> Result<(), RouteError> {
     }
 }
 
-/// The address up to the `/v1` that all wire formats add themselves.
-fn base_url(written: &str) -> Result<String, BackendError> {
-    let url = Url::parse(written).map_err(|error| BackendError::NoUrl {
+/// Checks a base address and removes a trailing `/v1`, which the paths of all wire formats contain.
+fn base_url(written: &str) -> Result<String, InvalidBackend> {
+    let url = Url::parse(written).map_err(|error| InvalidBackend::NoUrl {
         url: written.to_owned(),
         error,
     })?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(BackendError::NoHost(written.to_owned()));
+        return Err(InvalidBackend::NoHost(written.to_owned()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(BackendError::Credential);
+        return Err(InvalidBackend::Credential);
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(BackendError::Query(written.to_owned()));
+        return Err(InvalidBackend::Query(written.to_owned()));
     }
     let trimmed = written.trim_end_matches('/');
     Ok(trimmed.strip_suffix("/v1").unwrap_or(trimmed).to_owned())
 }
 
-/// The formats behind the names that `dialect` may hold: two families, and each format by itself.
-fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, BackendError> {
+/// Returns the wire formats of the names in `dialect`. A name stands for a family or a single format.
+fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, InvalidBackend> {
     let names = match written {
         OneOrMany::One(name) => std::slice::from_ref(name),
         OneOrMany::Many(names) => names.as_slice(),
     };
     if names.is_empty() {
-        return Err(BackendError::NoDialect);
+        return Err(InvalidBackend::NoDialect);
     }
     let mut formats = Vec::new();
     for name in names {
-        let meant: &[WireFormat] = match name.as_str() {
+        let named: &[WireFormat] = match name.as_str() {
             "openai" => &[WireFormat::Chat, WireFormat::Responses],
             "anthropic" | "messages" => &[WireFormat::Messages],
             "chat" => &[WireFormat::Chat],
             "responses" => &[WireFormat::Responses],
-            other => return Err(UnknownWord::new(other, DIALECTS).into()),
+            other => return Err(UnknownValue::new(other, DIALECTS).into()),
         };
-        for format in meant {
+        for format in named {
             if !formats.contains(format) {
                 formats.push(*format);
             }
@@ -247,12 +247,12 @@ fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, BackendError> {
     Ok(formats)
 }
 
-fn secret(raw: &raw::Backend) -> Result<Option<Secret>, BackendError> {
+fn secret(raw: &raw::Backend) -> Result<Option<Secret>, InvalidBackend> {
     let value = match (&raw.key_env, &raw.key_file) {
         (None, None) => return Ok(None),
-        (Some(_), Some(_)) => return Err(BackendError::TwoKeys),
-        (Some(variable), None) => std::env::var(variable).map_err(|_| BackendError::NoVariable(variable.clone()))?,
-        (None, Some(file)) => std::fs::read_to_string(file).map_err(|error| BackendError::KeyFile {
+        (Some(_), Some(_)) => return Err(InvalidBackend::TwoKeys),
+        (Some(variable), None) => std::env::var(variable).map_err(|_| InvalidBackend::NoVariable(variable.clone()))?,
+        (None, Some(file)) => std::fs::read_to_string(file).map_err(|error| InvalidBackend::KeyFile {
             file: file.clone(),
             error,
         })?,
@@ -260,7 +260,7 @@ fn secret(raw: &raw::Backend) -> Result<Option<Secret>, BackendError> {
     let value = value.trim();
     match http::HeaderValue::from_str(value) {
         Ok(_) if !value.is_empty() => Ok(Some(Secret::new(value.to_owned()))),
-        _ => Err(BackendError::NoHeader),
+        _ => Err(InvalidBackend::InvalidHeader),
     }
 }
 
@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    fn settled(dialect: &[&str]) -> Result<Vec<WireFormat>, BackendError> {
+    fn resolved(dialect: &[&str]) -> Result<Vec<WireFormat>, InvalidBackend> {
         formats(&OneOrMany::Many(
             dialect.iter().map(|name| (*name).to_owned()).collect(),
         ))
@@ -292,16 +292,16 @@ mod tests {
     #[test]
     fn a_dialect_is_a_family_or_a_single_format() {
         use WireFormat::{Chat, Messages, Responses};
-        assert_eq!(settled(&["openai"]).unwrap(), [Chat, Responses]);
-        assert_eq!(settled(&["anthropic"]).unwrap(), [Messages]);
+        assert_eq!(resolved(&["openai"]).unwrap(), [Chat, Responses]);
+        assert_eq!(resolved(&["anthropic"]).unwrap(), [Messages]);
         assert_eq!(
-            settled(&["chat", "openai", "messages"]).unwrap(),
+            resolved(&["chat", "openai", "messages"]).unwrap(),
             [Chat, Responses, Messages]
         );
         assert_eq!(formats(&OneOrMany::One("responses".to_owned())).unwrap(), [Responses]);
-        assert!(settled(&[]).unwrap_err().to_string().contains("write openai"));
+        assert!(resolved(&[]).unwrap_err().to_string().contains("write openai"));
         assert!(
-            settled(&["gemini"])
+            resolved(&["gemini"])
                 .unwrap_err()
                 .to_string()
                 .contains("`gemini` is unknown")
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn fallbacks_are_names_or_names_with_another_model() {
+    fn a_fallback_is_a_backend_with_or_without_a_rename() {
         let routes = routes_of(
             "[[routes]]\nmodel = \"claude-*\"\nbackend = \"a\"\nrename = \"x\"\n\
              fallbacks = [\"b\", { backend = \"a\", rename = \"small-*\" }]\n",
@@ -339,11 +339,11 @@ mod tests {
     }
 
     #[test]
-    fn fallbacks_and_names_that_cannot_work_are_refused() {
+    fn invalid_fallbacks_and_renames_are_refused() {
         for (text, reason) in [
-            ("fallbacks = [\"c\"]", "there is no backend `c`; there is: a, b"),
-            ("fallbacks = [\"a\"]", "`a` is tried already"),
-            ("fallbacks = [\"b\", \"b\"]", "`b` is tried already"),
+            ("fallbacks = [\"c\"]", "there is no backend `c`; known backends: a, b"),
+            ("fallbacks = [\"a\"]", "`a` is already tried"),
+            ("fallbacks = [\"b\", \"b\"]", "`b` is already tried"),
             (
                 "fallbacks = [{ backend = \"b\", name = \"x\" }]",
                 "a fallback is a backend's name",

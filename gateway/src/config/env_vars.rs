@@ -1,8 +1,8 @@
-//! Every environment variable that Muninn reads, in one place.
+//! The environment variables that Muninn reads.
 //!
-//! Nothing else in the workspace reads the environment by name, apart from the variables that a user's own configuration
-//! names as the place of a backend's key. `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` and `SSL_CERT_FILE` are
-//! honoured by the HTTP and TLS libraries.
+//! The workspace reads no other variable by name, apart from those that a user's configuration names for a backend's
+//! key (`key_env`). The HTTP and TLS libraries read `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` and
+//! `SSL_CERT_FILE`.
 
 /// Path of the user's configuration file. Default: `muninn.toml` in the user's configuration directory.
 pub const CONFIG: &str = "MUNINN_CONFIG";

@@ -1,44 +1,44 @@
-//! When a model explores the repository, which one, and what it may spend: `[explore]` of a user's file, checked.
+//! Resolving and checking `[explore]` of a user's file: when a model explores, which one, and its limits.
 
 use std::fmt;
 use std::time::Duration;
 
 use muninn_context_engine::explore::DeepLimits;
-use muninn_memory::model::Choice;
+use muninn_memory::model::ToolMode;
 use muninn_repo_tools::Until;
 
 use super::chosen::{ChosenModel, chosen};
 use super::raw;
-use super::resolve::{UnknownWord, wrong};
+use super::resolve::{UnknownValue, invalid};
 use super::{BackendConfig, ConfigError};
 
 /// Exploring with a model.
 #[derive(Debug, Clone)]
 pub struct ExploreConfig {
-    /// When, unless a request says so itself.
+    /// When a model explores, unless the request decides it.
     pub mode: ExploreMode,
-    /// Who; the request's own backend and model where absent.
+    /// The explorer. If absent, the request's own backend and model explore.
     pub explorer: Option<ChosenModel>,
-    /// How long one exploration may take, with all that it opens.
+    /// The time limit of one exploration, including its child explorations.
     pub deadline: Duration,
-    /// Tokens of the model, prompts and answers of all its turns together.
+    /// The token limit of one exploration: prompts and answers of all turns.
     pub tokens: u32,
-    /// Calls of tools, those of all its turns together.
+    /// The limit of tool calls over all turns.
     pub calls: u32,
-    /// How deep explorations may open others; 0 for not at all.
+    /// The nesting depth of child explorations; 0 disables them.
     pub depth: u32,
-    /// Turns of one exploration.
+    /// The turns of one exploration.
     pub turns: u32,
-    /// Tokens of what it found that are packed, beside the usual budget of a turn.
+    /// The token budget for cited places, in addition to the budget of a turn.
     pub pack_tokens: u32,
-    /// The longest answer of one turn, in the model's tokens.
+    /// The most tokens of one turn's answer.
     pub max_answer_tokens: u32,
-    /// Whether the model must call tools; a server may refuse either.
-    pub tool_choice: Choice,
+    /// Whether the model must call tools. Some servers refuse one of the values.
+    pub tool_choice: ToolMode,
 }
 
 impl ExploreConfig {
-    /// Bounds for an exploration that begins now.
+    /// Returns the limits of an exploration that starts now.
     #[must_use]
     pub fn limits(&self) -> DeepLimits {
         DeepLimits {
@@ -47,22 +47,22 @@ impl ExploreConfig {
             depth: self.depth,
             turns: self.turns,
             max_answer_tokens: self.max_answer_tokens,
-            tool_required: self.tool_choice == Choice::Required,
+            tool_required: self.tool_choice == ToolMode::Required,
             until: Until::within(self.deadline),
         }
     }
 }
 
-/// When a model explores without being asked to by the request.
+/// When a model explores if the request does not ask for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExploreMode {
     /// Never.
     Off,
-    /// Beside each question, for the turn after it.
+    /// In the background of each question, for the next turn.
     Background,
-    /// Beside the questions that ranking answers badly, for the turn after it.
+    /// In the background of questions with weak ranking results, for the next turn.
     Auto,
-    /// Before each question is sent on, which waits for it.
+    /// Before each question is forwarded; the request waits.
     Inline,
 }
 
@@ -74,7 +74,7 @@ impl ExploreMode {
         ExploreMode::Inline,
     ];
 
-    /// As it is written.
+    /// The value in a configuration file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -99,14 +99,14 @@ pub(super) fn explore(
 ) -> Result<ExploreConfig, ConfigError> {
     let key = |name: &str| format!("explore.{name}");
     let at_least_one = |name: &str, written: Option<u32>, default: u32| match written.unwrap_or(default) {
-        0 => Err(wrong(
+        0 => Err(invalid(
             origin,
             key(name),
-            "must be at least 1; mode = \"off\" is how to have none",
+            "must be at least 1; to disable exploring, set mode = \"off\"",
         )),
         number => Ok(number),
     };
-    let mode = mode(raw.mode.as_deref()).map_err(|error| wrong(origin, key("mode"), error))?;
+    let mode = mode(raw.mode.as_deref()).map_err(|error| invalid(origin, key("mode"), error))?;
     let explorer = chosen(
         origin,
         ("explore", "explores"),
@@ -115,19 +115,19 @@ pub(super) fn explore(
     )?;
     if matches!(mode, ExploreMode::Background | ExploreMode::Auto) && explorer.is_none() {
         let message = format!(
-            "`{mode}` asks a model that no request asked for: name who pays for it, with explore.backend and explore.model"
+            "`{mode}` calls a model on Muninn's own account: name its backend and model with explore.backend and explore.model"
         );
-        return Err(wrong(origin, key("mode"), message));
+        return Err(invalid(origin, key("mode"), message));
     }
     let deadline = raw.deadline_ms.unwrap_or(30_000);
     if deadline == 0 {
-        return Err(wrong(origin, key("deadline_ms"), "must be at least 1"));
+        return Err(invalid(origin, key("deadline_ms"), "must be at least 1"));
     }
     let tokens = at_least_one("tokens", raw.tokens, 60_000)?;
     let max_answer_tokens = at_least_one("max_answer_tokens", raw.max_answer_tokens, 1_024)?;
     if max_answer_tokens > tokens {
-        let message = format!("is {max_answer_tokens}, more than all that explore.tokens allows ({tokens})");
-        return Err(wrong(origin, key("max_answer_tokens"), message));
+        let message = format!("is {max_answer_tokens}, more than the limit explore.tokens ({tokens})");
+        return Err(invalid(origin, key("max_answer_tokens"), message));
     }
     Ok(ExploreConfig {
         mode,
@@ -140,23 +140,23 @@ pub(super) fn explore(
         pack_tokens: raw.pack_tokens.unwrap_or(2_400),
         max_answer_tokens,
         tool_choice: tool_choice(raw.tool_choice.as_deref())
-            .map_err(|error| wrong(origin, key("tool_choice"), error))?,
+            .map_err(|error| invalid(origin, key("tool_choice"), error))?,
     })
 }
 
-fn mode(written: Option<&str>) -> Result<ExploreMode, UnknownWord> {
+fn mode(written: Option<&str>) -> Result<ExploreMode, UnknownValue> {
     let Some(written) = written else {
         return Ok(ExploreMode::Off);
     };
     let known = ExploreMode::ALL.into_iter().find(|mode| mode.name() == written);
-    known.ok_or_else(|| UnknownWord::new(written, "off, background, auto or inline"))
+    known.ok_or_else(|| UnknownValue::new(written, "off, background, auto or inline"))
 }
 
-fn tool_choice(written: Option<&str>) -> Result<Choice, UnknownWord> {
+fn tool_choice(written: Option<&str>) -> Result<ToolMode, UnknownValue> {
     match written {
-        None | Some("auto") => Ok(Choice::Auto),
-        Some("required") => Ok(Choice::Required),
-        Some(other) => Err(UnknownWord::new(other, "auto or required")),
+        None | Some("auto") => Ok(ToolMode::Auto),
+        Some("required") => Ok(ToolMode::Required),
+        Some(other) => Err(UnknownValue::new(other, "auto or required")),
     }
 }
 
@@ -168,25 +168,25 @@ mod tests {
     const BACKENDS: &str = "[[backends]]\nname = \"a\"\nurl = \"http://a\"\ndialect = \"chat\"\n\
                             [[backends]]\nname = \"b\"\nurl = \"http://b\"\ndialect = \"chat\"\n";
 
-    fn settled(text: &str) -> Result<ExploreConfig, String> {
+    fn resolved(text: &str) -> Result<ExploreConfig, String> {
         let config = load_text(&format!("{BACKENDS}[explore]\n{text}"));
         config.map(|config| config.explore).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn it_is_off_with_every_bound_set() {
+    fn exploring_is_off_by_default_and_every_limit_has_a_value() {
         let explore = load_text("").unwrap().explore;
         assert_eq!((explore.mode, explore.explorer), (ExploreMode::Off, None));
         assert_eq!(explore.deadline, Duration::from_secs(30));
         let (tokens, calls, depth, turns) = (explore.tokens, explore.calls, explore.depth, explore.turns);
         assert_eq!((tokens, calls, depth, turns), (60_000, 64, 2, 6));
         assert_eq!((explore.pack_tokens, explore.max_answer_tokens), (2_400, 1_024));
-        assert_eq!(explore.tool_choice, Choice::Auto);
+        assert_eq!(explore.tool_choice, ToolMode::Auto);
     }
 
     #[test]
-    fn everything_can_be_said() {
-        let explore = settled(
+    fn every_key_can_be_set() {
+        let explore = resolved(
             "mode = \"auto\"\nbackend = \"b\"\nmodel = \"m\"\ndeadline_ms = 1\ntokens = 2\ncalls = 3\ndepth = 0\n\
              turns = 4\npack_tokens = 0\nmax_answer_tokens = 2\ntool_choice = \"required\"\n",
         )
@@ -200,17 +200,17 @@ mod tests {
         let (tokens, calls, depth, turns) = (explore.tokens, explore.calls, explore.depth, explore.turns);
         assert_eq!((tokens, calls, depth, turns), (2, 3, 0, 4));
         assert_eq!((explore.pack_tokens, explore.max_answer_tokens), (0, 2));
-        assert_eq!(explore.tool_choice, Choice::Required);
+        assert_eq!(explore.tool_choice, ToolMode::Required);
     }
 
     #[test]
-    fn a_request_that_asks_for_it_pays_for_it() {
-        assert_eq!(settled("mode = \"inline\"").unwrap().explorer, None);
+    fn only_background_and_auto_need_a_named_explorer() {
+        assert_eq!(resolved("mode = \"inline\"").unwrap().explorer, None);
         for mode in ["background", "auto"] {
-            let error = settled(&format!("mode = \"{mode}\"")).unwrap_err();
+            let error = resolved(&format!("mode = \"{mode}\"")).unwrap_err();
             for words in [
                 "explore.mode",
-                "no request asked for",
+                "on Muninn's own account",
                 "explore.backend and explore.model",
             ] {
                 assert!(error.contains(words), "{error}");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_hold_is_named_with_file_key_and_fix() {
+    fn an_invalid_value_is_reported_with_file_key_and_fix() {
         for (text, words) in [
             (
                 "mode = \"on\"",
@@ -233,20 +233,23 @@ mod tests {
             ("backend = \"a\"\nmodel = \"\"", "explore.model: is empty"),
             (
                 "backend = \"c\"\nmodel = \"m\"",
-                "explore.backend: there is no backend `c`; there is: a, b",
+                "explore.backend: there is no backend `c`; known backends: a, b",
             ),
             ("turns = 0", "explore.turns: must be at least 1"),
             ("calls = 0", "explore.calls: must be at least 1"),
             ("tokens = 0", "explore.tokens: must be at least 1"),
             ("deadline_ms = 0", "explore.deadline_ms: must be at least 1"),
-            ("tokens = 1000", "explore.max_answer_tokens: is 1024, more than all"),
+            (
+                "tokens = 1000",
+                "explore.max_answer_tokens: is 1024, more than the limit",
+            ),
             (
                 "tool_choice = \"none\"",
                 "explore.tool_choice: `none` is unknown; write auto or required",
             ),
             ("turn = 3", "Did you mean `turns`?"),
         ] {
-            let error = settled(text).unwrap_err();
+            let error = resolved(text).unwrap_err();
             assert!(
                 error.contains(words) && error.contains("muninn.toml"),
                 "{text}: {error}"

@@ -1,22 +1,22 @@
-//! Reading one TOML file, with errors that name the file, the key and the way to mend it.
+//! Reading one TOML file, with errors that name the file, the key and the fix.
 
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-/// Why a configuration cannot be used.
+/// The reason why a configuration cannot be used.
 #[derive(Debug, Error)]
 pub enum ConfigError {
-    /// The file is there and cannot be read.
+    /// The file exists but cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file is named by flag or environment and is not there.
+    /// A flag or an environment variable names the file, and it does not exist.
     #[error("{} does not exist", path.display())]
     Missing {
         /// The file.
@@ -27,31 +27,31 @@ pub enum ConfigError {
     Parse {
         /// The file.
         path: PathBuf,
-        /// Line, key and a suggestion.
+        /// The line, the key and a suggestion.
         message: String,
     },
-    /// A value is of the right type but cannot hold.
+    /// A value has the right type but is invalid.
     #[error("{setting}: {message}")]
     Value {
-        /// A file and the dotted key in it, or the flag or environment variable that holds the value.
+        /// The file with the dotted key, or the flag or environment variable.
         setting: String,
-        /// What is wrong and what would be right.
+        /// The problem and the fix.
         message: String,
     },
-    /// A repository's file asks for what only its user may decide.
+    /// A repository's file sets a key that is reserved for the user's file.
     #[error("{}: `{key}` may not be set by a repository: it decides where requests and credentials go, or what they cost. Set it in your own muninn.toml if you want it", path.display())]
     NotForRepositories {
         /// The repository's file.
         path: PathBuf,
-        /// The key that it tried to set.
+        /// The reserved key.
         key: String,
     },
-    /// No home directory, so that no default place can be derived.
+    /// There is no home directory, so no default path can be derived. Holds the variable to set.
     #[error("no home directory: set {0}")]
     NoHome(&'static str),
 }
 
-/// Reads a file, `None` where there is none.
+/// Reads a file. Returns `None` if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -63,7 +63,7 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     }
 }
 
-/// Parses TOML into `T`; an unknown key is answered with its line and the nearest known one.
+/// Parses TOML into `T`. The error about an unknown key has its line and the nearest known key.
 pub(super) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigError> {
     toml::from_str(text).map_err(|error| ConfigError::Parse {
         path: path.to_owned(),
@@ -86,19 +86,19 @@ fn explain(text: &str, error: &toml::de::Error) -> String {
     message
 }
 
-/// The known key nearest to the unknown one, out of serde's "unknown field `x`, expected one of `y`, `z`".
+/// Returns the known key nearest to an unknown one. `message` is serde's "unknown field `x`, expected one of `y`, `z`".
 fn suggest(message: &str) -> Option<String> {
     let (unknown, expected) = message.strip_prefix("unknown field ")?.split_once(',')?;
     let unknown = unknown.trim_matches('`');
     nearest(unknown, expected.split('`').skip(1).step_by(2)).map(str::to_owned)
 }
 
-/// The known word that an unknown one was meant to be, if there is one.
+/// Returns the known word that is most similar to an unknown one, if any is similar enough.
 pub(crate) fn nearest<'k>(unknown: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     known
         .into_iter()
         .map(|known| (strsim::jaro_winkler(unknown, known), known))
-        .filter(|(likeness, _)| *likeness > 0.7)
+        .filter(|(similarity, _)| *similarity > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known)
 }
@@ -109,19 +109,19 @@ mod tests {
     use crate::config::raw::UserFile;
 
     #[test]
-    fn an_unknown_key_is_named_with_line_and_suggestion() {
+    fn an_unknown_key_is_reported_with_line_and_suggestion() {
         let text =
             "listen = \"127.0.0.1:1\"\n\n[[backends]]\nname = \"a\"\nurll = \"http://x\"\ndialect = \"openai\"\n";
         let error = parse::<UserFile>(Path::new("/etc/muninn.toml"), text).unwrap_err();
-        let said = error.to_string();
-        assert!(said.contains("/etc/muninn.toml"), "{said}");
-        assert!(said.contains("line 5"), "{said}");
-        assert!(said.contains("`urll`"), "{said}");
-        assert!(said.contains("Did you mean `url`?"), "{said}");
+        let message = error.to_string();
+        assert!(message.contains("/etc/muninn.toml"), "{message}");
+        assert!(message.contains("line 5"), "{message}");
+        assert!(message.contains("`urll`"), "{message}");
+        assert!(message.contains("Did you mean `url`?"), "{message}");
     }
 
     #[test]
-    fn a_wrong_type_is_named_with_its_line() {
+    fn a_wrong_type_is_reported_with_its_line() {
         let error = parse::<UserFile>(Path::new("m.toml"), "[limits]\nbody_bytes = \"many\"\n").unwrap_err();
         assert!(error.to_string().contains("line 2"), "{error}");
     }

@@ -1,15 +1,15 @@
-//! Names that a gateway is reached by, behind a proxy for instance.
+//! Host names of the gateway besides the machine's own, for instance behind a proxy.
 
 use super::ConfigError;
-use super::resolve::wrong;
+use super::resolve::invalid;
 
 /// A name of [`allowed_hosts`](super::Config::allowed_hosts): `muninn.example`, `*.internal`, or either with a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPattern {
-    /// In lower case; what follows the `*` where `any_subdomain` is set, with its dot.
+    /// In lower case. With `any_subdomain`, the text after the `*`, including its dot.
     name: String,
     any_subdomain: bool,
-    /// Any port where absent.
+    /// If absent, any port matches.
     port: Option<u16>,
 }
 
@@ -40,7 +40,7 @@ impl HostPattern {
         })
     }
 
-    /// Whether a `Host` header may say this: a name, and a port where it is no default one.
+    /// Whether the value of a `Host` header matches: a name, with a port unless it is the default one.
     #[must_use]
     pub fn matches(&self, host: &str) -> bool {
         let (name, port) = match host.rsplit_once(':') {
@@ -63,9 +63,9 @@ pub(super) fn hosts(origin: &str, written: &[String]) -> Result<Vec<HostPattern>
     let parse = |written: &String| {
         HostPattern::parse(written).ok_or_else(|| {
             let message = format!(
-                "`{written}` is no host name; write for instance `muninn.example`, `muninn.example:8443` or `*.internal`"
+                "`{written}` is not a host name; write for instance `muninn.example`, `muninn.example:8443` or `*.internal`"
             );
-            wrong(origin, "allowed_hosts", message)
+            invalid(origin, "allowed_hosts", message)
         })
     };
     written.iter().map(parse).collect()
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_match_whole_labels_and_the_port_that_is_written() {
+    fn a_pattern_matches_whole_labels_and_its_port() {
         let matches = |pattern: &str, host: &str| HostPattern::parse(pattern).unwrap().matches(host);
         for host in ["muninn.example", "MUNINN.example:8443", "muninn.example:80"] {
             assert!(matches("Muninn.Example", host), "{host}");
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_are_patterns() {
+    fn other_texts_than_host_names_are_refused() {
         for written in [
             "",
             "*",

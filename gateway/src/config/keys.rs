@@ -1,4 +1,4 @@
-//! Who may ask: the `[[keys]]` of a user's file, checked.
+//! Resolving and checking `[[keys]]` of a user's file.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -6,40 +6,40 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::backends::{Names, UnknownBackend};
-use super::resolve::wrong;
+use super::resolve::invalid;
 use super::{BackendConfig, Config, ConfigError, KeyConfig, raw};
-use crate::secrets::KeyHash;
+use crate::secrets::{KeyHash, PREFIX};
 
-/// The times of a minute's requests are kept for each key, so there has to be a limit to them.
+/// The highest rate limit. The times of all requests within a minute are stored per key.
 const MOST_PER_MINUTE: u32 = 100_000;
-/// Names stand in logs, receipts and metrics.
+/// The most bytes of a name, which appears in logs, receipts and metrics.
 const LONGEST_NAME: usize = 64;
 
-/// Why a key may not have a name.
+/// The reason why a key's name is invalid.
 #[derive(Debug, Error)]
 pub enum NameError {
-    /// Empty, or with a blank at either end.
-    #[error("must be a name that neither is empty nor begins or ends with a blank")]
+    /// The name is empty, or begins or ends with white space.
+    #[error("must be a non-empty name without white space at its beginning and end")]
     Blank,
-    /// Too long, or with control characters.
+    /// The name is too long or has control characters.
     #[error("must be at most {LONGEST_NAME} bytes long and without control characters")]
     Unprintable,
-    /// It begins as a key does.
-    #[error("must not begin as a key does")]
+    /// The name has the prefix of keys.
+    #[error("must not begin with `{PREFIX}`, the prefix of keys")]
     Key,
 }
 
-/// Why a restriction of a key cannot hold.
+/// The reason why a restriction of a key is invalid.
 #[derive(Debug, Error)]
 enum RestrictionError {
     /// An empty list could mean all or nothing.
-    #[error("names nothing; leave it out to allow everything")]
-    Nothing,
+    #[error("is an empty list; remove it to allow everything")]
+    Empty,
     #[error(transparent)]
     Backend(#[from] UnknownBackend),
     #[error("`{root}`: {error}")]
     Root { root: String, error: std::io::Error },
-    #[error("must lie between 1 and {MOST_PER_MINUTE}; leave it out for no limit")]
+    #[error("must be between 1 and {MOST_PER_MINUTE}; remove it for no limit")]
     PerMinute,
 }
 
@@ -50,35 +50,35 @@ pub(super) fn keys(
 ) -> Result<Vec<KeyConfig>, ConfigError> {
     let mut keys: Vec<KeyConfig> = Vec::with_capacity(written.len());
     for (index, raw) in written.iter().enumerate() {
-        let wrong = |name: &str, message: &dyn Display| wrong(origin, format!("keys[{index}].{name}"), message);
-        check_name(&raw.name).map_err(|error| wrong("name", &error))?;
+        let invalid = |name: &str, message: &dyn Display| invalid(origin, format!("keys[{index}].{name}"), message);
+        check_name(&raw.name).map_err(|error| invalid("name", &error))?;
         if keys.iter().any(|known| known.name == raw.name) {
-            return Err(wrong("name", &format_args!("`{}` is there twice", raw.name)));
+            return Err(invalid("name", &format_args!("`{}` is used twice", raw.name)));
         }
         let hash = KeyHash::parse(&raw.hash).ok_or_else(|| {
-            let message = "must be `blake3:` and 64 hexadecimal digits, as `muninn key new NAME` prints it; the key itself does not belong here";
-            wrong("hash", &message)
+            let message = "must be `blake3:` and 64 hexadecimal digits, as printed by `muninn key new NAME`; do not write the key itself here";
+            invalid("hash", &message)
         })?;
         if keys.iter().any(|known| known.hash == hash) {
-            return Err(wrong("hash", &"is another key's as well"));
+            return Err(invalid("hash", &"is also the hash of another key"));
         }
         keys.push(KeyConfig {
             name: raw.name.clone(),
             hash,
-            models: some_of(raw.models.as_deref()).map_err(|error| wrong("models", &error))?,
-            backends: known_backends(raw.backends.as_deref(), backends).map_err(|error| wrong("backends", &error))?,
-            roots: roots(raw.roots.as_deref()).map_err(|error| wrong("roots", &error))?,
+            models: non_empty(raw.models.as_deref()).map_err(|error| invalid("models", &error))?,
+            backends: known_backends(raw.backends.as_deref(), backends).map_err(|error| invalid("backends", &error))?,
+            roots: roots(raw.roots.as_deref()).map_err(|error| invalid("roots", &error))?,
             requests_per_minute: per_minute(raw.requests_per_minute)
-                .map_err(|error| wrong("requests_per_minute", &error))?,
+                .map_err(|error| invalid("requests_per_minute", &error))?,
         });
     }
     Ok(keys)
 }
 
-/// Whether a key may have this name.
+/// Checks the name of a key.
 ///
 /// # Errors
-/// [`NameError`]: what is wrong with it.
+/// [`NameError`] if the name is invalid.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     if name.trim().is_empty() || name.trim() != name {
         return Err(NameError::Blank);
@@ -86,17 +86,17 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     if name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
         return Err(NameError::Unprintable);
     }
-    // People paste the wrong line; a name is shown everywhere that a key must not be.
-    if name.starts_with("muninn-") {
+    // A pasted key must not become a name, because names are logged.
+    if name.starts_with(PREFIX) {
         return Err(NameError::Key);
     }
     Ok(())
 }
 
-/// A list that is there must name something.
-fn some_of(written: Option<&[String]>) -> Result<Option<Vec<String>>, RestrictionError> {
+/// Refuses a list without any name. An absent list is allowed.
+fn non_empty(written: Option<&[String]>) -> Result<Option<Vec<String>>, RestrictionError> {
     match written {
-        Some(names) if names.iter().all(|name| name.trim().is_empty()) => Err(RestrictionError::Nothing),
+        Some(names) if names.iter().all(|name| name.trim().is_empty()) => Err(RestrictionError::Empty),
         names => Ok(names.map(<[String]>::to_vec)),
     }
 }
@@ -105,11 +105,11 @@ fn known_backends(
     written: Option<&[String]>,
     backends: &[BackendConfig],
 ) -> Result<Option<Vec<String>>, RestrictionError> {
-    let names = some_of(written)?;
+    let names = non_empty(written)?;
     let known = if backends.is_empty() {
         Names::unconfigured()
     } else {
-        Names::of_settled(backends)
+        Names::of(backends)
     };
     for name in names.iter().flatten() {
         known.find(name)?;
@@ -125,7 +125,7 @@ fn roots(written: Option<&[String]>) -> Result<Option<Vec<PathBuf>>, Restriction
             error,
         })
     };
-    some_of(written)?
+    non_empty(written)?
         .map(|roots| roots.iter().map(canonical).collect())
         .transpose()
 }
@@ -138,7 +138,7 @@ fn per_minute(written: Option<u32>) -> Result<Option<u32>, RestrictionError> {
 }
 
 impl Config {
-    /// A key as errors name it, with the file that it is in.
+    /// Returns a key for an error, with its file.
     pub(crate) fn setting(&self, key: &str) -> String {
         match &self.file {
             Some(file) => format!("{}: {key}", file.display()),
@@ -146,19 +146,19 @@ impl Config {
         }
     }
 
-    /// Checks that every directory that a key is held to is one that can be served: the served root or a directory of
-    /// `roots`, or inside of either. `served` is canonical; it is only known once a command says where it works.
+    /// Checks that the `roots` of every key can be served: each is in the served root, in a directory of the configured
+    /// `roots`, or above the served root. `served` is the canonical served root, which is known only to a command.
     ///
     /// # Errors
-    /// [`ConfigError::Value`] with the first key and directory that is not.
+    /// [`ConfigError::Value`] with the first invalid key and directory.
     pub fn check_key_roots(&self, served: &Path) -> Result<(), ConfigError> {
         for (index, key) in self.keys.iter().enumerate() {
             for root in key.roots.iter().flatten() {
                 let servable = root.starts_with(served) || self.roots.iter().any(|allowed| root.starts_with(allowed));
-                // A directory above the served root holds it, so it can be allowed; it opens nothing that is not served.
+                // A directory above the served root is allowed. It permits nothing that is not served.
                 if !servable && !served.starts_with(root) {
                     let message = format!(
-                        "{} is neither in the served {} nor in a directory of `roots`",
+                        "{} is not in the served directory {} and in no directory of `roots`",
                         root.display(),
                         served.display()
                     );
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_key_is_read() {
+    fn a_key_with_all_restrictions_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let backend = "[[backends]]\nname = \"local\"\nurl = \"http://x\"\ndialect = \"openai\"\n";
@@ -202,19 +202,19 @@ mod tests {
         assert_eq!(ana.requests_per_minute, Some(60));
         assert!(config.check_key_roots(&root).is_ok());
         assert!(config.check_key_roots(&root.join("inside")).is_ok());
-        let said = config.check_key_roots(Path::new("/elsewhere")).unwrap_err().to_string();
-        assert!(said.contains("keys[0].roots"), "{said}");
+        let message = config.check_key_roots(Path::new("/elsewhere")).unwrap_err().to_string();
+        assert!(message.contains("keys[0].roots"), "{message}");
     }
 
     #[test]
-    fn what_cannot_hold_is_refused_with_its_key() {
-        let twice = key("ana", HASH, "") + &key("ana", OTHER, "");
+    fn an_invalid_value_is_refused_with_its_key() {
+        let same_name = key("ana", HASH, "") + &key("ana", OTHER, "");
         let same_hash = key("ana", HASH, "") + &key("ben", HASH, "");
-        for (text, said) in [
+        for (text, words) in [
             (key("", HASH, ""), "keys[0].name"),
             (key(" ana", HASH, ""), "keys[0].name"),
             (key("muninn-0000", HASH, ""), "keys[0].name"),
-            (twice, "keys[1].name"),
+            (same_name, "keys[1].name"),
             (same_hash, "keys[1].hash"),
             (key("ana", "muninn-0000", ""), "keys[0].hash"),
             (key("ana", HASH, "models = []"), "keys[0].models"),
@@ -230,12 +230,12 @@ mod tests {
             (key("ana", HASH, "model = \"x\""), "unknown field"),
         ] {
             let error = load_text(&text).unwrap_err();
-            assert!(error.contains(said), "{text}: {error}");
+            assert!(error.contains(words), "{text}: {error}");
         }
     }
 
     #[test]
-    fn other_machines_are_listened_to_with_keys_only() {
+    fn an_address_beyond_loopback_needs_a_key() {
         assert!(
             load_text("listen = \"0.0.0.0:80\"")
                 .unwrap_err()

@@ -1,4 +1,4 @@
-//! What is written of sessions, and the models that sum them up and reconcile what they learned: `[memory]` of a user's file, checked.
+//! Resolving and checking `[memory]` of a user's file: recording, and the models that embed, summarize and reconcile.
 
 use std::time::Duration;
 
@@ -8,34 +8,35 @@ use muninn_memory::store::{DefaultBranchSegments, Destination, StoreSettings};
 
 use super::chosen::{ChosenModel, chosen};
 use super::raw;
-use super::resolve::{UnknownWord, wrong};
+use super::resolve::{UnknownValue, invalid};
 use super::{BackendConfig, ConfigError};
 
-/// People come back to a conversation after a cup of coffee, and to another one after lunch.
+/// The default time without a request after which a conversation counts as finished. It is longer than a coffee break
+/// and shorter than a lunch break.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// How long an answer about a batch of pairs may take: somebody waits, and a small machine thinks slowly.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The default timeout of an answer about a batch of pairs. A user waits for it, and a small machine generates slowly.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A hundred thousand records and more, which are recalled in milliseconds.
+/// The default size limit of main memory. It holds over a hundred thousand records, which are recalled in milliseconds.
 const MAX_MAIN_BYTES: u64 = 32 << 20;
 
-/// What is written of sessions, and where.
+/// Recording of sessions, and its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryConfig {
-    /// Where.
+    /// Where records are written.
     pub write: MemoryWrite,
-    /// Whether the words of questions are written down, and not only those that the repository has itself.
+    /// Whether whole questions are recorded. If not, only words that the repository contains are.
     pub with_text: bool,
-    /// How it is kept, and what recall reads of it.
+    /// Durability, and the records that recall reads.
     pub store: StoreSettings,
-    /// A conversation that nothing has come of for so long is over, until something does.
+    /// The time without a request after which a conversation counts as finished.
     pub idle: Duration,
-    /// What main memory may take, in bytes, once it is pruned.
+    /// The most bytes of main memory after pruning.
     pub max_main_bytes: u64,
 }
 
-/// Where records of sessions are written.
+/// The destination of session records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryWrite {
     /// Nowhere.
@@ -47,7 +48,7 @@ pub enum MemoryWrite {
 }
 
 impl MemoryWrite {
-    /// Where segments go; nowhere where nothing is written.
+    /// Returns the destination of segments, or `None` if nothing is written.
     #[must_use]
     pub fn destination(self) -> Option<Destination> {
         match self {
@@ -61,37 +62,38 @@ impl MemoryWrite {
 /// The embedder whose vectors recall and short code questions use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum EmbedderConfig {
-    /// The vectors that are compiled in.
+    /// The compiled-in vectors.
     #[default]
     Static,
-    /// all-MiniLM-L6-v2, fetched by `muninn model pull`.
+    /// all-MiniLM-L6-v2, downloaded by `muninn model pull`.
     MiniLm,
-    /// A model behind a backend's `/v1/embeddings`.
+    /// A model of a backend's `/v1/embeddings`.
     Backend(ChosenModel),
 }
 
-/// The model that sums up conversations that are over, and what it may cost.
+/// The model that summarizes finished conversations, and its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummarizerConfig {
-    /// Who.
+    /// The model.
     pub model: ChosenModel,
-    /// Tokens of the model in a day of UTC, prompts and answers.
+    /// The tokens per day (UTC), prompts and answers.
     pub daily_tokens: u32,
-    /// The longest answer, in the model's tokens.
+    /// The most tokens of an answer.
     pub max_answer_tokens: u32,
 }
 
-/// The model that settles what rules leave open when memory is reconciled, and what it may cost.
+/// The model that decides pairs which the rules of reconciling leave open, and its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReconcilerConfig {
-    /// Who.
+    /// The model.
     pub model: ChosenModel,
-    /// Tokens, bounds of an answer, and patience with it.
+    /// The limits of tokens and time.
     pub limits: ReconcilerLimits,
 }
 
 pub(super) fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryConfig, ConfigError> {
-    let unknown = |key: &str, word: &str, known: &'static str| Err(wrong(origin, key, UnknownWord::new(word, known)));
+    let unknown =
+        |key: &str, value: &str, known: &'static str| Err(invalid(origin, key, UnknownValue::new(value, known)));
     Ok(MemoryConfig {
         write: memory_write(origin, raw.write.as_deref().unwrap_or("local"))?,
         with_text: match raw.record.as_deref() {
@@ -115,21 +117,21 @@ pub(super) fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryConfig, Co
         },
         max_main_bytes: raw.max_main_bytes.unwrap_or(MAX_MAIN_BYTES),
         idle: match raw.idle_ms {
-            Some(0) => return Err(wrong(origin, "memory.idle_ms", "must be at least 1")),
+            Some(0) => return Err(invalid(origin, "memory.idle_ms", "must be at least 1")),
             written => written.map_or(IDLE, Duration::from_millis),
         },
     })
 }
 
-pub(super) fn memory_write(origin: &str, word: &str) -> Result<MemoryWrite, ConfigError> {
-    match word {
+pub(super) fn memory_write(origin: &str, value: &str) -> Result<MemoryWrite, ConfigError> {
+    match value {
         "local" => Ok(MemoryWrite::Local),
         "off" => Ok(MemoryWrite::Off),
         "repo" => Ok(MemoryWrite::Repo),
-        other => Err(wrong(
+        other => Err(invalid(
             origin,
             "memory.write",
-            UnknownWord::new(other, "off, local or repo"),
+            UnknownValue::new(other, "off, local or repo"),
         )),
     }
 }
@@ -147,13 +149,13 @@ pub(super) fn embedder(
             "minilm" => Ok(EmbedderConfig::MiniLm),
             other => {
                 let known = "static, minilm, or { backend = \"...\", model = \"...\" }";
-                Err(wrong(origin, SECTION, UnknownWord::new(other, known)))
+                Err(invalid(origin, SECTION, UnknownValue::new(other, known)))
             }
         },
         Some(raw::EmbedderModel::Backend(raw)) => {
             let written = (raw.backend.as_deref(), raw.model.as_deref());
             let chosen = chosen(origin, (SECTION, "embeds"), written, backends)?;
-            let missing = || wrong(origin, SECTION, "names neither a backend nor a model");
+            let missing = || invalid(origin, SECTION, "is missing its backend and model");
             Ok(EmbedderConfig::Backend(chosen.ok_or_else(missing)?))
         }
     }
@@ -167,13 +169,13 @@ pub(super) fn summarizer(
     const SECTION: &str = "memory.summarizer";
     let Some(raw) = raw else { return Ok(None) };
     let written = (raw.backend.as_deref(), raw.model.as_deref());
-    let model = named(origin, (SECTION, "sums up"), written, backends)?;
+    let model = required_model(origin, (SECTION, "summarizes"), written, backends)?;
     let budget = Budget {
         key: "daily_tokens",
         tokens: raw.daily_tokens.unwrap_or(50_000),
         max_answer_tokens: raw.max_answer_tokens.unwrap_or(1_024),
     };
-    budget.check(origin, SECTION, "no conversation would ever be summed up")?;
+    budget.check(origin, SECTION, "no conversation could be summarized")?;
     Ok(Some(SummarizerConfig {
         model,
         daily_tokens: budget.tokens,
@@ -189,19 +191,19 @@ pub(super) fn reconciler(
     const SECTION: &str = "memory.reconciler";
     let Some(raw) = raw else { return Ok(None) };
     let written = (raw.backend.as_deref(), raw.model.as_deref());
-    let model = named(origin, (SECTION, "reconciles"), written, backends)?;
+    let model = required_model(origin, (SECTION, "reconciles"), written, backends)?;
     let budget = Budget {
         key: "run_tokens",
         tokens: raw.run_tokens.unwrap_or(200_000),
         max_answer_tokens: raw.max_answer_tokens.unwrap_or(2_048),
     };
-    budget.check(origin, SECTION, "nothing would ever be asked")?;
+    budget.check(origin, SECTION, "no pair could be decided")?;
     let patience = match raw.answer_timeout_ms {
         Some(0) => {
             let key = format!("{SECTION}.answer_timeout_ms");
-            return Err(wrong(origin, key, "must be at least 1"));
+            return Err(invalid(origin, key, "must be at least 1"));
         }
-        written => written.map_or(PATIENCE, Duration::from_millis),
+        written => written.map_or(ANSWER_TIMEOUT, Duration::from_millis),
     };
     let limits = ReconcilerLimits {
         tokens: budget.tokens.into(),
@@ -211,27 +213,28 @@ pub(super) fn reconciler(
     Ok(Some(ReconcilerConfig { model, limits }))
 }
 
-/// The model of a section. Whoever writes one wants a model asked, and so has to say which.
-fn named(
+/// Resolves the required model of a section.
+fn required_model(
     origin: &str,
-    (section, chore): (&str, &str),
+    (section, task): (&str, &str),
     written: (Option<&str>, Option<&str>),
     backends: &[BackendConfig],
 ) -> Result<ChosenModel, ConfigError> {
-    let message = "asks a model that no request asked for: name who pays for it, with backend and model, or leave the section out";
-    chosen(origin, (section, chore), written, backends)?.ok_or_else(|| wrong(origin, section, message))
+    let message = "calls a model on Muninn's own account: name it with `backend` and `model`, or remove the section";
+    chosen(origin, (section, task), written, backends)?.ok_or_else(|| invalid(origin, section, message))
 }
 
-/// What a chore may cost, and one answer of it.
+/// The token limits of a task and of one answer.
 struct Budget {
-    /// What the whole is called.
+    /// The key of `tokens`.
     key: &'static str,
     tokens: u32,
     max_answer_tokens: u32,
 }
 
 impl Budget {
-    fn check(&self, origin: &str, section: &str, otherwise: &str) -> Result<(), ConfigError> {
+    /// Checks that the budget is larger than one answer. `consequence` completes the error.
+    fn check(&self, origin: &str, section: &str, consequence: &str) -> Result<(), ConfigError> {
         let Self {
             key,
             tokens,
@@ -239,12 +242,13 @@ impl Budget {
         } = self;
         if *max_answer_tokens == 0 {
             let key = format!("{section}.max_answer_tokens");
-            return Err(wrong(origin, key, "must be at least 1"));
+            return Err(invalid(origin, key, "must be at least 1"));
         }
         if tokens <= max_answer_tokens {
-            let message =
-                format!("is {tokens}, and one answer may have {max_answer_tokens} (max_answer_tokens): {otherwise}");
-            return Err(wrong(origin, format!("{section}.{key}"), message));
+            let message = format!(
+                "is {tokens}, but one answer may have {max_answer_tokens} (max_answer_tokens), so {consequence}"
+            );
+            return Err(invalid(origin, format!("{section}.{key}"), message));
         }
         Ok(())
     }
@@ -258,7 +262,7 @@ mod tests {
     const BACKENDS: &str = "[[backends]]\nname = \"a\"\nurl = \"http://a\"\ndialect = \"chat\"\n\
                             [[backends]]\nname = \"b\"\nurl = \"http://b\"\ndialect = \"chat\"\n";
 
-    fn settled(text: &str) -> Result<Option<SummarizerConfig>, String> {
+    fn resolved(text: &str) -> Result<Option<SummarizerConfig>, String> {
         let config = load_text(&format!("{BACKENDS}{text}"));
         config
             .map(|config| config.summarizer)
@@ -266,9 +270,9 @@ mod tests {
     }
 
     #[test]
-    fn no_model_sums_up_unless_one_is_named() {
-        assert_eq!(settled("").unwrap(), None);
-        assert_eq!(settled("[memory]\nwrite = \"repo\"\n").unwrap(), None);
+    fn no_model_summarizes_unless_one_is_named() {
+        assert_eq!(resolved("").unwrap(), None);
+        assert_eq!(resolved("[memory]\nwrite = \"repo\"\n").unwrap(), None);
         let named = "[memory.summarizer]\nbackend = \"b\"\nmodel = \"m\"\n";
         let model = ChosenModel {
             backend: 1,
@@ -279,8 +283,8 @@ mod tests {
             daily_tokens,
             max_answer_tokens,
         };
-        assert_eq!(settled(named).unwrap(), Some(expected(50_000, 1_024)));
-        let all = settled(&format!("{named}daily_tokens = 3\nmax_answer_tokens = 2\n"));
+        assert_eq!(resolved(named).unwrap(), Some(expected(50_000, 1_024)));
+        let all = resolved(&format!("{named}daily_tokens = 3\nmax_answer_tokens = 2\n"));
         assert_eq!(all.unwrap(), Some(expected(3, 2)));
     }
 
@@ -305,10 +309,10 @@ mod tests {
                 "\"bert\"",
                 "memory.embedder.model: `bert` is unknown; write static, minilm, or {",
             ),
-            ("{}", "memory.embedder.model: names neither a backend nor a model"),
+            ("{}", "memory.embedder.model: is missing its backend and model"),
             (
                 "{ backend = \"c\", model = \"m\" }",
-                "there is no backend `c`; there is: a, b",
+                "there is no backend `c`; known backends: a, b",
             ),
             ("{ backend = \"a\" }", "memory.embedder.model.model: is missing"),
             ("3", "an embedder is \"static\", \"minilm\", or {"),
@@ -322,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_over_after_a_time_of_the_users() {
+    fn the_idle_time_is_configurable() {
         let idle = |text: &str| load_text(text).map(|config| config.memory.idle);
         assert_eq!(idle("").unwrap(), Duration::from_secs(600));
         assert_eq!(
@@ -334,12 +338,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_hold_is_named_with_file_key_and_fix() {
+    fn an_invalid_value_is_reported_with_file_key_and_fix() {
         for (text, words) in [
-            ("", "memory.summarizer: asks a model that no request asked for"),
+            ("", "memory.summarizer: calls a model on Muninn's own account"),
             (
                 "backend = \"a\"",
-                "memory.summarizer.model: is missing: name the model of `a` that sums up",
+                "memory.summarizer.model: is missing: name the model of `a` that summarizes",
             ),
             (
                 "model = \"m\"",
@@ -347,7 +351,7 @@ mod tests {
             ),
             (
                 "backend = \"c\"\nmodel = \"m\"",
-                "memory.summarizer.backend: there is no backend `c`; there is: a, b",
+                "memory.summarizer.backend: there is no backend `c`; known backends: a, b",
             ),
             (
                 "backend = \"a\"\nmodel = \"m\"\nmax_answer_tokens = 0",
@@ -355,11 +359,11 @@ mod tests {
             ),
             (
                 "backend = \"a\"\nmodel = \"m\"\ndaily_tokens = 1024",
-                "memory.summarizer.daily_tokens: is 1024, and one answer may have 1024",
+                "memory.summarizer.daily_tokens: is 1024, but one answer may have 1024",
             ),
             ("daily_token = 3", "Did you mean `daily_tokens`?"),
         ] {
-            let error = settled(&format!("[memory.summarizer]\n{text}\n")).unwrap_err();
+            let error = resolved(&format!("[memory.summarizer]\n{text}\n")).unwrap_err();
             assert!(
                 error.contains(words) && error.contains("muninn.toml"),
                 "{text}: {error}"
@@ -369,34 +373,34 @@ mod tests {
 
     #[test]
     fn no_model_reconciles_unless_one_is_named() {
-        let settled = |text: &str| {
+        let resolved = |text: &str| {
             let config = load_text(&format!("{BACKENDS}{text}"));
             config
                 .map(|config| config.reconciler)
                 .map_err(|error| error.to_string())
         };
-        assert_eq!(settled("[memory]\nwrite = \"repo\"\n").unwrap(), None);
+        assert_eq!(resolved("[memory]\nwrite = \"repo\"\n").unwrap(), None);
         let named = "[memory.reconciler]\nbackend = \"b\"\nmodel = \"m\"\n";
-        let limits = settled(named).unwrap().unwrap().limits;
+        let limits = resolved(named).unwrap().unwrap().limits;
         assert_eq!(
             (limits.tokens, limits.max_answer_tokens, limits.patience.as_secs()),
             (200_000, 2_048, 120)
         );
         let own = format!("{named}run_tokens = 9\nmax_answer_tokens = 3\nanswer_timeout_ms = 1500\n");
-        let own = settled(&own).unwrap().unwrap();
+        let own = resolved(&own).unwrap().unwrap();
         assert_eq!(
             (own.model.backend, own.limits.tokens, own.limits.patience.as_millis()),
             (1, 9, 1500)
         );
         for (more, expected) in [
-            ("run_tokens = 2048\n", "nothing would ever be asked"),
+            ("run_tokens = 2048\n", "no pair could be decided"),
             ("max_answer_tokens = 0\n", "must be at least 1"),
             ("answer_timeout_ms = 0\n", "must be at least 1"),
         ] {
-            let error = settled(&format!("{named}{more}")).unwrap_err();
+            let error = resolved(&format!("{named}{more}")).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
-        let error = settled("[memory.reconciler]\n").unwrap_err();
-        assert!(error.contains("name who pays for it"), "{error}");
+        let error = resolved("[memory.reconciler]\n").unwrap_err();
+        assert!(error.contains("name it with `backend` and `model`"), "{error}");
     }
 }

@@ -1,9 +1,9 @@
-//! Configuration: the user's file, then the environment, then flags; and a repository's own, which may say far less.
+//! Configuration: flags override the environment, which overrides the user's file. A repository's file can set less.
 //!
-//! Two types for two jobs: `raw` is what a file says, [`Config`] is what holds once everything was read, checked and
-//! filled in. All of it happens before a socket is bound, so that a wrong file never half-starts a server.
-//! A repository is not trusted: its file may only touch `context` and `memory`, because whoever can make a user clone a
-//! repository must not be able to choose where that user's prompts and keys go.
+//! `raw` holds the types of the files as written. [`Config`] is the resolved configuration: checked, with all defaults.
+//! Resolving ends before a socket is bound, so that an invalid file never leaves a half-started server. Repositories
+//! are not trusted: a repository's file can only set `context` and `memory`, so that a cloned repository cannot choose
+//! where the user's prompts and keys are sent.
 
 mod backends;
 mod chosen;
@@ -37,77 +37,77 @@ pub use resolve::{Overrides, load, repository};
 use crate::secrets::{KeyHash, Secret};
 use crate::wire::WireFormat;
 
-/// The names of backends that nobody has to configure: the two vendors, and the servers that are looked for on loopback.
+/// The names of backends without configuration: the two vendors, and the servers of discovery.
 pub(crate) const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];
 
-/// The configuration in force: valid, complete, with every default filled in.
+/// The resolved configuration: valid, with every default filled in.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The file that was read, if there was one.
+    /// The user's file, if it exists.
     pub file: Option<PathBuf>,
-    /// Where to listen; a loopback address unless there are keys.
+    /// The address to listen on. It is a loopback address unless there are keys.
     pub listen: SocketAddr,
-    /// Names besides this machine's own that a `Host` header may have.
+    /// The names that a `Host` header may have besides this machine's own.
     pub allowed_hosts: Vec<HostPattern>,
-    /// Directories, besides the served root, whose repositories may be served; canonical.
+    /// The canonical directories, besides the served root, whose repositories are served.
     pub roots: Vec<PathBuf>,
-    /// Whether model servers on loopback are looked for when no backend is configured.
+    /// Whether discovery looks for model servers on loopback if no backend is configured.
     pub discover: bool,
-    /// Where requests may go, in the order of the file.
+    /// The backends, in the order of the file.
     pub backends: Vec<BackendConfig>,
-    /// Which models go where, first match wins.
+    /// The routes. The first match decides.
     pub routes: Vec<RouteConfig>,
-    /// Who may ask; everybody where there are none.
+    /// The access keys. Without keys every client is served.
     pub keys: Vec<KeyConfig>,
-    /// What is packed.
+    /// The budgets and limits of packs.
     pub context: ContextConfig,
-    /// What is written of sessions, and where.
+    /// Recording of sessions, and its limits.
     pub memory: MemoryConfig,
     /// The embedder of recall and of short code questions.
     pub embedder: EmbedderConfig,
-    /// The model that sums conversations up; none does where absent.
+    /// The model that summarizes conversations, if there is one.
     pub summarizer: Option<SummarizerConfig>,
-    /// The model that settles what rules leave open when memory is reconciled, where the user names one.
+    /// The model that decides what the rules of reconciling leave open, if there is one.
     pub reconciler: Option<ReconcilerConfig>,
-    /// When a model explores, and what it may spend.
+    /// When a model explores, and its limits.
     pub explore: ExploreConfig,
-    /// Sizes and times.
+    /// The limits of every request: sizes and times.
     pub limits: LimitsConfig,
     /// Switches for tests.
     pub test: TestConfig,
 }
 
-/// One place that requests may be sent to.
+/// A backend.
 #[derive(Debug, Clone)]
 pub struct BackendConfig {
-    /// The name that routes and logs use.
+    /// The name, used by routes and logs.
     pub name: String,
-    /// Base address without a trailing slash and without `/v1`.
+    /// The base address without a trailing slash and without `/v1`.
     pub url: String,
-    /// The wire formats that it speaks; never empty.
+    /// The wire formats that it accepts. Never empty.
     pub formats: Vec<WireFormat>,
     /// The backend's own key, read from an environment variable or a file.
     pub key: Option<Secret>,
-    /// Whether the client's own credential is passed on to this host.
+    /// Whether the client's own credential is forwarded to this host.
     pub client_credentials: bool,
-    /// The model to ask for when nobody names one.
+    /// The model to request if no model is named.
     pub default_model: Option<String>,
-    /// The context window in tokens, where known.
+    /// The context window in tokens, if known.
     pub context_window: Option<u32>,
-    /// What is tried, in this order, when it does not answer a request that came here without a route.
+    /// The fallbacks of requests that matched no route, in the order of trying.
     pub fallbacks: Vec<FallbackConfig>,
-    /// How often a request is sent here again after a failure that a moment may heal.
+    /// The most retries after transient failures.
     pub retries: u32,
-    /// How long its answer's head may take, connecting included.
+    /// The timeout until the head of the answer, connecting included.
     pub first_byte_timeout: Duration,
-    /// How long its answer may pause.
+    /// The longest pause inside the answer.
     pub stream_idle_timeout: Duration,
-    /// Whether it takes HTTP/2 from the first byte on, without TLS to agree on it.
+    /// Whether it speaks HTTP/2 without TLS and without negotiation.
     pub http2_prior_knowledge: bool,
 }
 
 impl BackendConfig {
-    /// A backend about which nothing else is said.
+    /// Creates a backend with defaults for everything else.
     #[must_use]
     pub fn new(name: String, url: String, formats: Vec<WireFormat>, limits: &LimitsConfig) -> BackendConfig {
         BackendConfig {
@@ -130,102 +130,102 @@ impl BackendConfig {
 /// A rule that sends models to a backend.
 #[derive(Debug, Clone)]
 pub struct RouteConfig {
-    /// A model name; `*` stands for any run of characters.
+    /// The pattern of a model name. `*` matches any characters.
     pub model: String,
     /// Index into [`Config::backends`].
     pub backend: usize,
-    /// The name under which the backend knows the model; a `*` stands for what the one in `model` stood for.
+    /// The backend's name for the model. A `*` is replaced by the text that the `*` at its position in `model` matched.
     pub rename: Option<String>,
-    /// What is tried, in this order, when the backend does not answer.
+    /// The fallbacks, in the order of trying.
     pub fallbacks: Vec<FallbackConfig>,
 }
 
-/// Another backend for the same request.
+/// The next backend to try for a request.
 #[derive(Debug, Clone)]
 pub struct FallbackConfig {
     /// Index into [`Config::backends`].
     pub backend: usize,
-    /// The name under which it knows the model; the client's own where absent, whatever the first choice calls it.
+    /// The backend's name for the model. If absent, the client's name is sent, not the first backend's `rename`.
     pub rename: Option<String>,
 }
 
-/// An access key: who holds it, and what it opens. A list that is absent restricts nothing.
+/// An access key and its restrictions. An absent list restricts nothing.
 #[derive(Debug, Clone)]
 pub struct KeyConfig {
-    /// The name that logs, receipts, metrics and the ledger use.
+    /// The name, used by logs, receipts, metrics and the ledger.
     pub name: String,
-    /// All that is kept of the key.
+    /// The hash of the key. The key itself is not stored.
     pub hash: KeyHash,
-    /// Models that may be asked for; `*` stands for any run of characters.
+    /// The permitted models. `*` matches any characters.
     pub models: Option<Vec<String>>,
-    /// Names of backends that its requests may go to.
+    /// The names of the permitted backends.
     pub backends: Option<Vec<String>>,
-    /// Directories whose worktrees it may see; canonical.
+    /// The canonical directories whose worktrees are permitted.
     pub roots: Option<Vec<PathBuf>>,
-    /// How many requests it may make within any sixty seconds.
+    /// The most requests within any 60 seconds.
     pub requests_per_minute: Option<u32>,
 }
 
-/// What is packed into a prompt, and how much of it.
+/// The budgets and limits of packs.
 #[derive(Debug, Clone)]
 pub struct ContextConfig {
-    /// Whether anything new is added at all; replay goes on either way.
+    /// Whether new packs are added. Earlier blocks are replayed in either case.
     pub enabled: bool,
-    /// How long exploring may take on the path of a request.
+    /// The time for finding context while a request waits.
     pub deadline: Duration,
-    /// Token budget of one turn where the client sends tools.
+    /// The token budget of one turn if the request has tools.
     pub tokens_with_tools: u32,
-    /// Token budget of one turn where it does not.
+    /// The token budget of one turn if the request has no tools.
     pub tokens_without_tools: u32,
-    /// Token budget of a whole conversation.
+    /// The token budget of a whole conversation.
     pub tokens_per_conversation: u32,
-    /// The score under which nothing is packed; the engine's own where absent.
+    /// The score below which nothing is packed. If absent, the engine's own thresholds apply.
     pub threshold: Option<f32>,
 }
 
-/// Sizes and times that bound every request.
+/// The limits of every request: sizes and times.
 #[derive(Debug, Clone)]
 pub struct LimitsConfig {
-    /// Largest request body, in bytes.
+    /// The largest request body in bytes.
     pub body_bytes: usize,
-    /// Bytes that the bodies of all requests may take together.
+    /// The largest total of all request bodies in bytes.
     pub total_body_bytes: usize,
-    /// How long connecting to a backend may take.
+    /// The timeout for connecting to a backend.
     pub connect_timeout: Duration,
-    /// How long the head of a backend's answer may take, connecting included. Long, because local prefill is slow.
+    /// The timeout until the head of a backend's answer, connecting included. It is long because local prefill is slow.
     pub first_byte_timeout: Duration,
-    /// How long a backend's answer may pause.
+    /// The longest pause inside a backend's answer.
     pub stream_idle_timeout: Duration,
-    /// When a backend that keeps failing is left alone.
+    /// The limits of circuit breakers.
     pub circuit: CircuitConfig,
-    /// How long a client may take to send its request's head, or keep an idle connection.
+    /// The timeout for the head of a client's request, and for an idle client connection.
     pub header_timeout: Duration,
-    /// How long a client may pause inside its request's body.
+    /// The longest pause inside the body of a client's request.
     pub idle_timeout: Duration,
-    /// How long a client hears nothing before it gets a sign of life.
+    /// The silence after which a stream to a client gets a ping or a comment.
     pub keep_alive: Duration,
-    /// How long open streams may go on after SIGTERM.
+    /// The time that open streams get after SIGTERM.
     pub drain_timeout: Duration,
-    /// Ledger rows unused for longer than this may go.
+    /// The days since last use after which a ledger row may be deleted.
     pub ledger_days: u32,
-    /// The ledger is trimmed, oldest use first, beyond this size in MB.
+    /// The size in MB beyond which the ledger's least recently used rows are deleted.
     pub ledger_megabytes: u32,
 }
 
-/// When a backend that keeps failing is left alone, and for how long.
+/// The limits of a circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CircuitConfig {
-    /// Requests in a row that fail before it is; 0 never does.
+    /// The failures in a row that open it; 0 disables it.
     pub failures: u32,
-    /// For how long at first. Each failed probe doubles it.
+    /// The time for which it stays open at first. Each failed probe doubles it.
     pub cooldown: Duration,
-    /// For how long at most.
+    /// The longest time for which it stays open.
     pub longest_cooldown: Duration,
 }
 
 /// Switches for the project's own tests.
 #[derive(Debug, Clone)]
 pub struct TestConfig {
-    /// Ports to look for model servers on, instead of the well-known ones.
+    /// The ports of discovery, instead of the well-known ones.
     pub discovery_ports: Option<Vec<u16>>,
 }

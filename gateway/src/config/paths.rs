@@ -1,7 +1,7 @@
-//! Where Muninn keeps things outside the repository, and where a repository's derived cache may go.
+//! The paths of configuration, state, models and caches.
 //!
-//! The state directory holds what must outlive a cache clean-up (ledger, receipts); the cache directory what can be
-//! rebuilt. Both follow the platform's conventions unless a variable names another place.
+//! The state directory holds data that must survive a cache clean-up: ledger and receipts. The cache directory holds
+//! derived data. Both follow the platform's conventions unless an environment variable names another directory.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -27,10 +27,10 @@ fn from_environment(variable: &str) -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
-/// The user's configuration file, whether it exists or not.
+/// Returns the path of the user's configuration file, which may not exist.
 ///
 /// # Errors
-/// [`ConfigError::NoHome`] where neither a variable nor a home directory says where.
+/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
 pub fn config_file() -> Result<PathBuf, ConfigError> {
     match from_environment(env_vars::CONFIG) {
         Some(path) => Ok(path),
@@ -38,10 +38,10 @@ pub fn config_file() -> Result<PathBuf, ConfigError> {
     }
 }
 
-/// The directory of ledger and receipts.
+/// Returns the directory of ledger, receipts and live records.
 ///
 /// # Errors
-/// [`ConfigError::NoHome`] where neither a variable nor a home directory says where.
+/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
 pub fn state_dir() -> Result<PathBuf, ConfigError> {
     match from_environment(env_vars::STATE_DIR) {
         Some(path) => Ok(path),
@@ -54,10 +54,10 @@ pub fn state_dir() -> Result<PathBuf, ConfigError> {
     }
 }
 
-/// The directory of indexes for repositories that have no `.muninn/`.
+/// Returns the directory of models, and of indexes for repositories without `.muninn/`.
 ///
 /// # Errors
-/// [`ConfigError::NoHome`] where neither a variable nor a home directory says where.
+/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
 pub fn cache_dir() -> Result<PathBuf, ConfigError> {
     match from_environment(env_vars::CACHE_DIR) {
         Some(path) => Ok(path),
@@ -65,33 +65,36 @@ pub fn cache_dir() -> Result<PathBuf, ConfigError> {
     }
 }
 
-/// The directory of models that were fetched, one folder each.
+/// Returns the directory of downloaded models, which has a folder for each model.
 ///
 /// # Errors
-/// [`ConfigError::NoHome`] where neither a variable nor a home directory says where.
+/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
 pub fn models_dir() -> Result<PathBuf, ConfigError> {
     Ok(cache_dir()?.join("models"))
 }
 
-/// Whether `muninn init` has been run here: its configuration and its ignore file are there, and neither `.muninn` nor
-/// its cache is a link that leads elsewhere.
+/// Whether `muninn init` has been run in this worktree: its configuration and its ignore file exist, and neither
+/// `.muninn` nor its cache is a symbolic link.
 #[must_use]
 pub fn is_initialised(root: &Path) -> bool {
     let folder = root.join(".muninn");
-    let real = |path: &Path| path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
+    let is_no_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
     let ignores_cache = || {
         std::fs::read_to_string(folder.join(".gitignore"))
             .is_ok_and(|text| text.lines().any(|line| line.trim().trim_matches('/') == "cache"))
     };
     let cache = folder.join("cache");
-    real(&folder) && folder.join("config.toml").is_file() && ignores_cache() && (!cache.exists() || real(&cache))
+    is_no_link(&folder)
+        && folder.join("config.toml").is_file()
+        && ignores_cache()
+        && (!cache.exists() || is_no_link(&cache))
 }
 
-/// Where the derived cache of a repository is or would be, without making or trusting it: see [`repository_cache_dir`].
+/// Returns the path of a repository's cache without creating it or checking its stamp; see [`repository_cache_dir`].
 ///
 /// # Errors
-/// [`ConfigError::NoHome`].
-pub fn repository_cache_place(root: &Path, common_dir: &Path) -> Result<PathBuf, ConfigError> {
+/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
+pub fn repository_cache_path(root: &Path, common_dir: &Path) -> Result<PathBuf, ConfigError> {
     let main_root = main_root(root, common_dir);
     if is_initialised(main_root) {
         return Ok(main_root.join(".muninn").join("cache"));
@@ -107,16 +110,16 @@ fn main_root<'a>(root: &'a Path, common_dir: &'a Path) -> &'a Path {
     }
 }
 
-/// Where the derived cache of a repository goes: `.muninn/cache/` of the main worktree once that is initialised, else a
-/// folder of the user's cache directory, one for each git common directory, so that linked worktrees share it.
+/// Returns the directory of a repository's cache: `.muninn/cache/` of the main worktree if that is initialised, else a
+/// folder of the user's cache directory for the git common directory. So linked worktrees share one cache.
 ///
-/// A cache that came with a clone is not ours and could say anything; ours is told by a stamp keyed
-/// with a secret of the state directory, and starts over where the stamp is missing or wrong.
+/// A cache that came with a clone cannot be trusted. A cache of this machine has a stamp, keyed with the secret in the
+/// state directory. If the stamp is missing or wrong, the cache is emptied and gets a new one.
 ///
 /// # Errors
-/// [`ConfigError::NoHome`], or [`ConfigError::Read`] where the directory cannot be made.
+/// [`ConfigError::NoHome`] as above, and [`ConfigError::Read`] if the directory cannot be prepared.
 pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) -> Result<PathBuf, ConfigError> {
-    let directory = repository_cache_place(root, common_dir)?;
+    let directory = repository_cache_path(root, common_dir)?;
     if !is_initialised(main_root(root, common_dir)) {
         return Ok(directory);
     }
@@ -126,11 +129,11 @@ pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) ->
         source,
     })?;
     if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&expected) {
-        let started_over = private_file::dir(&directory)
+        let emptied = private_file::dir(&directory)
             .and_then(|()| empty(&directory))
             .and_then(|()| private_file::append(&stamp))
             .and_then(|mut file| file.write_all(expected.as_bytes()));
-        started_over.map_err(|source| ConfigError::Read {
+        emptied.map_err(|source| ConfigError::Read {
             path: directory.clone(),
             source,
         })?;
@@ -138,11 +141,11 @@ pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) ->
     Ok(directory)
 }
 
-/// Removes what is in a directory and leaves the directory, which may be a volume that is mounted there.
+/// Removes the contents of a directory and keeps the directory, which may be a mounted volume.
 fn empty(directory: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
-        // Of the entry itself: a link is removed and not followed.
+        // The type of the entry itself: a symbolic link is removed, not followed.
         if entry.file_type()?.is_dir() {
             std::fs::remove_dir_all(entry.path())?;
         } else {
@@ -165,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_that_starts_over_is_emptied_and_its_directory_stays() {
+    fn emptying_a_cache_keeps_its_directory_and_follows_no_links() {
         let folder = tempfile::tempdir().unwrap();
         let cache = folder.path().join("cache");
         std::fs::create_dir_all(cache.join("vectors/deep")).unwrap();
@@ -175,6 +178,6 @@ mod tests {
         std::fs::write(folder.path().join("kept"), "x").unwrap();
         empty(&cache).unwrap();
         assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
-        assert!(folder.path().join("kept").exists(), "what a link leads to is not ours");
+        assert!(folder.path().join("kept").exists(), "the target of a link is kept");
     }
 }

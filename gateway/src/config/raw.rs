@@ -53,7 +53,8 @@ pub(crate) struct RepositoryFile {
     pub(crate) memory: RepositoryMemory,
 }
 
-/// A server that answers requests. Repeat the section for each server. If there is none, Muninn chooses a backend itself.
+/// A server that answers requests. Repeat the section for each server. If there is none, Muninn chooses a backend
+/// itself.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -152,8 +153,8 @@ pub(crate) struct Key {
     pub(crate) requests_per_minute: Option<u32>,
 }
 
-/// What Muninn adds to prompts. A repository's `.muninn/config.toml` can set this section too: it can lower the budgets
-/// and the deadline, disable context, and set the threshold.
+/// Context in prompts. A repository's `.muninn/config.toml` can set this section too: it can lower the budgets and the
+/// deadline, disable context, and set the threshold.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -172,14 +173,14 @@ pub(crate) struct Context {
     pub(crate) threshold: Option<f32>,
 }
 
-/// Session memory: what is recorded, where, and what recall reads.
+/// Session memory: recording, its location, and the records that recall reads.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Memory {
     /// Where records are written: `local` (state directory), `repo` (`.muninn/memory/sessions/`) or `off`.
     pub(crate) write: Option<String>,
-    /// What is recorded of a question: `terms` (only words that the repository itself contains) or `text`.
+    /// Recorded part of a question: `terms` (only words that the repository itself contains) or `text`.
     pub(crate) record: Option<String>,
     /// When records are flushed to disk with fsync: `segment` (with the finished segment) or `append` (each record).
     pub(crate) sync: Option<String>,
@@ -281,8 +282,8 @@ pub(crate) struct RepositoryMemory {
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Explore {
-    /// When a model explores without being asked by the request: `off`, `background` (each question, for the next turn),
-    /// `auto` (questions with weak ranking results, for the next turn) or `inline` (each question, which waits).
+    /// When a model explores if the request does not ask for it: `off`, `background` (each question, for the next
+    /// turn), `auto` (questions with weak ranking results, for the next turn) or `inline` (each question, which waits).
     pub(crate) mode: Option<String>,
     /// Backend of the explorer. Absent: the request's own. Required for `background` and `auto`.
     pub(crate) backend: Option<String>,

@@ -1,7 +1,7 @@
 //! Generates `docs/reference/configuration.md` from the types of [`super::raw`] and the resolved defaults.
 //!
-//! Keys, types and meanings come from the JSON Schema that schemars derives; defaults come from the resolved
-//! configuration of a file that sets nothing but what is required.
+//! Keys, types and meanings come from the JSON Schema that schemars derives. Defaults come from the resolved
+//! configuration of a file with only the required keys.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::load_text;
 use super::raw;
 
-/// A file with each section and its required keys only.
+/// A file with all sections and only their required keys.
 const MINIMAL: &str = "[[backends]]\nname = \"a\"\nurl = \"http://a\"\ndialect = \"chat\"\n\
                        [memory.summarizer]\nbackend = \"a\"\nmodel = \"m\"\n\
                        [memory.reconciler]\nbackend = \"a\"\nmodel = \"m\"\n";
@@ -31,7 +31,7 @@ stays in force. The address, the ledger's limits and the timeouts of client conn
 Commented examples are in `configs/`.
 ";
 
-/// The resolved defaults as a file would write them. The literals are exhaustive: a new key has to be added here.
+/// The resolved defaults in the form of a file. The struct literals are exhaustive, so a new key must be added here.
 fn defaults() -> Value {
     let config = load_text(MINIMAL).unwrap();
     let millis = |time: std::time::Duration| Some(u64::try_from(time.as_millis()).unwrap());
@@ -128,7 +128,7 @@ fn defaults() -> Value {
     serde_json::to_value(file).unwrap()
 }
 
-/// One section of a file: its name as TOML writes it, and the schema of its table.
+/// One section of a file: its TOML header and the schema of its table.
 struct Section<'a> {
     name: String,
     schema: &'a Value,
@@ -208,7 +208,7 @@ fn render_section<'a>(section: &Section<'a>, file: &'a Value) -> (String, String
     (title, rows, below)
 }
 
-/// The table that a property holds: itself, one that may be absent, or one of a list.
+/// Returns the schema of a property that is a table, an optional table or a list of tables, and whether it is a list.
 fn table_of<'a>(property: &Value, file: &'a Value) -> Option<(&'a Value, bool)> {
     let is_array = property["type"] == "array";
     let inner = if is_array { &property["items"] } else { property };

@@ -1,4 +1,4 @@
-//! From what was written to what holds: precedence, defaults, checks.
+//! Resolving a configuration: precedence, defaults and checks.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use super::{
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:4747";
 
-/// What flags say; they win over the environment, which wins over the file.
+/// The values of flags. Flags override the environment, which overrides the file.
 #[derive(Debug, Default, Clone)]
 pub struct Overrides {
     /// `--config`.
@@ -29,10 +29,10 @@ pub struct Overrides {
     pub listen: Option<String>,
 }
 
-/// Reads the user's configuration and settles every value.
+/// Reads the user's configuration and resolves every value.
 ///
 /// # Errors
-/// [`ConfigError`] with the file or variable, the key, and what would be right.
+/// [`ConfigError`] with the file or variable, the key and the fix.
 pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
     let named = overrides
         .config
@@ -51,10 +51,10 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
     let limits = limits(&file.limits);
     if limits.total_body_bytes < limits.body_bytes {
         let message = format!(
-            "is {}, and one body alone may have {} (limits.body_bytes)",
+            "is {}, but one body alone may have {} (limits.body_bytes)",
             limits.total_body_bytes, limits.body_bytes
         );
-        return Err(wrong(&origin, "limits.total_body_bytes", message));
+        return Err(invalid(&origin, "limits.total_body_bytes", message));
     }
     let backends = backends(&origin, &file.backends, &limits)?;
     Ok(Config {
@@ -79,59 +79,61 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
     })
 }
 
-/// Lays a repository's `.muninn/config.toml` over the user's context and memory settings.
+/// Applies a repository's `.muninn/config.toml` to the user's context and memory settings.
 ///
 /// # Errors
-/// [`ConfigError::NotForRepositories`] where it asks for more than context and memory, [`ConfigError::Parse`] where it
-/// is wrong. The caller goes on with the user's own settings: a repository must not be able to stop a gateway.
+/// [`ConfigError::NotForRepositories`] if the file sets a key that is reserved for the user's file;
+/// [`ConfigError::Read`], [`ConfigError::Parse`] or [`ConfigError::Value`] if it is unreadable or invalid. The caller
+/// then continues with the user's settings, because a repository must not stop the gateway.
 pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryConfig), ConfigError> {
     let path = root.join(".muninn").join("config.toml");
     let Some(text) = files::read(&path)? else {
         return Ok((config.context.clone(), config.memory.clone()));
     };
-    refuse_foreign_keys(&path, &text)?;
+    refuse_reserved_keys(&path, &text)?;
     let file: RepositoryFile = files::parse(&path, &text)?;
     let origin = path.display().to_string();
-    let mut settled = context(&origin, &file.context)?;
+    let mut resolved = context(&origin, &file.context)?;
     let user = &config.context;
-    let asked = &file.context;
-    // A repository may ask for less time and fewer tokens than its user allows, never for more.
-    settled.enabled = user.enabled && asked.enabled.unwrap_or(true);
-    settled.deadline = user
+    let raw = &file.context;
+    // A repository can lower the time and the tokens that the user allows, but not raise them.
+    resolved.enabled = user.enabled && raw.enabled.unwrap_or(true);
+    resolved.deadline = user
         .deadline
-        .min(asked.deadline_ms.map_or(user.deadline, Duration::from_millis));
-    settled.tokens_with_tools = user.tokens_with_tools.min(asked.tokens_with_tools.unwrap_or(u32::MAX));
-    settled.tokens_without_tools = user
+        .min(raw.deadline_ms.map_or(user.deadline, Duration::from_millis));
+    resolved.tokens_with_tools = user.tokens_with_tools.min(raw.tokens_with_tools.unwrap_or(u32::MAX));
+    resolved.tokens_without_tools = user
         .tokens_without_tools
-        .min(asked.tokens_without_tools.unwrap_or(u32::MAX));
-    settled.tokens_per_conversation = user
+        .min(raw.tokens_without_tools.unwrap_or(u32::MAX));
+    resolved.tokens_per_conversation = user
         .tokens_per_conversation
-        .min(asked.tokens_per_conversation.unwrap_or(u32::MAX));
-    settled.threshold = asked.threshold.or(user.threshold);
-    let asked = file
+        .min(raw.tokens_per_conversation.unwrap_or(u32::MAX));
+    resolved.threshold = raw.threshold.or(user.threshold);
+    let repository_write = file
         .memory
         .write
         .as_deref()
-        .map(|word| memory_write(&origin, word))
+        .map(|value| memory_write(&origin, value))
         .transpose()?;
-    // What a user wants written nowhere is.
+    // The user's `off` takes precedence over the repository's value.
     let write = match config.memory.write {
         MemoryWrite::Off => MemoryWrite::Off,
-        write => asked.unwrap_or(write),
+        write => repository_write.unwrap_or(write),
     };
     let mut memory = config.memory.clone();
     memory.write = write;
     memory.max_main_bytes = file.memory.max_main_bytes.unwrap_or(memory.max_main_bytes);
     memory.store.default_branch = file.memory.default_branch.or(memory.store.default_branch);
-    Ok((settled, memory))
+    Ok((resolved, memory))
 }
 
-/// Names the first key that is not a repository's to set, before types are even looked at.
-fn refuse_foreign_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
+/// Refuses keys that are reserved for the user's file. It runs before the file's types are checked, so that the error
+/// names the reason.
+fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Ok(table) = text.parse::<toml::Table>() else {
         return Ok(());
     };
-    const USERS_ONLY: [&str; 10] = [
+    const RESERVED: [&str; 10] = [
         "backends",
         "routes",
         "keys",
@@ -143,15 +145,15 @@ fn refuse_foreign_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
         "limits",
         "test",
     ];
-    let foreign = table.keys().find(|key| USERS_ONLY.contains(&key.as_str())).cloned();
-    let of_memory = || {
+    let top_level = table.keys().find(|key| RESERVED.contains(&key.as_str())).cloned();
+    let in_memory = || {
         let memory = table.get("memory")?.as_table()?;
         let key = ["embedder", "summarizer", "reconciler"]
             .into_iter()
             .find(|key| memory.contains_key(*key))?;
         Some(format!("memory.{key}"))
     };
-    match foreign.or_else(of_memory) {
+    match top_level.or_else(in_memory) {
         Some(key) => Err(ConfigError::NotForRepositories {
             path: path.to_owned(),
             key,
@@ -160,31 +162,31 @@ fn refuse_foreign_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     }
 }
 
-/// A word that a setting does not know.
+/// An unknown value of a key with a fixed set of values.
 #[derive(Debug, Error)]
-#[error("`{word}` is unknown; write {known}")]
-pub(super) struct UnknownWord {
-    word: String,
-    /// The words that it knows, as a sentence lists them.
+#[error("`{value}` is unknown; write {known}")]
+pub(super) struct UnknownValue {
+    value: String,
+    /// The known values, as a list for the error.
     known: &'static str,
 }
 
-impl UnknownWord {
-    pub(super) fn new(word: &str, known: &'static str) -> UnknownWord {
-        UnknownWord {
-            word: word.to_owned(),
+impl UnknownValue {
+    pub(super) fn new(value: &str, known: &'static str) -> UnknownValue {
+        UnknownValue {
+            value: value.to_owned(),
             known,
         }
     }
 }
 
-/// `message` says what is wrong and what would be right: words, or the error of a check.
-pub(super) fn wrong(origin: &str, key: impl Into<String>, message: impl Display) -> ConfigError {
-    wrong_setting(format!("{origin}: {}", key.into()), message)
+/// Builds the error of an invalid key. `message` is the problem with its fix, or the error of a check.
+pub(super) fn invalid(origin: &str, key: impl Into<String>, message: impl Display) -> ConfigError {
+    invalid_setting(format!("{origin}: {}", key.into()), message)
 }
 
-/// The same for a value that a flag or an environment variable holds, which names the setting by itself.
-fn wrong_setting(setting: impl Into<String>, message: impl Display) -> ConfigError {
+/// Builds the error of an invalid flag or environment variable, whose name is the whole `setting`.
+fn invalid_setting(setting: impl Into<String>, message: impl Display) -> ConfigError {
     ConfigError::Value {
         setting: setting.into(),
         message: message.to_string(),
@@ -204,16 +206,16 @@ fn listen(overrides: &Overrides, file: &UserFile, origin: &str) -> Result<Socket
         .strip_prefix("localhost:")
         .map_or(value.to_owned(), |port| format!("127.0.0.1:{port}"));
     let address: SocketAddr = value.parse().map_err(|_| {
-        wrong_setting(
+        invalid_setting(
             &setting,
             format!("`{value}` is not an address; write for instance `{DEFAULT_LISTEN}`"),
         )
     })?;
     if !address.ip().is_loopback() && file.keys.is_empty() {
-        return Err(wrong_setting(
+        return Err(invalid_setting(
             setting,
             format!(
-                "{address} can be reached from other machines, and there is no access key: only loopback addresses are allowed without one. `muninn key new NAME` makes one"
+                "other machines can reach {address}, and there is no access key: only loopback addresses are allowed without a key. Create one with `muninn key new NAME`"
             ),
         ));
     }
@@ -232,14 +234,14 @@ fn roots(origin: &str, written: &[String]) -> Result<Vec<PathBuf>, ConfigError> 
     let canonical = |root: &String| {
         Path::new(root)
             .canonicalize()
-            .map_err(|error| wrong(origin, "roots", format!("`{root}`: {error}")))
+            .map_err(|error| invalid(origin, "roots", format!("`{root}`: {error}")))
     };
     written.iter().map(canonical).collect()
 }
 
 fn context(origin: &str, raw: &raw::Context) -> Result<ContextConfig, ConfigError> {
     if raw.threshold.is_some_and(|threshold| !(0.0..=1.0).contains(&threshold)) {
-        return Err(wrong(origin, "context.threshold", "must lie between 0 and 1"));
+        return Err(invalid(origin, "context.threshold", "must be between 0 and 1"));
     }
     Ok(ContextConfig {
         enabled: raw.enabled.unwrap_or(true),
@@ -256,12 +258,12 @@ fn limits(raw: &raw::Limits) -> LimitsConfig {
     let body_bytes = raw.body_bytes.unwrap_or(32 << 20);
     LimitsConfig {
         body_bytes,
-        // Whoever only raises the bound on one body means that it is accepted.
+        // If only `body_bytes` is raised, one such body must still fit.
         total_body_bytes: raw.total_body_bytes.unwrap_or(body_bytes.max(512 << 20)),
         connect_timeout: millis(raw.connect_timeout_ms, 10_000),
         first_byte_timeout: millis(raw.first_byte_timeout_ms, 600_000),
         stream_idle_timeout: millis(raw.stream_idle_timeout_ms, 300_000),
-        // Lenient enough that a local server which is being restarted is asked again within seconds.
+        // The cooldown is short enough that a restarted local server is probed within seconds.
         circuit: CircuitConfig {
             failures: raw.circuit_failures.unwrap_or(5),
             cooldown: millis(raw.circuit_cooldown_ms, 2_000),
@@ -297,19 +299,22 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_flag_is_named_once() {
+    fn an_invalid_flag_is_reported_without_a_file() {
         let error = load(&Overrides {
             config: None,
             listen: Some("here".to_owned()),
         });
-        let said = error.unwrap_err().to_string();
-        assert!(said.starts_with("--listen: `here` is not an address"), "{said}");
-        let said = load_text("listen = \"here\"").unwrap_err().to_string();
-        assert!(said.contains("muninn.toml: listen: `here` is not an address"), "{said}");
+        let message = error.unwrap_err().to_string();
+        assert!(message.starts_with("--listen: `here` is not an address"), "{message}");
+        let message = load_text("listen = \"here\"").unwrap_err().to_string();
+        assert!(
+            message.contains("muninn.toml: listen: `here` is not an address"),
+            "{message}"
+        );
     }
 
     #[test]
-    fn only_loopback_is_listened_on() {
+    fn without_keys_only_loopback_addresses_are_valid() {
         let error = load_text("listen = \"0.0.0.0:80\"").unwrap_err();
         assert!(error.to_string().contains("only loopback"), "{error}");
         assert!(load_text("listen = \"[::1]:0\"").is_ok());
@@ -317,7 +322,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn one_body_fits_into_the_memory_of_all() {
+    fn total_body_bytes_holds_at_least_one_body() {
         let error = load_text("[limits]\nbody_bytes = 2000\ntotal_body_bytes = 1000\n").unwrap_err();
         assert!(error.to_string().contains("limits.total_body_bytes"), "{error}");
         let config = load_text("[limits]\nbody_bytes = 2000\ntotal_body_bytes = 2000\n").unwrap();
@@ -328,19 +333,19 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_route_to_nowhere_names_what_there_is() {
+    fn a_route_to_an_unknown_backend_lists_the_configured_ones() {
         let error = load_text(
             "[[backends]]\nname = \"a\"\nurl = \"http://x\"\ndialect = \"openai\"\n[[routes]]\nmodel = \"*\"\nbackend = \"b\"\n",
         )
         .unwrap_err();
         assert!(
-            error.to_string().contains("routes[0].backend") && error.to_string().contains("there is: a"),
+            error.to_string().contains("routes[0].backend") && error.to_string().contains("known backends: a"),
             "{error}"
         );
     }
 
     #[test]
-    fn a_repository_may_set_context_and_memory_and_nothing_else() {
+    fn a_repository_can_set_only_context_and_memory() {
         let config = load_text("").unwrap();
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join(".muninn");
@@ -354,7 +359,7 @@ pub(super) mod tests {
         assert_eq!(context.tokens_with_tools, 500);
         assert_eq!(
             context.deadline, config.context.deadline,
-            "a repository cannot ask for more time"
+            "a repository cannot raise the deadline"
         );
         assert_eq!(memory.write, MemoryWrite::Repo);
         for key in ["record = \"text\"", "sync = \"append\"", "idle_ms = 1"] {
@@ -364,7 +369,11 @@ pub(super) mod tests {
         set("[memory]\nwrite = \"repo\"\n").unwrap();
         let off = load_text("[memory]\nwrite = \"off\"\nrecord = \"text\"\nsync = \"append\"\n").unwrap();
         let (_, memory) = repository(&off, root.path()).unwrap();
-        assert_eq!((memory.write, memory.with_text), (MemoryWrite::Off, true), "off is off");
+        assert_eq!(
+            (memory.write, memory.with_text),
+            (MemoryWrite::Off, true),
+            "the user's `off` wins"
+        );
         for (key, text) in [
             (
                 "backends",

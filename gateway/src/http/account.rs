@@ -11,7 +11,7 @@ use super::exchange_result::ExchangeResult;
 use super::refusal::Client;
 use super::{Worker, bookkeeping, reply};
 use crate::app::millis;
-use crate::metrics::{Active, Finished};
+use crate::metrics::{Active, FinishedRequest};
 use crate::store::{Outcome, Receipt};
 use crate::wire::WireFormat;
 
@@ -131,11 +131,11 @@ impl Account {
     pub(super) fn finish(&self, summary: AnswerSummary) {
         // A client that left before the backend answered got nothing to count.
         let Some(answered) = self.answered.get() else { return };
-        self.worker.app.finished(&Finished {
+        self.worker.app.finished(&FinishedRequest {
             key: &self.client.key,
             format: self.format,
             backend: &answered.backend,
-            spoken: answered.spoken,
+            backend_format: answered.spoken,
             status: answered.status,
             streamed: answered.streamed,
             first_byte: summary.first_byte,

@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue, Response, header};
 
 use super::refusal::{self, Client};
 use super::{Worker, body, guard, path, reply};
-use crate::access::{Access, Caller, Denied, names_key, remove_keys};
+use crate::access::{Access, Caller, Denied, contains_key, remove_keys};
 use crate::wire::WireFormat;
 use crate::wire::error::ErrorKind;
 
@@ -33,7 +33,7 @@ pub(super) async fn admit_request(State(worker): State<Worker>, mut request: Req
     if let Some(reason) = guard::refusal(request.headers(), request.uri(), hosts) {
         return refuse(ErrorKind::Permission, &reason);
     }
-    if names_key(request.uri()) {
+    if contains_key(request.uri()) {
         let reason = "an access key must not be in the URL, where logs would keep it; send it as `x-muninn-key`";
         return refuse(ErrorKind::InvalidRequest, reason);
     }

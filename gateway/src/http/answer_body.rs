@@ -21,7 +21,7 @@ use crate::app::ProgressReceiver;
 use crate::wire::convert::answer::Usage;
 use crate::wire::convert::{AnswerContext, AnswerConverter};
 use crate::wire::error::{ErrorKind, Failure};
-use crate::wire::{Aligner, Ending, UsageWatch, WireFormat};
+use crate::wire::{Aligner, EndWatch, UsageWatch, WireFormat};
 
 /// The error of a stream beyond [`MAX_SILENT_BYTES`].
 const SILENT: &str = "it sent more than 32 MB without an event";
@@ -62,7 +62,7 @@ pub(super) enum Source {
         /// Splits the bytes at the ends of events.
         aligner: Aligner,
         /// Detects the last event.
-        ending: Ending,
+        ending: EndWatch,
         /// Whether the backend's framing marks the end of the body; otherwise only the last event does.
         framed: bool,
         /// What it costs.
@@ -167,7 +167,7 @@ impl AnswerBody {
             Source::Ended(_) => return Poll::Ready(None),
             Source::Untouched { body, watch } => match ready!(poll_data(body, context)) {
                 Some(Ok(bytes)) => {
-                    watch.see(&bytes);
+                    watch.push(&bytes);
                     (bytes, None)
                 }
                 Some(Err(error)) => {
@@ -185,10 +185,10 @@ impl AnswerBody {
                 silent_bytes,
             } => match ready!(poll_data(body, context)) {
                 Some(Ok(bytes)) => {
-                    watch.see(&bytes);
+                    watch.push(&bytes);
                     let events = aligner.push(bytes);
-                    ending.see(&events);
-                    let is_event = !aligner.is_between_events() || Ending::has_event(&events);
+                    ending.push(&events);
+                    let is_event = !aligner.is_between_events() || EndWatch::has_event(&events);
                     *silent_bytes = if is_event { 0 } else { *silent_bytes + events.len() };
                     if *silent_bytes > MAX_SILENT_BYTES {
                         let broke = || broken_off(self.format, self.first_byte.is_some(), SILENT).into_bytes();
@@ -218,7 +218,7 @@ impl AnswerBody {
                 }
                 None if *framed => (aligner.rest(), Some(Source::Ended(watch.usage()))),
                 None => {
-                    let end = ending.completed(&aligner.rest());
+                    let end = ending.closing_bytes(&aligner.rest());
                     let next = Source::Ended(watch.usage());
                     let error = axum::Error::new("the connection was closed before the last event");
                     if end.is_none() && !aligner.is_between_events() {

@@ -21,8 +21,8 @@ use crate::wire::convert::request::Dropped;
 use crate::wire::convert::{self, AnswerContext, AnswerConverter};
 use crate::wire::error::{self, ErrorKind, Failure};
 use crate::wire::failure;
-use crate::wire::overflow::overflow;
-use crate::wire::{Aligner, Ending, Insertion, Text, UsageWatch, WireFormat};
+use crate::wire::overflow::Overflow;
+use crate::wire::{Aligner, EndWatch, Insertion, Text, UsageWatch, WireFormat};
 
 /// The most bytes that are read of a backend's error.
 const LONGEST_ERROR: usize = 1 << 20;
@@ -69,7 +69,7 @@ impl Exchange {
             Err(unanswered) => return self.unanswered(unanswered, tries),
         };
         let candidate = &self.candidates[answered.candidate];
-        let (dropped, context) = answered.made.unzip();
+        let (dropped, context) = answered.context.unzip();
         let (head, source) = self.answer(candidate, context, answered.response).await;
         ExchangeResult {
             head,
@@ -228,7 +228,7 @@ impl Exchange {
                 let source = Source::Events {
                     body,
                     aligner: Aligner::default(),
-                    ending: Ending::new(self.format),
+                    ending: EndWatch::new(self.format),
                     framed,
                     watch,
                     silent_bytes: 0,
@@ -318,7 +318,7 @@ impl Exchange {
         let read = axum::body::to_bytes(body, LONGEST_ERROR).await;
         let (is_whole, bytes) = (read.is_ok(), read.unwrap_or_default());
         let text = String::from_utf8_lossy(if is_readable { &bytes } else { b"" });
-        let overflow = head.status.is_client_error().then(|| overflow(&text)).flatten();
+        let overflow = head.status.is_client_error().then(|| Overflow::parse(&text)).flatten();
         if overflow.is_none() && !converted && is_whole {
             let text = Source::Untouched {
                 body: Body::from(bytes),

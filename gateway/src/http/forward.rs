@@ -16,7 +16,7 @@ use super::refusal::{Client, forbid};
 use super::{Worker, body, reply};
 use crate::access::{Caller, Forbidden};
 use crate::backend::Target;
-use crate::metrics::Forwarded;
+use crate::metrics::ForwardedRequest;
 use crate::wire::error::ErrorKind;
 use crate::wire::{Members, Text, WireFormat};
 
@@ -113,7 +113,7 @@ async fn send_and_count(worker: &Worker, caller: Caller, exchange: Exchange) -> 
         if let Some((backend, _)) = &by {
             let key = caller.name();
             let usage = end.usage;
-            app.forwarded(&Forwarded {
+            app.forwarded(&ForwardedRequest {
                 key,
                 backend,
                 status,

@@ -58,7 +58,7 @@ impl Chain {
                         state = next;
                         prompt.is_boundary(site).then_some(state)
                     }
-                    None => prompt.is_behind_results(site).then(|| behind_results(state, message)),
+                    None => prompt.is_after_results(site).then(|| behind_results(state, message)),
                 };
                 boundaries.extend(key.map(|key| Boundary {
                     site,
@@ -153,7 +153,7 @@ mod tests {
         let boundaries = Chain::of(&prompt, SEED).boundaries;
         let wanted = boundaries
             .iter()
-            .filter(|boundary| prompt.is_behind_results(boundary.site) == results);
+            .filter(|boundary| prompt.is_after_results(boundary.site) == results);
         wanted.map(|boundary| boundary.key).collect()
     }
 

@@ -1,4 +1,4 @@
-//! The counters themselves: their names, their labels, and writing a request down.
+//! The metrics with their names and labels, and recording requests in them.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -15,7 +15,7 @@ use super::labels::{
     BackendLabel, FieldLabels, FormatLabel, ForwardLabels, OutcomeLabel, RefusalLabels, RequestLabels, TaskLabel,
     TokenLabels,
 };
-use super::{Finished, Forwarded};
+use super::{FinishedRequest, ForwardedRequest};
 use crate::backend::CONTEXT_MODEL;
 use crate::config::UNCONFIGURED;
 use crate::store::{CircuitState, Receipt};
@@ -23,24 +23,25 @@ use crate::wire::WireFormat;
 use crate::wire::convert::answer::Usage;
 use crate::wire::error::ErrorKind;
 
-/// What stands for every name that is not known.
+/// The label value of unknown names.
 const OTHER: &str = "other";
-/// What stands where there is none.
+/// The label value of an absent backend or format.
 const NONE: &str = "none";
-/// Different dropped fields that are counted by name; the APIs have fewer, and clients may send any.
+/// The most dropped fields that are counted by name. The APIs have fewer fields, but clients may send any name.
 const FIELD_NAMES: usize = 200;
 const LONGEST_FIELD_NAME: usize = 48;
 
-/// Seconds; from what a local model server needs to a large prompt's prefill.
+/// Buckets in seconds, from a local model server's time to a large prompt's prefill.
 const FIRST_BYTE: [f64; 13] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
 ];
-/// Seconds; our own share is a fraction of a millisecond without exploring and bounded by the deadline with it.
+/// Buckets in seconds. Muninn's own share is a fraction of a millisecond without a search for context. With one it is
+/// bounded by the deadline.
 const ADDED: [f64; 12] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0,
 ];
 
-/// All counters of one process.
+/// All metrics of one process.
 pub struct Metrics {
     registry: Registry,
     backends: RwLock<HashSet<String>>,
@@ -89,14 +90,14 @@ impl Default for Metrics {
             added: Family::new_with_constructor(|| Histogram::new(ADDED)),
         };
         metrics.register();
-        metrics.know_backends(UNCONFIGURED);
-        metrics.know_backends([CONTEXT_MODEL]);
+        metrics.add_backend_labels(UNCONFIGURED);
+        metrics.add_backend_labels([CONTEXT_MODEL]);
         metrics
     }
 }
 
 impl Metrics {
-    /// Names everything for Prometheus; counters get `_total` from the encoder.
+    /// Registers all metrics. The encoder appends `_total` to the names of counters.
     fn register(&mut self) {
         let registry = &mut self.registry;
         registry.register(
@@ -106,18 +107,18 @@ impl Metrics {
         );
         registry.register(
             "explorations",
-            "Explorations by a model under way",
+            "Explorations by a model in progress",
             self.explorations.clone(),
         );
         registry.register(
             "body_bytes",
-            "Bytes of request bodies that are held, with what was made of them",
+            "Bytes of request bodies in memory, with the data derived from them",
             self.body_bytes.clone(),
         );
-        registry.register("requests", "Conversation requests that are over", self.requests.clone());
+        registry.register("requests", "Finished conversation requests", self.requests.clone());
         registry.register(
             "forwarded_requests",
-            "Requests of other kinds that were forwarded and are over",
+            "Finished forwarded requests other than conversations",
             self.forwarded.clone(),
         );
         registry.register(
@@ -127,12 +128,12 @@ impl Metrics {
         );
         registry.register(
             "tokens",
-            "Tokens that backends counted; cached ones are among the input",
+            "Tokens as counted by backends; the input includes cached tokens",
             self.tokens.clone(),
         );
         registry.register(
             "context_outcomes",
-            "What became of requests' context",
+            "Outcomes of the context of requests",
             self.outcomes.clone(),
         );
         registry.register(
@@ -147,63 +148,63 @@ impl Metrics {
         );
         registry.register(
             "dropped_fields",
-            "Fields that a conversion between wire formats left out",
+            "Fields that a conversion between wire formats dropped",
             self.dropped_fields.clone(),
         );
-        registry.register("retries", "Requests that were sent again", self.retries.clone());
+        registry.register("retries", "Retries at the same backend", self.retries.clone());
         registry.register(
             "fallbacks",
-            "Requests that went on to another backend after this one failed",
+            "Requests passed to another backend after a failure of this one",
             self.fallbacks.clone(),
         );
         registry.register(
             "circuit_state",
-            "0: in use, 1: being tried, 2: not used for now",
+            "State of the circuit breaker; 0: closed, 1: half-open, 2: open",
             self.circuits.clone(),
         );
         registry.register(
             "task_panics",
-            "How often a background task has panicked since the start",
+            "Panics of a background task since the start",
             self.task_panics.clone(),
         );
         registry.register(
             "first_byte_seconds",
-            "From a request's last byte to its answer's first",
+            "Time from a request's last byte to the first byte of its answer",
             self.first_byte.clone(),
         );
         registry.register(
             "added_seconds",
-            "What Muninn itself took of the time to the first byte",
+            "Muninn's own share of the time to the first byte",
             self.added.clone(),
         );
     }
 
-    /// Makes names of backends known, so that they may be labels; those that were known stay so.
-    pub fn know_backends<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+    /// Adds names of backends that may be labels. Earlier names are kept.
+    pub fn add_backend_labels<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         let mut known = self.backends.write().unwrap_or_else(PoisonError::into_inner);
         known.extend(names.into_iter().map(str::to_owned));
     }
 
-    /// Counts a request as active until what is returned is dropped.
+    /// Counts a request as active until the returned guard is dropped.
     #[must_use]
     pub fn started(&self) -> Active {
         Active::count(&self.active)
     }
 
-    /// Counts an exploration as under way until what is returned is dropped.
+    /// Counts an exploration as active until the returned guard is dropped.
     #[must_use]
     pub fn exploring(&self) -> Active {
         Active::count(&self.explorations)
     }
 
-    /// Writes a request down once it is over.
-    pub fn finished(&self, finished: &Finished<'_>) {
+    /// Records a finished conversation request.
+    pub fn finished(&self, finished: &FinishedRequest<'_>) {
         let backend = self.backend(finished.backend);
         let labels = RequestLabels {
             key: finished.key.to_owned(),
             format: Receipt::format_name(finished.format),
             backend: backend.backend.clone(),
-            backend_format: Receipt::format_name(finished.spoken),
+            backend_format: Receipt::format_name(finished.backend_format),
             status: class(finished.status),
             stream: if finished.streamed { "true" } else { "false" },
         };
@@ -223,7 +224,7 @@ impl Metrics {
             .observe(finished.added.as_secs_f64());
     }
 
-    /// Counts a conversation request that was answered by an error of ours before it had a backend.
+    /// Counts a conversation request that got an error from Muninn before it had a backend.
     pub fn failed(&self, key: &str, format: WireFormat, status: u16) {
         let format = Receipt::format_name(format);
         let labels = RequestLabels {
@@ -237,8 +238,8 @@ impl Metrics {
         self.requests.get_or_create(&labels).inc();
     }
 
-    /// Writes a request of another kind down once it is over.
-    pub fn forwarded(&self, forwarded: &Forwarded<'_>) {
+    /// Records a finished request that is no conversation.
+    pub fn forwarded(&self, forwarded: &ForwardedRequest<'_>) {
         let backend = self.backend(forwarded.backend);
         let labels = ForwardLabels {
             key: forwarded.key.to_owned(),
@@ -267,7 +268,8 @@ impl Metrics {
         }
     }
 
-    /// Counts a request that access rules refused. `key` is the name of the caller's key, empty where it has none.
+    /// Counts a request that was refused by access rules or by the bound on all bodies. `key` is the name of the
+    /// caller's key, empty without a key.
     pub fn refused(&self, key: &str, kind: ErrorKind) {
         let reason = match kind {
             ErrorKind::Authentication => "unauthenticated",
@@ -280,8 +282,8 @@ impl Metrics {
         self.refused.get_or_create(&RefusalLabels { key, reason }).inc();
     }
 
-    /// Counts a field that a conversion left out. Names that no API has (too long, or of other characters) and those
-    /// beyond the first 200 are counted as `other`.
+    /// Counts a field that a conversion dropped. Names that are too long or contain other characters than those of the
+    /// APIs, and names beyond the first 200, are counted as `other`.
     pub fn dropped_field(&self, from: WireFormat, to: WireFormat, field: &str) {
         let labels = FieldLabels {
             from: Receipt::format_name(from),
@@ -291,22 +293,22 @@ impl Metrics {
         self.dropped_fields.get_or_create(&labels).inc();
     }
 
-    /// Counts a request that was sent to the same backend again.
+    /// Counts a retry at the same backend.
     pub fn retried(&self, backend: &str) {
         self.retries.get_or_create(&self.backend(backend)).inc();
     }
 
-    /// Counts a request that left this backend for the next one.
+    /// Counts a request that was passed from this backend to the next one.
     pub fn fell_back(&self, backend: &str) {
         self.fallbacks.get_or_create(&self.backend(backend)).inc();
     }
 
-    /// Notes how many bytes of request bodies are held.
+    /// Sets the bytes of request bodies in memory.
     pub fn body_bytes(&self, bytes: usize) {
         self.body_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
-    /// Says how a backend's circuit stands now.
+    /// Sets the state of a backend's circuit.
     pub fn circuit(&self, backend: &str, state: CircuitState) {
         let number = match state {
             CircuitState::Closed => 0,
@@ -316,23 +318,23 @@ impl Metrics {
         self.circuits.get_or_create(&self.backend(backend)).set(number);
     }
 
-    /// Says how a background task is doing now.
+    /// Sets the panics of a background task.
     pub fn task(&self, report: &TaskReport) {
         let label = TaskLabel { task: report.name };
         self.task_panics.get_or_create(&label).set(report.panics.into());
     }
 
-    /// Counts a conversation that was forwarded without its earlier blocks because the ledger could not be read.
+    /// Counts a request that was forwarded without its earlier blocks because the ledger could not be read.
     pub fn unreplayed(&self) {
         self.unreplayed.inc();
     }
 
-    /// Everything, in the text format that Prometheus reads ([`super::CONTENT_TYPE`]).
+    /// Renders all metrics in the text format of Prometheus ([`super::CONTENT_TYPE`]).
     #[must_use]
     pub fn render(&self) -> String {
         let mut rendered = String::new();
         if text::encode(&mut rendered, &self.registry).is_err() {
-            tracing::error!("the metrics could not be written");
+            tracing::error!("cannot render the metrics");
         }
         rendered
     }
@@ -358,7 +360,7 @@ impl Metrics {
     }
 }
 
-/// Something in progress; see [`Metrics::started`] and [`Metrics::exploring`].
+/// A guard that decrements its gauge on drop; see [`Metrics::started`] and [`Metrics::exploring`].
 pub struct Active(Gauge);
 
 impl Active {
@@ -392,12 +394,12 @@ mod tests {
     use super::*;
     use crate::store::Outcome;
 
-    fn finished(backend: &str) -> Finished<'_> {
-        Finished {
+    fn finished(backend: &str) -> FinishedRequest<'_> {
+        FinishedRequest {
             key: "an\"a",
             format: WireFormat::Messages,
             backend,
-            spoken: WireFormat::Chat,
+            backend_format: WireFormat::Chat,
             status: 200,
             streamed: true,
             first_byte: Some(Duration::from_millis(20)),
@@ -414,9 +416,9 @@ mod tests {
     }
 
     #[test]
-    fn a_finished_request_is_on_every_line_that_it_belongs_to() {
+    fn a_finished_request_is_counted_in_each_metric() {
         let metrics = Metrics::default();
-        metrics.know_backends(["local"]);
+        metrics.add_backend_labels(["local"]);
         metrics.finished(&finished("local"));
         metrics.finished(&finished("local"));
         let active = metrics.started();
@@ -438,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_made_up_become_no_labels() {
+    fn unknown_names_become_other() {
         let metrics = Metrics::default();
         metrics.finished(&finished("evil.example"));
         metrics.retried("evil.example");

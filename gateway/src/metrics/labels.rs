@@ -1,4 +1,4 @@
-//! The labels of each metric. Strings are names out of the configuration, the rest are words of ours.
+//! The labels of each metric. Strings are configured names, the others are constants.
 
 use prometheus_client::encoding::EncodeLabelSet;
 

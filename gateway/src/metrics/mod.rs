@@ -1,11 +1,11 @@
-//! What a gateway counts, and `GET /metrics`, where Prometheus reads it.
+//! The metrics of a gateway, which Prometheus reads from `GET /metrics`.
 //!
-//! Nothing here holds a word of a prompt. Every label has few values, all of them known beforehand: names of keys and
-//! backends out of the configuration, and words of ours. What a client or a backend makes up (models, unknown fields,
-//! other hosts) is no label, or becomes `other`, since each new value would stay in memory for good.
+//! Metrics contain no text of prompts. Every label has few values, all known beforehand: configured names of keys and
+//! backends, and constants. Names from clients or backends (models, unknown fields, other hosts) are no labels or
+//! become `other`, because each new label value stays in memory.
 //!
-//! While a request runs it costs two counts, at its start and its end. Everything else is written down once, after the
-//! last byte of its answer, by [`Metrics::finished`].
+//! A running request costs two counts, at its start and its end. Everything else is recorded once, after the last byte
+//! of its answer, by [`Metrics::finished`].
 
 mod counters;
 mod labels;
@@ -18,45 +18,45 @@ use crate::wire::convert::answer::Usage;
 
 pub use counters::{Active, Metrics};
 
-/// What [`Metrics::render`] is, for `content-type`.
+/// The `content-type` of [`Metrics::render`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A request that is over, whatever became of it.
+/// A conversation request that has ended, successful or not.
 #[derive(Debug, Clone)]
-pub struct Finished<'a> {
-    /// The access key's name, empty where there was none.
+pub struct FinishedRequest<'a> {
+    /// The access key's name, empty without a key.
     pub key: &'a str,
     /// The client's wire format.
     pub format: WireFormat,
     /// The backend's name.
     pub backend: &'a str,
-    /// The wire format that the backend was spoken to in; the client's own where nothing was converted.
-    pub spoken: WireFormat,
+    /// The wire format of the request to the backend. Without a conversion it is the client's.
+    pub backend_format: WireFormat,
     /// The HTTP status of the answer.
     pub status: u16,
     /// Whether the answer was an event stream.
     pub streamed: bool,
-    /// From the request's last byte to the answer's first, where there was one.
+    /// The time from the request's last byte to the answer's first, if there was an answer.
     pub first_byte: Option<Duration>,
-    /// Of this, what Muninn itself took.
+    /// Muninn's own share of this time.
     pub added: Duration,
-    /// The tokens that the backend counted.
+    /// The tokens as counted by the backend.
     pub usage: Usage,
-    /// What became of the context.
+    /// The outcome of the request's context.
     pub outcome: Outcome,
     /// Tokens of the new block.
     pub injected_tokens: u32,
 }
 
-/// A request of another kind than a conversation that was forwarded and is over.
+/// A forwarded request that has ended and is no conversation.
 #[derive(Debug, Clone)]
-pub struct Forwarded<'a> {
-    /// The access key's name, empty where there was none.
+pub struct ForwardedRequest<'a> {
+    /// The access key's name, empty without a key.
     pub key: &'a str,
     /// The backend's name.
     pub backend: &'a str,
     /// The HTTP status of the answer.
     pub status: u16,
-    /// The tokens that the backend counted.
+    /// The tokens as counted by the backend.
     pub usage: Usage,
 }

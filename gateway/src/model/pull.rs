@@ -1,4 +1,4 @@
-//! Fetching a model: the index's page, the archive, its files; then one rename, so that a model is there whole or not.
+//! Fetching a model: the index's page, the archive and its files. A final rename makes the model appear atomically.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -9,20 +9,20 @@ use ring::digest::{Context, SHA256};
 
 use super::{Pin, PullError, index, unpack};
 
-const CONNECT: Duration = Duration::from_secs(20);
-/// How long a server may say nothing.
-const SILENCE: Duration = Duration::from_secs(60);
-/// A package with many versions has a page of some hundred kB.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// The longest time without data from a server.
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
+/// The most bytes of an index page. A package with many versions has a page of some hundred kB.
 const LARGEST_PAGE: usize = 16 << 20;
 
-/// Fetches a model from a package index, and says where it lies. `index` is the address under which each package has its
-/// page, as for pip. `progress` is told how many bytes of how many are there.
+/// Fetches a model from a package index and returns its directory. `index` is the address of the index, as for pip:
+/// each package has a page below it. `progress` gets the received and the total bytes.
 ///
-/// Everything is written beside the place where it belongs, and moved there at the end. Dropping the future, or any
-/// error, removes what was written.
+/// All files are written to a temporary directory next to the target and renamed at the end. Dropping the future, or an
+/// error, removes the temporary directory.
 ///
 /// # Errors
-/// [`PullError`].
+/// [`PullError`] if a server fails, a file does not match its pin, or a file cannot be written.
 pub async fn pull(
     pin: &Pin,
     index: &str,
@@ -30,40 +30,40 @@ pub async fn pull(
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<PathBuf, PullError> {
     let client = reqwest::Client::builder()
-        .connect_timeout(CONNECT)
-        .read_timeout(SILENCE)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(READ_TIMEOUT)
         .build()
         .map_err(|error| fetching(index, &error))?;
     let archive_url = locate(&client, pin, index).await?;
-    let written = |path: &Path, source| PullError::Write {
+    let unwritable = |path: &Path, source| PullError::Write {
         path: path.to_owned(),
         source,
     };
-    std::fs::create_dir_all(models).map_err(|source| written(models, source))?;
+    std::fs::create_dir_all(models).map_err(|source| unwritable(models, source))?;
     let work = tempfile::Builder::new()
         .prefix("partial-")
         .tempdir_in(models)
-        .map_err(|source| written(models, source))?;
-    let mut archive = tempfile::tempfile_in(work.path()).map_err(|source| written(work.path(), source))?;
+        .map_err(|source| unwritable(models, source))?;
+    let mut archive = tempfile::tempfile_in(work.path()).map_err(|source| unwritable(work.path(), source))?;
     download(&client, pin, &archive_url, &mut archive, progress).await?;
-    let made = work.path().join("model");
-    std::fs::create_dir(&made).map_err(|source| written(&made, source))?;
-    archive.rewind().map_err(|source| written(work.path(), source))?;
-    unpack::unpack(pin, archive, &made)?;
-    let place = models.join(&pin.name);
+    let new = work.path().join("model");
+    std::fs::create_dir(&new).map_err(|source| unwritable(&new, source))?;
+    archive.rewind().map_err(|source| unwritable(work.path(), source))?;
+    unpack::unpack(pin, archive, &new)?;
+    let target = models.join(&pin.name);
     let old = work.path().join("old");
-    if place.exists() {
-        std::fs::rename(&place, &old).map_err(|source| written(&place, source))?;
+    if target.exists() {
+        std::fs::rename(&target, &old).map_err(|source| unwritable(&target, source))?;
     }
-    if let Err(source) = std::fs::rename(&made, &place) {
-        // Nothing was there, or it goes back.
-        let _as_it_was = std::fs::rename(&old, &place);
-        return Err(written(&place, source));
+    if let Err(source) = std::fs::rename(&new, &target) {
+        // Restores the earlier model, if there was one.
+        std::fs::rename(&old, &target).ok();
+        return Err(unwritable(&target, source));
     }
-    Ok(place)
+    Ok(target)
 }
 
-/// Asks the index where the archive is.
+/// Finds the archive's address on the index.
 async fn locate(client: &reqwest::Client, pin: &Pin, index: &str) -> Result<reqwest::Url, PullError> {
     let page = format!("{}/{}/", index.trim_end_matches('/'), pin.package);
     let page_url: reqwest::Url = page.parse().map_err(|error| PullError::Url {
@@ -78,7 +78,7 @@ async fn locate(client: &reqwest::Client, pin: &Pin, index: &str) -> Result<reqw
         .await
         .and_then(reqwest::Response::error_for_status)
         .map_err(|error| fetching(&shown, &error))?;
-    // Links are relative to where redirects led.
+    // Links are relative to the address after redirects.
     let base = answer.url().clone();
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(|error| fetching(&shown, &error))? {
@@ -101,7 +101,7 @@ async fn locate(client: &reqwest::Client, pin: &Pin, index: &str) -> Result<reqw
     })
 }
 
-/// Fetches the archive into a file, no byte more than it should have.
+/// Downloads the archive into a file, and stops if it is longer than its pin.
 async fn download(
     client: &reqwest::Client,
     pin: &Pin,
@@ -111,7 +111,7 @@ async fn download(
 ) -> Result<(), PullError> {
     let shown = shown(url);
     let mismatch = |reason: String| PullError::Mismatch {
-        what: pin.archive.clone(),
+        file: pin.archive.clone(),
         reason,
     };
     let mut answer = client
@@ -153,9 +153,10 @@ fn fetching(url: &str, error: &reqwest::Error) -> PullError {
     }
 }
 
-/// An address without the user and password that an index of a company may have in it.
+/// Returns an address without user and password, which the address of a company's index may contain.
 fn shown(url: &reqwest::Url) -> String {
     let mut url = url.clone();
-    let _no_user_in_such_a_url = url.set_username("").and_then(|()| url.set_password(None));
+    // Fails only for addresses that cannot have a user.
+    url.set_username("").and_then(|()| url.set_password(None)).ok();
     url.to_string()
 }

@@ -1,4 +1,4 @@
-//! Pulling, against an index that listens on a real socket and serves a small archive with its own pins.
+//! Pulling from a fake index on a real socket, with a small archive and its own pins.
 
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -16,7 +16,7 @@ fn digest(bytes: &[u8]) -> String {
     unpack::sha256(bytes).unwrap()
 }
 
-/// A wheel as its maker writes it: deflated, and with more in it than is wanted.
+/// A wheel in its usual form: deflated, with an additional file.
 fn archive() -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
@@ -45,7 +45,8 @@ fn pin(archive: &[u8]) -> Pin {
     }
 }
 
-/// Serves the package's page and the archive, until the test's process ends. `cut` bytes of the archive are not sent.
+/// Serves the package's page and the archive until the test process ends. The last `cut` bytes of the archive are not
+/// sent.
 fn serve(archive: Vec<u8>, cut: usize) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -65,7 +66,8 @@ fn serve(archive: Vec<u8>, cut: usize) -> SocketAddr {
                 "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
                 body.len()
             );
-            let _client_left = socket
+            // Fails if the client has left.
+            let _ignored = socket
                 .write_all(head.as_bytes())
                 .and_then(|()| socket.write_all(&body[..sent]));
         }
@@ -74,7 +76,7 @@ fn serve(archive: Vec<u8>, cut: usize) -> SocketAddr {
 }
 
 fn run(pin: &Pin, address: SocketAddr, path: &str, models: &Path) -> Result<PathBuf, PullError> {
-    let _already_installed = rustls::crypto::ring::default_provider().install_default();
+    rustls::crypto::ring::default_provider().install_default().ok();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -82,7 +84,7 @@ fn run(pin: &Pin, address: SocketAddr, path: &str, models: &Path) -> Result<Path
     runtime.block_on(pull(pin, &format!("http://{address}{path}"), models, &|_, _| {}))
 }
 
-fn left(models: &Path) -> Vec<String> {
+fn entries(models: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(models)
         .map(|entries| entries.collect::<Vec<_>>())
         .unwrap_or_default();
@@ -93,40 +95,40 @@ fn left(models: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_model_is_fetched_whole_and_found_again() {
+fn a_pulled_model_is_complete_and_ready() {
     let archive = archive();
     let pin = pin(&archive);
     let home = tempfile::tempdir().unwrap();
     let models = home.path().join("models");
     assert_eq!(status(&pin, &models), Status::Absent);
     let address = serve(archive.clone(), 0);
-    let told = Mutex::new(Vec::new());
-    let _already_installed = rustls::crypto::ring::default_provider().install_default();
+    let reports = Mutex::new(Vec::new());
+    rustls::crypto::ring::default_provider().install_default().ok();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     let index = format!("http://{address}/simple/");
-    let progress = |done, total| told.lock().unwrap().push((done, total));
+    let progress = |done, total| reports.lock().unwrap().push((done, total));
     let place = runtime.block_on(pull(&pin, &index, &models, &progress)).unwrap();
     assert_eq!(
-        told.lock().unwrap().last(),
+        reports.lock().unwrap().last(),
         Some(&(archive.len() as u64, archive.len() as u64))
     );
     assert_eq!(status(&pin, &models), Status::Ready);
     assert_eq!(std::fs::read(place.join("weights.bin")).unwrap(), FILES[1].1);
-    assert_eq!(left(&place).len(), 2, "only what was asked for is taken out");
+    assert_eq!(entries(&place).len(), 2, "only pinned files are extracted");
 
     std::fs::write(place.join("weights.bin"), b"other").unwrap();
     assert!(matches!(status(&pin, &models), Status::Damaged { .. }));
     run(&pin, address, "/simple", &models).unwrap();
     assert_eq!(status(&pin, &models), Status::Ready);
-    assert_eq!(left(&models), ["tiny"]);
-    assert_eq!(left(home.path()), ["models"], "no entry's name becomes a path");
+    assert_eq!(entries(&models), ["tiny"]);
+    assert_eq!(entries(home.path()), ["models"], "no entry name becomes a path");
 }
 
 #[test]
-fn what_is_not_pinned_is_not_kept_and_what_was_there_stays() {
+fn a_failed_pull_keeps_the_earlier_model_and_no_new_file() {
     let archive = archive();
     let right = pin(&archive);
     let changed = |change: &dyn Fn(&mut Pin)| {
@@ -188,23 +190,23 @@ fn what_is_not_pinned_is_not_kept_and_what_was_there_stays() {
     for (name, pin, address, path, words) in cases {
         let error = run(&pin, address, path, models).unwrap_err().to_string();
         assert!(error.contains(words), "{name}: {error}");
-        assert_eq!(left(models), ["tiny"], "{name}");
+        assert_eq!(entries(models), ["tiny"], "{name}");
         assert_eq!(status(&right, models), Status::Ready, "{name}");
     }
 }
 
 #[test]
-fn an_archive_that_is_none_is_refused() {
+fn a_malformed_archive_is_refused() {
     let archive = b"PK\x03\x04 and nothing more".to_vec();
     let pin = pin(&archive);
     let home = tempfile::tempdir().unwrap();
     let error = run(&pin, serve(archive, 0), "/simple", home.path()).unwrap_err();
     assert!(matches!(error, PullError::Archive { .. }), "{error}");
-    assert!(left(home.path()).is_empty());
+    assert!(entries(home.path()).is_empty());
 }
 
 #[test]
-fn the_pins_are_hashes_of_what_the_embedder_reads() {
+fn the_pinned_files_are_those_that_the_embedder_reads() {
     let pin = minilm();
     let hashes = pin.files.iter().map(|file| &file.sha256).chain([&pin.sha256]);
     for hash in hashes {

@@ -1,4 +1,4 @@
-//! Hashes, and files out of an archive.
+//! Hashing, and extracting files from an archive.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use ring::digest::{Context, SHA256};
 
 use super::{Pin, PullError};
 
-/// A digest in hexadecimal.
+/// Returns a digest in hexadecimal digits.
 pub(super) fn hexadecimal(context: Context) -> String {
     context
         .finish()
@@ -18,7 +18,7 @@ pub(super) fn hexadecimal(context: Context) -> String {
         .collect()
 }
 
-/// The SHA-256 of all that can be read.
+/// Returns the SHA-256 of everything in a reader.
 pub(super) fn sha256(mut source: impl Read) -> std::io::Result<String> {
     let mut context = Context::new(&SHA256);
     let mut buffer = vec![0; 1 << 16];
@@ -30,8 +30,8 @@ pub(super) fn sha256(mut source: impl Read) -> std::io::Result<String> {
     }
 }
 
-/// Takes the pinned files out of an archive into a directory, each held against its hash. The names of the archive's
-/// own entries never become paths.
+/// Extracts the pinned files from an archive into a directory and checks their hashes. Entry names of the archive are
+/// never used as paths.
 pub(super) fn unpack(pin: &Pin, archive: File, directory: &Path) -> Result<(), PullError> {
     let broken = |reason: String| PullError::Archive {
         archive: pin.archive.clone(),
@@ -43,12 +43,12 @@ pub(super) fn unpack(pin: &Pin, archive: File, directory: &Path) -> Result<(), P
             .by_name(&file.path)
             .map_err(|error| broken(format!("{}: {error}", file.path)))?;
         let path = directory.join(file.name());
-        let written = |source| PullError::Write {
+        let unwritable = |source| PullError::Write {
             path: path.clone(),
             source,
         };
-        let mut out = File::create(&path).map_err(written)?;
-        // One byte more than there should be is enough to see that it is another file.
+        let mut out = File::create(&path).map_err(unwritable)?;
+        // One byte beyond the pinned size is enough to notice a longer file.
         let mut limited = entry.take(file.size + 1);
         let mut context = Context::new(&SHA256);
         let mut buffer = vec![0; 1 << 16];
@@ -58,13 +58,13 @@ pub(super) fn unpack(pin: &Pin, archive: File, directory: &Path) -> Result<(), P
                 break;
             }
             context.update(&buffer[..count]);
-            out.write_all(&buffer[..count]).map_err(written)?;
+            out.write_all(&buffer[..count]).map_err(unwritable)?;
         }
-        out.sync_all().map_err(written)?;
+        out.sync_all().map_err(unwritable)?;
         let found = hexadecimal(context);
         if found != file.sha256 {
             return Err(PullError::Mismatch {
-                what: file.path.clone(),
+                file: file.path.clone(),
                 reason: format!("its SHA-256 is {found}"),
             });
         }

@@ -1,27 +1,27 @@
-//! What an access key is, and what is kept of it.
+//! Access keys and their hashes.
 //!
-//! A key is `muninn-` and 256 random bits in hexadecimal digits: easy to recognise, for people and for scanners of leaked
-//! secrets, and free of characters that a shell or a header would mind. Only its hash is kept. A slow, salted hash would
-//! protect a password, which can be guessed; nobody guesses 256 random bits, so a plain fast one gives nothing away and
-//! costs a request no time. Nothing but this shape is accepted as a key, so nobody can configure a password by hashing it.
+//! A key is `muninn-` and 256 random bits in hexadecimal digits. People and secret scanners recognise it, and it needs
+//! no quoting in a shell or a header. Only the hash is stored. Slow, salted hashes protect passwords, which can be
+//! guessed. 256 random bits cannot be guessed, so a fast hash without salt is enough and costs a request no time. Other
+//! texts are not accepted as keys, so that a password cannot be configured by its hash.
 
 use std::fmt;
 
 use super::Secret;
 
-/// What every key begins with.
+/// The prefix of every access key.
 pub(crate) const PREFIX: &str = "muninn-";
 const BYTES: usize = 32;
-/// Names the hash in a configuration, so that another one could stand beside it.
+/// The name of the hash function in a configuration. It allows for another function later.
 const SCHEME: &str = "blake3:";
 
-/// The hash of a key, as configurations hold it: `blake3:` and 64 hexadecimal digits. Comparing two takes the same time
-/// whether and wherever they differ (blake3 says so of its own `Hash`).
+/// The hash of a key. A configuration holds it as `blake3:` and 64 hexadecimal digits. Comparisons take constant time,
+/// as documented for `blake3::Hash`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyHash(blake3::Hash);
 
 impl KeyHash {
-    /// The hash of a key, `None` for what has not the shape of one.
+    /// Returns the hash of a key, or `None` if the text is not formed like a key.
     #[must_use]
     pub fn of_key(key: &str) -> Option<KeyHash> {
         let digits = key.strip_prefix(PREFIX)?;
@@ -29,7 +29,7 @@ impl KeyHash {
         (digits.len() == 2 * BYTES && digits.bytes().all(is_digit)).then(|| KeyHash(blake3::hash(key.as_bytes())))
     }
 
-    /// Reads a hash as it is written in a configuration.
+    /// Parses a hash as written in a configuration.
     #[must_use]
     pub fn parse(written: &str) -> Option<KeyHash> {
         blake3::Hash::from_hex(written.strip_prefix(SCHEME)?).ok().map(KeyHash)
@@ -42,10 +42,10 @@ impl fmt::Display for KeyHash {
     }
 }
 
-/// A new key and its hash.
+/// Generates a key and its hash.
 ///
 /// # Errors
-/// Where the system has no randomness to give.
+/// Returns an error if the system provides no random bytes.
 pub fn generate() -> Result<(Secret, KeyHash), getrandom::Error> {
     let mut bits = [0; BYTES];
     getrandom::fill(&mut bits)?;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_key_has_the_shape_and_the_hash_reads_back() {
+    fn a_generated_key_is_valid_and_its_hash_parses() {
         let (key, hash) = generate().unwrap();
         assert_eq!(KeyHash::of_key(key.reveal()), Some(hash));
         assert_eq!(KeyHash::parse(&hash.to_string()), Some(hash));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_a_key_or_a_hash() {
+    fn other_texts_are_no_keys_or_hashes() {
         let digits = "0".repeat(64);
         for key in [
             "",

@@ -1,14 +1,14 @@
-//! A random secret of this machine, made once: it tells what this user made from what came with a clone.
+//! A random secret of this machine, created once. It distinguishes caches made here from caches that came with a clone.
 
 use std::io::Write;
 use std::path::Path;
 
 use muninn_memory::private_file;
 
-/// The 32 bytes in the state directory's `secret` file, made on first use.
+/// Returns the 32 bytes of the state directory's `secret` file, which is created on first use.
 ///
 /// # Errors
-/// Where the file can neither be read nor made.
+/// Returns an error if the file can neither be read nor created, or is not 32 bytes long.
 pub fn machine_secret(state_dir: &Path) -> std::io::Result<[u8; 32]> {
     let path = state_dir.join("secret");
     if let Some(secret) = read(&path)? {
@@ -17,7 +17,7 @@ pub fn machine_secret(state_dir: &Path) -> std::io::Result<[u8; 32]> {
     private_file::dir(state_dir)?;
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(std::io::Error::other)?;
-    // Whoever is first wins; a second process reads what the first one wrote.
+    // The first process wins. A second one reads the file of the first.
     let temporary = state_dir.join(format!("secret.{}", std::process::id()));
     private_file::append(&temporary)?.write_all(&secret)?;
     let linked = std::fs::hard_link(&temporary, &path);
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_secret_is_made_once_and_private() {
+    fn the_secret_is_created_once_and_private() {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         let first = machine_secret(&state).unwrap();

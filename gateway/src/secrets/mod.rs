@@ -1,4 +1,4 @@
-//! Credentials and keys: what is never shown, and what only this machine knows.
+//! Secrets: access keys, credentials that are never displayed, and the secret of this machine.
 
 mod key;
 mod machine;

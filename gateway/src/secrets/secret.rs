@@ -1,8 +1,8 @@
-//! A key that does not show itself.
+//! A credential that is redacted in output.
 
 use std::fmt;
 
-/// A credential. Its `Debug` and `Display` never show it; only the code that builds a request's headers asks for it.
+/// A credential. `Debug` and `Display` print a placeholder. Only the code that builds a request's headers reads it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -13,7 +13,7 @@ impl Secret {
         Secret(value)
     }
 
-    /// The credential itself, for a header.
+    /// Returns the credential for a header.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

@@ -61,7 +61,7 @@ pub fn reads(prompt: &Prompt<'_>, root: &Path, claimed: &[String]) -> Vec<(Vec<R
 
 /// The output in a result of Codex, which may wrap it in JSON.
 fn unwrapped(text: String) -> String {
-    let inner = Members::of(&text).and_then(|members| members.said("output").map(Cow::into_owned));
+    let inner = Members::of(&text).and_then(|members| members.non_empty("output").map(Cow::into_owned));
     inner.unwrap_or(text)
 }
 

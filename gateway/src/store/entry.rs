@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TurnKey;
 
-/// The id of a row, opaque outside of the store.
+/// The id of a row; opaque outside of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntryId(pub(in crate::store) i64);
@@ -24,53 +24,52 @@ impl EntryId {
 /// One row of the ledger: the block of one turn of one conversation, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Names the row.
+    /// The row's id.
     pub id: EntryId,
-    /// The session that it was made in, where the client named one.
+    /// The session that wrote it, if the client named one.
     pub session: Option<String>,
-    /// The exact text that was injected, `None` if the turn got no block.
+    /// The exact text that was injected; `None` if the turn has no block.
     pub block: Option<String>,
     /// The block's tokens.
     pub tokens: u32,
-    /// The rows that were replayed when this one was made: what the conversation's history is made of, for good.
+    /// The rows that were replayed when this one was written. They are the conversation's history and never change.
     pub before: Vec<EntryId>,
-    /// When the row was written, in milliseconds since the epoch.
+    /// The time of writing, in milliseconds since the epoch.
     pub created_ms: i64,
-    /// The chain after the model's answer, for each way in which the conversation was seen to go on.
+    /// The chains after the model's answer, one for each known continuation of the conversation.
     pub continuations: Vec<TurnKey>,
 }
 
 /// A row to write for a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewEntry {
-    /// The session, where the client named one.
+    /// The session, if the client named one.
     pub session: Option<String>,
-    /// The block, `None` for a turn that goes without.
+    /// The block; `None` for a turn without one.
     pub block: Option<String>,
     /// The block's tokens.
     pub tokens: u32,
-    /// The rows that were replayed before it, and how the conversation went on after each.
+    /// The rows that were replayed before it, each with its continuation.
     pub before: Vec<Use>,
-    /// Earlier turns of the conversation that have no row: they went without, and stay so. With each the rows before it.
+    /// Earlier turns of the conversation without a row, each with the rows before it. They get a row without a block.
     pub absent: Vec<(TurnKey, Vec<EntryId>)>,
-    /// Now, in milliseconds since the epoch.
+    /// The current time, in milliseconds since the epoch.
     pub now_ms: i64,
 }
 
-/// A row that was replayed, and how its conversation went on.
+/// A row that was replayed, with its continuation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Use {
     /// The row.
     pub entry: EntryId,
-    /// The chain after the model's answer, where it is new.
+    /// The chain after the model's answer, if it is new.
     pub continuation: Option<TurnKey>,
-    /// The session that has the row in its history from now on, where it was made in another one; empty for one without
-    /// a name.
+    /// The session that adopts the row, if another session wrote it; empty for an unnamed session.
     pub adopted_by: Option<String>,
 }
 
 impl Use {
-    /// A row that was replayed, and nothing new about it.
+    /// A use of a row without a new continuation or session.
     #[must_use]
     pub fn of(entry: EntryId) -> Use {
         Use {

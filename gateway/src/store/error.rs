@@ -9,34 +9,37 @@ use thiserror::Error;
 pub enum StoreError {
     /// The database is locked, full, corrupt or unreachable.
     #[error("the ledger at {path} cannot be used: {reason}")]
-    Refused {
-        /// Where the ledger is.
+    Unusable {
+        /// The ledger's path.
         path: String,
-        /// What it said.
+        /// SQLite's message.
         reason: String,
     },
     /// The database was removed while in use.
     #[error("the ledger {path} was removed while in use; restart the gateway")]
     Removed {
-        /// Where the ledger was.
+        /// The ledger's path.
         path: String,
     },
-    /// A newer program wrote it.
-    #[error("the ledger {path} is of a newer muninn (version {version}; this one knows {known}): update this one")]
+    /// A newer program wrote the database.
+    #[error(
+        "the ledger {path} was written by a newer muninn (version {version}; this one reads up to {known}): \
+         update muninn"
+    )]
     Newer {
-        /// Where the ledger is.
+        /// The ledger's path.
         path: String,
-        /// Its version.
+        /// The schema version of the file.
         version: i32,
-        /// The version of this program.
+        /// The newest schema version that this program reads.
         known: i32,
     },
-    /// The state directory cannot be made or read.
+    /// The state directory cannot be created or read.
     #[error("the state directory {path} cannot be used: {source}")]
     Directory {
         /// The directory.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: Arc<std::io::Error>,
     },
     /// A receipt cannot be read.
@@ -44,13 +47,13 @@ pub enum StoreError {
     Receipt {
         /// The receipt's id.
         id: String,
-        /// What is wrong with it.
+        /// The parser's error.
         source: Arc<serde_json::Error>,
     },
     /// The ledger's thread has ended, or panicked on this request.
-    #[error("nobody answers for the ledger at {path}")]
+    #[error("the thread of the ledger at {path} did not answer")]
     Unanswered {
-        /// Where the ledger is.
+        /// The ledger's path.
         path: String,
     },
 }

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// A damaged database that was put aside.
+/// A damaged database that was renamed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLedger {
-    /// Where it is kept.
+    /// Its new path.
     pub path: PathBuf,
-    /// When, in RFC 3339.
+    /// The time of the renaming, RFC 3339.
     pub at: String,
-    /// What came of the rows that could be read, where this process did it.
+    /// How many rows were copied to the new ledger; empty if another process copied them.
     pub saved: String,
 }
 
@@ -19,13 +19,13 @@ pub struct DamagedLedger {
 pub enum LedgerHealth {
     /// No problem.
     Ok,
-    /// A damaged one was put aside, and a new one is used.
+    /// A damaged ledger was renamed, and a new one is in use.
     DamagedLedger(DamagedLedger),
-    /// It is damaged and being repaired.
+    /// The ledger is damaged, and its rows are being copied to a new one.
     Repairing,
-    /// It was removed or replaced while it was in use. Nothing new is added; blocks are put back from the open file.
+    /// The file was removed or replaced while in use. Nothing new is added; blocks are replayed from the open file.
     Removed(PathBuf),
-    /// It cannot be used now, for this reason.
+    /// The ledger cannot be used, for this reason.
     Unusable(String),
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for LedgerHealth {
                     write!(out, "; {}", aside.saved)
                 }
             }
-            LedgerHealth::Repairing => out.write_str("damaged: what can be read of it is being copied to a new ledger"),
+            LedgerHealth::Repairing => out.write_str("damaged: its readable rows are being copied to a new ledger"),
             LedgerHealth::Removed(path) => write!(
                 out,
                 "removed: {} was removed while in use; nothing new is added to requests until the gateway is restarted",

@@ -19,7 +19,7 @@ const FIRST_WORDS: usize = 12;
 pub enum Outcome {
     /// A new block was added.
     Injected,
-    /// A new block was added, found without the index, which was not ready.
+    /// A new block was added without the index, which was not ready.
     Partial,
     /// Only earlier blocks were replayed.
     Replayed,
@@ -68,7 +68,7 @@ pub struct ReceiptItem {
     /// Git's id of the file's content at the time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub blob: Option<String>,
-    /// When a memory was recorded.
+    /// The time at which a memory was recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub date: Option<String>,
     /// The confidence of a memory, 0 to 1.
@@ -106,7 +106,7 @@ impl From<&Item> for ReceiptItem {
     }
 }
 
-/// Three digits say all there is to say, and read the same however often they are written and parsed.
+/// Rounds to three decimal digits, which stay the same through repeated writing and parsing.
 pub(crate) fn rounded(value: f32) -> f64 {
     (f64::from(value) * 1e3).round() / 1e3
 }
@@ -114,7 +114,7 @@ pub(crate) fn rounded(value: f32) -> f64 {
 /// The replayed blocks.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Replays {
-    /// How many.
+    /// The number of blocks.
     pub blocks: usize,
     /// Their tokens.
     pub tokens: u32,
@@ -129,31 +129,31 @@ pub struct Receipt {
     pub at: String,
     /// The request's wire format.
     pub format: String,
-    /// The name of the access key, where one was used.
+    /// The name of the access key, if one was used.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub key: Option<String>,
-    /// The client's session, where it named one.
+    /// The client's session, if it named one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<String>,
-    /// A name for the conversation where the client named no session, derived from how it opened; two that open alike
-    /// share it.
+    /// A name for the conversation if the client named no session, derived from its opening. Conversations with the
+    /// same opening share it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub derived: Option<String>,
-    /// The subagent that asked, where the client named one.
+    /// The subagent that sent the request, if the client named one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub agent: Option<String>,
-    /// Which turn of a person this was, from 1, counted over what the request held.
+    /// The number of the human turn within the request, from 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub turn: Option<u32>,
-    /// The worktree that it worked in; the served one where it worked outside of all.
+    /// The session's worktree; the served worktree if the session is outside of all worktrees.
     pub worktree: String,
     /// The question's first words, redacted.
     pub first_words: String,
-    /// The model that was asked for.
+    /// The requested model.
     pub model: String,
     /// The backend that answered.
     pub backend: String,
-    /// The format that the backend was spoken to in, where it is not the request's own.
+    /// The backend's wire format, if it differs from the request's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spoken: Option<String>,
     /// The fields that the conversion dropped, with counts.
@@ -164,10 +164,10 @@ pub struct Receipt {
     pub tries: Vec<Try>,
     /// The outcome of its context.
     pub outcome: Outcome,
-    /// Why nothing, or less than everything, was added.
+    /// The reason why nothing, or only a part, was added.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
-    /// The rule, where this was a request on the client's own behalf.
+    /// The rule that recognised a side request.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub side_request: Option<String>,
     /// The trace of an exploration.
@@ -182,11 +182,11 @@ pub struct Receipt {
     pub tokens: u32,
     /// The replayed blocks.
     pub replayed: Replays,
-    /// The milliseconds from arrival to sending.
+    /// Milliseconds from arrival to sending.
     pub ms: f64,
-    /// Of these, exploring and packing.
+    /// The part of `ms` for exploring and packing.
     pub explore_ms: f64,
-    /// Of these, writing the ledger.
+    /// The part of `ms` for writing the ledger.
     pub ledger_ms: f64,
 }
 
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_receipt_from_before_there_were_agents_and_turns_is_read() {
+    fn receipt_without_the_fields_agent_and_turn_is_read() {
         let old = r#"{"id":"01","at":"2026-11-01T00:00:00Z","format":"chat","session":"s","worktree":"/w","first_words":"x","model":"m","backend":"b","outcome":"none","items":[],"tokens":0,"replayed":{"blocks":0,"tokens":0},"ms":0.1,"explore_ms":0.0,"ledger_ms":0.0}"#;
         let receipt: Receipt = serde_json::from_str(old).unwrap();
         assert_eq!((receipt.agent, receipt.turn, receipt.derived), (None, None, None));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The time in which an unanswered turn without a session counts as the same conversation.
+/// The time within which rows of unnamed sessions count as the same conversation.
 pub(super) const UNNAMED_SESSION_MEMORY: Duration = Duration::from_secs(600);
 
 /// Identifies one point of one conversation.
@@ -30,8 +30,8 @@ impl TurnKey {
     }
 }
 
-/// Whether a row of an unnamed session may still be of the conversation that asks. One that a wrong clock dated in the
-/// future may not.
+/// Whether a row of an unnamed session is at most ten minutes old, so that it may belong to the current conversation. A
+/// row that a wrong clock dated more than ten minutes ahead is not recent.
 #[must_use]
 pub fn is_recent(created_ms: i64, now_ms: i64) -> bool {
     u128::from(now_ms.abs_diff(created_ms)) <= UNNAMED_SESSION_MEMORY.as_millis()

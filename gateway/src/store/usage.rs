@@ -3,16 +3,16 @@
 use jiff::civil::Date;
 use serde::Serialize;
 
-/// Requests and tokens, added up.
+/// A sum of requests and tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct UsageSum {
-    /// Requests that were answered by a backend or by the built-in model.
+    /// Requests that a backend or the built-in model answered.
     pub requests: u64,
-    /// Tokens of their prompts, cached ones included.
+    /// Prompt tokens, cached ones included.
     pub input: u64,
-    /// Tokens of the answers.
+    /// Answer tokens.
     pub output: u64,
-    /// Tokens of the prompts that backends had in their caches.
+    /// Prompt tokens that backends read from their caches.
     pub cached: u64,
 }
 
@@ -30,15 +30,15 @@ impl UsageSum {
 pub struct KeyUsage {
     /// The key's name, empty for requests without one.
     pub key: String,
-    /// On the day that was asked about.
+    /// The usage of the current day.
     pub today: UsageSum,
-    /// On that day and the 29 before it.
+    /// The usage of that day and the 29 days before it.
     pub thirty_days: UsageSum,
-    /// Since the store was made.
+    /// The usage since the store was created.
     pub all: UsageSum,
 }
 
-/// The day of UTC.
+/// The current UTC day.
 #[must_use]
 pub fn utc_today() -> Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()

@@ -1,23 +1,24 @@
-//! Passing on a stream of events untouched, but whole events only.
+//! Passes on a stream of events unchanged, in whole events.
 //!
-//! Something of ours can only be said between two events: that we are still there, or that the backend has gone. So the
-//! beginning of an event waits here for its end. Nearly always a read ends where an event ends, and nothing is copied.
+//! Muninn can only add its own lines between two events: a keep-alive comment, or an error if the backend breaks off.
+//! So the beginning of an event is held until its end arrives. Nearly all reads end where an event ends, and then
+//! nothing is copied.
 
 use bytes::{Bytes, BytesMut};
 
-/// An event that grows beyond this is passed on in pieces: holding it back would cost more than it gives.
+/// The most bytes of one event that are held. A longer event is passed on in pieces.
 const LONGEST: usize = 256 << 10;
 
-/// Holds back the beginning of an event until the rest of it is there.
+/// Holds the beginning of an event until the rest of it arrives.
 #[derive(Default)]
 pub struct Aligner {
     held: BytesMut,
-    /// Whether a piece of an event has gone out whose end has not.
+    /// Whether the bytes that were returned end inside an event.
     inside: bool,
 }
 
 impl Aligner {
-    /// Takes bytes and returns those that may go out now; may be empty.
+    /// Takes the next bytes and returns those that can be sent now; may be empty.
     pub fn push(&mut self, mut bytes: Bytes) -> Bytes {
         if !self.held.is_empty() {
             self.held.extend_from_slice(&bytes);
@@ -36,25 +37,25 @@ impl Aligner {
         bytes
     }
 
-    /// What was held back, for a stream that has ended.
+    /// Returns the held bytes at the end of the stream.
     pub fn rest(&mut self) -> Bytes {
         std::mem::take(&mut self.held).freeze()
     }
 
-    /// Whether what has gone out ends with an event's end, so that another one may follow.
+    /// Whether the bytes that were returned end with a whole event, so that another event may follow.
     #[must_use]
     pub fn is_between_events(&self) -> bool {
         !self.inside
     }
 }
 
-/// Where the last whole event in `bytes` ends, 0 where there is none.
+/// The offset after the last whole event in `bytes`, 0 if there is none.
 fn end_of_events(bytes: &[u8]) -> usize {
     if bytes.ends_with(b"\n\n") {
         return bytes.len();
     }
     let ends = |mark: &[u8]| memchr::memmem::rfind(bytes, mark).map_or(0, |at| at + mark.len());
-    // A carriage return alone may still get its line feed, so it does not end an event for certain.
+    // A carriage return alone is not taken as a line end: its line feed may arrive next.
     ends(b"\n\n").max(ends(b"\r\n\r\n")).max(ends(b"\n\r\n"))
 }
 
@@ -66,7 +67,7 @@ mod tests {
     const STREAM: &[u8] = b": hi\n\nevent: a\ndata: 1\n\ndata: 2\r\n\r\ndata: 3\n\r\ndata: [DONE]\n\n";
 
     #[test]
-    fn whole_events_pass_and_beginnings_wait() {
+    fn partial_events_are_held() {
         let mut aligner = Aligner::default();
         assert_eq!(aligner.push(Bytes::from_static(b"data: 1\n\nda")), "data: 1\n\n");
         assert_eq!(aligner.push(Bytes::from_static(b"ta: 2\n")), "");
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_event_is_not_held_for_ever() {
+    fn events_beyond_the_limit_pass_in_pieces() {
         let mut aligner = Aligner::default();
         let piece = Bytes::from(vec![b'x'; 100 << 10]);
         assert_eq!(aligner.push(piece.clone()).len(), 0);
@@ -91,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_byte_is_lost_or_moved(cuts in proptest::collection::vec(0..STREAM.len(), 0..10)) {
+        fn any_cuts_keep_the_bytes_and_their_order(cuts in proptest::collection::vec(0..STREAM.len(), 0..10)) {
             let mut cuts = cuts;
             cuts.sort_unstable();
             cuts.push(STREAM.len());

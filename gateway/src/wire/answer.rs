@@ -1,13 +1,13 @@
-//! Answers of our own, streamed and not: what the built-in model speaks, in the words of the client's format.
+//! Answers of the built-in model in the client's format, streamed or whole.
 
 use super::WireFormat;
 use super::convert::answer::{BlockKind, Event, Stop, Usage};
 use super::convert::{self, AnswerContext};
 
-/// A finished answer.
+/// A complete answer.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// A ULID; each format puts its own prefix before it.
+    /// A ULID. Each format adds its own prefix.
     pub id: String,
     /// The model's name.
     pub model: String,
@@ -25,13 +25,13 @@ impl Answer {
     /// The body of an answer that is not streamed.
     #[must_use]
     pub fn whole(&self, format: WireFormat) -> String {
-        convert::write_whole(format, self.context(), self.told())
+        convert::write_whole(format, self.context(), self.neutral_events())
     }
 
-    /// The events of a streamed answer, each ready to be written.
+    /// The server-sent events of a streamed answer.
     #[must_use]
     pub fn events(&self, format: WireFormat) -> Vec<String> {
-        convert::write_stream(format, self.context(), self.told())
+        convert::write_stream(format, self.context(), self.neutral_events())
     }
 
     fn context(&self) -> AnswerContext {
@@ -44,7 +44,7 @@ impl Answer {
         }
     }
 
-    fn told(&self) -> Vec<Event> {
+    fn neutral_events(&self) -> Vec<Event> {
         let usage = |output| {
             Event::Usage(Usage {
                 input: Some(u64::from(self.input_tokens)),
@@ -52,7 +52,7 @@ impl Answer {
                 ..Usage::default()
             })
         };
-        let opened = [
+        let start = [
             Event::Start { model: None },
             usage(None),
             Event::Open {
@@ -64,13 +64,13 @@ impl Answer {
             block: 0,
             text: piece.clone(),
         });
-        let closed = [
+        let end = [
             Event::Close { block: 0 },
             usage(Some(u64::from(self.output_tokens))),
             Event::Stop(Stop::Done),
             Event::End,
         ];
-        opened.into_iter().chain(pieces).chain(closed).collect()
+        start.into_iter().chain(pieces).chain(end).collect()
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_say_the_same_as_whole_answers() {
+    fn streamed_text_equals_whole_text() {
         let pointers = [
             (
                 WireFormat::Chat,

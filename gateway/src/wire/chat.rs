@@ -1,4 +1,4 @@
-//! Chat completions: `messages` with roles, content as a string or as parts.
+//! Reads requests in the chat format: `messages` with roles, content is a string or a list of parts.
 
 use super::prompt::{Block, BlockKind, Insertion, Message, ParseError, Role, content, role};
 use super::scan::{Conversation, Element, Members, span};
@@ -12,15 +12,15 @@ pub(super) fn messages(conversation: Option<Conversation<'_>>) -> Result<Vec<Mes
 fn message(element: Element<'_>) -> Message<'_> {
     let members = element.object().unwrap_or_default();
     let role = role(members.text("role"));
-    let of_text = if role == Role::Tool {
+    let text_kind = if role == Role::Tool {
         BlockKind::ToolResult
     } else {
         BlockKind::Text
     };
     let kind_of = |name: &str, _: &Members<'_>| {
-        if name == "text" { of_text } else { BlockKind::Other }
+        if name == "text" { text_kind } else { BlockKind::Other }
     };
-    let (content, blocks) = content(members.get("content"), kind_of, of_text);
+    let (content, blocks) = content(members.get("content"), kind_of, text_kind);
     let tools = match role {
         Role::Assistant | Role::Tool => ToolPart::of_chat(&members),
         _ => Vec::new(),
@@ -34,8 +34,9 @@ fn message(element: Element<'_>) -> Message<'_> {
     }
 }
 
-/// Inside the text itself, before its closing quote: the one place that every backend of this format reads the same
-/// way, whether the content is a string or parts, so that a client that turns one into the other changes nothing.
+/// The insertion of `literal`, a JSON string, at the end of the target's text, before its closing quote. All backends
+/// of this format read this place alike, in a string and in parts. So the prompt stays the same if a client turns one
+/// into the other.
 pub(super) fn insert(body: &str, target: &Block<'_>, literal: &str) -> Vec<Insertion> {
     let Some(text) = target.text else {
         return Vec::new();

@@ -1,11 +1,12 @@
-//! Kinds of failure, and errors written the way each wire format writes them, so that clients show them and retry rightly.
+//! Kinds of failures, and error bodies in each wire format. Clients decide by status and type what to show and whether
+//! to retry.
 
 use http::StatusCode;
 use serde_json::json;
 
 use super::WireFormat;
 
-/// What kind of failure an error is; each format has a name of its own for it.
+/// The kind of a failure. Each format has its own name for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// 400: the request is wrong.
@@ -14,27 +15,27 @@ pub enum ErrorKind {
     ContextOverflow,
     /// 401: no credential, or a wrong one.
     Authentication,
-    /// 403: the caller may not ask this.
+    /// 403: the caller has no permission for this request.
     Permission,
     /// 404: there is no such path or model.
     NotFound,
-    /// 408: the client stopped in the middle of its request.
+    /// 408: the client stopped sending in the middle of its request.
     Timeout,
     /// 413: the body is too large.
     TooLarge,
-    /// 415: the body is encoded in a way that cannot be decoded.
+    /// 415: the body's content coding is not supported.
     UnknownCoding,
-    /// 426: the client asks for a protocol that is not spoken here.
+    /// 426: the client asks for a protocol that Muninn does not support.
     UpgradeRefused,
     /// 429: too many requests.
     RateLimit,
     /// 500: the backend failed.
     Server,
-    /// 502: the backend cannot be reached, broke off, or sent what is no answer.
+    /// 502: the backend cannot be reached, broke off, or sent an invalid answer.
     BadGateway,
-    /// 503: no backend is known, or none takes requests now.
+    /// 503: no backend is known, or none accepts requests now.
     NoBackend,
-    /// 503: the bodies of other requests take all the memory that bodies may take.
+    /// 503: other requests use all the memory for bodies.
     NoMemory,
     /// 504: the backend took too long.
     BackendTimeout,
@@ -42,17 +43,17 @@ pub enum ErrorKind {
     Overloaded,
 }
 
-/// A failure, told by a backend or of our own making.
+/// A failure of a backend or of Muninn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind.
+    /// Its kind.
     pub kind: ErrorKind,
-    /// In words that the client may show.
+    /// A message that the client may show.
     pub message: String,
 }
 
 impl Failure {
-    /// A backend's answer, or an event of it, is no JSON.
+    /// The failure of a backend's answer or event that is not valid JSON.
     pub(super) fn not_json() -> Self {
         Self {
             kind: ErrorKind::Server,
@@ -83,7 +84,7 @@ impl ErrorKind {
         }
     }
 
-    /// What a status of a backend means.
+    /// The kind of a backend's HTTP status.
     #[must_use]
     pub fn of_status(status: StatusCode) -> ErrorKind {
         match status.as_u16() {
@@ -101,7 +102,7 @@ impl ErrorKind {
         }
     }
 
-    /// The `type` of Anthropic's errors.
+    /// The `type` of errors in the messages format.
     #[must_use]
     pub fn anthropic_type(self) -> &'static str {
         match self {
@@ -120,7 +121,7 @@ impl ErrorKind {
         }
     }
 
-    /// The `type` and the `code` of OpenAI's errors.
+    /// The `type` and the `code` of errors in the chat and responses formats.
     #[must_use]
     pub fn openai(self) -> (&'static str, &'static str) {
         match self {
@@ -143,7 +144,7 @@ impl ErrorKind {
     }
 }
 
-/// The JSON body of an error.
+/// The JSON body of an error in this format.
 #[must_use]
 pub fn body(format: WireFormat, kind: ErrorKind, message: &str) -> String {
     match format {

@@ -1,42 +1,43 @@
-//! Failures as backends tell of them, in a response of their own or in the middle of an answer, whatever the shape.
+//! Reads the errors of backends: error responses, and errors in the middle of a stream.
 //!
-//! There are as many shapes as servers, and a server of one format repeats the errors of another that it stands before.
-//! So this is read the same way for all formats.
+//! Each server has its own error shapes, and a proxy of one format forwards errors of another. So all formats share one
+//! reader.
 
 use std::borrow::Cow;
 
 use http::StatusCode;
 
 use super::error::{ErrorKind, Failure};
-use super::overflow::overflow;
+use super::overflow::Overflow;
 use super::{Members, Text};
 
-/// More of a backend's text than this is not shown.
+/// The length, in characters, to which a backend's error message is truncated.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// Reads the body of an error response.
+/// Reads the body of an error response. A context overflow is recognised by the body; any other kind follows from
+/// `status`. An empty body and a page of HTML give a message that names the status.
 #[must_use]
 pub fn read(status: StatusCode, body: &str) -> Failure {
     let members = Members::of(body.trim_ascii());
-    let told = members.as_ref().and_then(|members| {
-        // FastAPI has `detail` and nothing else.
-        let detail = || members.get("detail").map(|raw| worded(members, raw));
-        of("", members).or_else(detail)
+    let found = members.as_ref().and_then(|members| {
+        // FastAPI's errors only have `detail`.
+        let detail = || members.get("detail").map(|raw| from_text(members, raw));
+        find("", members).or_else(detail)
     });
-    let mut failure = told.unwrap_or_else(|| {
+    let mut failure = found.unwrap_or_else(|| {
         let text = body.trim();
-        let shows = !text.is_empty() && !text.starts_with('<');
+        let is_message = !text.is_empty() && !text.starts_with('<');
         Failure {
             kind: ErrorKind::Server,
-            message: if shows {
-                shortened(text)
+            message: if is_message {
+                truncated(text)
             } else {
                 format!("the backend answered {status}")
             },
         }
     });
     if failure.kind != ErrorKind::ContextOverflow {
-        failure.kind = if overflow(body).is_some() {
+        failure.kind = if Overflow::parse(body).is_some() {
             ErrorKind::ContextOverflow
         } else {
             ErrorKind::of_status(status)
@@ -45,8 +46,9 @@ pub fn read(status: StatusCode, body: &str) -> Failure {
     failure
 }
 
-/// How servers say that a prompt is too long for the model, besides the sentences that [`overflow`] knows.
-const OVERFLOW: &[&str] = &[
+/// Parts of a type, a code or a message of a context overflow, in lower case, in addition to the messages that
+/// [`Overflow::parse`] recognises.
+const OVERFLOW_WORDS: &[&str] = &[
     "context_length_exceeded",
     "exceed_context_size",
     "contextwindowexceeded",
@@ -54,8 +56,9 @@ const OVERFLOW: &[&str] = &[
     "context window",
 ];
 
-/// Words in an error's `type` or `code` that say more than its status.
-const TELLING: &[(ErrorKind, &[&str])] = &[
+/// Parts of an error's `type` or `code`, in lower case, that determine its kind. They take precedence over a status in
+/// the body.
+const KIND_WORDS: &[(ErrorKind, &[&str])] = &[
     (
         ErrorKind::RateLimit,
         &["rate_limit", "ratelimit", "quota", "throttl", "too_many"],
@@ -71,75 +74,77 @@ const TELLING: &[(ErrorKind, &[&str])] = &[
     (ErrorKind::Timeout, &["timeout", "timed_out"]),
 ];
 
-/// The failure that an object tells of, if it does. `name` is that of the event that it came in.
-pub(super) fn of(name: &str, members: &Members<'_>) -> Option<Failure> {
+/// Finds the error in an object. `name` is the name of the event that contains the object.
+pub(super) fn find(name: &str, members: &Members<'_>) -> Option<Failure> {
     let error = members
         .get("error")
         .filter(|raw| !matches!(*raw, "null" | "{}" | "false"));
     let is_error = |key| members.text(key).is_some_and(|text| text.decode() == "error");
     match error {
-        Some(raw) if raw.starts_with('{') => Some(of_error(raw)),
-        Some(raw) => Some(worded(members, raw)),
-        None if name == "error" || is_error("object") || is_error("type") => Some(told(members)),
+        Some(raw) if raw.starts_with('{') => Some(from_value(raw)),
+        Some(raw) => Some(from_text(members, raw)),
+        None if name == "error" || is_error("object") || is_error("type") => Some(from_object(members)),
         None => None,
     }
 }
 
-/// The failure that an `error` member tells of: an object, or only words.
-pub(super) fn of_error(raw: &str) -> Failure {
+/// Reads the value of an `error` member: an object, or only a message.
+pub(super) fn from_value(raw: &str) -> Failure {
     match Members::of(raw) {
-        Some(error) => told(&error),
-        None => worded(&Members::default(), raw),
+        Some(error) => from_object(&error),
+        None => from_text(&Members::default(), raw),
     }
 }
 
-fn worded(around: &Members<'_>, raw: &str) -> Failure {
+/// Reads an error that is only a message. `around` is the object that contains it and may have a type or a code.
+fn from_text(around: &Members<'_>, raw: &str) -> Failure {
     let message = Text::of(raw).map_or(raw.into(), Text::decode);
     Failure {
         kind: kind(around, &message),
-        message: shortened(&message),
+        message: truncated(&message),
     }
 }
 
-fn shortened(message: &str) -> String {
+fn truncated(message: &str) -> String {
     message.chars().take(LONGEST_MESSAGE).collect()
 }
 
-/// The failure that an error object tells of.
-pub(super) fn told(error: &Members<'_>) -> Failure {
+/// Reads an error object.
+pub(super) fn from_object(error: &Members<'_>) -> Failure {
     let message = ["message", "detail", "error"]
         .into_iter()
         .find_map(|key| text(error, key))
-        .unwrap_or("the backend failed without saying why".into());
+        .unwrap_or("the backend failed without an error message".into());
     Failure {
         kind: kind(error, &message),
-        message: shortened(&message),
+        message: truncated(&message),
     }
 }
 
 fn kind(error: &Members<'_>, message: &str) -> ErrorKind {
-    let words = ["type", "code"]
+    let names = ["type", "code"]
         .into_iter()
         .filter_map(|key| text(error, key))
-        .fold(String::new(), |words, word| words + " " + &word.to_ascii_lowercase());
+        .fold(String::new(), |names, name| names + " " + &name.to_ascii_lowercase());
     let lower = message.to_ascii_lowercase();
-    if overflow(message).is_some() || OVERFLOW.iter().any(|told| words.contains(told) || lower.contains(told)) {
+    let is_overflow = |word: &&str| names.contains(word) || lower.contains(word);
+    if Overflow::parse(message).is_some() || OVERFLOW_WORDS.iter().any(is_overflow) {
         return ErrorKind::ContextOverflow;
     }
-    let told = TELLING
+    let named = KIND_WORDS
         .iter()
-        .find(|(_, telling)| telling.iter().any(|word| words.contains(word)));
-    if let Some((kind, _)) = told {
+        .find(|(_, words)| words.iter().any(|word| names.contains(word)));
+    if let Some((kind, _)) = named {
         return *kind;
     }
     match status(error).and_then(|status| StatusCode::from_u16(status).ok()) {
         Some(status) => ErrorKind::of_status(status),
-        None if words.contains("invalid_request") || words.contains("badrequest") => ErrorKind::InvalidRequest,
+        None if names.contains("invalid_request") || names.contains("badrequest") => ErrorKind::InvalidRequest,
         None => ErrorKind::Server,
     }
 }
 
-/// The HTTP status that an error names in its body, as a number or in a string.
+/// The HTTP status in an error object, a number or a string.
 fn status(error: &Members<'_>) -> Option<u16> {
     ["code", "status", "status_code"]
         .into_iter()
@@ -155,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_every_shape_are_read() {
+    fn error_bodies_of_all_shapes_are_read() {
         let cases = [
             (
                 400,
@@ -209,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_servers_have_a_kind() {
+    fn error_objects_of_servers_have_a_kind() {
         let cases = [
             (
                 r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
@@ -244,11 +249,11 @@ mod tests {
             (r#"{"error":["a"]}"#, ErrorKind::Server),
         ];
         for (body, kind) in cases {
-            let failure = of("message", &Members::of(body).unwrap());
+            let failure = find("message", &Members::of(body).unwrap());
             assert_eq!(failure.map(|failure| failure.kind), Some(kind), "{body}");
         }
         for body in [r#"{"error":null,"choices":[]}"#, r#"{"choices":[]}"#] {
-            assert_eq!(of("message", &Members::of(body).unwrap()), None, "{body}");
+            assert_eq!(find("message", &Members::of(body).unwrap()), None, "{body}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Messages: `system` beside `messages`, content as a string or as blocks, results of tools inside user messages.
+//! Reads requests in the messages format: `system` is a top-level member, content is a string or a list of blocks, and
+//! tool results are blocks of user messages.
 
 use super::prompt::{BlockKind, Message, ParseError, content, role};
 use super::scan::{Conversation, Element, Members, Text};

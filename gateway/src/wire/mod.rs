@@ -1,15 +1,15 @@
-//! The three wire formats, as bytes: pure functions, no I/O.
+//! The three wire formats as bytes: pure functions without I/O.
 //!
-//! A request is never parsed into a tree and written out again, because that reorders keys, rounds numbers and breaks
-//! what clients sign. [`Prompt`] is a view over the raw body instead: it knows where each text block lies, so that a
-//! block can be spliced in and everything else stays as it was. `answer` and `error` write the few bodies that are our
-//! own. Only [`convert`] takes a body apart, for a backend that speaks another format than the client.
+//! A request is not parsed into a tree and serialized again: that reorders keys, rounds numbers and invalidates what
+//! clients sign. [`Prompt`] is a view over the raw body. It knows the offset of each text block, so a block can be
+//! spliced in and all other bytes stay. `answer` and `error` write Muninn's own bodies. Only [`convert`] parses a body
+//! completely, for a backend that speaks another format than the client.
 
 mod align;
 pub mod answer;
 mod chat;
 pub mod convert;
-mod ending;
+mod end_watch;
 pub mod error;
 pub mod failure;
 mod messages;
@@ -24,17 +24,17 @@ mod usage;
 use serde::Serialize;
 
 pub use align::Aligner;
-pub use ending::Ending;
+pub use end_watch::EndWatch;
 pub use prompt::{Block, BlockKind, Content, Insertion, Message, ParseError, Prompt, Role, Site};
 pub use scan::{Element, Members, Text};
 pub use surrogates::{Joiner, Piece};
 pub use tools::{ToolPart, result_text};
 pub use usage::UsageWatch;
 
-/// The version of the messages API that requests are written for, in the header `anthropic-version`.
+/// The version of the messages API, sent in the header `anthropic-version`.
 pub(crate) const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// Which of the three APIs a request speaks.
+/// A wire format: one of the three APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WireFormat {
@@ -58,7 +58,7 @@ pub enum Dialect {
 }
 
 impl WireFormat {
-    /// The path that requests of this format are posted to.
+    /// The path of requests in this format.
     #[must_use]
     pub fn path(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl WireFormat {
         }
     }
 
-    /// The member of a request that holds the conversation.
+    /// The key of the request's member that holds the conversation.
     pub(crate) fn conversation(self) -> &'static str {
         match self {
             WireFormat::Chat | WireFormat::Messages => "messages",
@@ -76,7 +76,7 @@ impl WireFormat {
         }
     }
 
-    /// The format that a path belongs to, for errors on paths that are only forwarded.
+    /// The format of errors on a path. Paths of no format get errors in the chat format.
     #[must_use]
     pub fn of_path(path: &str) -> WireFormat {
         if path.starts_with("/v1/messages") {

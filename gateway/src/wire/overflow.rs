@@ -1,8 +1,8 @@
-//! A prompt that is longer than the model's context window, in the words of every backend, put into the words that make
-//! the client compact its conversation.
+//! Context overflow: recognises the errors of backends for a prompt that is longer than the context window, and writes
+//! the message on which the client compacts its conversation.
 //!
-//! There is no common code for it. What each server says was read from its source or its answers; the table below is
-//! all that is known of it, and a message that fits no row is passed on as it came.
+//! Servers have no common error code for it. The patterns come from their sources and answers. A message that matches
+//! no pattern is passed on unchanged.
 
 use std::sync::LazyLock;
 
@@ -10,29 +10,30 @@ use regex::Regex;
 
 use super::WireFormat;
 
-/// What a backend said of a prompt that does not fit.
+/// The token counts in a backend's overflow error. Counts that the error does not contain are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Overflow {
     /// The prompt's tokens.
     pub prompt: Option<u64>,
-    /// The tokens that were asked for as an answer, where the two together are too many.
+    /// The requested tokens of the answer, if prompt and answer together are too long.
     pub answer: Option<u64>,
     /// The context window in tokens.
     pub window: Option<u64>,
 }
 
-/// One way of saying it. The groups `prompt`, `answer`, `total` and `window` are numbers of tokens.
-const SAYINGS: [&str; 19] = [
+/// Regular expressions for overflow messages; the first match counts. The groups `prompt`, `answer` and `window` are
+/// numbers of tokens.
+const PATTERNS: [&str; 19] = [
     // Anthropic
     r"prompt is too long: (?<prompt>\d+) tokens > (?<window>\d+) maximum",
     r"input length and `max_tokens` exceed context limit: (?<prompt>\d+) \+ (?<answer>\d+) > (?<window>\d+)",
-    // vLLM, before and since 0.11, and since it stops counting at the limit
+    // vLLM: before 0.11, since 0.11, and since it stops counting at the limit
     r"maximum context length is (?<window>\d+) tokens.*?\((?<prompt>\d+) in the messages, (?<answer>\d+) in the completion\)",
     r"too large: (?<answer>\d+)\. .*maximum context length is (?<window>\d+) tokens and your request has (?<prompt>\d+) input tokens",
     r"passed (?<prompt>\d+) input tokens and requested (?<answer>\d+) output tokens.*context length is only (?<window>\d+)",
     r"maximum context length is (?<window>\d+) tokens.*you requested (?<answer>\d+) output tokens and your prompt contains (?:at least )?(?<prompt>\d+) input tokens",
     r"prompt \(length (?<prompt>\d+)\) is longer than the maximum model length of (?<window>\d+)",
-    // OpenAI and those that repeat its words
+    // OpenAI, and servers with its messages
     r"maximum context length is (?<window>\d+) tokens.*?(?:resulted in|requested) (?:about )?(?<prompt>\d+) tokens",
     r"maximum context length is (?<window>\d+) tokens",
     r"exceeds the context window of this model",
@@ -53,7 +54,7 @@ const SAYINGS: [&str; 19] = [
     r"Input is too long for requested model",
 ];
 
-/// Codes and types that say it without a sentence.
+/// Codes and types of overflow errors, for errors that match no pattern.
 const CODES: [&str; 4] = [
     "context_length_exceeded",
     "exceed_context_size_error",
@@ -61,43 +62,41 @@ const CODES: [&str; 4] = [
     "model_context_window_exceeded",
 ];
 
-static SAID: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    SAYINGS
+static REGEXES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    PATTERNS
         .iter()
-        .filter_map(|saying| Regex::new(&format!("(?s){saying}")).ok())
+        .filter_map(|pattern| Regex::new(&format!("(?s){pattern}")).ok())
         .collect()
 });
 
-/// Longer texts than this are no error messages.
+/// The longest text, in bytes, that is searched. Error messages are shorter.
 const LONGEST: usize = 64 << 10;
 
-/// Reads an error's text: a message, or a whole error body.
-#[must_use]
-pub fn overflow(text: &str) -> Option<Overflow> {
-    if text.len() > LONGEST {
-        return None;
-    }
-    for said in &*SAID {
-        let Some(found) = said.captures(text) else { continue };
-        let number = |name: &str| found.name(name)?.as_str().parse().ok();
-        let mut overflow = Overflow {
-            prompt: number("prompt"),
-            answer: number("answer"),
-            window: number("window"),
-        };
-        overflow.fill_in(text);
-        return Some(overflow);
-    }
-    CODES.iter().any(|code| text.contains(code)).then(|| {
-        let mut overflow = Overflow::default();
-        overflow.fill_in(text);
-        overflow
-    })
-}
-
 impl Overflow {
-    /// llama.cpp gives the numbers as fields of their own.
-    fn fill_in(&mut self, text: &str) {
+    /// Reads the text of an error: a message, or a whole error body. `None` if the error is no context overflow.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Overflow> {
+        if text.len() > LONGEST {
+            return None;
+        }
+        let mut overflow = match REGEXES.iter().find_map(|regex| regex.captures(text)) {
+            Some(found) => {
+                let number = |name: &str| found.name(name)?.as_str().parse().ok();
+                Overflow {
+                    prompt: number("prompt"),
+                    answer: number("answer"),
+                    window: number("window"),
+                }
+            }
+            None if CODES.iter().any(|code| text.contains(code)) => Overflow::default(),
+            None => return None,
+        };
+        overflow.add_fields(text);
+        Some(overflow)
+    }
+
+    /// Adds the counts that llama.cpp writes as fields of the error.
+    fn add_fields(&mut self, text: &str) {
         let field = |name: &str| {
             let (_, after) = text.split_once(&format!("\"{name}\":"))?;
             let digits: String = after.trim_start().chars().take_while(char::is_ascii_digit).collect();
@@ -107,8 +106,8 @@ impl Overflow {
         self.window = self.window.or_else(|| field("n_ctx"));
     }
 
-    /// The words of a client's own vendor. `window` is what the configuration knows of the backend; a number that nobody
-    /// knows is given as the smallest or largest that it can be.
+    /// The overflow message of the format's vendor. `window` is the backend's context window in tokens from the
+    /// configuration. An unknown count is written as the smallest or largest possible number.
     #[must_use]
     pub fn message(self, format: WireFormat, window: Option<u32>) -> String {
         let prompt_alone_fits = self.answer.is_some_and(|_| self.prompt < self.window);
@@ -120,10 +119,11 @@ impl Overflow {
             (None, None) => (2, 1),
         };
         match (format, self.answer) {
-            // With little room left behind the prompt a shorter answer is no help, and compacting is.
+            // A prompt of more than three quarters of the window leaves little room for an answer: a shorter answer
+            // does not help, compacting does.
             (WireFormat::Messages, Some(answer)) if prompt_alone_fits && prompt > window / 4 * 3 => {
-                let most = window.saturating_sub(answer).min(prompt.saturating_sub(1));
-                format!("prompt is too long: {prompt} tokens > {most} maximum")
+                let limit = window.saturating_sub(answer).min(prompt.saturating_sub(1));
+                format!("prompt is too long: {prompt} tokens > {limit} maximum")
             }
             (WireFormat::Messages, Some(answer)) if prompt_alone_fits => format!(
                 "input length and `max_tokens` exceed context limit: {prompt} + {answer} > {window}, decrease input length or `max_tokens` and try again"
@@ -149,10 +149,10 @@ impl Overflow {
 mod tests {
     use super::*;
 
-    type OverflowPattern = (&'static str, Option<u64>, Option<u64>, Option<u64>);
+    type OverflowCase = (&'static str, Option<u64>, Option<u64>, Option<u64>);
 
-    /// What backends say, with the prompt, the answer and the window that are in it.
-    const SAID: [OverflowPattern; 19] = [
+    /// Errors of backends with the tokens of prompt, answer and window in them.
+    const CASES: [OverflowCase; 19] = [
         (
             "prompt is too long: 208310 tokens > 200000 maximum",
             Some(208_310),
@@ -265,32 +265,32 @@ mod tests {
     ];
 
     #[test]
-    fn every_saying_is_read_with_its_numbers() {
-        for (said, prompt, answer, window) in SAID {
+    fn overflow_errors_are_parsed_with_their_counts() {
+        for (error, prompt, answer, window) in CASES {
             let expected = Overflow { prompt, answer, window };
-            assert_eq!(overflow(said), Some(expected), "{said}");
+            assert_eq!(Overflow::parse(error), Some(expected), "{error}");
         }
     }
 
     #[test]
-    fn other_errors_are_not_taken_for_it() {
-        for said in [
+    fn other_errors_are_no_overflow() {
+        for error in [
             "max_tokens must be positive",
             "model not found",
             "rate limit: 4096 tokens per minute",
             "",
         ] {
-            assert_eq!(overflow(said), None, "{said}");
+            assert_eq!(Overflow::parse(error), None, "{error}");
         }
     }
 
     #[test]
-    fn a_client_reads_the_words_of_its_own_vendor_and_they_are_read_back() {
-        for (said, ..) in SAID {
-            let found = overflow(said).unwrap();
+    fn written_messages_parse_as_overflow_in_all_formats() {
+        for (error, ..) in CASES {
+            let found = Overflow::parse(error).unwrap();
             for format in [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses] {
                 let message = found.message(format, Some(4096));
-                let again = overflow(&message).unwrap();
+                let again = Overflow::parse(&message).unwrap();
                 assert!(again.prompt.is_some() && again.window.is_some(), "{message}");
                 if format == WireFormat::Messages && again.answer.is_none() {
                     assert!(again.prompt > again.window, "{message}");

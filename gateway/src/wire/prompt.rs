@@ -1,8 +1,7 @@
-//! A request as turns and text blocks, over the bytes that the client sent.
+//! A request as turns and text blocks over the client's bytes.
 //!
-//! One view for three wire formats: what the ledger, the rules for side requests and the search for a question need to
-//! know is the same everywhere, namely who said which text in which order, and where in the body another block could
-//! stand. The per-format files only say how to find that.
+//! The three wire formats share one view. The ledger, the rules for side requests and the search for a question need
+//! the same facts in each: the author, the order and the offset of each text. The per-format files find them.
 
 use std::ops::Range;
 
@@ -18,64 +17,64 @@ pub enum ParseError {
     /// Not JSON, or not UTF-8.
     #[error("the body is not valid JSON: {0}")]
     Json(String),
-    /// JSON, but no object.
+    /// JSON, but not an object.
     #[error("the body must be a JSON object")]
     NotAnObject,
-    /// A member is missing that no request goes without.
+    /// A required member is missing.
     #[error("`{0}` is missing")]
     Missing(&'static str),
     /// A member has the wrong type.
     #[error("`{0}` must be {1}")]
     WrongType(&'static str, &'static str),
-    /// A message has no content, or content of a shape that no format has.
+    /// A message has no content, or content that is neither a string nor an array.
     #[error("`{list}[{index}].content` must be a string or an array of parts")]
     Content {
         /// The member that holds the conversation.
         list: &'static str,
-        /// Which message it is, counted from 0.
+        /// The index of the message.
         index: usize,
     },
 }
 
-/// Who a message is from.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// System and developer text, in any position.
     System,
-    /// The user's side, human or not.
+    /// The user or the client.
     User,
-    /// The model's side: text, thinking, calls of tools.
+    /// The model: text, thinking, tool calls.
     Assistant,
-    /// Results of tools, where the format gives them a role of their own.
+    /// Tool results, if the format has a separate role for them.
     Tool,
     /// Anything else: a future kind of item.
     Other,
 }
 
-/// What a block of a message is.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
-    /// Text that somebody wrote.
+    /// Text.
     Text,
-    /// The result of a tool.
+    /// A tool result.
     ToolResult,
-    /// Images, documents, thinking, calls: everything that carries no text of its own for us.
+    /// Images, documents, thinking, tool calls: blocks whose text is not read.
     Other,
 }
 
-/// One block (messages), part (chat completions) or content item (responses).
+/// One block (messages), part (chat) or content item (responses).
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: BlockKind,
     /// Its text, for text blocks.
     pub text: Option<Text<'a>>,
-    /// The last value in it, right behind which it ends; for string content the literal.
+    /// Its last value, after which it ends. For string content, the literal.
     last: &'a str,
 }
 
 impl<'a> Block<'a> {
-    /// String content, which is as good as one block.
+    /// String content as one block.
     pub(super) fn of_string(kind: BlockKind, text: Text<'a>) -> Block<'a> {
         Block {
             kind,
@@ -84,47 +83,47 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Where the block, an object in a list, ends in `body`; in bytes.
+    /// The byte offset in `body` after the block, which must be an object.
     fn end_in(&self, body: &str) -> usize {
-        let behind = span(body, self.last).end;
-        behind + body[behind..].find('}').map_or(0, |brace| brace + 1)
+        let end = span(body, self.last).end;
+        end + body[end..].find('}').map_or(0, |brace| brace + 1)
     }
 }
 
-/// How a message holds its blocks, which decides how another one is added.
+/// How a message holds its blocks. It decides how a block is inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content<'a> {
     /// A plain string.
     String(&'a str),
     /// An array of blocks.
     List,
-    /// `input` of a responses request as one string, without a message around it.
+    /// `input` of a responses request as one string, without a message.
     Bare(&'a str),
-    /// Nothing that a block could be added to.
+    /// No content that takes a block.
     None,
 }
 
 /// One message or item.
 #[derive(Debug)]
 pub struct Message<'a> {
-    /// Who it is from.
+    /// Its author.
     pub role: Role,
     /// How it holds its blocks.
     pub content: Content<'a>,
     /// Its blocks in order.
     pub blocks: Vec<Block<'a>>,
-    /// Calls of tools and their results in it, in order.
+    /// Its tool calls and tool results in order.
     pub tools: Vec<ToolPart<'a>>,
-    /// Whether it declares tools that the model may call, as items of a responses request can.
+    /// Whether it declares tools for the model, as some items of a responses request do.
     pub declares_tools: bool,
 }
 
-/// A request's body, seen as turns.
+/// A request's body as turns.
 #[derive(Debug)]
 pub struct Prompt<'a> {
     /// The wire format.
     pub format: WireFormat,
-    /// The members of the body, the conversation excepted.
+    /// The members of the body without the conversation.
     pub members: Members<'a>,
     /// The body.
     pub body: &'a str,
@@ -134,7 +133,7 @@ pub struct Prompt<'a> {
     pub messages: Vec<Message<'a>>,
 }
 
-/// A place for a block: right after block `block` of message `message`.
+/// A place for a block: directly after block `block` of message `message`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
     /// Index into [`Prompt::messages`].
@@ -143,19 +142,19 @@ pub struct Site {
     pub block: usize,
 }
 
-/// Bytes to insert at an offset of the body.
+/// Bytes to insert into a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Insertion {
     /// Byte offset into the original body.
     pub at: usize,
-    /// What to put there.
+    /// The bytes to insert.
     pub bytes: String,
-    /// How many bytes of the original it stands for: 0, except where the user's routes rename a model.
+    /// How many original bytes they replace: 0, unless a route of the user renames the model.
     pub replaces: usize,
 }
 
 impl Insertion {
-    /// A pure insertion.
+    /// An insertion that replaces nothing.
     #[must_use]
     pub fn new(at: usize, bytes: String) -> Insertion {
         Insertion { at, bytes, replaces: 0 }
@@ -166,7 +165,7 @@ impl<'a> Prompt<'a> {
     /// Reads a body.
     ///
     /// # Errors
-    /// [`ParseError`], in words that a client's user can act on.
+    /// [`ParseError`] if the body is not a request of this format. Its message is for the client's user.
     pub fn parse(format: WireFormat, body: &'a [u8]) -> Result<Prompt<'a>, ParseError> {
         let body = std::str::from_utf8(body).map_err(|error| ParseError::Json(error.to_string()))?;
         let trimmed = body.trim_ascii();
@@ -194,13 +193,14 @@ impl<'a> Prompt<'a> {
         })
     }
 
-    /// The model that the client named.
+    /// The model's name from the client.
     #[must_use]
     pub fn model(&self) -> Option<Text<'a>> {
         self.members.text("model")
     }
 
-    /// Where the model's name stands in the body: the one thing that is ever replaced, and only on a user's route.
+    /// The byte range of the model's name in the body. Only this name is ever replaced, and only by a route of the
+    /// user.
     #[must_use]
     pub fn model_span(&self) -> Option<Range<usize>> {
         Some(self.model()?.span_in(self.body))
@@ -212,13 +212,13 @@ impl<'a> Prompt<'a> {
         self.members.get("stream") == Some("true")
     }
 
-    /// Whether the client sent tools, beside the conversation or in it.
+    /// Whether the request declares tools, as a member or in the conversation.
     #[must_use]
     pub fn has_tools(&self) -> bool {
         declares_tools(&self.members) || self.messages.iter().any(|message| message.declares_tools)
     }
 
-    /// The index of the first message after the model's last word: where the newest turn starts.
+    /// The index of the first message after the model's last one, where the newest turn starts.
     #[must_use]
     pub fn tail(&self) -> usize {
         self.messages
@@ -227,22 +227,23 @@ impl<'a> Prompt<'a> {
             .map_or(0, |index| index + 1)
     }
 
-    /// Whether a block can be added after this one and be found there again: after text of the user's side that says
-    /// something. Images are no such place, because they come and go behind the same words; nor are results of tools,
-    /// because clients cut them down later.
+    /// Whether a block can be inserted after this one and be found again in later requests: after non-empty text of a
+    /// user message. Images are excluded because clients add and remove them after the same text. Tool results are
+    /// excluded because clients truncate them later.
     #[must_use]
     pub fn is_boundary(&self, site: Site) -> bool {
         let message = self.messages.get(site.message);
         let block = message.and_then(|message| message.blocks.get(site.block));
-        let says_something = |text: Text<'_>| !text.decode().trim_end().is_empty();
+        let has_text = |text: Text<'_>| !text.decode().trim_end().is_empty();
         message.is_some_and(|message| message.role == Role::User)
-            && block.and_then(|block| block.text).is_some_and(says_something)
+            && block.and_then(|block| block.text).is_some_and(has_text)
     }
 
-    /// Whether a block can be added after these results of tools: the last of a message, in the one format that has text
-    /// beside them. What stands in a result may be cut down later; that it is there, and whose it is, stays.
+    /// Whether a block can be inserted after this tool result: the last one of a user message in the messages format,
+    /// the only format with text beside results. Clients may truncate a result later, but the result and its call's id
+    /// stay.
     #[must_use]
-    pub fn is_behind_results(&self, site: Site) -> bool {
+    pub fn is_after_results(&self, site: Site) -> bool {
         let Some(message) = self.messages.get(site.message) else {
             return false;
         };
@@ -253,52 +254,45 @@ impl<'a> Prompt<'a> {
             && message.blocks.iter().rposition(is_result) == Some(site.block)
     }
 
-    /// Behind the results of tools that the model has not heard yet; `None` where there are none.
+    /// The site after the tool results that the model has not seen yet; `None` without such results.
     #[must_use]
     pub fn newest_results(&self) -> Option<Site> {
-        let sites = (self.tail()..self.messages.len()).rev().flat_map(|message| {
+        let mut sites = (self.tail()..self.messages.len()).rev().flat_map(|message| {
             let blocks = 0..self.messages[message].blocks.len();
             blocks.rev().map(move |block| Site { message, block })
         });
-        sites.into_iter().find(|site| self.is_behind_results(*site))
+        sites.find(|site| self.is_after_results(*site))
     }
 
-    /// The insertions that put `block` at `site`, in the format's own way.
+    /// The insertions that add `block` at `site` in the request's format. Empty if a block cannot stand there.
     #[must_use]
     pub fn insert(&self, site: Site, block: &str) -> Vec<Insertion> {
         let Some(message) = self.messages.get(site.message) else {
             return Vec::new();
         };
-        let takes = |block: &&Block<'_>| block.text.is_some() || self.is_behind_results(site);
-        let Some(target) = message.blocks.get(site.block).filter(takes) else {
+        let takes_block = |block: &&Block<'_>| block.text.is_some() || self.is_after_results(site);
+        let Some(target) = message.blocks.get(site.block).filter(takes_block) else {
             return Vec::new();
         };
         let literal = serde_json::Value::from(block).to_string();
+        let kind = match self.format {
+            WireFormat::Responses => "input_text",
+            WireFormat::Chat | WireFormat::Messages => "text",
+        };
+        let object = format!(r#"{{"type":"{kind}","text":{literal}}}"#);
         match (self.format, message.content) {
             (_, Content::None) => Vec::new(),
             (WireFormat::Chat, _) => chat::insert(self.body, target, &literal),
-            (WireFormat::Messages, Content::List) => vec![Insertion::new(
-                target.end_in(self.body),
-                format!(r#",{{"type":"text","text":{literal}}}"#),
-            )],
-            (WireFormat::Messages, Content::String(theirs) | Content::Bare(theirs)) => wrap(
-                &span(self.body, theirs),
-                r#"[{"type":"text","text":"#,
-                &format!(r#"}},{{"type":"text","text":{literal}}}]"#),
-            ),
-            (WireFormat::Responses, Content::List) => vec![Insertion::new(
-                target.end_in(self.body),
-                format!(r#",{{"type":"input_text","text":{literal}}}"#),
-            )],
-            (WireFormat::Responses, Content::Bare(theirs)) => wrap(
-                &span(self.body, theirs),
+            (_, Content::List) => vec![Insertion::new(target.end_in(self.body), format!(",{object}"))],
+            (WireFormat::Responses, Content::Bare(original)) => wrap(
+                &span(self.body, original),
                 r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"#,
-                &format!(r#"}},{{"type":"input_text","text":{literal}}}]}}]"#),
+                &format!("}},{object}]}}]"),
             ),
-            (WireFormat::Responses, Content::String(theirs)) => wrap(
-                &span(self.body, theirs),
-                r#"[{"type":"input_text","text":"#,
-                &format!(r#"}},{{"type":"input_text","text":{literal}}}]"#),
+            (_, Content::String(original) | Content::Bare(original)) => wrap(
+                &span(self.body, original),
+                &format!(r#"[{{"type":"{kind}","text":"#),
+                &format!("}},{object}]"),
             ),
         }
     }
@@ -311,17 +305,18 @@ fn wrap(span: &Range<usize>, before: &str, after: &str) -> Vec<Insertion> {
     ]
 }
 
-/// Blocks of a `content` member that is a string or an array of objects with a `type`.
+/// Reads a `content` member: a string, or an array of objects with a `type`. `kind_of` gives the kind of an object with
+/// this type, `string_kind` is the kind of a string.
 pub(super) fn content<'a>(
     content: Option<&'a str>,
     mut kind_of: impl FnMut(&str, &Members<'a>) -> BlockKind,
-    of_string: BlockKind,
+    string_kind: BlockKind,
 ) -> (Content<'a>, Vec<Block<'a>>) {
     let Some(raw) = content else {
         return (Content::None, Vec::new());
     };
     if let Some(text) = Text::of(raw) {
-        return (Content::String(raw), vec![Block::of_string(of_string, text)]);
+        return (Content::String(raw), vec![Block::of_string(string_kind, text)]);
     }
     let Some(elements) = elements(raw) else {
         return (Content::None, Vec::new());
@@ -342,14 +337,14 @@ pub(super) fn content<'a>(
     (Content::List, elements.into_iter().map(block).collect())
 }
 
-/// Whether `tools` is a list with anything in it.
+/// Whether `tools` is a non-empty list.
 pub(super) fn declares_tools(members: &Members<'_>) -> bool {
     members
         .get("tools")
         .is_some_and(|tools| tools.starts_with('[') && tools[1..].trim_ascii_start() != "]")
 }
 
-/// The role that a name stands for.
+/// The role with this name.
 pub(super) fn role(name: Option<Text<'_>>) -> Role {
     match name.map(Text::decode).as_deref() {
         Some("system" | "developer") => Role::System,
@@ -373,7 +368,7 @@ mod tests {
     const FIRST: Site = Site { message: 0, block: 0 };
 
     #[test]
-    fn each_format_takes_a_block_in_its_own_way() {
+    fn blocks_are_inserted_in_each_format() {
         let cases = [
             (
                 WireFormat::Messages,
@@ -422,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_bodies_are_told_apart() {
+    fn invalid_bodies_have_distinct_errors() {
         let parse = |body: &[u8]| Prompt::parse(WireFormat::Chat, body).map(|_| ()).unwrap_err();
         assert!(matches!(parse(b"{\"messages\":[}"), ParseError::Json(_)));
         assert!(matches!(parse(b"{\"messages\":[]} x"), ParseError::Json(_)));
@@ -436,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_neither_followed_nor_fatal() {
+    fn deeply_nested_bodies_are_parsed() {
         let deep = format!(
             r#"{{"messages":[],"x":{}{}}}"#,
             "[".repeat(200_000),
@@ -452,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_results_is_after_the_last_of_a_message_and_only_in_messages() {
+    fn blocks_follow_the_last_tool_result_only_in_messages() {
         let result = |id: &str| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"x"}}"#);
         let body = format!(
             r#"{{"messages":[{{"role":"user","content":"a"}},{{"role":"assistant","content":"b"}},{{"role":"user","content":[{},{},{{"type":"text","text":"more"}}]}},{{"role":"system","content":"c"}}]}}"#,
@@ -461,13 +456,13 @@ mod tests {
         );
         let prompt = Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap();
         assert_eq!(prompt.newest_results(), Some(Site { message: 2, block: 1 }));
-        assert!(!prompt.is_behind_results(Site { message: 2, block: 0 }));
+        assert!(!prompt.is_after_results(Site { message: 2, block: 0 }));
         let chat = Prompt::parse(WireFormat::Chat, body.as_bytes()).unwrap();
         assert_eq!(chat.newest_results(), None);
     }
 
     #[test]
-    fn tools_are_seen_wherever_a_client_declares_them() {
+    fn tools_are_found_in_the_body_and_in_items() {
         let tools = r#"[{"type":"function","name":"f"}]"#;
         for (format, body, has_tools) in [
             (WireFormat::Chat, format!(r#"{{"messages":[],"tools":{tools}}}"#), true),
@@ -501,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_starts_after_the_models_last_word() {
+    fn tail_starts_after_the_models_last_message() {
         let body = br#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"tool","content":"c"},{"role":"user","content":"d"}]}"#;
         assert_eq!(Prompt::parse(WireFormat::Chat, body).unwrap().tail(), 2);
     }

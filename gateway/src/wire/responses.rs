@@ -1,11 +1,11 @@
-//! Responses: `input` as a string or as items, of which only some are messages.
+//! Reads requests in the responses format: `input` is a string or a list of items. Only some items are messages.
 
 use super::prompt::{Block, BlockKind, Content, Message, ParseError, Role, content, declares_tools, role};
 use super::scan::{Conversation, Element, Members, Text};
 use super::tools::ToolPart;
 
-/// The items that declare tools: those that a client adds (Codex sends all of its tools so), and those that its own search
-/// for tools found.
+/// The types of items that declare tools: tools that the client adds (Codex sends all its tools like this), and results
+/// of the client's tool search.
 const DECLARING: [&str; 2] = ["additional_tools", "tool_search_output"];
 
 pub(super) fn instructions<'a>(members: &Members<'a>) -> Vec<Text<'a>> {
@@ -16,15 +16,13 @@ pub(super) fn items<'a>(
     conversation: Option<Conversation<'a>>,
     members: &Members<'a>,
 ) -> Result<Vec<Message<'a>>, ParseError> {
-    // A stored prompt or conversation may stand for the input; then there is nothing to look at and nothing to add.
+    // A stored prompt, conversation or response may replace the input. Such a request has no messages to read.
     let Some(conversation) = conversation else {
-        return match members
-            .get("prompt")
-            .or_else(|| members.get("conversation"))
-            .or_else(|| members.get("previous_response_id"))
-        {
-            Some(_) => Ok(Vec::new()),
-            None => Err(ParseError::Missing("input")),
+        let mut stored = ["prompt", "conversation", "previous_response_id"].into_iter();
+        return if stored.any(|key| members.get(key).is_some()) {
+            Ok(Vec::new())
+        } else {
+            Err(ParseError::Missing("input"))
         };
     };
     match conversation {

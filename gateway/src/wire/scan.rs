@@ -1,4 +1,4 @@
-//! Looking into JSON without taking it apart: members and strings as slices of the body they stand in.
+//! Reads JSON in place: members and strings are slices of the body.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,15 +10,15 @@ use serde_json::value::RawValue;
 use super::ParseError;
 use super::surrogates::{Piece, decode_string};
 
-/// An object's members in their order, each value a slice of the text that was parsed. Repeated keys are kept.
+/// An object's members in their order. Each value is a slice of the parsed text. Repeated keys are kept.
 ///
-/// Each look into a value scans it once more, so what is sure to be looked into is better split in the same pass: see
-/// `Body` and [`Element`].
+/// Each read of a nested value scans it again. `Body` and [`Element`] split nested values that are always read in the
+/// same pass.
 #[derive(Debug, Default)]
 pub struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
-    /// Reads one object, `None` where `json` is something else.
+    /// Reads one object; `None` if `json` is something else.
     #[must_use]
     pub fn of(json: &'a str) -> Option<Members<'a>> {
         if json.starts_with('{') {
@@ -28,13 +28,13 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The raw value of `key`. With a repeated key the last one counts, as in every parser that backends use.
+    /// The raw value of `key`. The last one of a repeated key counts, as in the parsers of all backends.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&'a str> {
         self.raw(key).map(RawValue::get)
     }
 
-    /// The same, in the type that is written out again as it is.
+    /// The value of `key` in the type that serializes unchanged.
     #[must_use]
     pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
         self.0
@@ -44,7 +44,7 @@ impl<'a> Members<'a> {
             .map(|(_, value)| *value)
     }
 
-    /// Takes out the value of `key`, every one of them where it is repeated.
+    /// Removes all values of `key` and returns the last one.
     fn take(&mut self, key: &str) -> Option<&'a RawValue> {
         let value = self.raw(key);
         self.0.retain(|(name, _)| name != key);
@@ -56,33 +56,33 @@ impl<'a> Members<'a> {
         self.0.iter().map(|(name, value)| (&**name, *value))
     }
 
-    /// The value of `key` where it is a string.
+    /// The value of `key` if it is a string.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key).and_then(Text::of)
     }
 
-    /// The value of `key`, parsed.
+    /// The value of `key`, parsed; `None` if it has another type.
     #[must_use]
     pub fn parse<T: Deserialize<'a>>(&self, key: &str) -> Option<T> {
         self.get(key).and_then(|json| serde_json::from_str(json).ok())
     }
 
-    /// What the value of `key` says, where it is a string.
+    /// The decoded value of `key` if it is a string.
     #[must_use]
     pub fn string(&self, key: &str) -> Option<Cow<'a, str>> {
         self.text(key).map(Text::decode)
     }
 
-    /// The value of `key` where it is a string, as a piece of a text that a stream brings.
+    /// The value of `key` as a piece of a streamed text, if it is a string.
     #[must_use]
     pub fn piece(&self, key: &str) -> Option<Piece<'a>> {
         self.text(key).map(Text::piece)
     }
 
-    /// The decoded string where that is not empty.
+    /// The decoded value of `key` if it is a non-empty string.
     #[must_use]
-    pub fn said(&self, key: &str) -> Option<Cow<'a, str>> {
+    pub fn non_empty(&self, key: &str) -> Option<Cow<'a, str>> {
         self.string(key).filter(|text| !text.is_empty())
     }
 
@@ -92,18 +92,18 @@ impl<'a> Members<'a> {
         self.raw(key).filter(|value| value.get() != "null")
     }
 
-    /// The members of `key`, none where it is no object.
+    /// The members of the object `key`; empty if it is not an object.
     #[must_use]
     pub fn object(&self, key: &str) -> Members<'a> {
         self.get(key).and_then(Members::of).unwrap_or_default()
     }
 
-    /// The value that stands last in the object.
+    /// The object's last value.
     pub(super) fn last(&self) -> Option<&'a str> {
         self.0.last().map(|(_, value)| value.get())
     }
 
-    /// The elements of `key` where it is an array, empty otherwise.
+    /// The elements of the array `key`; empty if it is not an array.
     #[must_use]
     pub fn elements(&self, key: &str) -> Vec<Element<'a>> {
         self.get(key).and_then(elements).unwrap_or_default()
@@ -130,7 +130,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// An object key, borrowed where it holds no escapes.
+/// An object key, borrowed if it has no escapes.
 struct Key<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
@@ -140,7 +140,7 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
-/// An element of an array: mostly an object, whose members are read in the pass that splits the array.
+/// An element of an array. Most are objects. Their members are read in the pass that splits the array.
 #[derive(Debug)]
 pub enum Element<'a> {
     /// An object.
@@ -154,7 +154,7 @@ impl<'a> Element<'a> {
         Members::of(raw.get()).map_or(Element::Other(raw), Element::Object)
     }
 
-    /// The members, where it is an object.
+    /// The members, if it is an object.
     #[must_use]
     pub fn object(self) -> Option<Members<'a>> {
         match self {
@@ -163,7 +163,7 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// The string, where it is one.
+    /// The string, if it is one.
     #[must_use]
     pub fn text(&self) -> Option<Text<'a>> {
         match self {
@@ -173,7 +173,7 @@ impl<'a> Element<'a> {
     }
 }
 
-/// The elements of an array, `None` where `json` is something else.
+/// The elements of an array; `None` if `json` is something else.
 #[must_use]
 pub(super) fn elements(json: &str) -> Option<Vec<Element<'_>>> {
     if !json.starts_with('[') {
@@ -186,16 +186,16 @@ pub(super) fn elements(json: &str) -> Option<Vec<Element<'_>>> {
     Some(mixed.into_iter().map(Element::of).collect())
 }
 
-/// A request's body and, split in the same pass, the list that is most of it.
+/// A request's body. The conversation, its largest member, is split in the same pass.
 #[derive(Debug)]
 pub(super) struct Body<'a> {
     /// The other members.
     pub(super) members: Members<'a>,
-    /// The value of the member that holds the conversation, where there is one.
+    /// The value of the member that holds the conversation; `None` if the member is missing.
     pub(super) conversation: Option<Conversation<'a>>,
 }
 
-/// What the member that holds the conversation may be.
+/// The value of the member that holds the conversation.
 #[derive(Debug)]
 pub(super) enum Conversation<'a> {
     /// An array.
@@ -205,7 +205,7 @@ pub(super) enum Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    /// The list that the member `key` must be.
+    /// The conversation as a list. `key` names its member in errors.
     pub(super) fn list(
         conversation: Option<Conversation<'a>>,
         key: &'static str,
@@ -221,14 +221,14 @@ impl<'a> Body<'a> {
     /// Reads a body whose conversation is the member `key`.
     ///
     /// # Errors
-    /// What serde_json says of a text that is no JSON object.
+    /// [`serde_json::Error`] if `json` is not a JSON object.
     pub(super) fn of(json: &'a str, key: &str) -> Result<Body<'a>, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(json);
         let split = Split(key).deserialize(&mut deserializer);
         if let (Ok(body), Ok(())) = (split, deserializer.end()) {
             return Ok(body);
         }
-        // Not a list, or one that holds more than objects.
+        // The conversation is not a list of objects, or the body is invalid.
         let mut members = serde_json::from_str::<Members<'a>>(json)?;
         let conversation = members.take(key).map(|raw| match elements(raw.get()) {
             Some(list) => Conversation::List(list),
@@ -238,7 +238,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Reads a body, and the member of this name as a list of objects.
+/// Reads a body whose member of this name is a list of objects.
 struct Split<'k>(&'k str);
 
 impl<'de> DeserializeSeed<'de> for Split<'_> {
@@ -271,30 +271,30 @@ impl<'de> Visitor<'de> for Split<'_> {
     }
 }
 
-/// A JSON string as it stands in the body, quotes included.
+/// A JSON string as a slice of the body, with its quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text<'a>(&'a str);
 
 impl<'a> Text<'a> {
-    /// Takes a raw value, `None` where it is no string.
+    /// Takes a raw value; `None` if it is not a string.
     #[must_use]
     pub fn of(json: &'a str) -> Option<Text<'a>> {
         (json.len() >= 2 && json.starts_with('"')).then_some(Text(json))
     }
 
-    /// Where the literal stands in `body`, of which it must be a slice; in bytes.
+    /// The byte range of the literal in `body`. It must be a slice of `body`.
     #[must_use]
     pub fn span_in(self, body: &str) -> std::ops::Range<usize> {
         span(body, self.0)
     }
 
-    /// The literal, quotes included.
+    /// The literal, with its quotes.
     #[must_use]
     pub fn literal(self) -> &'a str {
         self.0
     }
 
-    /// Decodes the literal. Half of a surrogate pair becomes U+FFFD.
+    /// Decodes the literal. Lone surrogates become U+FFFD.
     #[must_use]
     pub fn decode(self) -> Cow<'a, str> {
         let inner = &self.0[1..self.0.len() - 1];
@@ -304,14 +304,14 @@ impl<'a> Text<'a> {
         decode_string(self.0).map_or(Cow::Borrowed(inner), Cow::Owned)
     }
 
-    /// Decodes the literal as a piece of a longer text: halves of surrogate pairs at its ends are kept.
+    /// Decodes the literal as a piece of a longer text. Lone surrogates at its ends are kept.
     #[must_use]
     pub fn piece(self) -> Piece<'a> {
         Piece::of_literal(self.0)
     }
 }
 
-/// Where `part` lies in `whole`, as byte offsets. `part` must be a slice of `whole`.
+/// The byte range of `part` in `whole`. `part` must be a slice of `whole`.
 #[must_use]
 pub(super) fn span(whole: &str, part: &str) -> std::ops::Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_slices_of_the_body_whatever_numbers_they_hold() {
+    fn members_are_unchanged_slices_of_the_body() {
         let body =
             r#" {"a": 1.0, "b":1e400, "c" : 12345678901234567890123, "\u0064":"x\ud83d\ude00", "e":[1, {"f":null}]} "#;
         let members: Members<'_> = serde_json::from_str(body).unwrap();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_split_whatever_its_conversation_is() {
+    fn bodies_split_with_any_type_of_conversation() {
         let shape = |json: &str| {
             Body::of(json, "m").map(|body| {
                 let keys: Vec<_> = body.members.iter().map(|(key, _)| key.to_owned()).collect();
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_surrogate_decodes_as_the_replacement_character() {
+    fn lone_surrogates_decode_as_replacement_characters() {
         for (literal, text) in [
             (r#""a\ud800b""#, "a\u{fffd}b"),
             (r#""\ta\n\"b\"\ud83d""#, "\ta\n\"b\"\u{fffd}"),
@@ -385,13 +385,13 @@ mod tests {
     }
 
     #[test]
-    fn a_key_with_a_lone_surrogate_is_read() {
+    fn keys_with_lone_surrogates_are_read() {
         let members: Members<'_> = serde_json::from_str(r#"{"\ud83d":1,"a":2}"#).unwrap();
         assert_eq!((members.get("\u{fffd}"), members.get("a")), (Some("1"), Some("2")));
     }
 
     #[test]
-    fn the_last_of_repeated_keys_counts() {
+    fn last_repeated_key_counts() {
         let members: Members<'_> = serde_json::from_str(r#"{"a":1,"a":2}"#).unwrap();
         assert_eq!(members.get("a"), Some("2"));
     }

@@ -1,51 +1,52 @@
-//! Surrogate pairs in JSON escapes, and what becomes of half a pair.
+//! Surrogate pairs and lone surrogates in JSON escapes.
 //!
-//! JSON escapes a character outside the basic plane as two UTF-16 units (`\ud83d\ude00`). Clients and backends cut
-//! strings between the two, so either half can stand alone. No Rust string can hold a half, and most parsers refuse the
-//! whole text over it. A half alone becomes U+FFFD; halves at the ends of two successive pieces of one text are joined.
+//! JSON escapes a character outside the basic plane as two UTF-16 code units (`\ud83d\ude00`). Clients and backends cut
+//! strings between the two, which leaves lone surrogates. A Rust string cannot hold a lone surrogate, and most parsers
+//! refuse the whole text because of one. A lone surrogate becomes U+FFFD. Surrogates at the end of one piece of a text
+//! and the start of the next are joined.
 
 use std::borrow::Cow;
 
 use memchr::{memchr, memmem};
 
-/// The length of an escape of one UTF-16 unit, `\uXXXX`.
+/// The length in bytes of the escape of one code unit, `\uXXXX`.
 const ESCAPE: usize = 6;
-/// The escape of U+FFFD, as long as the one that it replaces.
+/// The escape of U+FFFD. It is as long as the escape that it replaces.
 const REPLACEMENT: &str = r"\ufffd";
 
-/// Replaces each escape of half a pair by that of U+FFFD. `json` is any JSON text, or part of one.
+/// Replaces each escape of a lone surrogate by that of U+FFFD. `json` is a JSON text or a part of one.
 #[must_use]
 pub(crate) fn well_formed(json: &str) -> Cow<'_, str> {
-    let lone = lone_halves(json);
+    let lone = lone_surrogates(json);
     if lone.is_empty() {
         return Cow::Borrowed(json);
     }
-    let mut mended = json.to_owned();
+    let mut replaced = json.to_owned();
     for (at, _) in lone {
-        mended.replace_range(at..at + ESCAPE, REPLACEMENT);
+        replaced.replace_range(at..at + ESCAPE, REPLACEMENT);
     }
-    Cow::Owned(mended)
+    Cow::Owned(replaced)
 }
 
-/// Decodes a JSON text that is one string, `None` where it is something else. Half a pair becomes U+FFFD.
+/// Decodes a JSON text that is one string; `None` if it is something else. Lone surrogates become U+FFFD.
 #[must_use]
 pub(crate) fn decode_string(json: &str) -> Option<String> {
     let decoded = serde_json::from_str(json).or_else(|_| serde_json::from_str(&well_formed(json)));
     decoded.ok()
 }
 
-/// Whether a text may hold escapes of halves, which whole pairs look like too.
+/// Whether a text may contain escapes of surrogates, lone or in pairs.
 #[must_use]
-pub(crate) fn may_hold_halves(json: &str) -> bool {
+pub(crate) fn may_hold_surrogates(json: &str) -> bool {
     [r"\ud", r"\uD"]
         .iter()
-        .any(|half| memmem::find(json.as_bytes(), half.as_bytes()).is_some())
+        .any(|prefix| memmem::find(json.as_bytes(), prefix.as_bytes()).is_some())
 }
 
-/// Where each escape of half a pair stands that has no other half, and its unit.
-fn lone_halves(json: &str) -> Vec<(usize, u16)> {
+/// The escapes of lone surrogates: byte offset and code unit.
+fn lone_surrogates(json: &str) -> Vec<(usize, u16)> {
     let mut lone = Vec::new();
-    if !may_hold_halves(json) {
+    if !may_hold_surrogates(json) {
         return lone;
     }
     let bytes = json.as_bytes();
@@ -72,25 +73,27 @@ fn lone_halves(json: &str) -> Vec<(usize, u16)> {
     lone
 }
 
-/// The unit that an escape at the beginning of `bytes` stands for, `None` where there is no complete one.
+/// The code unit of the escape at the start of `bytes`; `None` without a complete escape.
 fn unit(bytes: &[u8]) -> Option<u16> {
     let digits = bytes.strip_prefix(br"\u")?.get(..4)?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// One piece of a text that comes in pieces, with the halves of pairs that it may begin and end with.
+/// One piece of a text that arrives in pieces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece<'a> {
+    /// A lone low surrogate at the start.
     low: Option<u16>,
     text: Cow<'a, str>,
+    /// A lone high surrogate at the end.
     high: Option<u16>,
 }
 
 impl<'a> Piece<'a> {
-    /// Reads the literal of a JSON string.
+    /// Reads the literal of a JSON string, with its quotes.
     pub(super) fn of_literal(literal: &'a str) -> Piece<'a> {
         let inner = &literal[1..literal.len() - 1];
-        let lone = lone_halves(inner);
+        let lone = lone_surrogates(inner);
         let low = lone.first().filter(|(at, unit)| *at == 0 && *unit >= 0xdc00);
         let high = lone
             .last()
@@ -108,14 +111,14 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the piece has no text and no surrogates.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.low.is_none() && self.text.is_empty() && self.high.is_none()
     }
 }
 
-/// A piece without halves.
+/// A piece without surrogates at its ends.
 impl<'a> From<&'a str> for Piece<'a> {
     fn from(text: &'a str) -> Self {
         Piece::from(Cow::Borrowed(text))
@@ -132,14 +135,14 @@ impl<'a> From<Cow<'a, str>> for Piece<'a> {
     }
 }
 
-/// Joins the pieces of one text. Half a pair at the end of a piece waits for the next one.
+/// Joins the pieces of one text. A high surrogate at the end of a piece is held until the next piece.
 #[derive(Debug, Default)]
 pub struct Joiner {
     high: Option<u16>,
 }
 
 impl Joiner {
-    /// Takes the next piece and returns what can be given out with it.
+    /// Takes the next piece and returns the text that is complete with it.
     pub fn join<'p>(&mut self, piece: Piece<'p>) -> Cow<'p, str> {
         if piece.is_empty() {
             return piece.text;
@@ -157,7 +160,7 @@ impl Joiner {
         }
     }
 
-    /// What a half that nothing followed becomes; `None` where there is none.
+    /// Ends the text. Returns U+FFFD for a held surrogate; `None` if none is held.
     pub fn end(&mut self) -> Option<&'static str> {
         self.high.take().map(|_| "\u{fffd}")
     }
@@ -169,7 +172,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn lone_halves_are_replaced_and_nothing_else() {
+    fn only_lone_surrogates_are_replaced() {
         for (json, expected) in [
             (r#""a\ud83db""#, r#""a\ufffdb""#),
             (r#""\uD83D""#, r#""\ufffd""#),
@@ -190,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Writes each unit as an escape, or as itself where it can be.
+    /// Writes each code unit as a character if possible, otherwise as an escape.
     fn literal(units: &[u16]) -> String {
         let mut literal = String::from("\"");
         for unit in units {
@@ -205,12 +208,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_string_decodes_as_utf16_does(units in proptest::collection::vec(prop_oneof![0xd7fe_u16..0xe002, 0_u16..0x80], 0..12)) {
+        fn strings_decode_like_lossy_utf16(units in proptest::collection::vec(prop_oneof![0xd7fe_u16..0xe002, 0_u16..0x80], 0..12)) {
             prop_assert_eq!(decode_string(&literal(&units)).unwrap(), String::from_utf16_lossy(&units));
         }
 
         #[test]
-        fn joined_pieces_are_the_uncut_text(units in proptest::collection::vec(prop_oneof![0xd7fe_u16..0xe002, 0_u16..0x80], 0..24), sizes in proptest::collection::vec(0_usize..5, 0..12)) {
+        fn joined_pieces_equal_the_uncut_text(units in proptest::collection::vec(prop_oneof![0xd7fe_u16..0xe002, 0_u16..0x80], 0..24), sizes in proptest::collection::vec(0_usize..5, 0..12)) {
             let (mut joiner, mut joined, mut rest) = (Joiner::default(), String::new(), &units[..]);
             for size in sizes.into_iter().chain([units.len()]) {
                 let (piece, later) = rest.split_at(size.min(rest.len()));

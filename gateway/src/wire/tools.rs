@@ -1,32 +1,32 @@
-//! Calls of a client's tools and what they returned, where each format keeps them.
+//! Tool calls and tool results in the three formats.
 
 use super::scan::{Members, Text, elements};
 
-/// One half of a tool's use: the model's call, or the result that the client sent.
+/// A tool call by the model, or its result from the client.
 #[derive(Debug, Clone, Copy)]
 pub enum ToolPart<'a> {
-    /// The model's side.
+    /// A call by the model.
     Call {
-        /// What the result refers to.
+        /// The call's id. Its result refers to it.
         id: Text<'a>,
-        /// The tool.
+        /// The tool's name.
         name: Text<'a>,
-        /// The arguments: an object, or a string that holds one.
+        /// The arguments as raw JSON: an object, or a string that holds an object or free text.
         arguments: &'a str,
     },
-    /// The client's side.
+    /// A result from the client.
     Result {
         /// The call's id.
         id: Text<'a>,
-        /// A string, or an array of parts.
+        /// The result as raw JSON: a string, or an array of parts.
         content: &'a str,
-        /// The client says that the call failed.
+        /// Whether the client marked the call as failed.
         failed: bool,
     },
 }
 
 impl<'a> ToolPart<'a> {
-    /// A block of a message of the messages format: `tool_use` and `tool_result`.
+    /// Reads a `tool_use` or `tool_result` block of the messages format.
     pub(super) fn of_block(kind: &str, members: &Members<'a>) -> Option<ToolPart<'a>> {
         match kind {
             "tool_use" => ToolPart::call(members.text("id"), members.text("name"), members.get("input")),
@@ -35,7 +35,7 @@ impl<'a> ToolPart<'a> {
         }
     }
 
-    /// A message of chat completions: its `tool_calls`, or the result that it is.
+    /// Reads the `tool_calls` of a chat message, and the result if the message is one.
     pub(super) fn of_chat(members: &Members<'a>) -> Vec<ToolPart<'a>> {
         let call = |call: Members<'a>| {
             let function = call.object("function");
@@ -49,7 +49,7 @@ impl<'a> ToolPart<'a> {
             .collect()
     }
 
-    /// An item of responses: `function_call` and its output. A `local_shell_call` is named by its type.
+    /// Reads a call or output item of the responses format. The name of a `local_shell_call` is its type.
     pub(super) fn of_item(kind: Option<Text<'a>>, members: &Members<'a>) -> Option<ToolPart<'a>> {
         let id = members.text("call_id");
         match &*kind?.decode() {
@@ -80,7 +80,8 @@ impl<'a> ToolPart<'a> {
     }
 }
 
-/// What a result says: its string, or the text of its parts, a line apart. `None` where it is neither.
+/// The text of a tool result's raw `content`: the string, or the texts of the parts joined by line feeds. `None` for
+/// other JSON.
 #[must_use]
 pub fn result_text(content: &str) -> Option<String> {
     if let Some(text) = Text::of(content) {

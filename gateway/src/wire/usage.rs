@@ -1,17 +1,18 @@
-//! What an answer cost, read off bytes that are passed on untouched.
+//! Reads the token usage of an answer from bytes that are passed on unchanged.
 //!
-//! All three formats write it as an object under the name `usage`, in whole answers and in events. Inside a string the
-//! quotes would be escaped, so the name with its quotes and colon is never part of a text.
+//! In all three formats usage is an object with the key `usage`, in whole answers and in events. Quotes inside a string
+//! are escaped, so the key with its quotes and colon is never part of a text.
 
 use serde::Deserialize;
 
 use super::convert::answer::Usage;
 
-const NAME: &[u8] = b"\"usage\":";
-/// A usage object is never longer; one that claims to be is let go.
+/// The key of usage objects.
+const KEY: &[u8] = b"\"usage\":";
+/// The longest usage object in bytes. Longer ones are skipped.
 const LONGEST: usize = 16 << 10;
 
-/// Watches the bytes of one answer. Holds what may be the beginning of a usage object, and no more.
+/// Reads the usage objects in the bytes of one answer. Holds only the possible beginning of a usage object.
 #[derive(Default)]
 pub struct UsageWatch {
     held: Vec<u8>,
@@ -19,47 +20,47 @@ pub struct UsageWatch {
 }
 
 impl UsageWatch {
-    /// Looks at the next bytes.
-    pub fn see(&mut self, bytes: &[u8]) {
+    /// Reads the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
         if self.held.is_empty() {
-            let rest = self.look(bytes);
+            let rest = self.scan(bytes);
             self.held.extend_from_slice(rest);
         } else {
             let mut joined = std::mem::take(&mut self.held);
             joined.extend_from_slice(bytes);
-            let rest = self.look(&joined).len();
+            let rest = self.scan(&joined).len();
             joined.drain(..joined.len() - rest);
             self.held = joined;
         }
     }
 
-    /// What is known by now.
+    /// The usage in the bytes so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Takes every usage object in `bytes`, and returns the end that may belong to one that is not complete.
-    fn look<'b>(&mut self, mut bytes: &'b [u8]) -> &'b [u8] {
-        while let Some(at) = memchr::memmem::find(bytes, NAME) {
-            let value = &bytes[at + NAME.len()..];
-            let mut objects = serde_json::Deserializer::from_slice(value).into_iter::<Wire>();
+    /// Reads the usage objects in `bytes`. Returns the end that may be the beginning of another one.
+    fn scan<'b>(&mut self, mut bytes: &'b [u8]) -> &'b [u8] {
+        while let Some(at) = memchr::memmem::find(bytes, KEY) {
+            let rest = &bytes[at + KEY.len()..];
+            let mut objects = serde_json::Deserializer::from_slice(rest).into_iter::<UsageValue>();
             match objects.next() {
-                Some(Ok(wire)) => self.usage.update(wire.usage()),
-                Some(Err(error)) if error.is_eof() && value.len() < LONGEST => return &bytes[at..],
-                None if value.len() < LONGEST => return &bytes[at..],
+                Some(Ok(value)) => self.usage.update(value.usage()),
+                Some(Err(error)) if error.is_eof() && rest.len() < LONGEST => return &bytes[at..],
+                None if rest.len() < LONGEST => return &bytes[at..],
                 Some(Err(_)) | None => {}
             }
-            bytes = value;
+            bytes = rest;
         }
-        &bytes[bytes.len() - (NAME.len() - 1).min(bytes.len())..]
+        &bytes[bytes.len() - (KEY.len() - 1).min(bytes.len())..]
     }
 }
 
-/// A usage object of any of the formats. `null` stands for none.
+/// The value of `usage` in any format. A value that is no object, such as `null`, has no usage.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Wire {
+enum UsageValue {
     Object(Fields),
     Other(serde::de::IgnoredAny),
 }
@@ -84,16 +85,16 @@ struct Details {
     reasoning_tokens: Option<u64>,
 }
 
-impl Wire {
+impl UsageValue {
     fn usage(&self) -> Usage {
-        let Wire::Object(fields) = self else {
+        let UsageValue::Object(fields) = self else {
             return Usage::default();
         };
         let details = fields.prompt_tokens_details.as_ref();
-        // Messages leave cached tokens out of `input_tokens`; the other two have them in.
-        let beside = fields.cache_read_input_tokens.unwrap_or(0) + fields.cache_creation_input_tokens.unwrap_or(0);
+        // `input_tokens` excludes cached tokens in the messages format and includes them in the other two.
+        let cache = fields.cache_read_input_tokens.unwrap_or(0) + fields.cache_creation_input_tokens.unwrap_or(0);
         Usage {
-            input: fields.prompt_tokens.or(fields.input_tokens.map(|input| input + beside)),
+            input: fields.prompt_tokens.or(fields.input_tokens.map(|input| input + cache)),
             cached: fields
                 .cache_read_input_tokens
                 .or(details.and_then(|details| details.cached_tokens)),
@@ -111,10 +112,10 @@ impl Wire {
 mod tests {
     use super::*;
 
-    fn seen(pieces: &[&[u8]]) -> Usage {
+    fn usage_of(pieces: &[&[u8]]) -> Usage {
         let mut watch = UsageWatch::default();
         for piece in pieces {
-            watch.see(piece);
+            watch.push(piece);
         }
         watch.usage()
     }
@@ -153,26 +154,26 @@ mod tests {
     ];
 
     #[test]
-    fn usage_is_read_wherever_the_bytes_are_cut() {
+    fn usage_is_read_at_any_cut() {
         for (stream, expected) in STREAMS {
             for cut in 0..=stream.len() {
                 let (first, second) = stream.as_bytes().split_at(cut);
-                assert_eq!(seen(&[first, second]), expected, "cut at {cut}");
+                assert_eq!(usage_of(&[first, second]), expected, "cut at {cut}");
             }
             let bytes: Vec<&[u8]> = stream.as_bytes().chunks(1).collect();
-            assert_eq!(seen(&bytes), expected);
+            assert_eq!(usage_of(&bytes), expected);
         }
     }
 
     #[test]
-    fn an_object_without_an_end_is_let_go() {
+    fn unterminated_objects_are_skipped() {
         let mut watch = UsageWatch::default();
-        watch.see(b"\"usage\":{\"a\":\"");
+        watch.push(b"\"usage\":{\"a\":\"");
         for _ in 0..100 {
-            watch.see(&[b'x'; 1024]);
+            watch.push(&[b'x'; 1024]);
             assert!(watch.held.len() <= LONGEST + 2048);
         }
-        watch.see(b"\"} \"usage\":{\"prompt_tokens\":1} ");
+        watch.push(b"\"} \"usage\":{\"prompt_tokens\":1} ");
         assert_eq!(watch.usage().input, Some(1));
     }
 }

@@ -15,7 +15,7 @@ use crate::recall::{Memories, RecallOptions};
 
 /// Number of recalled candidates that are judged.
 const JUDGED: usize = 20;
-/// Maximum size of a block. A subject, a file or entities with more claims say nothing about two of them.
+/// Maximum size of a block. A subject, a file or entities with more claims are too common to relate two of them.
 const MOST_OF_A_BLOCK: usize = 64;
 /// Maximum number of patterns about the same entities that are compared, duplicates included.
 const MOST_PATTERNS: usize = 256;

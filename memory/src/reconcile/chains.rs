@@ -10,8 +10,8 @@ use super::claim::RecordClaim;
 use super::decide::PairIndices;
 use crate::records::{Links, Record};
 
-/// Maximum number of different texts in a group. Larger groups are not compared: no honest team says one thing in so
-/// many ways.
+/// Maximum number of different texts in a group. Larger groups are not compared: no real team writes so many versions of
+/// one statement.
 const MOST_TEXTS: usize = 512;
 
 /// The pairs within connected groups in which one claim is new, except pairs with the same words. `decided` are the

@@ -77,7 +77,7 @@ impl<'a> MemoryFiles<'a> {
     pub(super) fn lock(&self) -> Result<Lock, ReconcileError> {
         let path = self.home.own_directory(self.home.path(CACHE))?.join("reconcile.lock");
         if path.symlink_metadata().is_ok_and(|meta| !meta.is_file()) {
-            let source = io::Error::new(io::ErrorKind::InvalidInput, "it is no file of its own");
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
             return Err(at(&path)(source));
         }
         let opened = File::options().create(true).truncate(false).write(true).open(&path);

@@ -12,7 +12,7 @@ use crate::records::{Home, MAIN, Record, RecordStatus, Source};
 /// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Two records that contradict each other, or may.
+/// Two records with a certain or possible contradiction.
 #[derive(Debug, Clone)]
 pub struct OpenConflict {
     /// The conflict's record, with the reason.

@@ -1,13 +1,13 @@
-//! The same for many, by as many threads as there are processors.
+//! Maps items in parallel, with one thread for each processor.
 
 use std::ops::ControlFlow;
 
 use muninn_repo_tools::in_order;
 
-/// The most items that a thread takes at a time: comparing two claims takes microseconds.
+/// Maximum number of items that a thread takes at once. Comparing two claims takes microseconds.
 const PART: usize = 64;
 
-/// What comes of each item, in the order of the items.
+/// The results of all items, in the order of the items.
 pub(super) fn by_all_processors<T: Sync, R: IntoIterator<Item: Send>>(
     items: &[T],
     of_item: impl Fn(&T) -> R + Sync,

@@ -17,8 +17,8 @@ use crate::Store;
 pub use crate::records::{ARCHIVE, PRUNED, RECONCILED};
 use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source};
 
-/// The archive of segments, if archiving is on. It is one file that exists from the beginning: git takes a moved
-/// segment for a rename, and if two people moved it, git silently drops lines that were added since.
+/// The archive of segments, if archiving is on. It is one file that exists from the beginning: git detects a moved
+/// segment as a rename, and if two people moved it, git silently drops lines that were added since.
 pub const SESSIONS_ARCHIVE: &str = ".muninn/memory/sessions/archive/sessions.jsonl";
 
 /// Options of a run.
@@ -155,7 +155,7 @@ pub fn reconcile(
 fn size_note(main: &str, (most, pruned): (u64, &Pruned)) -> Option<String> {
     (pruned.bytes > most).then(|| {
         let bytes = pruned.bytes;
-        format!("{main} stays at {bytes} bytes, above {most}: decisions and what is in conflict are not pruned")
+        format!("{main} stays at {bytes} bytes, above {most}: decisions and the sides of open conflicts are not pruned")
     })
 }
 
@@ -191,8 +191,8 @@ impl<'a> MemoryFiles<'a> {
         Ok((before, damaged))
     }
 
-    /// Removes a segment whose records are all in main; a copy of invalid lines is kept already. Returns a message if
-    /// the segment changed meanwhile, and stays.
+    /// Removes a segment whose records are all in main; a copy of invalid lines already exists. If the segment changed
+    /// meanwhile, it stays, and a message is returned.
     fn remove(&self, segment: &Segment, step: StepHook<'_>) -> Result<Option<String>, ReconcileError> {
         let sessions = self.home.path(SESSIONS);
         let name = format!("{sessions}/{}", segment.name);

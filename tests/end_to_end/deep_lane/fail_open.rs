@@ -78,7 +78,7 @@ fn an_explorer_that_talks_nonsense() {
         "<html>Bad gateway</html>",
         "",
     ] {
-        assert_failed(&after(vec![Reply::json(200, answer)], ""), "not one of its format");
+        assert_failed(&after(vec![Reply::json(200, answer)], ""), "not in its wire format");
     }
 }
 

@@ -1,11 +1,11 @@
-//! A model client: conversations as a client keeps them, and the bodies that it makes of them.
+//! A model client: its conversations, and the request bodies that it writes.
 //!
-//! What a client holds is kept apart from how it writes it down. [`Conversation`] is the first; the second, [`Looks`],
-//! changes from request to request in all the ways that were seen in real clients and that must not matter.
+//! [`Conversation`] is the content that a client stores. [`Style`] is the formatting of one request. It varies from
+//! request to request as in real clients, and must not affect replay.
 
 use serde_json::{Value, json};
 
-/// What a client puts beside a person's words.
+/// Text that clients add to a person's message.
 pub(super) const REMINDER: &str = "<system-reminder>\nThe user has opened a file.\n</system-reminder>";
 
 /// The wire formats.
@@ -26,89 +26,89 @@ impl Format {
     }
 }
 
-/// Who a message is from.
+/// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum Role {
     System,
     User,
     Assistant,
 }
 
-/// A piece of a message.
+/// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
     Text(String),
     Image(u8),
-    /// A call of a tool, in an assistant's message.
+    /// A tool call, in an assistant's message.
     Call(u8),
-    /// Its result, in the user's message after it.
+    /// A call's result, in the next user message.
     Outcome(u8),
 }
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Message {
-    pub who: Who,
+    pub role: Role,
     pub parts: Vec<Part>,
 }
 
 impl Message {
-    pub(super) fn text(who: Who, text: impl Into<String>) -> Message {
+    pub(super) fn text(role: Role, text: impl Into<String>) -> Message {
         Message {
-            who,
+            role,
             parts: vec![Part::Text(text.into())],
         }
     }
 }
 
-/// A conversation as a client keeps it.
+/// A conversation as a client stores it.
 #[derive(Debug, Clone)]
 pub(super) struct Conversation {
     pub format: Format,
-    /// The id that the client names, if it names one.
+    /// The session id; `None` for a client that names none.
     pub session: Option<String>,
-    /// Which of the two repositories its requests go to.
+    /// The index of the repository whose gateway gets the requests.
     pub repository: usize,
-    /// Whether there is a system prompt of the conversation's own.
+    /// Whether there is a system prompt.
     pub system: bool,
     pub messages: Vec<Message>,
 }
 
 impl Conversation {
-    /// Whether the newest message waits for the model.
-    pub(super) fn waits(&self) -> bool {
-        let last = self.messages.iter().rfind(|message| message.who != Who::System);
-        last.is_some_and(|message| message.who == Who::User)
+    /// Whether the newest message is the user's, apart from system messages.
+    pub(super) fn awaits_model(&self) -> bool {
+        let last = self.messages.iter().rfind(|message| message.role != Role::System);
+        last.is_some_and(|message| message.role == Role::User)
     }
 
-    /// Indices of the messages that a person wrote.
+    /// The indices of the human messages.
     pub(super) fn human_turns(&self) -> Vec<usize> {
         let is_human = |message: &Message| {
-            message.who == Who::User && !message.parts.iter().any(|part| matches!(part, Part::Outcome(_)))
+            message.role == Role::User && !message.parts.iter().any(|part| matches!(part, Part::Outcome(_)))
         };
         (0..self.messages.len())
             .filter(|index| is_human(&self.messages[*index]))
             .collect()
     }
 
-    pub(super) fn say(&mut self, who: Who, text: impl Into<String>) {
-        self.messages.push(Message::text(who, text));
+    pub(super) fn push(&mut self, role: Role, text: impl Into<String>) {
+        self.messages.push(Message::text(role, text));
     }
 
-    /// The model answers, where it is its turn.
+    /// Adds an answer of the model, if the newest message awaits one.
     pub(super) fn answer(&mut self, text: &str) {
-        if self.waits() {
-            self.say(Who::Assistant, text);
+        if self.awaits_model() {
+            self.push(Role::Assistant, text);
         }
     }
 }
 
-/// How a request is written down, drawn from one number so that 0 is the plainest way.
+/// The formatting of a request, derived from one number. 0 is the plain style.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Looks(pub u32);
+pub(super) struct Style(pub u32);
 
-impl Looks {
-    /// One more choice out of `count`; 0 where the number was 0.
+impl Style {
+    /// The next pseudo-random choice below `count`; always 0 for style 0.
     fn choose(&mut self, count: u32) -> u32 {
         if self.0 == 0 {
             return 0;
@@ -123,7 +123,7 @@ impl Looks {
     }
 }
 
-/// A request, ready to be sent.
+/// A rendered request.
 #[derive(Debug, Clone)]
 pub(super) struct Request {
     pub path: &'static str,
@@ -131,22 +131,22 @@ pub(super) struct Request {
     pub body: String,
 }
 
-/// Writes a conversation down.
-pub(super) fn render(conversation: &Conversation, looks: Looks) -> Request {
-    let mut looks = looks;
+/// Renders a conversation as a request.
+pub(super) fn render(conversation: &Conversation, style: Style) -> Request {
+    let mut style = style;
     let mut body = match conversation.format {
-        Format::Messages => messages(conversation, &mut looks),
-        Format::Chat => chat(conversation, &mut looks),
-        Format::Responses => responses(conversation, &mut looks),
+        Format::Messages => messages(conversation, &mut style),
+        Format::Chat => chat(conversation, &mut style),
+        Format::Responses => responses(conversation, &mut style),
     };
     body["model"] = json!("m");
     body["stream"] = json!(false);
-    // Tools change what a new block may cost, so that asking twice would not give the same block twice.
-    if looks.choose(2) == 1 {
+    // Tools change the budget of a new block, so a second search would not return the same block.
+    if style.choose(2) == 1 {
         body["tools"] = json!([{"name": "read", "type": "function"}]);
     }
-    let headers = name_session(conversation, &mut looks, &mut body);
-    let body = if looks.choose(4) == 3 {
+    let headers = name_session(conversation, &mut style, &mut body);
+    let body = if style.choose(4) == 3 {
         serde_json::to_string_pretty(&body).unwrap()
     } else {
         body.to_string()
@@ -158,11 +158,11 @@ pub(super) fn render(conversation: &Conversation, looks: Looks) -> Request {
     }
 }
 
-fn name_session(conversation: &Conversation, looks: &mut Looks, body: &mut Value) -> Vec<(&'static str, String)> {
+fn name_session(conversation: &Conversation, style: &mut Style, body: &mut Value) -> Vec<(&'static str, String)> {
     let Some(session) = conversation.session.clone() else {
         return Vec::new();
     };
-    match (conversation.format, looks.choose(2)) {
+    match (conversation.format, style.choose(2)) {
         (Format::Messages, 0) => vec![("X-Claude-Code-Session-Id", session)],
         (Format::Messages, _) => {
             let user = json!({"device_id": "d", "session_id": session}).to_string();
@@ -173,7 +173,7 @@ fn name_session(conversation: &Conversation, looks: &mut Looks, body: &mut Value
         (Format::Chat, _) => vec![("x-muninn-session", session)],
         (Format::Responses, 0) => vec![("session-id", session)],
         (Format::Responses, _) => {
-            // A key that many conversations share names none of them.
+            // A cache key that conversations share must not identify a session.
             body["prompt_cache_key"] = json!("shared");
             vec![("x-session-id", session)]
         }
@@ -182,23 +182,23 @@ fn name_session(conversation: &Conversation, looks: &mut Looks, body: &mut Value
 
 const SYSTEM: &str = "You are an agent that edits code. Be brief.";
 
-fn role(who: Who) -> &'static str {
-    match who {
-        Who::System => "system",
-        Who::User => "user",
-        Who::Assistant => "assistant",
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
     }
 }
 
-/// A lone text as a string or as a list, whichever way it comes out.
-fn content(blocks: Vec<Value>, lone_text: Option<String>, looks: &mut Looks) -> Value {
+/// The content of a message: a string for a single text in some styles, otherwise a list.
+fn content(blocks: Vec<Value>, lone_text: Option<String>, style: &mut Style) -> Value {
     match lone_text {
-        Some(text) if looks.choose(2) == 0 => json!(text),
+        Some(text) if style.choose(2) == 0 => json!(text),
         _ => Value::Array(blocks),
     }
 }
 
-fn messages(conversation: &Conversation, looks: &mut Looks) -> Value {
+fn messages(conversation: &Conversation, style: &mut Style) -> Value {
     let mut list = Vec::new();
     for message in &conversation.messages {
         let mut blocks = Vec::new();
@@ -206,7 +206,7 @@ fn messages(conversation: &Conversation, looks: &mut Looks) -> Value {
         for part in &message.parts {
             blocks.push(match part {
                 Part::Text(text) => {
-                    let text = looks.text(text);
+                    let text = style.text(text);
                     lone_text = (message.parts.len() == 1).then(|| text.clone());
                     json!({"type": "text", "text": text})
                 }
@@ -221,13 +221,13 @@ fn messages(conversation: &Conversation, looks: &mut Looks) -> Value {
                 }
             });
         }
-        list.push(json!({"role": role(message.who), "content": content(blocks, lone_text, looks)}));
+        list.push(json!({"role": role_name(message.role), "content": content(blocks, lone_text, style)}));
     }
-    // The marker stands on the newest block, or on whatever block a client thinks best.
-    let marked = match looks.choose(3) {
+    // The cache marker is absent, on the newest message, or on any message.
+    let marked = match style.choose(3) {
         0 => None,
         1 => list.len().checked_sub(1),
-        _ => Some(looks.choose(u32::try_from(list.len()).unwrap()) as usize),
+        _ => Some(style.choose(u32::try_from(list.len()).unwrap()) as usize),
     };
     let last_block = marked.and_then(|index| list[index]["content"].as_array_mut()?.last_mut());
     if let Some(block) = last_block {
@@ -235,7 +235,7 @@ fn messages(conversation: &Conversation, looks: &mut Looks) -> Value {
     }
     let mut body = json!({"max_tokens": 100, "messages": list});
     if conversation.system {
-        body["system"] = match looks.choose(2) {
+        body["system"] = match style.choose(2) {
             0 => json!(SYSTEM),
             _ => json!([{"type": "text", "text": SYSTEM, "cache_control": {"type": "ephemeral"}}]),
         };
@@ -243,7 +243,7 @@ fn messages(conversation: &Conversation, looks: &mut Looks) -> Value {
     body
 }
 
-fn chat(conversation: &Conversation, looks: &mut Looks) -> Value {
+fn chat(conversation: &Conversation, style: &mut Style) -> Value {
     let mut list = Vec::new();
     if conversation.system {
         list.push(json!({"role": "system", "content": SYSTEM}));
@@ -255,7 +255,7 @@ fn chat(conversation: &Conversation, looks: &mut Looks) -> Value {
         for part in &message.parts {
             match part {
                 Part::Text(text) => {
-                    let text = looks.text(text);
+                    let text = style.text(text);
                     lone_text = parts.is_empty().then(|| text.clone());
                     parts.push(json!({"type": "text", "text": text}));
                 }
@@ -274,7 +274,7 @@ fn chat(conversation: &Conversation, looks: &mut Looks) -> Value {
         if parts.is_empty() && calls.is_empty() {
             continue;
         }
-        let mut written = json!({"role": role(message.who), "content": content(parts, lone_text, looks)});
+        let mut written = json!({"role": role_name(message.role), "content": content(parts, lone_text, style)});
         if !calls.is_empty() {
             written["tool_calls"] = Value::Array(calls);
         }
@@ -283,7 +283,7 @@ fn chat(conversation: &Conversation, looks: &mut Looks) -> Value {
     json!({"messages": list})
 }
 
-fn responses(conversation: &Conversation, looks: &mut Looks) -> Value {
+fn responses(conversation: &Conversation, style: &mut Style) -> Value {
     let mut items = Vec::new();
     if conversation.system {
         items
@@ -291,9 +291,9 @@ fn responses(conversation: &Conversation, looks: &mut Looks) -> Value {
     }
     if let ([message], false) = (conversation.messages.as_slice(), conversation.system)
         && let [Part::Text(text)] = message.parts.as_slice()
-        && looks.choose(2) == 1
+        && style.choose(2) == 1
     {
-        return json!({"input": looks.text(text)});
+        return json!({"input": style.text(text)});
     }
     for message in &conversation.messages {
         let mut parts = Vec::new();
@@ -302,9 +302,9 @@ fn responses(conversation: &Conversation, looks: &mut Looks) -> Value {
         for part in &message.parts {
             match part {
                 Part::Text(text) => {
-                    let text = looks.text(text);
+                    let text = style.text(text);
                     lone_text = (parts.is_empty()).then(|| text.clone());
-                    let kind = if message.who == Who::Assistant { "output_text" } else { "input_text" };
+                    let kind = if message.role == Role::Assistant { "output_text" } else { "input_text" };
                     parts.push(json!({"type": kind, "text": text}));
                 }
                 Part::Image(number) => {
@@ -320,19 +320,19 @@ fn responses(conversation: &Conversation, looks: &mut Looks) -> Value {
             }
         }
         if !parts.is_empty() {
-            let role = if message.who == Who::System {
+            let role = if message.role == Role::System {
                 "developer"
             } else {
-                role(message.who)
+                role_name(message.role)
             };
-            items.push(json!({"type": "message", "role": role, "content": content(parts, lone_text, looks)}));
+            items.push(json!({"type": "message", "role": role, "content": content(parts, lone_text, style)}));
         }
         items.append(&mut after);
     }
-    let ids = looks.choose(3);
+    let ids = style.choose(3);
     if ids > 0 {
         for (index, item) in items.iter_mut().enumerate() {
-            item["id"] = json!(format!("item_{ids}_{}_{index}", looks.choose(1000)));
+            item["id"] = json!(format!("item_{ids}_{}_{index}", style.choose(1000)));
         }
     }
     json!({"input": items, "store": false})

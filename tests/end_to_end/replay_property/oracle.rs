@@ -1,38 +1,40 @@
-//! The oracle: properties of any two requests, checked over everything that was sent and everything that arrived.
+//! The oracle: checks properties of all pairs of sent and received prompts.
 //!
-//! - *Prefixes.* Where the client's earlier prompt begins a later one of the same session, the backend's does too. Across
-//!   sessions the same is asked of forks (sessions to which all of the history is new) whose origin is certain: whatever
-//!   session each of the turns can have come from, it had the same there.
-//! - *The other way round.* Where a client goes back to what was the beginning of a longer prompt, so do we.
-//! - *Decisions stay.* A turn that went without stays without.
-//! - *Nothing foreign.* A block names its own repository only. One that nobody has answered yet was made in this session;
-//!   an answered one in this session, or in one that the history can have come from.
+//! - *Extension.* If an earlier prompt of a session is a prefix of a later one at the client, it is a prefix at the
+//!   backend too. The same holds across sessions for forks with a certain origin. A fork is a session without own turns
+//!   in its history. Its origin is certain if all sessions that a turn can come from had the same block there.
+//! - *Return.* If a client returns to a prefix of a longer prompt, the backend gets the same prefix.
+//! - *Stability.* A turn without a block stays without one.
+//! - *Origin.* A block names only its own repository. The block of an unanswered turn was created in this session. The
+//!   block of an answered turn was created in this session, or in a session that the history can come from.
 //!
-//! Three things excuse a request. One that was forwarded while the ledger was broken, and says so in its response, may lack
-//! what was there before; it then says nothing about later ones either, since they cannot follow both it and what came
-//! before it. Whatever was decided by a request that failed need not be remembered. And where a client takes back the
-//! end of a message (an appended reminder) after it was sent with it, the shorter turn is one of its own, with a
-//! block of its own; should the client then go on from the longer one, that one's history counts.
+//! There are three exceptions:
+//!
+//! - A request with the outcome `failed`, which was forwarded while the ledger was broken, may lack earlier blocks. It
+//!   is then not compared with later requests, because these cannot extend both it and the requests before it.
+//! - Decisions of a failed request need not be stored.
+//! - If a client removes the end of a sent message (an appended reminder), the shorter turn is a turn of its own with a
+//!   block of its own. If the client later continues from the longer message, the history of the longer one counts.
 
 use std::collections::{HashMap, HashSet};
 
 use super::prompt::{Prompt, Turn};
 
-/// A request, as it was sent and as it arrived.
+/// A request with the prompts that the client sent and the backend received.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub repository: usize,
     pub session: Option<String>,
-    /// What step it was, for reports.
+    /// The step, for reports.
     pub step: String,
-    /// The client's own request for something beside the conversation.
+    /// Whether it is a side request.
     pub side: bool,
     pub outcome: String,
     pub client: Prompt,
     pub upstream: Prompt,
 }
 
-/// What was checked, so that nothing passes by having nothing to do.
+/// The numbers of checks, so that a run without checks does not pass.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Checked {
     pub requests: usize,
@@ -40,13 +42,13 @@ pub(super) struct Checked {
     pub pairs_across_sessions: usize,
     pub injected: usize,
     pub replayed: usize,
-    pub different_blocks: usize,
+    pub distinct_blocks: usize,
     pub failed: usize,
     pub excused: usize,
 }
 
 type Session = Option<String>;
-/// A turn of a repository's conversations, by its text.
+/// A repository, and the hash of a turn or a prompt.
 type Place = (usize, u64);
 
 enum Origin {
@@ -60,31 +62,31 @@ pub(super) struct Oracle {
     exchanges: Vec<Exchange>,
     excused: HashSet<usize>,
     by_prompt: HashMap<Place, Vec<usize>>,
-    /// The requests that begin with a prompt, and go on.
-    by_beginning: HashMap<Place, Vec<usize>>,
-    /// Sessions that asked a turn themselves, before it was answered.
+    /// The requests that extend a prompt.
+    by_prefix: HashMap<Place, Vec<usize>>,
+    /// The sessions that sent a turn before it was answered.
     asked: HashMap<Place, HashSet<Session>>,
-    /// How sessions were seen to go on after a turn.
-    went_on: HashMap<Place, HashMap<Session, HashSet<u64>>>,
-    /// Blocks by turn, with the session that they were made in.
-    made: HashMap<Place, Vec<(Session, String)>>,
-    /// The block that a session had at a turn.
-    had: HashMap<(Place, Session), String>,
-    different: HashSet<String>,
+    /// The known answers to a turn, by session.
+    continuations: HashMap<Place, HashMap<Session, HashSet<u64>>>,
+    /// The blocks of a turn, with the session that created them.
+    created: HashMap<Place, Vec<(Session, String)>>,
+    /// The block of a turn in a session.
+    block_of: HashMap<(Place, Session), String>,
+    distinct_blocks: HashSet<String>,
 }
 
 impl Oracle {
-    /// Checks a request against all before it.
+    /// Checks a request against all earlier ones.
     ///
     /// # Errors
-    /// What is wrong, for a person to read.
+    /// A report of the violation.
     pub(super) fn check(&mut self, exchange: Exchange) -> Result<(), String> {
         let turns = exchange.client.turns();
-        self.same_but_for_blocks(&exchange)?;
+        self.check_rest(&exchange)?;
         let verdict = self
-            .prefixes(&exchange, &turns)
-            .and_then(|()| self.goes_back(&exchange))
-            .and_then(|()| self.origins(&exchange, &turns));
+            .check_extension(&exchange, &turns)
+            .and_then(|()| self.check_return(&exchange))
+            .and_then(|()| self.check_origins(&exchange, &turns));
         let index = self.exchanges.len();
         match verdict {
             Err(_) if exchange.outcome == "failed" => {
@@ -97,24 +99,25 @@ impl Oracle {
         Ok(())
     }
 
-    fn same_but_for_blocks(&self, exchange: &Exchange) -> Result<(), String> {
+    /// Checks that the backend's prompt differs from the client's by blocks only.
+    fn check_rest(&self, exchange: &Exchange) -> Result<(), String> {
         let (bare, blocks) = exchange.upstream.without_injected();
-        if bare.said != exchange.client.said {
-            return Err(report("the backend got another prompt", &[exchange]));
+        if bare.pieces != exchange.client.pieces {
+            return Err(report("the backend received a different prompt", &[exchange]));
         }
         if blocks.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return Err(report("two blocks at one place", &[exchange]));
+            return Err(report("two blocks at one position", &[exchange]));
         }
         Ok(())
     }
 
-    fn prefixes(&mut self, exchange: &Exchange, turns: &[Turn]) -> Result<(), String> {
+    fn check_extension(&mut self, exchange: &Exchange, turns: &[Turn]) -> Result<(), String> {
         let repository = exchange.repository;
         let is_fork = !turns
             .iter()
             .any(|turn| self.knows(&exchange.session, (repository, turn.text)));
-        for length in 1..=exchange.client.said.len() {
-            let place = (repository, exchange.client.beginnings[length]);
+        for length in 1..=exchange.client.pieces.len() {
+            let place = (repository, exchange.client.prefix_hashes[length]);
             for index in self.by_prompt.get(&place).into_iter().flatten() {
                 let earlier = &self.exchanges[*index];
                 if self.excused.contains(index) {
@@ -127,7 +130,7 @@ impl Oracle {
                 }
                 self.checked.pairs += 1;
                 self.checked.pairs_across_sessions += usize::from(!same_session);
-                if !earlier.upstream.begins(&exchange.upstream) {
+                if !earlier.upstream.is_prefix_of(&exchange.upstream) {
                     let shared = turns.iter().rfind(|turn| turn.end <= length);
                     let history = shared.map(|turn| self.history((repository, turn.text)));
                     let what = "the backend's prompts do not extend each other";
@@ -139,24 +142,24 @@ impl Oracle {
                 let decided = same_session && !earlier.side && earlier.outcome != "failed";
                 let at_end = |prompt: &Prompt| prompt.without_injected().1.iter().any(|(at, _)| *at == length);
                 if decided && at_end(&exchange.upstream) && !at_end(&earlier.upstream) {
-                    return Err(report("a turn that went without got a block", &[earlier, exchange]));
+                    return Err(report("a turn without a block got one", &[earlier, exchange]));
                 }
             }
         }
         Ok(())
     }
 
-    /// Where an earlier request of the session began with this prompt and went on, the block at its end stood there, too.
-    fn goes_back(&mut self, exchange: &Exchange) -> Result<(), String> {
-        let place = (exchange.repository, exchange.client.whole());
-        let length = exchange.client.said.len();
-        for index in self.by_beginning.get(&place).into_iter().flatten() {
+    /// Checks that the backend's prompt is a prefix of each earlier one that extends it at the client.
+    fn check_return(&mut self, exchange: &Exchange) -> Result<(), String> {
+        let place = (exchange.repository, exchange.client.hash());
+        let length = exchange.client.pieces.len();
+        for index in self.by_prefix.get(&place).into_iter().flatten() {
             let earlier = &self.exchanges[*index];
             if self.excused.contains(index) || earlier.session != exchange.session {
                 continue;
             }
             self.checked.pairs += 1;
-            if exchange.upstream.begins(&earlier.upstream) {
+            if exchange.upstream.is_prefix_of(&earlier.upstream) {
                 continue;
             }
             if earlier.client.is_inside_a_message(length) {
@@ -164,56 +167,57 @@ impl Oracle {
                 self.checked.excused += 1;
                 return Ok(());
             }
-            let what = "the client went back, and the backend's prompt is not what it was there";
+            let what = "the client returned to a prefix, and the backend's prompt differs";
             return Err(report(what, &[earlier, exchange]));
         }
         Ok(())
     }
 
-    /// Whether the history in `later` up to the end of `earlier` can only be that of `earlier`: whatever session each of
-    /// its turns came from had the same there.
+    /// Whether the history of `later` up to the end of `earlier` can only be that of `earlier`: all sessions that its
+    /// turns can come from had the same blocks.
     fn is_certain_origin(&self, earlier: &Exchange, later: &Exchange, turns: &[Turn]) -> bool {
-        let length = earlier.client.said.len();
+        let length = earlier.client.pieces.len();
         let mut shared = turns.iter().filter(|turn| turn.end <= length);
         let is_certain = |turn: &Turn| {
             let place = (later.repository, turn.text);
-            let had = |session: &Session| self.had.get(&(place, session.clone()));
-            let mut possible = self.possible(place, turn.answered).into_iter();
-            turn.answered.is_some() && possible.all(|session| had(session) == had(&earlier.session))
+            let block_of = |session: &Session| self.block_of.get(&(place, session.clone()));
+            let mut possible = self.possible_origins(place, turn.answered).into_iter();
+            turn.answered.is_some() && possible.all(|session| block_of(session) == block_of(&earlier.session))
         };
         !earlier.side && earlier.outcome != "failed" && shared.all(is_certain)
     }
 
-    /// Whether a session asked a turn, or had it in its history.
+    /// Whether a session sent a turn, or has it in its history.
     fn knows(&self, session: &Session, place: Place) -> bool {
         let asked = self.asked.get(&place).is_some_and(|asked| asked.contains(session));
         asked
             || self
-                .went_on
+                .continuations
                 .get(&place)
                 .is_some_and(|sessions| sessions.contains_key(session))
     }
 
-    /// The sessions that a turn with this answer can come from: they were seen to go on with it, or they asked and were
-    /// not seen to go on at all. Where nobody was seen to, it can be any that knows the turn.
-    fn possible(&self, place: Place, answer: Option<u64>) -> HashSet<&Session> {
+    /// The sessions that a turn with this answer can come from: those that continued with the answer, and those that
+    /// sent the turn without a known answer. If no session continued with the answer, all sessions that know the turn
+    /// count.
+    fn possible_origins(&self, place: Place, answer: Option<u64>) -> HashSet<&Session> {
         let is_this = |answers: &HashSet<u64>| answer.is_some_and(|answer| answers.contains(&answer));
-        let went_on: Vec<_> = self.went_on.get(&place).into_iter().flatten().collect();
+        let continuations: Vec<_> = self.continuations.get(&place).into_iter().flatten().collect();
         let asked = self.asked.get(&place).into_iter().flatten();
-        let nobody_was_seen = !went_on.iter().any(|(_, answers)| is_this(answers));
-        // Of those that name no session there may be several.
+        let answer_is_unknown = !continuations.iter().any(|(_, answers)| is_this(answers));
+        // There may be several conversations without a session id.
         let may_be = |session: &Session| {
-            nobody_was_seen || session.is_none() || !went_on.iter().any(|(other, _)| *other == session)
+            answer_is_unknown || session.is_none() || !continuations.iter().any(|(other, _)| *other == session)
         };
-        let seen = went_on
+        let seen = continuations
             .iter()
-            .filter(|(_, answers)| nobody_was_seen || is_this(answers));
+            .filter(|(_, answers)| answer_is_unknown || is_this(answers));
         seen.map(|(session, _)| *session)
             .chain(asked.filter(|session| may_be(session)))
             .collect()
     }
 
-    fn origins(&mut self, exchange: &Exchange, turns: &[Turn]) -> Result<(), String> {
+    fn check_origins(&mut self, exchange: &Exchange, turns: &[Turn]) -> Result<(), String> {
         let (_, blocks) = exchange.upstream.without_injected();
         let count = blocks.len();
         for (number, (at, block)) in blocks.into_iter().enumerate() {
@@ -223,8 +227,8 @@ impl Oracle {
                 Ok(Origin::Known) => self.checked.replayed += 1,
                 Ok(Origin::New(place)) => {
                     self.checked.injected += 1;
-                    self.checked.different_blocks += usize::from(self.different.insert(block.to_owned()));
-                    self.made
+                    self.checked.distinct_blocks += usize::from(self.distinct_blocks.insert(block.to_owned()));
+                    self.created
                         .entry(place)
                         .or_default()
                         .push((exchange.session.clone(), block.to_owned()));
@@ -241,7 +245,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Where a block comes from.
+    /// The origin of a block.
     fn origin(
         &self,
         exchange: &Exchange,
@@ -251,42 +255,44 @@ impl Oracle {
     ) -> Result<Origin, &'static str> {
         let (own, other) = (MARKS[exchange.repository], MARKS[1 - exchange.repository]);
         if !block.contains(own) || block.contains(other) {
-            return Err("a block of another repository");
+            return Err("a block from another repository");
         }
         let turn = turn.ok_or("a block that belongs to no turn")?;
         let place = (exchange.repository, turn.text);
         let session = &exchange.session;
-        let made = self.made.get(&place).map_or(&[][..], Vec::as_slice);
-        let of_this_session = made.iter().any(|(by, _)| by == session);
-        let by: Vec<_> = made
+        let created = self.created.get(&place).map_or(&[][..], Vec::as_slice);
+        let has_own_block = created.iter().any(|(creator, _)| creator == session);
+        let is_own_block = created
             .iter()
-            .filter(|(_, text)| text == block)
-            .map(|(by, _)| by)
-            .collect();
-        if by.contains(&session) || self.had.get(&(place, session.clone())).is_some_and(|had| had == block) {
+            .any(|(creator, text)| creator == session && text == block);
+        let had = |session: &Session| {
+            self.block_of
+                .get(&(place, session.clone()))
+                .is_some_and(|had| had == block)
+        };
+        if is_own_block || had(session) {
             return Ok(Origin::Known);
         }
         if may_be_new && turn.answered.is_none() {
-            return if of_this_session {
+            return if has_own_block {
                 Err("a second block for the same turn")
             } else {
                 Ok(Origin::New(place))
             };
         }
         if turn.answered.is_none() {
-            return Err("a block of a turn that nobody answered, from another session");
+            return Err("a block from another session at an unanswered turn");
         }
-        if of_this_session {
-            return Err("not the block that this session had here");
+        if has_own_block {
+            return Err("not the block that this session created for the turn");
         }
-        let had = |session: &Session| self.had.get(&(place, session.clone())).is_some_and(|had| had == block);
-        if !self.possible(place, turn.answered).into_iter().any(had) {
+        if !self.possible_origins(place, turn.answered).into_iter().any(had) {
             return Err("a block from a session that this history cannot come from");
         }
         Ok(Origin::Known)
     }
 
-    /// Everything that was sent about one turn, for reports.
+    /// All requests that contain a turn, for reports.
     fn history(&self, place: Place) -> String {
         let mut text = String::new();
         for exchange in self.exchanges.iter().filter(|exchange| exchange.repository == place.0) {
@@ -320,7 +326,7 @@ impl Oracle {
                 }
                 None => {}
                 Some(answer) => {
-                    let sessions = self.went_on.entry(place).or_default();
+                    let sessions = self.continuations.entry(place).or_default();
                     sessions.entry(exchange.session.clone()).or_default().insert(answer);
                 }
             }
@@ -328,22 +334,23 @@ impl Oracle {
         for (at, block) in exchange.upstream.without_injected().1 {
             if let Some(turn) = turns.iter().rfind(|turn| turn.end <= at) {
                 let place = ((repository, turn.text), exchange.session.clone());
-                self.had.entry(place).or_insert_with(|| block.to_owned());
+                self.block_of.entry(place).or_insert_with(|| block.to_owned());
             }
         }
-        let (whole, shorter) = exchange.client.beginnings.split_last().expect("there is the empty one");
+        let (whole, shorter) = exchange
+            .client
+            .prefix_hashes
+            .split_last()
+            .expect("the empty prefix is always there");
         self.by_prompt.entry((repository, *whole)).or_default().push(index);
         for beginning in shorter {
-            self.by_beginning
-                .entry((repository, *beginning))
-                .or_default()
-                .push(index);
+            self.by_prefix.entry((repository, *beginning)).or_default().push(index);
         }
         self.exchanges.push(exchange);
     }
 }
 
-/// A word that every path of a repository holds, and no other repository's does.
+/// A word that occurs in every path of a repository, and in none of the other repository.
 pub(super) const MARKS: [&str; 2] = ["alpha_", "beta_"];
 
 fn report(what: &str, exchanges: &[&Exchange]) -> String {

@@ -1,6 +1,6 @@
-//! A request as a backend reads it: a plain sequence of who said what, without what makes no difference.
+//! The normalised prompt of a request: a sequence of pieces with roles, without insignificant differences.
 //!
-//! Written apart from the gateway, over parsed JSON, so that the two can disagree.
+//! It shares no code with the gateway and works on parsed JSON, so that it detects errors of the gateway.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,126 +11,126 @@ use super::conversation::Format;
 const OPEN: &str = "<muninn-context>";
 const CLOSE: &str = "</muninn-context>\n";
 
-/// One block, and who said it.
+/// One piece of a prompt, with its role.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Said {
+pub(super) struct Piece {
     pub role: String,
-    pub what: What,
+    pub content: Content,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum What {
-    /// Text of a message, without trailing blanks.
+pub(super) enum Content {
+    /// Text of a message, without trailing white space.
     Text(String),
-    /// One of our blocks.
+    /// A block of Muninn.
     Injected(String),
-    /// Calls, results, images, settings: whatever else a message holds.
+    /// All other contents of a message: calls, results, images, settings.
     Other(String),
 }
 
-/// A turn of the user's side: the text so far, and how it went on.
+/// A turn of the user: the text up to its end, and its answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
-    /// Names the turn: all text up to here.
+    /// The hash of all text up to the turn's end, which identifies the turn.
     pub text: u64,
-    /// All text up to the end of the model's next words, if it has spoken since.
+    /// The hash of all text up to the end of the model's answer, if there is one.
     pub answered: Option<u64>,
-    /// How many blocks stand before the turn's end.
+    /// The number of pieces up to the turn's end.
     pub end: usize,
 }
 
 /// A normalised prompt.
 #[derive(Debug, Clone)]
 pub(super) struct Prompt {
-    pub said: Vec<Said>,
-    /// A hash of each beginning, from the empty one to the whole.
-    pub beginnings: Vec<u64>,
+    pub pieces: Vec<Piece>,
+    /// The hashes of all prefixes, from the empty one to the whole prompt.
+    pub prefix_hashes: Vec<u64>,
 }
 
 impl Prompt {
     pub(super) fn parse(format: Format, body: &[u8]) -> Prompt {
         let body: Value = serde_json::from_slice(body).expect("a body is JSON");
-        let mut said = Vec::new();
+        let mut pieces = Vec::new();
         match format {
             Format::Messages => {
-                add_content(&mut said, "top", &body["system"]);
+                add_content(&mut pieces, "top", &body["system"]);
                 for message in body["messages"].as_array().unwrap() {
-                    add_message(&mut said, message);
+                    add_message(&mut pieces, message);
                 }
             }
             Format::Chat => body["messages"]
                 .as_array()
                 .unwrap()
                 .iter()
-                .for_each(|message| add_message(&mut said, message)),
+                .for_each(|message| add_message(&mut pieces, message)),
             Format::Responses => match &body["input"] {
-                Value::String(text) => add_text(&mut said, "user", text),
+                Value::String(text) => add_text(&mut pieces, "user", text),
                 items => items
                     .as_array()
                     .unwrap()
                     .iter()
-                    .for_each(|item| add_message(&mut said, item)),
+                    .for_each(|item| add_message(&mut pieces, item)),
             },
         }
-        Prompt::of(said)
+        Prompt::of(pieces)
     }
 
-    fn of(said: Vec<Said>) -> Prompt {
-        let mut beginnings = vec![0];
-        for block in &said {
-            beginnings.push(chain(beginnings[beginnings.len() - 1], block));
+    fn of(pieces: Vec<Piece>) -> Prompt {
+        let mut prefix_hashes = vec![0];
+        for piece in &pieces {
+            prefix_hashes.push(chain(prefix_hashes[prefix_hashes.len() - 1], piece));
         }
-        Prompt { said, beginnings }
+        Prompt { pieces, prefix_hashes }
     }
 
-    /// The hash of all of it.
-    pub(super) fn whole(&self) -> u64 {
-        self.beginnings[self.said.len()]
+    /// The hash of the whole prompt.
+    pub(super) fn hash(&self) -> u64 {
+        self.prefix_hashes[self.pieces.len()]
     }
 
-    /// Whether `later` begins with all of this.
-    pub(super) fn begins(&self, later: &Prompt) -> bool {
-        later.said.starts_with(&self.said)
+    /// Whether `later` begins with this prompt.
+    pub(super) fn is_prefix_of(&self, later: &Prompt) -> bool {
+        later.pieces.starts_with(&self.pieces)
     }
 
-    /// Whether the user's words go on across this place.
+    /// Whether the pieces on both sides of this index are the user's.
     pub(super) fn is_inside_a_message(&self, length: usize) -> bool {
-        let is_users = |block: Option<&Said>| block.is_some_and(|block| block.role == "user");
-        length > 0 && is_users(self.said.get(length - 1)) && is_users(self.said.get(length))
+        let is_users = |piece: Option<&Piece>| piece.is_some_and(|piece| piece.role == "user");
+        length > 0 && is_users(self.pieces.get(length - 1)) && is_users(self.pieces.get(length))
     }
 
-    /// The same without our blocks, and each of ours with the number of the client's blocks before it.
+    /// The prompt without Muninn's blocks, and the blocks, each with the number of the client's pieces before it.
     pub(super) fn without_injected(&self) -> (Prompt, Vec<(usize, &str)>) {
         let mut kept = Vec::new();
         let mut injected = Vec::new();
-        for block in &self.said {
-            match &block.what {
-                What::Injected(text) => injected.push((kept.len(), text.as_str())),
-                _ => kept.push(block.clone()),
+        for piece in &self.pieces {
+            match &piece.content {
+                Content::Injected(text) => injected.push((kept.len(), text.as_str())),
+                _ => kept.push(piece.clone()),
             }
         }
         (Prompt::of(kept), injected)
     }
 
-    /// The user's turns: every text block on the user's side, since any may have been the last one once.
+    /// The user's turns: every text of the user, since each may have been the last one in an earlier request.
     pub(super) fn turns(&self) -> Vec<Turn> {
         let mut turns: Vec<Turn> = Vec::new();
         let mut text = 0;
         let mut waiting = 0;
-        for (index, block) in self.said.iter().enumerate() {
-            if block.role != "assistant" && index > 0 && self.said[index - 1].role == "assistant" {
+        for (index, piece) in self.pieces.iter().enumerate() {
+            if piece.role != "assistant" && index > 0 && self.pieces[index - 1].role == "assistant" {
                 for turn in &mut turns[waiting..] {
                     turn.answered = Some(text);
                 }
                 waiting = turns.len();
             }
-            let What::Text(words) = &block.what else { continue };
-            // A system prompt beside the messages and results of tools do not tell turns apart.
-            if words.is_empty() || matches!(block.role.as_str(), "top" | "tool") {
+            let Content::Text(words) = &piece.content else { continue };
+            // Results of tools and a system prompt outside of the messages do not identify turns.
+            if words.is_empty() || matches!(piece.role.as_str(), "top" | "tool") {
                 continue;
             }
-            text = chain(text, block);
-            if block.role == "user" {
+            text = chain(text, piece);
+            if piece.role == "user" {
                 turns.push(Turn {
                     text,
                     answered: None,
@@ -138,7 +138,7 @@ impl Prompt {
                 });
             }
         }
-        if self.said.last().is_some_and(|block| block.role == "assistant") {
+        if self.pieces.last().is_some_and(|piece| piece.role == "assistant") {
             for turn in &mut turns[waiting..] {
                 turn.answered = Some(text);
             }
@@ -146,44 +146,44 @@ impl Prompt {
         turns
     }
 
-    /// A few words for each block, for reports.
+    /// One line for each piece, for reports.
     pub(super) fn outline(&self) -> String {
-        let line = |block: &Said| {
-            let (mark, text) = match &block.what {
-                What::Text(text) => ("", text),
-                What::Injected(text) => ("+++ ", text),
-                What::Other(text) => ("* ", text),
+        let line = |piece: &Piece| {
+            let (mark, text) = match &piece.content {
+                Content::Text(text) => ("", text),
+                Content::Injected(text) => ("+++ ", text),
+                Content::Other(text) => ("* ", text),
             };
             let mut hasher = DefaultHasher::new();
             text.hash(&mut hasher);
             let words: String = text.chars().take(90).collect();
-            format!("    {}: {mark}{words:?} #{:04x}", block.role, hasher.finish() & 0xffff)
+            format!("    {}: {mark}{words:?} #{:04x}", piece.role, hasher.finish() & 0xffff)
         };
-        self.said.iter().map(line).collect::<Vec<_>>().join("\n")
+        self.pieces.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 }
 
-fn chain(before: u64, block: &Said) -> u64 {
+fn chain(before: u64, piece: &Piece) -> u64 {
     let mut hasher = DefaultHasher::new();
     before.hash(&mut hasher);
-    block.hash(&mut hasher);
+    piece.hash(&mut hasher);
     hasher.finish()
 }
 
-fn add_message(said: &mut Vec<Said>, message: &Value) {
+fn add_message(pieces: &mut Vec<Piece>, message: &Value) {
     let mut rest = message.as_object().expect("a message is an object").clone();
     rest.remove("id");
     let is_message = message["type"].is_null() || message["type"] == "message";
     if !is_message {
-        // A call is the model's, and so is what it thinks; a result is not.
+        // Calls have the model's role, results do not.
         let role = if message["type"].as_str().is_some_and(|kind| kind.ends_with("_call")) {
             "assistant"
         } else {
             "tool"
         };
-        said.push(Said {
+        pieces.push(Piece {
             role: role.to_owned(),
-            what: What::Other(Value::Object(rest).to_string()),
+            content: Content::Other(Value::Object(rest).to_string()),
         });
         return;
     }
@@ -194,42 +194,42 @@ fn add_message(said: &mut Vec<Said>, message: &Value) {
     rest.remove("type");
     rest.remove("role");
     rest.remove("content");
-    add_content(said, role, &message["content"]);
+    add_content(pieces, role, &message["content"]);
     if !rest.is_empty() {
-        said.push(Said {
+        pieces.push(Piece {
             role: role.to_owned(),
-            what: What::Other(Value::Object(rest).to_string()),
+            content: Content::Other(Value::Object(rest).to_string()),
         });
     }
 }
 
-fn add_content(said: &mut Vec<Said>, role: &str, content: &Value) {
+fn add_content(pieces: &mut Vec<Piece>, role: &str, content: &Value) {
     if let Value::String(text) = content {
-        return add_text(said, role, text);
+        return add_text(pieces, role, text);
     }
-    for block in content.as_array().into_iter().flatten() {
-        let mut block = block.as_object().expect("a block is an object").clone();
-        block.remove("cache_control");
-        let is_text = block
+    for piece in content.as_array().into_iter().flatten() {
+        let mut piece = piece.as_object().expect("a piece is an object").clone();
+        piece.remove("cache_control");
+        let is_text = piece
             .get("type")
             .and_then(Value::as_str)
             .is_some_and(|kind| kind.ends_with("text"));
-        match block.get("text").and_then(Value::as_str) {
-            Some(text) if is_text => add_text(said, role, text),
-            _ => said.push(Said {
+        match piece.get("text").and_then(Value::as_str) {
+            Some(text) if is_text => add_text(pieces, role, text),
+            _ => pieces.push(Piece {
                 role: role.to_owned(),
-                what: What::Other(Value::Object(block).to_string()),
+                content: Content::Other(Value::Object(piece).to_string()),
             }),
         }
     }
 }
 
-/// Adds a text, with our blocks inside it as blocks of their own.
-fn add_text(said: &mut Vec<Said>, role: &str, text: &str) {
-    let mut add = |what| {
-        said.push(Said {
+/// Adds a text, and Muninn's blocks within it as separate pieces.
+fn add_text(pieces: &mut Vec<Piece>, role: &str, text: &str) {
+    let mut add = |content| {
+        pieces.push(Piece {
             role: role.to_owned(),
-            what,
+            content,
         });
     };
     let mut rest = text;
@@ -237,13 +237,13 @@ fn add_text(said: &mut Vec<Said>, role: &str, text: &str) {
     while let Some(start) = rest.find(OPEN) {
         let end = start + rest[start..].find(CLOSE).expect("a fence is closed") + CLOSE.len();
         if !rest[..start].trim_end().is_empty() {
-            add(What::Text(rest[..start].trim_end().to_owned()));
+            add(Content::Text(rest[..start].trim_end().to_owned()));
         }
-        add(What::Injected(rest[start..end].to_owned()));
+        add(Content::Injected(rest[start..end].to_owned()));
         rest = &rest[end..];
         found = true;
     }
     if !found || !rest.trim_end().is_empty() {
-        add(What::Text(rest.trim_end().to_owned()));
+        add(Content::Text(rest.trim_end().to_owned()));
     }
 }

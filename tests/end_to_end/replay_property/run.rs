@@ -1,12 +1,12 @@
-//! Execution of steps: changes of conversations, and requests.
+//! Executes steps: changes conversations and sends requests.
 
 use std::collections::BTreeMap;
 
-use super::conversation::{Conversation, Format, Looks, Message, Part, REMINDER, Who};
+use super::conversation::{Conversation, Format, Message, Part, REMINDER, Role, Style};
 use super::steps::{KINDS, Step};
-use super::world::{How, TOPICS, World};
+use super::world::{SendOptions, TOPICS, World};
 
-/// Few, so that conversations go on alike.
+/// The model's answers. There are few, so that many conversations have the same answers.
 const ANSWERS: [&str; 4] = [
     "Done.",
     "I looked at it.",
@@ -15,7 +15,7 @@ const ANSWERS: [&str; 4] = [
 ];
 const OFF_TOPIC: &str = "Write a haiku about autumn leaves, please.";
 const SUMMARY: &str = "This session is being continued from a previous conversation. Summary: things were done.";
-const MOST_CONVERSATIONS: usize = 10;
+const MAX_CONVERSATIONS: usize = 10;
 
 /// The conversations of one run.
 #[derive(Default)]
@@ -23,16 +23,16 @@ pub(super) struct Run {
     conversations: Vec<Conversation>,
     sessions: usize,
     next: usize,
-    /// How often each kind of step was taken.
+    /// The number of executed steps by kind.
     pub(super) kinds: BTreeMap<&'static str, usize>,
 }
 
 impl Run {
-    /// Takes a step.
+    /// Executes a step.
     ///
     /// # Errors
-    /// What the oracle found wrong.
-    pub(super) fn take(&mut self, world: &mut World, step: &Step) -> Result<(), String> {
+    /// The oracle's report of a violation.
+    pub(super) fn execute(&mut self, world: &mut World, step: &Step) -> Result<(), String> {
         let name = format!("{step:?}");
         let is_this = |kind: &&&str| name.split(' ').next() == Some(kind);
         let kind = KINDS.iter().find(is_this).expect("every kind is listed");
@@ -56,53 +56,56 @@ impl Run {
                     system,
                     messages: vec![first_message(world, shape, topic)],
                 };
-                let how = How { off, ..How::PLAIN };
-                world.send(&name, &conversation, Looks(u32::from(shape)), how)?;
+                let options = SendOptions {
+                    off,
+                    ..SendOptions::PLAIN
+                };
+                world.send(&name, &conversation, Style(u32::from(shape)), options)?;
                 self.keep(conversation);
             }
-            _ => self.go_on(world, step, &name)?,
+            _ => self.change_conversation(world, step, &name)?,
         }
         Ok(())
     }
 
-    /// A step of an existing conversation.
-    fn go_on(&mut self, world: &mut World, step: &Step, name: &str) -> Result<(), String> {
+    /// Executes a step of an existing conversation.
+    fn change_conversation(&mut self, world: &mut World, step: &Step, name: &str) -> Result<(), String> {
         if self.conversations.is_empty() {
-            self.take(world, &Step::first())?;
+            self.execute(world, &Step::first())?;
         }
-        let (which, looks) = step.conversation();
-        let (which, looks) = (usize::from(which) % self.conversations.len(), Looks(looks));
+        let (which, style) = step.conversation();
+        let (which, style) = (usize::from(which) % self.conversations.len(), Style(style));
         let before = self.conversations[which].clone();
         let mut now = before.clone();
         if let Step::Side { kind, .. } = *step {
-            let how = ask_aside(&mut now, kind);
-            return world.send(name, &now, looks, how).map(drop);
+            let options = make_side_request(&mut now, kind);
+            return world.send(name, &now, style, options).map(drop);
         }
         if let Step::Compact { .. } = step {
             let mut side = before.clone();
             side.answer(ANSWERS[0]);
-            side.say(
-                Who::User,
+            side.push(
+                Role::User,
                 "CRITICAL: Respond with TEXT ONLY. Summarise the conversation.",
             );
-            let how = How {
+            let options = SendOptions {
                 side: true,
-                ..How::PLAIN
+                ..SendOptions::PLAIN
             };
-            world.send(&format!("{name} (summary)"), &side, looks, how)?;
+            world.send(&format!("{name} (summary)"), &side, style, options)?;
         }
         let branches = self.branch(&mut now, step);
-        let how = if branches {
-            How::PLAIN
+        let options = if branches {
+            SendOptions::PLAIN
         } else {
-            say(&mut now, step, world)
+            append(&mut now, step, world)
         };
         if let Step::FullDisk { blocks, .. } = *step {
             world.fill_disk(now.repository, [0, 64, 200, 600][usize::from(blocks % 4)]);
-            world.send(&format!("{name} (full)"), &now, looks, how)?;
+            world.send(&format!("{name} (full)"), &now, style, options)?;
             world.stop(now.repository, blocks >= 128);
         }
-        world.send(name, &now, looks, how)?;
+        world.send(name, &now, style, options)?;
         self.conversations[which] = now;
         if branches {
             self.keep(before);
@@ -110,7 +113,7 @@ impl Run {
         Ok(())
     }
 
-    /// Steps after which the conversation as it was stays open beside what became of it; whether this is one.
+    /// Applies a step that branches: the unchanged conversation stays open too. Returns false for other steps.
     fn branch(&mut self, now: &mut Conversation, step: &Step) -> bool {
         match *step {
             Step::OpenAlike { named, elsewhere, .. } => {
@@ -124,7 +127,7 @@ impl Run {
                 let turn = turns[turns.len() - 1 - usize::from(back) % turns.len().min(3)];
                 now.messages.truncate(turn + 1);
                 if let Some(topic) = topic {
-                    now.messages[turn] = Message::text(Who::User, question(topic));
+                    now.messages[turn] = Message::text(Role::User, question(topic));
                 }
             }
             Step::Fork { topic, answer, .. } => {
@@ -133,7 +136,10 @@ impl Run {
             }
             Step::Compact { topic, .. } => {
                 let parts = vec![Part::Text(SUMMARY.to_owned()), Part::Text(question(topic))];
-                now.messages = vec![Message { who: Who::User, parts }];
+                now.messages = vec![Message {
+                    role: Role::User,
+                    parts,
+                }];
             }
             Step::Append { back, .. } => {
                 let turns = now.human_turns();
@@ -152,18 +158,18 @@ impl Run {
     }
 
     fn keep(&mut self, conversation: Conversation) {
-        if self.conversations.len() < MOST_CONVERSATIONS {
+        if self.conversations.len() < MAX_CONVERSATIONS {
             self.conversations.push(conversation);
         } else {
-            self.next = (self.next + 1) % MOST_CONVERSATIONS;
+            self.next = (self.next + 1) % MAX_CONVERSATIONS;
             self.conversations[self.next] = conversation;
         }
     }
 }
 
-/// Steps that only add to a conversation, and what to do while it is sent.
-fn say(now: &mut Conversation, step: &Step, world: &World) -> How {
-    let mut how = How::PLAIN;
+/// Applies a step that only appends to a conversation. Returns the options for sending it.
+fn append(now: &mut Conversation, step: &Step, world: &World) -> SendOptions {
+    let mut options = SendOptions::PLAIN;
     match *step {
         Step::Ask {
             topic,
@@ -176,33 +182,33 @@ fn say(now: &mut Conversation, step: &Step, world: &World) -> How {
             if image {
                 now.messages.last_mut().unwrap().parts.push(Part::Image(topic));
             }
-            how.off = off;
+            options.off = off;
         }
         Step::Twice { topic, answer, .. } => {
             ask(now, topic, answer);
-            how.twice = true;
+            options.twice = true;
         }
         Step::Locked { topic, answer, .. } => {
             ask(now, topic, answer);
-            how.locked = true;
+            options.locked = true;
         }
         Step::FullDisk { topic, answer, .. } => ask(now, topic, answer),
         Step::Tool { number, also, .. } => use_tool(now, number, also),
-        Step::Retry { off, .. } => how.off = off,
-        Step::System { place, .. } => now.say(Who::System, system_text(world, now.repository, place)),
+        Step::Retry { off, .. } => options.off = off,
+        Step::System { place, .. } => now.push(Role::System, system_text(world, now.repository, place)),
         _ => {}
     }
-    how
+    options
 }
 
 fn use_tool(now: &mut Conversation, number: u8, also: u8) {
-    if !now.waits() {
+    if !now.awaits_model() {
         return;
     }
     let answer = if number.is_multiple_of(2) { "" } else { ANSWERS[0] };
     let parts = vec![Part::Text(answer.to_owned()), Part::Call(number % 8)];
     now.messages.push(Message {
-        who: Who::Assistant,
+        role: Role::Assistant,
         parts,
     });
     let mut parts = vec![Part::Outcome(number % 8)];
@@ -211,7 +217,10 @@ fn use_tool(now: &mut Conversation, number: u8, also: u8) {
         1 => parts.push(Part::Text(question(also / 4))),
         _ => {}
     }
-    now.messages.push(Message { who: Who::User, parts });
+    now.messages.push(Message {
+        role: Role::User,
+        parts,
+    });
 }
 
 fn system_text(world: &World, repository: usize, place: u8) -> String {
@@ -225,8 +234,8 @@ fn system_text(world: &World, repository: usize, place: u8) -> String {
     format!("# Environment\n - Primary working directory: {place}\n")
 }
 
-/// Makes a request on the client's own behalf of a conversation.
-fn ask_aside(now: &mut Conversation, kind: u8) -> How {
+/// Turns a conversation into a side request.
+fn make_side_request(now: &mut Conversation, kind: u8) -> SendOptions {
     let text = match kind % 4 {
         0 => "[SUGGESTION MODE: Suggest what the user might type next.]",
         1 => "CRITICAL: Respond with TEXT ONLY. Do not call tools.",
@@ -234,17 +243,17 @@ fn ask_aside(now: &mut Conversation, kind: u8) -> How {
         _ => TOPICS[0].2,
     };
     match now.messages.last_mut() {
-        // Some clients append their own words to the user's turn.
-        Some(last) if last.who == Who::User && kind % 8 < 4 => last.parts.push(Part::Text(text.to_owned())),
+        // Some clients append their own text to the user's turn.
+        Some(last) if last.role == Role::User && kind % 8 < 4 => last.parts.push(Part::Text(text.to_owned())),
         _ => {
             now.answer(ANSWERS[usize::from(kind / 8) % 2]);
-            now.say(Who::User, text);
+            now.push(Role::User, text);
         }
     }
-    How {
+    SendOptions {
         side: true,
         subagent: kind % 4 == 3,
-        ..How::PLAIN
+        ..SendOptions::PLAIN
     }
 }
 
@@ -257,11 +266,11 @@ fn question(topic: u8) -> String {
 
 fn ask(conversation: &mut Conversation, topic: u8, answer: u8) {
     conversation.answer(ANSWERS[usize::from(answer) % ANSWERS.len()]);
-    conversation.say(Who::User, question(topic));
+    conversation.push(Role::User, question(topic));
 }
 
 fn first_message(world: &World, shape: u8, topic: u8) -> Message {
-    // Few questions open conversations, so that many open alike.
+    // There are few opening questions, so that many conversations have the same opening.
     let question = Part::Text(question(topic % 3));
     let reminder = Part::Text(REMINDER.to_owned());
     let parts = match shape % 6 {
@@ -279,5 +288,8 @@ fn first_message(world: &World, shape: u8, topic: u8) -> Message {
         }
         _ => vec![question],
     };
-    Message { who: Who::User, parts }
+    Message {
+        role: Role::User,
+        parts,
+    }
 }

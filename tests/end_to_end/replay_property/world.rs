@@ -1,4 +1,5 @@
-//! Two repositories, a gateway for each, one state directory, and a backend that records: where conversations take place.
+//! The environment of the conversations: two repositories with a gateway each, one state directory, and a recording
+//! backend.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,13 +8,13 @@ use std::sync::{Arc, Mutex};
 use muninn_tests::http::Response;
 use muninn_tests::{Gateway, TestEnv, Upstream, answers};
 
-use super::conversation::{Conversation, Looks, Request, render};
+use super::conversation::{Conversation, Request, Style, render};
 use super::oracle::{Exchange, MARKS, Oracle};
 use super::prompt::Prompt;
 use crate::MUNINN;
 use crate::spans::inserted;
 
-/// Topics: a name, words about it, and a question that only this topic answers.
+/// Topics: a name, a description, and a question that matches only this topic.
 pub(super) const TOPICS: [(&str, &str, &str); 6] = [
     (
         "retry",
@@ -47,44 +48,44 @@ pub(super) const TOPICS: [(&str, &str, &str); 6] = [
     ),
 ];
 
-/// What to do beside sending a request.
+/// Circumstances of sending a request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct How {
-    /// `x-muninn-context: off`.
+pub(super) struct SendOptions {
+    /// The header `x-muninn-context: off` is sent.
     pub off: bool,
-    /// The ledger is locked meanwhile.
+    /// Another process locks the ledger.
     pub locked: bool,
-    /// Another request just like it is sent at the same time.
+    /// An equal request is sent at the same time.
     pub twice: bool,
-    /// The client asks on its own behalf.
+    /// The request is a side request.
     pub side: bool,
-    /// ... through a subagent.
+    /// The side request is a subagent's.
     pub subagent: bool,
 }
 
-impl How {
-    pub(super) const PLAIN: How = How {
+impl SendOptions {
+    pub(super) const PLAIN: SendOptions = SendOptions {
         off: false,
         locked: false,
         twice: false,
         side: false,
         subagent: false,
     };
-    pub(super) const OFF: How = How {
+    pub(super) const OFF: SendOptions = SendOptions {
         off: true,
-        ..How::PLAIN
+        ..SendOptions::PLAIN
     };
-    pub(super) const LOCKED: How = How {
+    pub(super) const LOCKED: SendOptions = SendOptions {
         locked: true,
-        ..How::PLAIN
+        ..SendOptions::PLAIN
     };
-    pub(super) const TWICE: How = How {
+    pub(super) const TWICE: SendOptions = SendOptions {
         twice: true,
-        ..How::PLAIN
+        ..SendOptions::PLAIN
     };
-    pub(super) const SIDE: How = How {
+    pub(super) const SIDE: SendOptions = SendOptions {
         side: true,
-        ..How::PLAIN
+        ..SendOptions::PLAIN
     };
 }
 
@@ -93,7 +94,7 @@ pub(super) struct World {
     pub repositories: [PathBuf; 2],
     pub oracle: Oracle,
     gateways: [Option<Gateway>; 2],
-    arrived: Arc<Mutex<Vec<Vec<u8>>>>,
+    received: Arc<Mutex<Vec<Vec<u8>>>>,
     _upstream: Upstream,
     version: u32,
     steps: usize,
@@ -101,18 +102,18 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new() -> World {
-        let arrived: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
+        let received: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
         let upstream = Upstream::start_with({
-            let arrived = Arc::clone(&arrived);
+            let received = Arc::clone(&received);
             move |request| {
                 if request.method == "POST" {
-                    arrived.lock().unwrap().push(request.body.clone());
+                    received.lock().unwrap().push(request.body.clone());
                 }
                 answers::ok(request)
             }
         });
         let env = TestEnv::new(MUNINN);
-        // Room for many blocks in a conversation, and blocks that depend on whether the request brings tools.
+        // Small budgets allow many blocks in a conversation. They differ for requests with and without tools.
         let context = "[context]\ndeadline_ms = 20000\ntokens_with_tools = 220\ntokens_without_tools = 420\n";
         env.write_config(&format!("{}{context}", upstream.backend("mock")));
         let repositories = [0, 1].map(|number| {
@@ -128,7 +129,7 @@ impl World {
             repositories,
             oracle: Oracle::default(),
             gateways: [None, None],
-            arrived,
+            received,
             _upstream: upstream,
             version: 0,
             steps: 0,
@@ -145,31 +146,31 @@ impl World {
         self.gateways[repository].insert(gateway)
     }
 
-    /// Sends a conversation as it stands.
+    /// Sends a conversation, checks it with the oracle, and returns the outcome.
     ///
     /// # Errors
-    /// What the oracle found wrong.
+    /// The oracle's report of a violation.
     pub(super) fn send(
         &mut self,
         step: &str,
         conversation: &Conversation,
-        looks: Looks,
-        how: How,
+        style: Style,
+        options: SendOptions,
     ) -> Result<String, String> {
         self.steps += 1;
-        let request = render(conversation, looks);
+        let request = render(conversation, style);
         self.gateway(conversation.repository);
-        let lock = how.locked.then(|| self.lock(looks.0 % 2 == 1));
-        let count = if how.twice { 2 } else { 1 };
-        let responses = self.post(conversation.repository, &request, how, count);
+        let lock = options.locked.then(|| self.lock(style.0 % 2 == 1));
+        let count = if options.twice { 2 } else { 1 };
+        let responses = self.post(conversation.repository, &request, options, count);
         drop(lock);
-        let mut arrived = std::mem::take(&mut *self.arrived.lock().unwrap());
-        assert_eq!(arrived.len(), count, "each request is forwarded once");
+        let mut received = std::mem::take(&mut *self.received.lock().unwrap());
+        assert_eq!(received.len(), count, "each request is forwarded once");
         let mut outcomes: Vec<_> = responses.iter().map(|response| response.outcome().to_owned()).collect();
-        // The one that made the block is checked first.
+        // The response whose request created the block is checked first.
         outcomes.sort_by_key(|outcome| !matches!(outcome.as_str(), "injected" | "partial"));
-        arrived.sort();
-        for (outcome, body) in outcomes.iter().zip(arrived) {
+        received.sort();
+        for (outcome, body) in outcomes.iter().zip(received) {
             let upstream = Prompt::parse(conversation.format, &body);
             let cut = inserted(request.body.as_bytes(), &body);
             let blocks = upstream.without_injected().1;
@@ -178,7 +179,7 @@ impl World {
                 repository: conversation.repository,
                 session: conversation.session.clone(),
                 step: format!("{}. {step}", self.steps),
-                side: how.side,
+                side: options.side,
                 outcome: outcome.clone(),
                 client: Prompt::parse(conversation.format, request.body.as_bytes()),
                 upstream,
@@ -187,16 +188,16 @@ impl World {
         Ok(outcomes.remove(0))
     }
 
-    fn post(&self, repository: usize, request: &Request, how: How, count: usize) -> Vec<Response> {
+    fn post(&self, repository: usize, request: &Request, options: SendOptions, count: usize) -> Vec<Response> {
         let mut headers: Vec<(&str, &str)> = request
             .headers
             .iter()
             .map(|(name, value)| (*name, value.as_str()))
             .collect();
-        if how.off {
+        if options.off {
             headers.push(("x-muninn-context", "off"));
         }
-        if how.subagent {
+        if options.subagent {
             headers.push(("x-claude-code-agent-id", "a1"));
         }
         let gateway = self.gateways[repository].as_ref().expect("a gateway runs");
@@ -216,7 +217,7 @@ impl World {
         responses
     }
 
-    /// Another process that writes to the ledger and takes its time.
+    /// Locks the ledger like a slow writer of another process.
     fn lock(&self, exclusive: bool) -> rusqlite::Connection {
         let connection = rusqlite::Connection::open(self.env.ledger()).unwrap();
         connection.busy_timeout(muninn_tests::PATIENCE).unwrap();
@@ -229,7 +230,7 @@ impl World {
         connection
     }
 
-    /// Ends a gateway; the next request to it starts another one.
+    /// Stops or kills a gateway. The next request to it starts another one.
     pub(super) fn stop(&mut self, repository: usize, kill: bool) {
         if let Some(gateway) = self.gateways[repository].take() {
             if kill {
@@ -240,7 +241,7 @@ impl World {
         }
     }
 
-    /// Starts a gateway that can write no file beyond so many blocks, as on a disk that is full.
+    /// Starts a gateway that can write files of at most this many blocks of 512 bytes, which simulates a full disk.
     pub(super) fn fill_disk(&mut self, repository: usize, blocks: u32) {
         self.stop(repository, false);
         let mut command = Command::new("sh");
@@ -261,7 +262,7 @@ impl World {
         self.gateways[repository] = Some(gateway);
     }
 
-    /// Changes all files, so that blocks made from now on differ from earlier ones.
+    /// Changes all files, so that new blocks differ from earlier ones.
     pub(super) fn edit_files(&mut self, repository: usize) {
         self.version += 1;
         for (path, text) in files(repository, self.version) {

@@ -6,9 +6,9 @@ use syn::{Attribute, Fields, Item, Meta};
 
 use super::sources::sources;
 
-/// The types that are parsed from a command line or printed as JSON: their fields or variants, each with its attributes
-/// for clap and serde.
-pub(super) fn told(folder: &Path) -> String {
+/// Lists the types that are parsed from a command line or printed as JSON, with their fields or variants and the
+/// attributes for clap and serde.
+pub(super) fn interface(folder: &Path) -> String {
     let mut types: Vec<String> = Vec::new();
     for source in sources(folder) {
         for item in &source.file.items {
@@ -48,17 +48,17 @@ fn line(text: &str) -> String {
 }
 
 fn part(name: &str, attributes: &[Attribute]) -> String {
-    let said = ["arg", "command", "serde", "value"].map(|attribute| tokens(attributes, attribute));
-    let said: Vec<_> = said.into_iter().filter(|said| !said.is_empty()).collect();
-    format!("{name} {}", said.join("; ")).trim_end().to_owned()
+    let arguments = ["arg", "command", "serde", "value"].map(|attribute| tokens(attributes, attribute));
+    let arguments: Vec<_> = arguments.into_iter().filter(|tokens| !tokens.is_empty()).collect();
+    format!("{name} {}", arguments.join("; ")).trim_end().to_owned()
 }
 
-/// The tokens of the attributes of this name.
+/// The arguments of all attributes with this name.
 fn tokens(attributes: &[Attribute], name: &str) -> String {
-    let of_name = attributes.iter().filter(|attribute| attribute.path().is_ident(name));
-    let held = of_name.filter_map(|attribute| match &attribute.meta {
+    let named = attributes.iter().filter(|attribute| attribute.path().is_ident(name));
+    let arguments = named.filter_map(|attribute| match &attribute.meta {
         Meta::List(list) => Some(list.tokens.to_string()),
         _ => None,
     });
-    held.collect::<Vec<_>>().join(", ")
+    arguments.collect::<Vec<_>>().join(", ")
 }

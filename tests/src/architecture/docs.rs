@@ -1,9 +1,9 @@
-//! The documents: every path and link in them leads somewhere, and every page is in the book.
+//! The paths and links in the documents, and the pages of the book.
 
 use std::path::{Path, PathBuf};
 
-/// Files in a user's directories and repositories, by the beginnings of their paths.
-const USERS: [&str; 3] = ["muninn.toml", ".muninn", ".metis"];
+/// Prefixes of paths in users' directories and repositories.
+const USER_PATHS: [&str; 3] = ["muninn.toml", ".muninn", ".metis"];
 
 /// The Markdown files of the book, with their texts.
 pub(super) fn pages(docs: &Path) -> Vec<(PathBuf, String)> {
@@ -24,7 +24,7 @@ pub(super) fn pages(docs: &Path) -> Vec<(PathBuf, String)> {
     pages
 }
 
-/// A text without its fenced blocks: diagrams and transcripts name what they like.
+/// A text without its fenced blocks, because diagrams and transcripts may name anything.
 pub(super) fn prose(text: &str) -> String {
     text.split("```").step_by(2).collect()
 }
@@ -36,20 +36,20 @@ pub(super) fn paths_in(prose: &str) -> Vec<&str> {
         let file = [".rs", ".toml", ".md", ".py"]
             .iter()
             .any(|ending| name.ends_with(ending));
-        let users = USERS.iter().any(|users| name.starts_with(users));
-        plain && !name.starts_with('/') && !users && (name.ends_with('/') || file)
+        let is_users = USER_PATHS.iter().any(|prefix| name.starts_with(prefix));
+        plain && !name.starts_with('/') && !is_users && (name.ends_with('/') || file)
     };
     let quoted = prose.split('`').skip(1).step_by(2);
     let bold = prose.split("**").skip(1).step_by(2);
     quoted.chain(bold).filter(looks_like_a_path).collect()
 }
 
-/// The relative links of a page that lead to no file, or to no heading of a file.
+/// The relative links of a page whose file or heading does not exist.
 pub(super) fn broken_links(path: &Path, text: &str) -> Vec<String> {
     let prose = prose(text);
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let local = targets.filter(|target| !target.contains("://"));
-    let leads_nowhere = |target: &&str| {
+    let is_broken = |target: &&str| {
         let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
         let file = match file {
             "" => path.to_owned(),
@@ -59,12 +59,12 @@ pub(super) fn broken_links(path: &Path, text: &str) -> Vec<String> {
         !file.exists() || !(anchor.is_empty() || has_heading())
     };
     local
-        .filter(leads_nowhere)
+        .filter(is_broken)
         .map(|target| format!("{}: {target}", path.display()))
         .collect()
 }
 
-/// The anchors that a forge and mdBook make of a page's headings.
+/// The anchors of a page's headings, as code hosts and mdBook generate them.
 fn headings(text: &str) -> impl Iterator<Item = String> {
     let lines = text.lines().filter(|line| line.starts_with('#'));
     lines.map(|line| {

@@ -1,4 +1,4 @@
-//! Errors are types, not texts: where a `Result` still has `String` for its error.
+//! Finds `Result` types with `String` as the error.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use syn::{GenericArgument, PathArguments, PathSegment, Type};
 
 use super::sources::sources;
 
-/// The modules of a crate that write `Result<_, String>` outside of tests, one entry for each time: in a signature, an
-/// alias, a field or a closure.
+/// The modules of a crate that use `Result<_, String>` outside of tests in a signature, an alias, a field or a closure,
+/// with one entry for each use.
 pub(super) fn string_errors(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for source in sources(folder) {

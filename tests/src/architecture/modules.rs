@@ -1,5 +1,5 @@
-//! Which module imports which, read from the sources with syn. A module is a file or a folder directly under `src/`; what
-//! it does in tests does not count.
+//! The imports between modules, read from the sources with syn. A module is a file or a folder directly under `src/`.
+//! Imports in tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::sources::sources;
 /// The imports between the modules of one crate.
 #[derive(Debug, Default)]
 pub(super) struct Imports {
-    /// For each pair of modules (who, whom), a path that names the second in the first.
+    /// For each pair (importer, imported), a path in the first module that names the second.
     pub(super) edges: BTreeMap<(String, String), String>,
 }
 
@@ -33,11 +33,12 @@ impl Imports {
         reader.imports
     }
 
-    /// The edges that lie on a circle: each `who -> whom (path)`.
-    pub(super) fn circles(&self) -> Vec<String> {
-        let in_circle = self.edges.iter().filter(|((who, whom), _)| self.reaches(whom, who));
-        in_circle
-            .map(|((who, whom), path)| format!("{who} -> {whom} ({path})"))
+    /// The edges that are part of a cycle, each as `importer -> imported (path)`.
+    pub(super) fn cycles(&self) -> Vec<String> {
+        let edges = self.edges.iter();
+        let in_cycle = edges.filter(|((importer, imported), _)| self.reaches(imported, importer));
+        in_cycle
+            .map(|((importer, imported), path)| format!("{importer} -> {imported} ({path})"))
             .collect()
     }
 
@@ -48,8 +49,8 @@ impl Imports {
                 return true;
             }
             if seen.insert(module) {
-                let next = self.edges.keys().filter(|(who, _)| who == module);
-                open.extend(next.map(|(_, whom)| whom.as_str()));
+                let next = self.edges.keys().filter(|(importer, _)| importer == module);
+                open.extend(next.map(|(_, imported)| imported.as_str()));
             }
         }
         false
@@ -57,18 +58,18 @@ impl Imports {
 }
 
 struct Reader {
-    /// The module that is being read, from the crate's root.
+    /// The path of the current module, from the crate's root.
     place: Vec<String>,
-    /// Names that `lib.rs` gives to items of modules, with the module.
+    /// The names that `lib.rs` re-exports, each with its module.
     reexports: BTreeMap<String, String>,
     modules: BTreeSet<String>,
     imports: Imports,
 }
 
 impl Reader {
-    /// Notes a path that starts with `crate`, `self` or `super`.
+    /// Adds the edge of a path that starts with `crate`, `self` or `super`.
     fn note(&mut self, path: &[String]) {
-        let Some(who) = self.place.first().cloned() else {
+        let Some(importer) = self.place.first().cloned() else {
             return;
         };
         let mut at = self.place.clone();
@@ -87,14 +88,14 @@ impl Reader {
         }
         at.extend_from_slice(rest);
         let Some(first) = at.first() else { return };
-        let whom = if self.modules.contains(first) {
+        let imported = if self.modules.contains(first) {
             first
         } else {
             self.reexports.get(first).unwrap_or(first)
         };
-        if self.modules.contains(whom) && *whom != who {
+        if self.modules.contains(imported) && *imported != importer {
             let place = self.place.join("::");
-            let edge = (who, whom.clone());
+            let edge = (importer, imported.clone());
             self.imports
                 .edges
                 .entry(edge)
@@ -124,10 +125,10 @@ impl<'ast> Visit<'ast> for Reader {
         visit::visit_path(self, path);
     }
 
-    /// `pub(in crate::x)` is no import.
+    /// Ignores `pub(in crate::x)`, which is no import.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 
-    /// The arguments of a macro are tokens: paths in them are looked for by their first two parts.
+    /// syn does not parse the arguments of macros, so paths that start with `crate::` are searched in their text.
     fn visit_macro(&mut self, call: &'ast Macro) {
         let text = call.tokens.to_string().replace(' ', "");
         for at in text.match_indices("crate::").map(|(at, _)| at) {
@@ -147,7 +148,7 @@ fn names_below(folder: &Path) -> BTreeSet<String> {
     names.filter(|name| name != "lib" && name != "bin").collect()
 }
 
-/// The names that `pub use module::Item` in `lib.rs` brings to the crate's root.
+/// The names that `use module::Item` in `lib.rs` brings to the crate's root, each with its module.
 fn reexports(root: &syn::File) -> BTreeMap<String, String> {
     let mut paths = Vec::new();
     for item in &root.items {
@@ -167,7 +168,7 @@ fn reexports(root: &syn::File) -> BTreeMap<String, String> {
     owned.collect()
 }
 
-/// All paths of a `use`, each with the name that it is known by last.
+/// Collects all paths of a `use`. The last segment of each is the original name.
 fn flatten(tree: &UseTree, before: &mut Vec<String>, paths: &mut Vec<Vec<String>>) {
     match tree {
         UseTree::Path(path) => {
@@ -205,7 +206,7 @@ fn import_cycle_is_found() {
     write("d/tests.rs", "not even Rust");
     let imports = Imports::of_crate(folder.path());
     assert_eq!(
-        imports.circles(),
+        imports.cycles(),
         [
             "a -> b (super::b::B in a)",
             "b -> c (crate::Kept in b::inner)",

@@ -1,4 +1,4 @@
-//! The places in the sources that open a connection or start a program, to compare with the list in SECURITY.md.
+//! Finds the source files that open a connection or start a program, for comparison with the list in SECURITY.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use syn::{Expr, Member};
 
 use super::sources::{Source, sources};
 
-/// The files of a crate that open connections or start programs, tests aside. `folder` is the crate's `src`.
+/// The files of a crate that open connections or start programs outside of tests. `folder` is the crate's `src`.
 pub(super) fn opening_files(folder: &Path) -> BTreeSet<String> {
     let sources = sources(folder).into_iter();
     sources.filter(opens).map(|source| source.path).collect()
@@ -22,7 +22,7 @@ fn opens(source: &Source) -> bool {
     paths.found
 }
 
-/// Whether a call by this path opens a connection, starts a program, or makes a client of a backend. Requests by
+/// Whether a call with this path opens a connection, starts a program, or creates a client of a backend. Requests with
 /// `transport.send` are found by the method's name.
 fn is_opening(owner: &str, name: &str) -> bool {
     match owner {
@@ -36,7 +36,7 @@ fn is_opening(owner: &str, name: &str) -> bool {
     }
 }
 
-/// `use a::B as C`, by the new name.
+/// The original names of `use a::B as C`, by the new name.
 #[derive(Default)]
 struct Renames(BTreeMap<String, String>);
 
@@ -53,7 +53,7 @@ struct Paths {
 
 impl Paths {
     fn see(&mut self, names: &[String]) {
-        // A command of the command line starts no program.
+        // clap's `Command` starts no program.
         if names.first().is_some_and(|name| name == "clap") {
             return;
         }
@@ -63,7 +63,7 @@ impl Paths {
         });
     }
 
-    /// syn does not parse the arguments of macros: paths are read from their text.
+    /// syn does not parse the arguments of macros, so paths are read from their text.
     fn see_text(&mut self, text: &str) {
         let text = text.replace(" ::", "::").replace(":: ", "::");
         for path in text.split(|c: char| !(c.is_alphanumeric() || "_:".contains(c))) {

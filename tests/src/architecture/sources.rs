@@ -1,4 +1,4 @@
-//! The sources of a crate as syn reads them, without tests.
+//! The sources of a crate, parsed with syn, without tests.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +6,15 @@ use syn::{Attribute, ImplItem, Item};
 
 /// A file of a crate.
 pub(super) struct Source {
-    /// The module that it is, from the crate's root.
+    /// The module's path, from the crate's root.
     pub(super) module: Vec<String>,
-    /// Its path from the crate's `src`.
+    /// The file's path, from the crate's `src`.
     pub(super) path: String,
-    /// Its items, but for those that are compiled for tests only.
+    /// The items, without those that are compiled for tests only.
     pub(super) file: syn::File,
 }
 
-/// Reads a crate from its `lib.rs`, following `mod` items. The first is `lib.rs` itself.
+/// Reads a crate from its `lib.rs`, following `mod` items. The first source is `lib.rs`.
 pub(super) fn sources(folder: &Path) -> Vec<Source> {
     let mut sources = Vec::new();
     read(folder, &folder.join("lib.rs"), Vec::new(), &mut sources);
@@ -33,7 +33,7 @@ fn read(folder: &Path, path: &Path, module: Vec<String>, sources: &mut Vec<Sourc
     }
 }
 
-/// Removes tests, and collects the modules that have files of their own.
+/// Removes tests, and adds the modules with files of their own to `below`.
 fn strip(items: &mut Vec<Item>, module: &[String], below: &mut Vec<Vec<String>>) {
     items.retain(|item| !is_for_tests(attributes(item)));
     for item in items {

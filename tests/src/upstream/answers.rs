@@ -1,8 +1,8 @@
-//! Correct answers of all three wire formats, streamed and whole, that say `ok`.
+//! Valid answers in all three wire formats, streamed and whole, with the text `ok`.
 
 use super::{Recorded, Reply};
 
-/// The answer to any request of the APIs.
+/// The answer to any request; a 404 for unknown paths.
 #[must_use]
 pub fn ok(request: &Recorded) -> Reply {
     let path = request.target.split('?').next().unwrap_or_default();
@@ -31,7 +31,7 @@ pub fn ok(request: &Recorded) -> Reply {
     }
 }
 
-/// Whether a body asks for a stream. It is searched, not parsed, because tests send invalid JSON.
+/// Whether a body contains `"stream":true`. The body is searched, not parsed, because tests send invalid JSON.
 #[must_use]
 pub fn wants_stream(body: &[u8]) -> bool {
     let dense: Vec<u8> = body
@@ -43,10 +43,10 @@ pub fn wants_stream(body: &[u8]) -> bool {
     dense.windows(needle.len()).any(|window| window == needle)
 }
 
-/// The stream that answers a conversation request at this path.
+/// The event stream that answers a conversation request at this path.
 ///
 /// # Panics
-/// When there is no conversation at this path.
+/// If the path is not one of the three conversation paths.
 #[must_use]
 pub fn streamed(path: &str) -> &'static str {
     match path {
@@ -60,7 +60,7 @@ pub fn streamed(path: &str) -> &'static str {
 /// The whole answer to a conversation request at this path.
 ///
 /// # Panics
-/// When there is no conversation at this path.
+/// If the path is not one of the three conversation paths.
 #[must_use]
 pub fn whole(path: &str) -> &'static str {
     match path {

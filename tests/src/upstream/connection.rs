@@ -1,4 +1,4 @@
-//! One connection of the recording backend: request after request, until somebody closes.
+//! One connection of the recording backend, which serves requests until either side closes it.
 
 use std::io::{BufReader, Result, Write};
 use std::net::{Shutdown, TcpStream};
@@ -6,20 +6,20 @@ use std::net::{Shutdown, TcpStream};
 use super::{Kind, Recorded, Reply, Shared};
 use crate::http::{read_body, read_head};
 
-/// Closes a connection by a TCP reset instead of a FIN, once whoever called returns the error.
+/// Makes a connection close with a TCP reset instead of a FIN. The caller must return the error.
 ///
 /// # Errors
-/// Always, so that `?` leaves the rest of an answer out.
+/// Always, so that `?` skips the rest of an answer.
 #[cfg(unix)]
 pub fn reset(socket: &TcpStream) -> Result<()> {
     rustix::net::sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO))?;
     Err(std::io::ErrorKind::ConnectionReset.into())
 }
 
-/// Waits until the other side has closed the connection, and reads what it still sends.
+/// Reads and discards data until the other side closes the connection.
 ///
 /// # Errors
-/// When the connection was reset.
+/// If the connection was reset.
 pub fn until_closed(mut socket: &TcpStream) -> Result<()> {
     std::io::copy(&mut socket, &mut std::io::sink()).map(drop)
 }

@@ -1,4 +1,4 @@
-//! A backend that records requests and answers by a function or a script.
+//! A backend that records requests and answers with a function or a script.
 
 pub mod answers;
 mod connection;
@@ -18,7 +18,7 @@ pub use connection::reset;
 pub use connection::until_closed;
 pub use script::{Control, Script, script};
 
-/// A request as it came over the wire.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Recorded {
     /// The method.
@@ -29,7 +29,7 @@ pub struct Recorded {
     pub headers: Headers,
     /// The body, byte for byte.
     pub body: Vec<u8>,
-    /// Which connection it came on, counted from 0.
+    /// The number of its connection, from 0.
     pub connection: usize,
 }
 
@@ -41,7 +41,7 @@ impl Recorded {
     }
 }
 
-/// The reaction to a request.
+/// The reply to a request.
 pub struct Reply {
     pub(crate) kind: Kind,
     pub(crate) close: bool,
@@ -59,7 +59,7 @@ pub(crate) enum Kind {
 }
 
 impl Reply {
-    /// A whole answer of this content type.
+    /// A whole answer with this content type.
     #[must_use]
     pub fn new(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Reply {
         Reply {
@@ -87,7 +87,7 @@ impl Reply {
         self
     }
 
-    /// The body of a whole answer, empty for any other.
+    /// The body of a whole answer; empty for other replies.
     #[must_use]
     pub fn body(self) -> Vec<u8> {
         match self.kind {
@@ -96,7 +96,7 @@ impl Reply {
         }
     }
 
-    /// An answer in steps under the test's control.
+    /// An answer whose steps the test controls.
     #[must_use]
     pub fn scripted(script: Script) -> Reply {
         Reply {
@@ -105,15 +105,15 @@ impl Reply {
         }
     }
 
-    /// Writes these bytes, head and all, and closes the connection.
+    /// Writes these bytes, which include the head, and closes the connection.
     #[must_use]
     pub fn raw(bytes: impl Into<Vec<u8>>) -> Reply {
         let bytes = bytes.into();
         Reply::written(move |mut socket| socket.write_all(&bytes))
     }
 
-    /// Has `write` write the whole answer, head and all, and closes the connection. If it fails, nothing more is
-    /// done with the connection, so that [`reset`](super::reset) decides how it ends.
+    /// Calls `write` to write the whole answer including its head, and closes the connection. If `write` fails, the
+    /// connection is dropped without a shutdown, as [`reset`](super::reset) needs.
     #[must_use]
     pub fn written(write: impl FnOnce(&TcpStream) -> Result<()> + Send + 'static) -> Reply {
         Reply {
@@ -122,7 +122,7 @@ impl Reply {
         }
     }
 
-    /// Writes `begin`, head and all, and then `piece` again and again until the other side closes.
+    /// Writes `begin`, which includes the head, and then repeats `piece` until the other side closes.
     #[must_use]
     pub fn endless(begin: impl Into<Vec<u8>>, piece: impl Into<Vec<u8>>) -> Reply {
         let (begin, piece) = (begin.into(), piece.into());
@@ -143,7 +143,7 @@ impl Reply {
         }
     }
 
-    /// Closes the connection after the answer, without having said so in a header.
+    /// Closes the connection after the answer, without a header that announces it.
     #[must_use]
     pub fn then_close(mut self) -> Reply {
         self.close = true;
@@ -165,7 +165,7 @@ type Responder = dyn Fn(&Recorded) -> Reply + Send + Sync;
 
 struct Shared {
     responder: Box<Responder>,
-    /// How long a connection may be idle.
+    /// The maximum idle time of a connection.
     idle: Option<Duration>,
     requests: Mutex<Vec<Recorded>>,
     connections: AtomicUsize,
@@ -173,7 +173,7 @@ struct Shared {
     stopped: AtomicBool,
 }
 
-/// The backend; it stops accepting when dropped.
+/// The recording backend. Dropping it closes its listener.
 pub struct Upstream {
     /// The address on which it listens.
     pub address: SocketAddr,
@@ -181,13 +181,13 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Answers everything in the right shape with the text `ok`.
+    /// Starts a backend that answers every request with [`answers::ok`].
     #[must_use]
     pub fn start() -> Upstream {
         Upstream::start_with(answers::ok)
     }
 
-    /// Answers the first conversation request by a script, and everything else as [`Upstream::start`] does.
+    /// Starts a backend that answers the first POST request with a script, and all others as [`Upstream::start`] does.
     #[must_use]
     pub fn start_scripted() -> (Upstream, Control) {
         let (control, script) = script();
@@ -201,19 +201,19 @@ impl Upstream {
         (upstream, control)
     }
 
-    /// Answers by `responder`.
+    /// Starts a backend that answers with `responder`.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port can be bound.
     #[must_use]
     pub fn start_with(responder: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) -> Upstream {
         Upstream::start_idling(None, responder)
     }
 
-    /// Answers by `responder`, and closes connections that are `idle` for this long.
+    /// Starts a backend that answers with `responder`, and closes connections after the time `idle` without a request.
     ///
     /// # Panics
-    /// When no port can be had.
+    /// If no port can be bound.
     #[must_use]
     pub fn start_idling(
         idle: Option<Duration>,
@@ -236,13 +236,13 @@ impl Upstream {
         Upstream { address, shared }
     }
 
-    /// Its base address.
+    /// The base URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// A `[[backends]]` entry for it that speaks both dialects.
+    /// A `[[backends]]` entry for this backend with the dialects `openai` and `anthropic`.
     #[must_use]
     pub fn backend(&self, name: &str) -> String {
         format!(
@@ -251,19 +251,19 @@ impl Upstream {
         )
     }
 
-    /// Everything that came so far, in order.
+    /// All received requests, in order.
     ///
     /// # Panics
-    /// When a connection's thread panicked.
+    /// If a connection's thread panicked.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         self.shared.requests.lock().unwrap().clone()
     }
 
-    /// Takes the requests that came since they were last taken, in order.
+    /// Removes and returns the received requests, in order.
     ///
     /// # Panics
-    /// When a connection's thread panicked.
+    /// If a connection's thread panicked.
     pub fn take_requests(&self) -> Vec<Recorded> {
         std::mem::take(&mut *self.shared.requests.lock().unwrap())
     }
@@ -271,33 +271,33 @@ impl Upstream {
     /// The newest request.
     ///
     /// # Panics
-    /// When none came.
+    /// If none was received.
     #[must_use]
     pub fn last(&self) -> Recorded {
         self.requests().pop().expect("the backend got no request")
     }
 
-    /// Waits until `count` requests have come, and returns them.
+    /// Waits until at least `count` requests were received, and returns them.
     pub fn wait_for(&self, count: usize) -> Vec<Recorded> {
         wait_until("a request at the backend", || {
             Some(self.requests()).filter(|requests| requests.len() >= count)
         })
     }
 
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     #[must_use]
     pub fn open_connections(&self) -> usize {
         let closed = self.shared.closed.load(Ordering::SeqCst);
         self.connections() - closed
     }
 
-    /// Waits until `count` connections have been closed, by either side.
+    /// Waits until at least `count` connections were closed, by either side.
     pub fn wait_closed(&self, count: usize) {
         wait_until("a closed connection at the backend", || {
             (self.shared.closed.load(Ordering::SeqCst) >= count).then_some(())
@@ -308,7 +308,7 @@ impl Upstream {
 impl Drop for Upstream {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
-        // The listener wakes up and sees that it is to stop.
+        // The connection wakes the listener, which then stops.
         drop(TcpStream::connect(self.address));
     }
 }
@@ -322,7 +322,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let number = shared.connections.fetch_add(1, Ordering::SeqCst);
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
-            // A client that breaks off is a normal thing here.
+            // An error is ignored, because tests break connections on purpose.
             drop(connection::serve(socket, number, &shared));
             shared.closed.fetch_add(1, Ordering::SeqCst);
         });

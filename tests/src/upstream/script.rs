@@ -16,20 +16,20 @@ enum Step {
     ClientGone,
 }
 
-/// The test's end. Dropping it breaks the answer off.
+/// The test's end of a scripted answer. Dropping it closes the connection.
 pub struct Control {
     steps: Sender<Step>,
     gone: Receiver<()>,
 }
 
-/// The backend's end.
+/// The backend's end of a scripted answer.
 pub struct Script {
     steps: Receiver<Step>,
     watcher: Sender<Step>,
     gone: Sender<()>,
 }
 
-/// Both ends of an answer that is not yet begun.
+/// Creates both ends of a scripted answer.
 #[must_use]
 pub fn script() -> (Control, Script) {
     let (steps, receiver) = channel();
@@ -52,7 +52,7 @@ impl Control {
         self.head_with(status, &[("content-type", "text/event-stream")]);
     }
 
-    /// Sends a status and these headers, among them that the connection closes behind the answer; the body comes in chunks.
+    /// Sends a status and these headers, `transfer-encoding: chunked` and `connection: close`.
     pub fn head_with(&self, status: u16, headers: &[(&str, &str)]) {
         let headers = headers
             .iter()
@@ -66,7 +66,7 @@ impl Control {
         self.step(Step::Data(data.into()));
     }
 
-    /// Ends the body properly.
+    /// Sends the last chunk, which ends the body.
     pub fn finish(&self) {
         self.step(Step::Finish);
     }
@@ -76,10 +76,10 @@ impl Control {
         self.step(Step::Abort);
     }
 
-    /// Waits until the client side has closed the connection.
+    /// Waits until the other side has closed the connection.
     ///
     /// # Panics
-    /// When it does not.
+    /// If it does not within [`PATIENCE`].
     pub fn wait_for_client_gone(&self) {
         self.gone
             .recv_timeout(PATIENCE)
@@ -94,7 +94,7 @@ impl Drop for Control {
 }
 
 impl Script {
-    /// Takes the steps as they come. A thread beside it watches for the other side's close.
+    /// Executes the steps as they arrive. A second thread detects that the other side closes the connection.
     pub(super) fn play(self, mut socket: &TcpStream) -> Result<()> {
         let watched = socket.try_clone()?;
         let (watcher, gone) = (self.watcher, self.gone);

@@ -1,6 +1,6 @@
 //! Calls in the one form that is read, and everything else for them to break.
 
-use muninn_memory::model::{Call, Reply};
+use muninn_memory::model::{Reply, ToolInvocation};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -52,7 +52,7 @@ fn said(text: &str) -> Said {
 }
 
 fn native(name: &str, arguments: &str) -> Said {
-    let call = Call {
+    let call = ToolInvocation {
         id: "call_1".to_owned(),
         name: name.to_owned(),
         arguments: arguments.to_owned(),

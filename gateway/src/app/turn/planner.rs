@@ -68,7 +68,7 @@ impl TurnPlanner<'_, '_> {
         let (workspace, budget) = match self.enter_workspace(plan.mode, location).await {
             Ok(entered) => entered,
             Err(reason) => {
-                self.store.went_without(slot.key, slot.without()).await;
+                self.store.record_without_block(slot.key, slot.without()).await;
                 return Err(reason);
             }
         };
@@ -128,7 +128,7 @@ impl TurnPlanner<'_, '_> {
         if has_block {
             // A client may append to a turn that has its block already: one block is enough. The new end gets a row, so
             // that forks find this session's history there, and not that of a session which began with both.
-            self.store.went_without(slot.key, slot.without()).await;
+            self.store.record_without_block(slot.key, slot.without()).await;
             return Err(NoPackReason::HasBlock);
         }
         Ok(slot)
@@ -191,7 +191,7 @@ impl TurnPlanner<'_, '_> {
         let pending = PendingResults::of(self.app, &self.chain, self.session());
         let results = pending.results();
         if results.is_empty() {
-            self.store.went_without(slot.key, slot.without()).await;
+            self.store.record_without_block(slot.key, slot.without()).await;
             return Err(NoPackReason::StillExploring);
         }
         let request = ExplorationRequest {
@@ -237,7 +237,7 @@ impl TurnPlanner<'_, '_> {
                 now_ms: now_ms(),
                 ..NewEntry::default()
             };
-            self.store.went_without(key, without).await;
+            self.store.record_without_block(key, without).await;
         }
     }
 }

@@ -146,7 +146,7 @@ fn a_store_that_fails_half_way_leaves_nothing_injected() {
         assert_eq!(receipt.outcome, Outcome::Failed);
         assert_eq!(
             receipt.reason.as_deref(),
-            Some("nobody answers for the ledger at a test")
+            Some("the thread of the ledger at a test did not answer")
         );
         run(app.store.as_ref().unwrap().flush());
         drop(app);
@@ -206,9 +206,9 @@ impl Store for Slow {
         recorded
     }
 
-    async fn went_without(&self, key: TurnKey, entry: NewEntry) {
+    async fn record_without_block(&self, key: TurnKey, entry: NewEntry) {
         let _never = self.half_way(None).await;
-        self.inner.went_without(key, entry).await;
+        self.inner.record_without_block(key, entry).await;
     }
 
     fn note_uses(&self, uses: Vec<Use>) {

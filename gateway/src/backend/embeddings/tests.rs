@@ -1,4 +1,4 @@
-//! Against a server on a real socket that answers in the documented shapes, and, where one is named, against a real one.
+//! Tests against a fake server on a real socket, and against a real server if an environment variable names one.
 
 use muninn_tests::{Recorded, Reply, Upstream};
 use serde_json::{Value, json};
@@ -15,17 +15,11 @@ fn backend(url: &str) -> Backend {
     let limits = LimitsConfig::default();
     let mut config = BackendConfig::new("local".to_owned(), url.to_owned(), vec![WireFormat::Chat], &limits);
     config.key = Some(Secret::new("hush".into()));
-    Backend::new(
-        config,
-        &Circuits::new(
-            limits.circuit,
-            std::sync::Arc::new(crate::store::LocalCounters::default()),
-        ),
-    )
+    Backend::new(config, &Circuits::local())
 }
 
 fn connect(upstream: &Upstream) -> Result<RemoteEmbedder, EmbedError> {
-    let _already_installed = rustls::crypto::ring::default_provider().install_default();
+    rustls::crypto::ring::default_provider().install_default().ok();
     RemoteEmbedder::connect(backend(&upstream.url()), "org/model:1")
 }
 
@@ -34,7 +28,7 @@ fn texts_of(request: &Recorded) -> Vec<String> {
     serde_json::from_value(body["input"].clone()).unwrap()
 }
 
-/// A vector that tells which text it is of: its length, and 3.
+/// A vector that identifies its text: the text's length, 3 and 0.
 fn row(index: usize, text: &str) -> Value {
     json!({"object": "embedding", "index": index, "embedding": [text.len(), 3, 0]})
 }
@@ -72,7 +66,7 @@ fn vectors_come_back_in_the_order_of_the_texts() {
 }
 
 #[test]
-fn many_texts_go_in_batches() {
+fn many_texts_are_sent_in_batches() {
     let upstream = Upstream::start_with(whole);
     let embedder = connect(&upstream).unwrap();
     let texts: Vec<String> = (1..=BATCH * 2 + 1).map(|length| "x".repeat(length)).collect();
@@ -91,9 +85,9 @@ fn many_texts_go_in_batches() {
 }
 
 #[test]
-fn what_is_no_answer_is_an_error_that_says_why() {
-    type Answering = fn(&Recorded) -> Reply;
-    let cases: [(Answering, &str); 7] = [
+fn a_wrong_answer_is_an_error_with_the_reason() {
+    type Responder = fn(&Recorded) -> Reply;
+    let cases: [(Responder, &str); 7] = [
         (
             |_| Reply::json(404, r#"{"error":{"message":"no such model"}}"#),
             "no such model",
@@ -123,24 +117,27 @@ fn what_is_no_answer_is_an_error_that_says_why() {
             "1 numbers where 3 numbers",
         ),
     ];
-    for (answering, words) in cases {
-        // The first request is answered well: connecting has to succeed.
+    for (respond, words) in cases {
+        // The first request gets a good answer, because connecting must succeed.
         let upstream = Upstream::start_with(move |request| {
             if texts_of(request).len() == 1 {
                 whole(request)
             } else {
-                answering(request)
+                respond(request)
             }
         });
         let embedder = connect(&upstream).unwrap();
         let error = embedder.embed(&["one", "three"]).unwrap_err().to_string();
-        assert!(error.contains(words) && error.contains(&embedder.asker.name), "{error}");
+        assert!(
+            error.contains(words) && error.contains(&embedder.endpoint.name),
+            "{error}"
+        );
     }
 }
 
 #[test]
-fn nobody_there_is_an_error_when_connecting() {
-    let _already_installed = rustls::crypto::ring::default_provider().install_default();
+fn connecting_to_a_closed_port_is_an_error() {
+    rustls::crypto::ring::default_provider().install_default().ok();
     let error = RemoteEmbedder::connect(backend("http://127.0.0.1:1"), "m")
         .err()
         .unwrap();
@@ -148,7 +145,7 @@ fn nobody_there_is_an_error_when_connecting() {
 }
 
 #[test]
-fn it_may_be_called_from_within_a_runtime() {
+fn the_embedder_may_be_called_from_within_a_runtime() {
     let upstream = Upstream::start_with(whole);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -170,12 +167,12 @@ fn ids_differ_with_model_and_address() {
 }
 
 #[test]
-fn a_real_server_embeds_what_means_alike_nearby() {
+fn a_real_server_embeds_similar_texts_close_together() {
     let Some(url) = std::env::var(REAL).ok() else {
         eprintln!("skipped: {REAL} names no server with an embedding model");
         return;
     };
-    let _already_installed = rustls::crypto::ring::default_provider().install_default();
+    rustls::crypto::ring::default_provider().install_default().ok();
     let embedder = RemoteEmbedder::connect(backend(&url), "any").unwrap();
     let texts = [
         "a dog runs over the meadow",

@@ -1,8 +1,8 @@
-//! A question in the neutral form, and the answer out of it.
+//! Writing a question through the neutral form, and reading the reply.
 
 use std::borrow::Cow;
 
-use muninn_memory::model::{Ask, Call, Choice, Message, Reply, Shape, Tool, Usage};
+use muninn_memory::model::{AnswerSchema, Message, ModelRequest, Reply, Tool, ToolInvocation, ToolMode, Usage};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
@@ -11,10 +11,10 @@ use crate::wire::convert::answer::{Answer, BlockKind, Stop};
 use crate::wire::convert::{self, AnswerContext, request as neutral};
 use crate::wire::error::Failure;
 
-/// Some models think aloud, in their words, where their server does not take the thinking out.
+/// The marks around thinking in a text. Some servers do not remove it.
 const THINKING: (&str, &str) = ("<think>", "</think>");
 
-/// Why a question is not sent.
+/// The reason why a question cannot be written.
 #[derive(Debug, Error)]
 pub(super) enum WriteError {
     #[error("nothing was sent: the schema of the tool `{tool}` is not JSON: {error}")]
@@ -27,13 +27,17 @@ pub(super) enum WriteError {
         shape: &'static str,
         error: serde_json::Error,
     },
-    /// The bound on the answer cannot be written.
+    /// The answer's token limit cannot be written.
     #[error(transparent)]
     Limit(serde_json::Error),
 }
 
-/// The body of a request, and what reading its answer needs.
-pub(super) fn write(format: WireFormat, model: &str, ask: &Ask<'_>) -> Result<(String, AnswerContext), WriteError> {
+/// Writes the body of a request. Returns it with the context for reading the answer.
+pub(super) fn write(
+    format: WireFormat,
+    model: &str,
+    ask: &ModelRequest<'_>,
+) -> Result<(String, AnswerContext), WriteError> {
     let limit = RawValue::from_string(ask.max_tokens.to_string()).map_err(WriteError::Limit)?;
     let request = neutral::Request {
         model: model.into(),
@@ -45,21 +49,21 @@ pub(super) fn write(format: WireFormat, model: &str, ask: &Ask<'_>) -> Result<(S
             max_tokens: Some(&limit),
             ..neutral::Sampling::default()
         },
-        // In messages that only sets the markers by which the conversation so far is cached; each turn repeats it. The
-        // other formats cache by themselves, and some of their servers refuse a field that they do not know.
+        // In messages the key only sets the cache markers of the conversation so far, which each turn repeats. Servers
+        // of the other formats cache on their own, and some refuse unknown fields.
         cache_key: (format == WireFormat::Messages).then_some(Cow::Borrowed("muninn")),
         bytes: length(ask),
         ..neutral::Request::default()
     };
-    Ok(convert::ask(format, &request))
+    Ok(convert::write_own_request(format, &request))
 }
 
-/// The reply out of a body.
+/// Reads the reply from a body.
 pub(super) fn read(format: WireFormat, context: &AnswerContext, body: &str) -> Result<Reply, Failure> {
-    convert::answered(format, context, body).map(reply)
+    convert::read_own_answer(format, context, body).map(reply)
 }
 
-fn messages<'a>(ask: &Ask<'a>) -> Vec<neutral::Message<'a>> {
+fn messages<'a>(ask: &ModelRequest<'a>) -> Vec<neutral::Message<'a>> {
     let system = neutral::Message {
         speaker: neutral::Speaker::System,
         parts: vec![neutral::Part::text(ask.system)],
@@ -72,7 +76,7 @@ fn message(message: &Message) -> neutral::Message<'_> {
     let (speaker, parts) = match message {
         Message::User(text) => (neutral::Speaker::User, vec![neutral::Part::text(text.as_str())]),
         Message::Assistant { text, calls } => {
-            let words = (!text.is_empty()).then(|| neutral::Part::text(text.as_str()));
+            let text = (!text.is_empty()).then(|| neutral::Part::text(text.as_str()));
             let calls = calls.iter().map(|call| {
                 neutral::Part::ToolCall(neutral::ToolCall {
                     id: call.id.as_str().into(),
@@ -80,7 +84,7 @@ fn message(message: &Message) -> neutral::Message<'_> {
                     arguments: call.arguments.as_str().into(),
                 })
             });
-            (neutral::Speaker::Assistant, words.into_iter().chain(calls).collect())
+            (neutral::Speaker::Assistant, text.into_iter().chain(calls).collect())
         }
         Message::Results(results) => {
             let results = results.iter().map(|result| {
@@ -108,7 +112,7 @@ fn tool(tool: &Tool) -> Result<neutral::Tool<'_>, WriteError> {
     })
 }
 
-fn output(shape: &Shape) -> Result<neutral::OutputShape<'_>, WriteError> {
+fn output(shape: &AnswerSchema) -> Result<neutral::OutputShape<'_>, WriteError> {
     let schema: &RawValue = serde_json::from_str(&shape.schema).map_err(|error| WriteError::Shape {
         shape: shape.name,
         error,
@@ -120,18 +124,18 @@ fn output(shape: &Shape) -> Result<neutral::OutputShape<'_>, WriteError> {
     })
 }
 
-/// What is the rule anyway is not said: servers that know no choice refuse the word.
-fn choice(ask: &Ask<'_>) -> Option<neutral::ToolChoice<'static>> {
+/// Returns the tool choice, or `None` for the default, because servers without a tool choice refuse the field.
+fn choice(ask: &ModelRequest<'_>) -> Option<neutral::ToolChoice<'static>> {
     match ask.choice {
         _ if ask.tools.is_empty() => None,
-        Choice::Auto => None,
-        Choice::Required => Some(neutral::ToolChoice::Required),
-        Choice::Named(name) => Some(neutral::ToolChoice::Tool(name.into())),
+        ToolMode::Auto => None,
+        ToolMode::Required => Some(neutral::ToolChoice::Required),
+        ToolMode::Named(name) => Some(neutral::ToolChoice::Tool(name.into())),
     }
 }
 
-/// About how long the body will be.
-fn length(ask: &Ask<'_>) -> usize {
+/// Estimates the length of the body in bytes.
+fn length(ask: &ModelRequest<'_>) -> usize {
     let of_message = |message: &Message| match message {
         Message::User(text) => text.len(),
         Message::Assistant { text, calls } => {
@@ -157,7 +161,7 @@ fn reply(answer: Answer) -> Reply {
     for block in answer.blocks {
         match block.kind {
             BlockKind::Text | BlockKind::Refusal => texts.push(block.text),
-            BlockKind::ToolCall { id, name } => reply.calls.push(Call {
+            BlockKind::ToolCall { id, name } => reply.calls.push(ToolInvocation {
                 id,
                 name,
                 arguments: block.text,
@@ -169,12 +173,12 @@ fn reply(answer: Answer) -> Reply {
     reply
 }
 
-/// The words behind thinking that they begin with; none where it does not end.
+/// Removes the thinking at the start of a text. Returns an empty text if the thinking does not end.
 fn without_thinking(text: &str) -> &str {
     match text.trim_start().strip_prefix(THINKING.0) {
         Some(thinking) => thinking
             .split_once(THINKING.1)
-            .map_or("", |(_, words)| words.trim_start()),
+            .map_or("", |(_, rest)| rest.trim_start()),
         None => text,
     }
 }

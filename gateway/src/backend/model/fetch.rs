@@ -1,4 +1,4 @@
-//! The way to the backend and back, until the answer is there as text.
+//! Sending a question to its backend and reading the whole answer as text.
 
 use std::convert::Infallible;
 use std::slice;
@@ -13,10 +13,10 @@ use super::{unreachable, unusable};
 use crate::wire::error::{ErrorKind, Failure};
 use crate::wire::failure;
 
-/// An answer, or an error, is read this far. What is asked for is a few thousand tokens long at most.
+/// The most bytes that are read of an answer or an error. Expected answers have a few thousand tokens at most.
 pub(super) const LONGEST: usize = 1 << 20;
 
-/// Sends a question and reads the answer whole. Dropping the future cancels it at the backend.
+/// Sends a question and reads the whole answer. Dropping the future cancels the request at the backend.
 pub(super) async fn fetch(
     id: &str,
     transport: &Transport,
@@ -33,7 +33,7 @@ pub(super) async fn fetch(
     let (head, body) = answered.response.into_parts();
     let read = read(body).await;
     if !head.status.is_success() {
-        // As much as there is of it: an error that breaks off is one still.
+        // An incomplete error is reported too.
         return Err(refused(id, head.status, &String::from_utf8_lossy(&read.bytes)));
     }
     match read.end {
@@ -43,8 +43,8 @@ pub(super) async fn fetch(
     }
 }
 
-/// What a failure means that a status of success came with. A backend that only says that it failed has given no answer.
-pub(super) fn told(id: &str, failure: Failure) -> ModelError {
+/// Converts a failure from a body with a status of success. A plain server failure counts as an unusable answer.
+pub(super) fn model_error(id: &str, failure: Failure) -> ModelError {
     match failure.kind {
         ErrorKind::Server => unusable(id, failure.message),
         kind => ModelError::Refused {
@@ -63,27 +63,27 @@ fn refused(id: &str, status: StatusCode, body: &str) -> ModelError {
     }
 }
 
-/// A body, as far as it was read.
-struct Read {
+/// The beginning of a body, and how reading it ended.
+struct ReadBody {
     bytes: Vec<u8>,
     end: ReadEnd,
 }
 
-/// How reading it ended.
+/// The end of reading a body.
 enum ReadEnd {
     Whole,
     TooLong,
     Broken(axum::Error),
 }
 
-async fn read(body: Body) -> Read {
+async fn read(body: Body) -> ReadBody {
     let mut chunks = body.into_data_stream();
     let mut bytes = Vec::new();
     while let Some(chunk) = chunks.next().await {
         let chunk = match chunk {
             Ok(chunk) => chunk,
             Err(error) => {
-                return Read {
+                return ReadBody {
                     bytes,
                     end: ReadEnd::Broken(error),
                 };
@@ -92,13 +92,13 @@ async fn read(body: Body) -> Read {
         let room = LONGEST - bytes.len();
         bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {
-            return Read {
+            return ReadBody {
                 bytes,
                 end: ReadEnd::TooLong,
             };
         }
     }
-    Read {
+    ReadBody {
         bytes,
         end: ReadEnd::Whole,
     }

@@ -1,4 +1,4 @@
-//! Against a server on a real socket that answers in the documented shapes, and in others.
+//! Tests against a fake server on a real socket, with documented and malformed answers.
 
 mod answers;
 mod ending;
@@ -6,7 +6,7 @@ mod requests;
 
 use std::sync::Arc;
 
-use muninn_memory::model::{Call, Choice, Message, Tool};
+use muninn_memory::model::{Message, Tool, ToolInvocation, ToolMode};
 use muninn_tests::Upstream;
 
 use super::*;
@@ -17,23 +17,17 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];
 
 fn blocking_client() -> BlockingClient {
-    let _installed = rustls::crypto::ring::default_provider().install_default();
+    rustls::crypto::ring::default_provider().install_default().ok();
     BlockingClient::start(&muninn_repo_tools::Supervisor::default(), Duration::from_secs(10)).unwrap()
 }
 
-/// A backend that is asked once, unless `adjust` says otherwise.
+/// A candidate without retries. `adjust` changes its configuration.
 fn candidate(url: &str, format: WireFormat, adjust: impl FnOnce(&mut BackendConfig)) -> Candidate {
     let limits = LimitsConfig::default();
     let mut config = BackendConfig::new("local".to_owned(), url.to_owned(), vec![format], &limits);
     config.retries = 0;
     adjust(&mut config);
-    let backend = Backend::new(
-        config,
-        &Circuits::new(
-            limits.circuit,
-            std::sync::Arc::new(crate::store::LocalCounters::default()),
-        ),
-    );
+    let backend = Backend::new(config, &Circuits::local());
     Candidate {
         backend: Arc::new(backend),
         format,
@@ -67,8 +61,8 @@ fn tools() -> Vec<Tool> {
     ]
 }
 
-fn call(id: &str, name: &str, arguments: &str) -> Call {
-    Call {
+fn call(id: &str, name: &str, arguments: &str) -> ToolInvocation {
+    ToolInvocation {
         id: id.to_owned(),
         name: name.to_owned(),
         arguments: arguments.to_owned(),
@@ -76,14 +70,14 @@ fn call(id: &str, name: &str, arguments: &str) -> Call {
 }
 
 /// A question without tools.
-fn question() -> Ask<'static> {
+fn question() -> ModelRequest<'static> {
     static MESSAGES: std::sync::LazyLock<[Message; 1]> =
         std::sync::LazyLock::new(|| [Message::User("Where is it?".to_owned())]);
-    Ask {
+    ModelRequest {
         system: "Be brief.",
         messages: &*MESSAGES,
         tools: &[],
-        choice: Choice::Auto,
+        choice: ToolMode::Auto,
         shape: None,
         max_tokens: 512,
     }

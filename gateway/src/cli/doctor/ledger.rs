@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::finding::Finding;
 use crate::cli::output::plural;
-use crate::store::{Inspected, inspect, put_aside};
+use crate::store::{Inspected, damaged_ledgers, inspect};
 
 const ABOUT: &str = "ledger";
 /// The longest time for checking the file. A larger one is checked in part.
@@ -52,7 +52,7 @@ pub(super) fn findings(state_dir: &Path) -> Vec<Finding> {
         ),
     };
     findings.insert(0, ledger);
-    for aside in put_aside(state_dir) {
+    for aside in damaged_ledgers(state_dir) {
         let message = format!(
             "a damaged ledger was moved to {} at {}; delete it when you no longer need it",
             aside.path.display(),

@@ -129,7 +129,7 @@ fn index(worktree: &Worktree) -> Finding {
     let holds_files = |folder: &Path| {
         std::fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name() != "stamp"))
     };
-    match paths::repository_cache_place(worktree.root(), worktree.common_dir()) {
+    match paths::repository_cache_path(worktree.root(), worktree.common_dir()) {
         Ok(place) if holds_files(&place) => Finding::good("index", place.display().to_string()),
         Ok(_) => Finding::note("index", "not built yet; `muninn index` and `muninn serve` build it"),
         Err(error) => Finding::bad(

@@ -30,7 +30,7 @@ pub(super) async fn probe(backend: &Backend) -> Probe {
         FormatSupport::Yes(_) | FormatSupport::No(_) => None,
     });
     let mut probe = Probe {
-        supported: formats.probe_format(),
+        supported: formats.supported_formats(),
         reachable: formats.is_reachable(),
         failure,
         ..Probe::default()

@@ -50,7 +50,7 @@ fn native(body: Body, format: WireFormat) -> Source {
     Source::Events {
         body,
         aligner: Aligner::default(),
-        ending: Ending::new(format),
+        ending: EndWatch::new(format),
         framed: false,
         watch: UsageWatch::default(),
         silent_bytes: 0,

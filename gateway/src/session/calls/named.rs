@@ -136,11 +136,11 @@ impl Call {
             (Tool::Edits, None) => patched(&self.arguments),
             (_, None) => Vec::new(),
             (Tool::Reads, Some(members)) => {
-                let shows = members.said("command").is_none_or(|command| command == "view");
+                let shows = members.non_empty("command").is_none_or(|command| command == "view");
                 paths(members, if shows { FileUse::Shown } else { FileUse::Changed })
             }
             (Tool::Edits, Some(members)) => {
-                let patches = PATCHES.iter().filter_map(|key| members.said(key));
+                let patches = PATCHES.iter().filter_map(|key| members.non_empty(key));
                 let patched = patches.flat_map(|patch| patched(&patch));
                 paths(members, FileUse::Changed).into_iter().chain(patched).collect()
             }
@@ -187,7 +187,7 @@ fn line(members: &Members<'_>) -> String {
 }
 
 fn commands_of(members: &Members<'_>, line: &str) -> Vec<Command> {
-    let directory = DIRECTORIES.iter().find_map(|key| members.said(key));
+    let directory = DIRECTORIES.iter().find_map(|key| members.non_empty(key));
     commands(line, directory.as_deref())
 }
 
@@ -215,7 +215,7 @@ fn patched(patch: &str) -> Vec<NamedFile> {
 
 /// A member that is a string, a list of strings, or a list of objects with a `path`.
 fn strings(members: &Members<'_>, key: &str) -> Vec<String> {
-    if let Some(text) = members.said(key) {
+    if let Some(text) = members.non_empty(key) {
         return vec![text.into_owned()];
     }
     let string = |element: Element<'_>| match element.text() {

@@ -1,4 +1,4 @@
-//! What requests are counted for. The clock is passed in.
+//! Rate limits and circuits. The clock is passed in.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ fn backend(name: &str) -> CircuitId {
     }
 }
 
-pub(in crate::store) async fn a_key_is_counted_within_a_minute(subject: &impl TestStores) {
+pub(in crate::store) async fn uses_of_a_key_are_counted_within_a_minute(subject: &impl TestStores) {
     let (counters, start) = (subject.open().counters(), Instant::now());
     let count = async |key: &str, limit, second| {
         let now = start + Duration::from_secs(second);
@@ -28,17 +28,17 @@ pub(in crate::store) async fn a_key_is_counted_within_a_minute(subject: &impl Te
     assert_eq!(count("ana", 2, 0).await, Ok(()));
     assert_eq!(count("ana", 2, 30).await, Ok(()));
     assert_eq!(count("ana", 2, 40).await, Err(Duration::from_secs(20)));
-    assert_eq!(count("ben", 2, 40).await, Ok(()), "each key by itself");
+    assert_eq!(count("ben", 2, 40).await, Ok(()), "each key has its own count");
     assert_eq!(count("ana", 3, 40).await, Ok(()), "a raised limit holds at once");
     assert_eq!(
         count("ana", 2, 60).await,
         Err(Duration::from_secs(30)),
-        "and a lowered one"
+        "a lowered limit holds at once"
     );
     assert_eq!(count("ana", 2, 100).await, Ok(()));
 }
 
-pub(in crate::store) async fn a_circuit_opens_lets_one_probe_pass_and_closes(subject: &impl TestStores) {
+pub(in crate::store) async fn circuit_opens_admits_one_probe_and_closes(subject: &impl TestStores) {
     let (counters, start) = (subject.open().counters(), Instant::now());
     let (circuit, other) = (backend("a"), backend("b"));
     let admit = async |circuit: &CircuitId, now| counters.admit(circuit, CONFIG, now).await.unwrap();
@@ -51,7 +51,7 @@ pub(in crate::store) async fn a_circuit_opens_lets_one_probe_pass_and_closes(sub
         (CircuitState::Open, 2)
     );
     assert_eq!(admit(&circuit, start).await.unwrap_err().retry_after, CONFIG.cooldown);
-    assert!(admit(&other, start).await.is_ok(), "each backend by itself");
+    assert!(admit(&other, start).await.is_ok(), "each backend has its own circuit");
     let later = start + CONFIG.cooldown;
     let left = admit(&circuit, later).await.unwrap();
     assert_eq!(admit(&circuit, later).await.unwrap_err().retry_after, Duration::ZERO);
@@ -68,7 +68,7 @@ pub(in crate::store) async fn a_circuit_opens_lets_one_probe_pass_and_closes(sub
     );
 }
 
-pub(in crate::store) async fn a_circuit_that_nobody_asked_for_or_that_is_gone_is_closed(subject: &impl TestStores) {
+pub(in crate::store) async fn unknown_and_forgotten_circuits_are_closed(subject: &impl TestStores) {
     let (counters, now, circuit) = (subject.open().counters(), Instant::now(), backend("a"));
     assert_eq!(
         counters.circuit(&circuit, now).await.unwrap(),

@@ -13,7 +13,7 @@ async fn recorded(store: &dyn Store, number: u8, session: Option<&str>, block: &
     store.record(key(number), entry).await.unwrap()
 }
 
-pub(in crate::store) async fn the_first_row_holds_and_sessions_have_their_own(subject: &impl TestStores) {
+pub(in crate::store) async fn first_row_of_each_session_wins(subject: &impl TestStores) {
     let store = subject.open();
     let record = async |session: Option<&'static str>, block, later_ms| {
         recorded(&*store, 1, session, block, later_ms).await.block.unwrap()
@@ -21,14 +21,14 @@ pub(in crate::store) async fn the_first_row_holds_and_sessions_have_their_own(su
     assert_eq!(record(Some("a"), "one", 1).await, "one");
     assert_eq!(record(Some("a"), "two", 2).await, "one");
     assert_eq!(record(Some("b"), "three", 3).await, "three");
-    // One without a name is the same conversation for ten minutes.
+    // Rows of unnamed sessions count as one conversation for ten minutes.
     assert_eq!(record(None, "four", 4).await, "four");
     assert_eq!(record(None, "five", 600_004).await, "four");
     assert_eq!(record(None, "six", 600_005).await, "six");
     assert_eq!(blocks(&*store, key(1)).await.len(), 4);
 }
 
-pub(in crate::store) async fn rows_are_told_by_key_and_oldest_first(subject: &impl TestStores) {
+pub(in crate::store) async fn rows_are_grouped_by_key_oldest_first(subject: &impl TestStores) {
     let store = subject.open();
     assert_eq!(store.entries(&[]).await.unwrap(), Vec::<Vec<Entry>>::new());
     let mut expected = Vec::new();
@@ -40,7 +40,7 @@ pub(in crate::store) async fn rows_are_told_by_key_and_oldest_first(subject: &im
     assert_eq!(found, [vec![second], vec![], vec![first, third, fourth]]);
 }
 
-pub(in crate::store) async fn many_that_record_at_once_agree_on_one_row(subject: &impl TestStores) {
+pub(in crate::store) async fn concurrent_records_agree_on_one_row(subject: &impl TestStores) {
     let store = subject.open();
     let names: Vec<String> = (0..50).map(|number| format!("block {number}")).collect();
     let all = join_all(names.iter().map(|name| recorded(&*store, 1, Some("s"), name, 1))).await;
@@ -48,7 +48,7 @@ pub(in crate::store) async fn many_that_record_at_once_agree_on_one_row(subject:
     assert_eq!(blocks(&*store, key(1)).await.len(), 1);
 }
 
-pub(in crate::store) async fn two_stores_on_one_state_agree_on_one_row(subject: &impl TestStores) {
+pub(in crate::store) async fn two_stores_on_one_directory_agree_on_one_row(subject: &impl TestStores) {
     let (one, other) = (subject.open(), subject.open());
     let (first, second) = futures_util::join!(
         recorded(&*one, 1, Some("s"), "one", 1),
@@ -60,7 +60,7 @@ pub(in crate::store) async fn two_stores_on_one_state_agree_on_one_row(subject: 
     }
 }
 
-pub(in crate::store) async fn a_row_keeps_what_was_before_it(subject: &impl TestStores) {
+pub(in crate::store) async fn row_keeps_the_ids_of_rows_before_it(subject: &impl TestStores) {
     let store = subject.open();
     let first = recorded(&*store, 1, Some("s"), "one", 1).await;
     let second = recorded(&*store, 2, Some("s"), "two", 2).await;
@@ -75,7 +75,7 @@ pub(in crate::store) async fn a_row_keeps_what_was_before_it(subject: &impl Test
     assert_eq!((kept[0][0].session.as_deref(), kept[0][0].tokens), (Some("s"), 1));
 }
 
-pub(in crate::store) async fn earlier_turns_without_a_row_get_one(subject: &impl TestStores) {
+pub(in crate::store) async fn absent_earlier_turns_get_a_row(subject: &impl TestStores) {
     let store = subject.open();
     let first = recorded(&*store, 1, Some("s"), "one", 1).await;
     let third = NewEntry {
@@ -84,15 +84,16 @@ pub(in crate::store) async fn earlier_turns_without_a_row_get_one(subject: &impl
     };
     store.record(key(3), third).await.unwrap();
     let found = store.entries(&[key(1), key(2)]).await.unwrap();
-    assert_eq!(found[0], std::slice::from_ref(&first), "one that has a row keeps it");
+    assert_eq!(found[0], std::slice::from_ref(&first), "the existing row is kept");
     assert_eq!((found[1].len(), &found[1][0].block), (1, &None));
     assert_eq!(found[1][0].before, [first.id]);
     let sixth = NewEntry {
         absent: vec![(key(5), vec![first.id]), (key(1), Vec::new())],
         ..row(Some("s"), None, 6)
     };
-    store.went_without(key(6), sixth).await;
-    for _at_once_and_written in 0..2 {
+    store.record_without_block(key(6), sixth).await;
+    // First from the journal, then from the database.
+    for _ in 0..2 {
         let found = store.entries(&[key(1), key(5)]).await.unwrap();
         assert_eq!(found[0], std::slice::from_ref(&first));
         assert_eq!((found[1].len(), &found[1][0].block), (1, &None));
@@ -101,26 +102,26 @@ pub(in crate::store) async fn earlier_turns_without_a_row_get_one(subject: &impl
     }
 }
 
-pub(in crate::store) async fn a_turn_that_went_without_is_known_at_once_and_for_good(subject: &impl TestStores) {
+pub(in crate::store) async fn turn_without_block_is_found_at_once_and_after_reopening(subject: &impl TestStores) {
     let store = subject.open();
-    store.went_without(key(1), row(Some("s"), None, 1)).await;
+    store.record_without_block(key(1), row(Some("s"), None, 1)).await;
     assert_eq!(blocks(&*store, key(1)).await, [None]);
     store.flush().await;
     assert_eq!(blocks(&*store, key(1)).await, [None]);
     assert_eq!(blocks(&*subject.open(), key(1)).await, [None]);
     let late = recorded(&*store, 1, Some("s"), "late", 2).await;
-    assert_eq!(late.block, None, "what went without stays without");
+    assert_eq!(late.block, None, "a turn without a block stays without one");
 }
 
-pub(in crate::store) async fn a_turn_that_went_without_leaves_a_block_in_its_place(subject: &impl TestStores) {
+pub(in crate::store) async fn turn_without_block_does_not_replace_a_block(subject: &impl TestStores) {
     let store = subject.open();
     recorded(&*store, 1, Some("s"), "one", 1).await;
-    store.went_without(key(1), row(Some("s"), None, 2)).await;
+    store.record_without_block(key(1), row(Some("s"), None, 2)).await;
     store.flush().await;
     assert_eq!(blocks(&*store, key(1)).await, [Some("one".to_owned())]);
 }
 
-pub(in crate::store) async fn how_a_conversation_went_on_is_told_with_its_row(subject: &impl TestStores) {
+pub(in crate::store) async fn continuations_are_returned_with_their_row(subject: &impl TestStores) {
     let store = subject.open();
     let entry = recorded(&*store, 1, None, "one", 1).await;
     for continuation in [key(8), key(9), key(8)] {
@@ -135,7 +136,7 @@ pub(in crate::store) async fn how_a_conversation_went_on_is_told_with_its_row(su
     assert_eq!(continuations, [key(8), key(9)]);
 }
 
-pub(in crate::store) async fn a_session_adopts_a_row_of_another(subject: &impl TestStores) {
+pub(in crate::store) async fn session_adopts_a_row_of_another_session(subject: &impl TestStores) {
     let store = subject.open();
     let entry = recorded(&*store, 1, Some("a"), "one", 1).await;
     for _ in 0..2 {
@@ -153,14 +154,14 @@ pub(in crate::store) async fn a_session_adopts_a_row_of_another(subject: &impl T
     assert_eq!(sessions, [(Some("a"), Some("one")), (Some("b"), Some("one"))]);
 }
 
-pub(in crate::store) async fn what_is_asked_once_is_carried_out_though_nobody_waits(subject: &impl TestStores) {
+pub(in crate::store) async fn dropped_futures_complete_after_one_poll(subject: &impl TestStores) {
     let store = subject.open();
     let mut context = Context::from_waker(Waker::noop());
     let mut left = Box::pin(store.record(key(1), row(Some("s"), Some("one"), 1)));
-    let _poll = left.as_mut().poll(&mut context);
+    let _pending = left.as_mut().poll(&mut context);
     drop(left);
-    let mut left = Box::pin(store.went_without(key(2), row(Some("s"), None, 1)));
-    let _poll = left.as_mut().poll(&mut context);
+    let mut left = Box::pin(store.record_without_block(key(2), row(Some("s"), None, 1)));
+    let _pending = left.as_mut().poll(&mut context);
     drop(left);
     let retried = recorded(&*store, 1, Some("s"), "two", 2).await;
     assert_eq!(retried.block.as_deref(), Some("one"));

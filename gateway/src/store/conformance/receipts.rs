@@ -1,4 +1,4 @@
-//! Receipts, what keys used, and what all stores tell of themselves.
+//! Receipts, usage of keys, counts and health.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(in crate::store) async fn receipts_are_listed_newest_first(subject: &impl Te
     assert_eq!(ids(store.receipts(usize::MAX).await.unwrap()), ["C3", "A1", "B2"]);
 }
 
-pub(in crate::store) async fn a_receipt_is_found_by_its_whole_id(subject: &impl TestStores) {
+pub(in crate::store) async fn receipt_is_found_by_its_whole_id_only(subject: &impl TestStores) {
     let store = with_receipts(subject, &["01ABC", "01ABCD"]).await;
     for (id, found) in [("01ABC", Some("01ABC")), ("01ABCD", Some("01ABCD")), ("01AB", None)] {
         let receipt = store.receipt(id).await.unwrap();
@@ -33,14 +33,14 @@ pub(in crate::store) async fn a_receipt_is_found_by_its_whole_id(subject: &impl 
     }
 }
 
-pub(in crate::store) async fn receipts_are_named_by_a_part_of_their_ids(subject: &impl TestStores) {
+pub(in crate::store) async fn receipt_ids_are_found_by_a_part(subject: &impl TestStores) {
     let store = with_receipts(subject, &["01ABC", "02ABD", "03XYZ"]).await;
     assert_eq!(store.receipt_ids("ab", 10).await.unwrap(), ["02ABD", "01ABC"]);
     assert_eq!(store.receipt_ids("ab", 1).await.unwrap(), ["02ABD"]);
     assert!(store.receipt_ids("%", 10).await.unwrap().is_empty());
 }
 
-pub(in crate::store) async fn a_receipt_that_is_kept_again_replaces_itself(subject: &impl TestStores) {
+pub(in crate::store) async fn second_receipt_with_an_id_replaces_the_first(subject: &impl TestStores) {
     let store = with_receipts(subject, &["A1", "B2"]).await;
     store.note_receipt(Receipt {
         model: "qwen".to_owned(),
@@ -84,12 +84,12 @@ pub(in crate::store) async fn usage_adds_up_by_key_and_day(subject: &impl TestSt
     );
 }
 
-pub(in crate::store) async fn what_was_noted_before_a_flush_outlives_the_store(subject: &impl TestStores) {
+pub(in crate::store) async fn flushed_notes_survive_reopening(subject: &impl TestStores) {
     let today = "2026-01-01".parse().unwrap();
     let store = subject.open();
     store.note_receipt(receipt("A1"));
     store.note_usage("ana", today, UsageSum::default());
-    store.went_without(key(1), row(Some("s"), None, 1)).await;
+    store.record_without_block(key(1), row(Some("s"), None, 1)).await;
     store.flush().await;
     drop(store);
     let store = subject.open();
@@ -98,10 +98,10 @@ pub(in crate::store) async fn what_was_noted_before_a_flush_outlives_the_store(s
     assert_eq!(blocks(&*store, key(1)).await, [None]);
 }
 
-pub(in crate::store) async fn counts_tell_turns_blocks_and_receipts(subject: &impl TestStores) {
+pub(in crate::store) async fn counts_cover_turns_blocks_and_receipts(subject: &impl TestStores) {
     let store = with_receipts(subject, &["A1"]).await;
     store.record(key(1), row(Some("s"), Some("one"), 1)).await.unwrap();
-    store.went_without(key(2), row(Some("s"), None, 1)).await;
+    store.record_without_block(key(2), row(Some("s"), None, 1)).await;
     store.flush().await;
     let expected = StoreCounts {
         turns: 2,
@@ -111,6 +111,6 @@ pub(in crate::store) async fn counts_tell_turns_blocks_and_receipts(subject: &im
     assert_eq!(store.counts().await.unwrap(), expected);
 }
 
-pub(in crate::store) async fn a_sound_store_says_so(subject: &impl TestStores) {
+pub(in crate::store) async fn undamaged_store_reports_ok(subject: &impl TestStores) {
     assert_eq!(subject.open().health().await, LedgerHealth::Ok);
 }

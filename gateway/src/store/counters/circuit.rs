@@ -1,8 +1,8 @@
-//! The circuit breaker: a backend that keeps failing is skipped for a while, so that no request waits for it in vain.
+//! The circuit breaker: skips a backend that keeps failing, so that requests do not wait for it.
 //!
-//! A circuit counts failures in a row. Enough of them open it, and requests are refused at once, or go to a fallback.
-//! After a cool-down one request is let through as a probe while others are still refused; its success closes the
-//! circuit, its failure opens it again for twice as long.
+//! A circuit counts failures in a row. At the configured number it opens: requests are refused at once, or go to a
+//! fallback. After a cool-down one request is admitted as a probe, and others are still refused. A successful probe
+//! closes the circuit; a failed probe opens it again for twice as long.
 
 use std::time::{Duration, Instant};
 
@@ -18,15 +18,15 @@ pub(super) struct Circuit {
     failures: u32,
     /// The next cool-down.
     cooldown: Duration,
-    /// Incremented when the circuit opens, starts a probe or closes. Outcomes of requests admitted before are ignored: a
-    /// burst of requests that fail together counts once.
+    /// Incremented when the circuit opens, starts a probe or closes. Outcomes of requests that were admitted in an
+    /// earlier epoch are ignored, so a burst of requests that fail together opens the circuit once.
     epoch: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Closed,
-    /// Requests are refused until then; the next one is the probe.
+    /// Requests are refused until `until`; the next one is the probe.
     Open {
         until: Instant,
     },
@@ -73,7 +73,7 @@ pub enum CircuitOutcome {
 }
 
 impl Circuit {
-    /// A closed one.
+    /// A closed circuit.
     pub(super) fn new(config: CircuitConfig) -> Circuit {
         Circuit {
             phase: Phase::Closed,
@@ -84,7 +84,7 @@ impl Circuit {
     }
 
     pub(super) fn admit(&mut self, config: CircuitConfig, now: Instant) -> Result<Admission, CircuitOpen> {
-        // It may have been made under another configuration.
+        // A reload may have changed the configuration since the last request.
         self.cooldown = self.cooldown.clamp(config.cooldown, longest(config));
         let is_probe = match self.phase {
             Phase::Closed => false,
@@ -110,11 +110,11 @@ impl Circuit {
         })
     }
 
-    pub(super) fn end(&mut self, config: CircuitConfig, admission: Admission, end: CircuitOutcome, now: Instant) {
+    pub(super) fn end(&mut self, config: CircuitConfig, admission: Admission, outcome: CircuitOutcome, now: Instant) {
         if self.epoch != admission.epoch {
             return;
         }
-        match end {
+        match outcome {
             CircuitOutcome::Succeeded => {
                 self.failures = 0;
                 if self.phase != Phase::Closed {
@@ -132,7 +132,7 @@ impl Circuit {
                     self.cooldown = (self.cooldown * 2).min(longest(config));
                 }
             }
-            // The cool-down was over when it was let through, so the next request is the probe.
+            // The cool-down was over when the probe was admitted, so the next request is the probe.
             CircuitOutcome::Cancelled if admission.is_probe => self.enter(Phase::Open { until: admission.at }),
             CircuitOutcome::Cancelled => {}
         }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_in_a_row_open_it_and_a_success_in_between_does_not_let_them() {
+    fn failures_in_a_row_open_the_circuit_and_a_success_resets_their_count() {
         let (mut circuit, now) = circuit();
         fail(&mut circuit, now);
         fail(&mut circuit, now);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn one_probe_passes_and_closes_it() {
+    fn one_probe_is_admitted_and_closes_the_circuit() {
         let (mut circuit, now) = circuit();
         (0..3).for_each(|_| fail(&mut circuit, now));
         let later = now + secs(2);
@@ -230,11 +230,11 @@ mod tests {
         now += secs(5);
         ask(&mut circuit, now, CircuitOutcome::Succeeded);
         (0..3).for_each(|_| fail(&mut circuit, now));
-        assert_eq!(admit(&mut circuit, now), Err(secs(2)), "a success starts anew");
+        assert_eq!(admit(&mut circuit, now), Err(secs(2)), "a success resets the cool-down");
     }
 
     #[test]
-    fn a_probe_whose_client_left_frees_its_place() {
+    fn cancelled_probe_is_replaced_by_the_next_request() {
         let (mut circuit, now) = circuit();
         (0..3).for_each(|_| fail(&mut circuit, now));
         let later = now + secs(2);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_it_opened_says_nothing_new() {
+    fn failures_of_requests_admitted_before_the_opening_are_ignored() {
         let (mut circuit, now) = circuit();
         let early: Vec<_> = (0..5).map(|_| admit(&mut circuit, now).unwrap()).collect();
         for admission in early {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn no_failures_allowed_means_never() {
+    fn circuit_with_zero_failures_configured_never_opens() {
         let config = CircuitConfig { failures: 0, ..CONFIG };
         let (mut circuit, now) = (Circuit::new(config), Instant::now());
         for _ in 0..100 {
@@ -286,7 +286,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_is_one_probe_at_most_and_it_never_stays_open(events in proptest::collection::vec(event(), 0..80)) {
+        fn at_most_one_probe_runs_and_open_circuits_can_close(events in proptest::collection::vec(event(), 0..80)) {
             let (mut circuit, mut now) = circuit();
             let mut admitted: Vec<Admission> = Vec::new();
             for event in events {
@@ -301,7 +301,7 @@ mod tests {
                 }
                 prop_assert!(admitted.iter().filter(|admission| admission.is_probe).count() <= 1);
             }
-            // Whatever has happened: once all requests are over, a cool-down later somebody passes and can close it.
+            // Once all requests have ended and a cool-down has passed, a request is admitted and can close the circuit.
             for admission in admitted {
                 circuit.end(CONFIG, admission, CircuitOutcome::Cancelled, now);
             }

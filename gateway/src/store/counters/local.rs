@@ -12,7 +12,7 @@ use super::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Cou
 use crate::config::CircuitConfig;
 use crate::store::StoreError;
 
-/// See the module's documentation.
+/// Counters in the memory of one process.
 #[derive(Debug, Default)]
 pub struct LocalCounters {
     uses: Mutex<HashMap<String, Window>>,
@@ -55,11 +55,11 @@ impl Counters for LocalCounters {
         circuit: &CircuitId,
         config: CircuitConfig,
         admission: Admission,
-        end: CircuitOutcome,
+        outcome: CircuitOutcome,
         now: Instant,
     ) {
         if let Some(known) = self.circuits().get_mut(circuit) {
-            known.end(config, admission, end, now);
+            known.end(config, admission, outcome, now);
         }
     }
 

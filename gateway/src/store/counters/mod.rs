@@ -27,20 +27,21 @@ pub struct CircuitId {
     pub url: Arc<str>,
 }
 
-/// The counters. The clock is passed in; those methods named `note_` return at once and are carried out later.
+/// The counters. Callers pass the current time. The methods named `note_` return at once; their effect may follow
+/// later.
 #[async_trait]
 pub trait Counters: Send + Sync {
-    /// Counts a use of an access key, unless it was used `limit` times within the last minute. Then it gives how long
-    /// it is until a use would be counted.
+    /// Counts a use of an access key, unless it was used `limit` times within the last minute. In that case the inner
+    /// error is the time until the next use is admitted.
     ///
     /// # Errors
-    /// [`StoreError`] where nobody can be asked.
+    /// [`StoreError`] if the counters are not available.
     async fn count_use(&self, key: &str, limit: u32, now: Instant) -> Result<Result<(), Duration>, StoreError>;
 
-    /// Asks whether a request may be sent to a backend, whose circuit opens and closes as `config` says.
+    /// Admits a request to a backend, or refuses it because the circuit is open. `config` holds the circuit's limits.
     ///
     /// # Errors
-    /// [`StoreError`] where nobody can be asked.
+    /// [`StoreError`] if the counters are not available.
     async fn admit(
         &self,
         circuit: &CircuitId,
@@ -54,16 +55,16 @@ pub trait Counters: Send + Sync {
         circuit: &CircuitId,
         config: CircuitConfig,
         admission: Admission,
-        end: CircuitOutcome,
+        outcome: CircuitOutcome,
         now: Instant,
     );
 
     /// The state of a circuit and its failures in a row. An unused circuit is closed.
     ///
     /// # Errors
-    /// [`StoreError`] where nobody can be asked.
+    /// [`StoreError`] if the counters are not available.
     async fn circuit(&self, circuit: &CircuitId, now: Instant) -> Result<(CircuitState, u32), StoreError>;
 
-    /// Forgets a circuit: no configuration names its backend any more.
+    /// Forgets a circuit whose backend is no longer configured.
     fn note_gone(&self, circuit: &CircuitId);
 }

@@ -1,7 +1,7 @@
-//! Exact rate limits: never more than the limit within any sixty seconds.
+//! Exact rate limits: at most the limit within any sixty seconds.
 //!
-//! The times of the last minute's requests are kept, at most as many as the limit. A token bucket would need less room
-//! and let twice the limit through around a minute's turn; the room is a few kilobytes for each key.
+//! A window keeps the times of the last minute's requests, at most as many as the limit: a few kilobytes for each key.
+//! A token bucket would need less memory, but admits up to twice the limit within a minute.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -14,11 +14,11 @@ pub(super) const MINUTE: Duration = Duration::from_secs(60);
 pub(super) struct Window(VecDeque<Instant>);
 
 impl Window {
-    /// Counts a request at `now`, or says how long to wait until one would be let through.
+    /// Counts a request at `now`, or returns the time until the next one is admitted.
     pub(super) fn count(&mut self, limit: u32, now: Instant) -> Result<(), Duration> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
         let used = &mut self.0;
-        // Two threads may take the lock in another order than they looked at the clock.
+        // Two threads may take the lock in another order than they read the clock.
         let now = used.back().map_or(now, |last| now.max(*last));
         while used.front().is_some_and(|first| now.duration_since(*first) >= MINUTE) {
             used.pop_front();
@@ -27,7 +27,7 @@ impl Window {
             used.push_back(now);
             return Ok(());
         }
-        // After a limit was lowered more than it may be in the window.
+        // After the limit was lowered, the window may hold more than `limit` times.
         let blocking = used[used.len() - limit];
         Err(MINUTE - now.duration_since(blocking))
     }
@@ -70,7 +70,7 @@ mod tests {
                     }
                     Err(wait) => {
                         prop_assert_eq!(before, limit as usize, "refused too early");
-                        // The wait is exact: not a moment sooner, and not a moment later.
+                        // The wait is exact to the nanosecond.
                         let then = now + wait;
                         let still = admitted.iter().filter(|at| then.duration_since(**at) < MINUTE).count();
                         prop_assert!(still < limit as usize);

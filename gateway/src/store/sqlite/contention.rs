@@ -1,4 +1,4 @@
-//! Two stores over one state directory: what is recorded or noted by one is not lost to the other.
+//! Two stores on one state directory lose no records or notes.
 
 use std::sync::{Arc, Barrier};
 
@@ -10,7 +10,7 @@ use super::{NewEntry, Receipt, SqliteStore, Store, TurnKey, UsageSum, Use};
 const STORES: u8 = 2;
 const THREADS: u8 = 8;
 const ROUNDS: u8 = 72;
-/// What a block usually weighs.
+/// Usual size of a block in bytes.
 const BLOCK: usize = 8_000;
 
 fn receipt(id: &str) -> Receipt {
@@ -24,7 +24,7 @@ fn key(store: u8, thread: u8, round: u8) -> TurnKey {
 }
 
 #[test]
-fn two_stores_over_one_directory_lose_nothing() {
+fn two_stores_on_one_directory_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let start = Arc::new(Barrier::new(usize::from(STORES) * usize::from(THREADS)));
     let day: jiff::civil::Date = "2026-01-01".parse().unwrap();

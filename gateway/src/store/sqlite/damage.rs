@@ -1,5 +1,4 @@
-//! What is done about a damaged database: it is put aside under another name, never deleted, and what can be read of it is
-//! copied to the one that takes its place.
+//! Repair of a damaged database: it is renamed, never deleted, and its readable rows are copied to a new one.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,18 +11,18 @@ use super::write_queue::WriteQueue;
 use super::{DamagedLedger, StoreError, schema};
 use muninn_memory::private_file;
 
-/// How long writers may keep a repair waiting, and a repair them.
+/// How long a repair waits for its turn to write.
 const WAIT: Duration = Duration::from_secs(10);
-/// Copying ends after so long; the newest rows are copied first.
+/// Time limit of copying. The newest rows are copied first.
 const COPYING: Duration = Duration::from_secs(10);
-const KEPT: &str = "damaged-";
+const PREFIX: &str = "damaged-";
 
-/// Puts a damaged file aside and a new one, with what could be read, in its place. Returns `None` where another process
-/// has done so meanwhile.
+/// Renames a damaged file, and replaces it by a new one with the readable rows. Returns `None` if another process has
+/// already done so.
 ///
 /// # Errors
-/// [`StoreError`] where no other file can be made or renamed; the damaged one then stays where it is.
-pub(super) fn put_aside(directory: &Path, path: &Path, damaged: FileId) -> Result<Option<DamagedLedger>, StoreError> {
+/// [`StoreError`] if the new file cannot be created, or a file cannot be renamed.
+pub(super) fn replace(directory: &Path, path: &Path, damaged: FileId) -> Result<Option<DamagedLedger>, StoreError> {
     let io = |source| directory_error(directory, source);
     let sql = |error| database_error(path, &error);
     let queue = WriteQueue::open(directory);
@@ -41,7 +40,7 @@ pub(super) fn put_aside(directory: &Path, path: &Path, damaged: FileId) -> Resul
     let salvaged = build(path, &new).map_err(sql)?;
     let (aside, at) = free_name(directory);
     std::fs::rename(path, &aside).map_err(io)?;
-    // What was committed last is in the log, and belongs to the file whose name it has.
+    // The log holds the last commits, and SQLite finds it by the name of its database.
     for suffix in ["-wal", "-shm"] {
         match std::fs::rename(beside(path, suffix), beside(&aside, suffix)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
@@ -62,23 +61,23 @@ pub(super) fn put_aside(directory: &Path, path: &Path, damaged: FileId) -> Resul
     Ok(Some(aside))
 }
 
-/// The file that was put aside in this directory, if it was.
-pub(super) fn kept(directory: &Path, file: FileId) -> Option<DamagedLedger> {
-    list_kept(directory)
+/// The damaged ledger that is this file under its new name, if there is one.
+pub(super) fn find_renamed(directory: &Path, file: FileId) -> Option<DamagedLedger> {
+    list_renamed(directory)
         .into_iter()
         .find(|aside| FileId::of(&aside.path) == Some(file))
 }
 
-/// The damaged ledgers that are kept in a state directory, oldest first.
-pub(super) fn list_kept(directory: &Path) -> Vec<DamagedLedger> {
+/// The renamed damaged ledgers of a state directory, oldest first.
+pub(super) fn list_renamed(directory: &Path) -> Vec<DamagedLedger> {
     let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut kept: Vec<_> = files
+    let mut renamed: Vec<_> = files
         .filter_map(|file| {
             let millis: i64 = file
                 .file_name()
                 .to_str()?
                 .strip_prefix("state.")?
-                .strip_prefix(KEPT)?
+                .strip_prefix(PREFIX)?
                 .parse()
                 .ok()?;
             Some((
@@ -91,21 +90,21 @@ pub(super) fn list_kept(directory: &Path) -> Vec<DamagedLedger> {
             ))
         })
         .collect();
-    kept.sort_by_key(|(millis, _)| *millis);
-    kept.into_iter().map(|(_, aside)| aside).collect()
+    renamed.sort_by_key(|(millis, _)| *millis);
+    renamed.into_iter().map(|(_, aside)| aside).collect()
 }
 
-/// What SQLite finds wrong in a database, `None` where nothing is. Reads all of it.
+/// Reads the whole database, and returns SQLite's description of the damage; `None` for an undamaged one.
 ///
 /// # Errors
-/// Where it cannot be looked at; damage may be an error too.
+/// SQLite's error if the database cannot be read; damage may be such an error.
 pub(super) fn check(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    // A line that names the database, then one for each thing found.
+    // The first line names the database, the others describe one damage each.
     Ok((found != "ok").then(|| found.lines().last().unwrap_or_default().to_owned()))
 }
 
-/// Makes a new database with what can be read of another.
+/// Creates a new database with the readable rows of another.
 fn build(path: &Path, new: &Path) -> rusqlite::Result<Salvaged> {
     let mut into = connect(new, "NORMAL")?.connection;
     into.pragma_update(None, "journal_mode", "WAL")?;
@@ -128,7 +127,7 @@ fn build(path: &Path, new: &Path) -> rusqlite::Result<Salvaged> {
 fn free_name(directory: &Path) -> (PathBuf, String) {
     let mut millis = jiff::Timestamp::now().as_millisecond();
     loop {
-        let path = directory.join(format!("state.{KEPT}{millis}"));
+        let path = directory.join(format!("state.{PREFIX}{millis}"));
         if !path.exists() {
             return (path, rfc3339(millis));
         }
@@ -140,7 +139,8 @@ fn rfc3339(millis: i64) -> String {
     jiff::Timestamp::from_second(millis / 1_000).map_or_else(|_| String::new(), |at| at.to_string())
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// The path of one of SQLite's files beside a database, such as `-wal`.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

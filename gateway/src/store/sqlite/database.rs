@@ -1,4 +1,4 @@
-//! The database file: how it is opened, whether it is still the one in its place, and how it is doing.
+//! The database file: opening it, detecting its removal or replacement, and its health.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -12,19 +12,20 @@ use super::{DamagedLedger, LedgerHealth, StoreError, damage, schema};
 pub(super) use muninn_memory::cache::{is_busy, is_damage};
 use muninn_memory::private_file;
 
-/// How long a connection waits for another one, unless it is told otherwise.
+/// Default busy timeout of a connection.
 pub(super) const BUSY: Duration = Duration::from_millis(250);
-/// A start waits longer: another process may just bring the schema up to date.
+/// Busy timeout at a start. It is longer, because another process may be upgrading the schema.
 const PREPARE_BUSY: Duration = Duration::from_secs(5);
-/// A database that could not be put aside is not tried again at every request.
-const REPAIR_AGAIN: Duration = Duration::from_secs(60);
+/// Time between two attempts to repair a database, so that not every request tries.
+const REPAIR_INTERVAL: Duration = Duration::from_secs(60);
 
-/// A file's identity, whatever its name: device and inode.
+/// A file's identity, independent of its name: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileId(u64, u64);
 
 impl FileId {
-    /// The file at a path. It is not opened: closing it would take the locks away that SQLite holds on it.
+    /// The file at a path. Uses the metadata only: closing a second file handle would release SQLite's locks on the
+    /// file.
     pub(super) fn of(path: &Path) -> Option<FileId> {
         let found = path.metadata().ok()?;
         #[cfg(unix)]
@@ -34,19 +35,19 @@ impl FileId {
         }
         #[cfg(not(unix))]
         {
-            let _exists = found;
+            drop(found);
             Some(FileId(0, 0))
         }
     }
 }
 
-/// A connection, and the file that it is open on.
+/// A connection with the identity of its file.
 pub(super) struct Open {
     pub(super) connection: Connection,
     pub(super) file: FileId,
 }
 
-/// See the module's documentation. Shared by everything that opens the file.
+/// The database file and its state. All threads of the store share it.
 pub(super) struct Database {
     pub(super) directory: PathBuf,
     pub(super) path: PathBuf,
@@ -59,18 +60,18 @@ struct DatabaseState {
     file: FileId,
     removed: bool,
     aside: Option<DamagedLedger>,
-    /// Why the last read or write failed, while none has succeeded since.
+    /// The error of the last read or write, until the next one succeeds.
     read_failure: Option<String>,
     write_failure: Option<String>,
     in_repair: bool,
     repair: Option<Task>,
     repair_failure: Option<String>,
-    not_before: Option<Instant>,
+    next_repair: Option<Instant>,
 }
 
 impl DatabaseState {
-    /// Another file is in use from now on; what was the matter with the one before is over.
-    fn put_in_place(&mut self, file: FileId, aside: Option<DamagedLedger>) {
+    /// Switches to another file, and clears the errors of the previous one.
+    fn switch_to(&mut self, file: FileId, aside: Option<DamagedLedger>) {
         self.file = file;
         self.aside = aside;
         self.repair_failure = None;
@@ -80,10 +81,11 @@ impl DatabaseState {
 }
 
 impl Database {
-    /// Opens the database of a state directory, making both where they are missing. A damaged one is put aside.
+    /// Opens the database of a state directory, and creates both if they are missing. A damaged database is renamed and
+    /// replaced.
     ///
     /// # Errors
-    /// [`StoreError`] where it cannot be made, read or understood.
+    /// [`StoreError`] if it cannot be created or read, or if a newer program wrote it.
     pub(super) fn open(directory: &Path, supervisor: &Supervisor) -> Result<Arc<Database>, StoreError> {
         let path = directory.join("state.db");
         let (mut aside, mut tried) = (None, false);
@@ -98,12 +100,12 @@ impl Database {
                         known: schema::VERSION,
                     });
                 }
-                Err(PrepareError::By(error)) => error,
+                Err(PrepareError::Sqlite(error)) => error,
             };
             match FileId::of(&path) {
                 Some(file) if is_damage(&error) && !tried => {
                     tried = true;
-                    aside = damage::put_aside(directory, &path, file)?;
+                    aside = damage::replace(directory, &path, file)?;
                 }
                 _ => return Err(database_error(&path, &error)),
             }
@@ -117,7 +119,7 @@ impl Database {
             in_repair: false,
             repair: None,
             repair_failure: None,
-            not_before: None,
+            next_repair: None,
         };
         let database = Database {
             directory: directory.to_owned(),
@@ -128,36 +130,35 @@ impl Database {
         Ok(Arc::new(database))
     }
 
-    /// A new connection to the file in use. `synchronous` is `FULL` where a commit must survive a power cut.
+    /// Opens a new connection to the file in use. `synchronous` is `FULL` if a commit must survive a power failure.
     pub(super) fn connect(&self, synchronous: &str) -> rusqlite::Result<Open> {
         connect(&self.path, synchronous)
     }
 
-    /// The file in use. A connection to another one is to be closed.
+    /// The file in use. Connections to other files must be closed.
     pub(super) fn file(&self) -> FileId {
         lock(&self.state).file
     }
 
-    /// Looks whether the file in use is still in its place. Another process may have put it aside; then its successor is
-    /// the one in use from now on.
+    /// Checks that the file in use still has its path. If another process repaired the database, switches to the new
+    /// file.
     ///
     /// # Errors
-    /// [`StoreError::Removed`] where it is gone, or something else has taken its place: nothing that is written to it
-    /// would be found after a restart.
-    pub(super) fn look(&self) -> Result<(), StoreError> {
+    /// [`StoreError::Removed`] if the file was removed or replaced, because a restart would not find later writes.
+    pub(super) fn check_path(&self) -> Result<(), StoreError> {
         let found = FileId::of(&self.path);
         let mut state = lock(&self.state);
         if !state.removed && found != Some(state.file) {
-            match (damage::kept(&self.directory, state.file), found) {
+            match (damage::find_renamed(&self.directory, state.file), found) {
                 (Some(aside), Some(found)) => {
-                    state.put_in_place(found, Some(aside));
+                    state.switch_to(found, Some(aside));
                 }
-                // Another process is about to put its successor there.
+                // Another process is about to create the new file.
                 (Some(_), None) => {}
                 (None, _) => {
                     state.removed = true;
                     tracing::error!(
-                        "{} was removed while in use: earlier context is put back, and no more is added until a restart",
+                        "{} was removed while in use: earlier context is replayed, nothing new is added until a restart",
                         self.path.display()
                     );
                 }
@@ -171,15 +172,15 @@ impl Database {
         }
     }
 
-    /// Says that a thread which should have answered did not.
+    /// The error of a thread that ended or panicked without an answer.
     pub(super) fn unanswered(&self) -> StoreError {
         StoreError::Unanswered {
             path: self.path.display().to_string(),
         }
     }
 
-    /// Notes that a read, or a write, succeeded.
-    pub(super) fn succeeded(&self, write: bool) {
+    /// Clears the error of the last read, or of the last write.
+    pub(super) fn note_success(&self, write: bool) {
         let mut state = lock(&self.state);
         match write {
             true => state.write_failure = None,
@@ -187,14 +188,15 @@ impl Database {
         }
     }
 
-    /// Notes that a read, or a write, failed, on which file if one was open. Damage of the file in use is seen to.
-    pub(super) fn failed(self: &Arc<Self>, file: Option<FileId>, write: bool, error: &rusqlite::Error) {
+    /// Stores the error of a read or a write for [`Self::health`], and repairs the file in use if it is damaged. `file`
+    /// is the connection's file, if a connection was open.
+    pub(super) fn note_failure(self: &Arc<Self>, file: Option<FileId>, write: bool, error: &rusqlite::Error) {
         if is_damage(error) {
-            self.is_damaged(file);
+            self.start_repair(file);
         }
         let mut state = lock(&self.state);
-        let is_seen_to = is_damage(error) && state.in_repair;
-        if is_seen_to || file.is_some_and(|file| file != state.file) {
+        let in_repair = is_damage(error) && state.in_repair;
+        if in_repair || file.is_some_and(|file| file != state.file) {
             return;
         }
         let failure = match write {
@@ -202,16 +204,16 @@ impl Database {
             false => &mut state.read_failure,
         };
         if failure.is_none() {
-            tracing::warn!(%error, "the ledger cannot be {}", if write { "written" } else { "read" });
+            tracing::warn!(%error, "cannot {} the ledger", if write { "write" } else { "read" });
         }
         *failure = Some(error.to_string());
     }
 
-    /// Has a damaged file put aside by a thread of its own, once. `None` stands for the file in use.
-    pub(super) fn is_damaged(self: &Arc<Self>, file: Option<FileId>) {
+    /// Starts the repair of a damaged file on a thread of its own, once. `None` stands for the file in use.
+    pub(super) fn start_repair(self: &Arc<Self>, file: Option<FileId>) {
         let mut state = lock(&self.state);
         let file = file.unwrap_or(state.file);
-        let too_soon = state.not_before.is_some_and(|time| Instant::now() < time);
+        let too_soon = state.next_repair.is_some_and(|time| Instant::now() < time);
         if file != state.file || state.removed || state.in_repair || too_soon {
             return;
         }
@@ -222,30 +224,30 @@ impl Database {
                 state.in_repair = true;
                 state.repair = Some(task);
             }
-            Err(error) => tracing::error!(%error, "the damaged ledger cannot be put aside"),
+            Err(error) => tracing::error!(%error, "cannot start the repair of the damaged ledger"),
         }
     }
 
     fn repair(&self, damaged: FileId) {
-        let done = damage::put_aside(&self.directory, &self.path, damaged);
+        let done = damage::replace(&self.directory, &self.path, damaged);
         let mut state = lock(&self.state);
         state.in_repair = false;
         let in_place = FileId::of(&self.path).filter(|found| *found != damaged);
         match (done, in_place) {
             (Ok(aside), Some(file)) => {
-                let aside = aside.or_else(|| damage::kept(&self.directory, damaged));
-                state.put_in_place(file, aside);
+                let aside = aside.or_else(|| damage::find_renamed(&self.directory, damaged));
+                state.switch_to(file, aside);
             }
             (Ok(_), None) => {}
             (Err(error), _) => {
-                tracing::error!(%error, "the damaged ledger could not be put aside");
+                tracing::error!(%error, "cannot repair the damaged ledger");
                 state.repair_failure = Some(error.to_string());
-                state.not_before = Some(Instant::now() + REPAIR_AGAIN);
+                state.next_repair = Some(Instant::now() + REPAIR_INTERVAL);
             }
         }
     }
 
-    /// Waits for a repair that is in work.
+    /// Waits for the end of a running repair.
     pub(super) fn wait_for_repair(&self) {
         let repair = lock(&self.state).repair.take();
         if let Some(task) = repair {
@@ -253,9 +255,9 @@ impl Database {
         }
     }
 
-    /// How it is doing now.
+    /// The current health.
     pub(super) fn health(&self) -> LedgerHealth {
-        if self.look().is_err() {
+        if self.check_path().is_err() {
             return LedgerHealth::Removed(self.path.clone());
         }
         let state = lock(&self.state);
@@ -271,7 +273,7 @@ impl Database {
     }
 }
 
-/// Makes the directory and an empty file. One that exists is not opened, see [`FileId::of`].
+/// Creates the directory and an empty file. An existing file is not opened, see [`FileId::of`].
 pub(super) fn make(directory: &Path, path: &Path) -> Result<(), StoreError> {
     let make = || -> std::io::Result<()> {
         private_file::dir(directory)?;
@@ -294,11 +296,11 @@ fn keep_private(path: &Path) -> std::io::Result<()> {
         }
     }
     #[cfg(not(unix))]
-    let _no_modes = path;
+    let _ignored = path;
     Ok(())
 }
 
-/// A connection with our settings.
+/// Opens a connection with the ledger's settings.
 pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Open> {
     let missing = || failure(ffi::SQLITE_CANTOPEN, "there is no such file");
     let file = FileId::of(path).ok_or_else(missing)?;
@@ -307,27 +309,30 @@ pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Open> 
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // The writer's thread does it instead: no request waits for a checkpoint, nor for one that holds its turn.
+    // The writer's thread checkpoints instead, so that no request waits for a checkpoint.
     connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES_AT_MOST)?;
-    // Without the planner's stability guarantee SQLite prepares a statement anew for every key that is bound to it.
+    // Without the query planner's stability guarantee, SQLite prepares a statement again for every key bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     match FileId::of(path) == Some(file) {
         true => Ok(Open { connection, file }),
-        false => Err(failure(ffi::SQLITE_CANTOPEN, "it was replaced while it was opened")),
+        false => Err(failure(
+            ffi::SQLITE_CANTOPEN,
+            "the file was replaced while it was opened",
+        )),
     }
 }
 
-/// At so many pages a commit checkpoints all the same: the writer's thread is not keeping up.
+/// Number of pages in the log at which a commit checkpoints itself, because the writer's thread is too slow.
 const WAL_PAGES_AT_MOST: i32 = 16_000;
 
 enum PrepareError {
     Newer(i32),
-    By(rusqlite::Error),
+    Sqlite(rusqlite::Error),
 }
 
 impl From<rusqlite::Error> for PrepareError {
     fn from(error: rusqlite::Error) -> PrepareError {
-        PrepareError::By(error)
+        PrepareError::Sqlite(error)
     }
 }
 
@@ -350,18 +355,18 @@ fn prepare(path: &Path) -> Result<FileId, PrepareError> {
     Ok(open.file)
 }
 
-/// An error as SQLite would return it.
+/// An error with one of SQLite's codes.
 pub(super) fn failure(code: i32, message: &str) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(message.to_owned()))
 }
 
-/// The error of a writer whose turn did not come.
+/// The error of a writer that waited too long for its turn.
 pub(super) fn busy() -> rusqlite::Error {
     failure(ffi::SQLITE_BUSY, "database is locked")
 }
 
 pub(super) fn database_error(path: &Path, error: &rusqlite::Error) -> StoreError {
-    StoreError::Refused {
+    StoreError::Unusable {
         path: path.display().to_string(),
         reason: error.to_string(),
     }
@@ -374,7 +379,7 @@ pub(super) fn directory_error(directory: &Path, source: std::io::Error) -> Store
     }
 }
 
-/// A lock that a panic elsewhere does not take away.
+/// Locks a mutex, also after a panic of another holder.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
-//! Looks at a database from outside, changing nothing: for `muninn doctor`.
+//! A read-only check of the ledger for `muninn doctor`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -11,59 +11,59 @@ use super::database::{BUSY, is_damage};
 use super::retention::{Clock, DAY_MS};
 use super::{DamagedLedger, damage, schema};
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inspected {
-    /// There is none yet.
+    /// There is no ledger yet.
     Missing,
     /// No damage.
     Sound {
         /// Turns in the ledger.
         turns: i64,
-        /// By how many days the clock has moved since the last cleaning, where retention does not believe it.
+        /// The days by which the clock has moved since the last cleaning, if the step is implausible.
         moved_days: Option<i64>,
     },
-    /// No damage as far as it was read within the time.
+    /// No damage in the part that was read before the timeout.
     Large,
-    /// Damage, in SQLite's words.
+    /// Damage, with SQLite's message.
     Damaged(String),
-    /// A newer program wrote it.
+    /// A newer program wrote the ledger.
     Newer {
-        /// The version of the file.
+        /// The schema version of the file.
         version: i32,
-        /// The version of this program.
+        /// The newest schema version that this program reads.
         known: i32,
     },
 }
 
-/// A ledger cannot be read; the words are those of what reads it.
+/// The ledger cannot be read; contains SQLite's message.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct Unreadable(String);
 
-/// The damaged ledgers that are kept in a state directory, oldest first.
+/// The renamed damaged ledgers of a state directory, oldest first.
 #[must_use]
-pub fn put_aside(state_dir: &Path) -> Vec<DamagedLedger> {
-    damage::list_kept(state_dir)
+pub fn damaged_ledgers(state_dir: &Path) -> Vec<DamagedLedger> {
+    damage::list_renamed(state_dir)
 }
 
-/// Checks the ledger of a state directory, for no longer than `patience`.
+/// Checks the ledger of a state directory for at most `timeout`.
 ///
 /// # Errors
-/// Where it cannot be read, in the words of what reads it.
-pub fn inspect(state_dir: &Path, patience: Duration) -> Result<Inspected, Unreadable> {
+/// `Unreadable` if SQLite cannot read it.
+pub fn inspect(state_dir: &Path, timeout: Duration) -> Result<Inspected, Unreadable> {
     let path = state_dir.join("state.db");
     if path.metadata().is_ok_and(|found| found.len() == 0) || !path.exists() {
         return Ok(Inspected::Missing);
     }
-    match look(&path, patience) {
+    match check(&path, timeout) {
         Err(error) if is_damage(&error) => Ok(Inspected::Damaged(error.to_string())),
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => Ok(Inspected::Large),
         found => found.map_err(|error| Unreadable(error.to_string())),
     }
 }
 
-fn look(path: &Path, patience: Duration) -> rusqlite::Result<Inspected> {
+fn check(path: &Path, timeout: Duration) -> rusqlite::Result<Inspected> {
     let connection = open(path)?;
     connection.busy_timeout(BUSY)?;
     let version = schema::version(&connection)?;
@@ -75,7 +75,7 @@ fn look(path: &Path, patience: Duration) -> rusqlite::Result<Inspected> {
     let handle = connection.get_interrupt_handle();
     let timer = std::thread::spawn(move || {
         if waiting
-            .recv_timeout(patience)
+            .recv_timeout(timeout)
             .is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout)
         {
             handle.interrupt();
@@ -83,7 +83,7 @@ fn look(path: &Path, patience: Duration) -> rusqlite::Result<Inspected> {
     });
     let checked = damage::check(&connection);
     drop(done);
-    let _panicked = timer.join();
+    timer.join().ok();
     if let Some(found) = checked? {
         return Ok(Inspected::Damaged(found));
     }
@@ -97,12 +97,11 @@ fn look(path: &Path, patience: Duration) -> rusqlite::Result<Inspected> {
     })
 }
 
-/// Reads a database that nobody has open as an immutable file, since opening it otherwise makes files beside it.
+/// Opens the database read-only. Without a write-ahead log it is opened as immutable, because SQLite would otherwise
+/// create files beside it.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    if PathBuf::from(log).exists() {
+    if damage::beside(path, "-wal").exists() {
         return Connection::open_with_flags(path, flags);
     }
     let escaped = path

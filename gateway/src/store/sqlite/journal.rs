@@ -1,9 +1,9 @@
-//! Turns that went without and are not in the database yet, in memory and on disk.
+//! The journal of turns without a block that are not in the database yet, in memory and on disk.
 //!
-//! That a turn goes without has to be known before its request goes on, or a retry after a crash would be given a block
-//! that the first try did not have. A database transaction is too slow for that on every request; one appended line is
-//! not. It survives the death of the process, which is what it is for. Each process has a file of its own and holds a
-//! lock on it; whoever starts next takes over the files that nobody holds.
+//! A turn without a block must be recorded before its request is sent. Otherwise a retry after a crash could get a
+//! block that the first attempt did not have. A database transaction for each request is too slow, so one line is
+//! appended to a file; it survives the end of the process. Each process locks a file of its own. The next start writes
+//! the rows of unlocked files to the database.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,25 +15,25 @@ use muninn_memory::private_file;
 
 const PREFIX: &str = "without-";
 
-/// The turns, and the file that repeats them.
+/// The rows in memory, and the file with the same rows.
 pub(super) struct Journal {
     rows: HashMap<(TurnKey, Option<String>), NewEntry>,
-    /// How often rows went to the database.
+    /// Number of times that rows moved to the database.
     generation: u64,
     path: PathBuf,
     file: File,
 }
 
-/// A file that a process left behind.
+/// The journal file of an ended process.
 pub(super) struct OrphanedJournal {
     path: PathBuf,
-    /// Held until the file is gone, so that no other process takes it over as well.
+    /// The file's lock, held until the file is removed, so that no other process takes it over too.
     _locked: File,
     pub(super) rows: Vec<(TurnKey, NewEntry)>,
 }
 
 impl Journal {
-    /// Starts an empty journal in a directory.
+    /// Creates an empty journal in a directory.
     pub(super) fn create(directory: &Path) -> std::io::Result<Journal> {
         let path = directory.join(format!("{PREFIX}{}.jsonl", ulid::Ulid::generate()));
         let file = private_file::append(&path)?;
@@ -46,18 +46,18 @@ impl Journal {
         })
     }
 
-    /// Notes a turn. A disk that is full costs the line, not the turn.
+    /// Adds a row. If the disk is full, the row is kept in memory only.
     pub(super) fn note(&mut self, key: TurnKey, entry: NewEntry) {
         let mut line = serde_json::to_string(&(key, &entry)).unwrap_or_default();
         line.push('\n');
         if let Err(error) = self.file.write_all(line.as_bytes()) {
-            tracing::warn!(%error, "a turn that went without is only remembered in memory");
+            tracing::warn!(%error, "cannot write the journal: a turn without a block is kept in memory only");
         }
         self.rows.insert((key, entry.session.clone()), entry);
     }
 
-    /// Forgets turns that are in the database now.
-    pub(super) fn written(&mut self, rows: impl IntoIterator<Item = (TurnKey, NewEntry)>) {
+    /// Removes rows that are in the database now.
+    pub(super) fn remove(&mut self, rows: impl IntoIterator<Item = (TurnKey, NewEntry)>) {
         self.generation += 1;
         for (key, entry) in rows {
             self.rows.remove(&(key, entry.session));
@@ -65,12 +65,12 @@ impl Journal {
         if self.rows.is_empty()
             && let Err(error) = self.file.set_len(0)
         {
-            tracing::warn!(%error, "the journal could not be emptied");
+            tracing::warn!(%error, "cannot truncate the journal");
         }
     }
 
-    /// The noted turns under some keys, with the earlier turns of their conversations that have no row either.
-    pub(super) fn under(&self, keys: &[TurnKey]) -> Vec<(TurnKey, NewEntry)> {
+    /// The rows of these keys, including those of earlier turns in [`NewEntry::absent`].
+    pub(super) fn find(&self, keys: &[TurnKey]) -> Vec<(TurnKey, NewEntry)> {
         let mut found = Vec::new();
         for ((key, _), entry) in &self.rows {
             if keys.contains(key) {
@@ -89,8 +89,8 @@ impl Journal {
         found
     }
 
-    /// Changes whenever rows went to the database. A snapshot of the database that is older than the last change may lack
-    /// rows that are no longer here.
+    /// A number that changes when rows move to the database. A read transaction that began before the change may lack
+    /// rows that the journal no longer has.
     pub(super) fn generation(&self) -> u64 {
         self.generation
     }
@@ -99,13 +99,13 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         if self.rows.is_empty() {
-            // One that stays behind is taken over by the next process.
-            let _stays = std::fs::remove_file(&self.path);
+            // The next start takes over a file that cannot be removed.
+            std::fs::remove_file(&self.path).ok();
         }
     }
 }
 
-/// The files of processes that are gone. A torn last line is what its process did not finish, and is skipped.
+/// The journal files of ended processes. A torn last line is skipped: its process had not finished it.
 pub(super) fn orphans(directory: &Path) -> Vec<OrphanedJournal> {
     let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
     files.filter_map(|file| orphan(file.path())).collect()
@@ -132,9 +132,9 @@ fn orphan(path: PathBuf) -> Option<OrphanedJournal> {
 }
 
 impl OrphanedJournal {
-    /// Removes the file: its rows are in the database.
+    /// Removes the file, after its rows were written to the database. A file that remains is taken over again.
     pub(super) fn remove(self) {
-        let _taken_over_again_otherwise = std::fs::remove_file(&self.path);
+        std::fs::remove_file(&self.path).ok();
     }
 }
 
@@ -150,20 +150,19 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_in_use_is_nobodys_orphan_and_a_dead_ones_is() {
+    fn only_unlocked_journals_are_orphans() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(folder.path()).unwrap();
         journal.note(TurnKey::for_test(1), entry("a"));
         assert!(orphans(folder.path()).is_empty());
-        // A process that dies runs no destructor, and the system takes its lock away.
-        std::mem::drop(journal.file.try_clone().unwrap());
+        // A killed process runs no destructor, and the system releases its lock.
         journal.file.unlock().unwrap();
         let found = orphans(folder.path());
         assert_eq!(found[0].rows, vec![(TurnKey::for_test(1), entry("a"))]);
     }
 
     #[test]
-    fn earlier_turns_without_a_row_are_found_too() {
+    fn absent_earlier_turns_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(folder.path()).unwrap();
         let noted = NewEntry {
@@ -171,12 +170,12 @@ mod tests {
             ..entry("a")
         };
         journal.note(TurnKey::for_test(2), noted);
-        let found = journal.under(&[TurnKey::for_test(1), TurnKey::for_test(3)]);
+        let found = journal.find(&[TurnKey::for_test(1), TurnKey::for_test(3)]);
         assert_eq!(found, [(TurnKey::for_test(1), entry("a"))]);
     }
 
     #[test]
-    fn a_torn_line_costs_itself_only() {
+    fn torn_line_is_skipped_and_whole_lines_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("without-x.jsonl");
         let whole = serde_json::to_string(&(TurnKey::for_test(1), entry("a"))).unwrap();
@@ -185,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_forgotten_and_leaves_no_file() {
+    fn removed_rows_leave_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(folder.path()).unwrap();
         journal.note(TurnKey::for_test(1), entry("a"));
-        assert_eq!(journal.under(&[TurnKey::for_test(1)]).len(), 1);
-        journal.written([(TurnKey::for_test(1), entry("a"))]);
-        assert!(journal.under(&[TurnKey::for_test(1)]).is_empty());
+        assert_eq!(journal.find(&[TurnKey::for_test(1)]).len(), 1);
+        journal.remove([(TurnKey::for_test(1), entry("a"))]);
+        assert!(journal.find(&[TurnKey::for_test(1)]).is_empty());
         assert_eq!(std::fs::metadata(&journal.path).unwrap().len(), 0);
         drop(journal);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

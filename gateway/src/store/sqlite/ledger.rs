@@ -1,4 +1,4 @@
-//! The ledger's rows in SQL: reading them, and writing one unless the conversation has it already.
+//! Reads and writes ledger rows in SQL. A conversation has at most one row for each key.
 
 use rusqlite::{Connection, Transaction, params};
 
@@ -6,11 +6,12 @@ use super::{Entry, EntryId, NewEntry, TurnKey, UNNAMED_SESSION_MEMORY, Use, is_r
 
 const SELECT: &str = "SELECT id, session, block, tokens, before, created_ms FROM ledger WHERE key = ?1 ORDER BY id";
 
-/// The row of a turn that is in the journal and not yet written.
+/// The id of a row that is only in the journal.
 const UNWRITTEN: EntryId = EntryId(i64::MAX);
 
-/// The rows under each key, oldest first, and last those that the journal has under these keys. The journal has to be read
-/// before the table: a row that is written meanwhile is then found in one of them.
+/// The rows of each key, oldest first, then the rows of `noted`.
+///
+/// The caller reads `noted` from the journal before the table, so that a row that moves between them is found.
 pub(super) fn look_up(
     connection: &Connection,
     noted: &[(TurnKey, NewEntry)],
@@ -30,7 +31,7 @@ pub(super) fn look_up(
     Ok(found)
 }
 
-/// All rows under a key, oldest first.
+/// All rows of a key, oldest first.
 fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Vec<Entry>> {
     let mut select = connection.prepare_cached(SELECT)?;
     let entry = |row: &rusqlite::Row<'_>| {
@@ -57,13 +58,13 @@ fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Writes a row unless one holds already. Used by requests and, for turns that went without, by the writer; the caller
-/// holds the transaction in which nobody else can do the same.
+/// Writes a row unless the conversation has one, and returns the conversation's row. The transaction must be immediate,
+/// so that no other connection writes the same row.
 pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry) -> rusqlite::Result<Entry> {
-    let holds = |entry: &Entry| {
+    let is_same_conversation = |entry: &Entry| {
         entry.session == new.session && (new.session.is_some() || is_recent(entry.created_ms, new.now_ms))
     };
-    if let Some(existing) = rows(transaction, key)?.into_iter().rev().find(holds) {
+    if let Some(existing) = rows(transaction, key)?.into_iter().rev().find(is_same_conversation) {
         return Ok(existing);
     }
     transaction
@@ -85,7 +86,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry
     Ok(entry_of(EntryId(id), new))
 }
 
-/// Writes down how a conversation went on after a row, and whose history the row has become a part of, where new.
+/// Stores a new continuation of a row, and a copy of the row for a session that adopts it.
 pub(super) fn note_use(transaction: &Transaction<'_>, used: &Use, now_ms: i64) -> rusqlite::Result<()> {
     if let Some(session) = &used.adopted_by {
         let memory_ms = i64::try_from(UNNAMED_SESSION_MEMORY.as_millis()).unwrap_or(i64::MAX);
@@ -108,7 +109,7 @@ pub(super) fn note_use(transaction: &Transaction<'_>, used: &Use, now_ms: i64) -
     Ok(())
 }
 
-/// The row that a new entry becomes.
+/// The row of a new entry.
 pub(super) fn entry_of(id: EntryId, new: &NewEntry) -> Entry {
     Entry {
         id,

@@ -1,8 +1,9 @@
 //! The store as one SQLite file in the state directory: WAL, mode 0600, short waits.
 //!
-//! One thread reads, one writes the ledger's rows durably, and one writes all else, with a relaxed sync; requests wait
-//! for them as they wait for a network. Two things happen on a request's own worker, because to wake a thread costs more
-//! than the work: a lookup beside which no other waits (`direct.rs`), and the line of a turn that went without.
+//! One thread reads, one writes ledger rows durably, and one writes everything else with a relaxed sync. Requests await
+//! them asynchronously. Two operations run on the request's own worker, because waking a thread costs more than the
+//! work: a lookup while no other one is pending (`direct.rs`), and the journal line of a turn without a block
+//! (`journal.rs`).
 
 #[cfg(test)]
 mod contention;
@@ -42,16 +43,16 @@ use crate::config::LimitsConfig;
 use database::{Database, directory_error, is_damage, lock};
 use journal::{Journal, orphans};
 use reader::Reader;
-use recorder::{Recorder, Recording};
+use recorder::{Recorder, RecorderThread};
 use retention::Bounds;
 use writer::Writer;
 
-pub use inspect::{Inspected, inspect, put_aside};
+pub use inspect::{Inspected, damaged_ledgers, inspect};
 
-/// How long a start waits to write down what other processes had only noted.
+/// How long a start waits to write the journals of ended processes to the database.
 const TAKE_OVER: Duration = Duration::from_secs(2);
 
-/// See the module's documentation.
+/// The store in one SQLite file.
 pub struct SqliteStore {
     database: Arc<Database>,
     counters: Arc<LocalCounters>,
@@ -63,27 +64,27 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store of a state directory, making both where they are missing. A damaged database is put aside under
-    /// another name, never deleted, and what can be read of it is kept.
+    /// Opens the store of a state directory, and creates both if they are missing. A damaged database is renamed, never
+    /// deleted, and its readable rows are copied to a new one.
     ///
     /// # Errors
-    /// [`StoreError`] where there can be no store: the directory or the file cannot be made, read or understood.
+    /// [`StoreError`] if the directory or the file cannot be created or read, or if a newer program wrote the file.
     pub fn open(state_dir: &Path, limits: &LimitsConfig) -> Result<SqliteStore, StoreError> {
         SqliteStore::supervised(state_dir, limits, &Supervisor::default())
     }
 
-    /// [`SqliteStore::open`], with threads that are this owner's tasks.
+    /// [`SqliteStore::open`] with threads that `supervisor` owns.
     ///
     /// # Errors
-    /// Those of [`SqliteStore::open`].
+    /// As [`SqliteStore::open`].
     pub fn supervised(
         state_dir: &Path,
         limits: &LimitsConfig,
         supervisor: &Supervisor,
     ) -> Result<SqliteStore, StoreError> {
         let database = Database::open(state_dir, supervisor)?;
-        let mut recording = Recording::new(Arc::clone(&database));
-        take_over(&database, &mut recording);
+        let mut recorder = RecorderThread::new(Arc::clone(&database));
+        take_over(&database, &mut recorder);
         let system = |source| directory_error(state_dir, source);
         let journal = Arc::new(Mutex::new(Journal::create(state_dir).map_err(system)?));
         let bounds = Bounds {
@@ -94,7 +95,7 @@ impl SqliteStore {
         Ok(SqliteStore {
             counters: Arc::default(),
             reader: Reader::start(supervisor, Arc::clone(&database), Arc::clone(&journal)).map_err(system)?,
-            recorder: Recorder::start(supervisor, recording).map_err(system)?,
+            recorder: Recorder::start(supervisor, recorder).map_err(system)?,
             journal,
             writer,
             database,
@@ -102,31 +103,31 @@ impl SqliteStore {
         })
     }
 
-    /// Looks through the whole database for damage, on a thread of its own. Damage is seen to as if a request had come
-    /// across it.
+    /// Checks the whole database for damage, on a thread of its own. A damaged database is repaired as if a request had
+    /// found the damage.
     pub fn check_in_background(&self) {
         let database = Arc::clone(&self.database);
         let open = match database.connect("NORMAL") {
             Ok(open) => open,
-            Err(error) => return tracing::warn!(%error, "the ledger is not checked for damage"),
+            Err(error) => return tracing::warn!(%error, "cannot check the ledger for damage"),
         };
         let handle = open.connection.get_interrupt_handle();
         let check = move || match damage::check(&open.connection) {
             Ok(None) => {}
             Ok(Some(found)) => {
                 tracing::error!("the ledger is damaged: {found}");
-                database.is_damaged(Some(open.file));
+                database.start_repair(Some(open.file));
             }
             Err(error) => {
-                tracing::warn!(%error, "the ledger could not be checked for damage");
+                tracing::warn!(%error, "cannot check the ledger for damage");
                 if is_damage(&error) {
-                    database.is_damaged(Some(open.file));
+                    database.start_repair(Some(open.file));
                 }
             }
         };
         match self.database.supervisor.run("ledger-check", check) {
             Ok(task) => *lock(&self.check) = Some((handle, task)),
-            Err(error) => tracing::warn!(%error, "the ledger is not checked for damage"),
+            Err(error) => tracing::warn!(%error, "cannot start the check of the ledger for damage"),
         }
     }
 }
@@ -141,14 +142,16 @@ impl Drop for SqliteStore {
     }
 }
 
-/// Writes down what processes that are gone had only noted. What cannot be written now stays for the next start.
-fn take_over(database: &Database, recording: &mut Recording) {
+/// Writes the journals of ended processes to the database. A journal that cannot be written stays for the next start.
+fn take_over(database: &Database, recorder: &mut RecorderThread) {
     for orphan in orphans(&database.directory) {
         let rows = || orphan.rows.iter().map(|(key, entry)| (*key, entry));
-        let written = recording.insert(Instant::now() + TAKE_OVER, rows);
+        let written = recorder.insert(Instant::now() + TAKE_OVER, rows);
         match written.map(|written| written.map_err(|error| database::database_error(&database.path, &error))) {
             Ok(Ok(_)) => orphan.remove(),
-            Ok(Err(error)) | Err(error) => tracing::warn!(%error, "turns that went without could not be taken over"),
+            Ok(Err(error)) | Err(error) => {
+                tracing::warn!(%error, "cannot write the journal of an ended process to the ledger")
+            }
         }
     }
 }
@@ -170,9 +173,9 @@ impl Store for SqliteStore {
         self.recorder.record(key, entry).await
     }
 
-    async fn went_without(&self, key: TurnKey, entry: NewEntry) {
+    async fn record_without_block(&self, key: TurnKey, entry: NewEntry) {
         lock(&self.journal).note(key, entry.clone());
-        self.writer.went_without(key, entry);
+        self.writer.without_block(key, entry);
     }
 
     fn note_uses(&self, uses: Vec<Use>) {
@@ -249,7 +252,7 @@ impl Store for SqliteStore {
     }
 
     async fn health(&self) -> LedgerHealth {
-        let health = self.reader.run(|reading| Ok(reading.database.health()));
+        let health = self.reader.run(|thread| Ok(thread.database.health()));
         health
             .await
             .unwrap_or_else(|error| LedgerHealth::Unusable(error.to_string()))
@@ -313,7 +316,7 @@ mod tests {
     suite!(StateDirectory);
 
     #[test]
-    fn a_locked_database_refuses_a_record_but_not_a_read() {
+    fn locked_database_refuses_records_but_not_reads() {
         let state = StateDirectory::default();
         let store = state.sqlite();
         let (known, new) = (TurnKey::for_test(2), TurnKey::for_test(3));
@@ -323,7 +326,7 @@ mod tests {
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         assert!(block_on(store.record(new, row(Some("a"), Some("two"), 2))).is_err());
         assert_eq!(rows(known).len(), 1);
-        block_on(store.went_without(new, row(Some("a"), None, 3)));
+        block_on(store.record_without_block(new, row(Some("a"), None, 3)));
         assert_eq!(rows(new)[0].block, None);
         other.execute_batch("COMMIT").unwrap();
         block_on(store.flush());
@@ -331,13 +334,13 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_database_is_put_aside_and_kept() {
+    fn damaged_database_is_renamed_and_replaced() {
         let state = StateDirectory::default();
         let damaged = "this is not a database, and it is long enough to tell".repeat(99);
         std::fs::write(state.0.path().join("state.db"), damaged).unwrap();
         let store = state.sqlite();
         let LedgerHealth::DamagedLedger(aside) = store.database.health() else {
-            panic!("it is damaged");
+            panic!("the damage was not reported");
         };
         assert!(std::fs::read_to_string(aside.path).unwrap().starts_with("this is not"));
         assert!(block_on(store.record(TurnKey::for_test(1), row(None, Some("x"), 1))).is_ok());
@@ -358,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn lookup_alone_needs_no_thread_and_one_beside_another_does() {
+    fn single_lookup_needs_no_thread_and_concurrent_ones_do() {
         let state = StateDirectory::default();
         let store = state.sqlite();
         let key = TurnKey::for_test(1);
@@ -366,21 +369,21 @@ mod tests {
         block_on(store.entries(&[key])).unwrap();
         let (release, held) = std::sync::mpsc::channel::<()>();
         let busy = store.reader.run(move |_| {
-            let _released = held.recv();
+            held.recv().ok();
             Ok(())
         });
         let mut busy = pin!(busy);
         let mut context = Context::from_waker(Waker::noop());
         assert!(busy.as_mut().poll(&mut context).is_pending());
         let keys = [key];
-        let alone = pin!(store.entries(&keys)).poll(&mut context);
-        assert!(matches!(alone, Poll::Ready(Ok(rows)) if rows[0].len() == 1));
+        let single = pin!(store.entries(&keys)).poll(&mut context);
+        assert!(matches!(single, Poll::Ready(Ok(rows)) if rows[0].len() == 1));
 
         let other = store.reader.direct.enter();
-        let mut beside = pin!(store.entries(&keys));
-        assert!(beside.as_mut().poll(&mut context).is_pending());
+        let mut concurrent = pin!(store.entries(&keys));
+        assert!(concurrent.as_mut().poll(&mut context).is_pending());
         drop((other, release));
-        assert_eq!(block_on(beside).unwrap()[0].len(), 1);
+        assert_eq!(block_on(concurrent).unwrap()[0].len(), 1);
     }
 
     #[test]
@@ -389,19 +392,19 @@ mod tests {
         let (store, other) = (state.sqlite(), state.sqlite());
         let key = TurnKey::for_test(1);
         let journal = Arc::clone(&store.journal);
-        let found = store.reader.run(move |reading| {
-            assert!(reading.look_up(&[key])?[0].is_empty());
-            // As the writer does: first the table, then the journal.
+        let found = store.reader.run(move |thread| {
+            assert!(thread.look_up(&[key])?[0].is_empty());
+            // The writer's order: first the table, then the journal.
             lock(&journal).note(key, row(Some("a"), None, 1));
             block_on(other.record(key, row(Some("a"), None, 1)))?;
-            lock(&journal).written([(key, row(Some("a"), None, 1))]);
-            reading.look_up(&[key])
+            lock(&journal).remove([(key, row(Some("a"), None, 1))]);
+            thread.look_up(&[key])
         });
         assert_eq!(block_on(found).unwrap()[0].len(), 1);
     }
 
     #[test]
-    fn lookup_sees_what_another_process_wrote() {
+    fn lookup_sees_rows_of_another_process() {
         let state = StateDirectory::default();
         let (store, other) = (state.sqlite(), state.sqlite());
         let keys = [TurnKey::for_test(1), TurnKey::for_test(2)];
@@ -409,15 +412,15 @@ mod tests {
         assert_eq!((count(), count()), (0, 0));
         block_on(other.record(keys[0], row(Some("a"), Some("one"), 1))).unwrap();
         assert_eq!(count(), 1);
-        block_on(store.went_without(keys[1], row(Some("a"), None, 2)));
+        block_on(store.record_without_block(keys[1], row(Some("a"), None, 2)));
         assert_eq!(count(), 2);
     }
 
     #[test]
-    fn a_read_that_panics_is_an_error_and_the_next_is_answered() {
+    fn panicking_read_is_an_error_and_the_next_read_succeeds() {
         let state = StateDirectory::default();
         let store = state.sqlite();
-        let asked = block_on(store.reader.read::<()>(|_| panic!("as a test does")));
+        let asked = block_on(store.reader.read::<()>(|_| panic!("a test's panic")));
         assert!(matches!(asked, Err(StoreError::Unanswered { .. })), "{asked:?}");
         assert!(block_on(store.counts()).is_ok());
     }

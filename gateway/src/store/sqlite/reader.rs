@@ -1,8 +1,8 @@
-//! Reading, on a thread of its own: no request holds up the others of its worker while SQLite reads a page.
+//! Reads on a thread of their own, so that no request blocks its worker while SQLite reads a page.
 //!
-//! What is asked meanwhile is answered in one read transaction, since a lock on the file costs more than a lookup. It
-//! begins after all of it was asked, and anew where rows went from the journal to the database since, so every answer is
-//! as new as its question. Reads never wait for writers.
+//! Waiting reads share one read transaction, because locking the file costs more than a lookup. The transaction begins
+//! after all of them were queued, and begins again if rows moved from the journal to the database. So every read sees
+//! all earlier writes. Reads never wait for writers.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
@@ -12,21 +12,21 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::database::{Database, Open, database_error, lock};
-use super::direct::Direct;
+use super::direct::DirectReader;
 use super::journal::Journal;
 use super::ledger;
 use super::worker::Worker;
 use super::{Entry, StoreError, TurnKey};
 
-/// So many questions are answered in one transaction: a long one keeps the log from being shortened.
+/// Maximum number of reads in one transaction. A long transaction prevents checkpoints.
 const BATCH: usize = 64;
 
-type Job = Box<dyn FnOnce(&mut Reading) + Send>;
+type Job = Box<dyn FnOnce(&mut ReaderThread) + Send>;
 
 /// The handle of the thread.
 pub(super) struct Reader {
     worker: Worker<Job>,
-    pub(super) direct: Arc<Direct>,
+    pub(super) direct: Arc<DirectReader>,
     database: Arc<Database>,
 }
 
@@ -36,15 +36,15 @@ impl Reader {
         database: Arc<Database>,
         journal: Arc<Mutex<Journal>>,
     ) -> std::io::Result<Reader> {
-        let direct = Arc::new(Direct::new(Arc::clone(&database), Arc::clone(&journal)));
-        let mut reading = Reading {
+        let direct = Arc::new(DirectReader::new(Arc::clone(&database), Arc::clone(&journal)));
+        let mut thread = ReaderThread {
             database: Arc::clone(&database),
             journal,
             direct: Arc::clone(&direct),
             connection: None,
             generation: 0,
         };
-        let worker = Worker::start(supervisor, "ledger-reader", move |jobs| reading.run(jobs))?;
+        let worker = Worker::start(supervisor, "ledger-reader", move |jobs| thread.run(jobs))?;
         Ok(Reader {
             worker,
             direct,
@@ -52,24 +52,24 @@ impl Reader {
         })
     }
 
-    /// The rows under each key.
+    /// The rows of each key.
     pub(super) async fn look_up(&self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError> {
-        let waiting = self.direct.enter();
-        if let Some(found) = waiting.look_up(keys) {
+        let lookup = self.direct.enter();
+        if let Some(found) = lookup.look_up(keys) {
             return Ok(found);
         }
         let keys = keys.to_vec();
-        self.run(move |reading| reading.look_up(&keys)).await
+        self.run(move |thread| thread.look_up(&keys)).await
     }
 
-    /// Runs `job` on the thread, whether or not anybody waits for it once this was polled.
+    /// Runs `job` on the thread. Dropping the future after its first poll does not cancel the job.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&mut Reading) -> Result<T, StoreError> + Send + 'static,
+        job: impl FnOnce(&mut ReaderThread) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.worker.send(Box::new(move |reading| {
-            reply.send(job(reading)).ok();
+        self.worker.send(Box::new(move |thread| {
+            reply.send(job(thread)).ok();
         }));
         answer.await.unwrap_or_else(|_| Err(self.database.unanswered()))
     }
@@ -79,21 +79,21 @@ impl Reader {
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.run(|reading| reading.read(read)).await
+        self.run(|thread| thread.read(read)).await
     }
 }
 
 /// The state of the thread.
-pub(super) struct Reading {
+pub(super) struct ReaderThread {
     pub(super) database: Arc<Database>,
     journal: Arc<Mutex<Journal>>,
-    direct: Arc<Direct>,
+    direct: Arc<DirectReader>,
     connection: Option<Open>,
-    /// The journal's when the transaction began.
+    /// The journal's generation when the transaction began.
     generation: u64,
 }
 
-impl Reading {
+impl ReaderThread {
     fn run(&mut self, jobs: &Receiver<Job>) {
         self.end_transaction();
         while let Ok(first) = jobs.recv() {
@@ -103,11 +103,11 @@ impl Reading {
         }
     }
 
-    /// The rows under each key.
+    /// The rows of each key.
     pub(super) fn look_up(&mut self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError> {
         let (noted, generation) = {
             let journal = lock(&self.journal);
-            (journal.under(keys), journal.generation())
+            (journal.find(keys), journal.generation())
         };
         if std::mem::replace(&mut self.generation, generation) != generation {
             self.end_transaction();
@@ -117,7 +117,7 @@ impl Reading {
         Ok(found)
     }
 
-    /// Reads from the database, in the transaction of all that is read now.
+    /// Reads from the database, in the transaction that waiting reads share.
     pub(super) fn read<T>(&mut self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let database = Arc::clone(&self.database);
         let open = self.open()?;
@@ -127,8 +127,8 @@ impl Reading {
         };
         let result = begun.and_then(|()| read(&open.connection));
         match &result {
-            Ok(_) => database.succeeded(false),
-            Err(error) => database.failed(Some(open.file), false, error),
+            Ok(_) => database.note_success(false),
+            Err(error) => database.note_failure(Some(open.file), false, error),
         }
         result.map_err(|error| database_error(&database.path, &error))
     }
@@ -143,9 +143,9 @@ impl Reading {
         }
     }
 
-    /// A connection to the file in use. To one that was removed no other can be had than the one that is open.
+    /// A connection to the file in use. If the file was removed, only a connection that is already open can be used.
     fn open(&mut self) -> Result<&Open, StoreError> {
-        let in_place = self.database.look();
+        let in_place = self.database.check_path();
         let file = self.database.file();
         self.connection.take_if(|open| open.file != file);
         match &mut self.connection {
@@ -153,7 +153,7 @@ impl Reading {
             none => {
                 in_place?;
                 let opened = self.database.connect("NORMAL").map_err(|error| {
-                    self.database.failed(None, false, &error);
+                    self.database.note_failure(None, false, &error);
                     database_error(&self.database.path, &error)
                 })?;
                 Ok(none.insert(opened))

@@ -1,5 +1,7 @@
-//! Durable writes of ledger rows, on a thread of their own, with a full sync: a block that reached a backend and is
-//! forgotten would break that conversation's cache and its signatures. Rows that wait together are committed together.
+//! Durable writes of ledger rows, on a thread of their own.
+//!
+//! Each commit has a full sync: losing a block that a backend received would break the conversation's prompt cache and
+//! its signatures. Waiting rows are committed together.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -17,7 +19,7 @@ use super::{Entry, NewEntry, StoreError, TurnKey};
 
 /// How long a request may wait until its row is written.
 const RECORD: Duration = Duration::from_secs(2);
-/// So many rows are committed together.
+/// Maximum number of rows in one commit.
 const BATCH: usize = 64;
 
 struct Job {
@@ -34,19 +36,20 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn start(supervisor: &Supervisor, mut recording: Recording) -> std::io::Result<Recorder> {
-        let database = Arc::clone(&recording.database);
-        let worker = Worker::start(supervisor, "ledger-recorder", move |jobs| recording.run(jobs))?;
+    pub(super) fn start(supervisor: &Supervisor, mut thread: RecorderThread) -> std::io::Result<Recorder> {
+        let database = Arc::clone(&thread.database);
+        let worker = Worker::start(supervisor, "ledger-recorder", move |jobs| thread.run(jobs))?;
         Ok(Recorder { worker, database })
     }
 
-    /// Writes a row unless the conversation has one already, whether or not anybody waits for it once this was polled.
+    /// Writes a row unless the conversation has one. Dropping the future after its first poll does not cancel the
+    /// write.
     pub(super) async fn record(&self, key: TurnKey, entry: NewEntry) -> Result<Entry, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.worker.send(Job {
             key,
             entry,
-            // Counted from now: the last of many waits no longer than the first.
+            // The deadline starts when the job is queued, so that a job in a long queue waits no longer than others.
             until: Instant::now() + RECORD,
             reply,
         });
@@ -55,15 +58,15 @@ impl Recorder {
 }
 
 /// The state of the thread.
-pub(super) struct Recording {
+pub(super) struct RecorderThread {
     database: Arc<Database>,
     turns: WriteQueue,
     connection: Option<Open>,
 }
 
-impl Recording {
-    pub(super) fn new(database: Arc<Database>) -> Recording {
-        Recording {
+impl RecorderThread {
+    pub(super) fn new(database: Arc<Database>) -> RecorderThread {
+        RecorderThread {
             turns: WriteQueue::open(&database.directory),
             database,
             connection: None,
@@ -85,7 +88,8 @@ impl Recording {
         }
     }
 
-    /// Writes rows in one transaction, and answers. Returns those that may still wait for others to let them write.
+    /// Writes rows in one transaction and sends the replies. If another writer holds the database, returns the jobs
+    /// whose deadline has not passed.
     fn write(&mut self, jobs: Vec<Job>) -> Vec<Job> {
         let until = jobs.iter().map(|job| job.until).min().unwrap_or_else(Instant::now);
         let rows = || jobs.iter().map(|job| (job.key, &job.entry));
@@ -99,8 +103,8 @@ impl Recording {
             Ok(Err(error)) if is_busy(&error) => {
                 let error = database_error(&self.database.path, &error);
                 let now = Instant::now();
-                let (over, waiting): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.until <= now);
-                refuse(over, &error);
+                let (expired, waiting): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.until <= now);
+                refuse(expired, &error);
                 return waiting;
             }
             Ok(Err(error)) => database_error(&self.database.path, &error),
@@ -110,23 +114,24 @@ impl Recording {
         Vec::new()
     }
 
-    /// Writes rows when it is this writer's turn, and again while others are in the way, in a transaction of their own.
+    /// Writes rows in one transaction when it is this writer's turn. Retries until `until` while another connection
+    /// holds the database.
     ///
     /// # Errors
-    /// [`StoreError`] where the file is gone; inside it SQLite's.
+    /// [`StoreError`] if the file was removed; the inner error is SQLite's.
     pub(super) fn insert<'r, R: Iterator<Item = (TurnKey, &'r NewEntry)>>(
         &mut self,
         until: Instant,
         rows: impl Fn() -> R,
     ) -> Result<rusqlite::Result<Vec<Entry>>, StoreError> {
-        let Recording {
+        let RecorderThread {
             database,
             turns,
             connection,
         } = self;
         let turn = turns.wait(until);
-        // Looked at in the turn, in which nobody puts the file aside.
-        database.look()?;
+        // Checked during the turn, while no other process can replace the file.
+        database.check_path()?;
         let file = database.file();
         connection.take_if(|open| open.file != file);
         let result = turn.ok_or_else(busy).and_then(|_turn| {
@@ -142,8 +147,8 @@ impl Recording {
             }
         });
         match &result {
-            Ok(_) => database.succeeded(true),
-            Err(error) => database.failed(connection.as_ref().map(|open| open.file), true, error),
+            Ok(_) => database.note_success(true),
+            Err(error) => database.note_failure(connection.as_ref().map(|open| open.file), true, error),
         }
         Ok(result)
     }

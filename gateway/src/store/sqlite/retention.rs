@@ -1,40 +1,45 @@
-//! What is forgotten, and when: by age and by size, and on a clock that a wrong time of day cannot drive.
+//! Retention: deletes rows by age and by size, and tolerates a wrong system clock.
 //!
-//! Retention runs on a clock of its own, which the ledger keeps. Each cleaning (at the start and every hour) compares the
-//! machine's clock with what it was at the cleaning before. A step forward of at most a day is believed: the retention
-//! clock follows by up to twice the step, until it has caught up with the machine's clock. At a longer step (the clock is
-//! wrong, or nothing ran for that long) it follows by a day; at a step backwards it stays; and in both cases nothing is
-//! deleted by age or size. The retention clock never goes back. A row is as old as the earlier of the two clocks says.
-//! Rows from the future are brought back to the later of the two.
+//! The ledger stores a retention clock. Each cleaning (at the start and every hour) compares the system clock with its
+//! value at the previous cleaning:
+//!
+//! - A step forward of at most a day is plausible. The retention clock advances by up to twice the step, until it has
+//!   caught up with the system clock.
+//! - After a longer step (the clock is wrong, or nothing ran for that long) the retention clock advances by a day, and
+//!   nothing is deleted by age or size.
+//! - After a step backwards the retention clock stays, and nothing is deleted by age or size.
+//!
+//! The retention clock never goes back. The age of a row is measured from the earlier of the two clocks. Rows with a
+//! time in the future are dated back to the later of the two.
 
 use std::ops::ControlFlow;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// How many receipts are kept.
-const RECEIPTS_KEPT: u32 = 20_000;
-/// So many rows are deleted at once: a request that wants to write waits for no more.
-const AT_ONCE: u32 = 500;
+/// Maximum number of receipts.
+const MAX_RECEIPTS: u32 = 20_000;
+/// Maximum number of rows in one deletion, so that a request waits for a short write only.
+const DELETION_BATCH: u32 = 500;
 pub(super) const DAY_MS: i64 = 86_400_000;
 
-/// How long and how much is kept.
+/// The limits of age and size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) days: u32,
     pub(super) megabytes: u32,
 }
 
-/// What the ledger knows of time, in milliseconds since the epoch.
+/// The clocks that the ledger stores, in milliseconds since the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Clock {
-    /// The machine's clock at the last cleaning.
+    /// The system clock at the last cleaning.
     pub(super) seen_ms: i64,
-    /// The clock that retention goes by.
+    /// The retention clock.
     pub(super) retention_ms: i64,
 }
 
 impl Clock {
-    /// The clock as stored; in a ledger without one, the newest use that it knows of.
+    /// Reads the clocks. In a ledger without them, both are the newest use of a row.
     pub(super) fn read(connection: &Connection, now_ms: i64) -> rusqlite::Result<Clock> {
         let stored = connection.query_row("SELECT seen_ms, retention_ms FROM clock", [], |row| {
             Ok(Clock {
@@ -53,15 +58,15 @@ impl Clock {
         })
     }
 
-    /// Whether the machine's clock may have gone on from the last cleaning to now.
+    /// Whether the step of the system clock since the last cleaning is between zero and one day.
     pub(super) fn is_plausible(&self, now_ms: i64) -> bool {
         (0..=DAY_MS).contains(&now_ms.saturating_sub(self.seen_ms))
     }
 
-    fn at(&self, now_ms: i64) -> Clock {
+    fn advanced_to(&self, now_ms: i64) -> Clock {
         let step = now_ms.saturating_sub(self.seen_ms).clamp(0, DAY_MS);
-        let followed = if self.is_plausible(now_ms) { 2 * step } else { step };
-        let retention_ms = self.retention_ms.saturating_add(followed).min(now_ms);
+        let advance = if self.is_plausible(now_ms) { 2 * step } else { step };
+        let retention_ms = self.retention_ms.saturating_add(advance).min(now_ms);
         Clock {
             seen_ms: now_ms,
             retention_ms: retention_ms.max(self.retention_ms),
@@ -69,19 +74,20 @@ impl Clock {
     }
 }
 
-/// The times that a cleaning goes by.
+/// The reference times of a cleaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClockTimes {
-    /// The earlier of the two clocks: rows are as old as it says.
+    /// The earlier of the two clocks, from which the age of rows is measured.
     now_ms: i64,
-    /// The later of the two: a row that was used a day after it is from the future.
+    /// The later of the two clocks. A row used more than a day after it has a time in the future.
     latest_ms: i64,
 }
 
-/// Sets the retention clock. Returns `None` where the machine's clock is not believed, and nothing may be deleted by it.
+/// Advances the retention clock. Returns `None` if the step of the system clock is implausible; then nothing may be
+/// deleted by age or size.
 pub(super) fn set_clock(connection: &Connection, now_ms: i64) -> rusqlite::Result<Option<ClockTimes>> {
     let before = Clock::read(connection, now_ms)?;
-    let clock = before.at(now_ms);
+    let clock = before.advanced_to(now_ms);
     connection.execute(
         "INSERT INTO clock (id, seen_ms, retention_ms) VALUES (1, ?1, ?2)
          ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, retention_ms = excluded.retention_ms",
@@ -98,14 +104,14 @@ pub(super) fn set_clock(connection: &Connection, now_ms: i64) -> rusqlite::Resul
     }))
 }
 
-/// One step of a cleaning, short enough to hold the write lock for. Returns whether it has to be repeated.
+/// One step of a cleaning, which holds the write lock for a short time. Returns whether it must be repeated.
 pub(super) type Step = Box<dyn FnMut(&Connection) -> rusqlite::Result<ControlFlow<()>>>;
 
-/// What is to be done: forget what has not been used for long, and the oldest beyond the size limit, never what was used
-/// today. Only reads.
+/// The steps of a cleaning: delete the oldest receipts, rows that were not used for the configured days, and the least
+/// recently used rows beyond the size limit, except those used within the last day. Reads only.
 pub(super) fn steps(connection: &Connection, bounds: Bounds, clock: Option<ClockTimes>) -> rusqlite::Result<Vec<Step>> {
     let newest_to_go = "SELECT seq FROM receipts ORDER BY seq DESC LIMIT 1 OFFSET ?1";
-    let newest_to_go = connection.query_row(newest_to_go, [RECEIPTS_KEPT], |row| row.get::<_, i64>(0));
+    let newest_to_go = connection.query_row(newest_to_go, [MAX_RECEIPTS], |row| row.get::<_, i64>(0));
     let mut steps = vec![repeat(
         "DELETE FROM receipts WHERE seq IN (SELECT seq FROM receipts WHERE seq <= ?1 LIMIT ?2)",
         newest_to_go.optional()?.unwrap_or(0),
@@ -117,7 +123,7 @@ pub(super) fn steps(connection: &Connection, bounds: Bounds, clock: Option<Clock
         let changed = connection.execute(
             "UPDATE ledger SET used_ms = ?1, created_ms = min(created_ms, ?1)
              WHERE id IN (SELECT id FROM ledger WHERE used_ms > ?1 + ?3 LIMIT ?2)",
-            params![latest_ms, AT_ONCE, DAY_MS],
+            params![latest_ms, DELETION_BATCH, DAY_MS],
         )?;
         Ok(more(changed))
     }));
@@ -128,7 +134,7 @@ pub(super) fn steps(connection: &Connection, bounds: Bounds, clock: Option<Clock
     ));
     let excess = excess(connection, i64::from(bounds.megabytes) << 20, (oldest, now_ms - DAY_MS))?;
     let mut chunks = excess
-        .chunks(AT_ONCE as usize)
+        .chunks(DELETION_BATCH as usize)
         .map(<[i64]>::to_vec)
         .collect::<Vec<_>>()
         .into_iter();
@@ -145,19 +151,20 @@ pub(super) fn steps(connection: &Connection, bounds: Bounds, clock: Option<Clock
     Ok(steps)
 }
 
-/// A statement that changes so many rows at a time, until there are no more.
+/// A step that deletes [`DELETION_BATCH`] rows at a time, until none is left.
 fn repeat(sql: &'static str, value: i64) -> Step {
-    Box::new(move |connection| Ok(more(connection.execute(sql, params![value, AT_ONCE])?)))
+    Box::new(move |connection| Ok(more(connection.execute(sql, params![value, DELETION_BATCH])?)))
 }
 
 fn more(changed: usize) -> ControlFlow<()> {
-    match changed < AT_ONCE as usize {
+    match changed < DELETION_BATCH as usize {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     }
 }
 
-/// The rows that were used the longest ago, as many as exceed `limit` bytes, of those used within these times.
+/// The least recently used rows beyond `limit` bytes of blocks. Counts rows used since `from_ms`, and returns only rows
+/// used before `before_ms`.
 fn excess(connection: &Connection, limit: i64, (from_ms, before_ms): (i64, i64)) -> rusqlite::Result<Vec<i64>> {
     let bytes = "SELECT coalesce(sum(octet_length(block)), 0) FROM ledger WHERE used_ms >= ?1";
     let mut excess: i64 = connection.query_row(bytes, [from_ms], |row| row.get(0))?;
@@ -188,7 +195,7 @@ mod tests {
         megabytes: 512,
     };
 
-    /// A ledger that was last cleaned at [`NOW`], with rows used so many days before.
+    /// A ledger that was last cleaned at [`NOW`], with one row for each number of days since its last use.
     fn ledger(used_days_ago: &[i64]) -> Connection {
         let mut connection = Connection::open_in_memory().unwrap();
         schema::upgrade(&mut connection).unwrap();
@@ -227,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_ahead_at_one_start_deletes_nothing() {
+    fn clock_ahead_at_one_start_deletes_nothing() {
         let connection = ledger(&[0, 3, 28]);
         assert_eq!(clean(&connection, NOW + 40 * DAY_MS), 3);
         // The clock is right again.
@@ -236,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_ahead_for_a_day_deletes_what_is_nearly_old_enough_alone() {
+    fn clock_ahead_for_a_day_deletes_only_rows_close_to_the_age_limit() {
         let connection = ledger(&[0, 3, 20, 29]);
         for hour in 0..24 {
             clean(&connection, NOW + 40 * DAY_MS + hour * HOUR_MS);
@@ -245,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_far_behind_deletes_nothing() {
+    fn clock_far_behind_deletes_nothing() {
         let connection = ledger(&[0, 3, 28]);
         for now_ms in [0, HOUR_MS, 2 * HOUR_MS, NOW + HOUR_MS, NOW + 2 * HOUR_MS] {
             assert_eq!(clean(&connection, now_ms), 3, "{now_ms}");
@@ -253,17 +260,17 @@ mod tests {
     }
 
     #[test]
-    fn after_a_real_gap_retention_catches_up() {
+    fn retention_catches_up_after_a_real_gap() {
         let connection = ledger(&[0]);
         let back = NOW + 40 * DAY_MS;
         insert(&connection, back);
         assert_eq!(clean(&connection, back), 2);
         let hours = (1..24 * 60).find(|hour| clean(&connection, back + hour * HOUR_MS) == 1);
-        assert!(hours.is_some(), "what nobody used for 100 days is deleted in the end");
+        assert!(hours.is_some(), "a row unused for 100 days is deleted in the end");
     }
 
     #[test]
-    fn rows_from_the_future_are_brought_back() {
+    fn rows_dated_in_the_future_are_dated_back() {
         let connection = ledger(&[0]);
         insert(&connection, NOW + 40 * DAY_MS);
         assert_eq!(clean(&connection, NOW + HOUR_MS), 2);
@@ -274,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_beyond_the_size_are_deleted_and_nothing_of_today() {
+    fn oldest_rows_beyond_the_size_are_deleted_except_those_of_today() {
         let connection = ledger(&[0, 1, 2, 3]);
         connection
             .execute("UPDATE ledger SET block = zeroblob(400000)", [])
@@ -286,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_without_a_clock_begins_with_its_newest_use() {
+    fn ledger_without_a_clock_starts_at_its_newest_use() {
         let connection = ledger(&[0, 3]);
         connection.execute("DELETE FROM clock", []).unwrap();
         assert_eq!(clean(&connection, NOW + 40 * DAY_MS), 2);

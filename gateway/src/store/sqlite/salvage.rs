@@ -1,8 +1,8 @@
-//! Copies what can be read of a damaged database to a new one.
+//! Copies the readable rows of a damaged database to a new one.
 //!
-//! A damaged page takes the rows on it, and ends any query that comes across it. So tables are read in ranges of their
-//! integer keys, newest first, and a range that fails is halved until what is left of it cannot be read at all. A row
-//! whose pages are garbage in a way that SQLite does not notice is copied as it reads: rows carry no checksum.
+//! A damaged page loses its rows, and ends every query that reads it. So tables are read in ranges of their integer
+//! keys, newest first, and a failing range is halved until the unreadable rows remain. Rows have no checksum, so a
+//! damaged row that SQLite accepts is copied as it is.
 
 use std::fmt;
 use std::time::Instant;
@@ -10,14 +10,14 @@ use std::time::Instant;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, Row, Transaction, params_from_iter};
 
-/// How much came over.
+/// The number of copied rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Salvaged {
     /// Rows of the ledger.
     pub(super) turns: u64,
     /// Receipts.
     pub(super) receipts: u64,
-    /// Whether the time was over before everything had been tried.
+    /// Whether the deadline passed before all rows were tried.
     pub(super) cut_short: bool,
 }
 
@@ -30,10 +30,10 @@ impl fmt::Display for Salvaged {
         } = self;
         write!(
             out,
-            "{turns} of its turns and {receipts} of its receipts could be read and are in the new one"
+            "{turns} of its turns and {receipts} of its receipts were copied to the new ledger"
         )?;
         if *cut_short {
-            out.write_str("; there was no time for the older ones")
+            out.write_str("; the copy stopped at its time limit before older rows")
         } else {
             Ok(())
         }
@@ -42,7 +42,7 @@ impl fmt::Display for Salvaged {
 
 struct Table {
     name: &'static str,
-    /// The integer that its rows are in order of.
+    /// The integer column that orders the rows.
     key: &'static str,
     columns: &'static str,
 }
@@ -62,19 +62,19 @@ const RECEIPTS: Table = Table {
     key: "seq",
     columns: "seq, id, body",
 };
-/// Where the highest key cannot be read, no table is likely to have more rows than that.
-const MANY: i64 = 1 << 24;
+/// The assumed highest key of a table whose highest key cannot be read.
+const ASSUMED_HIGHEST: i64 = 1 << 24;
 
-/// A table of which nothing can be read in so many tries, one after the other, is given up: its root page is gone. A
-/// damaged interior page hides about a thousand rows.
-const IN_VAIN: u32 = 8_192;
+/// Number of consecutive ranges without a row after which a table is abandoned: its root page is damaged. A damaged
+/// interior page hides about a thousand rows.
+const MAX_EMPTY_RANGES: u32 = 8_192;
 
-/// Copies until `until`.
+/// Copies readable rows until the deadline `until`.
 ///
 /// # Errors
-/// Where the new database cannot be written.
+/// SQLite's error if the new database cannot be written.
 pub(super) fn salvage(from: &Connection, into: &mut Connection, until: Instant) -> rusqlite::Result<Salvaged> {
-    // Rows that others refer to may be among those that cannot be read.
+    // Rows may refer to unreadable rows.
     into.pragma_update(None, "foreign_keys", false)?;
     let transaction = into.transaction()?;
     let mut copy = Copy {
@@ -83,7 +83,7 @@ pub(super) fn salvage(from: &Connection, into: &mut Connection, until: Instant) 
         until,
         cut_short: false,
     };
-    // Small, and what cannot be had from anywhere else.
+    // First the two small tables, which exist nowhere else.
     copy.all(
         "SELECT key, day, requests, input, output, cached FROM key_usage",
         "key_usage",
@@ -93,7 +93,7 @@ pub(super) fn salvage(from: &Connection, into: &mut Connection, until: Instant) 
     copy.table(&CONTINUATIONS)?;
     let receipts = match from.prepare("SELECT seq FROM receipts") {
         Ok(_) => copy.table(&RECEIPTS)?,
-        // Before version 3 they were in the order of their ids.
+        // Before version 3 receipts were ordered by their ids.
         Err(_) => copy.all("SELECT NULL, id, body FROM receipts ORDER BY id", RECEIPTS.name)?,
     };
     let cut_short = copy.cut_short;
@@ -101,7 +101,7 @@ pub(super) fn salvage(from: &Connection, into: &mut Connection, until: Instant) 
         "DELETE FROM continuations WHERE entry NOT IN (SELECT id FROM ledger)",
         [],
     )?;
-    never_again(&transaction, highest(from, &LEDGER))?;
+    reserve_row_numbers(&transaction, highest(from, &LEDGER))?;
     transaction.commit()?;
     Ok(Salvaged {
         turns,
@@ -110,8 +110,8 @@ pub(super) fn salvage(from: &Connection, into: &mut Connection, until: Instant) 
     })
 }
 
-/// Row numbers of the ledger are not used again: rows and running requests refer to them.
-fn never_again(into: &Transaction<'_>, used: i64) -> rusqlite::Result<()> {
+/// Reserves the ledger's used row numbers, because rows and running requests refer to them.
+fn reserve_row_numbers(into: &Transaction<'_>, used: i64) -> rusqlite::Result<()> {
     into.execute("DELETE FROM sqlite_sequence WHERE name = 'ledger'", [])?;
     let copied: i64 = into.query_row("SELECT coalesce(max(id), 0) FROM ledger", [], |row| row.get(0))?;
     into.execute(
@@ -131,7 +131,7 @@ fn highest(from: &Connection, table: &Table) -> i64 {
     };
     given
         .or_else(|_| number(format!("SELECT max({}) FROM {}", table.key, table.name)))
-        .unwrap_or(MANY)
+        .unwrap_or(ASSUMED_HIGHEST)
 }
 
 struct Copy<'c> {
@@ -142,7 +142,7 @@ struct Copy<'c> {
 }
 
 impl Copy<'_> {
-    /// A small table, up to where it breaks off.
+    /// Copies a small table up to its first unreadable row.
     fn all(&mut self, select: &str, table: &str) -> rusqlite::Result<u64> {
         let Ok(mut select) = self.from.prepare(select) else {
             return Ok(0);
@@ -158,7 +158,7 @@ impl Copy<'_> {
         Ok(copied)
     }
 
-    /// A table in the order of an integer, around what cannot be read.
+    /// Copies a table in ranges of its key, and skips unreadable rows.
     fn table(&mut self, table: &Table) -> rusqlite::Result<u64> {
         let Table { name, key, columns } = table;
         let select = format!("SELECT {columns} FROM {name} WHERE {key} BETWEEN ?1 AND ?2 ORDER BY {key} DESC");
@@ -172,10 +172,10 @@ impl Copy<'_> {
         };
         let mut copied = 0;
         let mut ranges = vec![(1, highest)];
-        let mut in_vain = 0;
+        let mut empty_ranges = 0;
         while let Some((low, high)) = ranges.pop() {
-            in_vain += 1;
-            if in_vain > IN_VAIN {
+            empty_ranges += 1;
+            if empty_ranges > MAX_EMPTY_RANGES {
                 return Ok(copied);
             }
             if Instant::now() > self.until {
@@ -189,7 +189,7 @@ impl Copy<'_> {
             let broke_off = loop {
                 match rows.next() {
                     Ok(Some(row)) => {
-                        in_vain = 0;
+                        empty_ranges = 0;
                         unread = row.get::<_, i64>(0).map_or(unread, |key| key - 1);
                         copied += copy_row(row, &mut insert)?;
                     }
@@ -219,7 +219,7 @@ fn insert_into<'c>(
     into.prepare(&format!("INSERT OR IGNORE INTO {table}{columns} VALUES ({values})"))
 }
 
-/// Copies a row, unless it is plainly garbage. Returns how many were written.
+/// Copies a row, unless a value is invalid. Returns the number of rows written.
 fn copy_row(row: &Row<'_>, insert: &mut rusqlite::Statement<'_>) -> rusqlite::Result<u64> {
     let columns = insert.parameter_count();
     let values: Option<Vec<_>> = (0..columns)
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_database_leaves_an_empty_one() {
+    fn file_that_is_no_database_yields_an_empty_one() {
         let folder = tempfile::tempdir().unwrap();
         let old = folder.path().join("old.db");
         std::fs::write(&old, "no database ".repeat(1000)).unwrap();
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_which_nothing_can_be_read_is_given_up() {
+    fn table_without_a_readable_row_is_abandoned() {
         let folder = tempfile::tempdir().unwrap();
         let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
         let connection = empty(&old);
@@ -332,7 +332,7 @@ mod tests {
         damage(&old, 1..pages);
         let mut into = empty(&new);
         let salvaged = salvage(&Connection::open(&old).unwrap(), &mut into, long()).unwrap();
-        assert_eq!(salvaged, Salvaged::default(), "and the time is not used up");
+        assert_eq!(salvaged, Salvaged::default(), "nothing was read, before the deadline");
     }
 
     #[test]

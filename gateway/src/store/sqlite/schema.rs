@@ -1,11 +1,11 @@
-//! The tables, and how a database of an earlier version gets them.
+//! The tables, and the upgrade of databases of earlier versions.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// The version that this program writes and understands.
+/// The schema version that this program writes, and the newest that it reads.
 pub(super) const VERSION: i32 = 3;
 
-/// What every version has had; a table that is there stays as it is.
+/// The tables of all versions. Existing tables stay unchanged.
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS ledger (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -35,8 +35,8 @@ const TABLES: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// Since version 3 receipts are in the order in which they were written. Their ids begin with a time, and a clock that is
-/// wrong once would order them wrongly for good.
+/// Since version 3 receipts are ordered by writing. Their ids begin with a time, so a clock that was wrong once would
+/// order them wrongly forever.
 const RECEIPTS: &str = "
     CREATE TABLE receipts (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL);
 ";
@@ -46,7 +46,7 @@ const RECEIPTS_BY_ID: &str = "
     INSERT INTO receipts (id, body) SELECT id, body FROM receipts_by_id ORDER BY id;
     DROP TABLE receipts_by_id;
 ";
-/// See `retention`. One row.
+/// One row with the clocks of `retention`.
 const CLOCK: &str = "
     CREATE TABLE IF NOT EXISTS clock (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -55,18 +55,18 @@ const CLOCK: &str = "
     );
 ";
 
-/// The version of a database, 0 for an empty one.
+/// The schema version of a database; 0 for an empty one.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Brings a database up to [`VERSION`]; one that is there already is not touched.
+/// Upgrades a database to [`VERSION`]. A database of that version is not changed.
 pub(super) fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
     if version(connection)? >= VERSION {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have done it while this one waited.
+    // Another process may have upgraded the database while this one waited for the lock.
     if version(&transaction)? < VERSION {
         transaction.execute_batch(TABLES)?;
         let has_receipts = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'receipts')";

@@ -1,4 +1,4 @@
-//! What each key used, kept for good in a row per key and day.
+//! The usage of each key: one row per key and day, never deleted.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction, params};
 
 use super::{KeyUsage, UsageSum};
 
-/// Usage that waits to be written, by key and day.
+/// Usage that is not written yet, by key and day.
 #[derive(Debug, Default)]
 pub(super) struct PendingUsage(HashMap<(String, Date), UsageSum>);
 
@@ -37,7 +37,7 @@ impl PendingUsage {
     }
 }
 
-/// All keys that were ever used, by name.
+/// The usage of all keys, sorted by name.
 pub(super) fn read(connection: &Connection, today: Date) -> rusqlite::Result<Vec<KeyUsage>> {
     let since = today.saturating_sub(29.days());
     let mut select = connection
@@ -67,7 +67,7 @@ pub(super) fn read(connection: &Connection, today: Date) -> rusqlite::Result<Vec
             }
         };
         usage.all.add(&sum);
-        // A day that cannot be read was not written by us, and still counts among all.
+        // A row whose day cannot be parsed counts in `all` only. Muninn does not write such rows.
         if let Ok(day) = day.parse::<Date>() {
             if day == today {
                 usage.today.add(&sum);
@@ -80,7 +80,7 @@ pub(super) fn read(connection: &Connection, today: Date) -> rusqlite::Result<Vec
     Ok(keys)
 }
 
-/// SQLite's integers are signed; a count beyond them has long stopped to mean anything.
+/// SQLite's integers are signed. Larger counts are clamped.
 fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
@@ -98,7 +98,7 @@ mod tests {
     use crate::store::{SqliteStore, Store};
 
     #[test]
-    fn a_database_of_the_first_schema_is_brought_up_to_date() {
+    fn database_of_the_first_schema_is_upgraded() {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(folder.path(), &limits()).unwrap();
         drop(store);

@@ -1,17 +1,18 @@
-//! A thread with a queue of what it is to do.
+//! A thread with a job queue.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use muninn_repo_tools::{Supervisor, Task};
 
-/// The queue's end that requests hold. The thread ends when it is dropped, after what was queued.
+/// The sending end of the queue. When it is dropped, the thread finishes the queued jobs and ends.
 pub(super) struct Worker<J> {
     queue: Option<Sender<J>>,
     task: Task,
 }
 
 impl<J: Send + 'static> Worker<J> {
-    /// Starts the thread, as a task of this name. `run` ends with the queue, and is called again where it panicked.
+    /// Starts the thread as a task named `name`. `run` returns when the queue is closed, and is called again after a
+    /// panic.
     pub(super) fn start(
         supervisor: &Supervisor,
         name: &'static str,
@@ -24,10 +25,10 @@ impl<J: Send + 'static> Worker<J> {
         })
     }
 
-    /// Queues a job. Where the thread has ended the job is dropped.
+    /// Queues a job. If the thread has ended, the job is dropped.
     pub(super) fn send(&self, job: J) {
         if let Some(queue) = &self.queue {
-            let _ended = queue.send(job);
+            queue.send(job).ok();
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The queue of those who write to the ledger: threads and processes alike.
+//! The queue of the ledger's writers: threads and processes.
 //!
-//! SQLite's write lock is not fair. A waiting connection polls for it, at intervals that grow to 100 ms, while a durable
-//! commit takes milliseconds and the gap between two commits of a busy process takes microseconds. Beside such a process
-//! a connection waits past any busy timeout, although no single transaction is long. So a writer queues here before it
-//! begins a transaction.
+//! SQLite's write lock is not fair. A waiting connection polls for it at intervals that grow to 100 ms. A durable
+//! commit takes milliseconds, and a busy process pauses microseconds between two commits. A second process then waits
+//! longer than any busy timeout, although every transaction is short. So a writer queues here before it begins a
+//! transaction.
 //!
-//! Two file locks make the queue. A writer holds `queue` while it waits for `turn`, and `turn` while it writes. Whoever
-//! has just written has to get `queue` again first, and so stands behind the one that waits.
+//! The queue is two file locks. A writer holds `queue` while it waits for `turn`, and holds `turn` while it writes. A
+//! writer that has just written must acquire `queue` again, so a waiting writer is served first.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -14,20 +14,21 @@ use std::time::{Duration, Instant};
 
 use muninn_memory::private_file;
 
-/// How often a waiting writer looks: short against a commit.
+/// Polling interval of a waiting writer; short compared to a commit.
 const POLL: Duration = Duration::from_micros(500);
 
-/// One writer's place in the queue. Each writer has its own: a lock belongs to an open file.
+/// One writer's handles of the lock files. Each writer needs its own, because a lock belongs to an open file.
 pub(super) struct WriteQueue {
     queue: Option<File>,
     turn: Option<File>,
 }
 
-/// The right to write, until it is dropped.
+/// The right to write. Dropping it releases the turn.
 pub(super) struct WriteTurn<'q>(&'q WriteQueue);
 
 impl WriteQueue {
-    /// A directory in which no files can be made has no queue, and no database that could be written either.
+    /// Opens the lock files of a directory. Without them writers do not queue; a directory that refuses them has no
+    /// writable database either.
     pub(super) fn open(directory: &Path) -> WriteQueue {
         let open = |name| private_file::append(&directory.join(name)).ok();
         WriteQueue {
@@ -36,7 +37,7 @@ impl WriteQueue {
         }
     }
 
-    /// Waits for this writer's turn; `None` where it does not come in time.
+    /// Waits for this writer's turn; `None` after the deadline.
     pub(super) fn wait(&self, until: Instant) -> Option<WriteTurn<'_>> {
         if !acquire(self.queue.as_ref(), until) {
             return None;
@@ -53,7 +54,8 @@ impl Drop for WriteTurn<'_> {
     }
 }
 
-/// On a file system without locks the queue lets everybody through, and SQLite's own lock is what is left.
+/// Locks a file until the deadline; returns whether it may be used. On a file system without locks every writer passes,
+/// and only SQLite's own lock remains.
 fn acquire(file: Option<&File>, until: Instant) -> bool {
     let Some(file) = file else { return true };
     loop {
@@ -67,8 +69,8 @@ fn acquire(file: Option<&File>, until: Instant) -> bool {
 
 fn release(file: Option<&File>) {
     if let Some(file) = file {
-        // Closing the file releases it as well.
-        let _not_locked = file.unlock();
+        // Closing the file releases the lock too.
+        file.unlock().ok();
     }
 }
 
@@ -77,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_waiting_writer_gets_the_turn_before_the_one_that_has_just_written() {
+    fn waiting_writer_precedes_the_one_that_has_just_written() {
         let folder = tempfile::tempdir().unwrap();
         let long = || Instant::now() + Duration::from_secs(30);
         let (first, second) = (WriteQueue::open(folder.path()), WriteQueue::open(folder.path()));
@@ -89,7 +91,7 @@ mod tests {
                 drop(turn);
                 seen_by_first
             });
-            // The second waits as soon as `queue` is taken.
+            // The second writer waits once `queue` is locked.
             let probe = WriteQueue::open(folder.path());
             while acquire(probe.queue.as_ref(), Instant::now()) {
                 release(probe.queue.as_ref());
@@ -101,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_does_not_come_is_not_waited_for() {
+    fn wait_ends_at_the_deadline() {
         let folder = tempfile::tempdir().unwrap();
         let (first, second) = (WriteQueue::open(folder.path()), WriteQueue::open(folder.path()));
         let turn = first.wait(Instant::now()).unwrap();

@@ -1,7 +1,7 @@
-//! Writes that no request waits for, batched into few transactions by a thread of their own.
+//! Writes that no request waits for, batched into few transactions on a thread of their own.
 //!
-//! What was noted is kept until it is written: a write that fails is tried again, at growing intervals and at the latest
-//! at the end. While the ledger cannot be written the queue fills up, and only beyond its bound are new notes dropped.
+//! A failed write is retried at growing intervals, and once more at the end. While the ledger cannot be written, the
+//! queue grows to its bound; then new notes are dropped.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -21,28 +21,28 @@ use super::worker::Worker;
 use super::write_queue::WriteQueue;
 use super::{NewEntry, Receipt, TurnKey, UsageSum, Use};
 
-/// How long writes are gathered before they are carried out together.
+/// How long writes are collected for one batch.
 const GATHER: Duration = Duration::from_millis(20);
-/// How many may wait. Beyond that the newest are dropped and counted: a slow disk must not eat the memory.
+/// Maximum number of queued jobs. Newer ones are dropped, so that a slow disk does not exhaust the memory.
 const QUEUE: usize = 16_384;
-/// So many are written in one transaction: a request that wants to write waits for no more.
+/// Maximum number of jobs in one transaction, so that a request waits for a short write only.
 const BATCH: usize = 512;
-/// While so many could not be written, no more are taken from the queue.
+/// Number of unwritten jobs at which no more are taken from the queue.
 const UNWRITTEN: usize = 4_096;
 /// How long one write waits for its turn.
 const TURN: Duration = Duration::from_secs(2);
-/// The first and the longest pause before a failed write is tried again.
+/// The first and the longest pause before a retry.
 const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
-/// How long a flush goes on trying while somebody else writes, or a damaged file is put aside.
+/// How long a flush retries while another writer holds the database, or a damaged file is repaired.
 const FLUSH: Duration = Duration::from_secs(8);
 const CLEAN_EVERY: Duration = Duration::from_secs(3_600);
-/// With so many pages the log is copied to the database.
+/// Number of pages in the log above which it is copied to the database.
 const WAL_PAGES: i64 = 1_000;
 
 enum Job {
     Receipt(Box<Receipt>),
     Uses(Vec<Use>),
-    WentWithout(TurnKey, NewEntry),
+    WithoutBlock(TurnKey, NewEntry),
     Usage(String, jiff::civil::Date, UsageSum),
     Flush(oneshot::Sender<()>),
 }
@@ -62,7 +62,7 @@ impl Writer {
         bounds: Bounds,
     ) -> std::io::Result<Writer> {
         let queued = Arc::new(AtomicUsize::new(0));
-        let mut state = Thread {
+        let mut thread = WriterThread {
             turns: WriteQueue::open(&database.directory),
             database,
             connection: None,
@@ -71,13 +71,13 @@ impl Writer {
             bounds,
             queued: Arc::clone(&queued),
         };
-        let worker = Worker::start(supervisor, "ledger-writer", move |jobs| state.run(jobs))?;
+        let worker = Worker::start(supervisor, "ledger-writer", move |jobs| thread.run(jobs))?;
         Ok(Writer { worker, queued })
     }
 
     fn note(&self, job: Job) {
         if self.queued.load(Ordering::Relaxed) >= QUEUE {
-            tracing::warn!("the ledger cannot be written, or not fast enough: a receipt was dropped");
+            tracing::warn!("the ledger cannot be written, or not fast enough: dropped a receipt or another note");
             return;
         }
         self.send(job);
@@ -96,8 +96,8 @@ impl Writer {
         self.note(Job::Uses(uses));
     }
 
-    pub(super) fn went_without(&self, key: TurnKey, entry: NewEntry) {
-        self.note(Job::WentWithout(key, entry));
+    pub(super) fn without_block(&self, key: TurnKey, entry: NewEntry) {
+        self.note(Job::WithoutBlock(key, entry));
     }
 
     pub(super) fn usage(&self, key: String, day: jiff::civil::Date, usage: UsageSum) {
@@ -107,17 +107,17 @@ impl Writer {
     pub(super) async fn flush(&self) {
         let (done, wait) = oneshot::channel();
         self.send(Job::Flush(done));
-        // The thread is gone if this fails, and then there is nothing left to wait for.
-        let _ended = wait.await;
+        // An error means that the thread has ended, so that nothing is left to wait for.
+        wait.await.ok();
     }
 }
 
-/// The noted rows and receipts that are not written yet.
+/// The noted rows, receipts and usage that are not written yet.
 #[derive(Default)]
 struct Batch {
     receipts: Vec<Receipt>,
     uses: Vec<Use>,
-    went_without: Vec<(TurnKey, NewEntry)>,
+    without_block: Vec<(TurnKey, NewEntry)>,
     usage: PendingUsage,
     jobs: usize,
 }
@@ -128,7 +128,7 @@ impl Batch {
         match job {
             Job::Receipt(receipt) => self.receipts.push(*receipt),
             Job::Uses(more) => self.uses.extend(more),
-            Job::WentWithout(key, entry) => self.went_without.push((key, entry)),
+            Job::WithoutBlock(key, entry) => self.without_block.push((key, entry)),
             Job::Usage(key, day, sum) => self.usage.add(key, day, &sum),
             Job::Flush(done) => {
                 self.jobs -= 1;
@@ -137,11 +137,11 @@ impl Batch {
         }
     }
 
-    /// Writes all of it.
+    /// Writes the batch in one transaction.
     fn write(&self, connection: &mut Connection) -> rusqlite::Result<()> {
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for (key, entry) in &self.went_without {
+        for (key, entry) in &self.without_block {
             insert(&transaction, *key, entry)?;
         }
         for receipt in &self.receipts {
@@ -153,7 +153,7 @@ impl Batch {
                 .execute(params![receipt.id, body])?;
         }
         for used in &self.uses {
-            // An hour's precision is enough for retention, and spares a write for each request of a conversation.
+            // A precision of an hour is enough for retention, and saves a write for each request of a conversation.
             transaction
                 .prepare_cached("UPDATE ledger SET used_ms = ?2 WHERE id = ?1 AND used_ms < ?2 - 3600000")?
                 .execute(params![used.entry.0, now_ms])?;
@@ -164,7 +164,8 @@ impl Batch {
     }
 }
 
-struct Thread {
+/// The state of the thread.
+struct WriterThread {
     database: Arc<Database>,
     turns: WriteQueue,
     connection: Option<Open>,
@@ -174,7 +175,7 @@ struct Thread {
     queued: Arc<AtomicUsize>,
 }
 
-impl Thread {
+impl WriterThread {
     fn run(&mut self, jobs: &Receiver<Job>) {
         let mut next_cleaning = Instant::now();
         let mut next_write = Instant::now();
@@ -193,7 +194,7 @@ impl Thread {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            // Sleeping, not waiting for each of them: a wake-up per request would cost more than the write.
+            // The thread sleeps instead of waiting for each job: a wake-up per request would cost more than the write.
             if waiting.is_empty() {
                 std::thread::sleep(GATHER);
             }
@@ -203,7 +204,7 @@ impl Thread {
                 self.unwritten.take(job, &mut waiting);
             }
             if !waiting.is_empty() {
-                self.insist();
+                self.write_with_retries();
             } else if Instant::now() >= next_write && self.write().is_err() {
                 next_write = Instant::now() + pause;
                 pause = (pause * 2).min(RETRY.1);
@@ -219,14 +220,17 @@ impl Thread {
                 done.send(()).ok();
             }
         }
-        self.insist();
+        self.write_with_retries();
         if self.unwritten.jobs > 0 {
-            tracing::warn!("{} receipts and other notes could not be written", self.unwritten.jobs);
+            tracing::warn!(
+                "cannot write {} receipts and other notes to the ledger",
+                self.unwritten.jobs
+            );
         }
     }
 
-    /// Tries to write for as long as only others keep it from being written.
-    fn insist(&mut self) {
+    /// Writes the unwritten batch. Retries for [`FLUSH`] while another writer holds the database or a repair runs.
+    fn write_with_retries(&mut self) {
         let until = Instant::now() + FLUSH;
         while self.unwritten.jobs > 0 && Instant::now() < until {
             match self.write() {
@@ -241,16 +245,16 @@ impl Thread {
         }
     }
 
-    /// Writes what is unwritten, or keeps it for the next time.
+    /// Writes the unwritten batch; keeps it after a failure.
     fn write(&mut self) -> rusqlite::Result<()> {
         let mut batch = std::mem::take(&mut self.unwritten);
-        if batch.jobs == 0 || (self.database.look().is_err() && self.connection.is_none()) {
-            // In the latter case there is no file that it could be written to, and will be none before a restart.
+        if batch.jobs == 0 || (self.database.check_path().is_err() && self.connection.is_none()) {
+            // A removed file without an open connection cannot be written until a restart, so the batch is dropped.
             return Ok(());
         }
         let written = self.with_turn(|connection| batch.write(connection));
         match &written {
-            Ok(()) => lock(&self.journal).written(std::mem::take(&mut batch.went_without)),
+            Ok(()) => lock(&self.journal).remove(std::mem::take(&mut batch.without_block)),
             Err(_) => self.unwritten = batch,
         }
         written
@@ -260,9 +264,9 @@ impl Thread {
     fn with_turn<T>(&mut self, write: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let result = {
             let turn = self.turns.wait(Instant::now() + TURN);
-            // Looked at in the turn, in which nobody puts the file aside. One that was removed is written all the same:
-            // what is noted about running conversations is found there as long as this process lives.
-            let _removed = self.database.look();
+            // Checked during the turn, while no other process can replace the file. A removed file is written too:
+            // this process finds the rows of running conversations there.
+            self.database.check_path().ok();
             let file = self.database.file();
             self.connection.take_if(|open| open.file != file);
             turn.ok_or_else(busy).and_then(|_turn| {
@@ -274,10 +278,10 @@ impl Thread {
             })
         };
         match &result {
-            Ok(_) => self.database.succeeded(true),
+            Ok(_) => self.database.note_success(true),
             Err(error) => {
                 let file = self.connection.as_ref().map(|open| open.file);
-                self.database.failed(file, true, error);
+                self.database.note_failure(file, true, error);
             }
         }
         if let (Ok(_), Some(open)) = (&result, &self.connection) {
@@ -286,11 +290,11 @@ impl Thread {
         result
     }
 
-    /// Forgets what is too old or too much. What cannot be done now is done the next time.
+    /// Deletes rows beyond the limits of age and size. After an error the rest waits for the next cleaning.
     fn clean(&mut self) {
         let now_ms = jiff::Timestamp::now().as_millisecond();
         let bounds = self.bounds;
-        let _tried_again: rusqlite::Result<()> = (|| {
+        let mut clean = || -> rusqlite::Result<()> {
             let clock = self.with_turn(|connection| retention::set_clock(connection, now_ms))?;
             let Some(open) = &self.connection else {
                 return Ok(());
@@ -299,17 +303,18 @@ impl Thread {
                 while self.with_turn(|connection| step(connection))?.is_continue() {}
             }
             Ok(())
-        })();
+        };
+        clean().ok();
     }
 }
 
-/// Copies a long log to the database. Nobody waits for it: it is nobody's turn.
+/// Copies a long log to the database. Runs outside of any writer's turn, so no writer waits for it.
 fn checkpoint(connection: &Connection) {
     let pages = connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| Ok((row.get(1)?, row.get(2)?)));
     if pages.is_ok_and(|(pages, copied): (i64, i64)| pages > WAL_PAGES && copied < pages) {
         let copied = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         if let Err(error) = copied {
-            tracing::debug!(%error, "the ledger's log could not be shortened");
+            tracing::debug!(%error, "cannot checkpoint the ledger's log");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! An answer in no format, as events in the order in which a stream brings them. A whole answer is the same events at
-//! once, so there is one way through for both.
+//! The neutral form of an answer: events in the order of a stream. A whole answer is the same events at once, so both
+//! take the same path through a conversion.
 
 use std::borrow::Cow;
 
@@ -9,108 +9,108 @@ use crate::wire::surrogates::well_formed;
 
 pub use crate::wire::error::{ErrorKind as FailureKind, Failure};
 
-/// One thing that happens in an answer.
+/// An event of an answer.
 ///
-/// A reader keeps to this grammar: one `Start`; then for each block one `Open`, any number of `Delta`, one `Close`;
-/// `Usage` whenever something is known; one `Stop`; last `End`, or `Failed` at any point instead of all that would
-/// follow. Blocks are numbered from 0 in the order in which they open, and may overlap.
+/// Readers follow this grammar: one `Start`; then for each block one `Open`, any number of `Delta` and `Seal`, one
+/// `Close`; `Usage` at any point after `Start`; one `Stop`; then `End`. `Failed` may replace the rest of the events at
+/// any point. Blocks are numbered from 0 in the order of their `Open`, and may overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// The answer begins.
     Start {
-        /// The model, as the backend names it.
+        /// The backend's name of the model.
         model: Option<String>,
     },
     /// A block begins.
     Open {
-        /// Its number.
+        /// The block's number.
         block: usize,
-        /// What it is.
+        /// The block's kind.
         kind: BlockKind,
     },
-    /// More of a block: words, thinking, or the JSON text of a call's arguments.
+    /// More text of a block: text, thinking, or the JSON text of a call's arguments.
     Delta {
-        /// The block.
+        /// The block's number.
         block: usize,
-        /// What comes.
+        /// The new text.
         text: String,
     },
     /// The seal of a thinking block.
     Seal {
-        /// The block.
+        /// The block's number.
         block: usize,
-        /// `signature` or `encrypted_content`.
+        /// `signature`, `encrypted_content` or `data`, after the tag of its format.
         seal: String,
     },
     /// A block is complete.
     Close {
-        /// The block.
+        /// The block's number.
         block: usize,
     },
-    /// What the answer costs, as far as it is known; later ones overwrite what earlier ones said.
+    /// The usage so far. Later values replace earlier ones.
     Usage(Usage),
-    /// Why the model stopped.
+    /// The reason why the model stopped.
     Stop(Stop),
-    /// The backend said that this was all.
+    /// The answer is complete.
     End,
-    /// The backend, or the way to it, failed.
+    /// The backend or the connection to it failed.
     Failed(Failure),
 }
 
-/// What a block of an answer is.
+/// The kind of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockKind {
-    /// Words.
+    /// Text.
     Text,
-    /// Words of a refusal, where the format tells them apart.
+    /// The text of a refusal, from formats that mark refusals.
     Refusal,
-    /// Thinking in the open.
+    /// Thinking with text.
     Thinking,
-    /// Thinking that is sealed whole (`redacted_thinking`, a reasoning item without text).
+    /// Thinking that is only a seal (`redacted_thinking`, a reasoning item without text).
     SealedThinking,
     /// A call.
     ToolCall {
-        /// Its id, which the result will name.
+        /// The call's id, repeated in its result.
         id: String,
-        /// The tool.
+        /// The tool's name.
         name: String,
     },
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// It was done.
+    /// The answer is finished.
     Done,
-    /// The token limit.
+    /// The token limit was reached.
     Length,
-    /// A stop sequence; which, where the backend says.
+    /// A stop sequence was reached. The backend may name it.
     Sequence(Option<String>),
-    /// It waits for results of tools.
+    /// The model waits for results of tools.
     ToolCalls,
-    /// It was kept from going on.
+    /// A content filter or a refusal ended the answer.
     Filtered,
-    /// A long turn that the client is to continue (`pause_turn`).
+    /// The vendor paused a long turn, and the client must continue it (`pause_turn`).
     Paused,
 }
 
-/// Tokens, as far as they are known.
+/// Counts of tokens. `None` is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
-    /// Of the prompt, those read from and written to a cache included.
+    /// Tokens of the prompt, including those read from and written to a cache.
     pub input: Option<u64>,
-    /// Of these, read from a cache.
+    /// Tokens of the prompt that were read from a cache.
     pub cached: Option<u64>,
-    /// Of these, written to a cache.
+    /// Tokens of the prompt that were written to a cache.
     pub cache_write: Option<u64>,
-    /// Of the answer, thinking included.
+    /// Tokens of the answer, including thinking.
     pub output: Option<u64>,
-    /// Of these, thinking.
+    /// Tokens of thinking.
     pub reasoning: Option<u64>,
 }
 
 impl Usage {
-    /// Takes over what `later` knows.
+    /// Replaces each count that `later` has.
     pub fn update(&mut self, later: Usage) {
         self.input = later.input.or(self.input);
         self.cached = later.cached.or(self.cached);
@@ -123,54 +123,54 @@ impl Usage {
 /// A whole answer, collected from its events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// The model, as the backend names it.
+    /// The backend's name of the model.
     pub model: Option<String>,
-    /// The blocks in their order.
+    /// The blocks in order.
     pub blocks: Vec<Block>,
-    /// What it costs.
+    /// The token counts.
     pub usage: Usage,
-    /// Why it ended; `None` where the backend did not say.
+    /// The reason why the model stopped. `None` if the backend gave no reason.
     pub stop: Option<Stop>,
 }
 
 /// One block of a whole answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// What it is.
+    /// The block's kind.
     pub kind: BlockKind,
-    /// Words, thinking, or a call's arguments as JSON text.
+    /// Text, thinking, or a call's arguments as JSON text.
     pub text: String,
     /// The seal of thinking.
     pub seal: Option<String>,
 }
 
 impl Answer {
-    /// Puts events together.
+    /// Collects events into an answer.
     ///
     /// # Errors
-    /// The [`Failure`] that the events tell of.
+    /// The [`Failure`] of an [`Event::Failed`].
     pub fn collect(events: impl IntoIterator<Item = Event>) -> Result<Answer, Failure> {
         let mut answer = Answer::default();
         for event in events {
             answer.take(event)?;
         }
-        answer.mend_arguments();
+        answer.repair_arguments();
         Ok(answer)
     }
 
-    /// Replaces halves of surrogate pairs inside the arguments of calls, which is JSON that clients parse.
-    fn mend_arguments(&mut self) {
+    /// Replaces halves of surrogate pairs in the arguments of calls, because clients parse this JSON text.
+    fn repair_arguments(&mut self) {
         for block in &mut self.blocks {
-            if let (BlockKind::ToolCall { .. }, Cow::Owned(mended)) = (&block.kind, well_formed(&block.text)) {
-                block.text = mended;
+            if let (BlockKind::ToolCall { .. }, Cow::Owned(repaired)) = (&block.kind, well_formed(&block.text)) {
+                block.text = repaired;
             }
         }
     }
 
-    /// Takes one more event.
+    /// Adds one event.
     ///
     /// # Errors
-    /// The [`Failure`] that it tells of.
+    /// The [`Failure`] of an [`Event::Failed`].
     pub fn take(&mut self, event: Event) -> Result<(), Failure> {
         match event {
             Event::Start { model } => self.model = model,

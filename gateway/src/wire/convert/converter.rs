@@ -1,4 +1,4 @@
-//! An answer on its way back: the backend's bytes in, the client's bytes out.
+//! Conversion of an answer: the backend's bytes in, the client's bytes out.
 
 use super::answer::{Answer, BlockKind, Event, Failure, FailureKind, Usage};
 use super::order::EventOrder;
@@ -6,10 +6,11 @@ use super::sse::SseParser;
 use super::{AnswerContext, ReadAnswer, ToolNames, WriteAnswer, reader, writer};
 use crate::wire::WireFormat;
 
-/// An answer's text may be so many bytes, streamed or not: some formats repeat all of it in their last event.
+/// The longest text of an answer, in bytes. It is bounded because some formats repeat all text in their last event.
 const LONGEST: usize = 64 << 20;
 
-/// Converts one answer, streamed or whole. Holds no more of a stream than one event and what waits for its turn.
+/// The converter of one answer, streamed or whole. Of a stream it holds one event and the blocks that wait for an
+/// earlier one.
 pub struct AnswerConverter {
     reader: Box<dyn ReadAnswer>,
     writer: Box<dyn WriteAnswer>,
@@ -17,7 +18,7 @@ pub struct AnswerConverter {
     order: EventOrder,
     names: ToolNames,
     usage: Usage,
-    /// Bytes of text that have come.
+    /// The length of all deltas so far, in bytes.
     length: usize,
     started: bool,
     ended: bool,
@@ -26,7 +27,7 @@ pub struct AnswerConverter {
 }
 
 impl AnswerConverter {
-    /// For an answer of a backend that speaks `from`, to a client that speaks `to`.
+    /// Creates a converter from a backend's format to a client's format.
     #[must_use]
     pub fn new(from: WireFormat, to: WireFormat, mut context: AnswerContext) -> AnswerConverter {
         AnswerConverter {
@@ -44,7 +45,7 @@ impl AnswerConverter {
         }
     }
 
-    /// Takes bytes of a stream and returns what they mean to the client; may be empty.
+    /// Converts bytes of a backend's stream. Returns complete server-sent events for the client, or an empty string.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         if !self.ended {
             self.written.reserve(2 * bytes.len());
@@ -60,16 +61,18 @@ impl AnswerConverter {
             .parser
             .push(bytes, |name, data| reader.event(name, data, &mut read));
         for event in read.drain(..) {
-            self.pass(event);
+            self.write(event);
         }
         self.read = read;
         if let Err(error) = parsed {
-            self.pass(broken(format!("the backend's stream cannot be read: {error}")));
+            self.write(broken(format!("the backend's stream cannot be read: {error}")));
         }
     }
 
-    /// Takes the end of a stream, and how it broke where it did. Returns what makes the client's stream well-formed:
-    /// nothing after a proper end, the closing events where only they were missing, an error event otherwise.
+    /// Ends the stream. `broke` is the reason if the backend's stream broke off.
+    ///
+    /// Returns the rest of the client's stream: nothing if it has ended, the closing events if the backend left out
+    /// only these, else an error event.
     pub fn finish(&mut self, broke: Option<&str>) -> String {
         if !self.ended && broke.is_none() {
             // Some backends leave out the empty line after their last event.
@@ -77,11 +80,11 @@ impl AnswerConverter {
             let mut read = std::mem::take(&mut self.read);
             self.reader.end(&mut read);
             for event in read.drain(..) {
-                self.pass(event);
+                self.write(event);
             }
         }
         if !self.ended {
-            self.pass(broken(broke.map_or_else(
+            self.write(broken(broke.map_or_else(
                 || "the backend ended its stream in the middle of an answer".to_owned(),
                 |how| format!("the backend's stream broke off: {how}"),
             )));
@@ -89,16 +92,16 @@ impl AnswerConverter {
         std::mem::take(&mut self.written)
     }
 
-    /// Ends the client's stream with a failure of our own.
+    /// Ends the client's stream with a failure and returns its last event.
     pub fn fail(&mut self, failure: Failure) -> String {
-        self.pass(Event::Failed(failure));
+        self.write(Event::Failed(failure));
         std::mem::take(&mut self.written)
     }
 
     /// Converts a whole answer.
     ///
     /// # Errors
-    /// [`Failure`] where the backend's body tells of one, or is no answer.
+    /// [`Failure`] if the backend's body reports one or is not an answer of its format.
     pub fn whole(&mut self, body: &str) -> Result<String, Failure> {
         let answer = Answer::collect(read_whole(&mut *self.reader, &self.names, body))?;
         self.usage = answer.usage;
@@ -108,30 +111,30 @@ impl AnswerConverter {
     /// Converts a whole answer for a client that asked for a stream, from a backend that does not stream.
     pub fn whole_as_stream(&mut self, body: &str) -> String {
         for event in read_whole(&mut *self.reader, &self.names, body) {
-            self.pass(event);
+            self.write(event);
         }
         self.finish(None)
     }
 
-    /// What the answer cost, as far as is known by now.
+    /// Returns the usage that the backend reported so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Whether the client's stream has had its last event.
+    /// Whether the last event of the client's stream was written.
     #[must_use]
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Lets one event through to the client.
-    fn pass(&mut self, mut event: Event) {
+    /// Writes one event for the client.
+    fn write(&mut self, mut event: Event) {
         if self.ended {
             return;
         }
-        client_names(&self.names, &mut event);
-        // Every stream begins as its format has it, whatever comes first; also one that only says what went wrong.
+        set_client_name(&self.names, &mut event);
+        // A backend may leave out the start; a client's stream always has one, unless its first event is a failure.
         if !self.started {
             self.started = true;
             if !matches!(event, Event::Start { .. } | Event::Failed(_)) {
@@ -147,7 +150,7 @@ impl AnswerConverter {
             event = broken(format!("the backend's answer is longer than {} MB", LONGEST >> 20));
         }
         let (writer, written, ended) = (&mut self.writer, &mut self.written, &mut self.ended);
-        self.order.take(event, &mut |event| {
+        self.order.push(event, &mut |event| {
             if !*ended {
                 *ended = matches!(event, Event::End | Event::Failed(_));
                 writer.event(&event, written);
@@ -164,21 +167,21 @@ pub(super) fn read_whole(reader: &mut dyn ReadAnswer, names: &ToolNames, body: &
         .iter()
         .any(|event| matches!(event, Event::End | Event::Failed(_)));
     if !ended {
-        events.push(broken("the backend's answer is not one of its format".to_owned()));
+        events.push(broken("the backend's answer is not in its wire format".to_owned()));
     }
     for event in &mut events {
-        client_names(names, event);
+        set_client_name(names, event);
     }
     events
 }
 
-fn client_names(names: &ToolNames, event: &mut Event) {
+fn set_client_name(names: &ToolNames, event: &mut Event) {
     if let Event::Open {
         kind: BlockKind::ToolCall { name, .. },
         ..
     } = event
     {
-        *name = names.of_client(name).to_owned();
+        *name = names.client_name(name).to_owned();
     }
 }
 
@@ -194,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endless_answer_is_ended() {
+    fn answer_over_the_limit_fails() {
         let mut converter = AnswerConverter::new(WireFormat::Chat, WireFormat::Responses, AnswerContext::default());
         let text = "x".repeat(1 << 20);
         let event = format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");

@@ -1,37 +1,38 @@
-//! How many tokens a request is, where no backend will count it: for clients that decide by it when to compact.
+//! Estimate of a request's tokens, for backends that cannot count them. Clients use the number to decide when to
+//! compact.
 //!
-//! An estimate has to count what the model will see: tools and their results as much as words. Too low, and the client
-//! never compacts; too high, and it compacts in the middle of a task.
+//! The estimate counts everything that the model sees: text, tools and their results. With an estimate that is too low,
+//! the client never compacts. With one that is too high, it compacts in the middle of a task.
 
 use super::request::{Dropped, Part, Request, Source};
 use super::{AnswerContext, ConvertError, read_body, read_request};
 use crate::wire::WireFormat;
 
-/// An image costs what Anthropic documents as its maximum (width x height / 750, images being scaled down to at most
-/// this): its size is not looked up.
+/// Tokens of an image: the maximum that Anthropic documents (width x height / 750, after scaling down). The image's
+/// size is not read.
 const IMAGE: u64 = 1_600;
-/// Characters of base64 for each token of a document. A page of a PDF is some 60 kB and 1,500 tokens.
+/// Characters of base64 per token of a document. A PDF page has about 60 kB and 1,500 tokens.
 const DOCUMENT_CHARACTERS: u64 = 40;
-/// What chat templates put around a message.
+/// Tokens that chat templates add to a message.
 const AROUND_MESSAGE: u64 = 4;
-/// What chat templates put around a tool's definition.
+/// Tokens that chat templates add to a tool's definition.
 const AROUND_TOOL: u64 = 8;
 
-/// Estimates a request's tokens. `count` tokenizes text.
+/// Estimates a request's tokens. `count` returns the tokens of a text.
 ///
 /// # Errors
-/// [`ConvertError`] where the body is no request.
+/// [`ConvertError`] if the body is not a request of its format.
 pub fn estimate(format: WireFormat, body: &str, count: impl Fn(&str) -> u32) -> Result<u64, ConvertError> {
     let (mut dropped, mut context) = (Dropped::default(), AnswerContext::default());
     let request = read_request(format, read_body(format, body)?, &mut dropped, &mut context)?;
-    Ok(of_request(&request, &|text| u64::from(count(text))))
+    Ok(request_tokens(&request, &|text| u64::from(count(text))))
 }
 
-fn of_request(request: &Request<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
+fn request_tokens(request: &Request<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
     let messages = request
         .messages
         .iter()
-        .map(|message| AROUND_MESSAGE + of_parts(&message.parts, count));
+        .map(|message| AROUND_MESSAGE + parts_tokens(&message.parts, count));
     let tools = request.tools.iter().map(|tool| {
         let description = tool.description.as_deref().map_or(0, count);
         let schema = tool.schema.as_deref().map_or(0, |schema| count(schema.get()));
@@ -40,11 +41,11 @@ fn of_request(request: &Request<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
     messages.chain(tools).sum()
 }
 
-fn of_parts(parts: &[Part<'_>], count: &dyn Fn(&str) -> u64) -> u64 {
-    parts.iter().map(|part| of_part(part, count)).sum()
+fn parts_tokens(parts: &[Part<'_>], count: &dyn Fn(&str) -> u64) -> u64 {
+    parts.iter().map(|part| part_tokens(part, count)).sum()
 }
 
-fn of_part(part: &Part<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
+fn part_tokens(part: &Part<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
     match part {
         Part::Text { text, .. } => count(&text.decode()),
         Part::Image { .. } => IMAGE,
@@ -55,6 +56,6 @@ fn of_part(part: &Part<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
         },
         Part::Thinking(thinking) => count(&thinking.text),
         Part::ToolCall(call) => count(&call.name) + count(&call.arguments),
-        Part::ToolResult(result) => AROUND_MESSAGE + of_parts(&result.parts, count),
+        Part::ToolResult(result) => AROUND_MESSAGE + parts_tokens(&result.parts, count),
     }
 }

@@ -1,7 +1,7 @@
-//! Broken input for everything that reads bytes: the golden sources, changed at random, byte by byte.
+//! Fuzz tests of all code that reads bytes: the golden sources with random changes.
 //!
-//! Whatever comes in, nothing panics or hangs, what comes out stays in proportion to it, and every stream that was
-//! begun has its last event. `PROPTEST_CASES=100000 cargo test -p muninn-gateway --release --lib fuzz` runs longer.
+//! For any input, no code panics or hangs, the output's length is bounded by the input's, and every stream ends with a
+//! last event. `PROPTEST_CASES=100000 cargo test -p muninn-gateway --release --lib fuzz` runs longer.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use super::golden::{FORMATS, context, sources};
 use super::*;
 use crate::wire::{Prompt, UsageWatch, overflow};
 
-/// All sources of one kind, with their formats.
+/// All golden sources of one kind, with their formats.
 struct Corpus(Vec<(WireFormat, Vec<u8>)>);
 
 impl Corpus {
@@ -30,7 +30,7 @@ static REQUESTS: LazyLock<Corpus> = LazyLock::new(|| Corpus::of("request"));
 static ANSWERS: LazyLock<Corpus> = LazyLock::new(|| Corpus::of("answer"));
 static STREAMS: LazyLock<Corpus> = LazyLock::new(|| Corpus::of("stream"));
 
-/// What is done to the bytes.
+/// A change of the bytes.
 #[derive(Debug, Clone)]
 enum Change {
     Set(Index, u8),
@@ -38,17 +38,17 @@ enum Change {
     Remove(Index, usize),
     Repeat(Index, usize, usize),
     Cut(Index),
-    /// Part of another source.
+    /// Inserts part of another source.
     Graft(Index, Index, usize),
 }
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
-    let telling = proptest::sample::select(&b"{}[]\",:\\\n\r\0 0-.eE9tfn\xff\xc3\xef\xbb\xbf"[..]);
+    let syntax = proptest::sample::select(&b"{}[]\",:\\\n\r\0 0-.eE9tfn\xff\xc3\xef\xbb\xbf"[..]);
     let change = prop_oneof![
-        (any::<Index>(), prop_oneof![telling.clone(), any::<u8>()]).prop_map(|(at, byte)| Change::Set(at, byte)),
+        (any::<Index>(), prop_oneof![syntax.clone(), any::<u8>()]).prop_map(|(at, byte)| Change::Set(at, byte)),
         (
             any::<Index>(),
-            proptest::collection::vec(prop_oneof![telling, any::<u8>()], 1..9)
+            proptest::collection::vec(prop_oneof![syntax, any::<u8>()], 1..9)
         )
             .prop_map(|(at, bytes)| Change::Insert(at, bytes)),
         (any::<Index>(), 1..40_usize).prop_map(|(at, length)| Change::Remove(at, length)),
@@ -85,21 +85,22 @@ fn changed(corpus: &Corpus, which: Index, changes: &[Change]) -> (WireFormat, Ve
     (format, bytes)
 }
 
-/// Whether it is JSON, with numbers of any size.
+/// Whether a text is JSON, with numbers of any size.
 fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Nothing that we write is longer than this for so much that was read: escapes, framing, repeated texts.
+/// The upper bound of the output's length for an input of `read` bytes. It allows for escapes, framing and repeated
+/// texts.
 fn bound(read: usize) -> usize {
     64 * read + 64_000
 }
 
 proptest! {
     #[test]
-    fn requests(which: Index, changes in changes()) {
+    fn damaged_requests_become_json_of_bounded_length(which: Index, changes in changes()) {
         let (from, bytes) = changed(&REQUESTS, which, &changes);
-        let _either = Prompt::parse(from, &bytes);
+        Prompt::parse(from, &bytes).ok();
         let text = String::from_utf8_lossy(&bytes);
         for (to, _) in FORMATS {
             if let Ok(converted) = request(from, to, &text) {
@@ -107,11 +108,11 @@ proptest! {
                 prop_assert!(converted.body.len() < bound(bytes.len()));
             }
         }
-        let _either = estimate(from, &text, |text| u32::try_from(text.len() / 4).unwrap_or(u32::MAX));
+        estimate(from, &text, |text| u32::try_from(text.len() / 4).unwrap_or(u32::MAX)).ok();
     }
 
     #[test]
-    fn answers(which: Index, changes in changes()) {
+    fn damaged_answers_become_json_of_bounded_length(which: Index, changes in changes()) {
         let (from, bytes) = changed(&ANSWERS, which, &changes);
         let text = String::from_utf8_lossy(&bytes);
         for (to, _) in FORMATS {
@@ -122,12 +123,12 @@ proptest! {
             let streamed = AnswerConverter::new(from, to, context()).whole_as_stream(&text);
             check_end(to, &streamed)?;
         }
-        let _either = overflow::overflow(&text);
-        let _any = crate::wire::failure::read(http::StatusCode::BAD_REQUEST, &text);
+        let _ignored = overflow::Overflow::parse(&text);
+        let _ignored = crate::wire::failure::read(http::StatusCode::BAD_REQUEST, &text);
     }
 
     #[test]
-    fn streams(which: Index, changes in changes(), mut cuts in proptest::collection::vec(any::<Index>(), 0..8), broke: bool) {
+    fn damaged_streams_end_with_a_last_event(which: Index, changes in changes(), mut cuts in proptest::collection::vec(any::<Index>(), 0..8), broke: bool) {
         let (from, bytes) = changed(&STREAMS, which, &changes);
         let mut watch = UsageWatch::default();
         let mut aligner = crate::wire::Aligner::default();
@@ -148,7 +149,7 @@ proptest! {
         }
         let mut at = 0;
         for place in &places {
-            watch.see(&bytes[at..*place]);
+            watch.push(&bytes[at..*place]);
             passed.extend_from_slice(&aligner.push(bytes[at..*place].to_vec().into()));
             at = *place;
         }
@@ -157,7 +158,7 @@ proptest! {
     }
 }
 
-/// A stream ends with the last event of its format, or an error in its words.
+/// Checks that a stream ends with the last event or the error event of its format.
 fn check_end(format: WireFormat, stream: &str) -> Result<(), TestCaseError> {
     let mut events = Vec::new();
     let mut parser = super::sse::SseParser::new();

@@ -1,11 +1,10 @@
-//! Golden cases: what real clients and backends send, converted to both other formats and kept.
+//! Golden tests: recorded requests, answers and streams of real clients and backends, converted to both other formats.
 //!
-//! `golden/FORMAT/{request,answer,stream}/` hold the sources, `golden/converted/` what became of them. That a conversion
-//! is right was read by people; that it stays so is checked here. So is for each that it is well-formed: requests and
-//! answers are read back by their own format's reader, and by async-openai's types where it has them; streams are
-//! checked event by event.
+//! `golden/FORMAT/{request,answer,stream}/` hold the sources, `golden/converted/` the results. People reviewed the
+//! results; these tests check that they do not change. They also check that each result is well-formed: requests and
+//! answers are read by the reader of their format and by async-openai's types if there are any, streams event by event.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +24,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/wire/convert/golden")
 }
 
-/// The sources of one kind, each with its name and text, in the order of their names.
+/// The sources of one kind as names and texts, ordered by name.
 pub(super) fn sources(format: &str, kind: &str) -> Vec<(String, String)> {
     let mut sources: Vec<_> = std::fs::read_dir(folder().join(format).join(kind))
         .unwrap()
@@ -39,15 +38,15 @@ pub(super) fn sources(format: &str, kind: &str) -> Vec<(String, String)> {
     sources
 }
 
-/// Runs `convert` over every source of a kind for both other formats, and compares with what is kept.
+/// Converts every source of a kind to both other formats and compares the results with the golden files.
 fn run(kind: &str, convert: impl Fn(WireFormat, WireFormat, &str) -> String) {
     let mut table = BTreeMap::new();
     for (from, from_name) in FORMATS {
         for (name, source) in sources(from_name, kind) {
             for (to, to_name) in FORMATS.into_iter().filter(|(to, _)| *to != from) {
                 let converted = convert(from, to, &source);
-                let kept = folder().join(format!("converted/{from_name}-to-{to_name}/{kind}/{name}.txt"));
-                assert_golden(&kept, &converted);
+                let golden = folder().join(format!("converted/{from_name}-to-{to_name}/{kind}/{name}.txt"));
+                assert_golden(&golden, &converted);
                 *table.entry((from_name, to_name)).or_insert(0) += 1;
             }
         }
@@ -68,7 +67,7 @@ pub(super) fn context() -> AnswerContext {
 }
 
 #[test]
-fn requests() {
+fn converted_requests_match_the_golden_files() {
     run("request", |from, to, source| match request(from, to, source) {
         Ok(converted) => {
             check_request(to, &converted.body);
@@ -83,7 +82,7 @@ fn requests() {
 }
 
 #[test]
-fn answers() {
+fn converted_answers_match_the_golden_files() {
     run("answer", |from, to, source| {
         match AnswerConverter::new(from, to, context()).whole(source) {
             Ok(body) => {
@@ -96,14 +95,14 @@ fn answers() {
 }
 
 #[test]
-fn streams() {
+fn converted_streams_match_the_golden_files() {
     run("stream", |from, to, source| {
         let whole = stream(from, to, &[source.as_bytes()]);
         let bytes: Vec<&[u8]> = source.as_bytes().chunks(7).collect();
         assert_eq!(
             stream(from, to, &bytes),
             whole,
-            "how a stream is cut up must not matter"
+            "any split of a stream must give the same result"
         );
         check_stream(to, &whole);
         whole
@@ -117,7 +116,7 @@ fn stream(from: WireFormat, to: WireFormat, pieces: &[&[u8]]) -> String {
     out
 }
 
-/// Indented, in the order in which it was written: only layout is added.
+/// Indents JSON text. Keys keep their order and numbers their digits.
 pub(crate) fn pretty(json: &str) -> String {
     let (mut out, mut depth, mut in_string, mut escaped) = (String::new(), 0, false, false);
     let mut characters = json.chars().peekable();
@@ -159,7 +158,7 @@ pub(crate) fn pretty(json: &str) -> String {
     out
 }
 
-/// A request reads as one of its own format, by our reader and by async-openai's types.
+/// Checks that a request can be read by the reader of its format and by async-openai's types.
 pub(crate) fn check_request(format: WireFormat, body: &str) {
     let read = super::read_body(format, body).unwrap();
     let (mut dropped, mut context) = (Dropped::default(), AnswerContext::default());
@@ -187,7 +186,7 @@ pub(crate) fn check_request(format: WireFormat, body: &str) {
     );
 }
 
-/// An answer reads as one of its own format.
+/// Checks that an answer has the members that its format requires.
 fn check_answer(format: WireFormat, body: &str) {
     match format {
         WireFormat::Chat => parses::<async_openai::types::chat::CreateChatCompletionResponse>(body),
@@ -216,7 +215,7 @@ fn parses<T: serde::de::DeserializeOwned>(body: &str) {
     }
 }
 
-/// A stream is what the strictest clients need.
+/// Checks that a stream has the events that the strictest clients need.
 fn check_stream(format: WireFormat, stream: &str) {
     let mut events = Vec::new();
     let mut parser = sse::SseParser::new();
@@ -229,6 +228,33 @@ fn check_stream(format: WireFormat, stream: &str) {
         WireFormat::Chat => check_chunks(&events),
         WireFormat::Messages => check_message_events(&events),
         WireFormat::Responses => check_response_events(&events),
+    }
+}
+
+/// Checks that the events of a reader follow the grammar of [`Event`].
+pub(super) fn check_grammar(case: &str, events: &[Event]) {
+    let (mut next, mut open, mut stopped) = (0, BTreeSet::new(), false);
+    for (at, event) in events.iter().enumerate() {
+        let starts = at == 0 && !matches!(event, Event::Failed(_));
+        assert_eq!(matches!(event, Event::Start { .. }), starts, "{case}: {events:?}");
+        match event {
+            Event::Open { block, .. } => {
+                assert_eq!((*block, stopped), (next, false), "{case}: {events:?}");
+                next += 1;
+                open.insert(*block);
+            }
+            Event::Delta { block, .. } | Event::Seal { block, .. } => {
+                assert!(open.contains(block), "{case}: {events:?}");
+            }
+            Event::Close { block } => assert!(open.remove(block), "{case}: {events:?}"),
+            Event::Stop(_) => {
+                assert!(open.is_empty() && !stopped, "{case}: {events:?}");
+                stopped = true;
+            }
+            Event::End => assert!(stopped && at + 1 == events.len(), "{case}: {events:?}"),
+            Event::Failed(_) => assert_eq!(at + 1, events.len(), "{case}: {events:?}"),
+            Event::Start { .. } | Event::Usage(_) => {}
+        }
     }
 }
 

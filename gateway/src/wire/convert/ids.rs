@@ -1,14 +1,14 @@
-//! Ids of tool calls in the shape that each format's clients expect, made so that the backend's own id can be read back.
+//! Ids of tool calls with the prefix that each format's clients expect.
 //!
-//! Nothing is remembered: an id that a client sends back says itself what the backend called it.
+//! A wrapped id contains the backend's own id, so no table of ids is kept.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Stands after the prefix of an id that we made out of another one.
+/// The mark of a wrapped id, after its prefix.
 const MARK: &str = "m_";
 
-/// `id` as an id with this prefix: itself where it has it already, else made out of it.
+/// Wraps an id so that it starts with `prefix`. An id that has the prefix and only plain letters is returned unchanged.
 pub(super) fn wrap<'i>(prefix: &str, id: &'i str) -> Cow<'i, str> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     let marked = id.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(MARK));
@@ -17,35 +17,34 @@ pub(super) fn wrap<'i>(prefix: &str, id: &'i str) -> Cow<'i, str> {
     }
     let mut wrapped = format!("{prefix}{MARK}");
     for byte in id.bytes() {
-        // `_` begins an escape, so that every id can be read back.
+        // `_` starts an escape, so that every id can be unwrapped.
         if plain(byte) && byte != b'_' {
             wrapped.push(char::from(byte));
         } else if byte == b'_' {
             wrapped.push_str("__");
         } else {
-            let _infallible = write!(wrapped, "_{byte:02x}");
+            write!(wrapped, "_{byte:02x}").ok();
         }
     }
     Cow::Owned(wrapped)
 }
 
-/// What [`wrap`] was given; an id that it did not make stays as it is.
-pub(super) fn unwrap<'i>(prefix: &str, id: &'i str) -> Cow<'i, str> {
-    let Some(wrapped) = id.strip_prefix(prefix).and_then(|rest| rest.strip_prefix(MARK)) else {
-        return Cow::Borrowed(id);
-    };
-    unescape(wrapped).map_or(Cow::Borrowed(id), Cow::Owned)
+/// Reverses [`wrap`]. An id that is not wrapped is returned unchanged.
+pub(super) fn unwrap<'i>(prefix: &str, id: impl Into<Cow<'i, str>>) -> Cow<'i, str> {
+    let id = id.into();
+    let wrapped = id.strip_prefix(prefix).and_then(|rest| rest.strip_prefix(MARK));
+    wrapped.and_then(unescape).map_or(id, Cow::Owned)
 }
 
-/// An id for a call whose backend gave it none of its own: the same whenever the same answer (`answer`, by its own id) is
-/// read, and not that of a call in another one.
-pub(super) fn made(answer: &str, block: usize) -> String {
+/// Returns an id for a call to which the backend gave no id. It is derived from the id of the `answer`, so the same
+/// answer always gets the same ids, and calls of different answers get different ones.
+pub(super) fn derived(answer: &str, block: usize) -> String {
     let mut id = String::from("call_");
     if !answer.is_empty() {
         id.push_str(&blake3::hash(answer.as_bytes()).to_hex()[..12]);
         id.push('_');
     }
-    let _infallible = write!(id, "{block}");
+    write!(id, "{block}").ok();
     id
 }
 
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_id_can_be_read_back() {
+    fn every_wrapped_id_can_be_unwrapped() {
         for id in [
             "call_abc",
             "functions.bash:0",
@@ -93,7 +92,7 @@ mod tests {
                         .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)),
                     "{wrapped}"
                 );
-                assert_eq!(unwrap(prefix, &wrapped), id);
+                assert_eq!(unwrap(prefix, wrapped), id);
             }
         }
         assert_eq!(wrap("toolu_", "toolu_01"), "toolu_01");

@@ -1,4 +1,4 @@
-//! Text on its way from one request to another, decoded only where somebody has to look into it.
+//! JSON strings that are copied from one request to another without decoding.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,34 +7,36 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::wire::Text;
-use crate::wire::surrogates::may_hold_halves;
+use crate::wire::surrogates::may_hold_surrogates;
 
-/// What somebody said.
+/// A JSON string, either as its literal or decoded.
 ///
-/// Most of a request is code in results of tools, full of escapes. A conversion has no use for what it says; written as
-/// it was read it costs a copy, where decoding and encoding it would cost more than all the rest.
+/// Most of a request is code in results of tools, full of escapes. A conversion does not need the decoded text: copying
+/// a literal is cheap, where decoding and encoding it would cost more than the rest of the conversion.
 #[derive(Clone)]
 pub enum JsonStr<'a> {
-    /// A JSON string as it stands in the client's body, one that every reader of JSON can decode.
+    /// A string literal of the client's body that every JSON parser can decode.
     Literal(&'a RawValue),
-    /// Decoded already, or ours.
+    /// Decoded text of the client's body, or Muninn's own text.
     Decoded(Cow<'a, str>),
 }
 
 impl<'a> JsonStr<'a> {
-    /// Takes a value of the client's body, `None` where it is no string. Half a surrogate pair, which most backends refuse
-    /// together with the whole request, is decoded; a whole pair looks like it and is too.
+    /// Reads a value of the client's body. Returns `None` if it is not a string.
+    ///
+    /// A literal that may hold half of a surrogate pair is decoded, because most backends refuse a request with one.
+    /// The check cannot tell halves from whole pairs, so literals with whole pairs are decoded too.
     #[must_use]
     pub fn of(raw: &'a RawValue) -> Option<JsonStr<'a>> {
         let text = Text::of(raw.get())?;
-        Some(if may_hold_halves(raw.get()) {
+        Some(if may_hold_surrogates(raw.get()) {
             JsonStr::Decoded(text.decode())
         } else {
             JsonStr::Literal(raw)
         })
     }
 
-    /// What they say.
+    /// Returns the decoded text.
     #[must_use]
     pub fn decode(&self) -> Cow<'_, str> {
         match self {
@@ -43,7 +45,7 @@ impl<'a> JsonStr<'a> {
         }
     }
 
-    /// The same words without a copy of them.
+    /// Returns the same string, borrowed.
     #[must_use]
     pub fn borrowed(&self) -> JsonStr<'_> {
         match self {
@@ -52,7 +54,7 @@ impl<'a> JsonStr<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -61,19 +63,17 @@ impl<'a> JsonStr<'a> {
         }
     }
 
-    /// Whether there is nothing but white space.
+    /// Whether the text is only white space.
     #[must_use]
     pub fn is_blank(&self) -> bool {
-        let says_something = |byte: &u8| byte.is_ascii_graphic() && *byte != b'\\';
+        let is_visible = |byte: &u8| byte.is_ascii_graphic() && *byte != b'\\';
         match self {
-            JsonStr::Literal(raw) if raw.get().as_bytes().get(1).is_some_and(says_something) && !self.is_empty() => {
-                false
-            }
-            words => words.decode().trim().is_empty(),
+            JsonStr::Literal(raw) if raw.get().as_bytes().get(1).is_some_and(is_visible) && !self.is_empty() => false,
+            text => text.decode().trim().is_empty(),
         }
     }
 
-    /// Whether they begin with `start`.
+    /// Whether the text starts with `start`.
     #[must_use]
     pub fn starts_with(&self, start: &str) -> bool {
         match self {
@@ -86,7 +86,7 @@ impl<'a> JsonStr<'a> {
         }
     }
 
-    /// The words without white space at their end.
+    /// Returns the text without white space at its end.
     #[must_use]
     pub fn trim_end(&self) -> JsonStr<'_> {
         let raw = match self {
@@ -94,7 +94,7 @@ impl<'a> JsonStr<'a> {
             JsonStr::Decoded(text) => return text.trim_end().into(),
         };
         let inner = &raw.get().as_bytes()[1..raw.get().len() - 1];
-        // No escape is longer than this, so a last character behind it is one that stands for itself.
+        // No escape is longer than this. Without a backslash in it, the last character is not part of an escape.
         let end = &inner[inner.len().saturating_sub("\\u0020".len())..];
         if end.last().is_some_and(u8::is_ascii_graphic) && !end.contains(&b'\\') {
             return JsonStr::Literal(raw);
@@ -102,22 +102,22 @@ impl<'a> JsonStr<'a> {
         self.decode().trim_end().to_owned().into()
     }
 
-    /// Several as one, with a blank line between them.
+    /// Joins several texts with a blank line between them.
     #[must_use]
-    pub fn joined(mut words: Vec<JsonStr<'a>>) -> JsonStr<'a> {
-        match words.pop() {
-            Some(only) if words.is_empty() => only,
+    pub fn joined(mut texts: Vec<JsonStr<'a>>) -> JsonStr<'a> {
+        match texts.pop() {
+            Some(only) if texts.is_empty() => only,
             Some(last) => {
-                words.push(last);
-                let texts: Vec<_> = words.iter().map(JsonStr::decode).collect();
-                texts.join("\n\n").into()
+                texts.push(last);
+                let decoded: Vec<_> = texts.iter().map(JsonStr::decode).collect();
+                decoded.join("\n\n").into()
             }
             None => JsonStr::Decoded(Cow::Borrowed("")),
         }
     }
 }
 
-/// As the text that they are, however they are held.
+/// Formats the decoded text, for both variants.
 impl fmt::Debug for JsonStr<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.decode().fmt(formatter)
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_literal_says_of_itself_what_its_text_does() {
+    fn literal_behaves_like_its_decoded_text() {
         for literal in [
             r#""""#,
             r#"" ""#,
@@ -178,18 +178,18 @@ mod tests {
             r#""say \"x\"""#,
         ] {
             let raw: &RawValue = serde_json::from_str(literal).unwrap();
-            let words = JsonStr::of(raw).unwrap();
+            let string = JsonStr::of(raw).unwrap();
             let text = Text::of(literal).unwrap().decode();
-            assert_eq!(words.decode(), text, "{literal}");
-            assert_eq!(words.is_empty(), text.is_empty(), "{literal}");
-            assert_eq!(words.is_blank(), text.trim().is_empty(), "{literal}");
-            assert_eq!(words.trim_end().decode(), text.trim_end(), "{literal}");
+            assert_eq!(string.decode(), text, "{literal}");
+            assert_eq!(string.is_empty(), text.is_empty(), "{literal}");
+            assert_eq!(string.is_blank(), text.trim().is_empty(), "{literal}");
+            assert_eq!(string.trim_end().decode(), text.trim_end(), "{literal}");
             for start in ["", "a", " a", "say \"", "a\n", "\u{a0}", "longer than all"] {
-                assert_eq!(words.starts_with(start), text.starts_with(start), "{literal} {start}");
+                assert_eq!(string.starts_with(start), text.starts_with(start), "{literal} {start}");
             }
-            let written = serde_json::to_string(&words).unwrap();
+            let written = serde_json::to_string(&string).unwrap();
             assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text, "{literal}");
-            let joined = JsonStr::joined(vec![words.clone(), words.borrowed()]);
+            let joined = JsonStr::joined(vec![string.clone(), string.borrowed()]);
             assert_eq!(joined.decode(), format!("{text}\n\n{text}"), "{literal}");
         }
         assert!(JsonStr::of(RawValue::NULL).is_none());

@@ -1,18 +1,16 @@
-//! Conversion between the three wire formats, for backends that do not speak the client's.
+//! Conversion between the three wire formats, for backends that do not accept the client's format.
 //!
-//! Each format knows how to read and write itself against one neutral form ([`mod@request`], [`answer`]), so three formats
-//! are six readers and writers and not six pairs of each. Everything is a pure function of its input: the same
-//! conversation is written the same way each time, and one that was appended to keeps its beginning, so that the
-//! backend's prompt cache keeps hitting.
+//! Each format has a reader and a writer for one neutral form ([`mod@request`], [`answer`]). Three formats need three
+//! pairs of these, where direct conversions would need six. Every conversion is a pure function of its input. The same
+//! conversation is always written the same way, and an appended conversation keeps its beginning, so that the backend's
+//! prompt cache keeps hitting.
 //!
-//! On the way there a body is read once and written once. On the way back an [`AnswerConverter`] takes the backend's bytes
-//! as they come, cuts them into events, reads these into neutral ones and writes those for the client.
+//! A request body is read once and written once. An [`AnswerConverter`] parses the backend's bytes into server-sent
+//! events as they arrive, reads these into neutral events and writes the neutral events in the client's format.
 
 pub mod answer;
 mod chat;
 mod converter;
-#[cfg(test)]
-mod cut_pairs;
 mod estimate;
 #[cfg(test)]
 mod fuzz;
@@ -26,6 +24,8 @@ pub mod request;
 mod responses;
 #[cfg(test)]
 mod shapes;
+#[cfg(test)]
+mod split_pairs;
 mod sse;
 
 use std::borrow::Cow;
@@ -43,89 +43,93 @@ use super::{ParseError, WireFormat};
 pub use converter::AnswerConverter;
 pub use estimate::estimate;
 
-/// Why a request cannot be converted.
+/// An error of the conversion of a request.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ConvertError {
-    /// It is not a request of its format.
+    /// The body is not a request of its format.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// It refers to something that only a backend of its own format holds.
-    #[error("`{field}` refers to what only a {format} backend can hold; send the conversation itself")]
+    /// The request needs state that only a backend of its own format keeps.
+    #[error("`{field}` needs state that only a {format} backend keeps; send the whole conversation instead")]
     HeldElsewhere {
-        /// The field.
+        /// The field's path in the body.
         field: &'static str,
-        /// The format's name.
+        /// The name of the request's format.
         format: &'static str,
     },
 }
 
-/// A request in the backend's format, and what is needed to bring the answer back.
+/// A request in the backend's format, with the context that converts its answer.
 #[derive(Debug)]
 pub struct Converted {
     /// The body to send.
     pub body: String,
-    /// What had to be left out.
+    /// The fields that the backend's format cannot express.
     pub dropped: Dropped,
-    /// What the answer's way back needs to know.
+    /// The context for [`AnswerConverter`].
     pub context: AnswerContext,
 }
 
-/// What the answer's way back needs to know of its request.
+/// The facts about a request that the conversion of its answer needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnswerContext {
-    /// A ULID; each format puts its own prefix before it.
+    /// The answer's ULID. Each format adds its own prefix.
     pub id: String,
-    /// Seconds since the epoch.
+    /// The time of the answer, in seconds since the epoch.
     pub created: i64,
-    /// The model's name as the client asked for it, which is what the answer names.
+    /// The model's name in the client's request. The answer repeats it.
     pub model: String,
     /// Whether a chat client asked for usage at the end of its stream.
     pub stream_usage: bool,
-    /// Tools that the backend knows under another name.
+    /// Tools that have another name in the backend's request.
     pub names: ToolNames,
-    /// Tools that the client knows as something else than a plain function, by their name in the neutral form.
+    /// Tools that the client did not declare as plain functions, by their name in the neutral form.
     pub special: BTreeMap<String, SpecialTool>,
 }
 
-/// A tool of the responses format that is no plain function.
+/// A tool of the responses format that is not a plain function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecialTool {
-    /// What the client takes its calls for.
+    /// The tool's type for the client.
     pub kind: SpecialKind,
-    /// The namespace that it is in, if any.
+    /// The tool's namespace, if any.
     pub namespace: Option<String>,
-    /// Its name, in its namespace.
+    /// The tool's name in its namespace.
     pub name: String,
 }
 
-/// What a client takes the calls of a special tool for.
+/// The type of a special tool, as the client declared it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecialKind {
-    /// A function like any other, in a namespace.
+    /// A function in a namespace.
     Function,
-    /// A tool of type `custom`: its calls carry free text, which the function carries in `input`.
+    /// A tool of type `custom`. Its calls carry free text, which the function carries in `input`.
     Custom,
-    /// A search for more tools, which the client makes itself.
+    /// A search for more tools, which the client runs.
     Search,
 }
 
-/// What a format takes as the name of a tool.
+/// The rule of a format for the names of tools.
 #[derive(Debug, Clone, Copy)]
 pub struct NameRule {
     /// The longest name, in bytes.
     pub longest: usize,
-    /// Whether it must consist of ASCII letters, digits, `-` and `_`.
+    /// Whether only ASCII letters, digits, `-` and `_` are allowed.
     pub plain: bool,
 }
 
-/// Names of tools that the backend's format does not take, by the names that stand for them.
+/// Replacement names of tools whose own name breaks the [`NameRule`] of the backend's format, mapped to their own
+/// names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolNames(BTreeMap<String, String>);
 
 impl ToolNames {
-    /// The name to send: the name itself where it keeps to the rule, else one that ends in a hash of it. It depends on the
-    /// name alone, so a conversation keeps it, and two tools that differ in what the rule forbids stay two.
-    pub fn sent<'n>(&mut self, name: &'n str, rule: NameRule) -> Cow<'n, str> {
+    /// Returns the name for the backend: the tool's own name if it follows the rule, else a replacement that ends in a
+    /// hash of the own name.
+    ///
+    /// The replacement depends only on the name. It therefore stays the same through a conversation, and two tools
+    /// whose names differ only in forbidden letters get two replacements.
+    pub fn backend_name<'n>(&mut self, name: &'n str, rule: NameRule) -> Cow<'n, str> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
         let fits = name.len() <= rule.longest && (!rule.plain || !name.is_empty() && name.chars().all(plain));
         if fits {
@@ -139,46 +143,46 @@ impl ToolNames {
                 .collect(),
             name => name.to_owned(),
         };
-        let mark = &blake3::hash(name.as_bytes()).to_hex()[..MARK];
-        let end = kept.floor_char_boundary(rule.longest - MARK - 1);
-        let made = format!("{}_{mark}", &kept[..end]);
-        self.0.insert(made.clone(), name.to_owned());
-        made.into()
+        let hash = &blake3::hash(name.as_bytes()).to_hex()[..HASH_DIGITS];
+        let end = kept.floor_char_boundary(rule.longest - HASH_DIGITS - 1);
+        let replacement = format!("{}_{hash}", &kept[..end]);
+        self.0.insert(replacement.clone(), name.to_owned());
+        replacement.into()
     }
 
-    /// The name that the client knows.
+    /// Returns the client's name of a tool that the backend calls `backend_name`.
     #[must_use]
-    pub fn of_client<'n>(&'n self, sent: &'n str) -> &'n str {
-        self.0.get(sent).map_or(sent, String::as_str)
+    pub fn client_name<'n>(&'n self, backend_name: &'n str) -> &'n str {
+        self.0.get(backend_name).map_or(backend_name, String::as_str)
     }
 }
 
-/// How many digits of a hash are in a name that we made.
-const MARK: usize = 12;
+/// The number of hash digits in a replacement name.
+const HASH_DIGITS: usize = 12;
 
-/// Converts a request's body, which may hold what was injected already.
+/// Converts a request's body, with or without injected blocks.
 ///
 /// # Errors
-/// [`ConvertError`] where the body is no request, or says less than what the model is to see.
+/// [`ConvertError`] if the body is not a request of its format, or needs state that only a backend of that format
+/// keeps.
 pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted, ConvertError> {
     let (bytes, body) = (body.len(), read_body(from, body)?);
     let mut dropped = Dropped::default();
     let mut context = AnswerContext::default();
     let mut request = read_request(from, body, &mut dropped, &mut context)?;
     request.bytes = bytes;
-    request.mend_arguments();
+    request.repair_arguments();
     context.model = request.model.clone().into_owned();
     context.stream_usage = request.stream_usage;
     let body = write_request(to, &request, &mut dropped, &mut context);
     Ok(Converted { body, dropped, context })
 }
 
-/// Writes a request that no client sent: a question of our own. Names that a conversation keeps are in the context, for
-/// [`answered`].
+/// Writes one of Muninn's own requests. The context holds the replacement names of tools, for [`read_own_answer`].
 ///
-/// What the format cannot say is left out, and not counted: who makes a request in no format knows what all of them have.
+/// Fields that the format cannot express are left out without a count, because the caller uses only common ones.
 #[must_use]
-pub fn ask(format: WireFormat, request: &Request<'_>) -> (String, AnswerContext) {
+pub fn write_own_request(format: WireFormat, request: &Request<'_>) -> (String, AnswerContext) {
     let mut context = AnswerContext {
         model: request.model.clone().into_owned(),
         ..AnswerContext::default()
@@ -187,12 +191,12 @@ pub fn ask(format: WireFormat, request: &Request<'_>) -> (String, AnswerContext)
     (body, context)
 }
 
-/// Reads the whole answer to such a question, a status of success and no stream. Calls have the names that the request
-/// gave the tools, whatever the format made of these.
+/// Reads the whole answer to a request of [`write_own_request`]: the body of a successful response without a stream.
+/// Calls have the names of the tools in the request.
 ///
 /// # Errors
-/// [`Failure`] where the body tells of one, or is no answer of its format.
-pub fn answered(format: WireFormat, context: &AnswerContext, body: &str) -> Result<Answer, Failure> {
+/// [`Failure`] if the body reports one or is not an answer of its format.
+pub fn read_own_answer(format: WireFormat, context: &AnswerContext, body: &str) -> Result<Answer, Failure> {
     Answer::collect(converter::read_whole(&mut *reader(format), &context.names, body))
 }
 
@@ -221,8 +225,16 @@ fn write_request(to: WireFormat, request: &Request<'_>, dropped: &mut Dropped, c
     }
 }
 
-/// Checks that a message's content can be read: a string, an array, or a lone part. Only the model's messages and results
-/// of tools may go without.
+/// The result of a call that the client sends no result for. Backends require one for every call.
+const NO_RESULT: &str = "[no result: the call was interrupted]";
+
+/// Returns the schema of a tool without arguments. Formats allow a missing schema, but not every server does.
+fn empty_schema<'s>() -> &'s RawValue {
+    serde_json::from_str(r#"{"type":"object","properties":{}}"#).unwrap_or(RawValue::NULL)
+}
+
+/// Checks that a message's content is a string, an array or a single part. If `optional`, the content may be missing or
+/// null.
 fn check_content(members: &Members<'_>, optional: bool, list: &'static str, index: usize) -> Result<(), ParseError> {
     let fits = match members.get("content") {
         None | Some("null") => optional,
@@ -235,41 +247,42 @@ fn check_content(members: &Members<'_>, optional: bool, list: &'static str, inde
     }
 }
 
-/// Content as a list: a lone part is a list of one.
+/// Returns content as a list of parts. A single part is a list of one.
 fn parts(raw: &RawValue) -> Vec<Element<'_>> {
     elements(raw.get()).unwrap_or_else(|| vec![Element::of(raw)])
 }
 
-/// Returns the JSON text of a tool result that is neither a string nor a list of parts; the model gets it unchanged.
-fn as_written(content: Option<&RawValue>) -> Option<&str> {
+/// Returns the JSON text of a tool result that is not a string, a part or a list. The model gets this text unchanged.
+fn raw_result(content: Option<&RawValue>) -> Option<&str> {
     let content = content?.get();
     let is_part = || Members::of(content).is_some_and(|members| members.text("type").is_some());
     let is_read = content == "null" || content.starts_with(['"', '[']) || is_part();
     (!is_read).then_some(content)
 }
 
-/// Writes a body in a buffer that need not grow: a body that does is copied again and again.
-fn written(body: &impl Serialize, bytes: usize) -> String {
+/// Serializes a request body. `bytes` is the length of the client's body. The buffer is larger, because a buffer that
+/// grows copies its content several times.
+fn to_json(body: &impl Serialize, bytes: usize) -> String {
     let mut out = Vec::with_capacity(bytes + bytes / 8 + 1024);
-    // Neither can fail: a body holds nothing that cannot be written, and JSON is UTF-8.
-    let _ = serde_json::to_writer(&mut out, body);
+    // Neither call can fail: all keys are strings, raw values were parsed as JSON, and JSON is UTF-8.
+    serde_json::to_writer(&mut out, body).ok();
     let body = String::from_utf8(out).unwrap_or_default();
-    // What is written as the client wrote it (schemas, arguments) may hold half a surrogate pair.
+    // Raw values of the client (schemas, arguments) may hold half of a surrogate pair.
     match well_formed(&body) {
-        Cow::Owned(mended) => mended,
+        Cow::Owned(repaired) => repaired,
         Cow::Borrowed(_) => body,
     }
 }
 
-/// Writes an answer that is told as events, as a whole.
+/// Writes the events of an answer as a whole body.
 #[must_use]
 pub fn write_whole(format: WireFormat, context: AnswerContext, events: Vec<Event>) -> String {
-    // Only a failure makes an answer of nothing, and there is none among the events of our own answers.
+    // `collect` fails only on `Event::Failed`, which Muninn's own answers do not have.
     let answer = Answer::collect(events).unwrap_or_default();
     writer(format, context).whole(&answer)
 }
 
-/// Writes an answer that is told as events, as a stream: what each of them makes necessary, ready to be sent.
+/// Writes the events of an answer as a stream. Each string is one or more complete server-sent events.
 #[must_use]
 pub fn write_stream(format: WireFormat, context: AnswerContext, events: Vec<Event>) -> Vec<String> {
     let mut writer = writer(format, context);
@@ -285,25 +298,25 @@ pub fn write_stream(format: WireFormat, context: AnswerContext, events: Vec<Even
         .collect()
 }
 
-/// Reads a backend's answer into events.
+/// Reads a backend's answer into neutral events.
 trait ReadAnswer: Send {
-    /// Takes one server-sent event: its `event:` name (`message` where it has none) and its data.
+    /// Reads one server-sent event: its `event:` name (`message` if it has none) and its data.
     fn event(&mut self, name: &str, data: &str, events: &mut Vec<Event>);
 
-    /// Takes the end of the stream. A reader that has seen all that matters may close what is open and say
-    /// [`Event::End`], for backends that leave out the last event; otherwise it says nothing.
+    /// Handles the end of the stream. Some backends leave out the last event. If the answer is complete without it, the
+    /// reader closes the open blocks and adds [`Event::End`]; else it adds nothing.
     fn end(&mut self, events: &mut Vec<Event>);
 
-    /// Takes a whole answer.
+    /// Reads a whole answer.
     fn whole(&mut self, body: &str, events: &mut Vec<Event>);
 }
 
-/// Writes events as the client's format has them.
+/// Writes neutral events in the client's format.
 trait WriteAnswer: Send {
-    /// Writes what an event makes necessary: nothing, or one or more complete server-sent events.
+    /// Writes an event as zero or more complete server-sent events.
     fn event(&mut self, event: &Event, out: &mut String);
 
-    /// The body of a whole answer.
+    /// Returns the body of a whole answer.
     fn whole(&mut self, answer: &Answer) -> String;
 }
 

@@ -1,49 +1,50 @@
-//! One block at a time.
+//! Ordering of the events of overlapping blocks.
 //!
-//! Backends may send the arguments of parallel calls in turns. The clients of messages and responses read blocks that
-//! follow one another, so a block that opens before the one before it is complete waits until that is.
+//! Backends may interleave the arguments of parallel calls. Clients of messages and responses need one block after the
+//! other, so the events of a later block wait until the current block is complete.
 
 use std::collections::BTreeMap;
 
 use super::answer::{BlockKind, Event, Failure};
 use crate::wire::error::ErrorKind;
 
-/// Later blocks may wait with so many bytes. A backend that never ends its first call must not fill the memory.
+/// The limit for the waiting events, in bytes. Without it, a backend that never completes its first call would fill the
+/// memory.
 const LONGEST: usize = 8 << 20;
 
-/// Puts the events of overlapping blocks into the order of the blocks.
+/// A buffer that puts the events of overlapping blocks into the order of the blocks.
 #[derive(Default)]
 pub(super) struct EventOrder {
-    /// The block whose events pass, once one has opened.
+    /// The open block whose events are forwarded.
     current: Option<Current>,
     /// Events of later blocks, in the order of the blocks.
     waiting: BTreeMap<usize, Vec<Event>>,
-    /// Bytes that wait.
+    /// The size of the waiting events, in bytes.
     held: usize,
 }
 
 struct Current {
     block: usize,
-    /// For a call, how far its arguments have come.
-    arguments: Option<Arguments>,
+    /// The scan of a call's arguments.
+    arguments: Option<ArgumentScan>,
 }
 
 impl EventOrder {
-    /// Takes an event and gives to `pass` all that may go out now, in order.
-    pub(super) fn take(&mut self, event: Event, pass: &mut impl FnMut(Event)) {
+    /// Takes an event and calls `emit` with each event that may be sent now, in order.
+    pub(super) fn push(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
         match event {
             Event::Open { block, .. } => match &self.current {
-                None => self.enter(block, event, pass),
+                None => self.open(block, event, emit),
                 Some(current) if current.block != block => {
                     self.waiting.entry(block).or_default().push(event);
-                    self.go_on(pass);
+                    self.release(emit);
                 }
                 Some(_) => {}
             },
             Event::Delta { block, .. } | Event::Seal { block, .. } | Event::Close { block } => {
                 if self.current.as_ref().is_some_and(|current| current.block == block) {
-                    self.within(event, pass);
-                    self.go_on(pass);
+                    self.forward(event, emit);
+                    self.release(emit);
                 } else if let Some(events) = self.waiting.get_mut(&block) {
                     self.held += size_of::<Event>();
                     if let Event::Delta { text, .. } = &event {
@@ -51,7 +52,7 @@ impl EventOrder {
                     }
                     events.push(event);
                     if self.held > LONGEST {
-                        pass(Event::Failed(Failure {
+                        emit(Event::Failed(Failure {
                             kind: ErrorKind::BadGateway,
                             message: format!(
                                 "calls that wait for an earlier one are longer than {} MB",
@@ -60,17 +61,17 @@ impl EventOrder {
                         }));
                     }
                 }
-                // Otherwise the block was closed already: what comes after its complete arguments is not part of them.
+                // Else the block is closed: text after complete arguments is ignored.
             }
             Event::Stop(_) | Event::End => {
-                self.finish(pass);
-                pass(event);
+                self.finish(emit);
+                emit(event);
             }
-            Event::Start { .. } | Event::Usage(_) | Event::Failed(_) => pass(event),
+            Event::Start { .. } | Event::Usage(_) | Event::Failed(_) => emit(event),
         }
     }
 
-    fn enter(&mut self, block: usize, event: Event, pass: &mut impl FnMut(Event)) {
+    fn open(&mut self, block: usize, event: Event, emit: &mut impl FnMut(Event)) {
         let is_call = matches!(
             &event,
             Event::Open {
@@ -80,30 +81,31 @@ impl EventOrder {
         );
         self.current = Some(Current {
             block,
-            arguments: is_call.then(Arguments::default),
+            arguments: is_call.then(ArgumentScan::default),
         });
-        pass(event);
+        emit(event);
     }
 
-    fn within(&mut self, event: Event, pass: &mut impl FnMut(Event)) {
+    /// Forwards an event of the current block.
+    fn forward(&mut self, event: Event, emit: &mut impl FnMut(Event)) {
         let Some(current) = &mut self.current else { return };
         if let (Event::Delta { text, .. }, Some(arguments)) = (&event, &mut current.arguments) {
-            arguments.take(text);
+            arguments.push(text);
         }
         let closes = matches!(event, Event::Close { .. });
-        pass(event);
+        emit(event);
         if closes {
             self.current = None;
         }
     }
 
-    /// Lets waiting blocks through, as far as the current one is closed, or complete while others wait.
-    fn go_on(&mut self, pass: &mut impl FnMut(Event)) {
+    /// Releases waiting blocks while the current block is closed or is a call with complete arguments.
+    fn release(&mut self, emit: &mut impl FnMut(Event)) {
         while !self.waiting.is_empty() {
             match &self.current {
-                Some(current) if current.arguments.as_ref().is_some_and(Arguments::complete) => {
+                Some(current) if current.arguments.as_ref().is_some_and(ArgumentScan::is_complete) => {
                     let block = current.block;
-                    self.within(Event::Close { block }, pass);
+                    self.forward(Event::Close { block }, emit);
                 }
                 Some(_) => return,
                 None => {}
@@ -116,38 +118,38 @@ impl EventOrder {
             }
             for event in events {
                 match event {
-                    Event::Open { .. } => self.enter(block, event, pass),
-                    event => self.within(event, pass),
+                    Event::Open { .. } => self.open(block, event, emit),
+                    event => self.forward(event, emit),
                 }
             }
         }
     }
 
-    /// Closes what is open and lets everything through.
-    fn finish(&mut self, pass: &mut impl FnMut(Event)) {
+    /// Closes the current block and releases all others.
+    fn finish(&mut self, emit: &mut impl FnMut(Event)) {
         loop {
             if let Some(block) = self.current.as_ref().map(|current| current.block) {
-                self.within(Event::Close { block }, pass);
+                self.forward(Event::Close { block }, emit);
             }
             if self.waiting.is_empty() {
                 return;
             }
-            self.go_on(pass);
+            self.release(emit);
         }
     }
 }
 
-/// Tells whether the JSON text of a call's arguments is a complete object.
+/// An incremental scan of a call's arguments that detects the end of the JSON object.
 #[derive(Default)]
-pub(super) struct Arguments {
+pub(super) struct ArgumentScan {
     depth: usize,
     seen: bool,
     in_string: bool,
     escaped: bool,
 }
 
-impl Arguments {
-    pub(super) fn take(&mut self, text: &str) {
+impl ArgumentScan {
+    pub(super) fn push(&mut self, text: &str) {
         for byte in text.bytes() {
             if self.escaped {
                 self.escaped = false;
@@ -171,7 +173,8 @@ impl Arguments {
         }
     }
 
-    pub(super) fn complete(&self) -> bool {
+    /// Whether the text so far is a complete object or array.
+    pub(super) fn is_complete(&self) -> bool {
         self.seen && self.depth == 0 && !self.in_string
     }
 }
@@ -199,13 +202,13 @@ mod tests {
     fn ordered(events: Vec<Event>) -> Vec<Event> {
         let (mut order, mut out) = (EventOrder::default(), Vec::new());
         for event in events {
-            order.take(event, &mut |event| out.push(event));
+            order.push(event, &mut |event| out.push(event));
         }
         out
     }
 
     #[test]
-    fn a_complete_call_ends_when_the_next_begins_and_another_one_waits() {
+    fn complete_call_is_closed_when_the_next_opens_and_an_incomplete_call_delays_it() {
         let out = ordered(vec![
             open(0),
             delta(0, "{}"),
@@ -235,16 +238,17 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded() {
+    fn waiting_events_over_the_limit_fail() {
         let mut events = vec![open(0), open(1)];
         events.extend((0..9).map(|_| delta(1, &"x".repeat(1 << 20))));
         assert!(matches!(ordered(events).last(), Some(Event::Failed(_))));
     }
 
     proptest! {
-        /// However the deltas of parallel calls are mixed, each block comes whole, once, and after the one before it.
+        /// For any interleaving of the deltas of parallel calls, each block comes once, whole, and after the previous
+        /// one.
         #[test]
-        fn blocks_come_one_after_another(turns in proptest::collection::vec(0..4_usize, 0..40)) {
+        fn interleaved_blocks_are_put_in_order(turns in proptest::collection::vec(0..4_usize, 0..40)) {
             let text = "{\"k\":[1,\"}\"]}";
             let mut at = [0; 4];
             let mut events: Vec<Event> = (0..4).map(open).collect();

@@ -1,7 +1,7 @@
-//! A request in no format: what every client can say and some backend can hear.
+//! The neutral form of a request: the fields that more than one format has.
 //!
-//! Borrowed from the client's body wherever it can be. What is opaque to us (JSON schemas, numbers, arguments of tools)
-//! stays the text that the client wrote, so that no number loses a digit and no key its place.
+//! Values borrow from the client's body where possible. JSON schemas, numbers and arguments of tools stay the client's
+//! JSON text, which keeps all digits of numbers and the order of keys.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,110 +11,110 @@ use serde_json::value::RawValue;
 pub use super::json_str::JsonStr;
 use crate::wire::surrogates::well_formed;
 
-/// A conversation and how it is to be continued.
+/// A conversation with the settings for its next answer.
 #[derive(Debug, Default)]
 pub struct Request<'a> {
     /// The model's name.
     pub model: Cow<'a, str>,
-    /// Whether the answer is to be streamed.
+    /// Whether the client asked for a stream.
     pub stream: bool,
     /// Whether a chat client asked for usage at the end of its stream. The other formats always carry it.
     pub stream_usage: bool,
-    /// The conversation, oldest first. System text stands where it was said; what a format keeps beside the
-    /// conversation (`system`, `instructions`) comes first.
+    /// The conversation, oldest first. System text keeps its position; text of a separate field (`system`,
+    /// `instructions`) comes first.
     pub messages: Vec<Message<'a>>,
-    /// What the model may call.
+    /// The tools that the model may call.
     pub tools: Vec<Tool<'a>>,
-    /// Whether it must.
+    /// Whether the model must call a tool.
     pub tool_choice: Option<ToolChoice<'a>>,
-    /// Whether it may make several calls at once.
+    /// Whether the model may make several calls at once.
     pub parallel_tool_calls: Option<bool>,
-    /// Length, sampling and stopping.
+    /// Length, sampling and stop sequences.
     pub sampling: Sampling<'a>,
-    /// The shape that the answer must have.
+    /// The required shape of the answer.
     pub output: Option<OutputShape<'a>>,
-    /// How much the model is to think.
+    /// The settings for thinking.
     pub reasoning: Reasoning<'a>,
-    /// How wordy the answer is to be: `low`, `medium` or `high`.
+    /// The verbosity of the answer: `low`, `medium` or `high`.
     pub verbosity: Option<Cow<'a, str>>,
-    /// The end user, as the client names them.
+    /// The client's name of the end user.
     pub user: Option<Cow<'a, str>>,
-    /// What the client wants prompts to be cached under.
+    /// The client's key of the backend's prompt cache.
     pub cache_key: Option<Cow<'a, str>>,
-    /// Labels without a meaning for the model, a JSON object.
+    /// Labels for the vendor, a JSON object. The model does not see them.
     pub metadata: Option<&'a RawValue>,
-    /// How long the client's body is, which tells how long the backend's will be.
+    /// The length of the client's body, in bytes. The backend's body is about as long.
     pub bytes: usize,
 }
 
 impl Request<'_> {
-    /// Replaces halves of surrogate pairs inside the arguments of calls, JSON text that some formats keep in a string and
-    /// that backends parse.
-    pub(super) fn mend_arguments(&mut self) {
+    /// Replaces halves of surrogate pairs in the arguments of calls. Some formats keep this JSON text in a string, and
+    /// backends parse it.
+    pub(super) fn repair_arguments(&mut self) {
         for part in self.messages.iter_mut().flat_map(|message| &mut message.parts) {
             if let Part::ToolCall(call) = part
-                && let Cow::Owned(mended) = well_formed(&call.arguments)
+                && let Cow::Owned(repaired) = well_formed(&call.arguments)
             {
-                call.arguments = Cow::Owned(mended);
+                call.arguments = Cow::Owned(repaired);
             }
         }
     }
 }
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
     /// System and developer text.
     System,
-    /// The user's side: words, images, results of tools.
+    /// The user's side: text, images, results of tools.
     User,
-    /// The model's side: words, thinking, calls of tools.
+    /// The model's side: text, thinking, calls of tools.
     Assistant,
 }
 
-/// What one side said in one go.
+/// A message of a conversation.
 #[derive(Debug)]
 pub struct Message<'a> {
-    /// Who.
+    /// The author.
     pub speaker: Speaker,
-    /// What, in order. May be empty.
+    /// The content, in order. May be empty.
     pub parts: Vec<Part<'a>>,
 }
 
-/// A piece of a message.
+/// A part of a message.
 #[derive(Debug)]
 pub enum Part<'a> {
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: JsonStr<'a>,
-        /// The client's cache marker on them, kept for targets that know it.
+        /// The client's cache marker on the text, kept for formats that have cache markers.
         cache_control: Option<&'a RawValue>,
     },
-    /// A picture.
+    /// An image.
     Image {
-        /// Where it is.
+        /// The image's data or location.
         source: Source<'a>,
-        /// `low`, `high` or `auto`, where the client says.
+        /// `low`, `high` or `auto`, if the client set it.
         detail: Option<Cow<'a, str>>,
     },
     /// A file for the model to read.
     Document {
-        /// Where it is.
+        /// The file's data or location.
         source: Source<'a>,
-        /// Its name.
+        /// The file's name.
         name: Option<Cow<'a, str>>,
     },
     /// Thinking of an earlier turn.
     Thinking(Thinking<'a>),
     /// A call that the model made.
     ToolCall(ToolCall<'a>),
-    /// What came of a call.
+    /// The result of a call.
     ToolResult(ToolResult<'a>),
 }
 
 impl<'a> Part<'a> {
-    /// Words without a cache marker.
+    /// Returns text without a cache marker.
     #[must_use]
     pub fn text(text: impl Into<JsonStr<'a>>) -> Part<'a> {
         Part::Text {
@@ -124,40 +124,69 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Where an image or a document is.
+/// The data or the location of an image or a document.
 #[derive(Debug, Clone)]
 pub enum Source<'a> {
-    /// In the request.
+    /// Data in the request.
     Base64 {
-        /// For instance `image/png`.
+        /// The media type, such as `image/png`.
         media_type: Cow<'a, str>,
         /// The bytes in base64.
         data: Cow<'a, str>,
     },
     /// Plain text in the request (documents only).
     Text(Cow<'a, str>),
-    /// On the web.
+    /// A URL on the web.
     Url(Cow<'a, str>),
-    /// With the vendor that the client meant, under an id that no other backend knows.
+    /// The id of a file that the client's vendor stores. No other backend has it.
     File(Cow<'a, str>),
+}
+
+impl Source<'_> {
+    /// Returns the data of a base64 data URL, or the URL itself. Parameters of the media type (a charset, a name) are
+    /// removed, because models cannot use them.
+    pub(super) fn of_url(url: Cow<'_, str>) -> Source<'_> {
+        let data_in = |url: &str| {
+            let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+            let media_type = head.strip_suffix(";base64")?;
+            let end = media_type.find(';').unwrap_or(media_type.len());
+            Some(("data:".len().."data:".len() + end, url.len() - data.len()))
+        };
+        match (data_in(&url), url) {
+            (None, url) => Source::Url(url),
+            (Some((media_type, data)), Cow::Borrowed(url)) => Source::Base64 {
+                media_type: url[media_type].into(),
+                data: url[data..].into(),
+            },
+            (Some((media_type, data)), Cow::Owned(url)) => Source::Base64 {
+                media_type: url[media_type].to_owned().into(),
+                data: url[data..].to_owned().into(),
+            },
+        }
+    }
+}
+
+/// Returns a base64 data URL.
+pub(super) fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
 }
 
 /// Thinking of an earlier turn.
 #[derive(Debug, Default)]
 pub struct Thinking<'a> {
-    /// The thinking, or a summary of it; may be empty where only the sealed form exists.
+    /// The thinking or a summary of it. Empty if only the sealed form exists.
     pub text: Cow<'a, str>,
-    /// The seal that its backend put on it (`signature`, `encrypted_content`, `redacted_thinking`'s `data`). Only the
-    /// backend that made it can check it. One that starts with [`OUR_SEAL`] was put on by us.
+    /// The backend's seal (`signature`, `encrypted_content`, `redacted_thinking`'s `data`). Only that backend can check
+    /// it. Muninn's own seals start with [`OUR_SEAL`].
     pub seal: Option<Cow<'a, str>>,
 }
 
-/// The beginning of a seal that we made, for thinking that came from a backend which seals nothing. Such thinking goes
-/// back to it; thinking with any other seal means nothing to another backend and is dropped.
+/// The prefix of Muninn's own seals. They mark thinking of backends without seals, and this thinking is sent back as
+/// plain text. Thinking with a seal of another vendor is useless to a backend and is dropped.
 pub const OUR_SEAL: &str = "muninn-";
 
 impl Thinking<'_> {
-    /// Whether it came from a backend that gives thinking as plain text, so that it can be given back as such.
+    /// Whether the thinking came as plain text, from a backend without seals. Only then it is sent back as plain text.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.seal.as_ref().is_some_and(|seal| seal.starts_with(OUR_SEAL))
@@ -167,15 +196,15 @@ impl Thinking<'_> {
 /// A call that the model made.
 #[derive(Debug)]
 pub struct ToolCall<'a> {
-    /// Its id, which its result names.
+    /// The call's id, repeated in its result.
     pub id: Cow<'a, str>,
-    /// The tool.
+    /// The tool's name.
     pub name: Cow<'a, str>,
-    /// The arguments as JSON text, an object in all but broken calls.
+    /// The arguments as JSON text. Broken calls have arguments that are not an object.
     pub arguments: Cow<'a, str>,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub struct ToolResult<'a> {
     /// The call's id.
@@ -186,44 +215,44 @@ pub struct ToolResult<'a> {
     pub is_error: bool,
 }
 
-/// Something that the model may call.
+/// A tool that the model may call.
 #[derive(Debug)]
 pub struct Tool<'a> {
-    /// Its name.
+    /// The tool's name.
     pub name: Cow<'a, str>,
-    /// What it does.
+    /// The description for the model.
     pub description: Option<Cow<'a, str>>,
-    /// The JSON schema of its arguments, as the client wrote it; absent where it takes none.
+    /// The JSON schema of the arguments, as the client wrote it. `None` if the tool takes no arguments.
     pub schema: Option<Cow<'a, RawValue>>,
-    /// Whether the arguments must follow the schema to the letter.
+    /// Whether the arguments must follow the schema exactly.
     pub strict: Option<bool>,
-    /// The client's cache marker, kept for targets that know it.
+    /// The client's cache marker, kept for formats that have cache markers.
     pub cache_control: Option<&'a RawValue>,
 }
 
-/// Whether the model must call something.
+/// Whether the model must call a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolChoice<'a> {
-    /// As it likes.
+    /// The model decides.
     Auto,
-    /// It must not.
+    /// The model must not call a tool.
     None,
-    /// It must call some tool.
+    /// The model must call some tool.
     Required,
-    /// It must call this one.
+    /// The model must call the tool of this name.
     Tool(Cow<'a, str>),
 }
 
-/// Length, sampling and stopping. Numbers are the text that the client wrote.
+/// Length, sampling and stop sequences. Numbers are the client's JSON text.
 #[derive(Debug, Default)]
 pub struct Sampling<'a> {
-    /// At most so many tokens.
+    /// The largest number of tokens in the answer.
     pub max_tokens: Option<&'a RawValue>,
     /// `temperature`.
     pub temperature: Option<&'a RawValue>,
     /// `top_p`.
     pub top_p: Option<&'a RawValue>,
-    /// `top_k`, which chat completions of most local servers take too.
+    /// `top_k`. Most local servers accept it in chat completions too.
     pub top_k: Option<&'a RawValue>,
     /// `seed`.
     pub seed: Option<&'a RawValue>,
@@ -231,45 +260,46 @@ pub struct Sampling<'a> {
     pub presence_penalty: Option<&'a RawValue>,
     /// `frequency_penalty`.
     pub frequency_penalty: Option<&'a RawValue>,
-    /// Where to stop.
+    /// The stop sequences.
     pub stop: Vec<Cow<'a, str>>,
 }
 
-/// The shape that the answer must have.
+/// The required shape of the answer.
 #[derive(Debug)]
 pub enum OutputShape<'a> {
-    /// Some JSON object.
+    /// A JSON object.
     Json,
     /// JSON that follows a schema.
     Schema {
-        /// A name for it; formats without one get it from us.
+        /// The schema's name. The writers of formats that require one fill in a default.
         name: Option<Cow<'a, str>>,
         /// The schema.
         schema: &'a RawValue,
-        /// Whether it must be followed to the letter.
+        /// Whether the answer must follow the schema exactly.
         strict: Option<bool>,
     },
 }
 
-/// How much the model is to think.
+/// The settings for thinking.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Reasoning<'a> {
-    /// `none`, `minimal`, `low`, `medium`, `high` and the like.
+    /// The effort: `none`, `minimal`, `low`, `medium`, `high` or another name.
     pub effort: Option<Cow<'a, str>>,
-    /// A bound in tokens.
+    /// The budget, in tokens.
     pub budget: Option<u64>,
-    /// Switched off (`false`) or on (`true`) in so many words.
+    /// Whether the client switched thinking on or off explicitly.
     pub enabled: Option<bool>,
 }
 
-/// The names of what a conversion had to leave out, with how often each was left out.
+/// The fields that a conversion left out, with counts.
 ///
 /// A name is the path of a field (`logit_bias`, `messages.audio`, `tools.web_search`), never a value.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Dropped(BTreeMap<String, u32>);
 
 impl Dropped {
-    /// Counts one. Clients may make up any name; those that no API has become one, since names go into headers.
+    /// Counts a field. Names go into headers and clients can invent them, so a name that no API would use counts as
+    /// `other`, and so does every new name after the 64th.
     pub fn add(&mut self, name: impl Into<String>) {
         let name: String = name.into();
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
@@ -282,7 +312,7 @@ impl Dropped {
         *self.0.entry(name).or_default() += 1;
     }
 
-    /// Names and counts in the order of the names.
+    /// Returns the names and counts, ordered by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }

@@ -1,4 +1,4 @@
-//! Requests of odd shapes: content that no format has, and names of tools that the backend's format does not take.
+//! Tests of requests with unusual shapes: unknown content, and names of tools that the backend's format does not allow.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::golden::FORMATS;
 use super::*;
 
-/// A request with a message, tools by these names, a call of each, and a choice of the last.
+/// A request with a message, tools of these names, a call of each tool, and a choice of the last tool.
 fn with_tools(names: &[&str]) -> String {
     let tools = names
         .iter()
@@ -23,7 +23,7 @@ fn with_tools(names: &[&str]) -> String {
 }
 
 #[test]
-fn renamed_tools_stay_apart_and_get_their_names_back() {
+fn replaced_tool_names_are_distinct_and_restored_in_answers() {
     let names = ["a.b", "a b", "a_b", "größe", "ok-1", "a/b"];
     let body = with_tools(&names);
     let converted = request(WireFormat::Chat, WireFormat::Messages, &body).unwrap();
@@ -32,11 +32,13 @@ fn renamed_tools_stay_apart_and_get_their_names_back() {
         request(WireFormat::Chat, WireFormat::Messages, &body).unwrap().body
     );
     let sent: Value = serde_json::from_str(&converted.body).unwrap();
-    let of = |list: &Value| -> Vec<String> {
-        let named = list.as_array().unwrap().iter();
-        named.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+    let names_in = |list: &Value| -> Vec<String> {
+        let entries = list.as_array().unwrap().iter();
+        entries
+            .map(|entry| entry["name"].as_str().unwrap().to_owned())
+            .collect()
     };
-    let tools = of(&sent["tools"]);
+    let tools = names_in(&sent["tools"]);
     let plain = |name: &String| {
         name.bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
@@ -45,7 +47,7 @@ fn renamed_tools_stay_apart_and_get_their_names_back() {
     assert_eq!(tools.iter().collect::<BTreeSet<_>>().len(), names.len(), "{tools:?}");
     assert_eq!((&*tools[2], &*tools[4]), ("a_b", "ok-1"));
     assert_eq!(
-        of(&sent["messages"][1]["content"]),
+        names_in(&sent["messages"][1]["content"]),
         tools,
         "earlier calls have the same names"
     );
@@ -66,7 +68,7 @@ fn renamed_tools_stay_apart_and_get_their_names_back() {
 }
 
 #[test]
-fn a_tools_name_depends_on_nothing_else_in_the_conversation() {
+fn replaced_tool_name_depends_only_on_the_name() {
     let name = |names: &[&str]| {
         let body = request(WireFormat::Chat, WireFormat::Messages, &with_tools(names))
             .unwrap()
@@ -78,7 +80,7 @@ fn a_tools_name_depends_on_nothing_else_in_the_conversation() {
 }
 
 #[test]
-fn content_that_cannot_be_read_is_refused_by_its_place() {
+fn unreadable_content_is_refused_with_its_position() {
     let user = r#"{"role":"user","content":"a"}"#;
     for content in [r#","content":5"#, r#","content":true"#, r#","content":null"#, ""] {
         for (from, list) in [
@@ -100,7 +102,7 @@ fn content_that_cannot_be_read_is_refused_by_its_place() {
 }
 
 #[test]
-fn no_content_vanishes_without_a_name() {
+fn dropped_content_is_named() {
     for (from, message, name) in [
         (
             WireFormat::Chat,
@@ -148,7 +150,7 @@ fn no_content_vanishes_without_a_name() {
 }
 
 #[test]
-fn a_lone_part_is_read_as_a_list_of_one() {
+fn single_part_is_read_as_a_list_of_one() {
     for (from, part) in [
         (WireFormat::Chat, r#"{"type":"text","text":"alone"}"#),
         (WireFormat::Messages, r#"{"type":"text","text":"alone"}"#),
@@ -168,7 +170,7 @@ fn a_lone_part_is_read_as_a_list_of_one() {
 }
 
 #[test]
-fn a_tools_result_that_is_no_text_goes_on_as_it_is_written() {
+fn tool_result_that_is_not_text_is_sent_as_its_json_text() {
     let called = |result: &str, from| match from {
         WireFormat::Chat => format!(
             r#"{{"role":"user","content":"a"}},{{"role":"assistant","tool_calls":[{{"id":"c","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}},{{"role":"tool","tool_call_id":"c","content":{result}}}"#

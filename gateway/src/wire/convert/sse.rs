@@ -1,8 +1,9 @@
-//! Cutting a backend's bytes into server-sent events, as they come and however they are cut up.
+//! Incremental parsing of a backend's bytes into server-sent events.
 //!
-//! eventsource-stream does the parsing. It is handed one complete event at a time: it scans what it holds anew for each
-//! piece that it gets, it waits without bound for text that never becomes UTF-8, and it trips over a byte order mark. With
-//! events cut off, checked and bounded here, a byte is looked at a fixed number of times whatever a backend sends.
+//! eventsource-stream parses the events, one complete event at a time. With partial events it would scan its buffer
+//! again for each piece, wait without bound for text that never becomes UTF-8, and fail on a byte order mark. This
+//! module splits the bytes into events, checks and bounds them, so each byte is scanned a fixed number of times for any
+//! input.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,34 +13,35 @@ use std::task::{Context, Poll};
 use eventsource_stream::EventStream;
 use futures_util::Stream;
 use futures_util::task::noop_waker_ref;
+use serde::Serialize;
 
-/// The longest single event that is waited for. A backend that never ends one must not fill the memory.
+/// The longest event, in bytes. Without this limit, a backend that never ends an event would fill the memory.
 const LONGEST: usize = 8 << 20;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Why a stream of events cannot be read on.
+/// An error in a stream of events.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(super) enum SseError {
-    /// Not text.
+    /// An event is not UTF-8.
     #[error("it is not UTF-8")]
     NotUtf8,
-    /// An event without an end.
+    /// An event is longer than [`LONGEST`].
     #[error("one of its events is longer than {} MB", LONGEST >> 20)]
     TooLong,
-    /// Not a stream of events.
-    #[error("it is no stream of server-sent events")]
+    /// The bytes are not server-sent events.
+    #[error("it is not a stream of server-sent events")]
     NotEvents,
 }
 
-/// An incremental parser: bytes in, events out.
+/// An incremental parser of server-sent events.
 pub(super) struct SseParser {
     events_in: Sender<String>,
     events: EventStream<Pieces>,
-    /// The beginning of an event whose end has not come.
+    /// The beginning of an incomplete event.
     held: Vec<u8>,
-    /// Whether its last line is not complete.
+    /// Whether the last line of `held` is incomplete.
     line_begun: bool,
-    /// Whether the last line ended with a carriage return, whose line feed is no line of its own.
+    /// Whether the last line ended with a carriage return. A line feed after it is part of the same line end.
     after_return: bool,
     at_start: bool,
 }
@@ -57,13 +59,14 @@ impl SseParser {
         }
     }
 
-    /// Takes bytes and hands each event that they complete to `take`, as its name (`message` where it has none) and its
+    /// Takes bytes and calls `take` for each event that they complete, with its name (`message` if it has none) and its
     /// data.
     ///
     /// # Errors
-    /// [`SseError`]; nothing more can be read then.
+    /// [`SseError`]. The parser must not be used after an error.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&str, &str)) -> Result<(), SseError> {
-        // `bytes[..line]` are complete lines of an event whose end has not come; nothing is copied until it has.
+        // `bytes[..line]` are the complete lines of an incomplete event. They are copied only when the event or the
+        // input ends.
         let mut line = 0;
         while let Some(end) = memchr::memchr2(b'\n', b'\r', &bytes[line..]) {
             let end = line + end + 1;
@@ -76,7 +79,7 @@ impl SseParser {
                 let (event, rest) = bytes.split_at(end);
                 bytes = rest;
                 line = 0;
-                // A blank line that ends nothing: a backend may send them without end.
+                // A blank line without an event. A backend may send any number of them.
                 if self.held.is_empty() && event == b"\n" {
                     self.at_start = false;
                 } else {
@@ -92,7 +95,7 @@ impl SseParser {
         Ok(())
     }
 
-    /// Parses one event, of which the beginning may be held.
+    /// Parses the event that consists of `held` and `end`.
     fn parse(&mut self, end: &[u8], take: &mut impl FnMut(&str, &str)) -> Result<(), SseError> {
         if self.held.is_empty()
             && let Some((name, data)) = plain(end)
@@ -108,14 +111,15 @@ impl SseParser {
             return Err(SseError::TooLong);
         }
         if self.after_return {
-            // The parser waits for the line feed that may follow; the event must not.
+            // Without a line feed, the parser would wait for one before it returns the event.
             event.push(b'\n');
         }
         if std::mem::take(&mut self.at_start) && event.starts_with(BYTE_ORDER_MARK) {
             event.drain(..BYTE_ORDER_MARK.len());
         }
         let event = String::from_utf8(event).map_err(|_| SseError::NotUtf8)?;
-        let _the_other_end_is_ours = self.events_in.send(event);
+        // `self.events` owns the receiver, so sending cannot fail.
+        self.events_in.send(event).ok();
         let mut context = Context::from_waker(noop_waker_ref());
         while let Poll::Ready(Some(event)) = Pin::new(&mut self.events).poll_next(&mut context) {
             let event = event.map_err(|_| SseError::NotEvents)?;
@@ -125,8 +129,9 @@ impl SseParser {
     }
 }
 
-/// The name and the data of an event of the plainest kind, as nearly all are: a name at most, and one line of data. It
-/// needs no parser's state and no copy, which for a model's words, a few bytes an event, is most of what parsing costs.
+/// Returns the name and the data of an event that is at most one name and one line of data, as nearly all events are.
+/// Such an event needs neither parser state nor a copy. With a few bytes of text per event, these are most of the cost
+/// of parsing.
 fn plain(event: &[u8]) -> Option<(&str, &str)> {
     let event = event
         .strip_suffix(b"\n\n")
@@ -140,7 +145,7 @@ fn plain(event: &[u8]) -> Option<(&str, &str)> {
     (is_one_line(name) && is_one_line(data)).then_some((name, data))
 }
 
-/// What the parser reads from: events that are there, and nothing to wait for.
+/// The source of the parser: the events in the channel. It never wakes a task.
 struct Pieces(Receiver<String>);
 
 impl Stream for Pieces {
@@ -152,6 +157,16 @@ impl Stream for Pieces {
             Err(_) => Poll::Pending,
         }
     }
+}
+
+/// Writes one event. The name and all keys of `data` are strings, so serializing cannot fail.
+pub(super) fn write_event(name: &str, data: &impl Serialize, out: &mut String) {
+    let Ok(json) = serde_json::to_string(data) else { return };
+    out.push_str("event: ");
+    out.push_str(name);
+    out.push_str("\ndata: ");
+    out.push_str(&json);
+    out.push_str("\n\n");
 }
 
 #[cfg(test)]
@@ -182,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_comments_marks_and_names_are_read() {
+    fn line_ends_comments_byte_order_marks_and_names_are_read() {
         assert_eq!(events(&[STREAM.as_bytes()]).unwrap(), expected());
     }
 
     #[test]
-    fn an_event_is_there_as_soon_as_its_last_byte() {
+    fn event_is_returned_with_its_last_byte() {
         for end in ["\n\n", "\r\r", "\r\n\r\n"] {
             let mut parser = SseParser::new();
             for number in 0..3 {
@@ -202,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_event_is_read_and_an_endless_one_refused() {
+    fn event_within_the_limit_is_read_and_a_longer_one_refused() {
         let long = format!("data: {}\n\n", "x".repeat(1 << 20));
         let pieces: Vec<&[u8]> = long.as_bytes().chunks(1000).collect();
         assert_eq!(events(&pieces).unwrap()[0].1.len(), 1 << 20);
@@ -213,23 +228,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_is_refused() {
+    fn invalid_utf8_is_refused() {
         assert_eq!(events(&[b"data: \xff\xfe\n\n"]), Err(SseError::NotUtf8));
     }
 
     proptest! {
-        /// What the plain way reads, the parser reads the same.
+        /// An event that `plain` reads is read the same by the parser.
         #[test]
-        fn the_plain_way_is_the_parsers(event in "(event: ?[a-z. ]{0,3}\n)?(data: ?[a-z{: ]{0,5}\n)?(data:|id: 1|:x|\r)?\n?\n\n") {
+        fn plain_event_is_read_as_by_the_parser(event in "(event: ?[a-z. ]{0,3}\n)?(data: ?[a-z{: ]{0,5}\n)?(data:|id: 1|:x|\r)?\n?\n\n") {
             if let Some((name, data)) = plain(event.as_bytes()) {
-                // A comment before it is not plain, and changes nothing.
+                // The comment makes the event take the parser's path and does not change its value.
                 let (seen, expected) = (events(&[b":\n", event.as_bytes()]).unwrap(), (name.to_owned(), data.to_owned()));
                 prop_assert_eq!(seen, vec![expected]);
             }
         }
 
         #[test]
-        fn where_a_stream_is_cut_does_not_matter(cuts in proptest::collection::vec(0..STREAM.len(), 0..12)) {
+        fn any_split_of_a_stream_gives_the_same_events(cuts in proptest::collection::vec(0..STREAM.len(), 0..12)) {
             let mut cuts = cuts;
             cuts.sort_unstable();
             let mut pieces = Vec::new();
@@ -243,9 +258,9 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_are_fatal(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..64), 0..8)) {
+        fn arbitrary_bytes_do_not_panic(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..64), 0..8)) {
             let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
-            let _either = events(&pieces);
+            events(&pieces).ok();
         }
     }
 }

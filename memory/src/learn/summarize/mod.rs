@@ -11,7 +11,7 @@ mod prompt;
 use muninn_repo_tools::Until;
 
 use super::Turn;
-use crate::model::{Ask, Choice, Message, Model, ModelError, Reply};
+use crate::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
 use crate::tokens;
 
 pub use notes::{Notes, NotesError};
@@ -56,11 +56,11 @@ impl SummaryPrompt {
     /// # Errors
     /// The model's error.
     pub fn ask(&self, model: &dyn Model, max_answer_tokens: u32, until: &Until) -> Result<Reply, ModelError> {
-        let ask = Ask {
+        let ask = ModelRequest {
             system: prompt::INSTRUCTIONS,
             messages: &[Message::User(self.text.clone())],
             tools: &[],
-            choice: Choice::Auto,
+            choice: ToolMode::Auto,
             shape: None,
             max_tokens: max_answer_tokens,
         };

@@ -267,7 +267,7 @@ impl Model for RecordingModel {
         "test/listener"
     }
 
-    fn ask(&self, ask: &Ask<'_>, _until: &Until) -> Result<Reply, ModelError> {
+    fn ask(&self, ask: &ModelRequest<'_>, _until: &Until) -> Result<Reply, ModelError> {
         let mut asked = self.0.lock().unwrap();
         asked.push(format!("{} {:?} {}", ask.system, ask.messages, ask.max_tokens));
         assert!(ask.tools.is_empty());

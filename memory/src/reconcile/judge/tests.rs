@@ -35,7 +35,7 @@ fn all(expected: Relation, pairs: &[(&str, &str)]) {
 }
 
 #[test]
-fn the_same_in_other_words() {
+fn paraphrases_are_duplicates() {
     all(
         Relation::Same,
         &[
@@ -70,7 +70,7 @@ fn more_words_on_one_side_refine() {
 }
 
 #[test]
-fn a_denial_contradicts() {
+fn negation_contradicts() {
     all(
         Relation::Contradicts,
         &[
@@ -264,7 +264,7 @@ fn subject_and_files_distinguish_similar_texts() {
 }
 
 #[test]
-fn likeness_ignores_voice_and_negation() {
+fn similarity_ignores_voice_and_negation() {
     let tools = Lexicon::new();
     let of = |a, b| Judge::likeness(&tools, &claim(a), &claim(b));
     let near = of("The worker writes the report.", "No report is written by the worker.");
@@ -276,7 +276,7 @@ fn likeness_ignores_voice_and_negation() {
 }
 
 #[test]
-fn a_reason_names_what_differs() {
+fn reason_names_the_difference() {
     let tools = Lexicon::new();
     let reason = |a, b| judge(&claim(a), &claim(b), &tools).reason;
     assert_eq!(

@@ -34,7 +34,7 @@ pub(super) enum Refusal {
     #[error("it gives no reason for pair {0}")]
     Reason(usize),
     /// A wrong decision on a control pair.
-    #[error("it is wrong about a pair of which the answer is known")]
+    #[error("it is wrong about a control pair")]
     Control,
     /// The answer reached its token limit.
     #[error("it was cut short, which more max_answer_tokens would mend")]

@@ -20,7 +20,7 @@ use self::controls::Control;
 use self::prompt::Batch;
 use super::judge::{Claim, Relation};
 use crate::index::Progress;
-use crate::model::{Ask, Choice, Message, Model, ModelError, Reply};
+use crate::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
 use crate::redact::redact;
 use crate::tokens;
 
@@ -159,7 +159,7 @@ impl<'a> Reconciler<'a> {
         (settled, report)
     }
 
-    /// The decisions on a batch. An unusable answer is report for once more.
+    /// The decisions on a batch. After an unusable answer the model is asked once more.
     fn ask(&self, batch: &Batch, report: &mut ModelReport) -> Result<Vec<(usize, ModelVerdict)>, BatchError> {
         if batch.is_empty() {
             return Ok(Vec::new());
@@ -182,15 +182,18 @@ impl<'a> Reconciler<'a> {
         let prompt = u64::from(prompt::overhead() + tokens::count(&question));
         let most = prompt + u64::from(self.limits.max_answer_tokens);
         if report.input + report.output + most > self.limits.tokens {
-            let spent = format!("a run may cost {} tokens, and no more was asked", self.limits.tokens);
+            let spent = format!(
+                "the limit of {} tokens for a run is reached; the other pairs were not sent",
+                self.limits.tokens
+            );
             return Err(BatchError::ForGood(spent));
         }
         let shape = prompt::shape();
-        let ask = Ask {
+        let ask = ModelRequest {
             system: prompt::INSTRUCTIONS,
             messages: &[Message::User(question)],
             tools: &[],
-            choice: Choice::Auto,
+            choice: ToolMode::Auto,
             // A server without structured output refuses the request; the prompt describes the format as well.
             shape: (!matches!(refused, Some(Refusal::Request(_)))).then_some(&shape),
             max_tokens: self.limits.max_answer_tokens,

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::answer::Refusal;
 use super::controls::Control;
 use super::{ModelVerdict, OpenPair};
-use crate::model::Shape;
+use crate::model::AnswerSchema;
 use crate::reconcile::judge::Claim;
 use crate::redact::redact;
 use crate::tokens;
@@ -47,7 +47,7 @@ pub(super) fn overhead() -> u32 {
 }
 
 /// The JSON schema of the answer.
-pub(super) fn shape() -> Shape {
+pub(super) fn shape() -> AnswerSchema {
     let relations = ["same", "refines", "contradicts", "unrelated", "unsure"];
     let decision = json!({
         "type": "object", "additionalProperties": false, "required": ["pair", "relation", "reason"],
@@ -61,7 +61,7 @@ pub(super) fn shape() -> Shape {
         "type": "object", "additionalProperties": false, "required": ["decisions"],
         "properties": {"decisions": {"type": "array", "items": decision}},
     });
-    Shape {
+    AnswerSchema {
         name: "decisions",
         schema: schema.to_string(),
     }

@@ -76,7 +76,7 @@ fn returning_to_an_earlier_statement_supersedes_again() {
             1,
         ),
     ];
-    for (segments, told, open) in table {
+    for (segments, expected, open) in table {
         let mut before = PlanInput::default();
         for segment in &segments {
             before.segments = vec![segment.clone()];
@@ -86,11 +86,15 @@ fn returning_to_an_earlier_statement_supersedes_again() {
             segments,
             ..PlanInput::default()
         });
-        assert_eq!(lines(&before.main), lines(&together.main), "one by one, or all at once");
+        assert_eq!(
+            lines(&before.main),
+            lines(&together.main),
+            "sequential and joint runs agree"
+        );
         assert_eq!((before.conflicts.len(), together.conflicts.len()), (open, open));
         let memories = crate::Memories::of_records(&together.main, None);
         let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
-        assert_eq!(recalled, told);
+        assert_eq!(recalled, expected);
     }
 }
 
@@ -201,7 +205,11 @@ fn restored_records_are_compared_with_newer_ones() {
         main: main.clone(),
         ..PlanInput::default()
     });
-    assert_eq!(by_hand.conflicts.len(), 1, "what somebody wrote into main is compared");
+    assert_eq!(
+        by_hand.conflicts.len(),
+        1,
+        "a record that a person wrote into main is compared"
+    );
     let before = |pruned: &[&str]| PlanInput {
         main: main.clone(),
         log: by_hand.log.clone(),

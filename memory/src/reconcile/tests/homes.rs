@@ -117,7 +117,7 @@ fn full_cycle_works_in_every_home() {
         let store = stage.store();
         let alpha = stage.learn("one", "is alpha indexing");
         assert_eq!(&*alpha.ts, "2026-01-02T10:00:00.000Z");
-        assert_eq!(stage.recalled(), ["is alpha indexing"], "while it waits");
+        assert_eq!(stage.recalled(), ["is alpha indexing"], "before the run");
         let flushed = store.flush(Destination::Home).unwrap();
         let segment = format!("{}/{}", stage.home.path(SESSIONS), flushed.segments[0]);
         let files: Vec<String> = store.files().iter().map(ToString::to_string).collect();
@@ -136,7 +136,7 @@ fn full_cycle_works_in_every_home() {
         assert_eq!(store.flush(Destination::Home).unwrap().segments.len(), 2);
 
         assert_eq!(stage.reconcile(true).segments.len(), 3);
-        assert!(stage.main().is_empty(), "nothing was done");
+        assert!(stage.main().is_empty(), "a dry run writes nothing");
         let done = stage.reconcile(false);
         let summary = done.summary;
         assert_eq!((summary.consolidated, summary.conflicts, summary.open), (4, 1, 1));
@@ -162,7 +162,7 @@ fn full_cycle_works_in_every_home() {
         assert_eq!(
             stage.reconcile(false).summary.consolidated,
             0,
-            "there is nothing left to do"
+            "the next run has nothing to do"
         );
     }
 }
@@ -231,7 +231,7 @@ fn without_git_all_segments_count() {
     let mut top: Vec<_> = top.map(|entry| entry.file_name().into_string().unwrap()).collect();
     top.sort();
     let expected = ["cache", "conflicts.jsonl", "main.jsonl", "reconciled.jsonl", "sessions"];
-    assert_eq!(top, expected, "and nothing that is for git");
+    assert_eq!(top, expected, "no files for git");
 }
 
 #[cfg(unix)]

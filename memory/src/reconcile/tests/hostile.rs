@@ -27,7 +27,7 @@ fn long_texts_are_not_aligned() {
     assert_eq!(relation(&one, &other), Relation::Unrelated);
     assert_eq!(relation(&one, &one), Relation::Same);
     let read = [&one, &other].map(|text| tools.read(&claim(text)));
-    assert!(opposes(&read[0], &read[1], &tools), "nor made one on a model's word");
+    assert!(opposes(&read[0], &read[1], &tools), "a model must not merge them");
 }
 
 #[test]

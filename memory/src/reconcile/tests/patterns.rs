@@ -79,7 +79,11 @@ fn contradicting_patterns_become_a_conflict() {
         pattern(2, 1, "is alpha here", "b.rs a.rs"),
         pattern(3, 2, "not alpha here", "b.rs a.rs"),
     ]);
-    assert_eq!(after.conflicts.len(), 1, "one for all in the same words");
+    assert_eq!(
+        after.conflicts.len(),
+        1,
+        "one conflict for all patterns with the same words"
+    );
     let Body::Conflict(kinds::Conflict {
         left,
         left_text,

@@ -51,7 +51,7 @@ fn supersedes_names_successor_and_date() {
     before.segments = vec![segment(7, 0, vec![said(7, "is", "ben")])];
     let later = reconciled(&before);
     assert_eq!(superseding(&later).len(), 1);
-    assert_eq!(later.conflicts.len(), 1, "with what holds, and not with what did");
+    assert_eq!(later.conflicts.len(), 1, "with the current statement only");
 }
 
 #[test]

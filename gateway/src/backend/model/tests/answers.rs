@@ -1,11 +1,11 @@
-//! What comes back: answers, errors, and what is neither.
+//! Reading answers, errors and malformed bodies.
 
 use muninn_memory::model::Usage;
 use muninn_tests::Reply as Sent;
 
 use super::*;
 
-/// The same answer in each format: thinking, words, two calls, and what it cost.
+/// The same answer in each format: thinking, text, two calls and usage.
 fn looking(format: WireFormat) -> &'static str {
     match format {
         WireFormat::Chat => {
@@ -33,7 +33,7 @@ fn looking(format: WireFormat) -> &'static str {
     }
 }
 
-/// The answer in the format to a body with this status.
+/// The result of a question whose answer has this format, status and body.
 fn answered(format: WireFormat, status: u16, body: &str) -> Result<Reply, ModelError> {
     let body = body.to_owned();
     let upstream = Upstream::start_with(move |_| Sent::json(status, body.clone()));
@@ -41,7 +41,7 @@ fn answered(format: WireFormat, status: u16, body: &str) -> Result<Reply, ModelE
 }
 
 #[test]
-fn all_formats_say_the_same() {
+fn all_formats_give_the_same_reply() {
     for format in FORMATS {
         let reply = answered(format, 200, looking(format)).unwrap();
         assert_eq!(reply.text, "Looking.", "{format:?}");
@@ -63,7 +63,7 @@ fn all_formats_say_the_same() {
 }
 
 #[test]
-fn a_bound_that_cut_it_is_told() {
+fn an_answer_at_the_token_limit_is_marked_truncated() {
     let cut = |format| match format {
         WireFormat::Chat => r#"{"choices":[{"index":0,"message":{"content":"Loo"},"finish_reason":"length"}]}"#,
         WireFormat::Messages => {
@@ -82,7 +82,7 @@ fn a_bound_that_cut_it_is_told() {
 }
 
 #[test]
-fn thinking_aloud_is_no_answer() {
+fn thinking_in_the_text_is_removed() {
     for (content, expected) in [
         ("<think>\\nhm</think>\\n\\nIt is here.", "It is here."),
         ("<think>hm, and then it was cut", ""),
@@ -98,9 +98,9 @@ fn thinking_aloud_is_no_answer() {
     }
 }
 
-/// What the backend says of tools that it does not take, the caller has to read.
+/// Callers read the backend's message to recognise a backend without tool support.
 #[test]
-fn a_refusal_has_the_backends_status_and_words() {
+fn a_refusal_has_the_backends_status_and_message() {
     let openai = r#"{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice","code":400}"#;
     let anthropic = r#"{"type":"error","error":{"type":"invalid_request_error","message":"tools: not supported"}}"#;
     for (format, status, body, words) in [
@@ -125,10 +125,10 @@ fn a_refusal_has_the_backends_status_and_words() {
         match answered(format, status, body) {
             Err(ModelError::Refused {
                 model,
-                status: told,
+                status: refused,
                 message,
             }) => {
-                assert_eq!((&*model, told), ("local/small", status));
+                assert_eq!((&*model, refused), ("local/small", status));
                 assert!(message.contains(words), "{message}");
             }
             other => panic!("{status} {body}: {other:?}"),
@@ -138,7 +138,7 @@ fn a_refusal_has_the_backends_status_and_words() {
 
 /// Some gateways send a backend's error with a status of success.
 #[test]
-fn a_failure_in_a_success_is_one() {
+fn an_error_body_with_a_status_of_success_is_an_error() {
     let limited = r#"{"error":{"message":"slow down","code":429}}"#;
     let error = answered(WireFormat::Chat, 200, limited).unwrap_err();
     assert!(
@@ -154,7 +154,7 @@ fn a_failure_in_a_success_is_one() {
 }
 
 #[test]
-fn a_redirection_is_not_followed() {
+fn a_redirect_is_not_followed() {
     let elsewhere = Upstream::start();
     let target = elsewhere.url();
     let upstream = Upstream::start_with(move |request| {
@@ -166,7 +166,7 @@ fn a_redirection_is_not_followed() {
 }
 
 #[test]
-fn what_is_no_answer_is_unusable() {
+fn a_malformed_answer_is_unusable() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for format in FORMATS {
         for body in [
@@ -193,7 +193,7 @@ fn what_is_no_answer_is_unusable() {
 }
 
 #[test]
-fn an_answer_may_be_so_long_and_no_longer() {
+fn an_answer_above_the_size_limit_is_unusable() {
     let padded = |more| {
         let body = looking(WireFormat::Chat);
         format!("{body}{}", " ".repeat(fetch::LONGEST + more - body.len()))
@@ -209,7 +209,7 @@ fn an_answer_may_be_so_long_and_no_longer() {
 }
 
 #[test]
-fn an_endless_answer_is_read_no_further() {
+fn an_endless_answer_closes_the_connection_at_the_limit() {
     let (upstream, control) = Upstream::start_scripted();
     let model = model(&upstream.url(), WireFormat::Chat);
     let asked = std::thread::spawn(move || ask(&model));

@@ -1,4 +1,4 @@
-//! How asking ends when there is no answer, or nobody waits for it; and many questions at once.
+//! Failures, deadlines, cancellation and concurrent questions.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +15,7 @@ fn is_over(result: &Result<Reply, ModelError>) -> bool {
 }
 
 #[test]
-fn nobody_there_is_unreachable() {
+fn a_refused_connection_is_unreachable() {
     let error = ask(&model("http://127.0.0.1:1", WireFormat::Chat)).unwrap_err();
     assert!(
         matches!(&error, ModelError::Unreachable { reason, .. } if reason.contains("cannot connect")),
@@ -24,7 +24,7 @@ fn nobody_there_is_unreachable() {
 }
 
 #[test]
-fn a_connection_that_breaks_is_unreachable() {
+fn a_broken_connection_is_unreachable() {
     let broken = [
         Upstream::start_with(|_| Sent::hangup()),
         Upstream::start_with(|_| Sent::raw("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{\"choices\"")),
@@ -39,7 +39,7 @@ fn a_connection_that_breaks_is_unreachable() {
 }
 
 #[test]
-fn a_deadline_ends_the_request_at_the_backend_before_its_answer() {
+fn a_deadline_before_the_answer_closes_the_connection() {
     for format in FORMATS {
         let (upstream, control) = Upstream::start_scripted();
         let asked = model(&upstream.url(), format).ask(&question(), &Until::within(SOON));
@@ -49,7 +49,7 @@ fn a_deadline_ends_the_request_at_the_backend_before_its_answer() {
 }
 
 #[test]
-fn a_deadline_ends_it_in_the_middle_of_an_answer() {
+fn a_deadline_during_the_answer_closes_the_connection() {
     let (upstream, control) = Upstream::start_scripted();
     let model = model(&upstream.url(), WireFormat::Chat);
     control.head_with(200, &[("content-type", "application/json")]);
@@ -57,11 +57,11 @@ fn a_deadline_ends_it_in_the_middle_of_an_answer() {
     let asked = model.ask(&question(), &Until::within(SOON));
     assert!(is_over(&asked), "{asked:?}");
     control.wait_for_client_gone();
-    assert_eq!(ask(&model).unwrap().text, "ok", "the next question finds it well");
+    assert_eq!(ask(&model).unwrap().text, "ok", "the next question succeeds");
 }
 
 #[test]
-fn it_ends_when_nobody_waits_any_more() {
+fn cancellation_closes_the_connection() {
     let (upstream, control) = Upstream::start_scripted();
     let model = model(&upstream.url(), WireFormat::Messages);
     let abandoned = CancelFlag::default();
@@ -75,7 +75,7 @@ fn it_ends_when_nobody_waits_any_more() {
 }
 
 #[test]
-fn when_it_is_over_already_nothing_is_sent() {
+fn nothing_is_sent_after_the_deadline() {
     let upstream = Upstream::start();
     let model = model(&upstream.url(), WireFormat::Chat);
     let asked = model.ask(&question(), &Until::within(Duration::ZERO));
@@ -84,7 +84,7 @@ fn when_it_is_over_already_nothing_is_sent() {
 }
 
 #[test]
-fn repetitions_are_the_backends_and_end_with_the_time() {
+fn retries_follow_the_backends_setting_and_end_at_the_deadline() {
     let failing_first = |failures: usize| {
         let asked = AtomicUsize::new(0);
         Upstream::start_with(move |request: &Recorded| match asked.fetch_add(1, Ordering::SeqCst) {
@@ -105,7 +105,7 @@ fn repetitions_are_the_backends_and_end_with_the_time() {
 }
 
 #[test]
-fn failures_open_the_backends_circuit_and_a_deadline_is_none() {
+fn failures_open_the_backends_circuit_and_deadlines_do_not() {
     let failing = Upstream::start_with(|_| Sent::json(500, "{}"));
     let candidate = candidate(&failing.url(), WireFormat::Chat, |_| {});
     let circuit = Arc::clone(&candidate.backend.circuit);
@@ -117,7 +117,7 @@ fn failures_open_the_backends_circuit_and_a_deadline_is_none() {
     }
     let error = ask(&model).unwrap_err();
     assert!(
-        matches!(&error, ModelError::Unreachable { reason, .. } if reason.contains("left alone")),
+        matches!(&error, ModelError::Unreachable { reason, .. } if reason.contains("circuit is open")),
         "{error}"
     );
     assert_eq!(failing.requests().len(), failures as usize);
@@ -131,13 +131,13 @@ fn failures_open_the_backends_circuit_and_a_deadline_is_none() {
     assert_eq!(
         block_on(circuit.state(std::time::Instant::now())).unwrap().1,
         0,
-        "the time was ours"
+        "our own deadline is no failure of the backend"
     );
 }
 
-/// Nobody is answered before all have asked.
+/// The backend answers only after all questions have arrived.
 #[test]
-fn many_ask_at_once() {
+fn questions_run_concurrently() {
     const MANY: usize = 20;
     let asked = AtomicUsize::new(0);
     let upstream = Upstream::start_with(move |request| {
@@ -158,7 +158,7 @@ fn many_ask_at_once() {
 }
 
 #[test]
-fn a_connection_serves_one_question_after_another() {
+fn a_connection_is_reused_by_later_questions() {
     let upstream = Upstream::start();
     let model = model(&upstream.url(), WireFormat::Chat);
     for _ in 0..3 {
@@ -168,7 +168,7 @@ fn a_connection_serves_one_question_after_another() {
 }
 
 #[test]
-fn it_may_be_called_from_within_a_runtime() {
+fn a_question_may_be_asked_from_within_a_runtime() {
     let upstream = Upstream::start();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {

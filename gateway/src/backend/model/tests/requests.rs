@@ -1,17 +1,17 @@
-//! What is sent. The bodies are kept in `golden/`, where people have read them.
+//! Writing requests. The golden bodies are in `golden/` and were reviewed by people.
 
 use std::path::Path;
 
-use muninn_memory::model::{CallResult, Shape};
+use muninn_memory::model::{AnswerSchema, ToolOutput};
 
 use super::*;
 use crate::secrets::Secret;
 use crate::wire::convert::golden::{check_request, pretty};
 use muninn_tests::assert_golden;
 
-/// Two calls, one of them with arguments that are no JSON, and what came of them.
+/// Two calls with results. The arguments of the second call are not JSON.
 fn conversation() -> Vec<Message> {
-    let result = |id: &str, text: &str, is_error| CallResult {
+    let result = |id: &str, text: &str, is_error| ToolOutput {
         id: id.to_owned(),
         text: text.to_owned(),
         is_error,
@@ -39,7 +39,7 @@ fn conversation() -> Vec<Message> {
 }
 
 #[test]
-fn bodies_are_what_people_read() {
+fn bodies_match_the_golden_files() {
     let (conversation, tools) = (conversation(), tools());
     let said = [
         Message::User("Sum it up.".to_owned()),
@@ -49,7 +49,7 @@ fn bodies_are_what_people_read() {
         },
     ];
     let plain = [&said[..], &conversation[..1]].concat();
-    let asked = |messages, tools, choice| Ask {
+    let asked = |messages, tools, choice| ModelRequest {
         system: "Explore.\nBe brief.",
         messages,
         tools,
@@ -58,14 +58,14 @@ fn bodies_are_what_people_read() {
         max_tokens: 1_024,
     };
     let cases = [
-        ("required", asked(&conversation, &tools, Choice::Required)),
-        ("named", asked(&conversation[..1], &tools, Choice::Named("final"))),
-        ("auto", asked(&conversation[..3], &tools, Choice::Auto)),
+        ("required", asked(&conversation, &tools, ToolMode::Required)),
+        ("named", asked(&conversation[..1], &tools, ToolMode::Named("final"))),
+        ("auto", asked(&conversation[..3], &tools, ToolMode::Auto)),
         (
             "plain",
-            Ask {
+            ModelRequest {
                 system: "",
-                ..asked(&plain, &[], Choice::Required)
+                ..asked(&plain, &[], ToolMode::Required)
             },
         ),
     ];
@@ -83,24 +83,24 @@ fn bodies_are_what_people_read() {
     }
 }
 
-/// What was said stays as it was written, so that the backend's cache of it keeps hitting.
+/// A stable prefix keeps the backend's prompt cache valid.
 #[test]
-fn a_longer_conversation_begins_as_the_shorter_one() {
+fn a_longer_conversation_starts_with_the_shorter_one() {
     let (conversation, tools) = (conversation(), tools());
     for format in FORMATS {
         let written = |count| {
-            let asked = Ask {
+            let asked = ModelRequest {
                 system: "S",
                 messages: &conversation[..count],
                 tools: &tools,
-                choice: Choice::Auto,
+                choice: ToolMode::Auto,
                 shape: None,
                 max_tokens: 9,
             };
             let (body, _) = ask::write(format, "small", &asked).unwrap();
             let body: serde_json::Value = serde_json::from_str(&body).unwrap();
             let turns = body[format.conversation()].as_array().unwrap().clone();
-            // Where the cache is marked moves, and is no part of what is cached.
+            // The cache markers move and are not part of the cached text.
             let plain = turns
                 .iter()
                 .map(|turn| turn.to_string().replace(r#""cache_control":{"type":"ephemeral"},"#, ""));
@@ -117,8 +117,8 @@ fn a_longer_conversation_begins_as_the_shorter_one() {
 }
 
 #[test]
-fn the_shape_of_an_answer_goes_where_the_format_has_it() {
-    let shape = Shape {
+fn the_answers_schema_is_written_in_the_formats_own_field() {
+    let shape = AnswerSchema {
         name: "decisions",
         schema: r#"{"type":"object"}"#.to_owned(),
     };
@@ -128,7 +128,7 @@ fn the_shape_of_an_answer_goes_where_the_format_has_it() {
         (WireFormat::Messages, "/output_config/format/schema"),
     ] {
         let written = |shape| {
-            let (body, _) = ask::write(format, "small", &Ask { shape, ..question() }).unwrap();
+            let (body, _) = ask::write(format, "small", &ModelRequest { shape, ..question() }).unwrap();
             serde_json::from_str::<serde_json::Value>(&body).unwrap()
         };
         let schema = written(Some(&shape)).pointer(place).cloned();
@@ -138,7 +138,7 @@ fn the_shape_of_an_answer_goes_where_the_format_has_it() {
 }
 
 #[test]
-fn it_goes_where_the_format_says_with_what_the_backend_may_know() {
+fn a_request_has_the_formats_path_and_the_permitted_credential() {
     let mut client = HeaderMap::new();
     client.insert("authorization", HeaderValue::from_static("Bearer clients"));
     client.insert("user-agent", HeaderValue::from_static("a-client"));
@@ -161,7 +161,7 @@ fn it_goes_where_the_format_says_with_what_the_backend_may_know() {
             ("POST", format.path())
         );
         assert_eq!(request.headers.get("authorization"), expected, "{format:?}");
-        assert_eq!(request.headers.get("user-agent"), None, "nothing else of the client's");
+        assert_eq!(request.headers.get("user-agent"), None, "no other header of the client");
         assert_eq!(request.headers.get("content-type"), Some("application/json"));
         let version = (format == WireFormat::Messages).then_some("2023-06-01");
         assert_eq!(request.headers.get("anthropic-version"), version, "{format:?}");
@@ -170,7 +170,7 @@ fn it_goes_where_the_format_says_with_what_the_backend_may_know() {
 }
 
 #[test]
-fn a_route_names_the_model_and_the_vendor_gets_its_newer_format() {
+fn a_route_renames_the_model_and_openai_gets_responses() {
     let renamed = Candidate {
         rename: Some("theirs".to_owned()),
         ..candidate("http://127.0.0.1:1", WireFormat::Chat, |_| {})
@@ -180,10 +180,7 @@ fn a_route_names_the_model_and_the_vendor_gets_its_newer_format() {
     let vendor = Backend::vendor(
         crate::wire::Dialect::OpenAi,
         &LimitsConfig::default(),
-        &Circuits::new(
-            LimitsConfig::default().circuit,
-            std::sync::Arc::new(crate::store::LocalCounters::default()),
-        ),
+        &Circuits::local(),
     );
     let vendor = Candidate {
         backend: Arc::new(vendor),
@@ -195,11 +192,11 @@ fn a_route_names_the_model_and_the_vendor_gets_its_newer_format() {
 }
 
 #[test]
-fn a_tool_without_a_schema_that_is_json_is_not_sent() {
+fn a_tool_with_an_invalid_schema_is_not_sent() {
     let upstream = Upstream::start();
     let mut tools = tools();
     tools[0].schema = "{".to_owned();
-    let asked = Ask {
+    let asked = ModelRequest {
         tools: &tools,
         ..question()
     };

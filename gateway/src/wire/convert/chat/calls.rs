@@ -1,63 +1,65 @@
-//! Calls of tools in an answer, told apart however little a backend says about them.
+//! Assigning the deltas of an answer to its tool calls.
 //!
-//! A delta names its call by `index`. Some servers leave that out, or give each call the same; some give each delta
-//! another id, or none at all. So a delta that names a tool, where the call that it seems to belong to has one already,
-//! begins another call if its id or its name differs, or if that call's arguments are complete.
+//! A delta names its call by `index`. Some servers leave `index` out or give all calls the same one. Some give each
+//! delta another id, or none. Therefore a delta with a tool's name that matches a named call starts a new call if its
+//! id or name differs, or if the arguments of that call are complete.
 
 use super::super::answer::{BlockKind, Event};
 use super::super::ids;
-use super::super::order::Arguments;
+use super::super::order::ArgumentScan;
 use crate::wire::surrogates::decode_string;
 use crate::wire::{Joiner, Members, Piece, Text};
 
-/// More calls than an answer has; a stream that goes on opening them must not fill the memory.
+/// The largest number of calls in an answer. Without this limit, a stream that keeps opening calls would fill the
+/// memory.
 const MOST_CALLS: usize = 1024;
 
-/// The most bytes of arguments that are held back.
+/// The limit for buffered arguments of all calls, in bytes.
 const MOST_HELD: usize = 8 << 20;
 
 /// The calls of one answer.
 #[derive(Default)]
 pub(super) struct Calls {
     calls: Vec<Call>,
-    /// Bytes held back in all calls.
+    /// The buffered arguments of all calls, in bytes.
     held: usize,
 }
 
 #[derive(Default)]
 struct Call {
     index: Option<u64>,
-    /// The backend's id, empty where it has none.
+    /// The backend's id. Empty if there is none.
     id: String,
-    /// The id that the client gets, which is another where the backend's is missing or taken.
-    given: String,
+    /// The id for the client. It differs from `id` if that is missing or used by an earlier call.
+    client_id: String,
     name: String,
-    /// The block, once the tool's name is known.
+    /// The block's number, once the tool's name is known.
     block: Option<usize>,
     closed: bool,
-    arguments: Arguments,
+    arguments: ArgumentScan,
     joiner: Joiner,
     begun: bool,
-    /// Arguments that wait for the call's name, or for the end of a string that holds them.
+    /// Buffered arguments: those before the tool's name, or an incomplete quoted object.
     held: String,
-    /// Whether they are an object in a string in a string, as servers write them whose template knows no tools.
+    /// Whether the arguments are an object in a string inside the usual string. Servers whose template does not support
+    /// tools write them so.
     quoted: bool,
 }
 
 impl Calls {
-    /// Whether there is any call with a name.
+    /// Whether the answer has a call with a name.
     pub(super) fn any(&self) -> bool {
         self.calls.iter().any(|call| call.block.is_some())
     }
 
-    /// Whether there is more than any answer has.
-    pub(super) fn too_much(&self) -> bool {
+    /// Whether a limit for calls or buffered arguments is exceeded.
+    pub(super) fn over_limit(&self) -> bool {
         self.calls.len() > MOST_CALLS || self.held > MOST_HELD
     }
 
-    /// Takes a call, or more of one. `whole` says that it is complete and never more of another; `next` is the number of
-    /// the next block, and `answer` what this answer is known by.
-    pub(super) fn take(
+    /// Reads a call or a delta of a call. With `whole`, the members are a complete call. `next` is the number of the
+    /// next block, `answer` the answer's id.
+    pub(super) fn push(
         &mut self,
         members: &Members<'_>,
         whole: bool,
@@ -66,15 +68,15 @@ impl Calls {
         events: &mut Vec<Event>,
     ) {
         let function = members.object("function");
-        // The older form of a call is the function alone.
+        // `function_call`, the older form of a call, is the inner object of the newer one.
         let function = if members.get("function").is_some() {
             &function
         } else {
             members
         };
         let index = members.parse::<u64>("index");
-        let id = members.said("id").unwrap_or_default();
-        let name = function.said("name").unwrap_or_default();
+        let id = members.non_empty("id").unwrap_or_default();
+        let name = function.non_empty("name").unwrap_or_default();
         let arguments = match function.get("arguments") {
             None | Some("null") => Piece::from(""),
             Some(raw) => Text::of(raw).map_or(Piece::from(raw), Text::piece),
@@ -99,10 +101,10 @@ impl Calls {
             *next += 1;
         }
         let text = self.calls[at].joiner.join(arguments).into_owned();
-        self.held += self.calls[at].more(text, events);
+        self.held += self.calls[at].push(text, events);
     }
 
-    /// The call that a delta belongs to.
+    /// Returns the position of the call that a delta continues.
     fn find(&self, index: Option<u64>, id: &str, name: &str, has_arguments: bool) -> Option<usize> {
         let with = |matches: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(|call| !call.closed && matches(call));
         let at = match index {
@@ -112,26 +114,26 @@ impl Calls {
         }?;
         let call = &self.calls[at];
         let another_id = !id.is_empty() && !call.id.is_empty() && call.id != id;
-        let another = another_id || call.name != name || (has_arguments && call.arguments.complete());
+        let another = another_id || call.name != name || (has_arguments && call.arguments.is_complete());
         let is_another = call.block.is_some() && !name.is_empty() && another;
         (!is_another).then_some(at)
     }
 
     fn open(&mut self, at: usize, name: String, block: usize, answer: &str, events: &mut Vec<Event>) {
         let id = &self.calls[at].id;
-        let taken = id.is_empty() || self.calls.iter().any(|call| call.given == *id);
-        let given = if taken { ids::made(answer, block) } else { id.clone() };
+        let taken = id.is_empty() || self.calls.iter().any(|call| call.client_id == *id);
+        let client_id = if taken { ids::derived(answer, block) } else { id.clone() };
         let call = &mut self.calls[at];
-        call.given.clone_from(&given);
+        call.client_id.clone_from(&client_id);
         call.name.clone_from(&name);
         call.block = Some(block);
         events.push(Event::Open {
             block,
-            kind: BlockKind::ToolCall { id: given, name },
+            kind: BlockKind::ToolCall { id: client_id, name },
         });
         let held = std::mem::take(&mut call.held);
         self.held = self.held.saturating_sub(held.len());
-        self.held += call.more(held, events);
+        self.held += call.push(held, events);
     }
 
     /// Closes all calls.
@@ -144,8 +146,8 @@ impl Calls {
 }
 
 impl Call {
-    /// Takes more of the arguments and returns how many bytes it has to hold back.
-    fn more(&mut self, text: String, events: &mut Vec<Event>) -> usize {
+    /// Adds text to the arguments. Returns the number of bytes that were buffered.
+    fn push(&mut self, text: String, events: &mut Vec<Event>) -> usize {
         if text.is_empty() {
             return 0;
         }
@@ -159,7 +161,7 @@ impl Call {
         if self.quoted {
             return self.hold(&text);
         }
-        self.arguments.take(&text);
+        self.arguments.push(&text);
         events.push(Event::Delta { block, text });
         0
     }
@@ -172,7 +174,7 @@ impl Call {
     fn close(&mut self, events: &mut Vec<Event>) {
         self.closed = true;
         if let Some(text) = self.joiner.end() {
-            self.more(text.to_owned(), events);
+            self.push(text.to_owned(), events);
         }
         let Some(block) = self.block else { return };
         if self.quoted {

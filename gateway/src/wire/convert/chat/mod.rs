@@ -1,9 +1,8 @@
-//! Chat completions: reading and writing, both ways.
+//! Readers and writers of chat completions.
 //!
-//! The format of local servers, which agree on its core and differ at every edge. So what is read is read with patience
-//! (ids that are missing or repeated, calls without an index, thinking under two names), and what is written is the
-//! part that all of them take: strings instead of parts where there is only text, one system message, no turn of the
-//! same speaker twice.
+//! Local servers use this format and differ in its details. The readers accept the deviations: ids that are missing or
+//! repeated, calls without an index, thinking under two names. The writers use only features that all servers have:
+//! strings instead of parts for plain text, one system message, alternating speakers.
 
 mod calls;
 mod read_answer;
@@ -26,34 +25,34 @@ pub(super) use read_request::read_request;
 pub(super) use write_answer::Writer;
 pub(super) use write_request::write_request;
 
-/// What our ids of calls begin with, as this format's clients expect.
+/// The prefix of call ids that this format's clients expect.
 const CALL: &str = "call_";
 
-/// What thinking of this format goes by: the member that holds it, and our seal that says so.
+/// The members that hold thinking, each with the seal that Muninn gives to it.
 ///
-/// Servers do not agree on the member, and some read only the one that they write themselves: vLLM `reasoning`, DeepSeek
-/// and most others `reasoning_content`. So the seal remembers which it was. Where both are there `reasoning` counts, since
-/// a server that writes both (vLLM) reads that one.
+/// Servers disagree on the member, and some read only the one that they write: vLLM `reasoning`, DeepSeek and most
+/// others `reasoning_content`. The seal records which member it was. If a message has both, `reasoning` is used,
+/// because a server that writes both (vLLM) reads that one.
 const THINKING: [(&str, &str); 2] = [("reasoning", "muninn-2"), ("reasoning_content", "muninn-1")];
 
-/// The thinking in a message or a delta, with its seal.
+/// Returns the thinking in a message or a delta, with its seal.
 fn thinking<'a>(members: &Members<'a>) -> Option<(Text<'a>, &'static str)> {
-    let said = |member| members.text(member).filter(|text| text.literal() != "\"\"");
+    let non_empty = |member| members.text(member).filter(|text| text.literal() != "\"\"");
     THINKING
         .into_iter()
-        .find_map(|(member, seal)| Some((said(member)?, seal)))
+        .find_map(|(member, seal)| Some((non_empty(member)?, seal)))
 }
 
-/// Counts the members that nobody reads, under `path`. What is empty would have said nothing.
-fn unread(members: &Members<'_>, read: &[&str], path: &str, dropped: &mut Dropped) {
+/// Counts every non-empty member whose key is not in `read` as dropped, under `path`.
+fn drop_unread(members: &Members<'_>, read: &[&str], path: &str, dropped: &mut Dropped) {
     for (key, value) in members.iter() {
-        if !read.contains(&key) && !says_nothing(value) {
+        if !read.contains(&key) && !is_empty(value) {
             dropped.add(format!("{path}{key}"));
         }
     }
 }
 
-/// Whether a value is as good as absent.
-fn says_nothing(value: &RawValue) -> bool {
+/// Whether a value is equivalent to a missing member.
+fn is_empty(value: &RawValue) -> bool {
     matches!(value.get(), "null" | "[]" | "{}" | "\"\"")
 }

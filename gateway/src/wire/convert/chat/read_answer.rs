@@ -1,4 +1,4 @@
-//! An answer from a backend.
+//! Reader of answers.
 
 use std::borrow::Cow;
 
@@ -12,36 +12,36 @@ use super::thinking;
 use crate::wire::failure;
 use crate::wire::{Element, Joiner, Members, Piece};
 
-/// Reads the events of one answer.
+/// The reader of one answer.
 ///
-/// Only the first of several choices is read. Why the model stopped is told at the very end, since what it cost comes
-/// after it in many streams, and some go on after they gave a reason.
+/// Only the first of several choices is read. The stop reason is reported at the end of the stream: in many streams the
+/// usage follows it, and some streams continue after it.
 #[derive(Default)]
 pub(in super::super) struct Reader {
     started: bool,
     ended: bool,
-    /// The answer's id, by which calls without an id are told apart from those of other answers.
+    /// The answer's id, from which ids for calls without one are derived.
     id: String,
-    /// How many blocks have been opened.
+    /// The number of blocks so far.
     blocks: usize,
-    /// The block of words that is open.
-    words: Option<(usize, TextKind)>,
-    /// Joins what comes of it.
+    /// The open text block: its number and kind.
+    text: Option<(usize, TextKind)>,
+    /// The joiner of its deltas.
     joiner: Joiner,
     calls: Calls,
     stop: Option<Stop>,
 }
 
-/// What words are.
+/// The kind of a text block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextKind {
     Text,
     Refusal,
-    /// With the seal that it gets.
+    /// Thinking, with its seal.
     Thinking(&'static str),
 }
 
-/// A chunk that may bring nothing but words, which nearly all do: read in one pass, where looking into each member costs
+/// A chunk that may contain only text, as nearly all chunks do. It is parsed in one pass; looking up each member takes
 /// several.
 #[derive(Deserialize)]
 struct Chunk<'a> {
@@ -74,11 +74,11 @@ struct ChunkDelta<'a> {
     function_call: Option<IgnoredAny>,
 }
 
-/// The words of a chunk that brings nothing else, `None` for every other one.
-fn plain_words<'a>(name: &str, data: &'a str) -> Option<Cow<'a, str>> {
+/// Returns the text of a chunk that contains nothing else, `None` for every other chunk.
+fn plain_text<'a>(name: &str, data: &'a str) -> Option<Cow<'a, str>> {
     let chunk: Chunk<'a> = serde_json::from_str(data).ok()?;
     let [choice] = chunk.choices;
-    let said = [
+    let outer = [
         chunk.r#type,
         chunk.error,
         chunk.usage,
@@ -87,7 +87,7 @@ fn plain_words<'a>(name: &str, data: &'a str) -> Option<Cow<'a, str>> {
         choice.usage,
     ];
     let delta = choice.delta;
-    let more = [
+    let inner = [
         delta.reasoning,
         delta.reasoning_content,
         delta.refusal,
@@ -97,7 +97,7 @@ fn plain_words<'a>(name: &str, data: &'a str) -> Option<Cow<'a, str>> {
     let plain = name == "message"
         && chunk.object != Some("error")
         && choice.index.unwrap_or(0) == 0
-        && said.iter().chain(&more).all(Option::is_none);
+        && outer.iter().chain(&inner).all(Option::is_none);
     (plain && !delta.content.is_empty()).then_some(delta.content)
 }
 
@@ -112,9 +112,9 @@ impl ReadAnswer for Reader {
             return;
         }
         if self.started
-            && let Some(text) = plain_words(name, data)
+            && let Some(text) = plain_text(name, data)
         {
-            return self.say(TextKind::Text, text.into(), events);
+            return self.push_text(TextKind::Text, text.into(), events);
         }
         let Some(chunk) = Members::of(data) else {
             if serde_json::from_str::<IgnoredAny>(data).is_err() {
@@ -143,17 +143,17 @@ impl ReadAnswer for Reader {
 impl Reader {
     fn chunk(&mut self, name: &str, chunk: &Members<'_>, whole: bool, events: &mut Vec<Event>) {
         let choice = choice(chunk);
-        // OpenRouter puts an error in the middle of a stream into the choice.
-        let in_choice = || choice.as_ref().and_then(|choice| failure::of("message", choice));
-        if let Some(failure) = failure::of(name, chunk).or_else(in_choice) {
+        // In the middle of a stream, OpenRouter puts an error into the choice.
+        let in_choice = || choice.as_ref().and_then(|choice| failure::find("message", choice));
+        if let Some(failure) = failure::find(name, chunk).or_else(in_choice) {
             self.ended = true;
             events.push(Event::Failed(failure));
             return;
         }
         if !self.started {
             self.started = true;
-            self.id = chunk.said("id").unwrap_or_default().into_owned();
-            let model = chunk.said("model").map(Into::into);
+            self.id = chunk.non_empty("id").unwrap_or_default().into_owned();
+            let model = chunk.non_empty("model").map(Into::into);
             events.push(Event::Start { model });
         }
         // Moonshot puts the usage into the choice.
@@ -166,75 +166,75 @@ impl Reader {
             "message"
         };
         self.delta(&choice.object(key), whole, events);
-        if self.calls.too_much() {
-            self.fail("the backend's answer has more calls of tools than can be read", events);
-        } else if let Some(reason) = choice.said("finish_reason") {
-            self.reason(&reason, &choice, events);
+        if self.calls.over_limit() {
+            self.fail("the backend's answer has too many or too long tool calls", events);
+        } else if let Some(reason) = choice.non_empty("finish_reason") {
+            self.finish_reason(&reason, &choice, events);
         }
     }
 
     fn delta(&mut self, delta: &Members<'_>, whole: bool, events: &mut Vec<Event>) {
         if let Some((text, seal)) = thinking(delta) {
-            self.say(TextKind::Thinking(seal), text.piece(), events);
+            self.push_text(TextKind::Thinking(seal), text.piece(), events);
         }
         if let Some(text) = delta.piece("content") {
-            self.say(TextKind::Text, text, events);
+            self.push_text(TextKind::Text, text, events);
         } else {
             for part in delta.elements("content") {
                 self.part(&part.object().unwrap_or_default(), events);
             }
         }
         if let Some(text) = delta.piece("refusal") {
-            self.say(TextKind::Refusal, text, events);
+            self.push_text(TextKind::Refusal, text, events);
         }
         let calls = delta.elements("tool_calls");
         for element in calls.into_iter().chain(delta.raw("function_call").map(Element::of)) {
             let Some(call) = element.object() else { continue };
             let (before, mut read) = (self.blocks, Vec::new());
-            self.calls.take(&call, whole, &mut self.blocks, &self.id, &mut read);
+            self.calls.push(&call, whole, &mut self.blocks, &self.id, &mut read);
             if self.blocks > before {
-                self.close_words(events);
+                self.close_text(events);
             }
             events.append(&mut read);
         }
     }
 
-    /// A part of content that is a list, as Mistral writes it for models that think.
+    /// Reads a part of content that is a list. Mistral writes such content for models that think.
     fn part(&mut self, part: &Members<'_>, events: &mut Vec<Event>) {
-        let (key, words) = match part.said("type").as_deref() {
+        let (key, kind) = match part.non_empty("type").as_deref() {
             Some("thinking") => ("thinking", TextKind::Thinking(super::THINKING[1].1)),
             Some("refusal") => ("refusal", TextKind::Refusal),
             _ => ("text", TextKind::Text),
         };
         if let Some(text) = part.piece(key) {
-            self.say(words, text, events);
+            self.push_text(kind, text, events);
         }
         for inner in part.elements(key) {
             let inner = inner.object().unwrap_or_default();
             if let Some(text) = inner.piece("text") {
-                self.say(words, text, events);
+                self.push_text(kind, text, events);
             }
         }
     }
 
-    fn say(&mut self, words: TextKind, piece: Piece<'_>, events: &mut Vec<Event>) {
+    fn push_text(&mut self, kind: TextKind, piece: Piece<'_>, events: &mut Vec<Event>) {
         if piece.is_empty() {
             return;
         }
-        let open = self.words.filter(|(_, open)| *open == words);
-        let block = open.map_or_else(|| self.open_words(words, events), |(block, _)| block);
+        let open = self.text.filter(|(_, open)| *open == kind);
+        let block = open.map_or_else(|| self.open_text(kind, events), |(block, _)| block);
         let text = self.joiner.join(piece).into_owned();
         if !text.is_empty() {
             events.push(Event::Delta { block, text });
         }
     }
 
-    fn open_words(&mut self, words: TextKind, events: &mut Vec<Event>) -> usize {
-        self.close_words(events);
+    fn open_text(&mut self, kind: TextKind, events: &mut Vec<Event>) -> usize {
+        self.close_text(events);
         let block = self.blocks;
         self.blocks += 1;
-        self.words = Some((block, words));
-        let kind = match words {
+        self.text = Some((block, kind));
+        let kind = match kind {
             TextKind::Text => BlockKind::Text,
             TextKind::Refusal => BlockKind::Refusal,
             TextKind::Thinking(_) => BlockKind::Thinking,
@@ -243,37 +243,40 @@ impl Reader {
         block
     }
 
-    fn close_words(&mut self, events: &mut Vec<Event>) {
-        let Some((block, words)) = self.words.take() else {
+    fn close_text(&mut self, events: &mut Vec<Event>) {
+        let Some((block, kind)) = self.text.take() else {
             return;
         };
         if let Some(text) = self.joiner.end() {
             let text = text.to_owned();
             events.push(Event::Delta { block, text });
         }
-        if let TextKind::Thinking(seal) = words {
+        if let TextKind::Thinking(seal) = kind {
             let seal = seal.to_owned();
             events.push(Event::Seal { block, seal });
         }
         events.push(Event::Close { block });
     }
 
-    fn reason(&mut self, reason: &str, choice: &Members<'_>, events: &mut Vec<Event>) {
+    fn finish_reason(&mut self, reason: &str, choice: &Members<'_>, events: &mut Vec<Event>) {
         let stop = match reason {
-            "error" | "abort" => return self.fail("the backend broke its answer off", events),
+            "error" | "abort" => return self.fail("the backend aborted its answer", events),
             "length" | "max_tokens" | "model_length" => Stop::Length,
             "content_filter" | "safety" => Stop::Filtered,
-            // What is left is an end. If there are calls it waits for their results, whatever it is called: a call
-            // that was asked for by name ends with `stop` in vLLM.
+            // All other reasons are a normal end. With calls, the model waits for their results: vLLM uses `stop` after
+            // a call that `tool_choice` names.
             _ if self.calls.any() => Stop::ToolCalls,
-            // vLLM and SGLang say which sequence it was; a number there is a token of the model.
-            "stop" => match choice.said("stop_reason").or_else(|| choice.said("matched_stop")) {
+            // vLLM and SGLang name the stop sequence. A number in this member is a token of the model.
+            "stop" => match choice
+                .non_empty("stop_reason")
+                .or_else(|| choice.non_empty("matched_stop"))
+            {
                 Some(sequence) => Stop::Sequence(Some(sequence.into_owned())),
                 None => Stop::Done,
             },
             _ => Stop::Done,
         };
-        self.close_words(events);
+        self.close_text(events);
         self.calls.close(events);
         self.stop = Some(stop);
     }
@@ -284,10 +287,10 @@ impl Reader {
             return;
         }
         self.ended = true;
-        self.close_words(events);
+        self.close_text(events);
         self.calls.close(events);
-        let unsaid = if self.calls.any() { Stop::ToolCalls } else { Stop::Done };
-        events.push(Event::Stop(self.stop.take().unwrap_or(unsaid)));
+        let default = if self.calls.any() { Stop::ToolCalls } else { Stop::Done };
+        events.push(Event::Stop(self.stop.take().unwrap_or(default)));
         events.push(Event::End);
     }
 
@@ -300,7 +303,7 @@ impl Reader {
     }
 }
 
-/// The choice with index 0, or without one.
+/// Returns the choice with index 0 or without an index.
 fn choice<'a>(chunk: &Members<'a>) -> Option<Members<'a>> {
     chunk
         .elements("choices")
@@ -309,7 +312,7 @@ fn choice<'a>(chunk: &Members<'a>) -> Option<Members<'a>> {
         .find(|choice| matches!(choice.get("index"), None | Some("0" | "null")))
 }
 
-/// What an answer costs, in OpenAI's fields and in those of servers that have their own for the cache.
+/// Reads usage from OpenAI's members and from the cache members of other servers.
 fn usage(members: &Members<'_>) -> Option<Usage> {
     let usage = members.get("usage").and_then(Members::of)?;
     let (prompt, completion) = (

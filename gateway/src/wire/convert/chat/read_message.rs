@@ -1,16 +1,17 @@
-//! The messages of a request from a client.
+//! Reader of a request's messages.
 
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
-use super::super::{as_written, check_content, ids};
-use super::{CALL, says_nothing, thinking, unread};
+use super::super::{check_content, ids, raw_result};
+use super::{CALL, drop_unread, is_empty, thinking};
 use crate::wire::scan::Element;
 use crate::wire::{Members, ParseError, Text};
 
-/// The members of a message that are read, or (`name`) that no other format has and no model needs.
+/// The members of a message that are not counted as dropped. `name` is not converted, because no other format has it
+/// and models do not need it.
 const READ: &[&str] = &[
     "role",
     "name",
@@ -23,17 +24,17 @@ const READ: &[&str] = &[
     "cache_control",
 ];
 
-/// Reads the messages in their order.
+/// Reads the messages in order.
 ///
 /// # Errors
-/// [`ParseError`] where one is no object, or has no content that can be read.
+/// [`ParseError`] if a message is not an object or has content that cannot be read.
 pub(super) fn messages<'a>(list: Vec<Element<'a>>, dropped: &mut Dropped) -> Result<Vec<Message<'a>>, ParseError> {
     let mut messages = Vec::with_capacity(list.len());
     for (index, element) in list.into_iter().enumerate() {
         let members = element
             .object()
             .ok_or(ParseError::WrongType("messages", "an array of objects"))?;
-        let role = members.said("role").unwrap_or_default();
+        let role = members.non_empty("role").unwrap_or_default();
         if role != "tool" {
             let optional = matches!(&*role, "assistant" | "function");
             check_content(&members, optional, "messages", index)?;
@@ -44,7 +45,7 @@ pub(super) fn messages<'a>(list: Vec<Element<'a>>, dropped: &mut Dropped) -> Res
 }
 
 fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Message<'a>> {
-    let speaker = match members.said("role").as_deref() {
+    let speaker = match members.non_empty("role").as_deref() {
         Some("system" | "developer") => Speaker::System,
         Some("assistant") => Speaker::Assistant,
         Some("user" | "tool") | None => Speaker::User,
@@ -57,14 +58,14 @@ fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Message<'
             Speaker::User
         }
     };
-    unread(members, READ, "messages.", dropped);
+    drop_unread(members, READ, "messages.", dropped);
     let is_result = members.string("role").as_deref() == Some("tool");
     let raw = members.raw("content");
-    let mut parts = match as_written(raw).filter(|_| is_result) {
-        Some(written) => vec![Part::text(written)],
+    let mut parts = match raw_result(raw).filter(|_| is_result) {
+        Some(json) => vec![Part::text(json)],
         None => content(raw, dropped),
     };
-    // Markers on a message stand for markers on its last block (LiteLLM, OpenRouter).
+    // A cache marker on a message applies to its last part (LiteLLM, OpenRouter).
     if let Some(marker) = marker(members) {
         match parts.last_mut() {
             Some(Part::Text { cache_control, .. }) => *cache_control = cache_control.or(Some(marker)),
@@ -83,17 +84,17 @@ fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Message<'
     Some(Message { speaker, parts })
 }
 
-/// What a model says, in the order in which it says it: thinking, words, calls.
-fn assistant<'a>(members: &Members<'a>, words: Vec<Part<'a>>, dropped: &mut Dropped) -> Vec<Part<'a>> {
-    let mut parts = Vec::with_capacity(words.len() + 1);
+/// Returns the parts of a model's message in order: thinking, text, calls.
+fn assistant<'a>(members: &Members<'a>, texts: Vec<Part<'a>>, dropped: &mut Dropped) -> Vec<Part<'a>> {
+    let mut parts = Vec::with_capacity(texts.len() + 1);
     parts.extend(thinking(members).map(|(text, seal)| {
         Part::Thinking(Thinking {
             text: text.decode(),
             seal: Some(seal.into()),
         })
     }));
-    parts.extend(words);
-    parts.extend(members.said("refusal").map(Part::text));
+    parts.extend(texts);
+    parts.extend(members.non_empty("refusal").map(Part::text));
     parts.extend(
         members
             .elements("tool_calls")
@@ -106,14 +107,14 @@ fn assistant<'a>(members: &Members<'a>, words: Vec<Part<'a>>, dropped: &mut Drop
 fn call<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
     let members = element.object().unwrap_or_default();
     let function = members.object("function");
-    unread(
+    drop_unread(
         &members,
         &["index", "id", "type", "function"],
         "messages.tool_calls.",
         dropped,
     );
-    let Some(name) = function.said("name") else {
-        let kind = members.said("type").unwrap_or("function".into());
+    let Some(name) = function.non_empty("name") else {
+        let kind = members.non_empty("type").unwrap_or("function".into());
         dropped.add(format!("messages.tool_calls.{kind}"));
         return None;
     };
@@ -124,9 +125,9 @@ fn call<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
     }))
 }
 
-/// The arguments as text: what the string says, or the object that stands in its place; `{}` where there are none.
+/// Returns the arguments as JSON text: the decoded string, or an object in its place. `{}` if there are none.
 fn arguments<'a>(function: &Members<'a>) -> Cow<'a, str> {
-    let raw = function.raw("arguments").filter(|raw| !says_nothing(raw));
+    let raw = function.raw("arguments").filter(|raw| !is_empty(raw));
     match raw.map(RawValue::get) {
         Some(raw) => Text::of(raw).map_or(Cow::Borrowed(raw), Text::decode),
         None => "{}".into(),
@@ -134,17 +135,13 @@ fn arguments<'a>(function: &Members<'a>) -> Cow<'a, str> {
 }
 
 fn id<'a>(members: &Members<'a>, key: &str) -> Cow<'a, str> {
-    match members.said(key) {
-        Some(Cow::Borrowed(id)) => ids::unwrap(CALL, id),
-        Some(Cow::Owned(id)) => ids::unwrap(CALL, &id).into_owned().into(),
-        None => Cow::default(),
-    }
+    ids::unwrap(CALL, members.non_empty(key).unwrap_or_default())
 }
 
 fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
     let Some(raw) = raw else { return Vec::new() };
-    if let Some(words) = JsonStr::of(raw) {
-        return vec![Part::text(words)];
+    if let Some(text) = JsonStr::of(raw) {
+        return vec![Part::text(text)];
     }
     if raw.get() == "null" {
         return Vec::new();
@@ -158,21 +155,21 @@ fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
         return Some(Part::text(text.decode()));
     }
     let members = element.object().unwrap_or_default();
-    let kind = members.said("type").unwrap_or_else(|| guessed(&members).into());
+    let kind = members.non_empty("type").unwrap_or_else(|| guess_kind(&members).into());
     let part = match &*kind {
-        // The second and third are the names of the responses format, which some clients mix in.
+        // `input_text` and `output_text` are names of the responses format. Some clients use them here.
         "text" | "input_text" | "output_text" => members.raw("text").and_then(JsonStr::of).map(|text| Part::Text {
             text,
             cache_control: marker(&members),
         }),
-        "refusal" => members.said("refusal").map(Part::text),
+        "refusal" => members.non_empty("refusal").map(Part::text),
         "image_url" => image(&members),
         "file" => file(&members.object("file")),
         _ => None,
     };
     if part.is_some() {
         let read = ["type", "text", "refusal", "image_url", "file", "cache_control"];
-        unread(&members, &read, "messages.content.", dropped);
+        drop_unread(&members, &read, "messages.content.", dropped);
     }
     match &part {
         None => dropped.add(format!("messages.{kind}")),
@@ -183,8 +180,8 @@ fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
     part
 }
 
-/// The kind of a part that does not say it.
-fn guessed(members: &Members<'_>) -> &'static str {
+/// Returns the kind of a part without a type.
+fn guess_kind(members: &Members<'_>) -> &'static str {
     ["text", "image_url", "file", "refusal"]
         .into_iter()
         .find(|key| members.get(key).is_some())
@@ -199,45 +196,23 @@ fn marker<'a>(members: &Members<'a>) -> Option<&'a RawValue> {
 
 fn image<'a>(members: &Members<'a>) -> Option<Part<'a>> {
     let image = members.object("image_url");
-    let url = image.said("url").or_else(|| members.said("image_url"))?;
+    let url = image.non_empty("url").or_else(|| members.non_empty("image_url"))?;
     Some(Part::Image {
-        source: in_url(url),
-        detail: image.said("detail"),
+        source: Source::of_url(url),
+        detail: image.non_empty("detail"),
     })
 }
 
 fn file<'a>(file: &Members<'a>) -> Option<Part<'a>> {
-    let name = file.said("filename");
-    let source = match file.said("file_data") {
-        Some(data) if data.starts_with("data:") || data.starts_with("http") => in_url(data),
-        // Base64 without the beginning of a data URL, as several servers take it.
+    let name = file.non_empty("filename");
+    let source = match file.non_empty("file_data") {
+        Some(data) if data.starts_with("data:") || data.starts_with("http") => Source::of_url(data),
+        // Several servers accept base64 without the head of a data URL.
         Some(data) => Source::Base64 {
             media_type: "application/pdf".into(),
             data,
         },
-        None => Source::File(file.said("file_id")?),
+        None => Source::File(file.non_empty("file_id")?),
     };
     Some(Part::Document { source, name })
-}
-
-/// What a URL holds in itself, else where it points.
-fn in_url(url: Cow<'_, str>) -> Source<'_> {
-    let held = |url: &str| {
-        let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
-        let media_type = head.strip_suffix(";base64")?;
-        // What stands after the type (a charset, a name) is of no use to a model.
-        let end = media_type.find(';').unwrap_or(media_type.len());
-        Some(("data:".len().."data:".len() + end, url.len() - data.len()))
-    };
-    match (held(&url), url) {
-        (None, url) => Source::Url(url),
-        (Some((media_type, data)), Cow::Borrowed(url)) => Source::Base64 {
-            media_type: url[media_type].into(),
-            data: url[data..].into(),
-        },
-        (Some((media_type, data)), Cow::Owned(url)) => Source::Base64 {
-            media_type: url[media_type].to_owned().into(),
-            data: url[data..].to_owned().into(),
-        },
-    }
 }

@@ -1,4 +1,4 @@
-//! A request from a client.
+//! Reader of requests.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,11 @@ use serde_json::value::RawValue;
 
 use super::super::ConvertError;
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Sampling, Tool, ToolChoice};
-use super::{read_message, unread};
+use super::{drop_unread, read_message};
 use crate::wire::scan::{Body, Conversation, Element};
 use crate::wire::{Members, Text};
 
-/// The members that are read, and those that mean nothing to another backend. `n`, `store`, `logprobs`, `modalities` and
-/// `service_tier` are here too, and are counted where they ask for something.
+/// The members that are not counted as dropped. [`DEFAULTS`] checks the values of the last five.
 const READ: &[&str] = &[
     "model",
     "messages",
@@ -46,8 +45,8 @@ const READ: &[&str] = &[
     "service_tier",
 ];
 
-/// Values of members that ask for nothing but what happens anyway.
-const AS_ALWAYS: &[(&str, &[&str])] = &[
+/// Members that are not converted, with their default values. Only other values are counted as dropped.
+const DEFAULTS: &[(&str, &[&str])] = &[
     ("n", &["1", "null"]),
     ("store", &["false", "null"]),
     ("logprobs", &["false", "null"]),
@@ -55,22 +54,22 @@ const AS_ALWAYS: &[(&str, &[&str])] = &[
     ("service_tier", &[r#""auto""#, r#""default""#, "null"]),
 ];
 
-/// Reads a request; what has no neutral form is named in `dropped`.
+/// Reads a request. Fields without a neutral form are counted in `dropped`.
 ///
 /// # Errors
-/// [`ConvertError`] where it is no request.
+/// [`ConvertError`] if the body is not a request.
 pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) -> Result<Request<'a>, ConvertError> {
     let messages = Conversation::list(body.conversation, "messages")?;
     let members = &body.members;
-    unread(members, READ, "", dropped);
-    for (key, as_always) in AS_ALWAYS {
-        if members.get(key).is_some_and(|value| !as_always.contains(&value)) {
+    drop_unread(members, READ, "", dropped);
+    for (key, defaults) in DEFAULTS {
+        if members.get(key).is_some_and(|value| !defaults.contains(&value)) {
             dropped.add(*key);
         }
     }
     let stream_options = members.object("stream_options");
     Ok(Request {
-        model: members.said("model").unwrap_or_default(),
+        model: members.non_empty("model").unwrap_or_default(),
         stream: members.get("stream") == Some("true"),
         stream_usage: stream_options.get("include_usage") == Some("true"),
         messages: read_message::messages(messages, dropped)?,
@@ -84,9 +83,11 @@ pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) 
         sampling: sampling(members, dropped),
         output: output(members, dropped),
         reasoning: reasoning(members, dropped),
-        verbosity: members.said("verbosity"),
-        user: members.said("user").or_else(|| members.said("safety_identifier")),
-        cache_key: members.said("prompt_cache_key"),
+        verbosity: members.non_empty("verbosity"),
+        user: members
+            .non_empty("user")
+            .or_else(|| members.non_empty("safety_identifier")),
+        cache_key: members.non_empty("prompt_cache_key"),
         metadata: members.raw("metadata").filter(|raw| raw.get().starts_with('{')),
         ..Request::default()
     })
@@ -94,29 +95,29 @@ pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) 
 
 fn tool<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Tool<'a>> {
     let members = element.object().unwrap_or_default();
-    let kind = members.said("type").unwrap_or("function".into());
+    let kind = members.non_empty("type").unwrap_or("function".into());
     if kind != "function" {
         dropped.add(format!("tools.{kind}"));
         return None;
     }
     let cache_control = members.raw("cache_control").filter(|raw| raw.get() != "null");
-    // Some clients write a tool as the responses format has it, without the inner object.
+    // Some clients write a tool in the form of the responses format, without the inner object.
     let function = match members.get("function").and_then(Members::of) {
         Some(function) => {
-            unread(&members, &["type", "function", "cache_control"], "tools.", dropped);
+            drop_unread(&members, &["type", "function", "cache_control"], "tools.", dropped);
             function
         }
         None => members,
     };
     let read = ["type", "cache_control", "name", "description", "parameters", "strict"];
-    unread(&function, &read, "tools.", dropped);
-    let Some(name) = function.said("name") else {
+    drop_unread(&function, &read, "tools.", dropped);
+    let Some(name) = function.non_empty("name") else {
         dropped.add("tools");
         return None;
     };
     Some(Tool {
         name,
-        description: function.said("description"),
+        description: function.non_empty("description"),
         schema: function
             .raw("parameters")
             .filter(|raw| raw.get().starts_with('{'))
@@ -129,16 +130,19 @@ fn tool<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Tool<'a>> {
 fn tool_choice<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<ToolChoice<'a>> {
     let raw = members.get("tool_choice")?;
     if let Some(word) = Text::of(raw) {
-        return by_word(&word.decode(), dropped);
+        return choice_mode(&word.decode(), dropped);
     }
     let choice = Members::of(raw)?;
-    match choice.said("type").as_deref() {
+    match choice.non_empty("type").as_deref() {
         Some("allowed_tools") => {
             dropped.add("tool_choice.allowed_tools");
-            by_word(&choice.object("allowed_tools").said("mode")?, dropped)
+            choice_mode(&choice.object("allowed_tools").non_empty("mode")?, dropped)
         }
         Some("function") | None => {
-            let name = choice.object("function").said("name").or_else(|| choice.said("name"))?;
+            let name = choice
+                .object("function")
+                .non_empty("name")
+                .or_else(|| choice.non_empty("name"))?;
             Some(ToolChoice::Tool(name))
         }
         Some(kind) => {
@@ -148,8 +152,8 @@ fn tool_choice<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<ToolC
     }
 }
 
-fn by_word(word: &str, dropped: &mut Dropped) -> Option<ToolChoice<'static>> {
-    match word {
+fn choice_mode(mode: &str, dropped: &mut Dropped) -> Option<ToolChoice<'static>> {
+    match mode {
         "auto" => Some(ToolChoice::Auto),
         "none" => Some(ToolChoice::None),
         "required" | "any" => Some(ToolChoice::Required),
@@ -171,9 +175,9 @@ fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
         }
         is_number.then_some(raw)
     };
-    let (of_old, of_now): (Option<&'a RawValue>, _) = (number("max_tokens"), number("max_completion_tokens"));
+    let (older, newer): (Option<&'a RawValue>, _) = (number("max_tokens"), number("max_completion_tokens"));
     Sampling {
-        max_tokens: of_now.or(of_old),
+        max_tokens: newer.or(older),
         temperature: number("temperature"),
         top_p: number("top_p"),
         top_k: number("top_k"),
@@ -198,14 +202,14 @@ fn stop<'a>(members: &Members<'a>) -> Vec<Cow<'a, str>> {
 
 fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShape<'a>> {
     let format = Members::of(members.get("response_format")?)?;
-    match format.said("type").as_deref() {
+    match format.non_empty("type").as_deref() {
         Some("json_object") => Some(OutputShape::Json),
         Some("json_schema") => {
             let shape = format.object("json_schema");
-            unread(&shape, &["name", "schema", "strict"], "response_format.", dropped);
+            drop_unread(&shape, &["name", "schema", "strict"], "response_format.", dropped);
             let schema = shape.raw("schema").filter(|raw| raw.get().starts_with('{'))?;
             Some(OutputShape::Schema {
-                name: shape.said("name"),
+                name: shape.non_empty("name"),
                 schema,
                 strict: shape.parse("strict"),
             })
@@ -218,11 +222,11 @@ fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShap
     }
 }
 
-/// `reasoning_effort`, and what gateways and servers have beside it: `reasoning` (OpenRouter), `thinking` (LiteLLM and
-/// several vendors), `chat_template_kwargs` (vLLM, llama.cpp).
+/// Reads the settings for thinking: `reasoning_effort`, `reasoning` (OpenRouter), `thinking` (LiteLLM and several
+/// vendors) and `chat_template_kwargs` (vLLM, llama.cpp).
 fn reasoning<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Reasoning<'a> {
     let reasoning = members.object("reasoning");
-    unread(
+    drop_unread(
         &reasoning,
         &["effort", "max_tokens", "enabled", "exclude"],
         "reasoning.",
@@ -230,22 +234,22 @@ fn reasoning<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Reasoning<'a> 
     );
     let thinking = members.object("thinking");
     let template = members.object("chat_template_kwargs");
-    unread(
+    drop_unread(
         &template,
         &["enable_thinking", "thinking", "reasoning_effort"],
         "chat_template_kwargs.",
         dropped,
     );
-    let switched = match thinking.said("type").as_deref() {
+    let switched = match thinking.non_empty("type").as_deref() {
         Some("enabled" | "adaptive") => Some(true),
         Some("disabled") => Some(false),
         _ => None,
     };
     Reasoning {
         effort: members
-            .said("reasoning_effort")
-            .or_else(|| reasoning.said("effort"))
-            .or_else(|| template.said("reasoning_effort")),
+            .non_empty("reasoning_effort")
+            .or_else(|| reasoning.non_empty("effort"))
+            .or_else(|| template.non_empty("reasoning_effort")),
         budget: reasoning
             .parse("max_tokens")
             .or_else(|| thinking.parse("budget_tokens")),

@@ -1,4 +1,4 @@
-//! The shapes of an answer, in the order in which OpenAI writes their members.
+//! The serialized types of an answer. Their members are in OpenAI's order.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub(super) struct Chunk<'c> {
     pub(super) created: i64,
     pub(super) model: &'c str,
     pub(super) choices: &'c [Choice<'c>],
-    /// `null` in all but the last chunk, and absent where the client did not ask for it.
+    /// Absent if the client did not ask for usage, else `null` in all chunks but the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Option<WireUsage>>,
 }
@@ -109,7 +109,7 @@ pub(super) struct CompletionDetails {
 }
 
 #[derive(Serialize)]
-pub(super) struct Failed<'c> {
+pub(super) struct ErrorBody<'c> {
     pub(super) error: Error<'c>,
 }
 
@@ -121,14 +121,15 @@ pub(super) struct Error<'c> {
     pub(super) code: &'static str,
 }
 
-pub(super) fn of_call(call: Call<'_>) -> Delta<'_> {
+pub(super) fn call_delta(call: Call<'_>) -> Delta<'_> {
     Delta {
         tool_calls: Some([call]),
         ..Delta::default()
     }
 }
 
-pub(super) fn begun<'c>(index: Option<usize>, id: &'c str, name: &'c str, arguments: &'c str) -> Call<'c> {
+/// The first delta of a call, or with all arguments a whole call.
+pub(super) fn call_start<'c>(index: Option<usize>, id: &'c str, name: &'c str, arguments: &'c str) -> Call<'c> {
     Call {
         index,
         id: Some(ids::wrap(CALL, id)),
@@ -140,7 +141,8 @@ pub(super) fn begun<'c>(index: Option<usize>, id: &'c str, name: &'c str, argume
     }
 }
 
-pub(super) fn more(index: usize, arguments: &str) -> Call<'_> {
+/// A later delta of a call.
+pub(super) fn call_arguments(index: usize, arguments: &str) -> Call<'_> {
     Call {
         index: Some(index),
         id: None,
@@ -149,12 +151,12 @@ pub(super) fn more(index: usize, arguments: &str) -> Call<'_> {
     }
 }
 
-pub(super) fn called(block: &Block) -> Option<Call<'_>> {
+pub(super) fn whole_call(block: &Block) -> Option<Call<'_>> {
     let BlockKind::ToolCall { id, name } = &block.kind else {
         return None;
     };
     let arguments = if block.text.is_empty() { "{}" } else { &block.text };
-    Some(begun(None, id, name, arguments))
+    Some(call_start(None, id, name, arguments))
 }
 
 pub(super) fn usage(usage: Usage) -> WireUsage {
@@ -172,9 +174,9 @@ pub(super) fn usage(usage: Usage) -> WireUsage {
     }
 }
 
-pub(super) fn failed(failure: &Failure) -> Failed<'_> {
+pub(super) fn error_body(failure: &Failure) -> ErrorBody<'_> {
     let (r#type, code) = failure.kind.openai();
-    Failed {
+    ErrorBody {
         error: Error {
             message: &failure.message,
             r#type,

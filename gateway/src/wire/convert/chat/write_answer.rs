@@ -1,4 +1,4 @@
-//! An answer for a client.
+//! Writer of answers.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,19 @@ use serde::Serialize;
 use super::super::answer::{Answer, Block, BlockKind, Event, Stop, Usage};
 use super::super::{AnswerContext, WriteAnswer};
 use super::shape::{
-    Choice, Chunk, Delta, Message, Whole, WholeChoice, WireUsage, begun, called, failed, more, of_call, usage,
+    Choice, Chunk, Delta, Message, Whole, WholeChoice, WireUsage, call_arguments, call_delta, call_start, error_body,
+    usage, whole_call,
 };
 
-/// Between words of one kind that were apart in the answer: the format has one string for all of them.
-const BETWEEN: &str = "\n\n";
+/// The separator between blocks of one kind with another block between them. The format has one string for all blocks
+/// of a kind.
+const SEPARATOR: &str = "\n\n";
 
-/// Writes the events of one answer.
+/// The writer of one answer.
 pub(in super::super) struct Writer {
     context: AnswerContext,
     id: String,
-    /// The blocks that are open.
+    /// The open blocks by number.
     open: BTreeMap<usize, ClientBlock>,
     calls: usize,
     text: TextProgress,
@@ -26,7 +28,7 @@ pub(in super::super) struct Writer {
     stopped: bool,
 }
 
-/// What a block of the answer is to the client.
+/// A block in the client's format.
 #[derive(Clone, Copy)]
 enum ClientBlock {
     Text,
@@ -35,30 +37,31 @@ enum ClientBlock {
     Sealed,
     Call {
         index: usize,
-        /// Whether any of its arguments came.
+        /// Whether any arguments were written.
         begun: bool,
     },
 }
 
-/// How far words of one kind have come.
+/// The state of the text of one kind.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 enum TextProgress {
     #[default]
     None,
     Some,
-    /// Something else has come after them.
-    Apart,
+    /// There is text, and a block of another kind after it.
+    Interrupted,
 }
 
 impl TextProgress {
-    /// Takes more of the words and tells whether they need something before them.
-    fn more(&mut self) -> bool {
-        std::mem::replace(self, TextProgress::Some) == TextProgress::Apart
+    /// Notes more text of this kind. Returns whether a separator must precede it.
+    fn resume(&mut self) -> bool {
+        std::mem::replace(self, TextProgress::Some) == TextProgress::Interrupted
     }
 
-    fn part(&mut self) {
+    /// Notes a block of another kind.
+    fn interrupt(&mut self) {
         if *self == TextProgress::Some {
-            *self = TextProgress::Apart;
+            *self = TextProgress::Interrupted;
         }
     }
 }
@@ -101,10 +104,10 @@ impl Writer {
 
     fn open(&mut self, block: usize, kind: &BlockKind, out: &mut String) {
         if !matches!(kind, BlockKind::Text) {
-            self.text.part();
+            self.text.interrupt();
         }
         if !matches!(kind, BlockKind::Thinking) {
-            self.thinking.part();
+            self.thinking.interrupt();
         }
         let open = match kind {
             BlockKind::Text => ClientBlock::Text,
@@ -114,7 +117,7 @@ impl Writer {
             BlockKind::ToolCall { id, name } => {
                 let index = self.calls;
                 self.calls += 1;
-                self.chunk(of_call(begun(Some(index), id, name, "")), None, out);
+                self.chunk(call_delta(call_start(Some(index), id, name, "")), None, out);
                 ClientBlock::Call { index, begun: false }
             }
         };
@@ -125,28 +128,28 @@ impl Writer {
         let Some(open) = self.open.get_mut(&block).filter(|_| !text.is_empty()) else {
             return;
         };
-        let spaced = |words: &mut TextProgress| match words.more() {
-            true => Some(format!("{BETWEEN}{text}").into()),
+        let separated = |progress: &mut TextProgress| match progress.resume() {
+            true => Some(format!("{SEPARATOR}{text}").into()),
             false => Some(text.into()),
         };
         let mut delta = Delta::default();
         match open {
-            ClientBlock::Text => delta.content = spaced(&mut self.text),
-            ClientBlock::Thinking => delta.reasoning_content = spaced(&mut self.thinking),
+            ClientBlock::Text => delta.content = separated(&mut self.text),
+            ClientBlock::Thinking => delta.reasoning_content = separated(&mut self.thinking),
             ClientBlock::Refusal => delta.refusal = Some(text),
             ClientBlock::Sealed => return,
             ClientBlock::Call { index, begun } => {
                 *begun = true;
-                delta = of_call(more(*index, text));
+                delta = call_delta(call_arguments(*index, text));
             }
         }
         self.chunk(delta, None, out);
     }
 
     fn close(&mut self, block: usize, out: &mut String) {
-        // Clients parse the arguments, and an empty string is no JSON.
+        // Clients parse the arguments, and an empty string is not JSON.
         if let Some(ClientBlock::Call { index, begun: false }) = self.open.remove(&block) {
-            self.chunk(of_call(more(index, "{}")), None, out);
+            self.chunk(call_delta(call_arguments(index, "{}")), None, out);
         }
     }
 
@@ -170,7 +173,7 @@ impl WriteAnswer for Writer {
             }
             Event::Open { block, kind } => self.open(*block, kind, out),
             Event::Delta { block, text } => self.delta(*block, text, out),
-            // The format has no place for it.
+            // The format has no field for seals.
             Event::Seal { .. } => {}
             Event::Close { block } => self.close(*block, out),
             Event::Usage(usage) => self.usage.update(*usage),
@@ -183,23 +186,23 @@ impl WriteAnswer for Writer {
                 out.push_str("data: [DONE]\n\n");
             }
             Event::Failed(failure) => {
-                data(&failed(failure), out);
+                data(&error_body(failure), out);
                 out.push_str("data: [DONE]\n\n");
             }
         }
     }
 
     fn whole(&mut self, answer: &Answer) -> String {
-        let content = words(&answer.blocks, &BlockKind::Text);
-        let refusal = words(&answer.blocks, &BlockKind::Refusal);
-        let tool_calls: Vec<_> = answer.blocks.iter().filter_map(called).collect();
-        let says_nothing = refusal.is_none() && tool_calls.is_empty();
+        let content = joined(&answer.blocks, &BlockKind::Text);
+        let refusal = joined(&answer.blocks, &BlockKind::Refusal);
+        let tool_calls: Vec<_> = answer.blocks.iter().filter_map(whole_call).collect();
+        let needs_content = refusal.is_none() && tool_calls.is_empty();
         let finish_reason = finish_reason(answer.stop.as_ref(), !tool_calls.is_empty());
         let message = Message {
             role: "assistant",
-            content: content.or_else(|| says_nothing.then(String::new)),
+            content: content.or_else(|| needs_content.then(String::new)),
             refusal,
-            reasoning_content: words(&answer.blocks, &BlockKind::Thinking),
+            reasoning_content: joined(&answer.blocks, &BlockKind::Thinking),
             tool_calls,
         };
         json(&Whole {
@@ -218,15 +221,15 @@ impl WriteAnswer for Writer {
     }
 }
 
-/// All words of a kind, put together as a stream would.
-fn words(blocks: &[Block], kind: &BlockKind) -> Option<String> {
-    let (mut all, mut state) = (String::new(), TextProgress::None);
+/// Joins the text of all blocks of a kind, with the separators of a stream.
+fn joined(blocks: &[Block], kind: &BlockKind) -> Option<String> {
+    let (mut all, mut progress) = (String::new(), TextProgress::None);
     for block in blocks {
         if block.kind != *kind {
-            state.part();
+            progress.interrupt();
         } else if !block.text.is_empty() {
-            if state.more() && *kind != BlockKind::Refusal {
-                all.push_str(BETWEEN);
+            if progress.resume() && *kind != BlockKind::Refusal {
+                all.push_str(SEPARATOR);
             }
             all.push_str(&block.text);
         }
@@ -240,7 +243,7 @@ fn finish_reason(stop: Option<&Stop>, has_calls: bool) -> &'static str {
         Some(Stop::Filtered) => "content_filter",
         Some(Stop::ToolCalls) => "tool_calls",
         None if has_calls => "tool_calls",
-        // A turn that was only paused has no word here; the client sees what there is.
+        // The format has no reason for a paused turn, so the turn ends.
         Some(Stop::Done | Stop::Sequence(_) | Stop::Paused) | None => "stop",
     }
 }
@@ -251,7 +254,7 @@ fn data(value: &impl Serialize, out: &mut String) {
     out.push_str("\n\n");
 }
 
-/// Nothing that is written here can fail: its keys are strings.
+/// Serializes a value. All keys are strings, so it cannot fail.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

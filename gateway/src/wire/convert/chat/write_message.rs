@@ -1,27 +1,24 @@
-//! The messages of a request for a backend: one system message, then turns that alternate, with results of tools between
-//! the calls and what the user says to them.
+//! Writer of a request's messages: one system message, then alternating turns. Results of tools come directly after
+//! their calls, before the user's text.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::super::ToolNames;
 use super::super::request::{
-    Dropped, JsonStr, Message as RequestMessage, Part, Source, Speaker, Thinking, ToolCall, ToolResult,
+    Dropped, JsonStr, Message as RequestMessage, Part, Source, Speaker, Thinking, ToolCall, ToolResult, data_url,
 };
+use super::super::{NO_RESULT, ToolNames};
 use super::THINKING;
-use super::write_request::NAMES;
+use super::write_request::NAME_RULE;
 
-/// Stands where the result of a call should be, which servers want for each.
-const NO_RESULT: &str = "[no result: the call was interrupted]";
-
-/// Stands before a result that belongs to no call.
+/// The heading of a result without a call.
 const ORPHAN: &str = "Result of an earlier tool call:";
 
-/// Stands in a result that has only images, which follow it as the user's.
+/// The text of a result that has only images. The images follow in the user's message.
 const IMAGE_FOLLOWS: &str = "[an image, which follows]";
 
-/// A message on the wire.
+/// A serialized message.
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(super) enum Message<'r> {
@@ -46,7 +43,7 @@ pub(super) enum Message<'r> {
     },
 }
 
-/// A string where there is only text: many servers take no parts, or put them together in ways of their own.
+/// The content of a user's message. Plain text is a string, because many servers refuse parts or join them differently.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Content<'r> {
@@ -90,57 +87,57 @@ struct FunctionCall<'r> {
 
 /// Writes a conversation.
 pub(super) fn messages<'r>(
-    said: &'r [RequestMessage<'_>],
+    messages: &'r [RequestMessage<'_>],
     dropped: &mut Dropped,
     names: &mut ToolNames,
 ) -> Vec<Message<'r>> {
-    let first = said
+    let first = messages
         .iter()
         .position(|message| message.speaker != Speaker::System)
-        .unwrap_or(said.len());
-    let (leading, rest) = said.split_at(first);
+        .unwrap_or(messages.len());
+    let (leading, rest) = messages.split_at(first);
     let mut turns = Turns {
-        written: Vec::with_capacity(said.len()),
+        written: Vec::with_capacity(messages.len()),
         user: Vec::new(),
-        model: Model::default(),
+        model: ModelTurn::default(),
         open: Vec::new(),
         dropped,
         names,
     };
-    turns.lead(leading);
+    turns.leading_system(leading);
     for message in rest {
         match message.speaker {
-            Speaker::System => turns.remind(&message.parts),
-            Speaker::User => turns.hear(&message.parts),
-            Speaker::Assistant => message.parts.iter().for_each(|part| turns.speak(part)),
+            Speaker::System => turns.reminder(&message.parts),
+            Speaker::User => turns.user_parts(&message.parts),
+            Speaker::Assistant => message.parts.iter().for_each(|part| turns.model_part(part)),
         }
     }
     turns.finish()
 }
 
-/// A conversation as it is being written.
+/// The state of writing a conversation.
 struct Turns<'r, 'w> {
     written: Vec<Message<'r>>,
-    /// What the user said since the model last spoke.
+    /// The unwritten parts of the user's turn.
     user: Vec<Piece<'r>>,
-    /// What the model said since the user last spoke.
-    model: Model<'r>,
-    /// The calls that the last written message made.
+    /// The unwritten parts of the model's turn.
+    model: ModelTurn<'r>,
+    /// The calls of the last written message of the model.
     open: Vec<OpenCall<'r>>,
     dropped: &'w mut Dropped,
     names: &'w mut ToolNames,
 }
 
 #[derive(Default)]
-struct Model<'r> {
+struct ModelTurn<'r> {
     thinking: Vec<&'r Thinking<'r>>,
     texts: Vec<JsonStr<'r>>,
     calls: Vec<&'r ToolCall<'r>>,
 }
 
-impl Model<'_> {
-    /// Thinking alone is no message.
-    fn is_silent(&self) -> bool {
+impl ModelTurn<'_> {
+    /// Whether the turn has neither text nor calls. Thinking alone is not written.
+    fn is_empty(&self) -> bool {
         self.texts.is_empty() && self.calls.is_empty()
     }
 }
@@ -151,8 +148,8 @@ struct OpenCall<'r> {
 }
 
 impl<'r> Turns<'r, '_> {
-    /// System text that everything else follows.
-    fn lead(&mut self, leading: &'r [RequestMessage<'_>]) {
+    /// Writes the system text before the conversation.
+    fn leading_system(&mut self, leading: &'r [RequestMessage<'_>]) {
         let parts = leading.iter().flat_map(|message| &message.parts);
         let texts: Vec<_> = parts.filter_map(|part| self.text_of(part)).collect();
         if !texts.is_empty() {
@@ -162,15 +159,15 @@ impl<'r> Turns<'r, '_> {
         }
     }
 
-    /// System text in the middle. Templates refuse a system message that is not the first, and one that is moved there
-    /// would change the prompt's beginning. So the user's side says it, marked as what it is.
-    fn remind(&mut self, parts: &'r [Part<'_>]) {
+    /// Writes system text in the middle as a marked part of the user's turn. Templates refuse a system message that is
+    /// not the first, and moving the text to the front would change the prompt's beginning.
+    fn reminder(&mut self, parts: &'r [Part<'_>]) {
         let texts: Vec<_> = parts.iter().filter_map(|part| self.text_of(part)).collect();
         if texts.is_empty() {
             return;
         }
         let text = JsonStr::joined(texts);
-        self.turn_to_user();
+        self.flush_model();
         self.user.push(Piece::Text {
             text: format!("<system-reminder>\n{}\n</system-reminder>", text.decode()).into(),
         });
@@ -184,41 +181,41 @@ impl<'r> Turns<'r, '_> {
         }
     }
 
-    fn hear(&mut self, parts: &'r [Part<'_>]) {
+    fn user_parts(&mut self, parts: &'r [Part<'_>]) {
         for part in parts {
             if let Part::ToolResult(result) = part {
-                self.turn_to_user();
+                self.flush_model();
                 self.result(result);
             } else if let Some(piece) = self.piece(part) {
-                self.turn_to_user();
+                self.flush_model();
                 self.user.push(piece);
             }
         }
     }
 
-    fn speak(&mut self, part: &'r Part<'_>) {
+    fn model_part(&mut self, part: &'r Part<'_>) {
         match part {
             Part::Thinking(thinking) if !thinking.is_plain() => self.dropped.add("messages.thinking"),
-            // Kept until there is something that it led to.
+            // Thinking is written with the next text or call of the model.
             Part::Thinking(thinking) => self.model.thinking.push(thinking),
             Part::ToolCall(call) => {
-                self.turn_to_model();
+                self.flush_user();
                 self.model.calls.push(call);
             }
             Part::ToolResult(result) => {
-                self.turn_to_user();
+                self.flush_model();
                 self.result(result);
             }
             Part::Text { .. } | Part::Image { .. } | Part::Document { .. } => {
                 if let Some(text) = self.text_of(part) {
-                    self.turn_to_model();
+                    self.flush_user();
                     self.model.texts.push(text);
                 }
             }
         }
     }
 
-    /// A result goes right behind its call, before all that the user says beside it.
+    /// Writes a result directly after its call, before the other parts of the user's turn.
     fn result(&mut self, result: &'r ToolResult<'_>) {
         let (mut texts, mut others) = (Vec::new(), Vec::new());
         for piece in result.parts.iter().filter_map(|part| self.piece(part)) {
@@ -286,7 +283,7 @@ impl<'r> Turns<'r, '_> {
                         file_data: data_url(media_type, data),
                     },
                 }),
-                // The format has no files on the web, and another vendor's id leads nowhere.
+                // The format has no file URLs, and a file id of another vendor is useless.
                 Source::Url(_) | Source::File(_) => self.drop("messages.document"),
             },
             Part::Thinking(_) => self.drop("messages.thinking"),
@@ -300,9 +297,9 @@ impl<'r> Turns<'r, '_> {
         None
     }
 
-    /// Before the model speaks: what the user said is complete.
-    fn turn_to_model(&mut self) {
-        if !self.model.is_silent() {
+    /// Writes the user's turn before the first part of the model's turn.
+    fn flush_user(&mut self) {
+        if !self.model.is_empty() {
             return;
         }
         for open in self.open.drain(..).filter(|open| !open.answered) {
@@ -319,10 +316,10 @@ impl<'r> Turns<'r, '_> {
         }
     }
 
-    /// Before the user speaks: what the model said is complete.
-    fn turn_to_user(&mut self) {
+    /// Writes the model's turn before a part of the user's turn.
+    fn flush_model(&mut self) {
         let model = std::mem::take(&mut self.model);
-        if model.is_silent() {
+        if model.is_empty() {
             return;
         }
         let [reasoning, reasoning_content] = thinking(&model.thinking);
@@ -342,20 +339,20 @@ impl<'r> Turns<'r, '_> {
             id: &call.id,
             r#type: "function",
             function: FunctionCall {
-                name: self.names.sent(&call.name, NAMES),
+                name: self.names.backend_name(&call.name, NAME_RULE),
                 arguments: arguments(&call.arguments),
             },
         }
     }
 
     fn finish(mut self) -> Vec<Message<'r>> {
-        self.turn_to_user();
-        self.turn_to_model();
+        self.flush_model();
+        self.flush_user();
         self.written
     }
 }
 
-/// Thinking under the name that its backend gave it, as in [`THINKING`].
+/// Returns thinking as the two members of [`THINKING`]. Only the member that the backend uses is set.
 fn thinking<'r>(thinking: &[&'r Thinking<'r>]) -> [Option<JsonStr<'r>>; 2] {
     let texts: Vec<JsonStr<'r>> = thinking
         .iter()
@@ -374,8 +371,8 @@ fn thinking<'r>(thinking: &[&'r Thinking<'r>]) -> [Option<JsonStr<'r>>; 2] {
     }
 }
 
-/// The arguments as a JSON object. Servers parse them to show them to the model, and would refuse this conversation for
-/// ever if one call was broken off; so what is none is put into one.
+/// Returns the arguments as a JSON object; other text is wrapped in one. Servers parse the arguments for the prompt
+/// template and would refuse every later request of a conversation with a truncated call.
 fn arguments(arguments: &str) -> Cow<'_, str> {
     #[derive(Serialize)]
     struct BrokenArguments<'r> {
@@ -402,17 +399,14 @@ fn url<'r>(source: &'r Source<'_>) -> Option<Cow<'r, str>> {
     }
 }
 
-fn data_url(media_type: &str, data: &str) -> String {
-    format!("data:{media_type};base64,{data}")
-}
-
-/// Says of a result that it is an error, where it does not say so itself: the format has no field for it.
+/// Puts `Error:` before the text of a failed result, unless it starts with that word. The format has no field for
+/// errors.
 fn marked_as_error(text: JsonStr<'_>) -> JsonStr<'_> {
     let marked = {
-        let said = text.decode();
-        let start = said.trim_start().as_bytes().get(..5);
-        let says_so = start.is_some_and(|start| start.eq_ignore_ascii_case(b"error"));
-        (!says_so).then(|| format!("Error: {said}"))
+        let decoded = text.decode();
+        let start = decoded.trim_start().as_bytes().get(..5);
+        let is_marked = start.is_some_and(|start| start.eq_ignore_ascii_case(b"error"));
+        (!is_marked).then(|| format!("Error: {decoded}"))
     };
     marked.map_or(text, JsonStr::from)
 }
@@ -438,7 +432,7 @@ fn content(pieces: Vec<Piece<'_>>) -> Content<'_> {
     }
 }
 
-/// Texts that stand side by side, as one.
+/// Joins adjacent texts into one piece and empties the list.
 fn one_piece<'r>(texts: &mut Vec<JsonStr<'r>>) -> Option<Piece<'r>> {
     let texts = std::mem::take(texts);
     (!texts.is_empty()).then(|| Piece::Text {

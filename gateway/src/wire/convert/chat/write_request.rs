@@ -1,4 +1,4 @@
-//! A request for a backend.
+//! Writer of requests.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Tool, ToolChoice};
-use super::super::{NameRule, ToolNames};
+use super::super::{NameRule, ToolNames, empty_schema};
 use super::write_message::{self, Message};
 
-/// The longest name of a tool that this format allows, in bytes.
-pub(super) const NAMES: NameRule = NameRule {
+/// The rule for the names of tools.
+pub(super) const NAME_RULE: NameRule = NameRule {
     longest: 64,
     plain: false,
 };
 
-/// The longest `user` and `prompt_cache_key` that OpenAI takes.
+/// The longest `user` and `prompt_cache_key` that OpenAI accepts, in characters.
 const LONGEST_LABEL: usize = 64;
 
 #[derive(Serialize)]
@@ -28,14 +28,14 @@ struct Body<'r> {
     tool_choice: Option<Choice<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
-    /// Not `max_completion_tokens`, which older servers ignore.
+    /// `max_tokens`, because older servers ignore `max_completion_tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<&'r RawValue>,
-    /// Not OpenAI's, but known to vLLM, SGLang, llama.cpp, LiteLLM and OpenRouter. OpenAI itself refuses it.
+    /// An extension of vLLM, SGLang, llama.cpp, LiteLLM and OpenRouter. OpenAI refuses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     top_k: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,49 +62,35 @@ struct Body<'r> {
     stream_options: Option<StreamOptions>,
 }
 
-/// A tool, a schema, or a choice: each wraps its object in one that says what it is.
+/// A tool.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Function<'r> {
-    Function { function: Declared<'r> },
+    Function { function: FunctionDefinition<'r> },
 }
 
 #[derive(Serialize)]
-struct Declared<'r> {
+struct FunctionDefinition<'r> {
     name: Cow<'r, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'r str>,
-    parameters: Parameters<'r>,
+    parameters: &'r RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Parameters<'r> {
-    Schema(&'r RawValue),
-    None(EmptySchema),
-}
-
-/// The schema of a tool without arguments. The format lets it be left out, but not every server does.
-#[derive(Serialize)]
-struct EmptySchema {
-    r#type: &'static str,
-    properties: EmptyObject,
-}
-
-#[derive(Serialize)]
-struct EmptyObject {}
-
-#[derive(Serialize)]
-#[serde(untagged)]
 enum Choice<'r> {
-    Word(&'static str),
-    Function { r#type: &'static str, function: Named<'r> },
+    Mode(&'static str),
+    Function {
+        r#type: &'static str,
+        function: FunctionName<'r>,
+    },
 }
 
 #[derive(Serialize)]
-struct Named<'r> {
+struct FunctionName<'r> {
     name: Cow<'r, str>,
 }
 
@@ -128,16 +114,16 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// Writes a request; what the format cannot hold is named in `dropped`.
+/// Writes a request. Fields that the format cannot express are counted in `dropped`.
 #[must_use]
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
     let tools: Vec<_> = request
         .tools
         .iter()
-        .map(|tool| declared(tool, dropped, names))
+        .map(|tool| function(tool, dropped, names))
         .collect();
     let may_call = !tools.is_empty();
-    // OpenAI takes labels only for what it stores, and refuses them otherwise.
+    // OpenAI accepts metadata only on stored requests and refuses it on others.
     if request.metadata.is_some() {
         dropped.add("metadata");
     }
@@ -149,7 +135,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
             .tool_choice
             .as_ref()
             .filter(|_| may_call)
-            .map(|choice| chosen(choice, names)),
+            .map(|choice| tool_choice(choice, names)),
         parallel_tool_calls: request.parallel_tool_calls.filter(|_| may_call),
         max_tokens: request.sampling.max_tokens,
         temperature: request.sampling.temperature,
@@ -167,39 +153,32 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         stream: request.stream,
         stream_options: request.stream.then_some(StreamOptions { include_usage: true }),
     };
-    // Nothing in it can fail: its keys are strings, and its raw values were read as JSON.
-    super::super::written(&body, request.bytes)
+    super::super::to_json(&body, request.bytes)
 }
 
-fn declared<'r>(tool: &'r Tool<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> Function<'r> {
+fn function<'r>(tool: &'r Tool<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> Function<'r> {
     if tool.cache_control.is_some() {
         dropped.add("tools.cache_control");
     }
     Function::Function {
-        function: Declared {
-            name: names.sent(&tool.name, NAMES),
+        function: FunctionDefinition {
+            name: names.backend_name(&tool.name, NAME_RULE),
             description: tool.description.as_deref(),
-            parameters: match &tool.schema {
-                Some(schema) => Parameters::Schema(schema),
-                None => Parameters::None(EmptySchema {
-                    r#type: "object",
-                    properties: EmptyObject {},
-                }),
-            },
+            parameters: tool.schema.as_deref().unwrap_or_else(empty_schema),
             strict: tool.strict,
         },
     }
 }
 
-fn chosen<'r>(choice: &'r ToolChoice<'_>, names: &mut ToolNames) -> Choice<'r> {
+fn tool_choice<'r>(choice: &'r ToolChoice<'_>, names: &mut ToolNames) -> Choice<'r> {
     match choice {
-        ToolChoice::Auto => Choice::Word("auto"),
-        ToolChoice::None => Choice::Word("none"),
-        ToolChoice::Required => Choice::Word("required"),
+        ToolChoice::Auto => Choice::Mode("auto"),
+        ToolChoice::None => Choice::Mode("none"),
+        ToolChoice::Required => Choice::Mode("required"),
         ToolChoice::Tool(name) => Choice::Function {
             r#type: "function",
-            function: Named {
-                name: names.sent(name, NAMES),
+            function: FunctionName {
+                name: names.backend_name(name, NAME_RULE),
             },
         },
     }
@@ -218,11 +197,11 @@ fn format<'r>(shape: &'r OutputShape<'_>) -> Format<'r> {
     }
 }
 
-/// The effort, in the words that servers agree on: vLLM and ollama refuse a request for any but `low`, `medium`, `high`
-/// and `none`. A bound in tokens becomes the effort that spends about as much.
+/// Returns the effort as a name that servers agree on. vLLM and ollama refuse all but `low`, `medium`, `high` and
+/// `none`. A budget in tokens becomes the effort with about the same cost.
 ///
-/// Thinking that is only switched on needs no word, since a model that can think does. Switched off it would be `none`,
-/// but most models refuse that, so it is left out by name.
+/// Thinking that is only switched on needs no effort, because models that can think do so by default. Thinking that is
+/// switched off would be `none`, but most models refuse that value, so it is dropped.
 fn effort<'r>(reasoning: &'r Reasoning<'_>, dropped: &mut Dropped) -> Option<&'r str> {
     match (reasoning.effort.as_deref(), reasoning.budget) {
         (Some("minimal"), _) => Some("low"),
@@ -241,7 +220,7 @@ fn effort<'r>(reasoning: &'r Reasoning<'_>, dropped: &mut Dropped) -> Option<&'r
     }
 }
 
-/// A label that is short enough to be taken.
+/// Returns a label unless it is too long.
 fn label<'r>(label: Option<&'r str>, name: &str, dropped: &mut Dropped) -> Option<&'r str> {
     let label = label?;
     if label.chars().count() > LONGEST_LABEL {

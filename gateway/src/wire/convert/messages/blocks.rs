@@ -1,4 +1,4 @@
-//! Pieces of content, as a backend takes them.
+//! Writer of content blocks.
 
 use std::borrow::Cow;
 
@@ -8,17 +8,17 @@ use serde_json::value::RawValue;
 use super::super::request::{Dropped, JsonStr, Part, Source, Thinking};
 use super::{REDACTED, SEAL};
 
-/// A client's or our own cache marker.
+/// An optional cache marker, from the client or added by Muninn.
 pub(super) type Marker<'r> = Option<&'r RawValue>;
 
-/// What one side says before the other does.
+/// A message of one side.
 #[derive(Debug, Serialize)]
 pub(super) struct Turn<'r> {
     pub role: &'static str,
     pub content: Vec<Block<'r>>,
 }
 
-/// A piece of content.
+/// A content block.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Block<'r> {
@@ -77,7 +77,7 @@ impl<'r> Block<'r> {
     }
 }
 
-/// Where an image or a document is.
+/// The data or the URL of an image or a document.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum MediaSource<'r> {
@@ -86,13 +86,13 @@ pub(super) enum MediaSource<'r> {
     Url { url: &'r str },
 }
 
-/// Writes text that the API would not refuse for being empty.
-pub(super) fn words<'r>(text: JsonStr<'r>, cache_control: Marker<'r>) -> Option<Block<'r>> {
+/// Writes text. Blank text is skipped, because the API refuses it.
+pub(super) fn text_block<'r>(text: JsonStr<'r>, cache_control: Marker<'r>) -> Option<Block<'r>> {
     (!text.is_blank()).then_some(Block::Text { text, cache_control })
 }
 
-/// Thinking that a backend of this format has sealed. All other it would refuse.
-pub(super) fn thought<'r>(thinking: &'r Thinking<'r>) -> Option<Block<'r>> {
+/// Writes thinking with a seal of this format. The API refuses all other thinking.
+pub(super) fn thinking_block<'r>(thinking: &'r Thinking<'r>) -> Option<Block<'r>> {
     let seal = thinking.seal.as_deref()?;
     if let Some(data) = seal.strip_prefix(REDACTED) {
         return Some(Block::RedactedThinking { data });
@@ -104,10 +104,10 @@ pub(super) fn thought<'r>(thinking: &'r Thinking<'r>) -> Option<Block<'r>> {
     })
 }
 
-/// Writes what can stand in the user's side and in results.
-pub(super) fn material<'r>(part: &'r Part<'r>, dropped: &mut Dropped) -> Option<Block<'r>> {
+/// Writes a part that is allowed in the user's turn and in results.
+pub(super) fn content_block<'r>(part: &'r Part<'r>, dropped: &mut Dropped) -> Option<Block<'r>> {
     match part {
-        Part::Text { text, cache_control } => words(text.borrowed(), *cache_control),
+        Part::Text { text, cache_control } => text_block(text.borrowed(), *cache_control),
         Part::Image { source, .. } => match source {
             Source::Base64 { media_type, data } => Some(Block::Image {
                 source: MediaSource::Base64 { media_type, data },

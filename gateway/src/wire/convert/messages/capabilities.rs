@@ -1,23 +1,22 @@
-//! What a model can be asked for, as far as its name tells, and how it is asked to think.
+//! Capabilities of a model, derived from its name, and the plan for its thinking.
 //!
-//! The vendor's API refuses a request over a parameter that the model does not know: a budget for thinking with new
-//! models, adaptive thinking with old ones, any sampling with the newest. Nothing but the name says which is which, so
-//! names of Claude models are read here. Under any other name the oldest form of thinking is used, which is what other
-//! servers of this format have taken over.
+//! The vendor's API refuses a request with a parameter that the model does not support: a thinking budget for new
+//! models, adaptive thinking for old ones, sampling for the newest. Only the name identifies the model, so names of
+//! Claude models are parsed. All other names get a thinking budget, the oldest form, because other servers of this
+//! format support it.
 
 use serde::Serialize;
 
 use super::super::request::{Reasoning, ToolChoice};
 
-/// `max_tokens` for a client that names none; the format demands one. Every model that is still served can write so
-/// much, and an answer of an agent is seldom longer.
+/// The default of `max_tokens`, which the format requires. Every model that is still served supports this length, and
+/// agents' answers are rarely longer.
 pub(super) const MAX_TOKENS: u64 = 8192;
 
-/// The most that is asked for when thinking comes on top of [`MAX_TOKENS`]: what the weakest of the models that think
-/// can write.
+/// The largest `max_tokens` that is set for thinking and answer together: the limit of the weakest model that thinks.
 const MOST_TOKENS: u64 = 32_000;
 
-/// The smallest budget that the API takes.
+/// The smallest budget that the API accepts, in tokens.
 const LEAST_BUDGET: u64 = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,17 +26,17 @@ enum ThinkingMode {
     Adaptive,
 }
 
-/// What a model can be asked for.
+/// The parameters that a model supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Capabilities {
     mode: ThinkingMode,
-    /// Whether it takes `temperature`, `top_p` and `top_k`.
+    /// Whether the model accepts `temperature`, `top_p` and `top_k`.
     pub sampling: bool,
-    /// Whether it refuses `temperature` and `top_p` together.
-    pub one_of_both: bool,
-    /// Whether it takes the effort `xhigh`.
+    /// Whether the model refuses `temperature` and `top_p` together.
+    pub top_p_excludes_temperature: bool,
+    /// Whether the model accepts the effort `xhigh`.
     xhigh: bool,
-    /// Whether it takes the schemas that other vendors call strict.
+    /// Whether the model accepts schemas that are strict for other vendors.
     pub strict: bool,
 }
 
@@ -47,7 +46,7 @@ impl Capabilities {
             return Capabilities {
                 mode: ThinkingMode::Budget,
                 sampling: true,
-                one_of_both: false,
+                top_p_excludes_temperature: false,
                 xhigh: false,
                 strict: true,
             };
@@ -62,15 +61,15 @@ impl Capabilities {
         Capabilities {
             mode,
             sampling: version < (4, 7),
-            one_of_both: true,
+            top_p_excludes_temperature: true,
             xhigh: version >= (4, 7),
             strict: false,
         }
     }
 }
 
-/// The version in `-opus-4-1-20250805`, `-3-7-sonnet`, `-sonnet-4.5`: the first number and the one right after it.
-/// Dates are longer than two digits.
+/// Returns the version in names like `-opus-4-1-20250805`, `-3-7-sonnet` or `-sonnet-4.5`: the first number and the one
+/// directly after it. Numbers with more than two digits are dates.
 fn version(name: &str) -> Option<(u32, u32)> {
     let number = |word: &str| word.parse::<u32>().ok().filter(|_| word.len() <= 2);
     let words: Vec<_> = name.split(|letter: char| !letter.is_alphanumeric()).collect();
@@ -79,37 +78,37 @@ fn version(name: &str) -> Option<(u32, u32)> {
     Some((number(words[at])?, minor))
 }
 
-/// `thinking`.
+/// The member `thinking` of a request.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Thinking {
     Enabled { budget_tokens: u64 },
-    // New models keep their thinking to themselves unless they are asked for a summary.
+    // New models send no thinking unless the request asks for a summary.
     Adaptive { display: &'static str },
     Disabled,
 }
 
-/// How the model is asked to think.
+/// The settings for thinking in a request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ThinkingPlan {
     pub thinking: Option<Thinking>,
     /// `output_config.effort`.
     pub effort: Option<&'static str>,
-    /// `max_tokens` where it is not the client's.
+    /// `max_tokens`. `None` keeps the client's value.
     pub max_tokens: Option<u64>,
 }
 
-/// What the conversation leaves room for.
+/// The end of a conversation, which may forbid thinking.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ConversationEnd {
-    /// It ends in the model's own words, which it is to continue.
+    /// Whether the last turn is the model's, which the model must continue.
     pub prefilled: bool,
-    /// It ends in results of calls before which the model's thinking is not shown.
-    pub thoughtless_loop: bool,
+    /// Whether the last turn has results of calls, and the model's turn before it does not start with thinking.
+    pub results_without_thinking: bool,
 }
 
 impl ThinkingPlan {
-    /// `max_tokens` is the client's, where it names one.
+    /// Plans the thinking. `max_tokens` is the client's value, if any.
     pub(super) fn new(
         capabilities: Capabilities,
         reasoning: &Reasoning<'_>,
@@ -128,7 +127,7 @@ impl ThinkingPlan {
         };
         match capabilities.mode {
             ThinkingMode::Never => {}
-            // Some of the models refuse to be switched off; the least effort is as near as one can get with all.
+            // Some of these models refuse to switch thinking off. All accept the lowest effort.
             ThinkingMode::Adaptive if off => plan.effort = Some("low"),
             ThinkingMode::Budget if off => plan.thinking = Some(Thinking::Disabled),
             ThinkingMode::Adaptive => {
@@ -139,9 +138,10 @@ impl ThinkingPlan {
                     plan.max_tokens = plan.max_tokens.map(|_| room.min(MOST_TOKENS));
                 }
             }
-            ThinkingMode::Budget if possible && !conversation_end.thoughtless_loop => {
+            ThinkingMode::Budget if possible && !conversation_end.results_without_thinking => {
                 let wanted = reasoning.budget.unwrap_or_else(|| budget(effort)).max(LEAST_BUDGET);
-                // A client that names both knows what it leaves for the answer; else that is half of its limit.
+                // A client that sets both values leaves room for the answer. Else half of its limit is kept for the
+                // answer.
                 let most = match (max_tokens, reasoning.budget) {
                     (Some(limit), Some(_)) => limit.saturating_sub(1),
                     (Some(limit), None) => limit / 2,
@@ -159,7 +159,7 @@ impl ThinkingPlan {
     }
 }
 
-/// What the efforts are worth in tokens. Beyond 32k the vendor sees little gain.
+/// Returns the budget of an effort, in tokens. The vendor reports little gain beyond 32k.
 fn budget(effort: Option<&str>) -> u64 {
     match effort {
         Some("minimal") => LEAST_BUDGET,
@@ -169,7 +169,7 @@ fn budget(effort: Option<&str>) -> u64 {
     }
 }
 
-/// The effort by the name that the API has for it.
+/// Returns the API's name of an effort.
 fn level(effort: Option<&str>, budget: Option<u64>, xhigh: bool) -> Option<&'static str> {
     match (effort, budget) {
         (Some("minimal" | "low"), _) | (None, Some(..=4096)) => Some("low"),
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_tells_how_its_model_thinks() {
+    fn thinking_mode_and_sampling_are_derived_from_the_name() {
         for (model, mode, sampling) in [
             ("claude-3-5-sonnet-20241022", ThinkingMode::Never, true),
             ("claude-3-opus-20240229", ThinkingMode::Never, true),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn an_effort_is_a_budget_that_fits() {
+    fn effort_becomes_a_budget_within_the_limit() {
         for (name, limit, budget, max_tokens) in [
             ("minimal", None, Some(1024), Some(9216)),
             ("low", None, Some(4096), Some(12_288)),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_is_the_clients_as_far_as_it_fits() {
+    fn clients_budget_is_clamped_to_the_limits() {
         for (wanted, limit, budget) in [(10_000, 16_000, 10_000), (16_000, 16_000, 15_999), (1, 9000, 1024)] {
             let reasoning = Reasoning {
                 budget: Some(wanted),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn new_models_think_as_they_like_within_an_effort() {
+    fn new_models_get_adaptive_thinking_with_an_effort() {
         for (name, model, level) in [
             ("minimal", "claude-opus-5", "low"),
             ("high", "claude-opus-5", "high"),
@@ -271,14 +271,14 @@ mod tests {
     }
 
     #[test]
-    fn thinking_is_left_out_where_it_would_be_refused() {
+    fn thinking_is_omitted_if_the_api_would_refuse_it() {
         let forced = Some(&ToolChoice::Required);
         let prefilled = ConversationEnd {
             prefilled: true,
             ..ConversationEnd::default()
         };
-        let in_loop = ConversationEnd {
-            thoughtless_loop: true,
+        let after_results = ConversationEnd {
+            results_without_thinking: true,
             ..ConversationEnd::default()
         };
         let none = ConversationEnd::default();
@@ -286,7 +286,7 @@ mod tests {
             ("claude-sonnet-4-5", forced, none),
             ("claude-opus-5", forced, none),
             ("claude-sonnet-4-5", None, prefilled),
-            ("claude-sonnet-4-5", None, in_loop),
+            ("claude-sonnet-4-5", None, after_results),
         ] {
             let plan = ThinkingPlan::new(Capabilities::of(model), &effort("high"), choice, None, conversation_end);
             assert_eq!(plan.thinking, None, "{model} {choice:?} {conversation_end:?}");

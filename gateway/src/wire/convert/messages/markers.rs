@@ -1,56 +1,64 @@
-//! Cache markers. They are no part of what the model sees, so they may move from request to request.
+//! Cache markers. The model does not see them, so they may differ from request to request.
 
 use serde_json::value::RawValue;
 
 use super::blocks::{Block, Marker, Turn};
 use super::write_tools::Function;
 
-/// The most that the API takes in one request.
+/// The largest number of markers that the API accepts in one request.
 const MOST: usize = 4;
 
-const OURS: &str = r#"{"type":"ephemeral"}"#;
+/// The marker that Muninn adds.
+const MARKER: &str = r#"{"type":"ephemeral"}"#;
 
-/// Sees to it that there are not too many markers, and where the client has set none but `wants` its prompts cached
-/// (as other formats' backends do by themselves), that there are some: behind the system text, or the tools where there
-/// is none, and at the end of the conversation.
-pub(super) fn settle<'r>(tools: &mut [Function<'r>], system: &mut [Block<'r>], turns: &mut [Turn<'r>], wants: bool) {
+/// Removes surplus markers, or adds markers if there are none and `wants_cache` is set.
+///
+/// Clients of other formats set no markers, because their backends cache prompts without any. Two are added: one after
+/// the system text (after the tools if there is none), one at the end of the conversation.
+pub(super) fn adjust<'r>(
+    tools: &mut [Function<'r>],
+    system: &mut [Block<'r>],
+    turns: &mut [Turn<'r>],
+    wants_cache: bool,
+) {
     let mut markers = Vec::new();
     let in_tools = tools.iter_mut().map(|tool| &mut tool.cache_control);
     markers.extend(in_tools.filter(|marker| marker.is_some()));
-    each(system, &mut markers);
+    collect(system, &mut markers);
     for turn in turns.iter_mut() {
-        each(&mut turn.content, &mut markers);
+        collect(&mut turn.content, &mut markers);
     }
     let surplus = markers.len().saturating_sub(MOST);
     let none = markers.is_empty();
-    // The last ones reach furthest.
+    // The last markers cache the longest prefixes, so the first ones are removed.
     for marker in markers.into_iter().take(surplus) {
         *marker = None;
     }
-    if none && wants {
-        let ours = serde_json::from_str::<&'static RawValue>(OURS).ok();
+    if none && wants_cache {
+        let marker = serde_json::from_str::<&'static RawValue>(MARKER).ok();
         match (system.last_mut(), tools.last_mut()) {
-            (Some(block), _) => mark(block, ours),
-            (None, Some(tool)) => tool.cache_control = ours,
+            (Some(block), _) => set_marker(block, marker),
+            (None, Some(tool)) => tool.cache_control = marker,
             (None, None) => {}
         }
         if let Some(block) = turns.last_mut().and_then(|turn| turn.content.last_mut()) {
-            mark(block, ours);
+            set_marker(block, marker);
         }
     }
 }
 
-fn each<'b, 'r>(blocks: &'b mut [Block<'r>], markers: &mut Vec<&'b mut Marker<'r>>) {
+/// Collects the markers of blocks, in order.
+fn collect<'b, 'r>(blocks: &'b mut [Block<'r>], markers: &mut Vec<&'b mut Marker<'r>>) {
     for block in blocks {
         match block {
             Block::ToolResult {
                 content, cache_control, ..
             } => {
-                each(content, markers);
+                collect(content, markers);
                 markers.extend(cache_control.is_some().then_some(cache_control));
             }
             block => {
-                if let Some(marker) = of(block).filter(|marker| marker.is_some()) {
+                if let Some(marker) = marker_of(block).filter(|marker| marker.is_some()) {
                     markers.push(marker);
                 }
             }
@@ -58,8 +66,8 @@ fn each<'b, 'r>(blocks: &'b mut [Block<'r>], markers: &mut Vec<&'b mut Marker<'r
     }
 }
 
-/// The marker of a block that can have one.
-fn of<'b, 'r>(block: &'b mut Block<'r>) -> Option<&'b mut Marker<'r>> {
+/// Returns the marker of a block, `None` for thinking, which cannot have one.
+fn marker_of<'b, 'r>(block: &'b mut Block<'r>) -> Option<&'b mut Marker<'r>> {
     match block {
         Block::Text { cache_control, .. }
         | Block::Image { cache_control, .. }
@@ -70,8 +78,8 @@ fn of<'b, 'r>(block: &'b mut Block<'r>) -> Option<&'b mut Marker<'r>> {
     }
 }
 
-fn mark<'r>(block: &mut Block<'r>, ours: Marker<'r>) {
-    if let Some(marker) = of(block) {
-        *marker = ours;
+fn set_marker<'r>(block: &mut Block<'r>, new: Marker<'r>) {
+    if let Some(marker) = marker_of(block) {
+        *marker = new;
     }
 }

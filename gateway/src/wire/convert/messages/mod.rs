@@ -1,4 +1,4 @@
-//! Messages: reading and writing, both ways.
+//! Readers and writers of the messages format.
 
 mod blocks;
 mod capabilities;
@@ -7,7 +7,7 @@ mod read_answer;
 mod read_content;
 mod read_request;
 mod sampling;
-mod sent;
+mod stream_event;
 mod turns;
 mod usage;
 mod write_answer;
@@ -27,14 +27,17 @@ use super::NameRule;
 use crate::wire::Members;
 use crate::wire::surrogates::decode_string;
 
-/// Stands before the seal (`signature`) of thinking that a messages backend gave, so that it can be told from seals of
-/// other vendors when it comes back: a backend refuses a whole request over one seal that is not its own.
+/// The tag of a messages backend's seal (`signature`). It distinguishes the seal from those of other vendors when a
+/// client sends it back. A backend refuses a whole request with one foreign seal.
 const SEAL: &str = "messages:";
 
-/// The same before the `data` of `redacted_thinking`, which must come back as that and not as thinking.
+/// The tag of the `data` of `redacted_thinking`, which must be sent back as `redacted_thinking`.
 const REDACTED: &str = "messages-redacted:";
 
-/// What tells that text in the user's side is not the user's.
+/// The prefix of call ids that this format's clients expect.
+const CALL: &str = "toolu_";
+
+/// Marks system text in the user's turn.
 fn reminder(text: &str) -> Cow<'_, str> {
     if text.starts_with("<system-reminder>") {
         Cow::Borrowed(text)
@@ -43,8 +46,8 @@ fn reminder(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Arguments as the object that the format wants. Text that is none is kept in one, so that the model sees what it
-/// wrote and what the tool said of it.
+/// Returns arguments as the object that the format requires. Other text is wrapped in an object, so that the model sees
+/// its text with the tool's result.
 fn object(arguments: &str) -> Cow<'_, RawValue> {
     let arguments = arguments.trim();
     let whole = if arguments.is_empty() { "{}" } else { arguments };
@@ -55,16 +58,17 @@ fn object(arguments: &str) -> Cow<'_, RawValue> {
     }
     // Some backends write the object as a string.
     let inner = decode_string(whole).unwrap_or_else(|| whole.to_owned());
-    let kept = if Members::of(&inner).is_some() {
+    let object = if Members::of(&inner).is_some() {
         inner
     } else {
         format!(r#"{{"arguments":{}}}"#, serde_json::Value::from(inner))
     };
-    RawValue::from_string(kept).map_or_else(|_| Cow::Borrowed(RawValue::NULL), Cow::Owned)
+    RawValue::from_string(object).map_or_else(|_| Cow::Borrowed(RawValue::NULL), Cow::Owned)
 }
 
-/// The names of tools that the API takes. Models of other vendors have called tools by names that never were any.
-const NAMES: NameRule = NameRule {
+/// The rule for the names of tools. It is applied to calls too, because models of other vendors have called tools that
+/// do not exist.
+const NAME_RULE: NameRule = NameRule {
     longest: 128,
     plain: true,
 };

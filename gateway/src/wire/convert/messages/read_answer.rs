@@ -1,4 +1,4 @@
-//! An answer from a backend.
+//! Reader of answers.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,24 +13,24 @@ use super::{REDACTED, SEAL};
 use crate::wire::failure;
 use crate::wire::{Joiner, Members, Piece, Text};
 
-/// How many blocks may be open at once; the format opens one at a time.
+/// The largest number of open blocks. In a valid stream, one block is open at a time.
 const MOST_OPEN: usize = 64;
 
-/// How many ids of calls are compared with those that follow.
+/// The largest number of call ids that are kept to detect repeated ones.
 const MOST_IDS: usize = 1024;
 
-/// The longest signature that is put together, in bytes.
+/// The longest signature, in bytes.
 const LONGEST_SEAL: usize = 1 << 20;
 
-/// Reads the events of one answer.
+/// The reader of one answer.
 #[derive(Default)]
 pub(in super::super) struct Reader {
     started: bool,
     stopped: bool,
     ended: bool,
-    /// Open blocks by the index that the backend gave them.
+    /// Open blocks by the backend's index.
     open: BTreeMap<u64, OpenBlock>,
-    /// The index that opened last, for deltas that name none.
+    /// The index of the block that opened last, for deltas without an index.
     last: u64,
     /// The number of the next block.
     next: usize,
@@ -39,13 +39,13 @@ pub(in super::super) struct Reader {
     counts: Counts,
 }
 
-/// A block that is not complete.
+/// An incomplete block.
 struct OpenBlock {
     block: usize,
     sort: BlockType,
-    /// Arguments that came whole with the call; they count where no deltas follow.
+    /// Arguments in the start of the call. They are used if no deltas follow.
     input: String,
-    /// Whether arguments have come.
+    /// Whether the block has text.
     filled: bool,
     joiner: Joiner,
     seal: String,
@@ -59,8 +59,8 @@ enum BlockType {
     Call,
 }
 
-/// A delta that may bring nothing but more of an open block, which nearly all do: read in one pass, where looking into
-/// each member costs several.
+/// A delta that may contain only text for an open block, as nearly all deltas do. It is parsed in one pass; looking up
+/// each member takes several.
 #[derive(Deserialize)]
 struct Plain<'a> {
     r#type: &'a str,
@@ -98,7 +98,7 @@ impl ReadAnswer for Reader {
         };
         let kind = members.string("type").unwrap_or_else(|| name.into());
         if let Some(error) = members.present("error") {
-            return self.fail(failure::of_error(error.get()), events);
+            return self.fail(failure::from_value(error.get()), events);
         }
         match &*kind {
             "message_start" => {
@@ -122,7 +122,7 @@ impl ReadAnswer for Reader {
                 self.stop(&delta, events);
             }
             "message_stop" => self.finish(events),
-            "error" => self.fail(failure::told(&members), events),
+            "error" => self.fail(failure::from_object(&members), events),
             _ => {}
         }
     }
@@ -138,7 +138,7 @@ impl ReadAnswer for Reader {
             return self.fail(Failure::not_json(), events);
         };
         if let Some(error) = members.present("error") {
-            return self.fail(failure::of_error(error.get()), events);
+            return self.fail(failure::from_value(error.get()), events);
         }
         if members.present("content").is_none() {
             return;
@@ -174,7 +174,7 @@ impl Reader {
             "thinking" => (BlockType::Thinking, piece("thinking")),
             "redacted_thinking" => (BlockType::Redacted, "".into()),
             "tool_use" => (BlockType::Call, "".into()),
-            // What the vendor's own tools do means nothing to clients of other formats.
+            // Blocks of the vendor's own tools have no equivalent in other formats.
             _ => return,
         };
         let call = (sort == BlockType::Call).then(|| (text("id").into_owned(), text("name").into_owned()));
@@ -226,7 +226,7 @@ impl Reader {
         self.open.insert(index, open);
     }
 
-    /// The call's id, or one of our own where the backend gives none, or one that another call has.
+    /// Returns the call's id. A missing or repeated id is replaced by the block's number.
     fn id(&mut self, id: String, block: usize) -> String {
         if id.is_empty() || self.ids.contains(&id) {
             return format!("call_{block}");
@@ -237,7 +237,7 @@ impl Reader {
         id
     }
 
-    /// Takes a plain delta of an open block; `false` where it is none.
+    /// Reads a delta that is only text for an open block. Returns `false` for every other event.
     fn plain(&mut self, data: &str, events: &mut Vec<Event>) -> bool {
         if self.stopped || self.open.is_empty() {
             return false;
@@ -272,7 +272,7 @@ impl Reader {
             ("partial_json", BlockType::Call),
         ] {
             let Some(text) = delta.piece(key) else { continue };
-            // Some servers leave out the beginning of blocks that need none.
+            // Some servers leave out the start of text and thinking blocks.
             if sort != BlockType::Call && !text.is_empty() && !self.open.contains_key(&index) {
                 self.begin(None, events);
                 self.open(index, sort, None, events);
@@ -313,14 +313,14 @@ impl Reader {
             "tool_use" => Stop::ToolCalls,
             "pause_turn" | "compaction" => Stop::Paused,
             "refusal" => Stop::Filtered,
-            // Servers that say `end_turn` after a call exist as well.
+            // vLLM sends `end_turn` after calls.
             _ if self.called => Stop::ToolCalls,
             _ => Stop::Done,
         };
-        self.say_stop(stop, events);
+        self.push_stop(stop, events);
     }
 
-    fn say_stop(&mut self, stop: Stop, events: &mut Vec<Event>) {
+    fn push_stop(&mut self, stop: Stop, events: &mut Vec<Event>) {
         if !self.stopped {
             self.stopped = true;
             self.begin(None, events);
@@ -336,7 +336,7 @@ impl Reader {
             return;
         }
         let stop = if self.called { Stop::ToolCalls } else { Stop::Done };
-        self.say_stop(stop, events);
+        self.push_stop(stop, events);
         self.ended = true;
         events.push(Event::End);
     }

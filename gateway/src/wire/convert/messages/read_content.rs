@@ -1,19 +1,19 @@
-//! What a message holds.
+//! Reader of messages and their content.
 
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
-use super::super::{as_written, check_content, ids};
-use super::reminder;
+use super::super::{check_content, ids, raw_result};
+use super::{CALL, reminder};
 use crate::wire::scan::Element;
 use crate::wire::{Members, ParseError};
 
-/// Reads one message, `None` where it is no object.
+/// Reads one message. Returns `None` if it is not an object.
 ///
 /// # Errors
-/// [`ParseError`] where it has no content that can be read.
+/// [`ParseError`] if its content cannot be read.
 pub(super) fn message<'a>(
     index: usize,
     element: Element<'a>,
@@ -26,7 +26,7 @@ pub(super) fn message<'a>(
     let speaker = match members.string("role").as_deref() {
         Some("assistant") => Speaker::Assistant,
         Some("system" | "developer") => Speaker::System,
-        // Every other name that clients have come up with was one for the user's side.
+        // All other roles that clients are known to send mean the user.
         _ => Speaker::User,
     };
     check_content(&members, speaker == Speaker::Assistant, "messages", index)?;
@@ -34,7 +34,7 @@ pub(super) fn message<'a>(
     Ok(Some(Message { speaker, parts }))
 }
 
-/// Reads content: a string, which is the same as one text block, or blocks.
+/// Reads content: a string or a list of blocks. A string equals one text block.
 pub(super) fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
     for item in items(raw) {
@@ -47,13 +47,13 @@ pub(super) fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> V
     parts
 }
 
-/// One element of content.
+/// An element of content.
 enum Item<'a> {
-    /// A string, which stands for a text block.
+    /// A string, equal to a text block.
     Text(JsonStr<'a>),
     /// A block and its type.
     Block(Members<'a>, Cow<'a, str>),
-    /// Neither.
+    /// Any other value.
     Other,
 }
 
@@ -88,12 +88,12 @@ fn block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropp
                 .map_or(Cow::Borrowed("{}"), |input| Cow::Borrowed(input.get())),
         })),
         "tool_result" => {
-            let mut inner: Vec<_> = as_written(members.raw("content")).map(Part::text).into_iter().collect();
+            let mut inner: Vec<_> = raw_result(members.raw("content")).map(Part::text).into_iter().collect();
             let readable = members.present("content").filter(|_| inner.is_empty());
             for item in items(readable) {
                 match item {
                     Item::Text(text) => push_text(Some(text), None, &mut inner),
-                    Item::Block(members, kind) => material(&members, &kind, &mut inner, dropped),
+                    Item::Block(members, kind) => content_block(&members, &kind, &mut inner, dropped),
                     Item::Other => dropped.add("messages.content"),
                 }
             }
@@ -103,30 +103,27 @@ fn block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropp
                 is_error: members.parse("is_error").unwrap_or(false),
             }));
         }
-        // What was said before a conversation was cut short by the vendor.
-        "compaction" => push_text(words(members, "content"), None, parts),
+        // The vendor's summary of the removed beginning of the conversation.
+        "compaction" => push_text(json_str(members, "content"), None, parts),
         "mid_conv_system" => {
             let text = texts(members.raw("content"));
             if !text.is_empty() {
                 parts.push(Part::text(reminder(&text).into_owned()));
             }
         }
-        _ => material(members, kind, parts, dropped),
+        _ => content_block(members, kind, parts, dropped),
     }
 }
 
-/// An id as the backend that made the call knows it.
+/// Returns the backend's id of a call.
 fn id<'a>(members: &Members<'a>, key: &str) -> Cow<'a, str> {
-    match members.string(key).unwrap_or_default() {
-        Cow::Borrowed(id) => ids::unwrap("toolu_", id),
-        Cow::Owned(id) => Cow::Owned(ids::unwrap("toolu_", &id).into_owned()),
-    }
+    ids::unwrap(CALL, members.string(key).unwrap_or_default())
 }
 
-/// Reads what can stand in a message and in a tool's result.
-fn material<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
+/// Reads a block that is allowed in a message and in a tool's result.
+fn content_block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
     match kind {
-        "text" => match words(members, "text") {
+        "text" => match json_str(members, "text") {
             None => dropped.add("messages.text"),
             text => push_text(text, members.present("cache_control"), parts),
         },
@@ -146,18 +143,18 @@ fn material<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dr
                 parts,
             );
         }
-        // The vendor would show the model the tool's definition here; elsewhere it was shown from the beginning.
+        // The vendor inserts the tool's definition here. Other backends have it from the beginning of the prompt.
         "tool_reference" => {
             let name = members.string("tool_name").unwrap_or_default();
             parts.push(Part::text(format!("The tool {name} can be called.")));
         }
-        // Among them what the vendor's own tools did (`server_tool_use` and its results): those are mostly sealed, and
-        // what the model said of them follows as text.
+        // This includes calls of the vendor's tools (`server_tool_use`) and their results. Most of them are encrypted,
+        // and the model's text about them follows.
         kind => dropped.add(format!("messages.{kind}")),
     }
 }
 
-fn words<'a>(members: &Members<'a>, key: &str) -> Option<JsonStr<'a>> {
+fn json_str<'a>(members: &Members<'a>, key: &str) -> Option<JsonStr<'a>> {
     members.raw(key).and_then(JsonStr::of)
 }
 
@@ -167,17 +164,17 @@ fn push_text<'a>(text: Option<JsonStr<'a>>, cache_control: Option<&'a RawValue>,
     }
 }
 
-/// All text of some content.
+/// Joins all text of content.
 fn texts(raw: Option<&RawValue>) -> String {
     let texts = items(raw).into_iter().filter_map(|item| match item {
         Item::Text(text) => Some(text),
-        Item::Block(members, _) => words(&members, "text"),
+        Item::Block(members, _) => json_str(&members, "text"),
         Item::Other => None,
     });
     JsonStr::joined(texts.collect()).decode().into_owned()
 }
 
-/// `source`, `None` where it is of no kind that is known.
+/// Reads `source`. Returns `None` for an unknown type.
 fn source<'a>(members: &Members<'a>, media_type: &'static str) -> Option<Source<'a>> {
     let source = members.get("source").and_then(Members::of)?;
     match &*source.string("type")? {
@@ -198,8 +195,8 @@ fn document<'a>(members: &Members<'a>, parts: &mut Vec<Part<'a>>, dropped: &mut 
     if citations.parse("enabled") == Some(true) {
         dropped.add("messages.document.citations");
     }
-    // What the client says about the document is for the model too.
-    push_text(words(members, "context"), None, parts);
+    // The model also sees the client's description of the document.
+    push_text(json_str(members, "context"), None, parts);
     if let Some(source) = source(members, "application/pdf") {
         parts.push(Part::Document { source, name });
         return;
@@ -215,7 +212,7 @@ fn document<'a>(members: &Members<'a>, parts: &mut Vec<Part<'a>>, dropped: &mut 
         if let Item::Block(members, kind) = item
             && kind == "image"
         {
-            material(&members, &kind, parts, dropped);
+            content_block(&members, &kind, parts, dropped);
         }
     }
 }
@@ -234,19 +231,19 @@ mod tests {
     }
 
     #[test]
-    fn a_string_is_one_text_block() {
+    fn string_content_equals_one_text_block() {
         let as_block = r#"[{"type":"text","text":"a\nb"}]"#;
         assert_eq!(read(r#""a\nb""#), read(as_block));
         assert_eq!(read(r#"["a\nb"]"#), read(as_block));
         assert_eq!(read(r#"[{"text":"a\nb"}]"#), read(as_block));
-        for nothing in ["[]", r#""""#, "[null,7]", r#"[{"type":"text","text":""}]"#] {
-            assert_eq!(read(nothing).0, "[]", "{nothing}");
+        for empty in ["[]", r#""""#, "[null,7]", r#"[{"type":"text","text":""}]"#] {
+            assert_eq!(read(empty).0, "[]", "{empty}");
         }
     }
 
     #[test]
-    fn blocks_are_read_as_what_they_are_or_dropped_by_name() {
-        for (block, holds, gone) in [
+    fn blocks_are_read_or_dropped_by_type() {
+        for (block, contained, expected) in [
             (
                 r#"{"type":"image","source":{"type":"url","url":"http://x/a.png"}}"#,
                 "Url(",
@@ -324,8 +321,8 @@ mod tests {
             ),
         ] {
             let (parts, dropped) = read(&format!("[{block}]"));
-            assert!(parts.contains(holds), "{block}: {parts}");
-            assert_eq!(dropped.join(","), gone, "{block}");
+            assert!(parts.contains(contained), "{block}: {parts}");
+            assert_eq!(dropped.join(","), expected, "{block}");
         }
     }
 }

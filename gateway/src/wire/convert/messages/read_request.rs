@@ -1,4 +1,4 @@
-//! A request from a client.
+//! Reader of requests.
 
 use std::borrow::Cow;
 
@@ -12,18 +12,18 @@ use super::read_content::{content, message};
 use crate::wire::scan::{Body, Conversation};
 use crate::wire::{Members, Text};
 
-/// The longest `user` that other formats' backends take, in bytes.
+/// The longest `user` that backends of other formats accept, in bytes.
 const LONGEST_USER: usize = 64;
 
-/// How Claude Code begins the first block of its system text: a line for the vendor's accounts, `cch=` in which is
-/// another one in each request. The vendor takes it out before the model sees it. Any other backend would put it at
-/// the very beginning of the prompt, and nothing behind it would ever be found in a prefix cache again.
+/// The start of the first block of Claude Code's system text: a line for the vendor's billing, whose `cch=` changes
+/// with each request. The vendor removes it before the model sees it. Other backends would put it at the beginning of
+/// the prompt, and their prefix caches would never hit.
 const BILLING: &str = "x-anthropic-billing-header:";
 
-/// Reads a request; what has no neutral form is named in `dropped`.
+/// Reads a request. Fields without a neutral form are counted in `dropped`.
 ///
 /// # Errors
-/// [`ConvertError`] where it is no request.
+/// [`ConvertError`] if the body is not a request.
 pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) -> Result<Request<'a>, ConvertError> {
     let list = Conversation::list(body.conversation, "messages")?;
     let members = &body.members;
@@ -32,7 +32,7 @@ pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) 
     for (index, element) in list.into_iter().enumerate() {
         messages.extend(message(index, element, dropped)?);
     }
-    let (tools, gone) = tools(members, dropped);
+    let (tools, dropped_tools) = tools(members, dropped);
     let mut request = Request {
         model: members.string("model").unwrap_or_default(),
         stream: members.parse("stream").unwrap_or(false),
@@ -40,12 +40,12 @@ pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) 
         sampling: sampling(members, dropped),
         ..Request::default()
     };
-    tool_choice(members, &tools, &gone, &mut request, dropped);
+    tool_choice(members, &tools, &dropped_tools, &mut request, dropped);
     request.tools = tools;
     thinking(members, &mut request.reasoning, dropped);
     output(members, &mut request, dropped);
     metadata(members, &mut request, dropped);
-    others(members, dropped);
+    drop_unread(members, dropped);
     Ok(request)
 }
 
@@ -57,8 +57,8 @@ fn system<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Option<Messag
             return true;
         }
         dropped.add("system.x-anthropic-billing-header");
-        let said = text.decode();
-        let (_, rest) = said.split_once('\n').unwrap_or_default();
+        let decoded = text.decode();
+        let (_, rest) = decoded.split_once('\n').unwrap_or_default();
         *text = rest.trim_start_matches('\n').to_owned().into();
         !text.is_empty()
     });
@@ -91,9 +91,9 @@ fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
     }
 }
 
-/// The tools that a client runs, and the names of those that only the vendor can.
+/// Returns the tools that the client runs, and the names of the dropped ones, which only the vendor can run.
 fn tools<'a>(members: &Members<'a>, dropped: &mut Dropped) -> (Vec<Tool<'a>>, Vec<Cow<'a, str>>) {
-    let (mut tools, mut gone) = (Vec::new(), Vec::new());
+    let (mut tools, mut dropped_tools) = (Vec::new(), Vec::new());
     for element in members.elements("tools") {
         let tool = element.object().unwrap_or_default();
         let kind = tool.string("type").unwrap_or(Cow::Borrowed("custom"));
@@ -102,7 +102,7 @@ fn tools<'a>(members: &Members<'a>, dropped: &mut Dropped) -> (Vec<Tool<'a>>, Ve
         match name {
             Some(name) if kind == "custom" || schema.is_some() => {
                 for (key, value) in tool.iter() {
-                    drop_of_tool(key, value.get(), dropped);
+                    drop_tool_member(key, value.get(), dropped);
                 }
                 tools.push(Tool {
                     name,
@@ -114,17 +114,17 @@ fn tools<'a>(members: &Members<'a>, dropped: &mut Dropped) -> (Vec<Tool<'a>>, Ve
             }
             name => {
                 dropped.add(format!("tools.{kind}"));
-                gone.extend(name);
+                dropped_tools.extend(name);
             }
         }
     }
-    (tools, gone)
+    (tools, dropped_tools)
 }
 
-/// Names what other formats cannot say of a tool, where it says something.
-fn drop_of_tool(key: &str, value: &str, dropped: &mut Dropped) {
+/// Counts a member of a tool that other formats do not have, unless its value is the default.
+fn drop_tool_member(key: &str, value: &str, dropped: &mut Dropped) {
     match key {
-        // How its arguments are streamed changes nothing else.
+        // `eager_input_streaming` only changes the timing of deltas.
         "type" | "name" | "description" | "input_schema" | "strict" | "cache_control" | "eager_input_streaming" => {}
         _ if matches!(value, "null" | "false" | "[]") => {}
         _ => dropped.add(format!("tools.{key}")),
@@ -134,7 +134,7 @@ fn drop_of_tool(key: &str, value: &str, dropped: &mut Dropped) {
 fn tool_choice<'a>(
     members: &Members<'a>,
     tools: &[Tool<'a>],
-    gone: &[Cow<'a, str>],
+    dropped_tools: &[Cow<'a, str>],
     request: &mut Request<'a>,
     dropped: &mut Dropped,
 ) {
@@ -148,14 +148,14 @@ fn tool_choice<'a>(
         "any" if !tools.is_empty() => Some(ToolChoice::Required),
         "tool" => choice
             .string("name")
-            .filter(|name| !gone.contains(name))
+            .filter(|name| !dropped_tools.contains(name))
             .map(ToolChoice::Tool),
         _ => None,
     };
     if read.is_none() {
         dropped.add("tool_choice");
     }
-    // A choice without tools is refused by most backends, and says nothing.
+    // Most backends refuse a choice without tools.
     if !tools.is_empty() {
         request.tool_choice = read;
         let disabled: Option<bool> = choice.parse("disable_parallel_tool_use");
@@ -163,7 +163,7 @@ fn tool_choice<'a>(
     }
 }
 
-/// `adaptive` leaves it to the model whether to think, which is what other formats say by saying nothing.
+/// Reads `thinking`. `adaptive` lets the model decide, which is the default in other formats.
 fn thinking<'a>(members: &Members<'a>, reasoning: &mut Reasoning<'a>, dropped: &mut Dropped) {
     let Some(thinking) = members.get("thinking").and_then(Members::of) else {
         return;
@@ -180,7 +180,7 @@ fn thinking<'a>(members: &Members<'a>, reasoning: &mut Reasoning<'a>, dropped: &
 }
 
 fn output<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut Dropped) {
-    // Its name before structured outputs had left their beta.
+    // The name of `output_config.format` in the beta of structured outputs.
     let mut format = members.get("output_format").and_then(Members::of);
     if let Some(config) = members.get("output_config").and_then(Members::of) {
         request.reasoning.effort = config.string("effort");
@@ -220,13 +220,13 @@ fn metadata<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut 
     }
 }
 
-/// Names every other field that says something.
-fn others(members: &Members<'_>, dropped: &mut Dropped) {
+/// Counts all other members as dropped, unless they are empty.
+fn drop_unread(members: &Members<'_>, dropped: &mut Dropped) {
     for (key, value) in members.iter() {
         match key {
             "model" | "system" | "stream" | "max_tokens" | "temperature" | "top_p" | "top_k" | "stop_sequences"
             | "tools" | "tool_choice" | "thinking" | "output_config" | "output_format" | "metadata" => {}
-            // A marker like those on the parts; backends of other formats cache what they can by themselves.
+            // Backends of other formats cache prompts without markers.
             "cache_control" => {}
             _ if matches!(value.get(), "null" | "[]" | "{}") => {}
             key => dropped.add(key),
@@ -245,7 +245,7 @@ mod tests {
         (request, dropped)
     }
 
-    /// The texts of a message, each on its own.
+    /// The texts of a message's parts.
     fn texts<'r>(message: &'r Message<'_>) -> Vec<Cow<'r, str>> {
         let texts = message.parts.iter().map(|part| match part {
             Part::Text { text, .. } => text.decode(),
@@ -255,8 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_with_each_request_does_not_begin_the_prompt() {
-        for (system, left) in [
+    fn billing_line_is_removed_from_system_text() {
+        for (system, expected) in [
             (
                 r#"[{"type":"text","text":"x-anthropic-billing-header: cch=1;"},{"type":"text","text":"B"}]"#,
                 "B",
@@ -268,7 +268,7 @@ mod tests {
             let body = format!(r#"{{"model":"m","messages":[],"system":{system}}}"#);
             let (request, _) = read(&body);
             assert_eq!(request.messages.len(), 1, "{system}");
-            assert_eq!(texts(&request.messages[0]), vec![left], "{system}");
+            assert_eq!(texts(&request.messages[0]), vec![expected], "{system}");
         }
         let (request, dropped) = read(r#"{"model":"m","messages":[],"system":"x-anthropic-billing-header: cch=1;"}"#);
         assert!(request.messages.is_empty());
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_of_the_vendor_go_and_take_the_choice_that_names_them_along() {
+    fn vendor_tools_and_a_choice_of_one_are_dropped() {
         let (request, dropped) = read(
             r#"{"model":"m","messages":[],"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":8},
             {"name":"Bash","input_schema":{"type":"object"},"defer_loading":false,"input_examples":[{}]},
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_read_whatever_it_is() {
+    fn tool_choice_of_each_type_is_read() {
         for (choice, read_as) in [
             (r#"{"type":"auto"}"#, Some(ToolChoice::Auto)),
             (r#"{"type":"any"}"#, Some(ToolChoice::Required)),
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_is_kept_where_others_take_it() {
+    fn user_id_over_the_limit_is_dropped() {
         let (request, dropped) = read(r#"{"messages":[],"metadata":{"user_id":"u1"}}"#);
         assert_eq!((request.user.as_deref(), dropped.len()), (Some("u1"), 0));
         let long = format!(r#"{{"messages":[],"metadata":{{"user_id":"{}"}}}}"#, "u".repeat(65));
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn no_shape_of_a_body_breaks_it() {
+    fn malformed_bodies_do_not_panic() {
         for body in [
             r#"{"messages":[null,1,"x",[],{"role":7,"content":{}},{"role":"user","content":[null,1,"x",{"type":3}]}]}"#,
             r#"{"messages":[],"system":7,"tools":{},"tool_choice":"auto","thinking":true,"output_config":[],"metadata":1}"#,

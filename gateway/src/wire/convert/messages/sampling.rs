@@ -1,4 +1,4 @@
-//! Length, sampling and stopping, as far as the model takes them.
+//! Writer of sampling parameters and stop sequences.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -6,16 +6,16 @@ use serde_json::value::RawValue;
 use super::super::request::{Dropped, Sampling};
 use super::capabilities::{Capabilities, Thinking, ThinkingPlan};
 
+/// A number: the client's JSON text or Muninn's own value.
 #[derive(Serialize)]
 #[serde(untagged)]
-/// A number: the client's, as it wrote it, or our own.
 pub(super) enum Number<'r> {
-    Theirs(&'r RawValue),
-    Ours(u64),
+    Client(&'r RawValue),
+    Own(u64),
 }
 
-/// A count of tokens, from a number in any notation.
-pub(super) fn count(raw: &RawValue) -> Option<u64> {
+/// Reads a number of tokens in any notation.
+pub(super) fn token_count(raw: &RawValue) -> Option<u64> {
     if let Ok(count) = raw.get().parse() {
         return Some(count);
     }
@@ -31,7 +31,7 @@ pub(super) fn count(raw: &RawValue) -> Option<u64> {
 /// `temperature`, `top_p` and `top_k`.
 pub(super) type SamplingParameters<'r> = (Option<Number<'r>>, Option<&'r RawValue>, Option<&'r RawValue>);
 
-/// Writes what the model takes, and names the rest.
+/// Returns the parameters that the model accepts and counts the others as dropped.
 pub(super) fn sampling<'r>(
     sampling: &Sampling<'r>,
     capabilities: Capabilities,
@@ -49,7 +49,7 @@ pub(super) fn sampling<'r>(
         }
         !when
     };
-    // One is what it is without being said.
+    // The API's default temperature is 1, so dropping a 1 changes nothing and is not counted.
     let temperature = sampling.temperature.filter(|raw| {
         let refused = thinks || !capabilities.sampling;
         drop("temperature", refused && value(raw) < 1.0) && !refused
@@ -57,7 +57,7 @@ pub(super) fn sampling<'r>(
     let top_p = sampling.top_p.filter(|raw| {
         let refused = !capabilities.sampling
             || (thinks && value(raw) < 0.95)
-            || (capabilities.one_of_both && temperature.is_some());
+            || (capabilities.top_p_excludes_temperature && temperature.is_some());
         drop("top_p", refused && value(raw) < 1.0) && !refused
     });
     let top_k = sampling
@@ -70,15 +70,15 @@ pub(super) fn sampling<'r>(
         drop(name, penalty.is_some_and(|raw| value(raw) != 0.0));
     }
     drop("seed", sampling.seed.is_some());
-    // Other formats go up to 2.
+    // The largest temperature is 1 here and 2 in other formats.
     let temperature = temperature.map(|raw| match value(raw) {
-        1.0.. => Number::Ours(1),
-        _ => Number::Theirs(raw),
+        1.0.. => Number::Own(1),
+        _ => Number::Client(raw),
     });
     (temperature, top_p, top_k)
 }
 
-/// The API refuses a stop sequence of nothing but white space.
+/// Returns the stop sequences. Blank ones are dropped, because the API refuses them.
 pub(super) fn stops<'r>(sampling: &'r Sampling<'_>, dropped: &mut Dropped) -> Vec<&'r str> {
     let mut stops = Vec::with_capacity(sampling.stop.len());
     for stop in &sampling.stop {

@@ -1,82 +1,78 @@
-//! A conversation as turns of two sides: first the user's, then in alternation, each call answered in the turn right
-//! after it, and nothing empty. This is what the API demands; other formats let more pass.
+//! Writer of a conversation as the API requires it: the user's turn first, then alternating turns, each call's result
+//! in the next turn, and no empty turns. Other formats are less strict.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::super::ToolNames;
-use super::super::ids;
 use super::super::request::{Dropped, JsonStr, Message, Part, Speaker, ToolCall, ToolResult};
-use super::blocks::{Block, Turn, material, thought, words};
+use super::super::{NO_RESULT, ToolNames, ids};
+use super::blocks::{Block, Turn, content_block, text_block, thinking_block};
 use super::capabilities::ConversationEnd;
-use super::{NAMES, object, reminder};
+use super::{CALL, NAME_RULE, object, reminder};
 
-/// Stands for what the user must have said before the model began.
+/// The user's turn before a conversation that starts with the model.
 const OPENING: &str = "[The conversation begins.]";
 
-/// Stands for the result of a call that never came to one.
-const NO_RESULT: &str = "[no result: the call was interrupted]";
-
-/// What a side says, before calls and results have found each other.
+/// A part of a turn before calls and results are paired.
 enum SidePart<'r> {
     Block(Block<'r>),
     Call(&'r ToolCall<'r>),
     Result(&'r ToolResult<'r>, Vec<Block<'r>>),
 }
 
-/// Writes a conversation, what stands before it as system text excepted.
+/// Writes a conversation without its leading system text.
 pub(super) fn turns<'r>(messages: &'r [Message<'r>], dropped: &mut Dropped, names: &mut ToolNames) -> Vec<Turn<'r>> {
     let mut sides = SideTurns::default();
     for message in messages {
         match message.speaker {
             Speaker::System => sides.reminder(message, dropped),
-            Speaker::User => sides.take(message, false, dropped),
-            Speaker::Assistant => sides.take(message, true, dropped),
+            Speaker::User => sides.message(message, false, dropped),
+            Speaker::Assistant => sides.message(message, true, dropped),
         }
     }
-    sides.trim(dropped);
-    paired(sides.0, names)
+    sides.trim_thinking(dropped);
+    pair_calls(sides.0, names)
 }
 
-/// What turns leave room for.
+/// Returns the state of the last turns.
 pub(super) fn conversation_end(turns: &[Turn<'_>]) -> ConversationEnd {
     let Some((last, before)) = turns.split_last() else {
         return ConversationEnd::default();
     };
-    let answers = last
+    let has_results = last
         .content
         .iter()
         .any(|block| matches!(block, Block::ToolResult { .. }));
-    let thought = before
+    let thinks_before = before
         .last()
         .and_then(|turn| turn.content.first())
         .is_some_and(Block::is_thinking);
     ConversationEnd {
         prefilled: last.role == "assistant",
-        thoughtless_loop: answers && !thought,
+        results_without_thinking: has_results && !thinks_before,
     }
 }
 
-/// What the sides say in turns; `true` is the model's.
+/// Alternating turns before pairing. `true` marks the model's turns.
 #[derive(Default)]
 struct SideTurns<'r>(Vec<(bool, Vec<SidePart<'r>>)>);
 
 impl<'r> SideTurns<'r> {
-    fn say(&mut self, model: bool, said: SidePart<'r>, dropped: &mut Dropped) {
+    fn push(&mut self, model: bool, part: SidePart<'r>, dropped: &mut Dropped) {
         if self.0.last().is_none_or(|(last, _)| *last != model) {
-            self.trim(dropped);
+            self.trim_thinking(dropped);
         }
         match self.0.last_mut() {
-            Some((last, side)) if *last == model => side.push(said),
-            _ => self.0.push((model, vec![said])),
+            Some((last, side)) if *last == model => side.push(part),
+            _ => self.0.push((model, vec![part])),
         }
     }
 
-    /// Takes thinking away from the end of the model's side, where the API refuses it.
-    fn trim(&mut self, dropped: &mut Dropped) {
+    /// Removes thinking from the end of the model's turn, where the API refuses it.
+    fn trim_thinking(&mut self, dropped: &mut Dropped) {
         let Some((true, side)) = self.0.last_mut() else { return };
         while side
-            .pop_if(|said| matches!(said, SidePart::Block(block) if block.is_thinking()))
+            .pop_if(|part| matches!(part, SidePart::Block(block) if block.is_thinking()))
             .is_some()
         {
             dropped.add("messages.thinking");
@@ -86,8 +82,8 @@ impl<'r> SideTurns<'r> {
         }
     }
 
-    /// System text in the middle goes to the user's side: few servers take it anywhere else, and moved to the front it
-    /// would change the beginning of the prompt.
+    /// Writes system text in the middle as part of the user's turn. Few servers accept it elsewhere, and moving it to
+    /// the front would change the beginning of the prompt.
     fn reminder(&mut self, message: &'r Message<'r>, dropped: &mut Dropped) {
         let mut texts = Vec::new();
         let mut marker = None;
@@ -106,11 +102,11 @@ impl<'r> SideTurns<'r> {
                 text: text.into(),
                 cache_control: marker,
             };
-            self.say(false, SidePart::Block(block), dropped);
+            self.push(false, SidePart::Block(block), dropped);
         }
     }
 
-    fn take(&mut self, message: &'r Message<'r>, model: bool, dropped: &mut Dropped) {
+    fn message(&mut self, message: &'r Message<'r>, model: bool, dropped: &mut Dropped) {
         for part in &message.parts {
             self.part(part, model, dropped);
         }
@@ -118,44 +114,44 @@ impl<'r> SideTurns<'r> {
 
     fn part(&mut self, part: &'r Part<'r>, model: bool, dropped: &mut Dropped) {
         match part {
-            Part::ToolCall(call) => self.say(true, SidePart::Call(call), dropped),
+            Part::ToolCall(call) => self.push(true, SidePart::Call(call), dropped),
             Part::ToolResult(result) => {
-                let content = result.parts.iter().filter_map(|part| material(part, dropped));
+                let content = result.parts.iter().filter_map(|part| content_block(part, dropped));
                 let content = content.collect();
-                self.say(false, SidePart::Result(result, content), dropped);
+                self.push(false, SidePart::Result(result, content), dropped);
             }
-            Part::Thinking(thinking) => match thought(thinking) {
-                Some(block) => self.say(true, SidePart::Block(block), dropped),
+            Part::Thinking(thinking) => match thinking_block(thinking) {
+                Some(block) => self.push(true, SidePart::Block(block), dropped),
                 None => dropped.add("messages.thinking"),
             },
-            // The model's own text must not end in white space where the model is to continue it. Whether it is can
-            // change from request to request, so it never does.
+            // The API refuses white space at the end of a text that the model must continue. Whether the model must
+            // continue a text differs from request to request, so it is always trimmed.
             Part::Text { text, cache_control } if model => {
-                if let Some(block) = words(text.trim_end(), *cache_control) {
-                    self.say(true, SidePart::Block(block), dropped);
+                if let Some(block) = text_block(text.trim_end(), *cache_control) {
+                    self.push(true, SidePart::Block(block), dropped);
                 }
             }
             Part::Image { .. } if model => dropped.add("messages.image"),
             Part::Document { .. } if model => dropped.add("messages.document"),
             part => {
-                if let Some(block) = material(part, dropped) {
-                    self.say(model, SidePart::Block(block), dropped);
+                if let Some(block) = content_block(part, dropped) {
+                    self.push(model, SidePart::Block(block), dropped);
                 }
             }
         }
     }
 }
 
-/// A call that waits for its result.
+/// A call without a result so far.
 struct PendingCall<'r> {
-    /// The id that the client's result names.
+    /// The id in the client's request.
     call: &'r str,
-    /// The id that the backend is given.
+    /// The id for the backend.
     sent: Cow<'r, str>,
     answered: bool,
 }
 
-fn paired<'r>(sides: Vec<(bool, Vec<SidePart<'r>>)>, names: &mut ToolNames) -> Vec<Turn<'r>> {
+fn pair_calls<'r>(sides: Vec<(bool, Vec<SidePart<'r>>)>, names: &mut ToolNames) -> Vec<Turn<'r>> {
     let mut turns = Vec::with_capacity(sides.len() + 2);
     if sides.first().is_none_or(|(model, _)| *model) {
         turns.push(user(vec![Block::text(OPENING)]));
@@ -189,7 +185,7 @@ fn calls<'r>(
     pending: &mut Vec<PendingCall<'r>>,
     names: &mut ToolNames,
 ) -> Vec<Block<'r>> {
-    let blocks = side.into_iter().filter_map(|said| match said {
+    let blocks = side.into_iter().filter_map(|part| match part {
         SidePart::Block(block) => Some(block),
         SidePart::Call(call) => {
             let sent = unique(&call.id, taken);
@@ -200,7 +196,7 @@ fn calls<'r>(
             });
             Some(Block::ToolUse {
                 id: sent,
-                name: names.sent(&call.name, NAMES),
+                name: names.backend_name(&call.name, NAME_RULE),
                 input: object(&call.arguments),
                 cache_control: None,
             })
@@ -210,14 +206,14 @@ fn calls<'r>(
     blocks.collect()
 }
 
-/// The id as the API takes it: of plain letters, and only once in a conversation. Some backends begin to count anew
-/// with each answer.
+/// Returns an id that the API accepts: plain letters, unique in the conversation. Some backends count ids from zero in
+/// each answer.
 fn unique<'r>(id: &'r str, taken: &mut BTreeSet<String>) -> Cow<'r, str> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     let fitting = if !id.is_empty() && id.bytes().all(plain) {
         Cow::Borrowed(id)
     } else {
-        ids::wrap("toolu_", id)
+        ids::wrap(CALL, id)
     };
     let mut sent = fitting.clone();
     let mut count = 1;
@@ -228,11 +224,11 @@ fn unique<'r>(id: &'r str, taken: &mut BTreeSet<String>) -> Cow<'r, str> {
     sent
 }
 
-/// Writes the user's side: what came of the calls first, each of which is given one, then the rest.
+/// Writes the user's turn: one result for each call first, then the rest.
 fn results<'r>(side: Vec<SidePart<'r>>, pending: &mut Vec<PendingCall<'r>>) -> Vec<Block<'r>> {
     let (mut blocks, mut rest) = (Vec::new(), Vec::new());
-    for said in side {
-        match said {
+    for part in side {
+        match part {
             SidePart::Block(block) => rest.push(block),
             SidePart::Call(_) => {}
             SidePart::Result(result, content) => {
@@ -242,7 +238,7 @@ fn results<'r>(side: Vec<SidePart<'r>>, pending: &mut Vec<PendingCall<'r>>) -> V
                 match call {
                     Some(pending) => {
                         pending.answered = true;
-                        blocks.push(answered(pending.sent.clone(), content, result.is_error));
+                        blocks.push(result_block(pending.sent.clone(), content, result.is_error));
                     }
                     None => orphan(content, &mut rest),
                 }
@@ -250,14 +246,14 @@ fn results<'r>(side: Vec<SidePart<'r>>, pending: &mut Vec<PendingCall<'r>>) -> V
         }
     }
     for pending in pending.drain(..).filter(|pending| !pending.answered) {
-        blocks.push(answered(pending.sent, vec![Block::text(NO_RESULT)], true));
+        blocks.push(result_block(pending.sent, vec![Block::text(NO_RESULT)], true));
     }
     blocks.append(&mut rest);
     blocks
 }
 
-fn answered<'r>(tool_use_id: Cow<'r, str>, mut content: Vec<Block<'r>>, is_error: bool) -> Block<'r> {
-    // The API refuses an error that says nothing.
+fn result_block<'r>(tool_use_id: Cow<'r, str>, mut content: Vec<Block<'r>>, is_error: bool) -> Block<'r> {
+    // The API refuses an error without content.
     if is_error && content.is_empty() {
         content.push(Block::text("Error"));
     }
@@ -269,7 +265,7 @@ fn answered<'r>(tool_use_id: Cow<'r, str>, mut content: Vec<Block<'r>>, is_error
     }
 }
 
-/// A result whose call is not there, or which is not the first of its call.
+/// Writes a result without a call, or a second result of a call.
 fn orphan<'r>(content: Vec<Block<'r>>, rest: &mut Vec<Block<'r>>) {
     rest.push(Block::text("[result of a tool call that is not shown]"));
     rest.extend(content);
@@ -282,7 +278,7 @@ mod tests {
     use super::super::super::request::Thinking;
     use super::*;
 
-    fn says<'a>(speaker: Speaker, parts: Vec<Part<'a>>) -> Message<'a> {
+    fn message<'a>(speaker: Speaker, parts: Vec<Part<'a>>) -> Message<'a> {
         Message { speaker, parts }
     }
 
@@ -302,7 +298,7 @@ mod tests {
         })
     }
 
-    /// Roles and blocks in short, `u:result(a) text | a:call(a)`.
+    /// Roles and blocks in one line, such as `u:result(a) text | a:call(a)`.
     fn shape(body: &serde_json::Value) -> String {
         let turn = |turn: &serde_json::Value| {
             let blocks = turn["content"].as_array().unwrap().iter().map(|block| {
@@ -326,53 +322,59 @@ mod tests {
     }
 
     #[test]
-    fn sides_alternate_and_every_call_has_its_result_right_after_it() {
+    fn turns_alternate_and_each_call_has_its_result_in_the_next_turn() {
         let text = |text: &'static str| Part::text(text);
         for (messages, shape) in [
             (vec![], "u:[The conversation begins.]"),
             (
-                vec![says(Assistant, vec![text("hi ")])],
+                vec![message(Assistant, vec![text("hi ")])],
                 "u:[The conversation begins.] | a:hi",
             ),
             (
-                vec![says(User, vec![text("a"), text(" ")]), says(User, vec![text("b")])],
+                vec![
+                    message(User, vec![text("a"), text(" ")]),
+                    message(User, vec![text("b")]),
+                ],
                 "u:a b",
             ),
             (
-                vec![says(User, vec![text("a")]), says(System, vec![text("s"), text("t")])],
+                vec![
+                    message(User, vec![text("a")]),
+                    message(System, vec![text("s"), text("t")]),
+                ],
                 "u:a <system-reminder>\ns\n\nt\n</system-reminder>",
             ),
             (
                 vec![
-                    says(User, vec![text("a")]),
-                    says(Assistant, vec![call("x", "T"), call("y", "T")]),
-                    says(User, vec![text("b"), result("y", "r")]),
+                    message(User, vec![text("a")]),
+                    message(Assistant, vec![call("x", "T"), call("y", "T")]),
+                    message(User, vec![text("b"), result("y", "r")]),
                 ],
                 "u:a | a:call(x) call(y) | u:result(y) result(x) b",
             ),
             (
-                vec![says(User, vec![text("a")]), says(Assistant, vec![call("x", "T")])],
+                vec![message(User, vec![text("a")]), message(Assistant, vec![call("x", "T")])],
                 "u:a | a:call(x) | u:result(x)",
             ),
             (
-                vec![says(User, vec![result("x", "r"), text("a")])],
+                vec![message(User, vec![result("x", "r"), text("a")])],
                 "u:[result of a tool call that is not shown] r a",
             ),
             (
                 vec![
-                    says(User, vec![text("a")]),
-                    says(Assistant, vec![call("f.x:0", "T")]),
-                    says(User, vec![result("f.x:0", "r")]),
-                    says(Assistant, vec![call("f.x:0", "T")]),
-                    says(User, vec![result("f.x:0", "r")]),
+                    message(User, vec![text("a")]),
+                    message(Assistant, vec![call("f.x:0", "T")]),
+                    message(User, vec![result("f.x:0", "r")]),
+                    message(Assistant, vec![call("f.x:0", "T")]),
+                    message(User, vec![result("f.x:0", "r")]),
                 ],
                 "u:a | a:call(toolu_m_f_2ex_3a0) | u:result(toolu_m_f_2ex_3a0) | a:call(toolu_m_f_2ex_3a0_2) | u:result(toolu_m_f_2ex_3a0_2)",
             ),
             (
                 vec![
-                    says(User, vec![text("a")]),
-                    says(Assistant, vec![text("")]),
-                    says(User, vec![text("b")]),
+                    message(User, vec![text("a")]),
+                    message(Assistant, vec![text("")]),
+                    message(User, vec![text("b")]),
                 ],
                 "u:a b",
             ),
@@ -382,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_goes_back_to_this_format_alone() {
+    fn only_thinking_sealed_by_this_format_is_sent() {
         let thinking = |seal: &'static str| {
             Part::Thinking(Thinking {
                 text: "hm".into(),
@@ -390,8 +392,8 @@ mod tests {
             })
         };
         let messages = vec![
-            says(User, vec![Part::text("a")]),
-            says(
+            message(User, vec![Part::text("a")]),
+            message(
                 Assistant,
                 vec![
                     thinking("messages:E1"),
@@ -402,9 +404,9 @@ mod tests {
                     thinking("messages:E3"),
                 ],
             ),
-            says(User, vec![Part::text("c")]),
-            says(Assistant, vec![thinking("messages:E4")]),
-            says(User, vec![Part::text("d")]),
+            message(User, vec![Part::text("c")]),
+            message(Assistant, vec![thinking("messages:E4")]),
+            message(User, vec![Part::text("d")]),
         ];
         let mut counted = Dropped::default();
         let body = serde_json::to_value(turns(&messages, &mut counted, &mut ToolNames::default())).unwrap();

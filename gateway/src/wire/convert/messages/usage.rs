@@ -1,11 +1,11 @@
-//! Usage as this format counts it: the input apart from what was read from a cache and what was written to one.
+//! Usage in this format. Here the input excludes the tokens read from a cache and written to one.
 
 use serde::Serialize;
 
 use super::super::answer::Usage;
 use crate::wire::Members;
 
-/// What the backend counted, in its own fields. Here `input` is without what was read from or written to a cache.
+/// The backend's counts. `input` excludes the tokens read from a cache and written to one.
 #[derive(Default)]
 pub(super) struct Counts {
     input: Option<u64>,
@@ -28,7 +28,7 @@ impl Counts {
             (&mut self.output, usage.parse("output_tokens")),
             (&mut self.thinking, details.parse("thinking_tokens")),
         ] {
-            // A zero that follows a count is a server that has none at hand, not a better count.
+            // LiteLLM sends a zero for a count that it does not know. It must not replace an earlier count.
             if later.is_some_and(|later: u64| later > 0 || count.is_none()) {
                 *count = later;
             }
@@ -47,8 +47,7 @@ impl Counts {
     }
 }
 
-/// Usage as the format counts it: the input without what was read from or written to a cache. What is not known is
-/// zero, since clients add these up without looking.
+/// Serialized usage. Unknown counts are zero, because clients add them up without a check.
 #[derive(Serialize)]
 pub(super) struct WireUsage {
     input_tokens: u64,

@@ -1,12 +1,12 @@
-//! An answer for a client.
+//! Writer of answers.
 
 use super::super::answer::{Answer, Block, BlockKind, Event, Failure, Stop, Usage};
 use super::super::{AnswerContext, WriteAnswer, ids};
-use super::sent::{Content, Delta, Ending, Failed, Message, Sent, emit};
+use super::stream_event::{Content, Delta, ErrorObject, Message, StopDelta, StreamEvent, emit};
 use super::usage::WireUsage;
-use super::{REDACTED, SEAL, object};
+use super::{CALL, REDACTED, SEAL, object};
 
-/// Writes the events of one answer.
+/// The writer of one answer.
 pub(in super::super) struct Writer {
     context: AnswerContext,
     /// The index of the next block.
@@ -17,11 +17,11 @@ pub(in super::super) struct Writer {
     stop: Option<Stop>,
 }
 
-/// The block that is open.
+/// The open block.
 struct Current {
     kind: BlockKind,
-    /// Its index, once the client knows of it: one that stays empty is never shown, because a client would send it
-    /// back and the next backend refuse it.
+    /// The block's index, once its start is written. Empty blocks are never written: a client would send them back, and
+    /// the next backend would refuse them.
     index: Option<usize>,
 }
 
@@ -43,7 +43,7 @@ impl WriteAnswer for Writer {
         match event {
             Event::Start { .. } => {
                 let message = self.message(Vec::new(), Usage::default(), None);
-                emit(out, &Sent::MessageStart { message });
+                emit(out, &StreamEvent::MessageStart { message });
             }
             Event::Open { kind, .. } => {
                 self.current = Some(Current {
@@ -52,21 +52,21 @@ impl WriteAnswer for Writer {
                 });
                 if matches!(kind, BlockKind::ToolCall { .. }) {
                     self.called = true;
-                    self.shown(None, out);
+                    self.start_block(None, out);
                 }
             }
             Event::Delta { text, .. } => self.delta(text, out),
             Event::Seal { seal, .. } => self.seal(seal, out),
             Event::Close { .. } => {
                 if let Some(index) = self.current.take().and_then(|current| current.index) {
-                    emit(out, &Sent::ContentBlockStop { index });
+                    emit(out, &StreamEvent::ContentBlockStop { index });
                 }
             }
             Event::Usage(usage) => self.usage.update(*usage),
-            // It goes out with the usage, of which more may come.
+            // The stop reason is written with the usage, which may still change.
             Event::Stop(stop) => self.stop = Some(stop.clone()),
             Event::End => self.end(out),
-            Event::Failed(failed) => fail(failed, out),
+            Event::Failed(failure) => fail(failure, out),
         }
     }
 
@@ -89,14 +89,14 @@ impl Writer {
             role: "assistant",
             model: &self.context.model,
             content,
-            stop_reason: stop.map(|stop| reason(stop, self.called)),
+            stop_reason: stop.map(|stop| stop_reason(stop, self.called)),
             stop_sequence: stop.and_then(sequence),
             usage: WireUsage::from(usage),
         }
     }
 
-    /// The index of the open block, which the client is told of before anything of it comes.
-    fn shown(&mut self, data: Option<&str>, out: &mut String) -> Option<usize> {
+    /// Returns the index of the open block. The first call writes the block's start.
+    fn start_block(&mut self, data: Option<&str>, out: &mut String) -> Option<usize> {
         let current = self.current.as_mut()?;
         if current.index.is_none() {
             let index = self.next;
@@ -112,12 +112,12 @@ impl Writer {
                     data: data.unwrap_or_default(),
                 },
                 BlockKind::ToolCall { id, name } => Content::ToolUse {
-                    id: ids::wrap("toolu_", id),
+                    id: ids::wrap(CALL, id),
                     name,
                     input: object(""),
                 },
             };
-            emit(out, &Sent::ContentBlockStart { index, content_block });
+            emit(out, &StreamEvent::ContentBlockStart { index, content_block });
         }
         current.index
     }
@@ -130,8 +130,8 @@ impl Writer {
             Some(BlockKind::ToolCall { .. }) => Delta::InputJson { partial_json: text },
             Some(BlockKind::SealedThinking) | None => return,
         };
-        if let Some(index) = self.shown(None, out) {
-            emit(out, &Sent::ContentBlockDelta { index, delta });
+        if let Some(index) = self.start_block(None, out) {
+            emit(out, &StreamEvent::ContentBlockDelta { index, delta });
         }
     }
 
@@ -139,12 +139,12 @@ impl Writer {
         let signature = untagged(seal);
         match self.current.as_ref().map(|current| &current.kind) {
             Some(BlockKind::SealedThinking) => {
-                self.shown(Some(signature), out);
+                self.start_block(Some(signature), out);
             }
             Some(BlockKind::Thinking) => {
-                if let Some(index) = self.shown(None, out) {
+                if let Some(index) = self.start_block(None, out) {
                     let delta = Delta::Signature { signature };
-                    emit(out, &Sent::ContentBlockDelta { index, delta });
+                    emit(out, &StreamEvent::ContentBlockDelta { index, delta });
                 }
             }
             _ => {}
@@ -153,32 +153,33 @@ impl Writer {
 
     fn end(&mut self, out: &mut String) {
         let stop = self.stop.take().unwrap_or(Stop::Done);
-        let delta = Ending {
-            stop_reason: reason(&stop, self.called),
+        let delta = StopDelta {
+            stop_reason: stop_reason(&stop, self.called),
             stop_sequence: sequence(&stop),
         };
         let usage = WireUsage::from(self.usage);
-        emit(out, &Sent::MessageDelta { delta, usage });
-        emit(out, &Sent::MessageStop);
+        emit(out, &StreamEvent::MessageDelta { delta, usage });
+        emit(out, &StreamEvent::MessageStop);
     }
 }
 
-fn fail(failed: &Failure, out: &mut String) {
-    let error = Failed {
-        kind: failed.kind.anthropic_type(),
-        message: &failed.message,
+fn fail(failure: &Failure, out: &mut String) {
+    let error = ErrorObject {
+        kind: failure.kind.anthropic_type(),
+        message: &failure.message,
     };
-    emit(out, &Sent::Error { error });
+    emit(out, &StreamEvent::Error { error });
 }
 
-/// A seal as its backend wrote it. Seals of other vendors keep their tag: they mean nothing without it.
+/// Removes the tags of this format from a seal. Seals of other formats keep their tag, which identifies them when they
+/// come back.
 fn untagged(seal: &str) -> &str {
     seal.strip_prefix(SEAL)
         .or_else(|| seal.strip_prefix(REDACTED))
         .unwrap_or(seal)
 }
 
-/// A block of a whole answer, unless it is empty.
+/// Writes a block of a whole answer. Empty blocks are skipped.
 fn content(block: &Block) -> Option<Content<'_>> {
     let seal = untagged(block.seal.as_deref().unwrap_or_default());
     match &block.kind {
@@ -189,15 +190,15 @@ fn content(block: &Block) -> Option<Content<'_>> {
         }),
         BlockKind::SealedThinking => (!seal.is_empty()).then_some(Content::RedactedThinking { data: seal }),
         BlockKind::ToolCall { id, name } => Some(Content::ToolUse {
-            id: ids::wrap("toolu_", id),
+            id: ids::wrap(CALL, id),
             name,
             input: object(&block.text),
         }),
     }
 }
 
-/// Clients run the calls of an answer if and only if this says `tool_use`.
-fn reason(stop: &Stop, called: bool) -> &'static str {
+/// Returns the stop reason. Clients run the calls of an answer only if it is `tool_use`.
+fn stop_reason(stop: &Stop, called: bool) -> &'static str {
     match stop {
         Stop::Done | Stop::ToolCalls if called => "tool_use",
         Stop::Done | Stop::ToolCalls => "end_turn",
@@ -291,8 +292,8 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_has_all_that_the_strictest_client_reads() {
-        let wanted = r#"event: message_start
+    fn stream_has_all_events_that_strict_clients_need() {
+        let expected = r#"event: message_start
 data: {"type":"message_start","message":{"id":"msg_01J","type":"message","role":"assistant","model":"asked","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}
 
 event: content_block_start
@@ -341,11 +342,11 @@ event: message_stop
 data: {"type":"message_stop"}
 
 "#;
-        assert_eq!(written(&answer()), wanted);
+        assert_eq!(written(&answer()), expected);
     }
 
     #[test]
-    fn a_whole_answer_says_the_same() {
+    fn whole_answer_equals_the_stream() {
         let answer = Answer::collect(answer()).unwrap();
         let body = Writer::new(context()).whole(&answer);
         let content = r#""content":[{"type":"thinking","thinking":"hm","signature":"muninn-1"},{"type":"redacted_thinking","data":"responses:x"},{"type":"text","text":"a\n😀"},{"type":"tool_use","id":"toolu_m_f_2ex_3a0","name":"T","input":{"a":1}}],"stop_reason":"tool_use","#;
@@ -354,7 +355,7 @@ data: {"type":"message_stop"}
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_stream_is_read_unchanged() {
         let stream = written(&answer());
         let mut reader = Reader::default();
         let mut events = Vec::new();
@@ -362,7 +363,7 @@ data: {"type":"message_stop"}
             reader.event("", data, &mut events);
         }
         let again = written(&events);
-        // Ids are wrapped again, and the seals of others are then seals of this format.
+        // The second round wraps the ids again and reads foreign seals as seals of this format.
         assert_eq!(
             again.replace("toolu_m_toolu__m__f__2ex__3a0", "toolu_m_f_2ex_3a0"),
             stream
@@ -370,7 +371,7 @@ data: {"type":"message_stop"}
     }
 
     #[test]
-    fn every_reason_has_its_name() {
+    fn each_stop_has_its_reason() {
         for (stop, called, name) in [
             (Stop::Done, false, "end_turn"),
             (Stop::Done, true, "tool_use"),
@@ -382,12 +383,12 @@ data: {"type":"message_stop"}
             (Stop::Filtered, false, "refusal"),
             (Stop::Paused, false, "pause_turn"),
         ] {
-            assert_eq!(reason(&stop, called), name, "{stop:?}");
+            assert_eq!(stop_reason(&stop, called), name, "{stop:?}");
         }
     }
 
     #[test]
-    fn a_failure_is_an_event_of_its_own() {
+    fn failure_is_an_error_event() {
         let failed = Event::Failed(Failure {
             kind: FailureKind::Overloaded,
             message: "busy".to_owned(),

@@ -1,18 +1,18 @@
-//! A request for a backend.
+//! Writer of requests.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::ToolNames;
 use super::super::request::{Dropped, Message, OutputShape, Part, Request, Speaker};
-use super::blocks::{Block, Turn, words};
+use super::blocks::{Block, Turn, text_block};
 use super::capabilities::{Capabilities, MAX_TOKENS, Thinking, ThinkingPlan};
 use super::markers;
-use super::sampling::{Number, count, sampling, stops};
+use super::sampling::{Number, sampling, stops, token_count};
 use super::turns::{conversation_end, turns};
 use super::write_tools::{Choice, Function, tools};
 
-/// The longest `metadata.user_id` that the API takes, in bytes.
+/// The longest `metadata.user_id` that the API accepts, in bytes.
 const LONGEST_USER: usize = 256;
 
 #[derive(Serialize)]
@@ -64,33 +64,33 @@ struct Metadata<'r> {
     user_id: &'r str,
 }
 
-/// Writes a request; what the format cannot hold is named in `dropped`.
+/// Writes a request. Fields that the format cannot express are counted in `dropped`.
 #[must_use]
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
     let capabilities = Capabilities::of(&request.model);
-    let lead = request
+    let leading = request
         .messages
         .iter()
         .position(|message| message.speaker != Speaker::System)
         .unwrap_or(request.messages.len());
-    let (system, conversation) = request.messages.split_at(lead);
+    let (system, conversation) = request.messages.split_at(leading);
     let mut system = self::system(system, dropped);
     let mut messages = turns(conversation, dropped, names);
     let plan = ThinkingPlan::new(
         capabilities,
         &request.reasoning,
         request.tool_choice.as_ref(),
-        request.sampling.max_tokens.and_then(count),
+        request.sampling.max_tokens.and_then(token_count),
         conversation_end(&messages),
     );
     let (mut tools, tool_choice) = tools(request, &messages, capabilities, dropped, names);
-    markers::settle(&mut tools, &mut system, &mut messages, request.cache_key.is_some());
+    markers::adjust(&mut tools, &mut system, &mut messages, request.cache_key.is_some());
     let sampling = sampling(&request.sampling, capabilities, &plan, dropped);
     let body = Body {
         model: &request.model,
         max_tokens: match (plan.max_tokens, request.sampling.max_tokens) {
-            (None, Some(tokens)) => Number::Theirs(tokens),
-            (tokens, _) => Number::Ours(tokens.unwrap_or(MAX_TOKENS)),
+            (None, Some(tokens)) => Number::Client(tokens),
+            (tokens, _) => Number::Own(tokens.unwrap_or(MAX_TOKENS)),
         },
         system,
         messages,
@@ -105,14 +105,13 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         metadata: metadata(request, dropped),
         stream: request.stream,
     };
-    // It holds nothing that cannot be written.
-    super::super::written(&body, request.bytes)
+    super::super::to_json(&body, request.bytes)
 }
 
 fn system<'r>(messages: &'r [Message<'r>], dropped: &mut Dropped) -> Vec<Block<'r>> {
     let parts = messages.iter().flat_map(|message| &message.parts);
     let blocks = parts.filter_map(|part| match part {
-        Part::Text { text, cache_control } => words(text.borrowed(), *cache_control),
+        Part::Text { text, cache_control } => text_block(text.borrowed(), *cache_control),
         _ => {
             dropped.add("system");
             None
@@ -131,7 +130,7 @@ fn output_config<'r>(
             kind: "json_schema",
             schema,
         }),
-        // Clients that ask for it must say so in the prompt as well, which the model goes by here.
+        // The format requires a schema. Clients that want JSON without one must also ask for it in the prompt.
         Some(OutputShape::Json) => {
             dropped.add("response_format");
             None
@@ -176,15 +175,15 @@ mod tests {
         serde_json::from_str(json).unwrap()
     }
 
-    fn says<'a>(speaker: Speaker, parts: Vec<Part<'a>>) -> Message<'a> {
+    fn message<'a>(speaker: Speaker, parts: Vec<Part<'a>>) -> Message<'a> {
         Message { speaker, parts }
     }
 
     use Speaker::{System, User};
 
     #[test]
-    fn sampling_is_what_the_model_takes() {
-        for (model, effort, sent, gone) in [
+    fn sampling_keeps_only_what_the_model_accepts() {
+        for (model, effort, sent, expected) in [
             ("m", None, r#"{"temperature":1,"top_p":0.9,"top_k":5}"#, "seed"),
             (
                 "claude-sonnet-4-5",
@@ -217,7 +216,7 @@ mod tests {
             for key in ["temperature", "top_p", "top_k"] {
                 assert_eq!(body.get(key), sent.get(key), "{model} {effort:?} {key}");
             }
-            assert_eq!(dropped.join(","), gone, "{model} {effort:?}");
+            assert_eq!(dropped.join(","), expected, "{model} {effort:?}");
         }
         let request = Request {
             sampling: Sampling {
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_are_the_clients_last_four_or_ours_where_it_wants_a_cache() {
+    fn last_four_markers_are_kept_and_a_cache_key_adds_markers() {
         let marker = raw(r#"{"type":"ephemeral","ttl":"1h"}"#);
         let marked = |marker| Part::Text {
             text: "t".into(),
@@ -250,7 +249,7 @@ mod tests {
                 .count()
         };
         let request = |system, user: Vec<Part<'static>>, key: Option<&'static str>| Request {
-            messages: vec![says(System, vec![system]), says(User, user)],
+            messages: vec![message(System, vec![system]), message(User, user)],
             cache_key: key.map(Cow::Borrowed),
             ..Request::default()
         };
@@ -265,8 +264,8 @@ mod tests {
         );
         let many = Request {
             messages: vec![
-                says(System, vec![marked(Some(marker))]),
-                says(User, (0..5).map(|_| marked(Some(marker))).collect()),
+                message(System, vec![marked(Some(marker))]),
+                message(User, (0..5).map(|_| marked(Some(marker))).collect()),
             ],
             ..Request::default()
         };
@@ -275,9 +274,9 @@ mod tests {
         assert_eq!(body["messages"][0]["content"][4]["cache_control"]["ttl"], "1h");
     }
 
-    /// A client's own body comes back with the same meaning, and the beginning of a longer conversation stays.
+    /// A body of this format is written with the same meaning, and an appended conversation keeps its beginning.
     #[test]
-    fn what_is_read_is_written_again_and_keeps_its_beginning() {
+    fn request_is_written_as_read_and_keeps_its_beginning() {
         let first = r#"{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}]}"#;
         let later = r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}]},
             {"role":"assistant","content":[{"type":"text","text":"b"},{"type":"tool_use","id":"toolu_1","name":"T","input":{"x": 1.50}}]},
@@ -296,10 +295,10 @@ mod tests {
         };
         let written = convert(&body(later));
         let flat = written.replace(r#","cache_control":{"type":"ephemeral"}"#, "");
-        let wanted = body(later).replace(r#""system":"S""#, r#""system":[{"type":"text","text":"S"}]"#);
+        let expected = body(later).replace(r#""system":"S""#, r#""system":[{"type":"text","text":"S"}]"#);
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&flat).unwrap(),
-            serde_json::from_str::<serde_json::Value>(&wanted).unwrap()
+            serde_json::from_str::<serde_json::Value>(&expected).unwrap()
         );
         assert!(flat.contains(r#""input":{"x": 1.50}"#), "{flat}");
         let before = convert(&body(first)).replace(r#","cache_control":{"type":"ephemeral"}"#, "");

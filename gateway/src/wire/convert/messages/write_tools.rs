@@ -1,19 +1,16 @@
-//! The tools that a model may call, and whether it must.
+//! Writer of tools and of the tool choice.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::ToolNames;
 use super::super::request::{Dropped, Request, Tool, ToolChoice};
-use super::NAMES;
+use super::super::{ToolNames, empty_schema};
+use super::NAME_RULE;
 use super::blocks::{Block, Marker, Turn};
 use super::capabilities::Capabilities;
 use crate::wire::Members;
-
-/// The schema of a tool that takes no arguments.
-const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{}}"#;
 
 /// A tool that the client runs.
 #[derive(Serialize)]
@@ -38,7 +35,7 @@ pub(super) struct Choice<'r> {
     disable_parallel_tool_use: bool,
 }
 
-/// Writes the tools and the choice between them.
+/// Writes the tools and the tool choice.
 pub(super) fn tools<'r>(
     request: &'r Request<'r>,
     turns: &[Turn<'r>],
@@ -47,7 +44,7 @@ pub(super) fn tools<'r>(
     names: &mut ToolNames,
 ) -> (Vec<Function<'r>>, Option<Choice<'r>>) {
     if request.tools.is_empty() {
-        return called(turns);
+        return called_tools(turns);
     }
     let tools: Vec<_> = request
         .tools
@@ -60,15 +57,15 @@ pub(super) fn tools<'r>(
         Some(ToolChoice::None) => ("none", None),
         Some(ToolChoice::Required) => ("any", None),
         Some(ToolChoice::Tool(name)) if request.tools.iter().any(|tool| tool.name == *name) => {
-            ("tool", Some(names.sent(name, NAMES)))
+            ("tool", Some(names.backend_name(name, NAME_RULE)))
         }
         Some(ToolChoice::Tool(_)) => {
             dropped.add("tool_choice");
             ("auto", None)
         }
     };
-    let says_something = serial || kind != "auto" || request.tool_choice.is_some();
-    let choice = says_something.then_some(Choice {
+    let has_choice = serial || kind != "auto" || request.tool_choice.is_some();
+    let choice = has_choice.then_some(Choice {
         kind,
         name,
         disable_parallel_tool_use: serial && kind != "none",
@@ -83,13 +80,13 @@ fn function<'r>(
     names: &mut ToolNames,
 ) -> Function<'r> {
     let strict = tool.strict == Some(true);
-    // What another vendor takes as a strict schema the format's own may refuse, and with it the whole request. Other
-    // servers of the format (vLLM) hold a call to its schema only then.
+    // Anthropic may refuse a request over a schema that is strict for another vendor. Other servers of the format
+    // (vLLM) enforce a schema only if it is strict.
     if strict && !capabilities.strict {
         dropped.add("tools.strict");
     }
     Function {
-        name: names.sent(&tool.name, NAMES),
+        name: names.backend_name(&tool.name, NAME_RULE),
         description: tool.description.as_deref().filter(|text| !text.is_empty()),
         input_schema: schema(tool.schema.as_deref()),
         strict: strict && capabilities.strict,
@@ -97,10 +94,10 @@ fn function<'r>(
     }
 }
 
-/// The schema of an object, which it must say that it is.
+/// Returns a tool's schema with a `type`, which the format requires.
 fn schema(schema: Option<&RawValue>) -> Cow<'_, RawValue> {
     let Some((schema, members)) = schema.and_then(|schema| Some((schema, Members::of(schema.get())?))) else {
-        return serde_json::from_str(NO_ARGUMENTS).map_or(Cow::Borrowed(RawValue::NULL), Cow::Borrowed);
+        return Cow::Borrowed(empty_schema());
     };
     if members.get("type").is_some() {
         return Cow::Borrowed(schema);
@@ -111,9 +108,9 @@ fn schema(schema: Option<&RawValue>) -> Cow<'_, RawValue> {
     typed.map_or(Cow::Borrowed(schema), Cow::Owned)
 }
 
-/// Tools for a conversation that has calls in it but no tools to make them with: servers of this format want every
-/// tool defined that occurs, so each is, and none may be called.
-fn called<'r>(turns: &[Turn<'r>]) -> (Vec<Function<'r>>, Option<Choice<'r>>) {
+/// Defines the tools of all calls, for a request with calls but without tools. Servers of this format require a
+/// definition of every called tool. The choice `none` prevents new calls.
+fn called_tools<'r>(turns: &[Turn<'r>]) -> (Vec<Function<'r>>, Option<Choice<'r>>) {
     let mut tools: Vec<Function<'r>> = Vec::new();
     for block in turns.iter().flat_map(|turn| &turn.content) {
         if let Block::ToolUse { name, .. } = block
@@ -147,10 +144,10 @@ mod tests {
     }
 
     #[test]
-    fn schemas_are_those_of_objects() {
+    fn schema_always_has_a_type() {
         for (given, written) in [
-            (None, NO_ARGUMENTS),
-            (Some("true"), NO_ARGUMENTS),
+            (None, r#"{"type":"object","properties":{}}"#),
+            (Some("true"), r#"{"type":"object","properties":{}}"#),
             (Some("{}"), r#"{"type":"object"}"#),
             (Some(r#"{ "properties":{}}"#), r#"{"type":"object","properties":{}}"#),
             (Some(r#"{"type":"object","x":1.0}"#), r#"{"type":"object","x":1.0}"#),
@@ -160,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn strict_schemas_are_for_servers_that_hold_to_them() {
+    fn strict_is_dropped_for_claude_models() {
         for (model, written, counted) in [("claude-opus-4-1", false, 1), ("smollm2", true, 0)] {
             let request = Request {
                 tools: vec![Tool {
@@ -187,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_with_calls_has_tools() {
+    fn called_tools_are_defined_if_the_request_has_none() {
         let call = |name: &'static str| {
             Part::ToolCall(ToolCall {
                 id: name.into(),
@@ -200,13 +197,13 @@ mod tests {
             parts: vec![call("T"), call("not.a name"), call("T")],
         }];
         let mut dropped = Dropped::default();
-        let mut sent = ToolNames::default();
-        let turns = turns(&messages, &mut dropped, &mut sent);
+        let mut names = ToolNames::default();
+        let turns = turns(&messages, &mut dropped, &mut names);
         let request = Request::default();
-        let (tools, choice) = tools(&request, &turns, Capabilities::of(""), &mut dropped, &mut sent);
-        let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
-        assert_eq!(names[0], "T");
-        assert_eq!((names.len(), sent.of_client(names[1])), (2, "not.a name"));
+        let (tools, choice) = tools(&request, &turns, Capabilities::of(""), &mut dropped, &mut names);
+        let sent: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(sent[0], "T");
+        assert_eq!((sent.len(), names.client_name(sent[1])), (2, "not.a name"));
         assert_eq!(choice.map(|choice| choice.kind), Some("none"));
     }
 }

@@ -1,9 +1,9 @@
-//! What the format calls a failure.
+//! Error codes of the format.
 
 use super::super::answer::FailureKind;
 
-/// The code that tells the format's clients what to do. They try again on any that they do not know, so everything that
-/// will fail again is an invalid prompt.
+/// Returns the error code of a failure. Clients of the format retry on unknown codes, so every failure that a retry
+/// cannot fix is `invalid_prompt`.
 pub(super) fn code(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::ContextOverflow => "context_length_exceeded",

@@ -1,25 +1,25 @@
-//! The free text of a custom tool, taken out of the arguments of the function that stands for it, as they come.
+//! Incremental extraction of a custom tool's free text from the arguments of the function that replaces the tool.
 
 use crate::wire::surrogates::{decode_string, well_formed};
 
-/// Where the text would have begun by now. Arguments that begin otherwise are read when they are complete.
+/// The longest text before the string of the `input` member, in bytes. Other arguments are read when they are complete.
 const LONGEST_START: usize = 64;
 
-/// Reads `{"input": "..."}` piece by piece.
+/// An incremental reader of `{"input": "..."}`.
 #[derive(Default)]
 pub(super) struct FreeText {
     /// The arguments so far.
     arguments: String,
-    /// How far they are read: nothing, or up to some point inside the string.
+    /// The position up to which the string is read. `None` before its start.
     read: Option<usize>,
-    /// The string is over, or cannot be read while it comes.
+    /// Whether the string has ended or cannot be read incrementally.
     over: bool,
-    /// What was given out.
-    given: String,
+    /// The text that was returned.
+    returned: String,
 }
 
 impl FreeText {
-    /// Takes more of the arguments and returns more of the text.
+    /// Takes a delta of the arguments and returns the new text, if any.
     pub(super) fn push(&mut self, delta: &str) -> Option<String> {
         self.arguments.push_str(delta);
         if self.over {
@@ -34,29 +34,29 @@ impl FreeText {
         self.over = over;
         match decode(&self.arguments[from..from + length]) {
             Some(text) => {
-                self.given.push_str(&text);
+                self.returned.push_str(&text);
                 (!text.is_empty()).then_some(text)
             }
             None => {
-                // It is read again as a whole at the end.
+                // `finish` reads the whole arguments.
                 self.over = true;
                 None
             }
         }
     }
 
-    /// The whole text, and what of it was not given out yet.
+    /// Returns the whole text, and the part of it that was not returned before.
     pub(super) fn finish(self) -> (String, String) {
-        let whole = match self.given.is_empty() {
+        let whole = match self.returned.is_empty() {
             true => of_arguments(&self.arguments),
-            false => decoded(&self.arguments).unwrap_or_else(|| self.given.clone()),
+            false => decoded(&self.arguments).unwrap_or_else(|| self.returned.clone()),
         };
-        let rest = whole.strip_prefix(&self.given).unwrap_or_default().to_owned();
+        let rest = whole.strip_prefix(&self.returned).unwrap_or_default().to_owned();
         (whole, rest)
     }
 }
 
-/// The text of complete arguments; a model that does not keep to the schema means the arguments themselves.
+/// Returns the free text in complete arguments. Arguments that do not follow the schema are the free text themselves.
 pub(super) fn of_arguments(arguments: &str) -> String {
     decoded(arguments).unwrap_or_else(|| arguments.to_owned())
 }
@@ -73,7 +73,7 @@ fn decoded(arguments: &str) -> Option<String> {
     }
 }
 
-/// Where the string of `{"input": "..."}` begins.
+/// Returns the start of the string in `{"input": "..."}`, after its quote.
 fn start(arguments: &str) -> Option<usize> {
     let mut rest = arguments;
     for token in ["{", "\"input\"", ":", "\""] {
@@ -82,7 +82,7 @@ fn start(arguments: &str) -> Option<usize> {
     Some(arguments.len() - rest.len())
 }
 
-/// How much of the inside of a string can be decoded by itself, and whether the string ends there.
+/// Returns the length of the decodable beginning of a string's inside, and whether the string ends there.
 fn readable(inside: &str) -> (usize, bool) {
     let bytes = inside.as_bytes();
     let mut at = 0;
@@ -100,7 +100,7 @@ fn readable(inside: &str) -> (usize, bool) {
     (at, false)
 }
 
-/// The length of an escape; `None` where it is not complete. A high surrogate takes the low one with it.
+/// Returns the length of an escape, `None` if it is incomplete. A surrogate pair is one escape.
 fn escape(bytes: &[u8]) -> Option<usize> {
     if *bytes.get(1)? != b'u' {
         return Some(2);
@@ -135,21 +135,21 @@ mod tests {
 
     fn streamed(arguments: &str, size: usize) -> (String, String) {
         let mut text = FreeText::default();
-        let mut given = String::new();
+        let mut returned = String::new();
         let mut piece = String::new();
         for character in arguments.chars() {
             piece.push(character);
             if piece.len() >= size {
-                given.extend(text.push(&std::mem::take(&mut piece)));
+                returned.extend(text.push(&std::mem::take(&mut piece)));
             }
         }
-        given.extend(text.push(&piece));
+        returned.extend(text.push(&piece));
         let (whole, rest) = text.finish();
-        (given + &rest, whole)
+        (returned + &rest, whole)
     }
 
     #[test]
-    fn the_text_comes_out_however_it_is_cut() {
+    fn any_split_of_the_arguments_gives_the_same_text() {
         let cases = [
             (
                 r#"{"input":"*** Begin Patch\n+a \"b\"\n"}"#,
@@ -171,14 +171,14 @@ mod tests {
         ];
         for (arguments, expected) in cases {
             for size in [1, 2, 5, 100] {
-                let (given, whole) = streamed(arguments, size);
-                assert_eq!((&*given, &*whole), (expected, expected), "{arguments} by {size}");
+                let (returned, whole) = streamed(arguments, size);
+                assert_eq!((&*returned, &*whole), (expected, expected), "{arguments} by {size}");
             }
         }
     }
 
     #[test]
-    fn text_is_given_while_it_comes() {
+    fn text_is_returned_incrementally() {
         let mut text = FreeText::default();
         assert_eq!(text.push(r#"{"input":"ls"#).as_deref(), Some("ls"));
         assert_eq!(text.push(r" \"), Some(" ".to_owned()));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_break_off_keep_what_was_given() {
+    fn truncated_arguments_keep_the_returned_text() {
         let mut text = FreeText::default();
         assert_eq!(text.push(r#"{"input":"half"#).as_deref(), Some("half"));
         assert_eq!(text.finish(), ("half".to_owned(), String::new()));

@@ -1,28 +1,28 @@
-//! An item of a backend's answer while it comes in, and the events that it becomes.
+//! Incomplete items of a backend's answer, and their conversion to events.
 
 use std::borrow::Cow;
 
 use super::super::answer::{BlockKind, Event, Usage};
 use crate::wire::{Joiner, Members, Text};
 
-/// An item that is coming in.
+/// An incomplete item.
 pub(super) struct Item {
     pub(super) id: String,
     pub(super) index: Option<u64>,
     pub(super) state: State,
-    /// Its open block.
+    /// The number of the open block.
     pub(super) block: Option<usize>,
-    /// The part of the item that the block is of.
+    /// The index of the part in the open block.
     pub(super) part: u64,
-    /// How many bytes of that part have come.
+    /// The length of the open block's text so far, in bytes.
     pub(super) seen: usize,
-    /// Joins the deltas of that part.
+    /// The joiner of the deltas of the open block.
     pub(super) joiner: Joiner,
 }
 
 impl Item {
-    /// Decodes a delta, joined to those before it, or a whole text.
-    pub(super) fn more<'t>(&mut self, text: Text<'t>, is_delta: bool) -> Cow<'t, str> {
+    /// Decodes a delta, joined to the previous ones, or a whole text.
+    pub(super) fn decode<'t>(&mut self, text: Text<'t>, is_delta: bool) -> Cow<'t, str> {
         if is_delta {
             self.joiner.join(text.piece())
         } else {
@@ -34,20 +34,20 @@ impl Item {
 pub(super) enum State {
     Message,
     Reasoning {
-        /// Whether the thinking itself comes, or a summary of it. What came first is taken.
+        /// Whether the text is the thinking itself or a summary of it. If a backend sends both, the first is used.
         content: Option<bool>,
     },
     Call {
         call: String,
         name: String,
-        /// What came before the name was known.
+        /// The arguments before the name is known.
         held: String,
-        /// Whether its arguments are free text.
+        /// Whether the arguments are free text.
         custom: bool,
     },
 }
 
-/// What an event is about.
+/// The kind of an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Message,
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// The state of an item by its type; `None` for items that mean nothing here.
+    /// Returns the initial state of an item, `None` for types that are not converted.
     pub(super) fn of(kind: &str) -> Option<State> {
         Some(match kind {
             "message" => State::Message,
@@ -80,7 +80,8 @@ impl State {
     }
 }
 
-/// Opens the item's block if need be, and adds to it: a delta, or what the whole text has beyond the deltas.
+/// Adds text to the item's block, and opens the block first if necessary. Of a whole text, only the part after the
+/// deltas is added.
 pub(super) fn emit(
     item: &mut Item,
     next: &mut usize,
@@ -92,7 +93,7 @@ pub(super) fn emit(
     let text = if is_delta {
         text
     } else {
-        // The whole text has what a half that waits has become.
+        // The whole text includes a character whose first half may wait in the joiner.
         item.joiner = Joiner::default();
         text.get(item.seen..).unwrap_or_default()
     };

@@ -1,4 +1,4 @@
-//! Responses: reading and writing, both ways.
+//! Readers and writers of the responses format.
 
 mod failure;
 mod free_text;
@@ -19,16 +19,18 @@ pub(super) use write_request::write_request;
 
 use std::borrow::Cow;
 
-/// The namespace whose functions are known by their bare names: a client of the format takes a name without a namespace
-/// for one of these.
+/// The default namespace. Clients of the format treat a name without a namespace as a name in this one.
 const DEFAULT_NAMESPACE: &str = "functions";
 
-/// Stands before `encrypted_content` where thinking of a responses backend goes to a client of another format, so that it
-/// is known again, and nothing that another vendor sealed is ever sent to one that cannot read it.
+/// The prefix of call ids that this format's clients expect.
+const CALL: &str = "call_";
+
+/// The tag of a responses backend's seal (`encrypted_content`). It distinguishes the seal from those of other vendors
+/// when a client sends it back, so that no backend gets a seal that it cannot read.
 const SEAL: &str = "responses:";
 
-/// One name for a tool in a namespace. It depends on the two names alone, so that a conversation's earlier calls are
-/// named the same whatever tools come later.
+/// Returns one name for a tool in a namespace. It depends only on the two names, so earlier calls of a conversation
+/// keep their names when tools are added.
 fn flat_name<'n>(namespace: Option<&str>, name: Cow<'n, str>) -> Cow<'n, str> {
     match namespace {
         None | Some("" | DEFAULT_NAMESPACE) => name,

@@ -1,4 +1,4 @@
-//! A response object and its items, with every member that the format requires.
+//! The serialized response object and its items, with all members that the format requires.
 
 use std::borrow::Cow;
 
@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::super::answer::{BlockKind, Usage};
 use super::super::{AnswerContext, SpecialKind, SpecialTool, ids};
+use super::CALL;
 
 /// An item of an answer.
 #[derive(Serialize)]
@@ -73,7 +74,7 @@ pub(super) struct Summary<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Words, or words of a refusal.
+    /// Returns a part with text or a refusal.
     pub(super) fn of(kind: &BlockKind, text: &'a str) -> Part<'a> {
         match kind {
             BlockKind::Refusal => Part::Refusal { refusal: text },
@@ -86,7 +87,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The beginning of an item's id.
+/// Returns the prefix of an item's id.
 pub(super) fn prefix(kind: &BlockKind, special: Option<&SpecialTool>) -> &'static str {
     match (kind, special.map(|special| special.kind)) {
         (BlockKind::Text | BlockKind::Refusal, _) => "msg_",
@@ -97,8 +98,8 @@ pub(super) fn prefix(kind: &BlockKind, special: Option<&SpecialTool>) -> &'stati
     }
 }
 
-/// A block as an item: one that begins, or, with its text, one that is complete. The text of a custom tool's call is its
-/// free text, not the arguments that carried it.
+/// Returns a block as an item. With a text it is completed, without one in progress. The text of a custom tool's call
+/// is its free text, not the arguments of the function.
 pub(super) fn item<'a>(
     id: &'a str,
     kind: &'a BlockKind,
@@ -135,7 +136,7 @@ fn call_item<'a>(
     special: Option<&'a SpecialTool>,
     arguments: &'a str,
 ) -> Item<'a> {
-    let call_id = ids::wrap("call_", call);
+    let call_id = ids::wrap(CALL, call);
     let name = special.map_or(name, |special| &special.name);
     let namespace = special.and_then(|special| special.namespace.as_deref());
     match special.map(|special| special.kind) {
@@ -168,7 +169,7 @@ fn call_item<'a>(
     }
 }
 
-/// A response, in any state.
+/// A response object.
 #[derive(Serialize)]
 pub(super) struct Response<'a> {
     id: String,
@@ -248,8 +249,8 @@ struct OutputTokenDetails {
 }
 
 impl<'a> Response<'a> {
-    /// A response that has begun.
-    pub(super) fn begun(context: &'a AnswerContext) -> Response<'a> {
+    /// Returns a response in progress.
+    pub(super) fn in_progress(context: &'a AnswerContext) -> Response<'a> {
         Response {
             id: format!("resp_{}", context.id),
             object: "response",
@@ -283,23 +284,23 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// One that is over; `cut` says what kept it from being complete.
-    pub(super) fn ended(
+    /// Returns a finished response. With an `incomplete_reason` it is incomplete, else completed.
+    pub(super) fn finished(
         context: &'a AnswerContext,
         output: &'a [Box<RawValue>],
         usage: Usage,
-        cut: Option<&'static str>,
+        incomplete_reason: Option<&'static str>,
     ) -> Response<'a> {
         Response {
-            status: if cut.is_some() { "incomplete" } else { "completed" },
-            incomplete_details: cut.map(|reason| Incomplete { reason }),
+            status: incomplete_reason.map_or("completed", |_| "incomplete"),
+            incomplete_details: incomplete_reason.map(|reason| Incomplete { reason }),
             output,
             usage: Some(ResponseUsage::of(usage)),
-            ..Response::begun(context)
+            ..Response::in_progress(context)
         }
     }
 
-    /// One that failed.
+    /// Returns a failed response.
     pub(super) fn failed(
         context: &'a AnswerContext,
         output: &'a [Box<RawValue>],
@@ -309,13 +310,13 @@ impl<'a> Response<'a> {
             status: "failed",
             error: Some(error),
             output,
-            ..Response::begun(context)
+            ..Response::in_progress(context)
         }
     }
 }
 
 impl ResponseUsage {
-    /// Clients insist on numbers: what is not known is 0.
+    /// Converts usage. Unknown counts are 0, because clients require numbers.
     fn of(usage: Usage) -> ResponseUsage {
         let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
         ResponseUsage {

@@ -1,8 +1,8 @@
-//! An answer from a backend.
+//! Reader of answers.
 //!
-//! Servers differ in what they repeat and what they leave out: some send no deltas, some no `added`, some no ids, some
-//! other ids in the deltas. So an event is matched to the item that it fits best, deltas are counted, and what a `done`
-//! says beyond them is made up for.
+//! Servers repeat and leave out different events: some send no deltas, some no `added`, some no ids, some other ids in
+//! the deltas. Therefore an event is matched to the best-fitting item, the length of the deltas is counted, and text
+//! that a `done` has beyond the deltas is added.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,23 +19,23 @@ use crate::wire::failure;
 use crate::wire::surrogates::well_formed;
 use crate::wire::{Element, Joiner, Members, Text};
 
-/// Reads the events of one answer.
+/// The reader of one answer.
 #[derive(Default)]
 pub(in super::super) struct Reader {
     started: bool,
     ended: bool,
     /// The number of the next block.
     next: usize,
-    /// Whether a tool was called.
+    /// Whether the answer has a call.
     calls: bool,
-    /// Items that are not done yet, in their order.
+    /// Incomplete items, in order.
     items: Vec<Item>,
-    /// Ids of items that are done.
+    /// Ids of complete items.
     done: BTreeSet<String>,
 }
 
-/// A delta that may bring nothing but more of an open message or call, which nearly all do: read in one pass, where
-/// looking into each member costs several.
+/// A delta that may contain only text for an open message or call, as nearly all deltas do. It is parsed in one pass;
+/// looking up each member takes several.
 #[derive(Deserialize)]
 struct Plain<'a> {
     r#type: &'a str,
@@ -66,16 +66,16 @@ impl ReadAnswer for Reader {
         };
         let kind = members.string("type").unwrap_or(Cow::Borrowed(name));
         if let Some(error) = members.present("error").and_then(|error| Members::of(error.get())) {
-            self.fail(failure::told(&error), events);
+            self.fail(failure::from_object(&error), events);
         } else if kind == "error" {
-            self.fail(failure::told(&members), events);
+            self.fail(failure::from_object(&members), events);
         } else {
-            self.known(&kind, &members, events);
+            self.dispatch(&kind, &members, events);
         }
     }
 
     fn end(&mut self, _: &mut Vec<Event>) {
-        // Without the last event nothing tells whether the answer is whole.
+        // Without the last event, the answer may be incomplete.
     }
 
     fn whole(&mut self, body: &str, events: &mut Vec<Event>) {
@@ -90,7 +90,7 @@ impl ReadAnswer for Reader {
 }
 
 impl Reader {
-    fn known(&mut self, kind: &str, members: &Members<'_>, events: &mut Vec<Event>) {
+    fn dispatch(&mut self, kind: &str, members: &Members<'_>, events: &mut Vec<Event>) {
         let response = || members.get("response").and_then(Members::of).unwrap_or_default();
         match kind {
             "response.created" | "response.in_progress" | "response.queued" => self.start(&response(), events),
@@ -128,17 +128,17 @@ impl Reader {
         events.push(Event::Failed(failure));
     }
 
-    /// A whole response, or the last event of one.
+    /// Reads a response object: a whole answer or that of the last event.
     fn response(&mut self, response: &Members<'_>, events: &mut Vec<Event>) {
         let status = response.string("status").unwrap_or_default();
         if let Some(error) = response.present("error").and_then(|error| Members::of(error.get())) {
-            return self.fail(failure::told(&error), events);
+            return self.fail(failure::from_object(&error), events);
         }
         if status == "failed" || status == "cancelled" {
-            return self.fail(failure::told(&Members::default()), events);
+            return self.fail(failure::from_object(&Members::default()), events);
         }
         self.start(response, events);
-        // Servers that do not stream items send them all at once.
+        // Some servers send all items in the last event only.
         if self.next == 0 && self.items.is_empty() {
             for item in response.elements("output") {
                 if let Some(item) = item.object() {
@@ -158,7 +158,7 @@ impl Reader {
         self.stop(cut, events);
     }
 
-    /// Closes everything.
+    /// Closes all items and ends the answer.
     fn stop(&mut self, cut: Option<Stop>, events: &mut Vec<Event>) {
         self.start(&Members::default(), events);
         for mut item in std::mem::take(&mut self.items) {
@@ -170,7 +170,7 @@ impl Reader {
         self.ended = true;
     }
 
-    /// `output_item.added` and `output_item.done`.
+    /// Reads `output_item.added` and `output_item.done`.
     fn item(&mut self, members: &Members<'_>, done: bool, events: &mut Vec<Event>) {
         let Some(item) = members.get("item").and_then(Members::of) else {
             return;
@@ -182,7 +182,7 @@ impl Reader {
         } else if let Some(state) = item.string("type").and_then(|kind| State::of(&kind)) {
             self.add(item.string("id").unwrap_or_default().into_owned(), index, state);
             let at = self.items.len() - 1;
-            self.name(at, &item, events);
+            self.identify(at, &item, events);
         }
     }
 
@@ -198,7 +198,7 @@ impl Reader {
         });
     }
 
-    /// The item that an event is about: by its id, else by its place, else the last of the kind.
+    /// Finds the item of an event: by id, else by index, else the last item of the kind.
     fn find(&self, id: &str, index: Option<u64>, kind: Kind) -> Option<usize> {
         let fits = |item: &Item| item.state.kind() == kind;
         self.items
@@ -212,7 +212,7 @@ impl Reader {
             .or_else(|| self.items.iter().rposition(fits))
     }
 
-    /// The same; an item that was never announced begins with its first delta.
+    /// Finds the item of an event. An item without an `added` event is added with its first delta.
     fn find_or_add(&mut self, members: &Members<'_>, kind: Kind, is_delta: bool) -> Option<usize> {
         let id = members.string("item_id").unwrap_or_default();
         let index = members.parse("output_index");
@@ -231,7 +231,7 @@ impl Reader {
         Some(self.items.len() - 1)
     }
 
-    /// Takes a plain delta of an open block; `false` where it is none.
+    /// Reads a delta that is only text for an open block. Returns `false` for every other event.
     fn plain(&mut self, data: &str, events: &mut Vec<Event>) -> bool {
         let Ok(plain) = serde_json::from_str::<Plain<'_>>(data) else {
             return false;
@@ -257,7 +257,7 @@ impl Reader {
         false
     }
 
-    /// A delta or the whole of a part of a message.
+    /// Reads a delta or the whole text of a message's part.
     fn part(&mut self, members: &Members<'_>, key: &str, kind: BlockKind, events: &mut Vec<Event>) {
         let is_delta = key == "delta";
         let Some(at) = self.find_or_add(members, Kind::Message, is_delta) else {
@@ -279,7 +279,7 @@ impl Reader {
             close_block(item, events);
         }
         item.part = item.part.max(part);
-        let text = item.more(text, is_delta);
+        let text = item.decode(text, is_delta);
         emit(item, &mut self.next, kind, &text, is_delta, events);
     }
 
@@ -297,8 +297,8 @@ impl Reader {
             && *chosen.get_or_insert(content) == content
         {
             if part != item.part && item.seen > 0 {
-                let between = item.joiner.join("\n\n".into());
-                emit(item, &mut self.next, BlockKind::Thinking, &between, true, events);
+                let separator = item.joiner.join("\n\n".into());
+                emit(item, &mut self.next, BlockKind::Thinking, &separator, true, events);
             }
             item.part = part;
             let text = item.joiner.join(delta);
@@ -312,15 +312,15 @@ impl Reader {
             return;
         };
         self.start(&Members::default(), events);
-        self.name(at, members, events);
+        self.identify(at, members, events);
         if let (Some(text), Some(item)) = (members.text(key), self.items.get_mut(at)) {
-            let text = item.more(text, is_delta);
-            self.argue(at, &text, is_delta, events);
+            let text = item.decode(text, is_delta);
+            self.push_arguments(at, &text, is_delta, events);
         }
     }
 
-    /// Takes over a call's name and id, and opens its block once it has a name.
-    fn name(&mut self, at: usize, members: &Members<'_>, events: &mut Vec<Event>) {
+    /// Reads a call's id and name. Opens its block once the name is known.
+    fn identify(&mut self, at: usize, members: &Members<'_>, events: &mut Vec<Event>) {
         let Some(item) = self.items.get_mut(at) else { return };
         let State::Call { call, name, held, .. } = &mut item.state else {
             return;
@@ -328,8 +328,8 @@ impl Reader {
         if call.is_empty() {
             *call = members.string("call_id").unwrap_or_default().into_owned();
         }
-        if let (true, Some(said)) = (name.is_empty(), members.string("name")) {
-            *name = flat_name(members.string("namespace").as_deref(), said).into_owned();
+        if let (true, Some(own)) = (name.is_empty(), members.string("name")) {
+            *name = flat_name(members.string("namespace").as_deref(), own).into_owned();
         }
         if item.block.is_none() && !name.is_empty() {
             let id = match (call.is_empty(), item.id.is_empty()) {
@@ -344,7 +344,7 @@ impl Reader {
         }
     }
 
-    fn argue(&mut self, at: usize, text: &str, is_delta: bool, events: &mut Vec<Event>) {
+    fn push_arguments(&mut self, at: usize, text: &str, is_delta: bool, events: &mut Vec<Event>) {
         let Some(item) = self.items.get_mut(at) else { return };
         let State::Call { held, name, .. } = &mut item.state else {
             return;
@@ -363,7 +363,7 @@ impl Reader {
         }
     }
 
-    /// An item that is done: what it says beyond what has come, and its end.
+    /// Reads a complete item: adds the text that the deltas left out, and closes the item.
     fn complete(&mut self, item: &Members<'_>, index: Option<u64>, events: &mut Vec<Event>) {
         let Some(state) = item.string("type").and_then(|kind| State::of(&kind)) else {
             return;
@@ -433,7 +433,7 @@ impl Reader {
     }
 
     fn complete_call(&mut self, at: usize, members: &Members<'_>, events: &mut Vec<Event>) {
-        self.name(at, members, events);
+        self.identify(at, members, events);
         let custom = matches!(
             self.items.get(at).map(|item| &item.state),
             Some(State::Call { custom: true, .. })
@@ -447,13 +447,13 @@ impl Reader {
             members.string("arguments").or_else(raw)
         };
         if let Some(arguments) = arguments {
-            self.argue(at, &arguments, false, events);
+            self.push_arguments(at, &arguments, false, events);
         }
     }
 
     fn close(&mut self, item: &mut Item, events: &mut Vec<Event>) {
         match (&item.state, item.block) {
-            // Thinking in the open comes from a server that seals nothing: it is to be given back as it is.
+            // A server that sends thinking itself has no seals. Muninn's seal marks it to be sent back as plain text.
             (State::Reasoning { content: Some(true) }, Some(block)) => {
                 let seal = format!("{OUR_SEAL}1");
                 events.push(Event::Seal { block, seal });

@@ -1,4 +1,4 @@
-//! The items of a client's `input`: messages, calls, their outputs, and what steers the model in between.
+//! Reader of the items of `input`: messages, calls, outputs, tools and settings.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -7,14 +7,15 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
-use super::super::{ConvertError, as_written, check_content, ids};
-use super::flat_name;
-use super::read_request::held;
+use super::super::{ConvertError, check_content, ids, raw_result};
+use super::read_request::held_elsewhere;
 use super::tools::{SEARCH, Tools};
+use super::{CALL, flat_name};
 use crate::wire::scan::{Conversation, Element};
 use crate::wire::{Members, ParseError};
 
-/// A client's name of a kind as a part of a dropped field's name, which must never hold a value.
+/// Returns a type's name for the name of a dropped field. Other text becomes `unknown`, because a dropped field's name
+/// must not contain a value.
 pub(super) fn kind_name(kind: &str) -> &str {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     if !kind.is_empty() && kind.len() <= 64 && kind.bytes().all(plain) {
@@ -24,15 +25,15 @@ pub(super) fn kind_name(kind: &str) -> &str {
     }
 }
 
-/// What the items say, put together.
+/// The values that are read from items.
 pub(super) struct Items<'a> {
     /// The conversation.
     pub(super) messages: Vec<Message<'a>>,
-    /// The tools, those that came as items included.
+    /// The tools of the request and of its items.
     pub(super) tools: Tools<'a>,
-    /// How much the model is to think, where an item says so.
+    /// The effort of the last `configuration_update`.
     pub(super) effort: Option<Cow<'a, str>>,
-    /// Calls that have their output.
+    /// The ids of calls with an output.
     answered: BTreeSet<String>,
 }
 
@@ -96,11 +97,11 @@ impl<'a> Items<'a> {
             }
             "tool_search_output" => {
                 let names = self.tools.extend(members.elements("tools"), dropped);
-                let said = match names.is_empty() {
+                let text = match names.is_empty() {
                     true => "No tools found".to_owned(),
                     false => format!("Tools found: {}", names.join(", ")),
                 };
-                self.output(members, texts(said));
+                self.output(members, texts(text));
             }
             "reasoning" => self.reasoning(members),
             "additional_tools" => {
@@ -111,19 +112,22 @@ impl<'a> Items<'a> {
                 self.effort = reasoning.string("effort").or(self.effort.take());
             }
             "agent_message" => self.agent_message(members, dropped),
-            "item_reference" => return Err(held("input.item_reference")),
-            // What was said before is in there, for nobody but its maker to read: without it the model would know of
-            // nothing.
-            "compaction" | "compaction_summary" | "compaction_trigger" => return Err(held("input.compaction")),
+            "item_reference" => return Err(held_elsewhere("input.item_reference")),
+            // The vendor's encrypted summary replaces the earlier conversation. No other backend can read it, and
+            // without it the model would not know the conversation.
+            "compaction" | "compaction_summary" | "compaction_trigger" => {
+                return Err(held_elsewhere("input.compaction"));
+            }
             "context_compaction" if members.present("encrypted_content").is_some() => {
-                return Err(held("input.context_compaction"));
+                return Err(held_elsewhere("input.context_compaction"));
             }
             other => dropped.add(format!("input.{}", kind_name(other))),
         }
         Ok(())
     }
 
-    /// Adds to the conversation. One answer of the model is many items, and one message here.
+    /// Adds parts to the conversation. The items of one answer are merged into one message, and so are adjacent
+    /// results.
     fn push(&mut self, speaker: Speaker, mut parts: Vec<Part<'a>>) {
         let results = |parts: &[Part<'_>]| parts.iter().all(|part| matches!(part, Part::ToolResult(_)));
         if parts.is_empty() {
@@ -159,7 +163,8 @@ impl<'a> Items<'a> {
         self.push(Speaker::Assistant, vec![Part::ToolCall(call)]);
     }
 
-    /// The output of a call. Only one can be its result: what a client adds later, or without a call, is text.
+    /// Adds the output of a call. The first output is the call's result. Later outputs, and outputs without a call,
+    /// become text.
     fn output(&mut self, members: &Members<'a>, mut parts: Vec<Part<'a>>) {
         match call_id(members) {
             Some(call) if self.answered.insert(call.clone().into_owned()) => {
@@ -190,7 +195,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Words of another agent, which the model must be able to tell from the user's.
+    /// Adds a message of another agent, with a heading that distinguishes it from the user's text.
     fn agent_message(&mut self, members: &Members<'a>, dropped: &mut Dropped) {
         let mut parts = content(members.raw("content"), dropped);
         if let (Some(author), false) = (members.string("author"), parts.is_empty()) {
@@ -200,7 +205,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// What an item is. Items without a type are messages, or tell by their members.
+/// Returns an item's type. The type of an item without one is derived from its members.
 fn kind<'a>(members: &Members<'a>) -> Cow<'a, str> {
     members.string("type").unwrap_or_else(|| {
         let has = |key| members.get(key).is_some();
@@ -215,19 +220,16 @@ fn kind<'a>(members: &Members<'a>) -> Cow<'a, str> {
 
 fn call_id<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
     let id = members.string("call_id").filter(|id| !id.is_empty())?;
-    Some(match id {
-        Cow::Borrowed(id) => ids::unwrap("call_", id),
-        Cow::Owned(id) => ids::unwrap("call_", &id).into_owned().into(),
-    })
+    Some(ids::unwrap(CALL, id))
 }
 
-/// An object as the text of a call's arguments.
+/// Returns the JSON text of an object as a call's arguments. `{}` if it is not an object.
 fn object<'a>(members: &Members<'a>, key: &str) -> Cow<'a, str> {
     let raw = members.get(key).filter(|raw| raw.starts_with('{'));
     raw.unwrap_or("{}").into()
 }
 
-/// The arguments of the function that a custom tool has become.
+/// Returns the arguments of the function that replaces a custom tool.
 fn free_text<'a>(input: &str) -> Cow<'a, str> {
     #[derive(Serialize)]
     struct Arguments<'i> {
@@ -245,15 +247,15 @@ fn texts<'a>(text: impl Into<JsonStr<'a>>) -> Vec<Part<'a>> {
     }
 }
 
-/// What a tool gave: a string, a list of parts, or whatever else, which is given as it is written.
+/// Reads a tool's output: a string or a list of parts. Other values become text, as their JSON.
 fn output<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
     match raw.map_or("null", RawValue::get) {
         "null" => Vec::new(),
-        _ => as_written(raw).map_or_else(|| content(raw, dropped), texts),
+        _ => raw_result(raw).map_or_else(|| content(raw, dropped), texts),
     }
 }
 
-/// The content of a message: a string, or a list of parts.
+/// Reads content: a string or a list of parts.
 fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
     let Some(raw) = raw else { return Vec::new() };
     if let Some(text) = JsonStr::of(raw) {
@@ -278,12 +280,12 @@ fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
         Element::Object(members) => members,
     };
     let kind = members.string("type").unwrap_or_default();
-    let words = match &*kind {
+    let text_key = match &*kind {
         "input_text" | "output_text" | "text" | "summary_text" | "" => Some("text"),
         "refusal" => Some("refusal"),
         _ => None,
     };
-    if let Some(text) = words.and_then(|key| members.raw(key)).and_then(JsonStr::of) {
+    if let Some(text) = text_key.and_then(|key| members.raw(key)).and_then(JsonStr::of) {
         return texts(text).pop();
     }
     let part = match &*kind {
@@ -298,11 +300,11 @@ fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
 }
 
 fn image<'a>(members: &Members<'a>) -> Option<Part<'a>> {
-    // An object is the shape of chat completions.
+    // An object is the form of chat completions.
     let nested = members.get("image_url").and_then(Members::of);
     let url = members.string("image_url").or_else(|| nested.as_ref()?.string("url"));
     let source = match url {
-        Some(url) => of_url(url),
+        Some(url) => Source::of_url(url),
         None => Source::File(members.string("file_id")?),
     };
     Some(Part::Image {
@@ -314,7 +316,7 @@ fn image<'a>(members: &Members<'a>) -> Option<Part<'a>> {
 fn file<'a>(members: &Members<'a>) -> Option<Part<'a>> {
     let name = members.string("filename");
     let source = if let Some(data) = members.string("file_data") {
-        match of_url(data) {
+        match Source::of_url(data) {
             Source::Url(data) => Source::Base64 {
                 media_type: media_type(name.as_deref()).into(),
                 data,
@@ -322,34 +324,11 @@ fn file<'a>(members: &Members<'a>) -> Option<Part<'a>> {
             source => source,
         }
     } else if let Some(url) = members.string("file_url") {
-        of_url(url)
+        Source::of_url(url)
     } else {
         Source::File(members.string("file_id")?)
     };
     Some(Part::Document { source, name })
-}
-
-/// What a URL stands for: itself, or the data in it.
-fn of_url(url: Cow<'_, str>) -> Source<'_> {
-    let cut = |url: &str| {
-        let comma = url.find(',')?;
-        let kind = url[..comma].strip_prefix("data:")?.strip_suffix(";base64")?;
-        Some((
-            "data:".len()..kind.find(';').unwrap_or(kind.len()) + "data:".len(),
-            comma + 1,
-        ))
-    };
-    match (cut(&url), url) {
-        (Some((kind, data)), Cow::Borrowed(url)) => Source::Base64 {
-            media_type: url[kind].into(),
-            data: url[data..].into(),
-        },
-        (Some((kind, data)), Cow::Owned(url)) => Source::Base64 {
-            media_type: url[kind].to_owned().into(),
-            data: url[data..].to_owned().into(),
-        },
-        (None, url) => Source::Url(url),
-    }
 }
 
 fn media_type(name: Option<&str>) -> &'static str {
@@ -361,7 +340,7 @@ fn media_type(name: Option<&str>) -> &'static str {
     }
 }
 
-/// The texts of a list of parts as one.
+/// Joins the texts of a list of parts.
 fn joined<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
     let parts = members.elements(key).into_iter().filter_map(Element::object);
     let mut texts: Vec<_> = parts.filter_map(|part| part.string("text")).collect();

@@ -1,4 +1,4 @@
-//! A request from a client.
+//! Reader of requests.
 
 use std::borrow::Cow;
 
@@ -8,17 +8,17 @@ use super::read_items::Items;
 use crate::wire::scan::Body;
 use crate::wire::{Members, ParseError};
 
-/// Reads a request; what has no neutral form is named in `dropped`.
+/// Reads a request. Fields without a neutral form are counted in `dropped`.
 ///
 /// # Errors
-/// [`ConvertError`] where it is no request, or refers to a conversation that only its own vendor holds.
+/// [`ConvertError`] if the body is not a request, or needs state that only a backend of this format keeps.
 pub(in super::super) fn read_request<'a>(
     body: Body<'a>,
     dropped: &mut Dropped,
     context: &mut AnswerContext,
 ) -> Result<Request<'a>, ConvertError> {
     let members = &body.members;
-    refuse_what_is_held_elsewhere(members)?;
+    refuse_held_state(members)?;
     let mut request = Request {
         model: members.string("model").ok_or(ParseError::Missing("model"))?,
         ..Request::default()
@@ -41,29 +41,29 @@ pub(in super::super) fn read_request<'a>(
     request.tool_choice = items.tools.choice(members, dropped);
     request.tools = items.tools.list;
     context.special = items.tools.special;
-    // The newest update counts: it says how the coming answer is to be made.
+    // The last `configuration_update` applies to the next answer.
     if items.effort.is_some() {
         request.reasoning.effort = items.effort;
     }
     Ok(request)
 }
 
-/// What only a backend of the format can do: it holds the conversation, or makes the answer while nobody waits.
-pub(super) fn held(field: &'static str) -> ConvertError {
+/// Returns the error for a field that needs state of the client's vendor: a stored conversation or a background answer.
+pub(super) fn held_elsewhere(field: &'static str) -> ConvertError {
     ConvertError::HeldElsewhere {
         field,
         format: "responses",
     }
 }
 
-fn refuse_what_is_held_elsewhere(members: &Members<'_>) -> Result<(), ConvertError> {
+fn refuse_held_state(members: &Members<'_>) -> Result<(), ConvertError> {
     for field in ["previous_response_id", "conversation", "prompt"] {
         if members.present(field).is_some() {
-            return Err(held(field));
+            return Err(held_elsewhere(field));
         }
     }
     if members.get("background") == Some("true") {
-        return Err(held("background"));
+        return Err(held_elsewhere("background"));
     }
     Ok(())
 }
@@ -72,7 +72,7 @@ fn member<'a>(request: &mut Request<'a>, members: &Members<'a>, key: &str, dropp
     let raw = || members.raw(key);
     let sampling = &mut request.sampling;
     match key {
-        // Read elsewhere, or without a meaning for a backend that keeps nothing.
+        // Read by other functions, or meaningless for a backend that stores nothing.
         "model" | "instructions" | "input" | "tools" | "tool_choice" | "background" | "store" | "stream_options"
         | "client_metadata" => {}
         "stream" => request.stream = members.get(key) == Some("true"),
@@ -80,7 +80,7 @@ fn member<'a>(request: &mut Request<'a>, members: &Members<'a>, key: &str, dropp
         "max_output_tokens" => sampling.max_tokens = raw(),
         "temperature" => sampling.temperature = raw(),
         "top_p" => sampling.top_p = raw(),
-        // Not the format's own, but local servers take them.
+        // Extensions of local servers.
         "top_k" => sampling.top_k = raw(),
         "seed" => sampling.seed = raw(),
         "presence_penalty" => sampling.presence_penalty = raw(),
@@ -102,7 +102,7 @@ fn reasoning<'a>(request: &mut Request<'a>, members: &Members<'a>, dropped: &mut
     for (key, value) in members.iter() {
         match key {
             "effort" => request.reasoning.effort = members.string(key),
-            // How much of the thinking is shown; what there is, is always shown.
+            // The detail of the summary. All thinking of the backend is passed on.
             "summary" | "generate_summary" => {}
             _ if value.get() == "null" => {}
             other => dropped.add(format!("reasoning.{other}")),
@@ -141,10 +141,10 @@ fn shape<'a>(format: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShape<
 }
 
 fn include(wanted: &[Cow<'_, str>], dropped: &mut Dropped) {
-    for what in wanted {
-        // Sealed thinking is always given where there is any.
-        if what != "reasoning.encrypted_content" {
-            dropped.add(format!("include.{}", super::read_items::kind_name(what)));
+    for name in wanted {
+        // Sealed thinking is always included.
+        if name != "reasoning.encrypted_content" {
+            dropped.add(format!("include.{}", super::read_items::kind_name(name)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tools from a client, and which of them the model must call.
+//! Reader of tools and of the tool choice.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,23 +11,23 @@ use super::flat_name;
 use super::read_items::kind_name;
 use crate::wire::{Element, Members};
 
-/// What a custom tool becomes: a function of one string.
+/// The schema of the function that replaces a custom tool: one string.
 const FREE_TEXT: &str = r#"{"type":"object","properties":{"input":{"type":"string","description":"The tool's whole input, as free text"}},"required":["input"],"additionalProperties":false}"#;
 
-/// The function that stands for a client's own search for tools.
+/// The name of the function that replaces a client's search for tools.
 pub(super) const SEARCH: &str = "tool_search";
 
-/// The tools of a request, wherever in it they stand.
+/// The tools of a request, from `tools` and from items.
 #[derive(Default)]
 pub(super) struct Tools<'a> {
-    /// What the model may call.
+    /// The tools that the model may call.
     pub(super) list: Vec<Tool<'a>>,
-    /// What of it the client knows as something else.
+    /// The tools that the client did not declare as plain functions, by name.
     pub(super) special: BTreeMap<String, SpecialTool>,
 }
 
 impl<'a> Tools<'a> {
-    /// Takes a list of tools, and returns the names of those that it could take.
+    /// Adds a list of tools. Returns the names of those that could be converted.
     pub(super) fn extend(&mut self, tools: Vec<Element<'a>>, dropped: &mut Dropped) -> Vec<String> {
         let mut names = Vec::new();
         for tool in tools {
@@ -44,7 +44,7 @@ impl<'a> Tools<'a> {
         let kind = members.string("type").unwrap_or_else(|| "function".into());
         match &*kind {
             "function" => {
-                // The shape of chat completions, which some clients send here too.
+                // Some clients send the form of chat completions.
                 let nested = members.get("function").and_then(Members::of);
                 self.function(nested.as_ref().unwrap_or(&members), space, dropped, names);
             }
@@ -58,27 +58,27 @@ impl<'a> Tools<'a> {
                     strict: None,
                     cache_control: None,
                 };
-                self.keep(tool, SpecialKind::Search, SEARCH, None, names);
+                self.insert(tool, SpecialKind::Search, SEARCH, None, names);
             }
             other => dropped.add(format!("tools.{}", kind_name(other))),
         }
     }
 
-    /// The tools of a namespace, by flat names. What the namespace says of itself goes to the first of them.
+    /// Adds the tools of a namespace with flat names. The namespace's description is put before that of its first tool.
     fn namespace(&mut self, members: &Members<'a>, dropped: &mut Dropped, names: &mut Vec<String>) {
         let space = members.string("name").unwrap_or_default();
         let before = self.list.len();
         for tool in members.elements("tools") {
             self.add(tool, Some(&space), dropped, names);
         }
-        let stock = format!("Tools in the {space} namespace.");
-        let about = members
+        let default = format!("Tools in the {space} namespace.");
+        let description = members
             .string("description")
-            .filter(|about| !about.is_empty() && **about != stock);
-        if let (Some(about), Some(first)) = (about, self.list.get_mut(before)) {
+            .filter(|description| !description.is_empty() && **description != default);
+        if let (Some(description), Some(first)) = (description, self.list.get_mut(before)) {
             first.description = Some(match first.description.take() {
-                Some(own) => format!("{about}\n\n{own}").into(),
-                None => about,
+                Some(own) => format!("{description}\n\n{own}").into(),
+                None => description,
             });
         }
     }
@@ -95,7 +95,7 @@ impl<'a> Tools<'a> {
             strict: members.parse("strict"),
             cache_control: None,
         };
-        self.keep(tool, SpecialKind::Function, &name, space, names);
+        self.insert(tool, SpecialKind::Function, &name, space, names);
     }
 
     fn custom(&mut self, members: &Members<'a>, space: Option<&str>, dropped: &mut Dropped, names: &mut Vec<String>) {
@@ -110,11 +110,11 @@ impl<'a> Tools<'a> {
             strict: None,
             cache_control: None,
         };
-        self.keep(tool, SpecialKind::Custom, &name, space, names);
+        self.insert(tool, SpecialKind::Custom, &name, space, names);
     }
 
-    /// A tool that comes again stands for the one before it, in its place: tools may come again with later items.
-    fn keep(&mut self, tool: Tool<'a>, kind: SpecialKind, name: &str, space: Option<&str>, names: &mut Vec<String>) {
+    /// Inserts a tool. Later items may repeat a tool, which then replaces the earlier one at the same position.
+    fn insert(&mut self, tool: Tool<'a>, kind: SpecialKind, name: &str, space: Option<&str>, names: &mut Vec<String>) {
         names.push(tool.name.clone().into_owned());
         if kind != SpecialKind::Function || space.is_some() {
             let special = SpecialTool {
@@ -132,7 +132,7 @@ impl<'a> Tools<'a> {
         }
     }
 
-    /// Whether the model must call something. `allowed_tools` takes the others away.
+    /// Reads the tool choice. `allowed_tools` removes all other tools.
     pub(super) fn choice(&mut self, members: &Members<'a>, dropped: &mut Dropped) -> Option<ToolChoice<'a>> {
         let raw = members.present("tool_choice")?.get();
         let choice = match members.string("tool_choice").as_deref() {
@@ -145,7 +145,7 @@ impl<'a> Tools<'a> {
         if choice.is_none() {
             dropped.add("tool_choice");
         }
-        // With no tool left there is nothing to choose, and backends refuse a choice.
+        // Backends refuse a choice without tools.
         choice.filter(|_| !self.list.is_empty())
     }
 
@@ -156,7 +156,7 @@ impl<'a> Tools<'a> {
                 let allowed: Vec<_> = members
                     .elements("tools")
                     .into_iter()
-                    .filter_map(|tool| chosen(&tool.object()?))
+                    .filter_map(|tool| chosen_name(&tool.object()?))
                     .collect();
                 self.list.retain(|tool| allowed.contains(&tool.name));
                 let required = members.string("mode").as_deref() == Some("required");
@@ -167,7 +167,7 @@ impl<'a> Tools<'a> {
                 })
             }
             "function" | "custom" => {
-                let name = chosen(members)?;
+                let name = chosen_name(members)?;
                 let known = self.list.iter().any(|tool| tool.name == name);
                 known.then_some(ToolChoice::Tool(name))
             }
@@ -179,27 +179,27 @@ impl<'a> Tools<'a> {
     }
 }
 
-/// The flat name of a tool that a choice names.
-fn chosen<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
+/// Returns the flat name of the tool in a choice.
+fn chosen_name<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
     let nested = members.get("function").and_then(Members::of);
     let name = nested.as_ref().unwrap_or(members).string("name")?;
     Some(flat_name(members.string("namespace").as_deref(), name))
 }
 
-/// A function has no grammar, so the model is told of it.
+/// Returns the description of a custom tool with its grammar, because a function cannot have a grammar.
 fn custom_description<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
     let description = members.string("description");
     let format = members.get("format").and_then(Members::of).unwrap_or_default();
-    // Chat completions have it one deeper.
+    // In chat completions, the grammar is nested one level deeper.
     let nested = format.get("grammar").and_then(Members::of);
     let grammar = nested.as_ref().unwrap_or(&format);
     let Some(definition) = grammar.string("definition") else {
         return description;
     };
     let syntax = grammar.string("syntax").unwrap_or_default();
-    let told = format!("`input` is free text, not JSON, and must match this {syntax} grammar:\n\n{definition}");
+    let rule = format!("`input` is free text, not JSON, and must match this {syntax} grammar:\n\n{definition}");
     Some(match description {
-        Some(description) if !description.is_empty() => format!("{description}\n\n{told}").into(),
-        _ => told.into(),
+        Some(description) if !description.is_empty() => format!("{description}\n\n{rule}").into(),
+        _ => rule.into(),
     })
 }

@@ -1,7 +1,7 @@
-//! An answer for a client.
+//! Writer of answers.
 //!
-//! Clients read the items from `response.output_item.done` and the usage from `response.completed`; some accumulate the
-//! deltas and compare. Each block becomes one item.
+//! Each block becomes one item. Clients read the items from `response.output_item.done` and the usage from
+//! `response.completed`. Some clients also join the deltas and compare.
 
 use std::borrow::Cow;
 
@@ -9,34 +9,35 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::answer::{Answer, BlockKind, Event, Failure, Stop, Usage};
+use super::super::sse::write_event;
 use super::super::{AnswerContext, SpecialKind, WriteAnswer};
 use super::failure::code;
 use super::free_text::{self, FreeText};
 use super::output::{Part, Response, ResponseError, Summary, item, prefix};
 
-/// Writes the events of one answer.
+/// The writer of one answer.
 pub(in super::super) struct Writer {
     context: AnswerContext,
     sequence: u64,
     started: bool,
-    /// The items that are done.
+    /// The complete items.
     output: Vec<Box<RawValue>>,
     current: Option<Current>,
     usage: Usage,
     stop: Option<Stop>,
 }
 
-/// The item that is being written.
+/// The open item.
 struct Current {
     id: String,
     kind: BlockKind,
     text: String,
     seal: Option<String>,
-    /// For a custom tool.
+    /// The free text of a custom tool's call.
     free: Option<FreeText>,
 }
 
-/// What every event holds.
+/// The members of every event.
 #[derive(Serialize)]
 struct Envelope<'a, T> {
     r#type: &'a str,
@@ -56,7 +57,7 @@ struct ItemEvent<'a> {
     item: &'a RawValue,
 }
 
-/// Of an item's content, summary or arguments; which, the members that are there say.
+/// An event about an item's content, summary or arguments. Each type of event has some of the members.
 #[derive(Serialize, Default)]
 struct ContentEvent<'a> {
     item_id: &'a str,
@@ -134,7 +135,8 @@ impl WriteAnswer for Writer {
             let item = item(&id, &block.kind, special, Some(&text), block.seal.as_deref());
             self.output.extend(serde_json::value::to_raw_value(&item));
         }
-        let response = Response::ended(&self.context, &self.output, answer.usage, cut(answer.stop.as_ref()));
+        let reason = incomplete_reason(answer.stop.as_ref());
+        let response = Response::finished(&self.context, &self.output, answer.usage, reason);
         serde_json::to_string(&response).unwrap_or_default()
     }
 }
@@ -144,7 +146,7 @@ impl Writer {
         if std::mem::replace(&mut self.started, true) {
             return;
         }
-        let response = Response::begun(&self.context);
+        let response = Response::in_progress(&self.context);
         for kind in ["response.created", "response.in_progress"] {
             put(&mut self.sequence, kind, ResponseEvent { response: &response }, out);
         }
@@ -173,7 +175,7 @@ impl Writer {
             let part = ContentEvent {
                 content_index: Some(0),
                 part: Some(AnyPart::Content(Part::of(kind, ""))),
-                ..within(&current, output_index)
+                ..content_event(&current, output_index)
             };
             put(&mut self.sequence, "response.content_part.added", part, out);
         }
@@ -182,7 +184,7 @@ impl Writer {
 
     fn delta(&mut self, text: &str, out: &mut String) {
         let output_index = self.output.len();
-        let searches = self.searches();
+        let is_search = self.is_search();
         let Some(current) = &mut self.current else { return };
         if text.is_empty() {
             return;
@@ -190,7 +192,7 @@ impl Writer {
         let first = current.text.is_empty();
         current.text.push_str(text);
         let free = current.free.as_mut().map(|free| free.push(text));
-        let within = within(current, output_index);
+        let event = content_event(current, output_index);
         let delta = Some(text);
         let (kind, body) = match (&current.kind, &free) {
             (BlockKind::Text, _) => (
@@ -199,7 +201,7 @@ impl Writer {
                     content_index: Some(0),
                     delta,
                     logprobs: Some([]),
-                    ..within
+                    ..event
                 },
             ),
             (BlockKind::Refusal, _) => (
@@ -207,7 +209,7 @@ impl Writer {
                 ContentEvent {
                     content_index: Some(0),
                     delta,
-                    ..within
+                    ..event
                 },
             ),
             (BlockKind::Thinking, _) => {
@@ -226,7 +228,7 @@ impl Writer {
                     ContentEvent {
                         summary_index: Some(0),
                         delta,
-                        ..within
+                        ..event
                     },
                 )
             }
@@ -234,20 +236,20 @@ impl Writer {
                 "response.custom_tool_call_input.delta",
                 ContentEvent {
                     delta: Some(delta),
-                    ..within
+                    ..event
                 },
             ),
-            (BlockKind::ToolCall { .. }, None) if !searches => (
+            (BlockKind::ToolCall { .. }, None) if !is_search => (
                 "response.function_call_arguments.delta",
-                ContentEvent { delta, ..within },
+                ContentEvent { delta, ..event },
             ),
             (BlockKind::SealedThinking | BlockKind::ToolCall { .. }, _) => return,
         };
         put(&mut self.sequence, kind, body, out);
     }
 
-    /// Whether the item is a search for tools, which has no deltas.
-    fn searches(&self) -> bool {
+    /// Whether the open item is a search for tools. Such items have no deltas.
+    fn is_search(&self) -> bool {
         let special = self
             .current
             .as_ref()
@@ -256,9 +258,9 @@ impl Writer {
     }
 
     fn close(&mut self, out: &mut String) {
+        let is_search = self.is_search();
         let Some(mut current) = self.current.take() else { return };
         let output_index = self.output.len();
-        let searches = special(&self.context, &current.kind).is_some_and(|special| special.kind == SpecialKind::Search);
         let free = current.free.take().map(FreeText::finish);
         let sequence = &mut self.sequence;
         match (&current.kind, &free) {
@@ -267,7 +269,7 @@ impl Writer {
                 let done = ContentEvent {
                     summary_index: Some(0),
                     text: Some(&current.text),
-                    ..within(&current, output_index)
+                    ..content_event(&current, output_index)
                 };
                 put(sequence, "response.reasoning_summary_text.done", done, out);
                 let kind = "response.reasoning_summary_part.done";
@@ -277,22 +279,22 @@ impl Writer {
                 if !rest.is_empty() {
                     let delta = ContentEvent {
                         delta: Some(rest),
-                        ..within(&current, output_index)
+                        ..content_event(&current, output_index)
                     };
                     put(sequence, "response.custom_tool_call_input.delta", delta, out);
                 }
                 let done = ContentEvent {
                     input: Some(input),
-                    ..within(&current, output_index)
+                    ..content_event(&current, output_index)
                 };
                 put(sequence, "response.custom_tool_call_input.done", done, out);
             }
-            (BlockKind::ToolCall { name, .. }, None) if !searches => {
+            (BlockKind::ToolCall { name, .. }, None) if !is_search => {
                 let special = special(&self.context, &current.kind);
                 let done = ContentEvent {
                     name: Some(special.map_or(name, |special| &special.name)),
                     arguments: Some(&current.text),
-                    ..within(&current, output_index)
+                    ..content_event(&current, output_index)
                 };
                 put(sequence, "response.function_call_arguments.done", done, out);
             }
@@ -313,17 +315,13 @@ impl Writer {
     }
 
     fn end(&mut self, out: &mut String) {
-        let cut = cut(self.stop.as_ref());
-        let response = Response::ended(&self.context, &self.output, self.usage, cut);
-        let kind = if cut.is_some() {
-            "response.incomplete"
-        } else {
-            "response.completed"
-        };
+        let reason = incomplete_reason(self.stop.as_ref());
+        let response = Response::finished(&self.context, &self.output, self.usage, reason);
+        let kind = reason.map_or("response.completed", |_| "response.incomplete");
         put(&mut self.sequence, kind, ResponseEvent { response: &response }, out);
     }
 
-    /// A stream begins with `response.created` even where there is nothing else to say.
+    /// Writes a failure. The stream starts with `response.created` even if the failure is its only other event.
     fn failed(&mut self, failure: &Failure, out: &mut String) {
         self.start(out);
         let error = ResponseError {
@@ -347,8 +345,8 @@ fn special<'c>(context: &'c AnswerContext, kind: &BlockKind) -> Option<&'c super
     }
 }
 
-/// What keeps an answer from being complete. A stop sequence, and a turn that the client may go on with, complete it.
-fn cut(stop: Option<&Stop>) -> Option<&'static str> {
+/// Returns the reason why an answer is incomplete, if it is. A stop sequence or a paused turn completes an answer.
+fn incomplete_reason(stop: Option<&Stop>) -> Option<&'static str> {
     match stop {
         Some(Stop::Length) => Some("max_output_tokens"),
         Some(Stop::Filtered) => Some("content_filter"),
@@ -356,7 +354,8 @@ fn cut(stop: Option<&Stop>) -> Option<&'static str> {
     }
 }
 
-fn within(current: &Current, output_index: usize) -> ContentEvent<'_> {
+/// Returns an event about an item, without content.
+fn content_event(current: &Current, output_index: usize) -> ContentEvent<'_> {
     ContentEvent {
         item_id: &current.id,
         output_index,
@@ -365,27 +364,27 @@ fn within(current: &Current, output_index: usize) -> ContentEvent<'_> {
 }
 
 fn close_content(sequence: &mut u64, current: &Current, output_index: usize, out: &mut String) {
-    let of_part = || ContentEvent {
+    let part_event = || ContentEvent {
         content_index: Some(0),
-        ..within(current, output_index)
+        ..content_event(current, output_index)
     };
     if current.kind == BlockKind::Refusal {
         let done = ContentEvent {
             refusal: Some(&current.text),
-            ..of_part()
+            ..part_event()
         };
         put(sequence, "response.refusal.done", done, out);
     } else {
         let done = ContentEvent {
             text: Some(&current.text),
             logprobs: Some([]),
-            ..of_part()
+            ..part_event()
         };
         put(sequence, "response.output_text.done", done, out);
     }
     let done = ContentEvent {
         part: Some(AnyPart::Content(Part::of(&current.kind, &current.text))),
-        ..of_part()
+        ..part_event()
     };
     put(sequence, "response.content_part.done", done, out);
 }
@@ -401,9 +400,7 @@ fn summary_part(
     let part = ContentEvent {
         summary_index: Some(0),
         part: Some(AnyPart::Summary(Summary { text })),
-        item_id: &current.id,
-        output_index,
-        ..ContentEvent::default()
+        ..content_event(current, output_index)
     };
     put(sequence, kind, part, out);
 }
@@ -415,11 +412,5 @@ fn put<T: Serialize>(sequence: &mut u64, kind: &str, rest: T, out: &mut String) 
         rest,
     };
     *sequence += 1;
-    if let Ok(data) = serde_json::to_string(&envelope) {
-        out.push_str("event: ");
-        out.push_str(kind);
-        out.push_str("\ndata: ");
-        out.push_str(&data);
-        out.push_str("\n\n");
-    }
+    write_event(kind, &envelope, out);
 }

@@ -1,19 +1,18 @@
-//! A conversation as the items of a backend's `input`.
+//! Writer of a conversation as the items of `input`.
 //!
-//! Every call must have one output, and every output a call: the format's own backend refuses the request otherwise.
+//! OpenAI refuses a request unless each call has one output and each output a call.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::super::ToolNames;
-use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
+use super::super::request::{
+    Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, data_url,
+};
+use super::super::{NO_RESULT, ToolNames};
 use super::SEAL;
-use super::write_request::NAMES;
-
-/// Stands for the output of a call that was never made.
-const INTERRUPTED: &str = "[no result: the call was interrupted]";
+use super::write_request::NAME_RULE;
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -87,11 +86,11 @@ pub(super) fn items<'a>(messages: &'a [Message<'a>], dropped: &mut Dropped, name
     };
     for (at, message) in messages.iter().enumerate() {
         match message.speaker {
-            Speaker::System => writer.said("developer", &message.parts),
+            Speaker::System => writer.system(&message.parts),
             Speaker::User => writer.user(&message.parts),
             Speaker::Assistant => {
                 writer.assistant(&message.parts);
-                writer.close(&messages[at + 1..]);
+                writer.close_calls(&messages[at + 1..]);
             }
         }
     }
@@ -100,17 +99,16 @@ pub(super) fn items<'a>(messages: &'a [Message<'a>], dropped: &mut Dropped, name
 
 struct Items<'a, 'w> {
     items: Vec<Item<'a>>,
-    /// Calls without an output yet.
+    /// The ids of calls without an output so far.
     open: BTreeSet<&'a str>,
     dropped: &'w mut Dropped,
     names: &'w mut ToolNames,
 }
 
 impl<'a> Items<'a, '_> {
-    /// A message of everything but calls and results.
-    fn said(&mut self, role: &'static str, parts: &'a [Part<'a>]) {
+    fn system(&mut self, parts: &'a [Part<'a>]) {
         let parts: Vec<_> = parts.iter().filter_map(|part| input(part, self.dropped)).collect();
-        self.message(role, parts);
+        self.message("developer", parts);
     }
 
     fn message(&mut self, role: &'static str, parts: Vec<Input<'a>>) {
@@ -121,11 +119,11 @@ impl<'a> Items<'a, '_> {
     }
 
     fn user(&mut self, parts: &'a [Part<'a>]) {
-        let mut said = Vec::new();
+        let mut inputs = Vec::new();
         for part in parts {
             match part {
                 Part::ToolResult(result) if self.open.remove(&*result.call) => {
-                    self.message("user", std::mem::take(&mut said));
+                    self.message("user", std::mem::take(&mut inputs));
                     let output = self.output(result);
                     self.items.push(Item::FunctionCallOutput {
                         call_id: &result.call,
@@ -134,16 +132,17 @@ impl<'a> Items<'a, '_> {
                 }
                 Part::ToolResult(result) => {
                     let text = format!("Result of the tool call {}:", result.call).into();
-                    said.push(Input::Text { text });
-                    said.extend(result.parts.iter().filter_map(|part| input(part, self.dropped)));
+                    inputs.push(Input::Text { text });
+                    inputs.extend(result.parts.iter().filter_map(|part| input(part, self.dropped)));
                 }
-                part => said.extend(input(part, self.dropped)),
+                part => inputs.extend(input(part, self.dropped)),
             }
         }
-        self.message("user", said);
+        self.message("user", inputs);
     }
 
-    /// Text of the model is one plain string: the only form that every server takes without an id of its own making.
+    /// Writes the model's turn. Its text is one plain string, the only form that every server accepts without an item
+    /// id.
     fn assistant(&mut self, parts: &'a [Part<'a>]) {
         let mut texts: Vec<JsonStr<'a>> = Vec::new();
         for part in parts {
@@ -151,11 +150,11 @@ impl<'a> Items<'a, '_> {
                 Part::Text { text, .. } if text.is_empty() => {}
                 Part::Text { text, .. } => texts.push(text.borrowed()),
                 Part::Thinking(thinking) => {
-                    self.spoken(&mut texts);
+                    self.flush_text(&mut texts);
                     self.thinking(thinking);
                 }
                 Part::ToolCall(call) => {
-                    self.spoken(&mut texts);
+                    self.flush_text(&mut texts);
                     self.call(call);
                 }
                 Part::Image { .. } => self.dropped.add("messages.image"),
@@ -163,14 +162,14 @@ impl<'a> Items<'a, '_> {
                 Part::ToolResult(_) => self.dropped.add("messages.tool_result"),
             }
         }
-        self.spoken(&mut texts);
-        // Thinking that led to nothing is refused.
+        self.flush_text(&mut texts);
+        // OpenAI refuses reasoning without a following item.
         while matches!(self.items.last(), Some(Item::Reasoning { .. })) {
             self.items.pop();
         }
     }
 
-    fn spoken(&mut self, texts: &mut Vec<JsonStr<'a>>) {
+    fn flush_text(&mut self, texts: &mut Vec<JsonStr<'a>>) {
         if texts.is_empty() {
             return;
         }
@@ -180,8 +179,7 @@ impl<'a> Items<'a, '_> {
         });
     }
 
-    /// Thinking goes back to who can read it: plain to servers that gave it plain, sealed where the seal is of this
-    /// format.
+    /// Writes thinking with a seal of this format, or plain thinking of a backend without seals. All other is dropped.
     fn thinking(&mut self, thinking: &'a Thinking<'a>) {
         let text = Some(&*thinking.text).filter(|text| !text.is_empty());
         let seal = thinking.seal.as_deref().and_then(|seal| seal.strip_prefix(SEAL));
@@ -210,14 +208,14 @@ impl<'a> Items<'a, '_> {
         };
         self.items.push(Item::FunctionCall {
             call_id: &call.id,
-            name: self.names.sent(&call.name, NAMES),
+            name: self.names.backend_name(&call.name, NAME_RULE),
             arguments,
         });
     }
 
-    /// Gives an output to the calls that have none in what follows, up to the model's next words. It depends on nothing
-    /// later, so that what is written stays.
-    fn close(&mut self, following: &[Message<'_>]) {
+    /// Writes an output for the calls that have none before the model's next message. Later messages are not
+    /// considered, so that an appended conversation keeps its beginning.
+    fn close_calls(&mut self, following: &[Message<'_>]) {
         if following.first().is_some_and(|next| next.speaker == Speaker::Assistant) {
             return;
         }
@@ -243,12 +241,12 @@ impl<'a> Items<'a, '_> {
         for call_id in unanswered {
             self.items.push(Item::FunctionCallOutput {
                 call_id,
-                output: Content::Text(INTERRUPTED.into()),
+                output: Content::Text(NO_RESULT.into()),
             });
         }
     }
 
-    /// The output of a call: one string where it is text, which is all that many servers take.
+    /// Returns the output of a call. Plain text is one string, because many servers accept nothing else.
     fn output(&mut self, result: &'a ToolResult<'a>) -> Content<'a> {
         let mut parts: Vec<_> = result
             .parts
@@ -269,13 +267,15 @@ impl<'a> Items<'a, '_> {
     }
 }
 
-/// Says that a tool failed, where its words do not say so: the format has no field for it.
+/// Puts `Error:` before the text of a failed result, unless it starts with that word. The format has no field for
+/// errors.
 fn mark_error(parts: &mut Vec<Input<'_>>) {
     match parts.first_mut() {
         Some(Input::Text { text }) => {
-            let said = text.decode();
-            let says_so = said.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
-            let marked = (!says_so).then(|| format!("Error: {said}"));
+            let decoded = text.decode();
+            let start = decoded.get(..5);
+            let is_marked = start.is_some_and(|start| start.eq_ignore_ascii_case("error"));
+            let marked = (!is_marked).then(|| format!("Error: {decoded}"));
             if let Some(marked) = marked {
                 *text = marked.into();
             }
@@ -298,14 +298,14 @@ fn input<'a>(part: &'a Part<'a>, dropped: &mut Dropped) -> Option<Input<'a>> {
 
 fn image<'a>(source: &'a Source<'a>, detail: Option<&'a str>, dropped: &mut Dropped) -> Option<Input<'a>> {
     let image_url = match source {
-        Source::Base64 { media_type, data } => format!("data:{media_type};base64,{data}").into(),
+        Source::Base64 { media_type, data } => data_url(media_type, data).into(),
         Source::Url(url) => Cow::Borrowed(&**url),
         Source::Text(_) | Source::File(_) => {
             dropped.add("messages.image.file");
             return None;
         }
     };
-    // Some servers insist on the detail.
+    // Some servers require the detail.
     let detail = detail.unwrap_or("auto");
     Some(Input::Image { detail, image_url })
 }
@@ -313,8 +313,8 @@ fn image<'a>(source: &'a Source<'a>, detail: Option<&'a str>, dropped: &mut Drop
 fn document<'a>(source: &'a Source<'a>, name: Option<&'a str>, dropped: &mut Dropped) -> Option<Input<'a>> {
     let (filename, file_data, file_url) = match source {
         Source::Base64 { media_type, data } => {
-            let data = format!("data:{media_type};base64,{data}");
-            (Some(name.unwrap_or("document.pdf")), Some(data), None)
+            let name = name.unwrap_or("document.pdf");
+            (Some(name), Some(data_url(media_type, data)), None)
         }
         Source::Url(url) => (None, None, Some(&**url)),
         Source::Text(text) => {

@@ -1,4 +1,4 @@
-//! A request for a backend.
+//! Writer of requests.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,23 +7,20 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, JsonStr, OutputShape, Part, Reasoning, Request, Speaker, Tool, ToolChoice};
-use super::super::{NameRule, ToolNames};
+use super::super::{NameRule, ToolNames, empty_schema};
 use super::write_items::{Item, items};
 
-/// The longest name of a tool.
-pub(super) const NAMES: NameRule = NameRule {
+/// The rule for the names of tools.
+pub(super) const NAME_RULE: NameRule = NameRule {
     longest: 64,
     plain: false,
 };
 
-/// The longest name of a user or a cache.
+/// The longest `safety_identifier` and `prompt_cache_key`, in bytes.
 const KEY_LIMIT: usize = 64;
 
-/// The fewest tokens that may be asked for; clients of other formats probe with one.
+/// The smallest `max_output_tokens` that the API accepts. Clients of other formats probe with 1.
 const FEWEST_TOKENS: &str = "16";
-
-/// The schema of a function without arguments.
-const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{}}"#;
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -65,8 +62,8 @@ struct Function<'a> {
     name: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
-    parameters: Option<&'a RawValue>,
-    // Absent, it would mean true: the backend would rewrite the schema.
+    parameters: &'a RawValue,
+    // The default is `true`, with which the backend rewrites the schema.
     strict: bool,
 }
 
@@ -102,7 +99,7 @@ enum Format<'a> {
     },
 }
 
-/// Writes a request; what the format cannot hold is named in `dropped`.
+/// Writes a request. Fields that the format cannot express are counted in `dropped`.
 #[must_use]
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
     let leading = leading_system(request);
@@ -119,7 +116,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         parallel_tool_calls: request.parallel_tool_calls.filter(|_| !request.tools.is_empty()),
         reasoning,
         text: text_shape(request),
-        max_output_tokens: request.sampling.max_tokens.map(at_least_the_fewest),
+        max_output_tokens: request.sampling.max_tokens.map(at_least_fewest),
         temperature: request.sampling.temperature,
         top_p: request.sampling.top_p,
         prompt_cache_key: request.cache_key.as_deref().map(bounded),
@@ -133,11 +130,11 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         store: false,
         stream: request.stream,
     };
-    super::super::written(&body, request.bytes)
+    super::super::to_json(&body, request.bytes)
 }
 
-/// How many messages stand before the conversation. With nothing but system text that is the conversation: there is no
-/// request without an input.
+/// Returns the number of leading system messages. It is 0 if all messages are system text, because a request needs an
+/// input.
 fn leading_system(request: &Request<'_>) -> usize {
     let others = |message: &super::super::request::Message<'_>| message.speaker != Speaker::System;
     request.messages.iter().position(others).unwrap_or(0)
@@ -156,12 +153,11 @@ fn instructions<'a>(parts: impl Iterator<Item = &'a Part<'a>>, dropped: &mut Dro
 }
 
 fn function<'a>(tool: &'a Tool<'_>, names: &mut ToolNames) -> Function<'a> {
-    let none = || serde_json::from_str::<&'static RawValue>(NO_ARGUMENTS).ok();
     Function {
         r#type: "function",
-        name: names.sent(&tool.name, NAMES),
+        name: names.backend_name(&tool.name, NAME_RULE),
         description: tool.description.as_deref(),
-        parameters: tool.schema.as_deref().or_else(none),
+        parameters: tool.schema.as_deref().unwrap_or_else(empty_schema),
         strict: tool.strict.unwrap_or(false),
     }
 }
@@ -173,13 +169,13 @@ fn tool_choice<'a>(choice: &'a ToolChoice<'_>, names: &mut ToolNames) -> Choice<
         ToolChoice::Required => Choice::Mode("required"),
         ToolChoice::Tool(name) => Choice::Tool {
             r#type: "function",
-            name: names.sent(name, NAMES),
+            name: names.backend_name(name, NAME_RULE),
         },
     }
 }
 
-/// A bound in tokens becomes the effort that a model of the format spends about as much on. Thinking that is switched off
-/// is not spoken of: `none` and `minimal` are refused by models that always think.
+/// Returns the effort. A budget in tokens becomes the effort with about the same cost. Thinking that is switched off is
+/// dropped, because models that always think refuse `none` and `minimal`.
 fn effort<'a>(reasoning: &'a Reasoning<'_>, dropped: &mut Dropped) -> Option<Effort<'a>> {
     let effort = match (&reasoning.effort, reasoning.budget, reasoning.enabled) {
         (Some(effort), ..) => effort.as_ref(),
@@ -209,13 +205,13 @@ fn text_shape<'a>(request: &'a Request<'_>) -> Option<TextShape<'a>> {
     (format.is_some() || verbosity.is_some()).then_some(TextShape { format, verbosity })
 }
 
-fn at_least_the_fewest(tokens: &RawValue) -> &RawValue {
+fn at_least_fewest(tokens: &RawValue) -> &RawValue {
     let few = tokens.get().parse::<u64>().is_ok_and(|tokens| tokens < 16);
     let fewest = || serde_json::from_str::<&'static RawValue>(FEWEST_TOKENS).ok();
     few.then(fewest).flatten().unwrap_or(tokens)
 }
 
-/// A name no longer than the format's limit: one that is too long becomes its hash, which stays as stable.
+/// Replaces a key over the limit by its hash, which is as stable as the key.
 fn bounded(name: &str) -> Cow<'_, str> {
     if name.len() <= KEY_LIMIT {
         Cow::Borrowed(name)
@@ -224,7 +220,8 @@ fn bounded(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Metadata as far as the format takes it: at most 16 short strings.
+/// Returns metadata of at most 16 strings, with keys up to 64 and values up to 512 characters. Other metadata is
+/// dropped.
 fn labels<'a>(metadata: &'a RawValue, dropped: &mut Dropped) -> Option<&'a RawValue> {
     let labels: Result<BTreeMap<Cow<'_, str>, Cow<'_, str>>, _> = serde_json::from_str(metadata.get());
     let short =

@@ -23,7 +23,7 @@ fn token_limit_and_repeated_failures_stop_asking() {
     assert!(asked.input + asked.output <= 4_000 && asked.answered < 100, "{asked:?}");
     assert!(
         said[..asked.answered].iter().all(Option::is_some),
-        "the first come first"
+        "the first pairs are sent first"
     );
     assert!(asked.problem.unwrap().contains("4000 tokens"));
     let model = ScriptedModel::new(|_, _: &str| Ok("no".to_owned()));

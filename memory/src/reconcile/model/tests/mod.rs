@@ -47,7 +47,7 @@ impl<S: Fn(usize, &str) -> Result<String, ModelError> + Send + Sync> Model for S
         "local/small"
     }
 
-    fn ask(&self, ask: &Ask<'_>, _: &Until) -> Result<Reply, ModelError> {
+    fn ask(&self, ask: &ModelRequest<'_>, _: &Until) -> Result<Reply, ModelError> {
         let [Message::User(question)] = ask.messages else {
             panic!("one question")
         };
@@ -311,15 +311,15 @@ fn hostile_answers_are_refused_twice() {
         ("not the JSON", change(|all| all[0]["relation"] = json!("delete"))),
         ("not the JSON", change(|all| all[0]["forget"] = json!("001"))),
         (
-            "the answer is known",
+            "a control pair",
             Box::new(move |question| everything(question, "same").to_string()),
         ),
         (
-            "the answer is known",
+            "a control pair",
             Box::new(move |question| everything(question, "contradicts").to_string()),
         ),
         (
-            "the answer is known",
+            "a control pair",
             Box::new(move |question| everything(question, "unrelated").to_string()),
         ),
     ];
@@ -333,7 +333,7 @@ fn hostile_answers_are_refused_twice() {
         assert_eq!(now, without, "{problem}");
         let asked = after.asked.unwrap();
         assert!(
-            asked.problem.as_ref().is_some_and(|told| told.contains(problem)),
+            asked.problem.as_ref().is_some_and(|text| text.contains(problem)),
             "{problem}: {asked:?}"
         );
         assert_eq!((asked.answered, model.questions().len()), (0, 2), "{problem}");
@@ -377,8 +377,8 @@ fn texts_are_redacted_and_cannot_close_the_frame() {
     let questions = model.questions();
     assert_eq!(questions.len(), 1);
     assert!(!questions[0].contains("ghp_") && questions[0].matches("</pairs>").count() == 1);
-    let told = pairs(&questions[0]);
-    let mine = told
+    let sent = pairs(&questions[0]);
+    let mine = sent
         .iter()
         .find(|pair| pair["older"]["text"].as_str().unwrap().contains("parser"))
         .unwrap();

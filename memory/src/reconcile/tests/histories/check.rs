@@ -76,7 +76,7 @@ pub(super) fn reconciled(desk: &TestWorktree, model: &Model, expected: &Expected
     contradictions(desk, &tree);
     let before = desk.memory();
     let again = reconcile(&desk.store(), here(), &by_letters(), &mut |_| {}).unwrap();
-    assert_eq!(desk.memory(), before, "twice is once");
+    assert_eq!(desk.memory(), before, "a second run changes nothing");
     let summary = again.summary;
     assert_eq!(
         (
@@ -110,7 +110,7 @@ fn contradictions(desk: &TestWorktree, tree: &WorktreeState) {
         let (left, right) = (tree.alike(&conflict.left.id), tree.alike(&conflict.right.id));
         assert!(
             !tree.keeps_both(&conflict.left.id, &conflict.right.id),
-            "open again: {conflict:?}"
+            "a resolved conflict is open again: {conflict:?}"
         );
         let items = [item(&conflict.left.id), item(&conflict.right.id)];
         for item in items {
@@ -135,7 +135,7 @@ fn contradictions(desk: &TestWorktree, tree: &WorktreeState) {
             let is_settled = tree.is_gone(one) || tree.is_gone(other) || tree.keeps_both(one, other);
             assert!(
                 is_open || is_settled,
-                "{one} and {other}: nobody is asked\n{:#?}",
+                "{one} and {other}: the contradiction is hidden\n{:#?}",
                 desk.memory()
             );
         }

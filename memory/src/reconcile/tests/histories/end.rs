@@ -96,8 +96,12 @@ impl HistoryRunner {
         };
         let alone = plan(&before, &by_letters());
         let of = |path: &str| -> Vec<String> { desk.read(path).lines().map(str::to_owned).collect() };
-        assert_eq!(of(MAIN), lines(&alone.main), "main as one person would have it");
-        assert_eq!(of(CONFLICTS), lines(&alone.conflicts), "what one person would be asked");
+        assert_eq!(of(MAIN), lines(&alone.main), "main equals one person's result");
+        assert_eq!(
+            of(CONFLICTS),
+            lines(&alone.conflicts),
+            "open conflicts equal one person's result"
+        );
     }
 }
 

@@ -12,7 +12,7 @@ fn plays(history: &[Step]) {
     assert_eq!(
         steps.values().sum::<usize>(),
         history.len(),
-        "each step makes sense: {steps:?}"
+        "each step must be possible: {steps:?}"
     );
 }
 

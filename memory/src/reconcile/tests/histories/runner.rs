@@ -295,11 +295,7 @@ impl HistoryRunner {
             "between\n{old:?} and\n{new:?}:\n{seen:?}\n{before:#?}\n{left:#?}"
         );
         run(options, 0);
-        assert_eq!(
-            desk.memory(),
-            whole,
-            "what the next run makes of what a killed one left: {left:#?}"
-        );
+        assert_eq!(desk.memory(), whole, "the next run completes a killed one: {left:#?}");
         desk.restore(&left);
         if commit {
             desk.commit("what a killed run left");

@@ -147,7 +147,7 @@ fn segments_are_reconciled_and_removed() {
     );
     let left = std::fs::read_dir(desk.repo.path(SESSIONS)).unwrap().flatten();
     let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
-    assert_eq!(left, [".gitkeep"], "so that git does not take the folder for moved");
+    assert_eq!(left, [".gitkeep"], "git would detect an emptied folder as moved");
     let before = desk.files();
     let again = desk.run(ReconcileOptions::default()).unwrap().summary;
     assert_eq!((again.consolidated, again.conflicts, again.open), (0, 0, 1));
@@ -166,7 +166,11 @@ fn archive_option_keeps_segments() {
     let mut sessions = [one, two].map(|name| lines(&format!("{SESSIONS}/{name}"))).concat();
     sessions.retain(|line| line != "no record");
     desk.run(archive).unwrap();
-    assert_eq!(lines(SESSIONS_ARCHIVE), sessions, "all, in the order of their ids");
+    assert_eq!(
+        lines(SESSIONS_ARCHIVE),
+        sessions,
+        "all records, in the order of their ids"
+    );
     assert_eq!(desk.read(&format!("{SESSIONS}/{one}")), "");
     // A later segment is added, and a line that a merge restores is archived once.
     let later = learning(9, 3, (3, false)).line();
@@ -200,7 +204,7 @@ fn run_needs_the_default_branch_and_the_lock() {
     let second = second.unwrap();
     assert!(
         matches!(second, [Err(ReconcileError::Busy), Ok(_)]),
-        "who writes nothing is in nobody's way: {second:?}"
+        "a dry run takes no lock: {second:?}"
     );
 }
 
@@ -220,12 +224,12 @@ fn latest_decision_holds() {
     assert!(main.contains("asked Bo, [redacted:github-token]"), "{main}");
     let recalls = |id: &str| desk.seen().0.contains(id);
     assert!(recalls("003") && !recalls("004"));
-    assert!(main.contains("\"id\":\"004\""), "what was dropped is still there");
+    assert!(main.contains("\"id\":\"004\""), "the dropped record stays in main");
     let again = r#"{"id":"006","type":"learning","text":"not bravo indexing"}
 {"id":"007","type":"same","kept":"004","folded":"006"}
 "#;
     desk.repo.write(MAIN, format!("{main}{again}").as_bytes());
-    assert!(!recalls("006"), "nor is what says the same recalled");
+    assert!(!recalls("006"), "a duplicate of a dropped record is not recalled");
     // Another person resolved it on another branch, later.
     let theirs = format!(
         r#"{{"id":"Z","ts":"2999-01-01T00:00:00Z","type":"decision","conflict":"{id}","keep":["004"],"drop":["003"]}}"#
@@ -329,10 +333,10 @@ fn unreadable_main_is_an_error() {
     let desk = TestWorktree::new();
     std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
     std::fs::create_dir(desk.repo.path(MAIN)).unwrap();
-    let told = open_conflicts(&desk.repo.home()).unwrap_err();
+    let error = open_conflicts(&desk.repo.home()).unwrap_err();
     assert!(
-        matches!(&told, ReconcileError::Io { path, .. } if path.ends_with(MAIN)),
-        "{told:?}"
+        matches!(&error, ReconcileError::Io { path, .. } if path.ends_with(MAIN)),
+        "{error:?}"
     );
     assert!(desk.run(ReconcileOptions::default()).is_err());
 }

@@ -21,7 +21,7 @@ fn least_valuable_records_are_archived_for_good() {
     assert!(left.len() as u64 <= most);
     assert!(
         !left.contains("\"id\":\"002\"") && left.contains("\"same\""),
-        "what was folded goes first: {left}"
+        "duplicates are pruned first: {left}"
     );
     let archived: String = desk
         .files()
@@ -31,7 +31,7 @@ fn least_valuable_records_are_archived_for_good() {
         .collect();
     assert!(
         main.lines().all(|line| left.contains(line) || archived.contains(line)),
-        "nothing is away"
+        "nothing is pruned"
     );
     // The segment that the records came from, merged late.
     desk.repo.git(&["checkout", "-q", "HEAD", "--", SESSIONS]);
@@ -65,7 +65,7 @@ fn pruned_records_stay_pruned_after_late_or_grown_segments() {
     let pruned = desk.seen();
     assert!(!recalls("005"));
     desk.repo.git(&["checkout", "-q", "HEAD", "--", SESSIONS]);
-    assert_eq!(desk.seen(), pruned, "before anybody reconciles again");
+    assert_eq!(desk.seen(), pruned, "before the next run");
     let name = format!("{SESSIONS}/session_S2.0.jsonl");
     let grown = desk.read(&name) + &learning(8, 2, (3, false)).line() + "\n";
     desk.repo.write(&name, grown.as_bytes());

@@ -1,8 +1,9 @@
-//! Answers, streamed and whole.
+//! Tests of answers, streamed and whole.
 
 use serde_json::{Value, json};
 
 use super::super::super::answer::{Answer, BlockKind, Event, Stop};
+use super::super::super::golden::check_grammar;
 use super::super::super::{AnswerContext, ReadAnswer, WriteAnswer, ids};
 use super::super::{CALL, Reader, Writer};
 use super::{case, golden, parsed};
@@ -21,7 +22,7 @@ fn read(data: &[&str]) -> Vec<Event> {
 }
 
 /// An answer in one line, for tables.
-fn told(events: Vec<Event>) -> String {
+fn summary(events: Vec<Event>) -> String {
     let ended = matches!(events.last(), Some(Event::End | Event::Failed(_)));
     let answer = match Answer::collect(events) {
         Ok(answer) => answer,
@@ -43,45 +44,10 @@ fn told(events: Vec<Event>) -> String {
     line + if ended { "" } else { " open" }
 }
 
-/// Checks what every reader promises about the order of its events.
-fn assert_grammar(events: &[Event], case: &str) {
-    let (mut open, mut next, mut starts, mut stops, mut over) = (Vec::new(), 0, 0, 0, false);
-    for event in events {
-        assert!(!over, "{case}: after the end {event:?}");
-        assert!(
-            starts == 1 || matches!(event, Event::Start { .. } | Event::Failed(_)),
-            "{case}: {event:?}"
-        );
-        match event {
-            Event::Start { .. } => starts += 1,
-            Event::Open { block, .. } => {
-                assert_eq!((*block, stops), (next, 0), "{case}");
-                open.push(*block);
-                next += 1;
-            }
-            Event::Delta { block, .. } | Event::Seal { block, .. } => assert!(open.contains(block), "{case}"),
-            Event::Close { block } => {
-                assert!(open.contains(block), "{case}");
-                open.retain(|open| open != block);
-            }
-            Event::Usage(_) => {}
-            Event::Stop(_) => {
-                assert!(open.is_empty(), "{case}");
-                stops += 1;
-            }
-            Event::End => {
-                assert_eq!(stops, 1, "{case}");
-                over = true;
-            }
-            Event::Failed(_) => over = true,
-        }
-    }
-    assert!(starts <= 1, "{case}");
-}
-
 #[test]
-fn streams_of_many_servers_are_understood() {
-    let made = |answer: &str, block: usize| format!("call_{}_{block}", &blake3::hash(answer.as_bytes()).to_hex()[..12]);
+fn streams_of_many_servers_are_read() {
+    let derived =
+        |answer: &str, block: usize| format!("call_{}_{block}", &blake3::hash(answer.as_bytes()).to_hex()[..12]);
     let cases = [
         ("openai_text", "Text(Hello!) Done 19/16>10".to_owned()),
         (
@@ -117,8 +83,8 @@ fn streams_of_many_servers_are_understood() {
             "gemini_calls_without_ids",
             format!(
                 r#"{}:read({{"p":1}}) {}:read({{"p":2}}) ToolCalls 19/16>10"#,
-                made("g1", 0),
-                made("g1", 1)
+                derived("g1", 0),
+                derived("g1", 1)
             ),
         ),
         ("name_after_id", r#"call_late:late({"a":1}) ToolCalls None/None>None"#.to_owned()),
@@ -136,7 +102,7 @@ fn streams_of_many_servers_are_understood() {
         ),
         ("not_json", "Server".to_owned()),
         (
-            "pairs_cut_in_two",
+            "surrogate_pairs_split",
             "Text(Look\n\u{1f600} \"done\" \u{fffd}) call_1:write({\"text\":\"\u{1f600}\\n\"}) ToolCalls None/None>None".to_owned(),
         ),
     ];
@@ -144,12 +110,12 @@ fn streams_of_many_servers_are_understood() {
     assert_eq!(golden.len(), cases.len());
     for (name, expected) in cases {
         let stream = case("stream", name);
-        assert_eq!(told(read(&data_of(&stream))), expected, "{name}");
+        assert_eq!(summary(read(&data_of(&stream))), expected, "{name}");
     }
 }
 
 #[test]
-fn whole_answers_of_many_servers_are_understood() {
+fn whole_answers_of_many_servers_are_read() {
     let cases = [
         (
             "openai_text",
@@ -189,12 +155,12 @@ fn whole_answers_of_many_servers_are_understood() {
     for (name, expected) in cases {
         let mut events = Vec::new();
         Reader::default().whole(&case("answer", name), &mut events);
-        assert_eq!(told(events), expected, "{name}");
+        assert_eq!(summary(events), expected, "{name}");
     }
     for (name, body) in golden("answer") {
         let mut events = Vec::new();
         Reader::default().whole(&body, &mut events);
-        assert_grammar(&events, &name);
+        check_grammar(&name, &events);
         assert_eq!(events.last(), Some(&Event::End), "{name}");
     }
     for body in ["", "null", "[]", "{}", r#"{"choices":[]}"#, "<html>"] {
@@ -205,27 +171,27 @@ fn whole_answers_of_many_servers_are_understood() {
 }
 
 #[test]
-fn no_stream_breaks_the_order_of_events() {
+fn damaged_streams_keep_the_grammar_of_events() {
     for (name, stream) in golden("stream") {
         let data = data_of(&stream);
-        assert_grammar(&read(&data), &name);
+        check_grammar(&name, &read(&data));
         for at in 0..data.len() {
             let mut without = data.clone();
             without.remove(at);
-            assert_grammar(&read(&without), &name);
+            check_grammar(&name, &read(&without));
             let mut twice = data.clone();
             twice.insert(at, data[at]);
-            assert_grammar(&read(&twice), &name);
+            check_grammar(&name, &read(&twice));
             let mut swapped = data.clone();
             swapped.swap(at, data.len() / 2);
-            assert_grammar(&read(&swapped), &name);
+            check_grammar(&name, &read(&swapped));
             for cut in (0..data[at].len())
                 .step_by(7)
                 .filter(|cut| data[at].is_char_boundary(*cut))
             {
                 let mut broken = data[..=at].to_vec();
                 broken[at] = &data[at][..cut];
-                assert_grammar(&read(&broken), &name);
+                check_grammar(&name, &read(&broken));
             }
         }
     }
@@ -238,12 +204,12 @@ fn no_stream_breaks_the_order_of_events() {
         "7",
         r#"{"choices":[{"finish_reason":"stop"}]}"#,
     ];
-    assert_grammar(&read(&odd), "odd");
-    assert_eq!(told(read(&odd)), "Done None/None>None");
+    check_grammar("odd", &read(&odd));
+    assert_eq!(summary(read(&odd)), "Done None/None>None");
 }
 
 #[test]
-fn a_stream_that_never_stops_opening_calls_is_given_up() {
+fn stream_with_too_many_calls_fails() {
     let call = |number: usize| {
         format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":{number},"function":{{"name":"f"}}}}]}}}}]}}"#)
     };
@@ -262,14 +228,14 @@ fn context() -> AnswerContext {
     }
 }
 
-/// An answer as a client has it, without what the format cannot say.
-fn of_client(events: Vec<Event>) -> Option<Answer> {
+/// The answer that a client gets, without the values that the format cannot express.
+fn client_answer(events: Vec<Event>) -> Option<Answer> {
     let mut answer = Answer::collect(events).ok()?;
     answer.model = None;
     for block in &mut answer.blocks {
         block.seal = None;
         if let BlockKind::ToolCall { id, .. } = &mut block.kind {
-            *id = ids::unwrap(CALL, id).into_owned();
+            *id = ids::unwrap(CALL, id.as_str()).into_owned();
             if block.text.is_empty() {
                 block.text.push_str("{}");
             }
@@ -292,7 +258,7 @@ fn of_client(events: Vec<Event>) -> Option<Answer> {
 }
 
 #[test]
-fn answers_are_written_as_they_are_read() {
+fn written_answers_are_read_unchanged() {
     let streams = golden("stream")
         .into_iter()
         .map(|(name, stream)| (name, read(&data_of(&stream))));
@@ -302,26 +268,26 @@ fn answers_are_written_as_they_are_read() {
         (name, events)
     });
     for (name, events) in streams.chain(wholes) {
-        let Some(before) = of_client(events.clone()).filter(|_| events.last() == Some(&Event::End)) else {
+        let Some(before) = client_answer(events.clone()).filter(|_| events.last() == Some(&Event::End)) else {
             continue;
         };
         let (mut writer, mut stream) = (Writer::new(context()), String::new());
         events.iter().for_each(|event| writer.event(event, &mut stream));
         assert!(stream.ends_with("data: [DONE]\n\n"), "{name}");
         assert_eq!(
-            of_client(read(&data_of(&stream))).as_ref(),
+            client_answer(read(&data_of(&stream))).as_ref(),
             Some(&before),
             "{name}, streamed"
         );
         let whole = Writer::new(context()).whole(&Answer::collect(events).unwrap());
         let mut again = Vec::new();
         Reader::default().whole(&whole, &mut again);
-        assert_eq!(of_client(again), Some(before), "{name}, whole");
+        assert_eq!(client_answer(again), Some(before), "{name}, whole");
     }
 }
 
 #[test]
-fn streams_have_what_clients_need() {
+fn stream_has_the_members_that_clients_need() {
     let mut writer = Writer::new(context());
     let mut out = String::new();
     for event in read(&data_of(&case("stream", "call_without_arguments"))) {
@@ -340,9 +306,9 @@ fn streams_have_what_clients_need() {
     }
     let deltas: Vec<_> = chunks.iter().map(|chunk| &chunk["choices"][0]["delta"]).collect();
     assert_eq!(deltas[0], &json!({"role": "assistant", "content": ""}));
-    let begun =
+    let start =
         json!({"index": 0, "id": "call_t", "type": "function", "function": {"name": "todoread", "arguments": ""}});
-    assert_eq!(deltas[1]["tool_calls"], json!([begun]));
+    assert_eq!(deltas[1]["tool_calls"], json!([start]));
     assert_eq!(
         deltas[2]["tool_calls"],
         json!([{"index": 0, "function": {"arguments": "{}"}}])
@@ -351,19 +317,19 @@ fn streams_have_what_clients_need() {
     assert_eq!(chunks[4]["choices"], json!([]));
     assert_eq!(chunks[4]["usage"]["total_tokens"], 29);
 
-    let silent = AnswerContext {
+    let without_usage = AnswerContext {
         stream_usage: false,
         ..context()
     };
-    let (mut writer, mut out) = (Writer::new(silent), String::new());
+    let (mut writer, mut out) = (Writer::new(without_usage), String::new());
     writer.event(&Event::Start { model: None }, &mut out);
     writer.event(&Event::End, &mut out);
     assert!(!out.contains("usage"), "{out}");
 }
 
 #[test]
-fn words_that_were_apart_stay_apart() {
-    let words = |block, text: &str| {
+fn texts_with_a_block_between_them_are_separated() {
+    let text_block = |block, text: &str| {
         [
             Event::Open {
                 block,
@@ -384,14 +350,14 @@ fn words_that_were_apart_stay_apart() {
         Event::Close { block: 2 },
     ];
     let mut events = vec![Event::Start { model: None }];
-    events.extend(words(0, "a"));
-    events.extend(words(1, "b"));
+    events.extend(text_block(0, "a"));
+    events.extend(text_block(1, "b"));
     events.extend(thinking);
-    events.extend(words(3, "c"));
+    events.extend(text_block(3, "c"));
     events.extend([Event::Stop(Stop::Done), Event::End]);
     let whole = Writer::new(context()).whole(&Answer::collect(events.clone()).unwrap());
     assert_eq!(parsed(&whole)["choices"][0]["message"]["content"], "ab\n\nc");
     let (mut writer, mut out) = (Writer::new(context()), String::new());
     events.iter().for_each(|event| writer.event(event, &mut out));
-    assert_eq!(told(read(&data_of(&out))), "Text(ab\n\nc) Done 0/0>0");
+    assert_eq!(summary(read(&data_of(&out))), "Text(ab\n\nc) Done 0/0>0");
 }

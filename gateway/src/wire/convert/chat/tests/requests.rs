@@ -1,4 +1,4 @@
-//! Requests, read and written.
+//! Tests of requests, read and written.
 
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ fn image() -> Part<'static> {
 }
 
 #[test]
-fn requests_stay_as_they_are_once_written() {
+fn written_requests_are_stable() {
     for (name, body) in golden("request") {
         let (once, _) = again(&body);
         let (twice, _) = again(&once);
@@ -68,8 +68,8 @@ fn requests_stay_as_they_are_once_written() {
 }
 
 #[test]
-fn what_is_portable_is_written_as_it_was_read() {
-    // `max_completion_tokens`, `metadata` and what asks for nothing are written otherwise on purpose.
+fn portable_requests_are_written_unchanged() {
+    // `max_completion_tokens`, `metadata` and empty values are changed on purpose.
     let portable = [
         "plain",
         "parallel_calls_and_results",
@@ -98,7 +98,7 @@ fn what_is_portable_is_written_as_it_was_read() {
 }
 
 #[test]
-fn numbers_and_schemas_are_the_clients_text() {
+fn numbers_and_schemas_keep_the_clients_text() {
     let (body, dropped) = again(&case("request", "every_parameter"));
     for text in [
         r#""temperature":0.70"#,
@@ -114,16 +114,16 @@ fn numbers_and_schemas_are_the_clients_text() {
 }
 
 #[test]
-fn a_string_and_a_list_of_one_text_are_the_same() {
+fn string_and_list_of_one_text_are_equal() {
     let (plain, parts) = (case("request", "plain"), case("request", "text_parts_equal_plain"));
     assert_eq!(again(&plain), again(&parts));
 }
 
 #[test]
-fn what_is_left_out_is_named_and_counted() {
+fn dropped_fields_are_named_and_counted() {
     let cases = [
         (
-            "what_no_other_format_has",
+            "chat_only_fields",
             "audio,function_call,functions,guided_regex,logit_bias,logprobs,messages.audio,messages.function,min_p,\
              modalities,n,prediction,service_tier,store,tools.custom,top_logprobs",
         ),
@@ -144,7 +144,7 @@ fn what_is_left_out_is_named_and_counted() {
 }
 
 #[test]
-fn what_is_no_request_is_refused() {
+fn invalid_requests_are_refused() {
     for body in [r#"{"model":"m"}"#, r#"{"messages":{}}"#, r#"{"messages":["hi"]}"#] {
         let read = Body::of(body, "messages").unwrap();
         assert!(read_request(read, &mut Dropped::default()).is_err(), "{body}");
@@ -174,7 +174,7 @@ fn what_is_no_request_is_refused() {
 }
 
 #[test]
-fn results_stand_behind_their_calls() {
+fn results_follow_their_calls() {
     let text = Part::text;
     let user = |parts| message(Speaker::User, parts);
     let model = |parts| message(Speaker::Assistant, parts);
@@ -188,7 +188,7 @@ fn results_stand_behind_their_calls() {
     let tool = |id: &str, content: &str| json!({"role": "tool", "tool_call_id": id, "content": content});
     let cases = [
         (
-            // Words before a result come after it, and an interrupted call has one too.
+            // Text before a result is moved after it, and an interrupted call gets a result.
             vec![
                 model(vec![call("a"), call("b")]),
                 user(vec![text("stop"), result("a", vec![text("1"), text("2")], false)]),
@@ -197,7 +197,7 @@ fn results_stand_behind_their_calls() {
                 {"role": "user", "content": "stop"}]),
         ),
         (
-            // Errors say that they are, once.
+            // Errors are marked once.
             vec![
                 model(vec![call("a"), call("b")]),
                 user(vec![
@@ -212,7 +212,7 @@ fn results_stand_behind_their_calls() {
             ]),
         ),
         (
-            // Images follow as the user's.
+            // Images follow in the user's message.
             vec![
                 model(vec![call("a"), call("b")]),
                 user(vec![
@@ -229,7 +229,7 @@ fn results_stand_behind_their_calls() {
             ]}]),
         ),
         (
-            // A result of no call, or a second one of the same call, is the user's words.
+            // A result without a call, or a second result of a call, becomes text of the user.
             vec![
                 model(vec![call("a")]),
                 user(vec![
@@ -240,7 +240,7 @@ fn results_stand_behind_their_calls() {
             json!([called(&["a"]), tool("a", "1"), {"role": "user", "content": "Result of an earlier tool call:\n2"}]),
         ),
         (
-            // What is empty is no message, and neighbours of one side are one message.
+            // Empty parts make no message, and adjacent messages of one side are merged.
             vec![
                 user(vec![text("1")]),
                 model(vec![
@@ -262,7 +262,7 @@ fn results_stand_behind_their_calls() {
 }
 
 #[test]
-fn thinking_goes_back_under_the_name_that_it_came_under() {
+fn thinking_is_sent_in_the_member_that_it_came_in() {
     let thinking = |seal: &'static str| {
         Part::Thinking(Thinking {
             text: "hm".into(),
@@ -274,23 +274,23 @@ fn thinking_goes_back_under_the_name_that_it_came_under() {
         ("muninn-2", Some("reasoning")),
         ("ErUB", None),
     ] {
-        let said = vec![message(Speaker::Assistant, vec![thinking(seal), Part::text("Yes.")])];
+        let messages = vec![message(Speaker::Assistant, vec![thinking(seal), Part::text("Yes.")])];
         let mut expected = json!({"role": "assistant", "content": "Yes."});
         if let Some(name) = name {
             expected[name] = json!("hm");
         }
-        assert_eq!(written(said), json!([expected]), "{seal}");
+        assert_eq!(written(messages), json!([expected]), "{seal}");
     }
 }
 
 #[test]
-fn a_conversation_that_goes_on_keeps_its_beginning() {
+fn appended_conversation_keeps_its_beginning() {
     for (name, body) in golden("request") {
         let whole = parsed(&body);
         let messages = whole["messages"].as_array().unwrap();
         let all = again(&body).0;
         let all = Members::of(&all).unwrap().get("messages").unwrap();
-        // A request ends before the model speaks.
+        // A request ends before a message of the model.
         let ends = messages.iter().enumerate().skip(1);
         for (end, _) in ends.filter(|(_, message)| message["role"] == "assistant") {
             let mut earlier = whole.clone();
@@ -304,7 +304,7 @@ fn a_conversation_that_goes_on_keeps_its_beginning() {
 }
 
 #[test]
-fn long_names_of_tools_are_shortened_everywhere() {
+fn long_tool_names_are_shortened() {
     let mut names = ToolNames::default();
     let body = case("request", "tool_choice_required_no_parallel");
     let read = Body::of(body.trim(), "messages").unwrap();
@@ -315,5 +315,5 @@ fn long_names_of_tools_are_shortened_everywhere() {
         .unwrap()
         .to_owned();
     assert_eq!(name.len(), 64);
-    assert_eq!(names.of_client(&name), request.tools[0].name);
+    assert_eq!(names.client_name(&name), request.tools[0].name);
 }

@@ -1,6 +1,7 @@
-//! Answers of many servers, whole and streamed, and what breaks off.
+//! Tests of answers of many servers: whole, streamed and incomplete.
 
 use super::super::super::answer::{Answer, FailureKind};
+use super::super::super::golden::check_grammar;
 use super::*;
 
 fn stream(lines: &[&str]) -> Vec<Event> {
@@ -15,36 +16,12 @@ fn stream(lines: &[&str]) -> Vec<Event> {
 
 fn collected(lines: &[&str]) -> Answer {
     let events = stream(lines);
-    assert_grammar(&events);
+    check_grammar("stream", &events);
     Answer::collect(events).unwrap()
 }
 
-/// One start, blocks numbered as they open, all of them closed before the stop, which stands before the end.
-fn assert_grammar(events: &[Event]) {
-    let (mut open, mut next, mut stopped) = (BTreeSet::new(), 0, false);
-    for (at, event) in events.iter().enumerate() {
-        match event {
-            Event::Start { .. } => assert_eq!(at, 0),
-            Event::Open { block, .. } => {
-                assert_eq!((*block, stopped), (next, false));
-                next += 1;
-                open.insert(*block);
-            }
-            Event::Delta { block, .. } | Event::Seal { block, .. } => assert!(open.contains(block)),
-            Event::Close { block } => assert!(open.remove(block)),
-            Event::Stop(_) => {
-                assert!(open.is_empty() && !stopped);
-                stopped = true;
-            }
-            Event::End => assert!(stopped && at + 1 == events.len()),
-            Event::Failed(_) => assert_eq!(at + 1, events.len()),
-            Event::Usage(_) => {}
-        }
-    }
-}
-
 #[test]
-fn a_stream_is_the_same_as_a_whole_answer() {
+fn stream_and_whole_answer_are_read_the_same() {
     let streamed = collected(&[
         r#"{"type":"message_start","message":{"model":"m","usage":{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":1}}}"#,
         r#"{"type":"ping"}"#,
@@ -76,7 +53,7 @@ fn a_stream_is_the_same_as_a_whole_answer() {
         "stop_reason":"tool_use","usage":{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":7}}"#,
         &mut events,
     );
-    assert_grammar(&events);
+    check_grammar("whole", &events);
     assert_eq!(Answer::collect(events).unwrap(), streamed);
     assert_eq!(streamed.usage.input, Some(105));
     assert_eq!((streamed.usage.cached, streamed.usage.output), (Some(90), Some(7)));
@@ -86,8 +63,8 @@ fn a_stream_is_the_same_as_a_whole_answer() {
 }
 
 #[test]
-fn awkward_backends_are_understood() {
-    // No beginning, no index, no stop, no end but the marker of another format.
+fn deviations_of_backends_are_read() {
+    // No `message_start`, no index, no stop reason, and `[DONE]` of another format as the end.
     let answer = collected(&[
         r#"{"type":"content_block_delta","delta":{"text":"a"}}"#,
         r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"b"}}"#,
@@ -95,7 +72,7 @@ fn awkward_backends_are_understood() {
         r#"{"type":"content_block_delta","delta":{"text":"late"}}"#,
     ]);
     assert_eq!((answer.blocks[0].text.as_str(), answer.stop), ("ab", Some(Stop::Done)));
-    // Arguments that come whole, ids that are empty or come twice, and `end_turn` after calls.
+    // Whole arguments in the start, missing and repeated ids, and `end_turn` after calls.
     let answer = collected(&[
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"x","name":"T","input":{"a":1}}}"#,
         r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"x","name":"T","input":"{\"a\":2}"}}"#,
@@ -115,7 +92,7 @@ fn awkward_backends_are_understood() {
 }
 
 #[test]
-fn an_end_without_a_reason_is_none() {
+fn stream_without_a_stop_reason_is_incomplete() {
     let events = stream(&[
         r#"{"type":"message_start","message":{}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}"#,
@@ -124,7 +101,7 @@ fn an_end_without_a_reason_is_none() {
 }
 
 #[test]
-fn failures_are_told_wherever_they_come() {
+fn errors_at_any_point_are_reported() {
     for (line, kind) in [
         (
             r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#,
@@ -140,7 +117,7 @@ fn failures_are_told_wherever_they_come() {
             line,
             r#"{"type":"message_stop"}"#,
         ]);
-        assert_grammar(&events);
+        check_grammar(line, &events);
         assert!(
             matches!(events.last(), Some(Event::Failed(failure)) if failure.kind == kind),
             "{line}: {events:?}"
@@ -149,7 +126,7 @@ fn failures_are_told_wherever_they_come() {
 }
 
 #[test]
-fn nothing_breaks_the_reader() {
+fn malformed_events_keep_the_grammar_and_the_limits() {
     let lines = [
         r#"{"type":"message_stop"}"#,
         r#"{"type":"content_block_stop","index":7}"#,
@@ -165,7 +142,7 @@ fn nothing_breaks_the_reader() {
     for skipped in 0..lines.len() {
         let (first, second) = lines.split_at(skipped);
         let events = stream(&[second, first].concat());
-        assert_grammar(&events);
+        check_grammar(first.last().unwrap_or(&""), &events);
     }
     let mut reader = Reader::default();
     let mut events = Vec::new();

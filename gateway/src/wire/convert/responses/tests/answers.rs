@@ -1,10 +1,11 @@
-//! Answers: what backends say, and what clients are given.
+//! Tests of answers, read and written.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::super::super::answer::{Answer, BlockKind, Event, Failure, FailureKind, Stop, Usage};
+use super::super::super::golden::check_grammar;
 use super::super::super::{AnswerContext, ReadAnswer, SpecialKind, SpecialTool, WriteAnswer};
 use super::super::{Reader, Writer};
 use super::golden;
@@ -37,7 +38,7 @@ fn read_whole(body: &str) -> Vec<Event> {
     events
 }
 
-/// Events in one line: blocks as `kind:text{seal}`, then what ended them.
+/// Events in one line: blocks as `kind:text{seal}`, then the stop or the failure.
 fn line(events: &[Event]) -> String {
     let mut line = String::new();
     for event in events {
@@ -61,42 +62,8 @@ fn line(events: &[Event]) -> String {
     line
 }
 
-/// Fails where the events are not those of one answer.
-fn check_grammar(name: &str, events: &[Event]) {
-    let (mut next, mut open, mut stopped) = (0, Vec::new(), false);
-    for (at, event) in events.iter().enumerate() {
-        assert_eq!(
-            matches!(event, Event::Start { .. }),
-            at == 0 && !matches!(event, Event::Failed(_)),
-            "{name}: {events:?}"
-        );
-        match event {
-            Event::Open { block, .. } => {
-                assert_eq!(*block, next, "{name}: {events:?}");
-                assert!(!stopped, "{name}: {events:?}");
-                next += 1;
-                open.push(*block);
-            }
-            Event::Delta { block, .. } | Event::Seal { block, .. } => {
-                assert!(open.contains(block), "{name}: {events:?}");
-            }
-            Event::Close { block } => {
-                assert!(open.contains(block), "{name}: {events:?}");
-                open.retain(|other| other != block);
-            }
-            Event::Stop(_) => {
-                assert!(open.is_empty() && !stopped, "{name}: {events:?}");
-                stopped = true;
-            }
-            Event::End => assert!(stopped && at + 1 == events.len(), "{name}: {events:?}"),
-            Event::Failed(_) => assert_eq!(at + 1, events.len(), "{name}: {events:?}"),
-            Event::Start { .. } | Event::Usage(_) => {}
-        }
-    }
-}
-
 #[test]
-fn streams_are_read_whatever_they_leave_out() {
+fn streams_of_many_servers_are_read() {
     let cases = [
         ("openai_text", "text:Hello there. | Done."),
         (
@@ -146,14 +113,14 @@ fn streams_are_read_whatever_they_leave_out() {
     for (name, expected) in cases {
         assert_eq!(line(&read(&events_of(&streams[name]))), expected, "{name}");
     }
-    // Blocks overlap here, so they are looked at one by one.
+    // These blocks overlap, so their texts are compared separately.
     let answer = Answer::collect(read(&events_of(&streams["interleaved_calls"]))).unwrap();
     let texts: Vec<_> = answer.blocks.iter().map(|block| &*block.text).collect();
     assert_eq!(texts, ["{\"p\":1}", "{\"p\":2}"]);
 }
 
 #[test]
-fn streams_with_events_lost_repeated_or_swapped_are_still_answers() {
+fn damaged_streams_keep_the_grammar_of_events() {
     for (name, stream) in golden("stream") {
         let events = events_of(&stream);
         for at in 0..events.len() {
@@ -171,7 +138,7 @@ fn streams_with_events_lost_repeated_or_swapped_are_still_answers() {
 }
 
 #[test]
-fn events_with_wrong_types_do_no_harm() {
+fn events_with_wrong_types_are_ignored() {
     let data = [
         r#"{"type":"response.output_item.added","output_index":"x","item":{"type":"message","id":7}}"#,
         r#"{"type":"response.output_item.added","item":null}"#,
@@ -194,7 +161,7 @@ fn events_with_wrong_types_do_no_harm() {
 }
 
 #[test]
-fn whole_answers_are_read() {
+fn whole_answers_of_many_servers_are_read() {
     let cases = [
         ("openai_text", "text:Hello there. | Done."),
         (
@@ -296,7 +263,7 @@ fn call(id: &str, name: &str) -> BlockKind {
     }
 }
 
-fn an_answer() -> Vec<Event> {
+fn answer() -> Vec<Event> {
     let mut events = vec![Event::Start { model: None }];
     events.extend(block(0, BlockKind::Thinking, &["Let me", " see."], Some("muninn-1")));
     events.extend(block(1, BlockKind::SealedThinking, &[], Some("EoC")));
@@ -332,8 +299,8 @@ fn written(events: &[Event]) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn a_stream_has_every_event_in_its_order() {
-    let events = written(&an_answer());
+fn stream_has_all_events_in_order() {
+    let events = written(&answer());
     for (at, (name, data)) in events.iter().enumerate() {
         assert_eq!(data["sequence_number"], at);
         assert_eq!(data["type"], **name);
@@ -372,13 +339,13 @@ fn a_stream_has_every_event_in_its_order() {
 }
 
 #[test]
-fn the_last_event_holds_the_items_that_were_done_and_equals_the_whole_answer() {
-    let events = written(&an_answer());
+fn last_event_has_all_complete_items_and_equals_the_whole_answer() {
+    let events = written(&answer());
     let done = events.iter().filter(|(name, _)| name == "response.output_item.done");
     let done: Vec<_> = done.map(|(_, data)| data["item"].clone()).collect();
     let response = &events.last().unwrap().1["response"];
     assert_eq!(response["output"], Value::Array(done.clone()));
-    let answer = Answer::collect(an_answer()).unwrap();
+    let answer = Answer::collect(answer()).unwrap();
     let whole: Value = serde_json::from_str(&Writer::new(context()).whole(&answer)).unwrap();
     assert_eq!(*response, whole);
     let required = [
@@ -403,7 +370,7 @@ fn the_last_event_holds_the_items_that_were_done_and_equals_the_whole_answer() {
         assert!(response.get(member).is_some(), "{member}");
     }
     assert_eq!(response["usage"]["total_tokens"], 15);
-    // The official client's types require it, unknown or not.
+    // OpenAI's client library requires the member even if the count is unknown.
     assert_eq!(response["usage"]["input_tokens_details"]["cache_write_tokens"], 0);
     assert_eq!(response["usage"]["input_tokens_details"]["cached_tokens"], 8);
     assert_eq!(done[0]["encrypted_content"], "muninn-1");
@@ -425,7 +392,7 @@ fn the_last_event_holds_the_items_that_were_done_and_equals_the_whole_answer() {
 }
 
 #[test]
-fn what_is_written_is_read_the_same() {
+fn written_answers_are_read_unchanged() {
     for (name, stream) in golden("stream") {
         let events = read(&events_of(&stream));
         if name == "interleaved_calls" || !matches!(events.last(), Some(Event::End)) {
@@ -436,7 +403,7 @@ fn what_is_written_is_read_the_same() {
             writer.event(event, &mut out);
         }
         let again = line(&read(&events_of(&out)));
-        // An id that our clients cannot take is wrapped, and every seal is taken for the backend's.
+        // Ids without the format's prefix are wrapped, and every seal is read as the backend's.
         let expected = line(&events).replace("(chatcmpl-tool-9f)", "(call_m_chatcmpl-tool-9f)");
         assert_eq!(
             again
@@ -448,7 +415,7 @@ fn what_is_written_is_read_the_same() {
 }
 
 #[test]
-fn failures_and_cuts_end_a_stream_as_clients_need_it() {
+fn failures_and_incomplete_answers_end_with_their_own_event() {
     let kinds = [
         (FailureKind::ContextOverflow, "context_length_exceeded"),
         (FailureKind::Authentication, "invalid_prompt"),

@@ -1,20 +1,13 @@
-//! The format against itself: what a client or a backend says, read, and written again.
+//! Tests of the readers and writers: a value that is written and read again stays the same.
 
 mod answers;
 mod requests;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
+use super::super::golden::sources;
+
+/// The golden sources of one kind by name.
 fn golden(kind: &str) -> BTreeMap<String, String> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("src/wire/convert/golden/responses")
-        .join(kind);
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    files
-        .map(|path| {
-            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            (name, std::fs::read_to_string(path).unwrap())
-        })
-        .collect()
+    sources("responses", kind).into_iter().collect()
 }

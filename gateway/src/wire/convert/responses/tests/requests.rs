@@ -1,4 +1,4 @@
-//! Requests: what clients say, and what backends are sent.
+//! Tests of requests, read and written.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn round(body: &str) -> Round {
 }
 
 #[test]
-fn what_has_no_neutral_form_is_named() {
+fn dropped_fields_are_named() {
     let cases: [(&str, &[&str]); 12] = [
         ("codex_first_turn", &["tools.web_search"]),
         ("codex_parallel_calls", &["tools.web_search"]),
@@ -67,7 +67,7 @@ fn what_has_no_neutral_form_is_named() {
 }
 
 #[test]
-fn a_conversation_that_is_appended_to_keeps_its_beginning() {
+fn appended_conversation_keeps_its_beginning() {
     let requests = golden("request");
     let items = |name: &str| round(&requests[name]).body["input"].as_array().unwrap().clone();
     let turns = [
@@ -86,7 +86,7 @@ fn a_conversation_that_is_appended_to_keeps_its_beginning() {
 }
 
 #[test]
-fn tools_come_flat_and_are_known_again() {
+fn tools_get_flat_names_and_are_recorded_as_special() {
     let requests = golden("request");
     let Round { body, special, .. } = round(&requests["codex_tools_as_items"]);
     let names: Vec<_> = body["tools"]
@@ -99,9 +99,16 @@ fn tools_come_flat_and_are_known_again() {
     assert_eq!(special["exec"].kind, SpecialKind::Custom);
     assert_eq!(special["exec"].namespace.as_deref(), Some("functions"));
     assert_eq!(special["mcp__docs__search"].name, "search");
-    let said = |tool: usize| body["tools"][tool]["description"].as_str().unwrap();
-    assert!(said(0).contains("lark grammar:\n\nstart: /[^]+/"), "{}", said(0));
-    assert_eq!(said(2), "Looks things up in the project's documents.\n\nSearches");
+    let description = |tool: usize| body["tools"][tool]["description"].as_str().unwrap();
+    assert!(
+        description(0).contains("lark grammar:\n\nstart: /[^]+/"),
+        "{}",
+        description(0)
+    );
+    assert_eq!(
+        description(2),
+        "Looks things up in the project's documents.\n\nSearches"
+    );
     let input = body["input"].as_array().unwrap();
     assert_eq!(
         input[1]["arguments"],
@@ -118,7 +125,7 @@ fn tools_come_flat_and_are_known_again() {
 }
 
 #[test]
-fn choices_settings_and_messages_are_carried() {
+fn choices_settings_and_messages_are_converted() {
     let requests = golden("request");
     let body = |name: &str| round(&requests[name]).body;
     assert_eq!(body("forced_function")["tool_choice"]["name"], "get_weather");
@@ -159,7 +166,7 @@ fn choices_settings_and_messages_are_carried() {
 }
 
 #[test]
-fn numbers_are_the_clients_text() {
+fn numbers_keep_the_clients_text() {
     let read = Body::of(
         r#"{"model":"m","input":"x","temperature":0.20,"max_output_tokens":5}"#,
         "input",
@@ -172,7 +179,7 @@ fn numbers_are_the_clients_text() {
 }
 
 #[test]
-fn every_call_has_one_output_and_every_output_a_call() {
+fn each_call_has_one_output_and_each_output_a_call() {
     let input = round(&golden("request")["interrupted_call"]).body["input"].clone();
     let kinds: Vec<_> = input
         .as_array()
@@ -198,7 +205,7 @@ fn every_call_has_one_output_and_every_output_a_call() {
 }
 
 #[test]
-fn a_failed_tool_says_so() {
+fn failed_result_is_marked_as_error() {
     let result = |text: &'static str| Message {
         speaker: Speaker::User,
         parts: vec![Part::ToolResult(ToolResult {
@@ -230,7 +237,7 @@ fn a_failed_tool_says_so() {
 }
 
 #[test]
-fn what_is_held_elsewhere_is_refused() {
+fn state_held_by_the_vendor_is_refused() {
     let cases = [
         (r#""previous_response_id":"resp_1""#, "previous_response_id"),
         (r#""conversation":"conv_1""#, "conversation"),

@@ -1,34 +1,37 @@
-//! Whether a stream that is passed on untouched has had its last event.
+//! Recognises the last event of a stream that is passed on unchanged.
 //!
-//! A connection may break right behind it, and then nothing is missing; or a backend says where its answer ends only by
-//! closing the connection, and then nothing but the last event tells an end from a break.
+//! If a connection breaks after the last event, nothing is missing. Some backends mark the end of an answer only by
+//! closing the connection. Then the last event distinguishes an end from a break.
 
 use memchr::memmem;
 use serde::de::IgnoredAny;
 
 use super::WireFormat;
 
-/// Watches the events of one stream. Names with their quotes are never part of a text, where quotes are escaped.
+/// Watches the events of one stream for the last one. Quotes inside a text are escaped, so a name with its quotes is
+/// never part of a text.
 #[derive(Debug)]
-pub struct Ending {
+pub struct EndWatch {
     format: WireFormat,
+    /// Whether the last event has arrived.
     last: bool,
+    /// Whether a chat chunk with a finish reason has arrived.
     finished: bool,
 }
 
-impl Ending {
-    /// For a stream of this format.
+impl EndWatch {
+    /// A watch for a stream of this format.
     #[must_use]
-    pub fn new(format: WireFormat) -> Ending {
-        Ending {
+    pub fn new(format: WireFormat) -> EndWatch {
+        EndWatch {
             format,
             last: false,
             finished: false,
         }
     }
 
-    /// Looks at bytes that begin where a line does.
-    pub fn see(&mut self, events: &[u8]) {
+    /// Reads the next bytes, which begin at the start of a line.
+    pub fn push(&mut self, events: &[u8]) {
         let has = |name: &str| memmem::find(events, name.as_bytes()).is_some();
         self.last |= match self.format {
             WireFormat::Chat => at_line_start(events, b"data: [DONE]") || at_line_start(events, b"data:[DONE]"),
@@ -41,30 +44,30 @@ impl Ending {
             self.format == WireFormat::Chat && (has("\"finish_reason\":\"") || has("\"finish_reason\": \""));
     }
 
-    /// Whether there is an event among these bytes, which begin where a line does; comments are none.
+    /// Whether these bytes, which begin at the start of a line, contain an event. Comments are not events.
     #[must_use]
     pub fn has_event(events: &[u8]) -> bool {
         at_line_start(events, b"data:")
     }
 
-    /// Whether the last event has come.
+    /// Whether the last event has arrived.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.last
     }
 
-    /// What makes a stream whole that ended with its connection, given what came after its last whole event; `None`
-    /// where the backend did not say that this was all.
+    /// Returns the bytes that complete a stream whose connection closed. `rest` is the bytes after its last whole
+    /// event. `None` if the answer is incomplete.
     #[must_use]
-    pub fn completed(&mut self, rest: &[u8]) -> Option<Vec<u8>> {
-        // A rest behind the last event is of no use to anybody, nor is half an event.
+    pub fn closing_bytes(&mut self, rest: &[u8]) -> Option<Vec<u8>> {
+        // A rest after the last event is dropped, and so is a partial event.
         let mut end = Vec::new();
         if !self.last && is_event(rest) {
-            self.see(rest);
+            self.push(rest);
             end = [rest.trim_ascii_end(), b"\n\n"].concat();
         }
         if !self.last && self.finished {
-            // Some servers of this format leave out the mark at the end.
+            // Some chat servers omit the `[DONE]` at the end.
             end.extend_from_slice(b"data: [DONE]\n\n");
         }
         (self.last || self.finished).then_some(end)
@@ -75,7 +78,7 @@ fn at_line_start(events: &[u8], mark: &[u8]) -> bool {
     memmem::find_iter(events, mark).any(|at| at == 0 || matches!(events[at - 1], b'\n' | b'\r'))
 }
 
-/// Whether an event lacks nothing but the empty line behind it.
+/// Whether `rest` is an event that lacks only its empty line.
 fn is_event(rest: &[u8]) -> bool {
     let data = rest
         .split(|byte| *byte == b'\n')
@@ -91,14 +94,14 @@ fn is_event(rest: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn after(format: WireFormat, events: &str) -> Ending {
-        let mut ending = Ending::new(format);
-        ending.see(events.as_bytes());
-        ending
+    fn after(format: WireFormat, events: &str) -> EndWatch {
+        let mut watch = EndWatch::new(format);
+        watch.push(events.as_bytes());
+        watch
     }
 
     #[test]
-    fn the_last_event_is_known_and_its_name_in_a_text_is_not_it() {
+    fn last_event_is_recognised_but_not_its_name_in_a_text() {
         for (format, last, text) in [
             (
                 WireFormat::Chat,
@@ -122,27 +125,27 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_completed_only_where_the_backend_said_all() {
+    fn only_complete_answers_get_closing_bytes() {
         let chat = |events| after(WireFormat::Chat, events);
-        assert_eq!(chat("data: {}\n\n").completed(b""), None);
-        assert_eq!(chat("data: {}\n\n").completed(b"data: [DONE").as_deref(), None);
+        assert_eq!(chat("data: {}\n\n").closing_bytes(b""), None);
+        assert_eq!(chat("data: {}\n\n").closing_bytes(b"data: [DONE").as_deref(), None);
         assert_eq!(
-            chat("data: {}\n\n").completed(b"data: [DONE]\n").unwrap(),
+            chat("data: {}\n\n").closing_bytes(b"data: [DONE]\n").unwrap(),
             b"data: [DONE]\n\n"
         );
         assert_eq!(
             chat(r#"data: {"finish_reason":"stop"}"#)
-                .completed(b"data: [DO")
+                .closing_bytes(b"data: [DO")
                 .unwrap(),
             b"data: [DONE]\n\n"
         );
         assert_eq!(
-            chat("").completed(br#"data: {"finish_reason":"stop"}"#).unwrap(),
+            chat("").closing_bytes(br#"data: {"finish_reason":"stop"}"#).unwrap(),
             b"data: {\"finish_reason\":\"stop\"}\n\ndata: [DONE]\n\n"
         );
-        assert_eq!(chat("data: [DONE]\n\n").completed(b": bye").unwrap(), b"");
+        assert_eq!(chat("data: [DONE]\n\n").closing_bytes(b": bye").unwrap(), b"");
         let mut messages = after(WireFormat::Messages, "");
-        assert_eq!(messages.completed(br#"data: {"type":"message_stop""#), None);
-        assert!(messages.completed(br#"data: {"type":"message_stop"}"#).is_some());
+        assert_eq!(messages.closing_bytes(br#"data: {"type":"message_stop""#), None);
+        assert!(messages.closing_bytes(br#"data: {"type":"message_stop"}"#).is_some());
     }
 }

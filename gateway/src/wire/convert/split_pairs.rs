@@ -1,4 +1,4 @@
-//! Surrogate pairs that a backend's stream cuts in two: the client reads the text that was never cut.
+//! Tests of surrogate pairs that a backend's stream splits between two events: the client gets the joined character.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -7,13 +7,13 @@ use super::answer::{Answer, BlockKind};
 use super::golden::{FORMATS, context};
 use super::*;
 
-/// The literal of a JSON string that holds these UTF-16 units, halves of pairs included.
+/// The literal of a JSON string of these UTF-16 units, including halves of pairs.
 fn literal(units: &[u16]) -> String {
     let escapes = units.iter().map(|unit| format!("\\u{unit:04x}"));
     format!("\"{}\"", escapes.collect::<String>())
 }
 
-/// A stream whose one block brings `pieces`, as words, as thinking or as the arguments of a call.
+/// A stream of one block whose deltas are `pieces`: text, thinking or the arguments of a call.
 fn stream(format: WireFormat, kind: &BlockKind, pieces: &[&[u16]]) -> String {
     let events: Vec<(String, String)> = match format {
         WireFormat::Chat => chat_events(kind, pieces),
@@ -27,7 +27,7 @@ fn stream(format: WireFormat, kind: &BlockKind, pieces: &[&[u16]]) -> String {
     events.into_iter().map(event).collect()
 }
 
-/// Puts a literal where `value` says `"@"`.
+/// Serializes `value` with `literal` in place of `"@"`.
 fn with(value: &Value, literal: &str) -> String {
     value.to_string().replace("\"@\"", literal)
 }
@@ -99,7 +99,7 @@ fn responses_events(kind: &BlockKind, pieces: &[&[u16]]) -> Vec<(String, String)
         json!({"type": "response.output_item.added", "output_index": 0, "item": item}).to_string(),
     ];
     events.extend(pieces.iter().map(|piece| with(&delta, &literal(piece))));
-    // A server that repeats the whole says the same as its deltas.
+    // The repeated arguments are equal to the joined deltas.
     if let BlockKind::ToolCall { .. } = kind {
         let done = json!({"type": "response.function_call_arguments.done", "item_id": "i", "arguments": "@"});
         events.push(with(&done, &literal(&pieces.concat())));
@@ -110,7 +110,7 @@ fn responses_events(kind: &BlockKind, pieces: &[&[u16]]) -> Vec<(String, String)
     events.into_iter().map(|data| (String::new(), data)).collect()
 }
 
-/// The texts of the blocks of a stream, by the reader of its own format.
+/// The texts of the blocks of a stream, read by the reader of its format.
 fn read(format: WireFormat, stream: &str) -> Vec<String> {
     let (mut reader, mut events) = (reader(format), Vec::new());
     let mut parser = sse::SseParser::new();
@@ -143,7 +143,7 @@ fn pairs() -> impl Iterator<Item = (WireFormat, WireFormat)> {
 }
 
 #[test]
-fn a_half_at_the_end_of_a_stream_becomes_the_replacement_character() {
+fn half_at_the_end_of_a_stream_becomes_the_replacement_character() {
     let units: Vec<u16> = "a\n".encode_utf16().chain([0xd83d]).collect();
     for (from, to) in pairs() {
         for kind in [BlockKind::Text, BlockKind::Thinking] {
@@ -157,7 +157,7 @@ fn a_half_at_the_end_of_a_stream_becomes_the_replacement_character() {
 }
 
 #[test]
-fn a_half_in_a_whole_answer_leaves_the_rest_of_the_text() {
+fn half_in_a_whole_answer_keeps_the_rest_of_the_text() {
     let lone = |escaped: &str| format!(r#""a\n\"b\"{escaped}\tc""#);
     for (from, body) in [
         (
@@ -191,7 +191,7 @@ fn a_half_in_a_whole_answer_leaves_the_rest_of_the_text() {
 }
 
 #[test]
-fn a_request_with_halves_is_one_that_strict_backends_read() {
+fn request_with_halves_becomes_valid_unicode() {
     for (from, body) in [
         (
             WireFormat::Chat,
@@ -220,9 +220,9 @@ fn a_request_with_halves_is_one_that_strict_backends_read() {
 }
 
 proptest! {
-    /// Words, thinking and arguments read the same, wherever between two UTF-16 units a stream is cut.
+    /// Text, thinking and arguments are the same for any split between two UTF-16 units.
     #[test]
-    fn where_a_text_is_cut_does_not_matter(text in "[a\n\"\\\\\u{1f600}\u{10fffd}é]{1,24}", sizes in proptest::collection::vec(1_usize..4, 0..24)) {
+    fn any_split_of_a_text_gives_the_same_text(text in "[a\n\"\\\\\u{1f600}\u{10fffd}é]{1,24}", sizes in proptest::collection::vec(1_usize..4, 0..24)) {
         for kind in [BlockKind::Text, BlockKind::Thinking, call()] {
             let text = match kind {
                 BlockKind::ToolCall { .. } => json!({"x": text}).to_string(),

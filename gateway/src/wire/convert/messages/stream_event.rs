@@ -1,45 +1,40 @@
-//! What a client is sent: events of a stream, and the message that they add up to.
+//! The serialized events of a stream, and the message that they build.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::super::sse::write_event;
 use super::usage::WireUsage;
 
-/// Writes one event. Its name is what its data says as `type`.
-pub(super) fn emit(out: &mut String, sent: &Sent<'_>) {
-    // It holds nothing that cannot be written.
-    let Ok(json) = serde_json::to_string(sent) else { return };
-    out.push_str("event: ");
-    out.push_str(sent.name());
-    out.push_str("\ndata: ");
-    out.push_str(&json);
-    out.push_str("\n\n");
+/// Writes one server-sent event. Its name is the `type` of its data.
+pub(super) fn emit(out: &mut String, event: &StreamEvent<'_>) {
+    write_event(event.name(), event, out);
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Sent<'w> {
+pub(super) enum StreamEvent<'w> {
     MessageStart { message: Message<'w> },
     ContentBlockStart { index: usize, content_block: Content<'w> },
     ContentBlockDelta { index: usize, delta: Delta<'w> },
     ContentBlockStop { index: usize },
-    MessageDelta { delta: Ending<'w>, usage: WireUsage },
+    MessageDelta { delta: StopDelta<'w>, usage: WireUsage },
     MessageStop,
-    Error { error: Failed<'w> },
+    Error { error: ErrorObject<'w> },
 }
 
-impl Sent<'_> {
+impl StreamEvent<'_> {
     fn name(&self) -> &'static str {
         match self {
-            Sent::MessageStart { .. } => "message_start",
-            Sent::ContentBlockStart { .. } => "content_block_start",
-            Sent::ContentBlockDelta { .. } => "content_block_delta",
-            Sent::ContentBlockStop { .. } => "content_block_stop",
-            Sent::MessageDelta { .. } => "message_delta",
-            Sent::MessageStop => "message_stop",
-            Sent::Error { .. } => "error",
+            StreamEvent::MessageStart { .. } => "message_start",
+            StreamEvent::ContentBlockStart { .. } => "content_block_start",
+            StreamEvent::ContentBlockDelta { .. } => "content_block_delta",
+            StreamEvent::ContentBlockStop { .. } => "content_block_stop",
+            StreamEvent::MessageDelta { .. } => "message_delta",
+            StreamEvent::MessageStop => "message_stop",
+            StreamEvent::Error { .. } => "error",
         }
     }
 }
@@ -91,13 +86,13 @@ pub(super) enum Delta<'w> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Ending<'w> {
+pub(super) struct StopDelta<'w> {
     pub stop_reason: &'static str,
     pub stop_sequence: Option<&'w str>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Failed<'w> {
+pub(super) struct ErrorObject<'w> {
     #[serde(rename = "type")]
     pub kind: &'static str,
     pub message: &'w str,
