@@ -4,6 +4,7 @@
 //! know is the same everywhere, namely who said which text in which order, and where in the body another block could
 //! stand. The per-format files only say how to find that.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use thiserror::Error;
@@ -115,8 +116,8 @@ pub struct Message<'a> {
     pub blocks: Vec<Block<'a>>,
     /// Calls of tools and their results in it, in order.
     pub tools: Vec<ToolPart<'a>>,
-    /// Whether it declares tools that the model may call, as items of a responses request can.
-    pub declares_tools: bool,
+    /// The list of tools that it declares, as items of a responses request can.
+    pub declared_tools: Option<&'a str>,
 }
 
 /// A request's body, seen as turns.
@@ -215,7 +216,24 @@ impl<'a> Prompt<'a> {
     /// Whether the client sent tools, beside the conversation or in it.
     #[must_use]
     pub fn has_tools(&self) -> bool {
-        declares_tools(&self.members) || self.messages.iter().any(|message| message.declares_tools)
+        self.tool_lists().next().is_some()
+    }
+
+    /// The names of the tools that the client declares. A tool without a name has that of its type.
+    #[must_use]
+    pub fn tool_names(&self) -> Vec<Cow<'a, str>> {
+        let name = |element: Element<'a>| {
+            let tool = element.object()?;
+            let function = || tool.object("function").string("name");
+            tool.string("name").or_else(function).or_else(|| tool.string("type"))
+        };
+        let lists = self.tool_lists().filter_map(elements);
+        lists.flatten().filter_map(name).collect()
+    }
+
+    fn tool_lists(&self) -> impl Iterator<Item = &'a str> {
+        let in_messages = self.messages.iter().filter_map(|message| message.declared_tools);
+        declared_tools(&self.members).into_iter().chain(in_messages)
     }
 
     /// The index of the first message after the model's last word: where the newest turn starts.
@@ -342,11 +360,10 @@ pub(super) fn content<'a>(
     (Content::List, elements.into_iter().map(block).collect())
 }
 
-/// Whether `tools` is a list with anything in it.
-pub(super) fn declares_tools(members: &Members<'_>) -> bool {
-    members
-        .get("tools")
-        .is_some_and(|tools| tools.starts_with('[') && tools[1..].trim_ascii_start() != "]")
+/// The member `tools`, where it is a list that is not empty.
+pub(super) fn declared_tools<'a>(members: &Members<'a>) -> Option<&'a str> {
+    let tools = members.get("tools")?;
+    (tools.starts_with('[') && tools[1..].trim_ascii_start() != "]").then_some(tools)
 }
 
 /// The role that a name stands for.
@@ -497,6 +514,7 @@ mod tests {
         ] {
             let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
             assert_eq!(prompt.has_tools(), has_tools, "{body}");
+            assert_eq!(prompt.tool_names(), vec!["f"; usize::from(has_tools)], "{body}");
         }
     }
 
