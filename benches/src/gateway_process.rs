@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Parser;
-use muninn_tests::{Gateway, TestEnv, wait_within};
+use muninn_tests::{Gateway, TestEnv, output, wait_within};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::command_line::{self, progress};
 use crate::format::Format;
@@ -91,6 +92,23 @@ pub fn wait_until_indexed(gateway: &Gateway) {
     wait_within(READY_LIMIT, "a ready index", || {
         (gateway.health()["index"]["state"] == "ready").then_some(())
     });
+}
+
+/// Waits until the gateway's index, history and vectors are ready.
+pub fn wait_until_settled(gateway: &Gateway) {
+    wait_within(READY_LIMIT, "a settled index", || {
+        (gateway.health()["index"]["settled"] == true).then_some(())
+    });
+}
+
+/// The receipt of a request, which is written a moment after the answer.
+#[must_use]
+pub fn why(home: &TestEnv, id: &str) -> Value {
+    wait_within(READY_LIMIT, "the receipt", || {
+        let mut command = home.muninn();
+        command.env(ROLE, "1").args(["why", id, "--json"]);
+        serde_json::from_slice(&output(command).stdout).ok()
+    })
 }
 
 /// The configuration of a gateway whose only backend is the mock, to which it speaks this format.

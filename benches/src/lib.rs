@@ -64,4 +64,6 @@ pub mod subprocess;
 pub mod syntax;
 pub mod trees;
 pub mod upstream;
+#[cfg(feature = "gateway")]
+pub mod value;
 pub mod vectors;

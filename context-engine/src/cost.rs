@@ -5,24 +5,33 @@
 
 use std::sync::LazyLock;
 
-use crate::item::Item;
+use crate::item::{Item, ItemKind};
 use crate::{render, tokens};
 
 /// The tokens of the fence and the preamble around the entries.
 static FRAME: LazyLock<u32> =
     LazyLock::new(|| tokens::count(&render::opening()).saturating_add(tokens::count(&format!("{}\n", render::CLOSE))));
 
-/// Sets and returns an item's cost, including the empty line before the next item.
+/// Sets and returns an item's cost, including the empty line before the next item. The cost of a place is that of its
+/// own line.
 pub(crate) fn measure(item: &mut Item) -> u32 {
-    item.tokens = tokens::count(&format!("{}\n", render::entry(item)));
+    let mut entry = render::entry(item);
+    if item.kind != ItemKind::Place {
+        entry.push('\n');
+    }
+    item.tokens = tokens::count(&entry);
     item.tokens
 }
 
 /// Returns the tokens of the block of some items, from the measured cost of each. The result equals [`tokens::count`]
 /// of [`render::block`], without counting the whole text.
 pub fn of_block(items: &[Item]) -> u32 {
-    let Some(last) = items.last() else { return 0 };
-    let parts = items.iter().map(|item| item.tokens).fold(*FRAME, u32::saturating_add);
+    let (named, quoted): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.kind == ItemKind::Place);
+    let parts = quoted.iter().map(|item| item.tokens).fold(*FRAME, u32::saturating_add);
+    if !named.is_empty() {
+        return parts.saturating_add(tokens::count(&render::places(&named)));
+    }
+    let Some(last) = quoted.last() else { return 0 };
     // The last entry has no empty line behind its closing fence.
     let fence = render::fence(&last.text);
     let (separated, last_one) = (
@@ -37,7 +46,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::item::ItemKind;
 
     fn item(source: &str, text: &str) -> Item {
         Item {

@@ -18,6 +18,7 @@ use crate::lexical::{self, LexicalInputs, explore, ranking};
 use crate::prior_context::PriorContext;
 use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
+use crate::value::Prices;
 use crate::vector_list::VectorList;
 use muninn_memory::embed::{Embedder, StaticVectors};
 use muninn_memory::index::vectors::{ByBlob, Filled, Vectors};
@@ -353,12 +354,22 @@ impl Engine {
     /// Finds the items to pack for a question. It neither fails nor panics: the exploration's `reason` names a problem,
     /// or why there are no items.
     pub fn explore(&self, question: &str, limits: &Limits) -> Exploration {
-        self.answer(question, limits, Tuning::default(), &PriorContext::default())
+        self.explore_after(&PriorContext::default(), question, limits, None)
     }
 
     /// Like [`Self::explore`], for a later turn of a conversation: text that it already contains is not packed again.
-    pub fn explore_after(&self, prior: &PriorContext, question: &str, limits: &Limits) -> Exploration {
-        self.answer(question, limits, Tuning::default(), prior)
+    /// For a client with file tools, `map` holds the backend's prices: code is then named by places instead of quoted, as
+    /// far as the places are worth their tokens.
+    pub fn explore_after(
+        &self,
+        prior: &PriorContext,
+        question: &str,
+        limits: &Limits,
+        map: Option<&Prices>,
+    ) -> Exploration {
+        self.with_inputs(prior, limits.deadline, |inputs| {
+            explore(&LexicalInputs { map, ..*inputs }, question, limits)
+        })
     }
 
     /// Ranks files for a question without packing and returns the `keep` best, for measurements. [`Tuning::decide`] is
@@ -386,13 +397,8 @@ impl Engine {
 
     /// Like [`Self::explore`], with a tuning, for measurements.
     pub fn explore_with(&self, question: &str, limits: &Limits, tuning: Tuning) -> Exploration {
-        self.answer(question, limits, tuning, &PriorContext::default())
-    }
-
-    fn answer(&self, question: &str, limits: &Limits, tuning: Tuning, prior: &PriorContext) -> Exploration {
-        self.with_inputs(prior, limits.deadline, |inputs| {
-            let inputs = LexicalInputs { tuning, ..*inputs };
-            explore(&inputs, question, limits)
+        self.with_inputs(&PriorContext::default(), limits.deadline, |inputs| {
+            explore(&LexicalInputs { tuning, ..*inputs }, question, limits)
         })
     }
 
@@ -411,6 +417,7 @@ impl Engine {
             threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
             max_file_bytes: self.settings.max_file_bytes,
             tuning: Tuning::default(),
+            map: None,
             vectors: vectors.as_deref().map(|vectors| state.vector_list(vectors)),
         })
     }

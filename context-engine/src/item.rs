@@ -61,7 +61,7 @@ pub enum Completeness {
 pub struct Item {
     /// The kind.
     pub kind: ItemKind,
-    /// `path:first-last`, or the id of a memory.
+    /// `path:first-last`, the path of a place without lines, or the id of a memory.
     pub source: String,
     /// The blob id of the file, in hexadecimal; `None` for a memory.
     pub blob: Option<String>,
@@ -91,6 +91,8 @@ pub struct Item {
 pub enum ItemKind {
     /// A span of a file of the repository.
     Code,
+    /// A file or a line range without its text, for a client that reads files itself. `text` is the signature.
+    Place,
     /// A record of `.muninn/memory/`.
     Memory,
     /// A section of `.muninn/knowledge/`, or of a Metis document.

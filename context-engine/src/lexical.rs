@@ -5,7 +5,7 @@ use std::time::Instant;
 use muninn_memory::Memories;
 use muninn_memory::hits::Hits;
 use muninn_memory::index::lexical::{DocId, Tokenizer};
-use muninn_memory::index::{Companions, Field, FileRole, Snapshot};
+use muninn_memory::index::{Companions, Field, FileRole, Snapshot, is_boilerplate};
 use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::cost;
@@ -17,9 +17,10 @@ use crate::pack::{DeadlineExceeded, Packed, Packer};
 use crate::partial::{self, Sample};
 use crate::prior_context::PriorContext;
 use crate::question::{self, Question};
-use crate::rank::{Index, MAX_FILES, Query, Statistics, place_of, rank};
+use crate::rank::{Candidate, Index, MAX_FILES, Query, ScoredChunk, Statistics, place_of, rank};
 use crate::threshold::{self, Fit, Rejection};
 use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
+use crate::value::Prices;
 use crate::vector_list::VectorList;
 
 /// Minimum budget for a useful pack.
@@ -42,6 +43,8 @@ pub(crate) struct LexicalInputs<'a> {
     pub(crate) threshold: Option<f32>,
     pub(crate) max_file_bytes: u64,
     pub(crate) tuning: Tuning,
+    /// The prices for a map of places; `None` to pack code.
+    pub(crate) map: Option<&'a Prices>,
     pub(crate) vectors: Option<VectorList<'a>>,
 }
 
@@ -300,10 +303,12 @@ fn gather(
     if Instant::now() >= limits.deadline {
         return Err(EmptyReason::DeadlineExceeded);
     }
+    let mut relevance = 1.0;
     let verdict = if inputs.tuning.decide {
         let places = (inputs.worktree, snapshot);
         let fit = Fit::of(places, text, question, &query, &candidates, statistics);
         tracing::debug!(?fit, "threshold");
+        relevance = fit.probability;
         fit.verdict(threshold).map_err(|rejection| {
             let nearest = candidates.iter().take(NEAREST);
             let nearest = nearest.map(|candidate| snapshot.file(candidate.file).facts.path.to_string());
@@ -337,19 +342,33 @@ fn gather(
     packer.memories(inputs.memories, &selected, budget, &mut packed);
     candidates.retain(|candidate| {
         let path = snapshot.file(candidate.file).facts.path.as_str();
-        !packed.remembered.iter().any(|remembered| remembered == path)
+        !is_never_context(snapshot, question, candidate)
+            && !packed.remembered.iter().any(|remembered| remembered == path)
     });
-    let spent = packed.tokens();
-    match verdict {
-        Ok(()) => packer.code(snapshot, &candidates, budget.saturating_sub(spent), &mut packed)?,
-        Err(error) if packed.is_empty() => return Err(error),
-        Err(_) => {}
+    let left = budget.saturating_sub(packed.tokens());
+    match (verdict, inputs.map) {
+        (Ok(()), Some(prices)) => packer.map((snapshot, &candidates), (prices, relevance), left, &mut packed)?,
+        (Ok(()), None) => packer.code(snapshot, &candidates, left, &mut packed)?,
+        (Err(error), _) if packed.is_empty() => return Err(error),
+        (Err(_), _) => {}
     }
     match packed {
         Packed { items, .. } if !items.is_empty() => Ok(items),
         Packed { known: true, .. } => Err(EmptyReason::Known),
         _ => Err(EmptyReason::Gone),
     }
+}
+
+/// Returns whether a file is no context for a question that does not name it: generated and vendored files, licences,
+/// completions.
+fn is_never_context(snapshot: &Snapshot, question: &Question, candidate: &Candidate) -> bool {
+    let file = snapshot.file(candidate.file);
+    let is_named = || {
+        let defines = |chunk: &ScoredChunk| question.contains_identifier(chunk.defines);
+        candidate.named || candidate.chunks.iter().any(defines)
+    };
+    let is_boilerplate = || is_boilerplate(&file.facts.path) && candidate.path_concepts == 0;
+    (file.role == FileRole::Generated || is_boilerplate()) && !is_named()
 }
 
 /// Returns the words of a turn that the repository contains, by descending weight; empty for a follow-up.

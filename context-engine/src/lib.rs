@@ -42,6 +42,7 @@ mod similarity;
 mod threshold;
 pub mod tools;
 mod tuning;
+pub mod value;
 mod vector_list;
 
 pub use cost::of_block as block_tokens;

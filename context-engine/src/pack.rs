@@ -7,6 +7,7 @@
 //! without other chunks leaves its share to the next one.
 
 mod cited;
+mod map;
 mod memories;
 
 use std::time::Instant;

@@ -35,6 +35,11 @@ impl PriorContext {
         self.blocks.iter().any(|block| block.contains(entry))
     }
 
+    /// Returns whether an earlier block names a file.
+    pub(crate) fn mentions(&self, path: &str) -> bool {
+        self.blocks.iter().any(|block| block.contains(path))
+    }
+
     /// Returns the known lines of one file: packed at this blob, or read at any time.
     pub(crate) fn of(&self, path: &RelPath, blob: &str) -> KnownLines<'_> {
         let packed = self

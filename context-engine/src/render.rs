@@ -30,11 +30,14 @@ pub fn block(items: &[Item]) -> String {
         return String::new();
     }
     let mut block = opening();
-    for (at, item) in items.iter().enumerate() {
+    let (named, quoted): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.kind == ItemKind::Place);
+    let entries = quoted.into_iter().map(entry);
+    let entries = entries.chain((!named.is_empty()).then(|| places(&named)));
+    for (at, entry) in entries.enumerate() {
         if at > 0 {
             block.push('\n');
         }
-        block.push_str(&entry(item));
+        block.push_str(&entry);
     }
     block.push_str(CLOSE);
     block.push('\n');
@@ -66,17 +69,45 @@ pub fn markdown(items: &[Item]) -> String {
             let _ = writeln!(text, "_{}_", facts.join(" · "));
         }
         text.push('\n');
-        text.push_str(&fenced(&item.text, item.language));
-        text.push('\n');
+        if !item.text.is_empty() {
+            text.push_str(&fenced(&item.text, item.language));
+            text.push('\n');
+        }
     }
     // The text may reach a terminal, and a model in a later request.
     neutralize(&text).into_owned()
+}
+
+/// Renders all places of a block, with the paths alone in one line behind the line ranges.
+pub(crate) fn places(items: &[&Item]) -> String {
+    let mut text = String::from("## Likely places, best first\n");
+    let (ranges, paths): (Vec<&&Item>, Vec<&&Item>) = items.iter().partition(|item| item.first_line > 0);
+    ranges.iter().for_each(|item| text.push_str(&entry(item)));
+    if !paths.is_empty() {
+        let paths: Vec<String> = paths.iter().map(|item| one_line(&item.source)).collect();
+        let _ = writeln!(text, "- less likely: {}", paths.join(", "));
+    }
+    neutralize(&text).into_owned()
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
 }
 
 /// Renders one item of a block.
 pub(crate) fn entry(item: &Item) -> String {
     let mut head = String::new();
     let _ = match item.kind {
+        ItemKind::Place => {
+            let _ = write!(head, "- {}", item.source);
+            if !item.text.is_empty() {
+                let _ = write!(head, " `{}`", item.text);
+            }
+            if !item.why.is_empty() && item.first_line > 0 {
+                let _ = write!(head, " ({})", item.why);
+            }
+            return neutralize(&format!("{}\n", one_line(&head))).into_owned();
+        }
         ItemKind::Code => write!(head, "## {}", item.source),
         ItemKind::Memory => write!(head, "## memory {}", item.source),
         ItemKind::Knowledge => write!(head, "## knowledge {}", item.source),
@@ -95,7 +126,7 @@ pub(crate) fn entry(item: &Item) -> String {
     }
     // Memories are fenced, too, because a heading in one could imitate the next item.
     let body = fenced(&item.text, item.language);
-    neutralize(&format!("{}\n{body}", head.replace('\n', " "))).into_owned()
+    neutralize(&format!("{}\n{body}", one_line(&head))).into_owned()
 }
 
 /// Returns the title of a Metis document. Other sections begin with their own titles.

@@ -7,6 +7,7 @@ mod freshness;
 mod history;
 mod hostile;
 mod knowledge;
+mod map;
 mod packing;
 mod prior_context;
 mod script;

@@ -8,7 +8,7 @@ use crate::{Engine, Exploration, PriorContext, render};
 const QUESTION: &str = "how does the ledger replay bookings and what is an overdraft";
 
 fn ask_after(engine: &Engine, prior: &PriorContext, question: &str) -> Exploration {
-    engine.explore_after(prior, question, &limits(4000))
+    engine.explore_after(prior, question, &limits(4000), None)
 }
 
 fn sources(exploration: &Exploration) -> Vec<&str> {

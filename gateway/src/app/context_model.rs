@@ -48,14 +48,19 @@ pub(crate) async fn answer(
     };
     let (explored, refused) = match budgeted {
         Err(reason) => (None, Some(reason.to_string())),
-        Ok((workspace, tokens, already)) => {
+        Ok((workspace, budget, already)) => {
             let explore = move || {
                 let limits = Limits {
-                    tokens,
+                    tokens: budget.lexical,
                     deadline: Instant::now() + EXPLORE_TIMEOUT,
                 };
                 let engine = workspace.engine.as_ref()?;
-                Some(Explored::of(engine.explore_after(&already, &question, &limits)))
+                Some(Explored::of(engine.explore_after(
+                    &already,
+                    &question,
+                    &limits,
+                    budget.map.as_ref(),
+                )))
             };
             (tokio::task::spawn_blocking(explore).await.ok().flatten(), None)
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::explore::{ExploreOutcome, Trace};
+use muninn_context_engine::value::Prices;
 use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorContext, block_tokens, render};
 use muninn_repo_tools::CancelFlag;
 
@@ -49,6 +50,8 @@ pub(super) struct ExplorationRequest {
     pub(super) question: String,
     /// The files and blocks that the conversation holds already.
     pub(super) already: PriorContext,
+    /// The prices for a map of places, for a client with file tools; `None` to quote code.
+    pub(super) map: Option<Prices>,
     /// The tokens for lexical results; 0 where only pending results are added.
     pub(super) lexical_budget: u32,
     /// The tokens for the whole block, with the files that models cited.
@@ -101,7 +104,8 @@ impl Decision {
             return false;
         };
         let file = |item: &Item| item.source.rsplit_once(':').map(|(file, _)| file.to_owned());
-        let code = || exploration.items.iter().filter(|item| item.kind == ItemKind::Code);
+        let is_code = |item: &&Item| matches!(item.kind, ItemKind::Code | ItemKind::Place);
+        let code = || exploration.items.iter().filter(is_code);
         let is_in_doubt = || {
             let Some(best) = code().next() else { return true };
             let next = code().find(|item| file(item) != file(best));
@@ -193,7 +197,7 @@ async fn explore(
     };
     let mut exploration = match request.lexical_budget {
         0 => Exploration::nothing(),
-        _ => engine.explore_after(&request.already, &request.question, &limits),
+        _ => engine.explore_after(&request.already, &request.question, &limits, request.map.as_ref()),
     };
     let lexical_items = exploration.items.len();
     // The lexical results rarely use up their budget.

@@ -163,7 +163,7 @@ pub(crate) struct Context {
     pub(crate) enabled: Option<bool>,
     /// Time for finding context before the request is forwarded without it.
     pub(crate) deadline_ms: Option<u64>,
-    /// Token budget of one turn if the request contains tools.
+    /// Token budget of one turn if the request contains tools. A map of places rarely needs a quarter of the default.
     pub(crate) tokens_with_tools: Option<u32>,
     /// Token budget of one turn if the request contains no tools.
     pub(crate) tokens_without_tools: Option<u32>,

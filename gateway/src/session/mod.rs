@@ -12,6 +12,7 @@ mod side_request;
 mod tool_effects;
 
 pub use answer::answer;
+pub use calls::has_file_tools;
 pub use claimed_directories::{ClaimedDirectories, claimed_directories};
 pub use derived::DerivedId;
 pub use human::{HumanTurn, human_text, human_turn, newest_human_turn};

@@ -61,9 +61,9 @@ impl Outcome {
 /// One item of a pack.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ReceiptItem {
-    /// Code, memory or knowledge.
+    /// `code`, `place`, `memory` or `knowledge`.
     pub kind: String,
-    /// `path:first-last`, or the id of a memory.
+    /// `path:first-last`, the path of a place without lines, or the id of a memory.
     pub source: String,
     /// Git's id of the file's content at the time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -89,6 +89,7 @@ impl From<&Item> for ReceiptItem {
     fn from(item: &Item) -> Self {
         let kind = match item.kind {
             ItemKind::Code => "code",
+            ItemKind::Place => "place",
             ItemKind::Memory => "memory",
             ItemKind::Knowledge => "knowledge",
         };

@@ -30,7 +30,7 @@ fn message(element: Element<'_>) -> Message<'_> {
         content,
         blocks,
         tools,
-        declares_tools: false,
+        declared_tools: None,
     }
 }
 

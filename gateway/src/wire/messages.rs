@@ -41,6 +41,6 @@ fn message<'a>(element: Element<'a>) -> Message<'a> {
         content,
         blocks,
         tools,
-        declares_tools: false,
+        declared_tools: None,
     }
 }

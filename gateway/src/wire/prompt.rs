@@ -3,6 +3,7 @@
 //! The three wire formats share one view. The ledger, the rules for side requests and the search for a question need
 //! the same facts in each: the author, the order and the offset of each text. The per-format files find them.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use thiserror::Error;
@@ -114,8 +115,8 @@ pub struct Message<'a> {
     pub blocks: Vec<Block<'a>>,
     /// Its tool calls and tool results in order.
     pub tools: Vec<ToolPart<'a>>,
-    /// Whether it declares tools for the model, as some items of a responses request do.
-    pub declares_tools: bool,
+    /// The list of tools that it declares for the model, as some items of a responses request do.
+    pub declared_tools: Option<&'a str>,
 }
 
 /// A request's body as turns.
@@ -215,7 +216,24 @@ impl<'a> Prompt<'a> {
     /// Whether the request declares tools, as a member or in the conversation.
     #[must_use]
     pub fn has_tools(&self) -> bool {
-        declares_tools(&self.members) || self.messages.iter().any(|message| message.declares_tools)
+        self.tool_lists().next().is_some()
+    }
+
+    /// The names of the tools that the client declares. A tool without a name has that of its type.
+    #[must_use]
+    pub fn tool_names(&self) -> Vec<Cow<'a, str>> {
+        let name = |element: Element<'a>| {
+            let tool = element.object()?;
+            let function = || tool.object("function").string("name");
+            tool.string("name").or_else(function).or_else(|| tool.string("type"))
+        };
+        let lists = self.tool_lists().filter_map(elements);
+        lists.flatten().filter_map(name).collect()
+    }
+
+    fn tool_lists(&self) -> impl Iterator<Item = &'a str> {
+        let in_messages = self.messages.iter().filter_map(|message| message.declared_tools);
+        declared_tools(&self.members).into_iter().chain(in_messages)
     }
 
     /// The index of the first message after the model's last one, where the newest turn starts.
@@ -337,11 +355,10 @@ pub(super) fn content<'a>(
     (Content::List, elements.into_iter().map(block).collect())
 }
 
-/// Whether `tools` is a non-empty list.
-pub(super) fn declares_tools(members: &Members<'_>) -> bool {
-    members
-        .get("tools")
-        .is_some_and(|tools| tools.starts_with('[') && tools[1..].trim_ascii_start() != "]")
+/// The member `tools` if it is a non-empty list.
+pub(super) fn declared_tools<'a>(members: &Members<'a>) -> Option<&'a str> {
+    let tools = members.get("tools")?;
+    (tools.starts_with('[') && tools[1..].trim_ascii_start() != "]").then_some(tools)
 }
 
 /// The role with this name.
@@ -492,6 +509,7 @@ mod tests {
         ] {
             let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
             assert_eq!(prompt.has_tools(), has_tools, "{body}");
+            assert_eq!(prompt.tool_names(), vec!["f"; usize::from(has_tools)], "{body}");
         }
     }
 

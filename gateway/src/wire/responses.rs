@@ -1,6 +1,6 @@
 //! Reads requests in the responses format: `input` is a string or a list of items. Only some items are messages.
 
-use super::prompt::{Block, BlockKind, Content, Message, ParseError, Role, content, declares_tools, role};
+use super::prompt::{Block, BlockKind, Content, Message, ParseError, Role, content, declared_tools, role};
 use super::scan::{Conversation, Element, Members, Text};
 use super::tools::ToolPart;
 
@@ -34,7 +34,7 @@ pub(super) fn items<'a>(
                 content: Content::Bare(raw.get()),
                 blocks: vec![Block::of_string(BlockKind::Text, text)],
                 tools: Vec::new(),
-                declares_tools: false,
+                declared_tools: None,
             }])
         }
     }
@@ -56,7 +56,7 @@ fn item(element: Element<'_>) -> Message<'_> {
             content: Content::None,
             blocks: Vec::new(),
             tools: ToolPart::of_item(members.text("type"), &members).into_iter().collect(),
-            declares_tools: DECLARING.contains(&&*kind) && declares_tools(&members),
+            declared_tools: declared_tools(&members).filter(|_| DECLARING.contains(&&*kind)),
         };
     }
     let kind_of = |name: &str, _: &Members<'_>| match name {
@@ -69,6 +69,6 @@ fn item(element: Element<'_>) -> Message<'_> {
         content,
         blocks,
         tools: Vec::new(),
-        declares_tools: false,
+        declared_tools: None,
     }
 }

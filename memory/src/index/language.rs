@@ -85,6 +85,16 @@ pub enum FileRole {
     Template,
 }
 
+/// Whether a file answers no question that does not name it: a licence, or a shell's completions.
+pub fn is_boilerplate(path: &RelPath) -> bool {
+    let lower = path.as_str().to_ascii_lowercase();
+    let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let legal = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
+    let completions = ["completion", "completions", "complete"];
+    legal.iter().any(|word| name.starts_with(word)) && !matches!(language(path).1, Form::Code)
+        || folders.split('/').any(|folder| completions.contains(&folder)) && matches!(language(path).0, "" | "bash")
+}
+
 /// The role of a file by its path.
 pub fn file_role(path: &RelPath) -> FileRole {
     let lower = path.as_str().to_ascii_lowercase();
@@ -221,6 +231,27 @@ mod tests {
             "locale/de/a.po",
         ] {
             assert_eq!(file_role(path), FileRole::Generated, "{path}");
+        }
+    }
+
+    #[test]
+    fn licences_and_completions_are_boilerplate_and_code_is_not() {
+        let is = |path: &str| is_boilerplate(&RelPath::new(path).unwrap());
+        for path in [
+            "LICENSE-APACHE",
+            "legal/COPYING.txt",
+            "contrib/completion/_fd",
+            "completions/fd.bash",
+        ] {
+            assert!(is(path), "{path}");
+        }
+        for path in [
+            "src/license.rs",
+            "src/completions/mod.rs",
+            "README.md",
+            "completions.md",
+        ] {
+            assert!(!is(path), "{path}");
         }
     }
 }

@@ -27,7 +27,7 @@ pub use digest::{Digest, Span, digest};
 pub use graph::{Call, Defined, DefinitionId, Graph, Site};
 pub use history::{History, ReadHistory};
 pub use indexer::{Indexer, Progress, Refreshed};
-pub use language::{FileRole, Form, file_role, language};
+pub use language::{FileRole, Form, file_role, is_boilerplate, language};
 pub use segment::{File, FileFacts};
 pub use snapshot::{Field, Posting, Snapshot};
 pub use syntax::{Symbol, Syntax};

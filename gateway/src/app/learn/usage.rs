@@ -42,6 +42,9 @@ pub(super) fn note(receipts: &dyn Store, name: &str, turn: &Turn, is_last: bool)
 
 /// The file of an item; `None` for a record, whose use cannot be observed.
 fn file(item: &ReceiptItem) -> Option<RelPath> {
-    let (path, _lines) = item.source.rsplit_once(':')?;
+    let path = match item.source.rsplit_once(':') {
+        Some((path, _lines)) => path,
+        None => Some(&*item.source).filter(|_| item.kind == "place")?,
+    };
     RelPath::new(path).ok()
 }

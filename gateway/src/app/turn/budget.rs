@@ -2,24 +2,27 @@
 
 use http::HeaderMap;
 use muninn_context_engine::PriorContext;
+use muninn_context_engine::value::Prices;
 
 use super::{NoPackReason, chain, now_ms};
 use crate::access::Caller;
 use crate::app::{App, Workspace};
 use crate::inject::{Replay, replay};
-use crate::session::{Identity, Mode, identify, reads, side_request};
+use crate::session::{Identity, Mode, has_file_tools, identify, reads, side_request};
 use crate::wire::Prompt;
 
 /// A conversation with fewer tokens left is not searched for.
 const MIN_BUDGET: u32 = 200;
 
-/// The tokens that a turn may cost.
+/// The tokens that a turn may cost, and the form of what is packed.
 #[derive(Clone, Copy)]
-pub(super) struct Budget {
+pub(in crate::app) struct Budget {
     /// For the lexical search.
-    pub(super) lexical: u32,
+    pub(in crate::app) lexical: u32,
     /// For the whole block, with what an explorer model found.
     pub(super) total: u32,
+    /// The prices for a map of places, for a client with file tools; `None` to quote code.
+    pub(in crate::app) map: Option<Prices>,
 }
 
 impl Budget {
@@ -47,11 +50,12 @@ impl Budget {
         if lexical < MIN_BUDGET {
             return Err(NoPackReason::NoBudget);
         }
-        Ok(Budget { lexical, total })
+        let map = has_file_tools(prompt).then(Prices::default);
+        Ok(Budget { lexical, total, map })
     }
 }
 
-/// The lexical budget that a request's newest question would have before a backend, and what the conversation holds
+/// The budget that a request's newest question would have before a backend, and what the conversation holds
 /// already. The request leaves no trace in the ledger.
 ///
 /// # Errors
@@ -62,7 +66,7 @@ pub(in crate::app) async fn preview(
     headers: &HeaderMap,
     prompt: &Prompt<'_>,
     workspace: &Workspace,
-) -> Result<(u32, PriorContext), NoPackReason> {
+) -> Result<(Budget, PriorContext), NoPackReason> {
     if let Mode::Off | Mode::Bypass = Mode::of(headers) {
         return Err(NoPackReason::NotWanted);
     }
@@ -77,7 +81,7 @@ pub(in crate::app) async fn preview(
     };
     let replayed = replayed.unwrap_or_default();
     let budget = Budget::of(workspace, prompt, None, &replayed)?;
-    Ok((budget.lexical, already(prompt, workspace, &identity, &replayed)))
+    Ok((budget, already(prompt, workspace, &identity, &replayed)))
 }
 
 /// What a conversation holds of the repository: the replayed blocks, and what the client's tools have read.

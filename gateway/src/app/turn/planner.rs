@@ -165,6 +165,7 @@ impl TurnPlanner<'_, '_> {
         let request = ExplorationRequest {
             question: question.text.clone(),
             already,
+            map: budget.map,
             lexical_budget: budget.lexical,
             total_budget: budget.total,
             pending: pending.results(),
@@ -197,6 +198,7 @@ impl TurnPlanner<'_, '_> {
         let request = ExplorationRequest {
             question: String::new(),
             already,
+            map: None,
             lexical_budget: 0,
             total_budget: budget.total,
             pending: results,

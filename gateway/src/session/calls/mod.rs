@@ -7,6 +7,7 @@ use std::path::Path;
 
 use muninn_repo_tools::RelPath;
 
+pub use named::has_file_tools;
 pub(super) use named::{Call, FileUse, NamedFile};
 
 /// The directories against which paths are resolved.

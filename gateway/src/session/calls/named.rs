@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::shell::{Command, commands, files};
-use crate::wire::{Element, Members, Text};
+use crate::wire::{Element, Members, Prompt, Text};
 
 /// Tools that return a file's text. Names are in lower case, without `_` and `-`.
 const READERS: [&str; 9] = [
@@ -40,11 +40,12 @@ const EDITORS: [&str; 19] = [
     "replacestringinfile", // Copilot
 ];
 /// Tools that run a command line.
-const SHELLS: [&str; 10] = [
+const SHELLS: [&str; 11] = [
     "bash",            // Claude Code, opencode
     "shell",           // Codex
     "shellcommand",    // Codex
     "execcommand",     // Codex
+    "localshell",      // Codex, declared by its type
     "localshellcall",  // Codex, as an item of its own
     "containerexec",   // Codex
     "runshellcommand", // Gemini CLI
@@ -98,6 +99,33 @@ enum Tool {
     Runs,
 }
 
+impl Tool {
+    /// The kind of a tool with this plain name; `None` if it is unknown.
+    fn of(name: &str) -> Option<Tool> {
+        match name {
+            name if READERS.contains(&name) => Some(Tool::Reads),
+            name if EDITORS.contains(&name) => Some(Tool::Edits),
+            name if SHELLS.contains(&name) => Some(Tool::Runs),
+            _ => None,
+        }
+    }
+}
+
+/// A tool's name in lower case, without `_` and `-`, and without the server in front of it: clients call the tools of MCP
+/// servers `mcp__server__tool`.
+fn plain(name: &str) -> String {
+    let name = name.rsplit("__").next().unwrap_or(name);
+    let plain = name.chars().filter(char::is_ascii_alphanumeric);
+    plain.collect::<String>().to_ascii_lowercase()
+}
+
+/// Whether the client declares a tool that can show the text of files.
+#[must_use]
+pub fn has_file_tools(prompt: &Prompt<'_>) -> bool {
+    let shows = |name: &str| matches!(Tool::of(&plain(name)), Some(Tool::Reads | Tool::Runs));
+    prompt.tool_names().iter().any(|name| shows(name))
+}
+
 /// A call of a known tool.
 pub(in crate::session) struct Call {
     tool: Tool,
@@ -110,19 +138,8 @@ pub(in crate::session) struct Call {
 impl Call {
     /// Reads a call. Chat and responses write the arguments' object as a string.
     pub(in crate::session) fn of(name: Text<'_>, arguments: &str) -> Option<Call> {
-        let plain = |c: &char| c.is_ascii_alphanumeric();
-        let name: String = name
-            .decode()
-            .chars()
-            .filter(plain)
-            .collect::<String>()
-            .to_ascii_lowercase();
-        let tool = match &*name {
-            name if READERS.contains(&name) => Tool::Reads,
-            name if EDITORS.contains(&name) => Tool::Edits,
-            name if SHELLS.contains(&name) => Tool::Runs,
-            _ => return None,
-        };
+        let name = plain(&name.decode());
+        let tool = Tool::of(&name)?;
         let arguments = Text::of(arguments)
             .map_or(Cow::Borrowed(arguments), Text::decode)
             .into_owned();

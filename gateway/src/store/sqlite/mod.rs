@@ -150,7 +150,7 @@ fn take_over(database: &Database, recorder: &mut RecorderThread) {
         match written.map(|written| written.map_err(|error| database::database_error(&database.path, &error))) {
             Ok(Ok(_)) => orphan.remove(),
             Ok(Err(error)) | Err(error) => {
-                tracing::warn!(%error, "cannot write the journal of an ended process to the ledger")
+                tracing::warn!(%error, "cannot write the journal of an ended process to the ledger");
             }
         }
     }

@@ -1,0 +1,216 @@
+//! What the gateway's pack in the first prompt of recorded runs would have been worth.
+//!
+//! Each run's issue is sent through the gateway as the first turn of a client with file tools, over the repository at the
+//! run's commit. The receipt says what was packed. [`Run::worth`] compares it with the recorded calls: an upper bound,
+//! because an agent that is given a file may still search.
+
+mod runs;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use muninn_tests::TestEnv;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub use self::runs::{Call, Run, Worth};
+
+use crate::command_line::{at, progress};
+use crate::format::Format;
+use crate::gateway_process::{configuration, home, serve, wait_until_settled, why};
+use crate::json_lines;
+use crate::report::rounded;
+use crate::stand;
+use crate::stats::median;
+use crate::trees::{Trees, clone_of};
+use crate::upstream::Upstream;
+
+/// The tokens of an oracle's pack: the paths of the gold files.
+const ORACLE_TOKENS: u32 = 150;
+/// The budget of a client without tools, whose pack of code is measured beside.
+const FULL_TOKENS: u32 = 2_000;
+
+/// Measures what the gateway's packs would have been worth in recorded runs of agents.
+///
+/// Progress goes to stderr; the last line on stdout is one JSON object.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "value")]
+pub struct Options {
+    /// Recorded runs, one JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    pub runs: PathBuf,
+    /// The directory of the clones: OWNER+NAME/repo, bare or not.
+    #[arg(long, value_name = "DIR")]
+    pub repos: PathBuf,
+    /// Keep trees here from run to run.
+    #[arg(long, value_name = "DIR")]
+    pub work: Option<PathBuf>,
+    /// Write one JSON object for each run: the files and tokens of its packs, and their worth.
+    #[arg(long, value_name = "FILE")]
+    pub per_run: Option<PathBuf>,
+    /// Only runs whose id contains this.
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+}
+
+/// The worth of one kind of pack over all runs, in input tokens that are not cached.
+#[derive(Debug, Clone, Serialize)]
+pub struct Summary {
+    /// The mean worth of a run.
+    pub net_mean: f64,
+    /// The median.
+    pub net_median: f64,
+    /// The share of runs with a loss, from 0 to 1.
+    pub loss: f64,
+    /// The spared calls of all runs.
+    pub spared: usize,
+    /// The share of runs whose first gold file is in the pack, from 0 to 1.
+    pub first: f64,
+    /// The median size.
+    pub tokens_median: f64,
+}
+
+/// The result of the benchmark.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The number of runs.
+    pub runs: usize,
+    /// What a client with file tools gets.
+    pub pack: Summary,
+    /// The gold files, known beforehand.
+    pub oracle: Summary,
+    /// What a client without tools gets: code.
+    pub full: Summary,
+}
+
+/// A pack: its files, and its tokens.
+#[derive(Debug, Clone, Serialize)]
+struct Pack {
+    files: BTreeSet<String>,
+    tokens: u32,
+}
+
+/// The packs of one issue.
+#[derive(Debug, Clone, Serialize)]
+struct Packs {
+    pack: Pack,
+    full: Pack,
+}
+
+/// Runs the benchmark.
+///
+/// # Errors
+/// When a file cannot be read or written, or a tree cannot be checked out.
+pub fn run(options: &Options) -> Result<Report> {
+    let mut runs: Vec<Run> = json_lines::read(&options.runs)?;
+    runs.retain(|run| options.only.as_ref().is_none_or(|only| run.id.contains(only)));
+    ensure!(!runs.is_empty(), "no run is called like {:?}", options.only);
+    let upstream = stand::upstream(0)?;
+    let trees = Trees::new(options.work.as_deref())?;
+    let mut packs: BTreeMap<String, Packs> = BTreeMap::new();
+    for (at, run) in runs.iter().enumerate() {
+        if !packs.contains_key(&run.instance_id) {
+            let packed = ask(options, &trees, &upstream, run).with_context(|| format!("run {}", run.id))?;
+            packs.insert(run.instance_id.clone(), packed);
+        }
+        let pack = &packs[&run.instance_id].pack;
+        let worth = run.worth(&pack.files, pack.tokens);
+        progress(&format!(
+            "{:>3}/{} {}: {} files, {} tokens, {} calls spared, net {:.0}",
+            at + 1,
+            runs.len(),
+            run.id,
+            pack.files.len(),
+            pack.tokens,
+            worth.spared,
+            worth.net
+        ));
+    }
+    if let Some(path) = &options.per_run {
+        let mut file = std::fs::File::create(path).with_context(self::at(path))?;
+        for run in &runs {
+            let packs = &packs[&run.instance_id];
+            let net = run.worth(&packs.pack.files, packs.pack.tokens).net;
+            writeln!(file, "{}", json!({"id": run.id, "packs": packs, "net": rounded(net)}))?;
+        }
+    }
+    let oracle = |run: &Run| Pack {
+        files: run.gold_files.iter().cloned().collect(),
+        tokens: ORACLE_TOKENS,
+    };
+    Ok(Report {
+        runs: runs.len(),
+        pack: summary(&runs, |run| packs[&run.instance_id].pack.clone()),
+        oracle: summary(&runs, oracle),
+        full: summary(&runs, |run| packs[&run.instance_id].full.clone()),
+    })
+}
+
+fn summary(runs: &[Run], pack: impl Fn(&Run) -> Pack) -> Summary {
+    let packs: Vec<(Pack, Worth)> = runs
+        .iter()
+        .map(|run| {
+            let pack = pack(run);
+            let worth = run.worth(&pack.files, pack.tokens);
+            (pack, worth)
+        })
+        .collect();
+    let share = |count: usize| rounded(count as f64 / runs.len() as f64);
+    let nets = || packs.iter().map(|(_, worth)| worth.net);
+    let has_first = |(run, (pack, _)): &(&Run, &(Pack, Worth))| {
+        let first = run.gold_first.values().min();
+        let mut firsts = run.gold_first.iter().filter(|(_, n)| Some(*n) == first);
+        firsts.any(|(file, _)| pack.files.contains(file))
+    };
+    Summary {
+        net_mean: rounded(nets().sum::<f64>() / runs.len() as f64),
+        net_median: rounded(median(nets().collect()).unwrap_or_default()),
+        loss: share(nets().filter(|net| *net < 0.0).count()),
+        spared: packs.iter().map(|(_, worth)| worth.spared).sum(),
+        first: share(runs.iter().zip(&packs).filter(has_first).count()),
+        tokens_median: median(packs.iter().map(|(pack, _)| f64::from(pack.tokens)).collect()).unwrap_or_default(),
+    }
+}
+
+/// Sends an issue through the gateway, as a client with file tools and as one without tools.
+fn ask(options: &Options, trees: &Trees, upstream: &Upstream, run: &Run) -> Result<Packs> {
+    let clone = clone_of(&options.repos, &run.repo);
+    let tree = trees.checkout(&clone, &run.repo, &run.base_commit, None)?;
+    let home = home();
+    home.write_config(&format!(
+        "{}[context]\ndeadline_ms = 20000\ntokens_without_tools = {FULL_TOKENS}\n",
+        configuration(upstream, Format::Chat)
+    ));
+    let gateway = serve(&home, &tree.root);
+    wait_until_settled(&gateway);
+    let send = |session: &str, tools: Value| {
+        let body = json!({"model": "mock", "messages": [{"role": "user", "content": run.query}], "tools": tools});
+        let headers = [("content-type", "application/json"), ("x-session-id", session)];
+        let response = gateway.post(Format::Chat.path(), &headers, body.to_string().as_bytes());
+        ensure!(response.status == 200, "the gateway answered {}", response.status);
+        Ok(packed(&home, response.request_id()))
+    };
+    let bash = json!([{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]);
+    Ok(Packs {
+        pack: send("with", bash)?,
+        full: send("without", json!([]))?,
+    })
+}
+
+/// The pack on the receipt of a request.
+fn packed(home: &TestEnv, id: &str) -> Pack {
+    let receipt = why(home, id);
+    let items = receipt["items"].as_array().into_iter().flatten();
+    let files = items.filter_map(|item| {
+        let source = item["source"].as_str()?;
+        let path = source.rsplit_once(':').map_or(source, |(path, _)| path);
+        Some(path.to_owned())
+    });
+    Pack {
+        files: files.collect(),
+        tokens: receipt["tokens"].as_u64().unwrap_or_default() as u32,
+    }
+}

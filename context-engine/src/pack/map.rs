@@ -1,0 +1,140 @@
+//! Packing a map: places for a client that can read files itself.
+//!
+//! A client with file tools has to read a file before it may change it, so a body in the prompt is often paid twice. A
+//! map names the places that the client would otherwise search for. Each entry must be worth its tokens, see
+//! [`crate::value`]: the best files get line ranges with a signature and a reason, the others only their paths.
+
+use std::time::Instant;
+
+use muninn_memory::index::Snapshot;
+
+use super::{DeadlineExceeded, PackFile, Packed, Packer, Pick};
+use crate::cost::measure;
+use crate::item::{Item, ItemKind};
+use crate::rank::Candidate;
+use crate::render;
+use crate::value::Prices;
+
+/// Maximum number of line ranges of one file.
+const RANGES: usize = 3;
+/// Maximum length of a signature, in bytes.
+const MAX_SIGNATURE: usize = 120;
+/// Maximum number of words in a reason.
+const WORDS: usize = 4;
+
+impl Packer<'_> {
+    /// Adds places for at most `budget` tokens, best first, as long as each is worth its price. `relevance` is the
+    /// probability that the question is about the repository.
+    pub(crate) fn map(
+        &self,
+        (snapshot, candidates): (&Snapshot, &[Candidate]),
+        (prices, relevance): (&Prices, f32),
+        mut budget: u32,
+        packed: &mut Packed,
+    ) -> Result<(), DeadlineExceeded> {
+        let mut paths = Vec::new();
+        for (rank, candidate) in candidates.iter().enumerate() {
+            if Instant::now() >= self.deadline {
+                return Err(DeadlineExceeded);
+            }
+            let Some((text, picks)) = self.current(snapshot, candidate) else {
+                continue;
+            };
+            let file = PackFile::of(&text, self.prior);
+            let picks = file.unseen(picks);
+            if picks.is_empty() {
+                packed.known = true;
+                continue;
+            }
+            let mut path = self.path(candidate, &file);
+            let path_cost = measure(&mut path);
+            if path_cost > budget || prices.of_tokens(path_cost) > prices.of_file(rank, relevance) {
+                continue;
+            }
+            let mut has_range = false;
+            for (nth, pick) in picks.iter().take(RANGES).enumerate() {
+                let Some(mut item) = self.range(candidate, &file, pick) else {
+                    continue;
+                };
+                // The first range names the file, too.
+                let beyond_path = measure(&mut item).saturating_sub(if has_range { 0 } else { path_cost });
+                if item.tokens > budget || prices.of_tokens(beyond_path) > prices.of_range(rank, nth, relevance) {
+                    break;
+                }
+                has_range = true;
+                if self.prior.contains_entry(&render::entry(&item)) {
+                    packed.known = true;
+                } else {
+                    budget -= item.tokens;
+                    packed.items.push(item);
+                }
+            }
+            if has_range {
+                continue;
+            }
+            if self.prior.mentions(&path.source) {
+                packed.known = true;
+            } else {
+                budget -= path.tokens;
+                paths.push(path);
+            }
+        }
+        packed.items.append(&mut paths);
+        Ok(())
+    }
+
+    /// Returns a line range with its signature.
+    fn range(&self, candidate: &Candidate, file: &PackFile<'_>, pick: &Pick) -> Option<Item> {
+        let item = file.item(&pick.span)?;
+        let mut text = item.title.replace('`', "'");
+        text.truncate(text.floor_char_boundary(MAX_SIGNATURE));
+        Some(Item {
+            kind: ItemKind::Place,
+            text,
+            language: "",
+            score: candidate.score,
+            why: self.reason(pick, candidate),
+            ..item
+        })
+    }
+
+    /// Returns a file by its path alone.
+    fn path(&self, candidate: &Candidate, file: &PackFile<'_>) -> Item {
+        Item {
+            kind: ItemKind::Place,
+            source: file.text.path.to_string(),
+            blob: Some(file.text.blob.clone()),
+            date: None,
+            confidence: None,
+            title: String::new(),
+            text: String::new(),
+            first_line: 0,
+            language: "",
+            tokens: 0,
+            score: candidate.score,
+            why: self.why(candidate.concepts, 0, candidate.path_concepts, candidate.named),
+        }
+    }
+
+    /// Formats the strongest reason for a range in a few words.
+    fn reason(&self, pick: &Pick, candidate: &Candidate) -> String {
+        let few = |mask: u64| {
+            let mut left = WORDS;
+            (0..u64::BITS).fold(0, |few, bit| {
+                let has = mask >> bit & 1 == 1 && left > 0;
+                left -= usize::from(has);
+                few | (u64::from(has) << bit)
+            })
+        };
+        match (pick.defines, pick.concepts) {
+            _ if candidate.named => self.why(0, few(pick.defines), 0, true),
+            (0, concepts) => self.why(
+                few(concepts),
+                0,
+                if concepts == 0 { few(candidate.path_concepts) } else { 0 },
+                false,
+            ),
+            (defines, _) => self.why(0, few(defines), 0, false),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Maps: places for a client that reads files itself.
+
+use std::time::Instant;
+
+use super::{Repo, files, limits};
+use crate::value::Prices;
+use crate::{Engine, Exploration, ItemKind, Limits, PriorContext, render, tokens};
+
+const QUESTION: &str = "how does the ledger replay bookings and what is an overdraft";
+
+fn map(engine: &Engine, prior: &PriorContext, budget: u32) -> Exploration {
+    engine.explore_after(prior, QUESTION, &limits(budget), Some(&Prices::default()))
+}
+
+#[test]
+fn map_names_lines_with_a_signature_and_quotes_no_body() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let found = map(&engine, &PriorContext::default(), 2_000);
+    let block = render::block(&found.items);
+    assert!(
+        block.contains("## Likely places, best first\n- src/ledger.rs:"),
+        "{block}"
+    );
+    let best = &found.items[0];
+    assert_eq!(best.kind, ItemKind::Place);
+    let (path, lines) = best.source.split_once(':').unwrap();
+    let (first, last) = lines.split_once('-').unwrap();
+    let text = std::fs::read_to_string(repo.root().join(path)).unwrap();
+    let span: Vec<&str> = text.lines().collect();
+    let span = &span[first.parse::<usize>().unwrap() - 1..last.parse().unwrap()];
+    assert!(span.iter().any(|line| line.trim() == best.text), "{block}");
+    let code = engine.explore(QUESTION, &limits(2_000));
+    assert!(found.tokens * 2 < code.tokens, "{} of {}", found.tokens, code.tokens);
+}
+
+#[test]
+fn map_never_costs_more_than_its_budget() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    for budget in [0, 119, 120, 150, 200, 300, 2_000] {
+        let found = map(&engine, &PriorContext::default(), budget);
+        assert_eq!(found.tokens, tokens::count(&render::block(&found.items)));
+        assert!(found.tokens <= budget, "{} > {budget}", found.tokens);
+        assert!(!found.items.is_empty() || found.reason.is_some());
+    }
+}
+
+#[test]
+fn places_of_an_earlier_block_are_not_named_again() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let mut prior = PriorContext::default();
+    prior.add_block(&render::block(&map(&engine, &prior, 2_000).items));
+    let again = map(&engine, &prior, 2_000);
+    assert!(again.items.is_empty(), "{:?}", again.items);
+    assert_eq!(again.reason.unwrap(), "what fits is already in the conversation");
+}
+
+#[test]
+fn line_range_that_is_not_worth_its_price_is_left_out() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let prior = PriorContext::default();
+    // A call costs no more than its result, so a range spares little.
+    let cheap_calls = Prices {
+        cache_write: 1.0,
+        output: 0.0,
+        cached_read: 0.0,
+    };
+    let ranges = |found: &Exploration| found.items.iter().filter(|item| item.first_line > 0).count();
+    let found = engine.explore_after(&prior, QUESTION, &limits(2_000), Some(&cheap_calls));
+    let usual = map(&engine, &prior, 2_000);
+    assert_eq!(files(&found).len(), files(&usual).len());
+    assert!(ranges(&found) < ranges(&usual), "{:?}", found.items);
+}
+
+#[test]
+fn late_map_is_no_map() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let deadline = Instant::now();
+    let limits = Limits {
+        tokens: 2_000,
+        deadline,
+    };
+    let late = engine.explore_after(&PriorContext::default(), QUESTION, &limits, Some(&Prices::default()));
+    assert!(late.items.is_empty() && late.reason.is_some());
+}
+
+#[test]
+fn licence_is_packed_only_if_the_question_names_it() {
+    let words = "duration overflow parse seconds minutes hours warranty liability";
+    let repo = Repo::with(&[
+        ("LICENSE-APACHE", &format!("{words}\n").repeat(30)),
+        (
+            "src/time.rs",
+            "/// Parses a duration in seconds, minutes or hours.\npub fn parse_duration() {}\n",
+        ),
+    ]);
+    let engine = repo.ready();
+    let about = |question: &str| {
+        let found = engine.explore(question, &limits(4_000));
+        files(&found).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let bug = about("why does `parse_duration` overflow for a duration of many hours and minutes");
+    assert_eq!(bug, ["src/time.rs"]);
+    let named = about("what does LICENSE-APACHE say about warranty and liability");
+    assert!(named.iter().any(|file| file == "LICENSE-APACHE"), "{named:?}");
+}
