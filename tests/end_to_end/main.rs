@@ -46,6 +46,7 @@ mod ledger_faults;
 mod liveness;
 mod logs;
 mod many_requests;
+mod map;
 mod past_sessions;
 mod paths;
 mod reconcile;

@@ -58,21 +58,29 @@ fn places_of_an_earlier_block_are_not_named_again() {
 }
 
 #[test]
-fn line_range_that_is_not_worth_its_price_is_left_out() {
-    let repo = Repo::service();
+fn file_whose_lines_are_not_worth_their_price_is_named_by_its_path() {
+    let file = |at: usize| format!("/// Refills the token bucket of shard {at}.\npub fn refill_bucket_{at}() {{}}\n");
+    let files: Vec<(String, String)> = (0..12).map(|at| (format!("src/shard_{at}.rs"), file(at))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+    let repo = Repo::with(&files);
     let engine = repo.ready();
-    let prior = PriorContext::default();
-    // A call costs no more than its result, so a range spares little.
-    let cheap_calls = Prices {
-        cache_write: 1.0,
-        output: 0.0,
-        cached_read: 0.0,
+    // The words are common in all files of this repository.
+    engine.set_threshold(Some(0.0));
+    let places = |prices: &Prices| {
+        let question = "how does refill_bucket refill the token bucket of a shard";
+        let found = engine.explore_after(&PriorContext::default(), question, &limits(2_000), Some(prices));
+        let with_lines = found.items.iter().filter(|item| item.first_line > 0).count();
+        (found.items.len(), with_lines)
     };
-    let ranges = |found: &Exploration| found.items.iter().filter(|item| item.first_line > 0).count();
-    let found = engine.explore_after(&prior, QUESTION, &limits(2_000), Some(&cheap_calls));
-    let usual = map(&engine, &prior, 2_000);
-    assert_eq!(files(&found).len(), files(&usual).len());
-    assert!(ranges(&found) < ranges(&usual), "{:?}", found.items);
+    let free = Prices {
+        cache_write: 0.0,
+        cached_read: 0.0,
+        output: 0.0,
+    };
+    assert_eq!(places(&free), (12, 12));
+    let (all, with_lines) = places(&Prices::default());
+    assert_eq!(all, 12);
+    assert!((1..6).contains(&with_lines), "{with_lines}");
 }
 
 #[test]

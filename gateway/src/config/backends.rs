@@ -33,7 +33,9 @@ enum InvalidRoute {
     AlreadyTried(String),
     #[error("`rename` is empty")]
     EmptyRename,
-    #[error("`{rename}` has more `*` than the pattern `{pattern}`, whose `*` fill them")]
+    #[error(
+        "`{rename}` has more `*` than the pattern `{pattern}`; each stands for the text that one `*` of the pattern matched"
+    )]
     TooManyStars { rename: String, pattern: String },
 }
 

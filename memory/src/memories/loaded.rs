@@ -181,7 +181,7 @@ mod tests {
             records.notes
         );
         assert!(
-            records.notes[3].ends_with(": 4 in all are set aside"),
+            records.notes[3].ends_with(": 4 lines are ignored in total"),
             "{:?}",
             records.notes
         );
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(sources, [".muninn/memory/main.jsonl:3-3", "3"]);
         let expected = [
             ".muninn/memory/main.jsonl: too large, the first 2 lines are not recalled",
-            ".muninn/memory/main.jsonl:4: a conflict marker of git, set aside",
+            ".muninn/memory/main.jsonl:4: a conflict marker of git; the line is ignored",
         ];
         assert_eq!(loaded.notes, expected);
     }

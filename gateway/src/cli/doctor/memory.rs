@@ -37,7 +37,7 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> V
     }
     for file in store.set_aside().unwrap_or_default() {
         let message = format!(
-            "{} has lines that were set aside because they are not records",
+            "{} has lines that are ignored because they are not records",
             file.display()
         );
         findings.push(Finding::note(ABOUT, message));
