@@ -14,6 +14,8 @@
 //! ```
 
 pub mod abstain;
+#[cfg(feature = "gateway")]
+pub mod admit;
 pub mod answer;
 pub mod bodies;
 pub mod client;

@@ -78,7 +78,10 @@ pub fn directory() -> Result<TempDir> {
 }
 
 /// Writes one record a line, and returns which line each id is of.
-fn write(path: &Path, lines: impl Iterator<Item = Line>) -> Result<HashMap<String, usize>> {
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(path: &Path, lines: impl Iterator<Item = Line>) -> Result<HashMap<String, usize>> {
     let mut text = String::new();
     let mut ids = HashMap::new();
     for (number, line) in lines.enumerate() {

@@ -15,6 +15,7 @@ use muninn_repo_tools::{RelPath, Supervisor, Worktree};
 
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::lexical::{self, LexicalInputs, explore, ranking};
+use crate::memory_selection;
 use crate::prior_context::PriorContext;
 use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
@@ -393,6 +394,15 @@ impl Engine {
             question,
             (tuning, keep),
         )
+    }
+
+    /// Returns the source of the memories that recall ranks first, with the features of their admission, for measurements.
+    pub fn memory_features(&self, question: &str) -> Vec<(String, Vec<f32>)> {
+        let best = self.rank(question, Tuning::default(), lexical::LIFTING_FILES).files;
+        let best: Vec<&RelPath> = best.iter().map(|file| &file.path).collect();
+        let state = self.state();
+        let memories = self.memories_with_vectors(&state);
+        memory_selection::features((&memories, state.snapshot.as_deref()), question, &best)
     }
 
     /// Like [`Self::explore`], with a tuning, for measurements.

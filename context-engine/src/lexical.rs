@@ -28,7 +28,7 @@ const MIN_TOKENS: u32 = 120;
 /// Estimated cost of the fence and its preamble.
 const FENCE_TOKENS: u32 = 80;
 /// Number of top files that lower the threshold of knowledge about them.
-const LIFTING_FILES: usize = 3;
+pub(crate) const LIFTING_FILES: usize = 3;
 
 /// The inputs of the lexical lane.
 pub(crate) struct LexicalInputs<'a> {

@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 
 use muninn_memory::index::Snapshot;
-use muninn_memory::index::lexical::DocId;
+use muninn_memory::index::lexical::{DocId, Tokenizer, idf};
 use muninn_memory::recall::BlobLookup;
 use muninn_memory::{Memories, RecallOptions, Recalled};
 use muninn_repo_tools::RelPath;
 
 use crate::pack::MemoryCandidate;
-use crate::question::Question;
+use crate::question::{self, Question};
 use crate::rank::{Query, Statistics};
 
 /// Minimum share of the question's weight that a memory must contain. A memory has far less text than a chunk of code.
@@ -24,14 +24,26 @@ const MIN_SCORE: f32 = 0.5;
 /// Number of recalled memories that are considered; fewer are packed.
 const CONSIDERED: usize = 50;
 
-/// Returns the memories that contain enough of the question, best first. The minimum is lower for a section about one
-/// of the `best` files.
-pub(crate) fn select_memories<'a>(
+/// The features of a memory's admission: the share of the question's weight that it contains; its cosine similarity to
+/// the question; its lead over the next memory, or its distance to the best one, relative to the best score; the weight
+/// of the contained words, in units of the idf of a term in one document; the number of the question's identifiers that
+/// it contains; whether it is about one of the best files.
+pub(crate) type Features = [f32; 6];
+
+/// A recalled memory with its features.
+struct Scored<'a> {
+    recalled: Recalled,
+    concepts: u64,
+    about: Option<&'a RelPath>,
+    features: Features,
+}
+
+/// Recalls memories and measures them, best first.
+fn scored<'a>(
     (memories, snapshot): (&Memories, Option<&Snapshot>),
     (question, text): (&Question, &str),
-    threshold: f32,
     best: &[&'a RelPath],
-) -> Vec<MemoryCandidate<'a>> {
+) -> Vec<Scored<'a>> {
     let blob_of =
         snapshot.map(|snapshot| move |path: &RelPath| snapshot.find(path).map(|(_, file)| file.facts.blob.to_string()));
     let found = memories.recall(
@@ -44,25 +56,86 @@ pub(crate) fn select_memories<'a>(
     );
     let query = Query::new(question, memories);
     let concepts = concepts(memories, &query, &found);
-    let total: f32 = query.weights.iter().sum();
-    let least = total * MIN_SHARE.max(threshold * 0.8);
-    let highest = found.first().map_or(0.0, |best| best.rank_score);
+    let total: f32 = query.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+    let singular = idf(1, memories.documents()).max(0.1);
+    let score = |at: usize| found.get(at).map_or(0.0, |recalled: &Recalled| recalled.rank_score);
+    let highest = score(0).max(f32::MIN_POSITIVE);
     let about = |doc: DocId| {
         let memory = memories.get(doc)?;
-        best.iter().copied().find(|path| memories.applies_to(memory, path))
+        let is_about = |path: &RelPath| {
+            memories.applies_to(memory, path) || memory.cites.iter().any(|cited| cited.path == *path)
+        };
+        best.iter().copied().find(|path| is_about(path))
     };
-    let fitting = found.into_iter().filter_map(|recalled| {
+    let features = |at: usize, recalled: &Recalled, mask: u64, is_about: bool| {
+        let next = if at == 0 { score(1) } else { highest };
+        let identifiers = question.concepts.iter().enumerate();
+        let identifiers = identifiers.filter(|(bit, concept)| concept.identifier && mask >> bit & 1 == 1);
+        [
+            query.weigh(mask) / total,
+            recalled.cosine,
+            (recalled.rank_score - next) / highest,
+            query.weigh(mask) / singular,
+            identifiers.count() as f32,
+            f32::from(u8::from(is_about)),
+        ]
+    };
+    let measured = found.iter().enumerate().map(|(at, recalled)| {
         let mask = concepts.get(&recalled.doc).copied().unwrap_or(0);
-        let enough = mask.count_ones() >= 2 || question.concepts.len() == 1;
-        let fits = enough && query.weigh(mask) >= least && recalled.rank_score >= MIN_SCORE * highest;
-        let lifted = || about(recalled.doc).filter(|_| query.weigh(mask) >= LIFTED * least);
-        let about = if fits { None } else { Some(lifted()?) };
-        Some(MemoryCandidate {
-            doc: recalled.doc,
-            score: recalled.rank_score,
+        let about = about(recalled.doc);
+        Scored {
+            recalled: recalled.clone(),
             concepts: mask,
             about,
-            stale: recalled.stale,
+            features: features(at, recalled, mask, about.is_some()),
+        }
+    });
+    measured.collect()
+}
+
+/// Returns the source and the features of the memories that recall ranks first, for measurements.
+pub(crate) fn features(
+    (memories, snapshot): (&Memories, Option<&Snapshot>),
+    text: &str,
+    best: &[&RelPath],
+) -> Vec<(String, Vec<f32>)> {
+    let question = question::analyse(&mut Tokenizer::new(), text);
+    let scored = scored((memories, snapshot), (&question, text), best)
+        .into_iter()
+        .take(5);
+    let named = scored.filter_map(|scored| {
+        let memory = memories.get(scored.recalled.doc)?;
+        Some((memory.source.clone(), scored.features.to_vec()))
+    });
+    named.collect()
+}
+
+/// Returns the memories that contain enough of the question, best first. The minimum is lower for a section about one
+/// of the `best` files.
+pub(crate) fn select_memories<'a>(
+    (memories, snapshot): (&Memories, Option<&Snapshot>),
+    (question, text): (&Question, &str),
+    threshold: f32,
+    best: &[&'a RelPath],
+) -> Vec<MemoryCandidate<'a>> {
+    let scored = scored((memories, snapshot), (question, text), best);
+    let highest = scored.first().map_or(0.0, |best| best.recalled.rank_score);
+    let least = MIN_SHARE.max(threshold * 0.8);
+    let fitting = scored.into_iter().filter_map(|scored| {
+        let [share, ..] = scored.features;
+        let enough = scored.concepts.count_ones() >= 2 || question.concepts.len() == 1;
+        let fits = enough && share >= least && scored.recalled.rank_score >= MIN_SCORE * highest;
+        let about = if fits {
+            None
+        } else {
+            Some(scored.about.filter(|_| share >= LIFTED * least)?)
+        };
+        Some(MemoryCandidate {
+            doc: scored.recalled.doc,
+            score: scored.recalled.rank_score,
+            concepts: scored.concepts,
+            about,
+            stale: scored.recalled.stale,
             opponent: None,
         })
     });

@@ -38,7 +38,7 @@ pub enum Split {
 }
 
 /// One of the two halves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Half {
     /// [`Split::Tune`].

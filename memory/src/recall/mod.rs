@@ -79,6 +79,8 @@ pub struct Recalled {
     pub score: f32,
     /// The score that orders results. Comparable within one question only.
     pub rank_score: f32,
+    /// The cosine similarity to the question, from 0 to 1; 0 without vectors.
+    pub cosine: f32,
     /// Whether a cited file has changed.
     pub stale: bool,
 }
@@ -190,6 +192,7 @@ impl Memories {
                     doc: ranked.doc,
                     score: ranked.coverage * trust,
                     rank_score: ranked.score * trust,
+                    cosine: ranked.cosine,
                     stale,
                 };
                 (recalled, memory)
@@ -221,6 +224,7 @@ impl Memories {
             doc,
             score: 0.0,
             rank_score: 0.0,
+            cosine: 0.0,
             stale: options.stale(memory),
         };
         allowed.into_iter().take(options.keep).map(recalled).collect()

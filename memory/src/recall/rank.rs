@@ -34,6 +34,8 @@ pub(super) struct Ranked {
     pub(super) score: f32,
     /// The share of the question's words that the memory contains, weighted by rarity.
     pub(super) coverage: f32,
+    /// The cosine similarity to the question, from 0 to 1; 0 without vectors.
+    pub(super) cosine: f32,
 }
 
 impl Ranker<'_> {
@@ -59,13 +61,15 @@ impl Ranker<'_> {
                 score: OWN * own.get(*doc as usize).copied().unwrap_or(0.0) / best
                     + context_scores.around / best_around,
                 coverage: context_scores.coverage,
+                cosine: 0.0,
             })
             .collect();
         if let Some((query, vectors)) = near {
             let cosines = vectors.cosines(query, ranked.iter().map(|ranked| ranked.doc.0));
             for (ranked, cosine) in ranked.iter_mut().zip(cosines) {
                 // A negative cosine is as unrelated as zero.
-                ranked.score += NEAR * cosine.max(0.0);
+                ranked.cosine = cosine.max(0.0);
+                ranked.score += NEAR * ranked.cosine;
             }
         }
         ranked

@@ -1,0 +1,236 @@
+//! Whether remembered facts reach the prompts that they are about, and no others.
+//!
+//! The facts of a repository are written as records into a tree of it. Each question is sent through the gateway as the
+//! first turn of a client with file tools, in a session of its own. The receipt says which records were packed.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use muninn_context_engine::{Engine, EngineSettings};
+use muninn_memory::records::MAIN;
+use muninn_repo_tools::Worktree;
+use muninn_tests::{Gateway, TestEnv};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::abstain::prompts::{Half, Split, repositories};
+use crate::command_line::{at, progress};
+use crate::format::Format;
+use crate::gateway_process::{configuration, home, serve, wait_until_settled, why};
+use crate::json_lines;
+use crate::record_store::{Line, write};
+use crate::report::rounded;
+use crate::stand;
+use crate::trees::{Tree, Trees, clone_of};
+use crate::upstream::Upstream;
+
+/// Measures whether remembered facts reach the prompts that they are about.
+///
+/// Progress goes to stderr; the last line on stdout is one JSON object.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "admit")]
+pub struct Options {
+    /// The half of the facts and questions.
+    #[arg(long, value_enum, default_value_t = Split::Both)]
+    pub split: Split,
+    /// The directory of the clones: OWNER+NAME/repo, bare or not.
+    #[arg(long, value_name = "DIR")]
+    pub repos: PathBuf,
+    /// Keep trees here from run to run.
+    #[arg(long, value_name = "DIR")]
+    pub work: Option<PathBuf>,
+    /// Write one JSON object for each question: the fact that it is about, and the packed ones.
+    #[arg(long, value_name = "FILE")]
+    pub per_question: Option<PathBuf>,
+}
+
+/// A fact, and a question that it answers in other words.
+#[derive(Debug, Clone, Deserialize)]
+struct Fact {
+    repo: String,
+    half: Half,
+    fact: String,
+    question: String,
+}
+
+/// A question that no fact answers.
+#[derive(Debug, Clone, Deserialize)]
+struct Unrelated {
+    repo: String,
+    half: Half,
+    question: String,
+}
+
+/// The facts that a question got.
+#[derive(Debug, Clone, Serialize)]
+struct Asked {
+    repo: String,
+    half: Half,
+    question: String,
+    /// The fact that answers it; `None` for an unrelated question.
+    fact: Option<usize>,
+    /// The packed facts.
+    packed: Vec<usize>,
+    /// What recall ranks first, with the features of admission.
+    ranked: Vec<(usize, Vec<f32>)>,
+}
+
+/// The result of the benchmark; shares in percent.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The number of questions with a fact.
+    pub facts: usize,
+    /// Those whose fact was packed.
+    pub injected: f64,
+    /// Those whose fact recall ranks first, and among the first two.
+    pub first: f64,
+    /// Among the first two.
+    pub first_two: f64,
+    /// The mean number of other facts in these prompts.
+    pub beside: f64,
+    /// The number of questions without a fact.
+    pub unrelated: usize,
+    /// Those to which a fact was added.
+    pub wrong: f64,
+}
+
+/// Runs the benchmark.
+///
+/// # Errors
+/// When a file cannot be read or written, or a tree cannot be checked out.
+pub fn run(options: &Options) -> Result<Report> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let facts: Vec<Fact> = json_lines::read(&dir.join("admit/facts.jsonl"))?;
+    let unrelated: Vec<Unrelated> = json_lines::read(&dir.join("admit/unrelated.jsonl"))?;
+    let trees = Trees::new(options.work.as_deref())?;
+    let mut asked = Vec::new();
+    for (repo, commit) in repositories(&dir.join("abstain"))? {
+        let facts: Vec<&Fact> = facts.iter().filter(|fact| fact.repo == repo).collect();
+        if facts.is_empty() {
+            continue;
+        }
+        let tree = trees.checkout(&clone_of(&options.repos, &repo), &repo, &commit, None)?;
+        let stage = Stage::of(&tree, &facts)?;
+        let has_half = |half: Half| options.split.halves().contains(&half);
+        let with_fact = facts.iter().enumerate().filter(|(_, fact)| has_half(fact.half));
+        let questions = with_fact.map(|(number, fact)| (fact.half, &fact.question, Some(number)));
+        let without = unrelated.iter().filter(|one| one.repo == repo && has_half(one.half));
+        let questions = questions.chain(without.map(|one| (one.half, &one.question, None)));
+        for (half, question, fact) in questions {
+            let (packed, ranked) = stage.ask(question, asked.len())?;
+            asked.push(Asked {
+                repo: repo.clone(),
+                half,
+                question: question.clone(),
+                fact,
+                packed,
+                ranked,
+            });
+        }
+        progress(&format!("{repo}: {} questions so far", asked.len()));
+        stage.clear()?;
+    }
+    if let Some(path) = &options.per_question {
+        let mut file = std::fs::File::create(path).with_context(at(path))?;
+        for one in &asked {
+            writeln!(file, "{}", serde_json::to_string(one)?)?;
+        }
+    }
+    Ok(report(&asked))
+}
+
+fn report(asked: &[Asked]) -> Report {
+    let about: Vec<(&Asked, usize)> = asked.iter().filter_map(|one| Some((one, one.fact?))).collect();
+    let unrelated: Vec<&Asked> = asked.iter().filter(|one| one.fact.is_none()).collect();
+    let percent = |count: usize, all: usize| rounded(count as f64 * 100.0 / all.max(1) as f64);
+    let share = |holds: &dyn Fn(&Asked, usize) -> bool| {
+        percent(
+            about.iter().filter(|(one, fact)| holds(one, *fact)).count(),
+            about.len(),
+        )
+    };
+    let within = |one: &Asked, fact: usize, most: usize| one.ranked.iter().take(most).any(|(other, _)| *other == fact);
+    let others = |(one, fact): &(&Asked, usize)| one.packed.iter().filter(|other| **other != *fact).count();
+    Report {
+        facts: about.len(),
+        injected: share(&|one, fact| one.packed.contains(&fact)),
+        first: share(&|one, fact| within(one, fact, 1)),
+        first_two: share(&|one, fact| within(one, fact, 2)),
+        beside: rounded(about.iter().map(others).sum::<usize>() as f64 / about.len().max(1) as f64),
+        unrelated: unrelated.len(),
+        wrong: percent(
+            unrelated.iter().filter(|one| !one.packed.is_empty()).count(),
+            unrelated.len(),
+        ),
+    }
+}
+
+/// A tree with the facts as records, a gateway over it, and an engine beside.
+struct Stage {
+    home: TestEnv,
+    gateway: Gateway,
+    engine: Engine,
+    records: PathBuf,
+    _upstream: Upstream,
+    /// The number of each fact, by the id of its record.
+    numbers: HashMap<String, usize>,
+}
+
+impl Stage {
+    fn of(tree: &Tree, facts: &[&Fact]) -> Result<Stage> {
+        let lines = facts.iter().enumerate().map(|(at, fact)| Line {
+            ts: format!("2026-01-01T00:{:02}:{:02}Z", at / 60, at % 60),
+            text: fact.fact.clone(),
+            session: format!("s{at}"),
+        });
+        let numbers = write(&tree.root.join(MAIN), lines)?;
+        let home = home();
+        let upstream = stand::upstream(0)?;
+        home.write_config(&format!(
+            "{}[context]\ndeadline_ms = 20000\n",
+            configuration(&upstream, Format::Chat)
+        ));
+        let gateway = serve(&home, &tree.root);
+        wait_until_settled(&gateway);
+        let worktree = Worktree::discover(&tree.root)?;
+        let engine = Engine::open(worktree, EngineSettings::default());
+        engine.refresh(&())?;
+        engine.embed(&|| true);
+        Ok(Stage {
+            home,
+            gateway,
+            engine,
+            records: tree.root.join(MAIN),
+            numbers,
+            _upstream: upstream,
+        })
+    }
+
+    /// Asks a question in a session of its own. Returns the packed facts, and those that recall ranks first with their
+    /// features.
+    fn ask(&self, question: &str, session: usize) -> Result<(Vec<usize>, Vec<(usize, Vec<f32>)>)> {
+        let bash = json!([{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]);
+        let body = json!({"model": "mock", "messages": [{"role": "user", "content": question}], "tools": bash});
+        let session = format!("s{session}");
+        let headers = [("content-type", "application/json"), ("x-session-id", &*session)];
+        let response = self
+            .gateway
+            .post(Format::Chat.path(), &headers, body.to_string().as_bytes());
+        ensure!(response.status == 200, "the gateway answered {}", response.status);
+        let receipt = why(&self.home, response.request_id());
+        let number = |id: &str| self.numbers.get(id).copied();
+        let items = receipt["items"].as_array().into_iter().flatten();
+        let packed = items.filter_map(|item| number(item["source"].as_str()?));
+        let ranked = self.engine.memory_features(question).into_iter();
+        let ranked = ranked.filter_map(|(id, features)| Some((number(&id)?, features)));
+        Ok((packed.collect(), ranked.collect()))
+    }
+
+    /// Removes the records, so that a kept tree is as before.
+    fn clear(self) -> Result<()> {
+        std::fs::remove_file(&self.records).with_context(at(&self.records))
+    }
+}
