@@ -93,7 +93,7 @@ pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(
         detail: Detail::Files,
         filter: query.filter.clone(),
         limits: GrepLimits {
-            // One more than may be parsed, to detect that there are more.
+            // One file more than can be parsed, to detect that there are more files.
             max_matches: query.limits.max_files.saturating_add(1),
             max_file_bytes: query.limits.max_file_bytes,
             until: query.limits.until.clone(),

@@ -79,7 +79,7 @@ pub fn symbols(worktree: &Worktree, query: &SymbolQuery<'_>) -> Result<Symbols, 
     };
     let mut found = Symbols::default();
     let parse_limits = ParseLimits {
-        // Drops all references, since none has an empty name.
+        // Drops all references, because no reference has an empty name.
         only: Some(""),
         ..ParseLimits::default()
     };
