@@ -1,8 +1,8 @@
 //! The daily token budget of the summarizer.
 //!
-//! A small file in the user's state directory holds the day and the tokens spent. It is read and written under a lock,
-//! so that several processes share one budget. The maximum cost of a call is reserved before the call and replaced by
-//! its actual cost afterwards: a process that is killed in between has spent the reservation.
+//! A small file in the user's state directory contains the day and the tokens spent. The file is read and written under
+//! a lock, so that several processes share one budget. The maximum cost of a call is reserved before the call and
+//! replaced by its actual cost afterwards. If the process is killed in between, the reservation counts as spent.
 
 use std::fs;
 use std::io;
@@ -64,8 +64,9 @@ struct BudgetFile {
 impl Spending {
     /// The spending that counts for a process whose clock says `today`.
     ///
-    /// If the clock went back over midnight, the later day continues, so that no second budget is granted. A stored day
-    /// more than one day ahead was wrong and is replaced, so that it does not block everything until it comes.
+    /// If the clock goes back over midnight, the later day continues, so that no second budget is granted. A stored day
+    /// that is more than one day ahead is wrong and is replaced, because otherwise it would block the budget until that
+    /// day.
     fn seen_from(self, today: Date) -> Spending {
         let goes_on = self.date == today || today.tomorrow().is_ok_and(|tomorrow| self.date == tomorrow);
         match goes_on {
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(budget.spent(TODAY).unwrap(), 300);
         assert!(
             budget.reserve(TODAY, 700, 1_000).unwrap().is_some(),
-            "to the last of them"
+            "all reservations must be spent"
         );
         assert_eq!(budget.reserve(TODAY, 1, 1_000).unwrap(), None);
         assert_eq!(
@@ -236,7 +237,7 @@ mod tests {
         assert_eq!(
             budget.spent(tomorrow).unwrap(),
             900,
-            "yesterday's call is not today's to give back"
+            "settling yesterday's call must not change today's spending"
         );
     }
 
@@ -255,7 +256,10 @@ mod tests {
         assert_eq!(budget.spent(long_ago).unwrap(), 900);
         budget.settle(reserved, 950).unwrap();
         let end = Date::MAX;
-        assert!(budget.reserve(end, 1, 1_000).unwrap().is_some(), "there is no tomorrow");
+        assert!(
+            budget.reserve(end, 1, 1_000).unwrap().is_some(),
+            "the last date must be accepted"
+        );
         assert!(budget.reserve(TODAY, 1_000, 1_000).unwrap().is_some());
     }
 

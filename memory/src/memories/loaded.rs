@@ -1,7 +1,7 @@
 //! Loads the files that recall searches.
 //!
-//! Record types of later versions are loaded by their text members. An invalid line is skipped and reported: a merge
-//! that tore a line must not cost the others.
+//! Records of an unknown type, written by a later version, are loaded by their text members. An invalid line is skipped
+//! and reported, so that a line damaged by a merge does not affect the others.
 
 use std::io::BufReader;
 

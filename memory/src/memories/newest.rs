@@ -1,7 +1,7 @@
 //! The start offset in a file of records that is too large.
 //!
-//! Newer records, and tombstones, are closer to the end. So the end of a large file is read, and the file itself stays
-//! whole.
+//! Newer records and tombstones are closer to the end of a file. Therefore only the end of a large file is read. The
+//! file itself is unchanged.
 
 use std::io::{self, BufRead, Seek};
 

@@ -38,7 +38,7 @@ impl Graph {
     }
 }
 
-/// All names that are defined, or that something defined belongs to.
+/// Collects the names of all definitions and of their containers.
 fn names<'a>(given: &[Given<'a>]) -> (Arena, HashMap<&'a str, u32>) {
     let mut ids: HashMap<&'a str, u32> = HashMap::new();
     for (.., syntax) in given {

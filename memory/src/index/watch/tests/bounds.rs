@@ -12,7 +12,11 @@ fn too_many_changes_require_a_walk() {
     (0..=super::super::MAX_PATHS).for_each(|n| repo.fixture.write(&format!("a/{n}.rs"), b"x"));
     assert_eq!(repo.reported(), "everything");
     repo.fixture.write("a/b.rs", b"y");
-    assert_eq!(repo.reported(), "a/b.rs", "and the next ones are told again");
+    assert_eq!(
+        repo.reported(),
+        "a/b.rs",
+        "later changes must be reported one by one again"
+    );
 }
 
 #[test]
@@ -34,7 +38,7 @@ fn exceeding_the_directory_limit_stops_watching() {
     assert!(watcher.wait_ready(LONG) && watcher.failure().is_none());
     fs::remove_dir_all(fixture.path("d")).unwrap();
     fixture.write("f/x.rs", b"x");
-    assert!(watcher.settle(LONG), "one went, another came");
+    assert!(watcher.settle(LONG), "the mark directory must be replaced");
     fixture.write("f/g/x.rs", b"x");
     assert!(!watcher.settle(LONG));
     assert!(matches!(watcher.failure(), Some(WatchError::TooMany { max: 3 })));

@@ -23,7 +23,7 @@ fn path(text: &str) -> RelPath {
 }
 
 impl Changes {
-    /// Whether this file may have changed: whether it or a directory above it is named.
+    /// Returns whether the changes include this file or a directory above it.
     fn covers(&self, file: &RelPath) -> bool {
         match self {
             Self::None => false,
@@ -37,7 +37,7 @@ impl Changes {
     }
 }
 
-/// A watched repository, and what somebody knows of it who listens to the watcher alone.
+/// A watched repository, and the files as known from the watcher's reports alone.
 struct Watched {
     fixture: Fixture,
     worktree: Worktree,
