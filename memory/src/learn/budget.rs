@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(budget.spent(TODAY).unwrap(), 300);
         assert!(
             budget.reserve(TODAY, 700, 1_000).unwrap().is_some(),
-            "all reservations must be spent"
+            "the budget must be usable to the last token"
         );
         assert_eq!(budget.reserve(TODAY, 1, 1_000).unwrap(), None);
         assert_eq!(
@@ -249,7 +249,11 @@ mod tests {
         assert_eq!(budget.reserve(yesterday, 900, 1_000).unwrap(), None);
         assert!(budget.reserve(yesterday, 100, 1_000).unwrap().is_some());
         budget.settle(reserved, 0).unwrap();
-        assert_eq!(budget.spent(TODAY).unwrap(), 100, "both count on the later day");
+        assert_eq!(
+            budget.spent(TODAY).unwrap(),
+            100,
+            "both reservations must count on the later day"
+        );
 
         let long_ago = yesterday.yesterday().unwrap();
         let reserved = budget.reserve(long_ago, 900, 1_000).unwrap().unwrap();
@@ -258,7 +262,7 @@ mod tests {
         let end = Date::MAX;
         assert!(
             budget.reserve(end, 1, 1_000).unwrap().is_some(),
-            "the last date must be accepted"
+            "a reservation on the last possible date must succeed"
         );
         assert!(budget.reserve(TODAY, 1_000, 1_000).unwrap().is_some());
     }

@@ -144,7 +144,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Galloping finds the same as a linear search.
+        /// A galloping search finds the same position as a linear search.
         #[test]
         fn galloping_equals_linear_search(
             docs in btree_set(0u32..60, 0..40),

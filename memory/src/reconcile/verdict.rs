@@ -39,7 +39,7 @@ impl<'a> Verdict<'a> {
         !is_nothing || self.is_open()
     }
 
-    /// Returns whether the claims contradict each other, or may.
+    /// Returns whether the claims contradict each other, certainly or possibly.
     pub(super) fn separates(&self) -> bool {
         matches!(self.judgement.relation, Relation::Contradicts | Relation::Doubt)
     }
@@ -95,7 +95,7 @@ pub fn relations(pairs: &[(Claim<'_>, Claim<'_>)], judging: &JudgeSetup<'_>) -> 
     let (settled, asked) = settled(&verdicts, judging);
     let by_rules = verdicts.iter().map(|verdict| verdict.judgement.relation);
     let relations = by_rules.enumerate().map(|(at, by_rules)| match settled.get(&at) {
-        // A model's doubt decides nothing.
+        // If a model is unsure, it decides nothing.
         Some(decision) if decision.relation != Relation::Doubt || decision.is_vetoed => decision.relation,
         _ => by_rules,
     });

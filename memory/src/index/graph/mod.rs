@@ -129,7 +129,7 @@ impl Graph {
         })
     }
 
-    /// Returns the calls of a definition, by file.
+    /// Returns the calls to a definition, by file.
     pub fn callers(&self, id: DefinitionId) -> impl Iterator<Item = Call> {
         self.callers.of(id.0).iter().map(|edge| Call {
             from: self.site(edge.end),

@@ -94,7 +94,7 @@ fn prompt_keeps_its_limit_and_the_newest_turns() {
             assert_eq!(
                 answered.len(),
                 0,
-                "a larger limit must not yield an unusable prompt: {most}"
+                "if a limit yields a prompt, every larger limit must yield one: {most}"
             );
             continue;
         };
@@ -105,7 +105,7 @@ fn prompt_keeps_its_limit_and_the_newest_turns() {
         let first = answered[0]["question"].as_str().unwrap();
         assert!(
             first.starts_with(&format!("{} ", 40 - answered.len())),
-            "the turns must have no gap"
+            "the prompt must contain the newest turns without a gap"
         );
     }
     assert!(answered.len() > 1, "{answered:?}");

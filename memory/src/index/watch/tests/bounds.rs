@@ -12,11 +12,7 @@ fn too_many_changes_require_a_walk() {
     (0..=super::super::MAX_PATHS).for_each(|n| repo.fixture.write(&format!("a/{n}.rs"), b"x"));
     assert_eq!(repo.reported(), "everything");
     repo.fixture.write("a/b.rs", b"y");
-    assert_eq!(
-        repo.reported(),
-        "a/b.rs",
-        "later changes must be reported one by one again"
-    );
+    assert_eq!(repo.reported(), "a/b.rs", "a later change must be reported by its path");
 }
 
 #[test]
@@ -38,7 +34,10 @@ fn exceeding_the_directory_limit_stops_watching() {
     assert!(watcher.wait_ready(LONG) && watcher.failure().is_none());
     fs::remove_dir_all(fixture.path("d")).unwrap();
     fixture.write("f/x.rs", b"x");
-    assert!(watcher.settle(LONG), "the mark directory must be replaced");
+    assert!(
+        watcher.settle(LONG),
+        "removing one directory and adding another must not exceed the limit"
+    );
     fixture.write("f/g/x.rs", b"x");
     assert!(!watcher.settle(LONG));
     assert!(matches!(watcher.failure(), Some(WatchError::TooMany { max: 3 })));
