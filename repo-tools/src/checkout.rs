@@ -89,7 +89,7 @@ impl Worktree {
     }
 
     /// Returns the tracked files that [`crate::walk`] could list: no symlinks, no secrets, nothing below `.muninn/`.
-    /// Only git's index is read, so a file may be missing on disk. Empty if the index cannot be read.
+    /// Only git's index is read, so a file can be missing on disk. Empty if the index cannot be read.
     pub fn tracked(&self) -> Vec<RelPath> {
         let listed = || {
             let repository = open(self.root()).ok()?;

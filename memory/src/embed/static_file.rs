@@ -8,7 +8,7 @@
 //! | 4 | `d`, even |
 //! | 4 | `n` |
 //! | 1, then so many | the length of the id, and the id |
-//! | 16 x 4 | the codebook: what each of sixteen codes stands for, as f32 |
+//! | 16 x 4 | the codebook: the value of each of the sixteen codes, as f32 |
 //! | n | the length of each piece |
 //! | their sum | the pieces, one after another, `##` before those that continue a word |
 //! | n x 2 | each row's scale: the upper half of an f32 |

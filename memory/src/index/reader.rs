@@ -133,7 +133,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns whether a file that is read now may change again with the same time.
+    /// Returns whether a file that is read now can change again with the same time.
     fn is_racy(&self, modified: SystemTime) -> bool {
         let now = SystemTime::from(self.clock.now());
         now.duration_since(modified).unwrap_or_default() < RACY_WINDOW

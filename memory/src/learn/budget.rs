@@ -27,7 +27,7 @@ pub struct Reserved {
     tokens: u64,
 }
 
-/// Why the budget is not available. Then nothing may be spent.
+/// Why the budget is not available. In this case nothing must be spent.
 #[derive(Debug, Error)]
 pub enum BudgetError {
     /// The file cannot be read or written.
@@ -88,7 +88,7 @@ impl DailyBudget {
     /// Reserves tokens; `None` if the day would exceed `limit`.
     ///
     /// # Errors
-    /// [`BudgetError::Io`]; then nothing may be spent.
+    /// [`BudgetError::Io`]. In this case nothing must be spent.
     pub fn reserve(&self, today: Date, tokens: u64, limit: u64) -> Result<Option<Reserved>, BudgetError> {
         let _lock = self.lock()?;
         let day = match self.read() {

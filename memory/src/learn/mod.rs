@@ -68,7 +68,7 @@ pub struct LearnContext<'a> {
     pub session: String,
     /// The current task.
     pub task: Option<String>,
-    /// Whether the question's text may be kept.
+    /// Whether the user allows the question's text to be stored.
     pub with_text: bool,
 }
 

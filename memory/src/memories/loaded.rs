@@ -87,7 +87,7 @@ impl LoadedMemories {
         self.references.take(record);
         self.conflict_pairs.take(record);
         self.hits.extend(hit(record));
-        // A later version may delete records with types of its own.
+        // A later version can delete records with types of its own.
         let lost = ["forget", "supersedes", "older"].iter();
         self.references.forget(lost.flat_map(|name| record.unknown_texts(name)));
         self.items.extend(memory_of(file, line, record));

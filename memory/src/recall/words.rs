@@ -2,7 +2,7 @@
 //!
 //! There are two statistics: how specific a term is to a memory, and how specific it is to a memory with its
 //! neighbours. Both are BM25 over the same postings. A term that occurs in nearly every session, such as a
-//! participant's name, is unspecific in the second way though it may be specific in the first.
+//! participant's name, can be specific by the first statistic although it is unspecific by the second.
 
 use std::cmp::Ordering;
 

@@ -97,7 +97,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The keys that a claim may share with others: its subject and its source files.
+/// The keys that a claim can share with others: its subject and its source files.
 fn names<'c>(claim: &'c RecordClaim<'_>) -> impl Iterator<Item = String> + 'c {
     let subject = claim
         .subject

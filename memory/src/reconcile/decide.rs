@@ -188,7 +188,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Truncates a reason: it may quote words of any length, and the record must remain a readable line.
+/// Truncates a reason: it can quote words of any length, and the record must remain a readable line.
 fn shortened(reason: &str) -> String {
     match reason.len() > LONGEST_REASON {
         true => format!("{} [...]", &reason[..reason.floor_char_boundary(LONGEST_REASON)]),

@@ -84,8 +84,8 @@ pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
     let runs = RunLog::of(&before.log);
     let mut all = main_records(before);
     let known = all.len();
-    // The log alone does not prove that main has a segment's records: a revert may have removed them, or the session
-    // may have continued elsewhere to the same length.
+    // The log alone does not prove that main contains a segment's records: a revert can have removed them, or the
+    // session can have continued on another branch to the same length.
     let is_known = |record: &Record| all.contains_key(&record.id) || before.pruned.contains(&record.id);
     let needs_reconciling =
         |segment: &&Segment| !runs.has(&segment.name, segment.bytes) || !segment.records.iter().all(is_known);
@@ -118,8 +118,8 @@ pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
     }
 }
 
-/// The records that main should hold. Records that are only in the list of open conflicts came there by another
-/// person's merge.
+/// Returns the records that main should contain. A record that is only in the list of open conflicts was added there by
+/// another person's merge.
 pub(super) fn main_records(before: &PlanInput) -> BTreeMap<String, Record> {
     by_id(before.main.iter().chain(&before.conflicts).cloned())
 }

@@ -27,8 +27,8 @@ pub struct Pruned {
     pub archived: Vec<Record>,
 }
 
-/// Prunes main to at most `max_bytes`, as far as records may be pruned. `is_changed` tells whether a cited file has
-/// changed.
+/// Removes prunable records from main until it has at most `max_bytes`, or no prunable record is left. `is_changed`
+/// tells whether a cited file has changed.
 pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn Fn(&Source) -> bool) -> Pruned {
     let length = |record: &Record| record.line().len() as u64 + 1;
     let mut bytes: u64 = main.iter().map(length).sum();

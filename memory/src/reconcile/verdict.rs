@@ -32,7 +32,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Returns whether the pair may lead to a record.
+    /// Returns whether the verdict on the pair can result in a record.
     pub(super) fn matters(&self) -> bool {
         let relation = self.judgement.relation;
         let is_nothing = matches!(relation, Relation::Unrelated | Relation::Refines | Relation::RefinedBy);
@@ -61,7 +61,7 @@ impl<'a> Verdict<'a> {
     }
 }
 
-/// Asks a model about the open pairs, by position, as far as its token limit goes.
+/// Asks a model about the open pairs, by position, until its token limit is reached.
 pub(super) fn settled(
     verdicts: &[Verdict<'_>],
     judging: &JudgeSetup<'_>,

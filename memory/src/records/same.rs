@@ -24,7 +24,7 @@ pub(crate) struct Links {
     distinct: HashSet<(String, String)>,
     /// Pairs with a conflict, open or not.
     disputed: HashSet<(String, String)>,
-    /// Pairs of which the newer record superseded the older.
+    /// Pairs in which the newer record superseded the older one.
     replaced: HashSet<(String, String)>,
 }
 

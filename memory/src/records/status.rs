@@ -43,7 +43,7 @@ pub(crate) struct RecordStatus {
     dropped: HashSet<String>,
     /// Superseded records. Duplicates of a superseded record are not superseded.
     superseded: HashMap<String, Superseded>,
-    /// Pairs of which a person kept both, by their representatives.
+    /// Pairs of records that a person kept both, by their representatives.
     both: HashSet<(String, String)>,
     links: Links,
 }

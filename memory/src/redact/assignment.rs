@@ -113,7 +113,7 @@ pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Assignment> {
     })
 }
 
-/// Returns whether the text after a name and a blank may be a separator and not the next word of a sentence.
+/// Returns whether the text after a name and a blank can be a separator and not the next word of a sentence.
 fn may_assign(text: &str, name: &Range<usize>) -> bool {
     let rest = &text.as_bytes()[name.end..];
     if rest[0] != b' ' {

@@ -136,7 +136,7 @@ fn is_noun(before: &str) -> bool {
 
 /// Returns whether letters are mixed with digits, or with symbols that no name has.
 fn is_mixed(value: &str) -> bool {
-    // Trailing marks may belong to the sentence.
+    // Trailing marks can belong to the sentence.
     let value = value.trim_end_matches(['!', '?']);
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     has(u8::is_ascii_alphabetic) && (has(u8::is_ascii_digit) || has(|byte| b"!@#$%^&*+=?~".contains(byte)))

@@ -236,7 +236,7 @@ fn reconciled_segments_are_not_read_again() {
     assert_eq!(
         store.shared_segments().len(),
         2,
-        "the grown segment must still be reconciled"
+        "the reconciled segment must still be listed for removal"
     );
     // A segment that grew adds its new lines, without the pruned records.
     let more = r#"{"id":"more","type":"learning","text":"more","branch":"feature"}"#;
@@ -244,7 +244,7 @@ fn reconciled_segments_are_not_read_again() {
     assert_eq!(
         read(&store),
         ["late", "more", "other"],
-        "main contains or excludes each record by its id"
+        "a segment that grew must be read as a whole"
     );
     let recalled = || {
         let memories = crate::recall::Memories::load_from(store.home(), &store.files(), None, None);

@@ -28,7 +28,7 @@ use crate::grep::GrepError;
 use crate::path::RelPath;
 use crate::until::Until;
 
-/// The files that may contain a name.
+/// The files that can contain a name.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Candidates<'a> {
     /// All files whose text contains the name.
@@ -45,7 +45,7 @@ pub struct NameQuery<'a> {
     pub name: String,
     /// The file in which the name is used. Definitions in this file and definitions that it imports rank first.
     pub from: Option<RelPath>,
-    /// The files that may contain the name.
+    /// The files that can contain the name.
     pub candidates: Candidates<'a>,
     /// The files to search.
     pub filter: FileFilter,

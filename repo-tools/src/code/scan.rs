@@ -78,7 +78,7 @@ fn scan_file(
     })
 }
 
-/// Returns the files that may contain the name of a question, and the limits that were reached in finding them.
+/// Returns the files that can contain the name of a question, and the limits that were reached in finding them.
 pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(Vec<RelPath>, Cuts), CodeError> {
     let (name, _) = query.parts();
     if name.is_empty() || name.contains(char::is_whitespace) {

@@ -19,7 +19,7 @@ pub struct SymbolQuery<'a> {
     pub name: NameMatch,
     /// The kinds to list; empty for all kinds.
     pub kinds: Vec<DefinitionKind>,
-    /// The files that may contain them.
+    /// The files that can contain them.
     pub candidates: Candidates<'a>,
     /// The files to search.
     pub filter: FileFilter,

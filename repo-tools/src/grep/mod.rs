@@ -137,7 +137,7 @@ pub struct GrepResult {
     pub searched: usize,
     /// The files that were skipped, by reason.
     pub skipped: SkipCounts,
-    /// Whether a limit ended the search, so that there may be more matches.
+    /// Whether a limit ended the search, so that there can be more matches.
     pub cut: bool,
     /// The limits that were reached.
     pub cuts: Cuts,

@@ -21,7 +21,7 @@ pub(super) mod flag {
     pub(crate) const WHOLE: u16 = 8;
     /// A parent whose identifiers name types.
     pub(crate) const TYPE_PARENT: u16 = 16;
-    /// A parent whose identifiers may be calls.
+    /// A parent whose identifiers can be calls.
     pub(crate) const TOKEN_PARENT: u16 = 32;
     /// An anonymous function.
     pub(crate) const FUNCTION: u16 = 64;

@@ -458,7 +458,7 @@ impl Walker<'_> {
     }
 }
 
-/// Returns the first and last row of a node. A line comment may include the line break, which belongs to the next row.
+/// Returns the first and last row of a node. A line comment can include the line break, which belongs to the next row.
 fn rows(node: Node<'_>) -> (usize, usize) {
     let (start, end) = (node.start_position().row, node.end_position());
     let last = if end.column == 0 {

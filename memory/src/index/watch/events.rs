@@ -10,7 +10,7 @@ use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind};
 use super::WatchError;
 use super::shared::{Shared, State};
 
-/// Files that decide what is ignored.
+/// Files that determine which files git ignores.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
 /// The event handler.

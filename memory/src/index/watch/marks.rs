@@ -81,7 +81,7 @@ fn make(home: Option<&Path>, newest: u64) -> io::Result<(MarkDirectory, PathBuf)
         Some(directory) => directory,
         None => with_first_mark(builder("muninn-watch-").tempdir(), newest)?,
     };
-    // Events have paths without symlinks, and a temporary directory may be behind one.
+    // Event paths contain no symlinks, but the path of a temporary directory can.
     let real = directory.path().canonicalize()?;
     let directory = Some(directory);
     Ok((MarkDirectory { directory, newest }, real))

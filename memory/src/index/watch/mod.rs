@@ -80,7 +80,7 @@ pub enum WatchError {
         /// The cause.
         source: std::io::Error,
     },
-    /// Other machines may write to this file system without an event.
+    /// Other machines can write to this file system without an event.
     #[error("{} is on a file system that does not report all changes", root.display())]
     Share {
         /// The root of the worktree.
@@ -111,7 +111,7 @@ pub enum WatchError {
 
 impl Watcher {
     /// Starts watching. `home` is the parent of the mark directory; without it the system's temporary directory is
-    /// used. Returns at once: watches are set in the background, and until then everything may have changed.
+    /// used. Returns at once: watches are set in the background, and until then everything can have changed.
     ///
     /// # Errors
     /// [`WatchError`] if the system cannot watch this worktree. Later failures are returned by [`Watcher::failure`].

@@ -92,7 +92,7 @@ impl Shared {
         result
     }
 
-    /// Stops watching with an error: from now on everything may have changed.
+    /// Stops watching with an error: from now on everything can have changed.
     pub(super) fn fail(&self, error: WatchError) {
         // The first error is kept; later ones follow from it.
         self.failure.set(error).ok();
@@ -243,7 +243,7 @@ impl State {
         };
     }
 
-    /// Records that the setter has finished. After `all`, everything may have changed, because events were missed
+    /// Records that the setter has finished. After `all`, everything can have changed, because events were missed
     /// before.
     pub(super) fn finish(&mut self, all: bool) {
         self.busy = false;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::WatchError;
 
-/// The magic numbers (statfs(2)) of file systems that other machines, or the host of a container, may write to.
+/// The magic numbers (statfs(2)) of file systems that other machines, or the host of a container, can write to.
 const SHARES: [u64; 12] = [
     0x6969,      // NFS
     0x517b,      // SMB

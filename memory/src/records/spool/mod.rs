@@ -12,7 +12,7 @@
 //!   aside/<client>-<ulid>-<branch>.jsonl      copies of flushed files that held invalid lines
 //! ```
 //!
-//! File names use a hash of the client's session name and of the branch, because these may hold any character. A
+//! File names use a hash of the client's session name and of the branch, because these can hold any character. A
 //! session has no file before its first record, and none after its records are in a segment: only its row in the index
 //! remains. Earlier versions had a folder for every session; [`Spool::compact`] migrates them.
 

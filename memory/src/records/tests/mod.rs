@@ -158,7 +158,7 @@ proptest! {
         object["id"] = json!("1");
         object["type"] = json!(kind);
         let written: Value = serde_json::from_str(&Record::parse(&object.to_string()).unwrap().line()).unwrap();
-        // Empty members may be dropped.
+        // Empty members can be dropped.
         let says_something = |value: &Value| *value != json!("") && *value != json!([]) && !value.is_null();
         for (name, value) in object.as_object().unwrap().iter().filter(|(_, value)| says_something(value)) {
             prop_assert_eq!(&written[name], value, "{}", name);

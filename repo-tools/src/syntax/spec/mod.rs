@@ -83,7 +83,7 @@ pub(super) struct Def {
     /// The child with the name.
     pub(super) name: &'static str,
     pub(super) when: When,
-    /// The child with the value, which may be a function.
+    /// The child with the value, which can be a function.
     pub(super) value: &'static str,
     /// The child with the type of a method.
     pub(super) receiver: &'static str,

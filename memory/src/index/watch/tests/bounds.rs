@@ -87,7 +87,7 @@ fn queue_overflow_requires_a_walk_and_new_watches() {
 fn removed_worktree_stops_watching() {
     let repo = Watched::with(&[("a.rs", "x")]);
     fs::remove_dir_all(repo.fixture.path("")).unwrap();
-    // A part may be reported before the whole.
+    // A part can be reported before the whole.
     while repo.watcher.failure().is_none() {
         repo.watcher.settle(LONG);
     }

@@ -68,7 +68,7 @@ fn directories_move_in_and_out() {
         "changes in a directory that was moved out must not be reported"
     );
     fs::rename(outside.path().join("src"), repo.fixture.path("back")).unwrap();
-    // notify removes the watch of a moved directory with a delay, and may report its next move under the old name too.
+    // notify removes the watch of a moved directory with a delay, and can report its next move under the old name too.
     assert!(repo.follow().covers(&path("back/inner/a.rs")));
     repo.fixture.write("back/inner/a.rs", b"three");
     assert_eq!(repo.reported(), "back/inner/a.rs");
