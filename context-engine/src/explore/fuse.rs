@@ -11,7 +11,7 @@ const TOP: usize = 5;
 ///
 /// The first five lexical files stay the first five; the cited files among them come first. Then come the other cited
 /// files, and then the other lexical files. So a wrong citation cannot displace one of these five files, and no measure
-/// of the explorer's reliability is needed. Every citation is packed, with a budget of its own.
+/// of the explorer's reliability is needed. The other citations are packed first, with a budget of their own.
 pub(super) fn files(by_words: &[RelPath], citations: &[Citation]) -> Vec<RelPath> {
     let (top, rest) = by_words.split_at(TOP.min(by_words.len()));
     let mut files: Vec<RelPath> = Vec::with_capacity(by_words.len() + citations.len());

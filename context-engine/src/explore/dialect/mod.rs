@@ -23,9 +23,9 @@ use serde_json::{Map, Value};
 use error::CallError;
 pub(crate) use tools::KnownTool;
 
-/// More calls of one answer are not read: a turn makes a few.
+/// Maximum number of calls that are read from one answer. A turn makes a few calls.
 const MAX_CALLS: usize = 4_096;
-/// So many errors are told to a model; more would teach it nothing.
+/// Maximum number of errors that are reported to the model.
 const MAX_MALFORMED: usize = 16;
 
 /// What a model said.
