@@ -103,7 +103,7 @@ fn collect(value: &Value, cited: &mut Vec<Cited>) {
     }
 }
 
-/// What an object with a path says of lines.
+/// Returns the lines that an object with a path names.
 fn lines_of(object: &Map<String, Value>) -> Option<(u32, u32)> {
     let number = |keys: &[&str]| keys.iter().find_map(|key| number(object.get(*key)?));
     let range = RANGES.iter().find_map(|key| match object.get(*key)? {

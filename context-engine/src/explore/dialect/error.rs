@@ -1,11 +1,11 @@
-//! Errors of a tool call; the model is told their messages.
+//! Errors of a tool call. Their messages are sent to the model.
 
 use super::json;
 
 /// How a call is written.
 const FORM: &str = "{\"name\": \"...\", \"arguments\": {...}}";
 
-/// Why something that was meant to be a call cannot be made.
+/// Why a value that looks like a call cannot be executed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CallError {
     /// No tool has this name. `known` lists the names of all tools.
