@@ -31,7 +31,7 @@ pub struct FileFilter {
 #[derive(Debug, thiserror::Error)]
 pub enum FilterError {
     /// A glob is malformed.
-    #[error("{glob:?} is no glob")]
+    #[error("{glob:?} is not a valid glob")]
     Glob {
         /// The glob as written.
         glob: String,

@@ -54,7 +54,10 @@ fn places_of_an_earlier_block_are_not_named_again() {
     prior.add_block(&render::block(&map(&engine, &prior, 2_000).items));
     let again = map(&engine, &prior, 2_000);
     assert!(again.items.is_empty(), "{:?}", again.items);
-    assert_eq!(again.reason.unwrap(), "what fits is already in the conversation");
+    assert_eq!(
+        again.reason.unwrap(),
+        "the conversation already contains all matching items"
+    );
 }
 
 #[test]

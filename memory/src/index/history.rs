@@ -103,7 +103,7 @@ impl History {
         let read = ids.iter().filter(|id| self.known.contains_key(*id)).count();
         if compared.late || recent.cuts.has(Cut::Time) {
             notes.push(format!(
-                "history: no time for more than {read} commits, the rest is read later"
+                "history: {read} commits were read before the deadline; the next refresh continues"
             ));
         } else {
             self.head = head;

@@ -219,14 +219,14 @@ impl Indexer {
     fn report_rebuild(&mut self, notes: &mut Vec<String>) {
         let rebuilt = self.cache.as_ref().is_some_and(|cache| lock(cache).was_rebuilt());
         if rebuilt && !std::mem::replace(&mut self.rebuild_reported, true) {
-            notes.push("the cache was damaged or of another version, and was begun anew".to_owned());
+            notes.push("the cache was damaged or of another version, and was rebuilt".to_owned());
         }
     }
 
     /// If the cache cannot be written, it is no longer used, so that later refreshes do not repeat the failed write.
     /// The exception is a lock that another process held too long.
     fn handle_write_error(&mut self, error: &CacheError, notes: &mut Vec<String>) {
-        notes.push(format!("the cache is not written: {}", with_causes(error)));
+        notes.push(format!("cannot write the cache: {}", with_causes(error)));
         if !error.is_busy() {
             self.cache = None;
         }
@@ -238,7 +238,7 @@ impl Indexer {
         match image::read(&WORKTREE, dir, worktree.root()) {
             Ok(segment) => segment.map(Snapshot::of),
             Err(error @ ImageError::Unusable { .. }) => {
-                notes.push(format!("{error}, and was begun anew"));
+                notes.push(format!("{error}, and was rebuilt"));
                 None
             }
             Err(error) => {
@@ -268,7 +268,7 @@ impl Indexer {
         match image::write(&WORKTREE, dir, worktree.root(), &snapshot.whole()) {
             Ok(()) => self.unkept = 0,
             Err(error) => {
-                notes.push(format!("the cache is not written: {}", with_causes(&error)));
+                notes.push(format!("cannot write the cache: {}", with_causes(&error)));
                 self.cache = None;
             }
         }

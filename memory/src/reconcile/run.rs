@@ -198,7 +198,7 @@ impl<'a> MemoryFiles<'a> {
         let name = format!("{sessions}/{}", segment.name);
         let path = self.home.own_directory(sessions)?.join(&segment.name);
         if !self.is_unchanged(&name)? {
-            let stays = || format!("{name} was changed meanwhile, and stays for the next run");
+            let stays = || format!("{name} was changed meanwhile and is left for the next run");
             return Ok(path.exists().then(stays));
         }
         match fs::remove_file(&path) {

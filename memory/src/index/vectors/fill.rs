@@ -115,7 +115,9 @@ impl<'a> Filling<'a> {
         match VectorStore::open(dir, embedder.id(), embedder.dimensions(), &self.vectors.clock) {
             Ok(store) => {
                 if store.was_rebuilt() {
-                    self.note("the stored vectors were damaged or of another version, and are made anew".to_owned());
+                    self.note(
+                        "the stored vectors were damaged or of another version, and are computed again".to_owned(),
+                    );
                 }
                 self.store = Some(store);
             }
@@ -268,7 +270,7 @@ impl<'a> Filling<'a> {
         let emptied = self.store.take().is_some_and(|store| store.empty_if_damaged(error));
         if emptied && !std::mem::replace(&mut self.emptied, true) {
             self.note(format!(
-                "the stored vectors were damaged and are made anew: {}",
+                "the stored vectors were damaged and are computed again: {}",
                 with_causes(error)
             ));
             return self.open();

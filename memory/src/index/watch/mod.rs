@@ -63,7 +63,7 @@ pub enum Changes {
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The system cannot watch files, or has no resources left.
-    #[error("the system does not watch files for us")]
+    #[error("cannot start watching files")]
     Unavailable {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
