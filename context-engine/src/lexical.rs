@@ -204,7 +204,7 @@ enum EmptyReason {
     NoConcepts,
     #[error("{}", rejection.reason(nearest))]
     Rejected { rejection: Rejection, nearest: Vec<String> },
-    #[error("the conversation already contains all matching items")]
+    #[error("what fits is already in the conversation")]
     Known,
     #[error("the matches changed on disk, or do not fit the budget")]
     Gone,

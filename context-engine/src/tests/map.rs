@@ -56,7 +56,7 @@ fn places_of_an_earlier_block_are_not_named_again() {
     assert!(again.items.is_empty(), "{:?}", again.items);
     assert_eq!(
         again.reason.unwrap(),
-        "the conversation already contains all matching items"
+        "what fits is already in the conversation"
     );
 }
 
