@@ -1,7 +1,8 @@
 //! The token cost of items in a prompt.
 //!
-//! Counting tokens takes longer than finding the items, so each entry is counted once and a block is the sum of its
-//! parts. The sum is exact, because no token of the encoding extends past the beginning of a line that is not blank.
+//! Counting tokens takes longer than finding the items. So each entry is counted once, and the cost of a block is the
+//! sum of the costs of its entries. The sum is exact, because no token of the encoding extends past the beginning of a
+//! line that is not blank.
 
 use std::sync::LazyLock;
 
@@ -23,8 +24,8 @@ pub(crate) fn measure(item: &mut Item) -> u32 {
     item.tokens
 }
 
-/// Returns the tokens of the block of some items, from the measured cost of each. The result equals [`tokens::count`]
-/// of [`render::block`], without counting the whole text.
+/// Returns the token count of the block of some items, as the sum of the measured costs of the items. The result equals
+/// [`tokens::count`] of [`render::block`], without counting the whole text.
 pub fn of_block(items: &[Item]) -> u32 {
     let (named, quoted): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.kind == ItemKind::Place);
     let parts = quoted.iter().map(|item| item.tokens).fold(*FRAME, u32::saturating_add);
@@ -32,7 +33,7 @@ pub fn of_block(items: &[Item]) -> u32 {
         return parts.saturating_add(tokens::count(&render::places(&named)));
     }
     let Some(last) = quoted.last() else { return 0 };
-    // The last entry has no empty line behind its closing fence.
+    // The last entry of a block has no empty line after its closing fence.
     let fence = render::fence(&last.text);
     let (separated, last_one) = (
         tokens::count(&format!("{fence}\n\n")),

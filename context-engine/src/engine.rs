@@ -30,8 +30,8 @@ use muninn_memory::index::{Companions, History, Indexer, Progress, Snapshot, Wat
 pub struct EngineSettings {
     /// The directory of the derived cache; with `None`, nothing is stored between processes.
     pub cache_dir: Option<PathBuf>,
-    /// The minimum probability that the candidates are relevant, from 0 (always pack) to 1 (never pack); `None` for the
-    /// default of 0.5.
+    /// The minimum probability that the candidates are relevant, from 0 (always pack) to 1 (never pack). `None` means
+    /// the default of 0.5.
     pub threshold: Option<f32>,
     /// Maximum size of an indexed file, in bytes.
     pub max_file_bytes: u64,
@@ -66,7 +66,7 @@ fn shipped() -> Option<Arc<dyn Embedder>> {
     Some(Arc::new(vectors))
 }
 
-/// Creates the vectors of an embedder, without making or reading any.
+/// Creates the vector store of an embedder. It neither reads nor computes a vector.
 fn vectors(embedder: Arc<dyn Embedder>, settings: &EngineSettings) -> Arc<Vectors> {
     Arc::new(Vectors::new(
         embedder,
@@ -75,36 +75,39 @@ fn vectors(embedder: Arc<dyn Embedder>, settings: &EngineSettings) -> Arc<Vector
     ))
 }
 
-/// An index over one worktree and its memory. It can be shared between threads; all methods take `&self` and block.
+/// An index over one worktree and its memory. It can be shared between threads; all methods take `&self` and block the
+/// calling thread.
 pub struct Engine {
     worktree: Worktree,
-    /// The location of the memory.
+    /// The location of the memory files.
     home: Home,
     settings: EngineSettings,
-    /// Locked during a refresh. A second refresh waits, and then finds little to do.
+    /// Held during a refresh. A concurrent refresh waits for the lock and then finds few changes.
     indexer: parking_lot::Mutex<Indexer>,
-    /// Read after the files, by one thread at a time. A thread that finds it locked skips the reading.
+    /// The history is read after the files, by one thread at a time. A thread that finds the lock held does not read
+    /// the history.
     history: Mutex<History>,
-    /// The vectors of the current embedder; another embedder has its own.
+    /// The vectors of the current embedder. Another embedder has its own vectors.
     vectors: RwLock<Option<Arc<Vectors>>>,
-    /// Empty until [`Engine::watch`]; contains `None` if the system cannot watch the worktree.
+    /// Empty until [`Engine::watch`] is called. Contains `None` if the system cannot watch the worktree.
     watcher: OnceLock<Option<Arc<Watcher>>>,
-    /// A reference for threads that may outlive a question; empty until [`Engine::watch`].
+    /// A weak reference to this engine for threads that can outlive a question. Empty until [`Engine::watch`] is
+    /// called.
     itself: OnceLock<Weak<Engine>>,
-    /// Whether a thread is about to walk the worktree.
+    /// Whether a background thread was started to walk the worktree and does not hold the indexer yet.
     walking: AtomicBool,
     /// Whether a thread is reloading the memory.
     reloading: AtomicBool,
-    /// Whether there may be chunks without vectors.
+    /// Whether chunks without vectors may exist.
     to_embed: AtomicBool,
     /// Locked while vectors are made.
     embedding: Mutex<()>,
-    /// Whether all vectors were made once, which is the last step of the first indexing.
+    /// Whether every chunk has had a vector once, which is the last step of the first indexing.
     settled: AtomicBool,
-    /// The duration of the last walk over the worktree, without reading changed files.
+    /// The duration of the last walk over the worktree, in microseconds, without the time for reading changed files.
     walk_micros: AtomicU64,
     state: RwLock<State>,
-    /// Can change while the engine runs, unlike the other settings.
+    /// Unlike the other settings, the threshold can change while the engine runs.
     threshold: RwLock<Option<f32>>,
 }
 
@@ -112,9 +115,9 @@ pub struct Engine {
 struct State {
     /// `None` until the first refresh is done.
     snapshot: Option<Arc<Snapshot>>,
-    /// Maps vectors to chunks of the snapshot.
+    /// Maps each vector to the chunks of the snapshot.
     by_blob: Arc<ByBlob>,
-    /// Uses the file numbers of this snapshot.
+    /// The file numbers in it are those of this snapshot.
     companions: Arc<Companions>,
     memories: Option<Arc<Memories>>,
     progress: Option<(usize, usize)>,
@@ -168,8 +171,8 @@ impl Engine {
         *self.threshold.write().unwrap_or_else(PoisonError::into_inner) = threshold;
     }
 
-    /// Sets the embedder for the next questions, or none. [`Self::embed`] makes the missing vectors; until then the
-    /// ranking is lexical. Vectors of two embedders never mix.
+    /// Sets or removes the embedder for the next questions. [`Self::embed`] makes the missing vectors. Until all
+    /// vectors exist, the ranking is lexical. Vectors of two embedders are never mixed.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
         let id = |vectors: &Arc<Vectors>| vectors.embedder().id().to_owned();
         let mut current = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
@@ -188,14 +191,16 @@ impl Engine {
         self.vectors.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Brings the index up to date: reads the files whose size or time changed since the last call. Meanwhile,
-    /// questions are answered from the last index.
+    /// Brings the index up to date: reads the files whose size or time changed since the last call. During a refresh,
+    /// questions are answered from the previous index.
     ///
     /// # Errors
-    /// [`IndexError`] if the worktree is gone. Smaller problems are notes in the report.
+    /// [`IndexError`] if the worktree does not exist any more or cannot be read. Smaller problems are notes in the
+    /// report.
     pub fn refresh(&self, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
         let mut report = self.refresh_all(&mut self.indexer.lock(), progress)?;
-        // After the indexer is unlocked: an embedder may take minutes, and questions wait for the indexer.
+        // The memory is loaded after the indexer is unlocked. An embedder can take minutes, and questions wait for the
+        // indexer.
         let memories = self.memories_with_vectors(&self.state());
         report.memories = memories.items().len();
         report.notes.extend(memories.notes().iter().cloned());
@@ -237,7 +242,7 @@ impl Engine {
         })
     }
 
-    /// Replaces the snapshot. The caller must hold the indexer.
+    /// Replaces the snapshot. The caller must hold the lock on the indexer.
     fn publish(&self, snapshot: Option<Snapshot>) {
         let Some(snapshot) = snapshot.map(Arc::new) else { return };
         let by_blob = Arc::new(ByBlob::new(&snapshot));
@@ -249,8 +254,8 @@ impl Engine {
         });
     }
 
-    /// Returns the duration of the last walk, without reading changed files: the cost of a refresh that finds no
-    /// change.
+    /// Returns the duration of the last walk, without the time for reading changed files. This is the cost of a refresh
+    /// that finds no change.
     pub fn last_walk(&self) -> Duration {
         Duration::from_micros(self.walk_micros.load(Ordering::Relaxed))
     }
@@ -261,10 +266,10 @@ impl Engine {
         self.walk_micros.store(micros, Ordering::Relaxed);
     }
 
-    /// Makes the missing vectors of the index and the memory. Call it after [`Self::refresh`] on a background thread.
-    /// Meanwhile, questions use the existing vectors. It stops between two files when `go_on` returns `false`, and when
-    /// the supervisor stops. While another thread makes vectors, it does nothing, because that thread also covers the
-    /// newest index.
+    /// Makes the missing vectors of the index and the memory. Call this method after [`Self::refresh`] on a background
+    /// thread. Until it ends, questions use the existing vectors. It stops between two files if `go_on` returns `false`
+    /// or the supervisor stops. If another thread is making vectors, the method returns at once, because that thread
+    /// also makes the vectors of the newest index.
     pub fn embed(&self, go_on: &dyn Fn() -> bool) -> Filled {
         let mut all = Filled::default();
         self.to_embed.store(true, Ordering::Release);
@@ -297,8 +302,8 @@ impl Engine {
         }
     }
 
-    /// Returns the words of a question that the repository contains, by descending weight. Brings the index up to date
-    /// first, as far as `deadline` allows.
+    /// Returns the words of a question that the repository contains, by descending weight. Before that, the index is
+    /// brought up to date as far as `deadline` allows.
     pub fn known_terms(&self, question: &str, deadline: Instant) -> Vec<String> {
         self.catch_up(deadline);
         let snapshot = self.state().snapshot;
@@ -313,21 +318,21 @@ impl Engine {
         snapshot.is_some_and(|snapshot| snapshot.find(path).is_some())
     }
 
-    /// Returns the numbers of definitions, imports between files and calls between definitions in the graph. The first
-    /// call builds the graph, which takes a fraction of a second for a million lines.
+    /// Returns the number of definitions, of imports between files, and of calls between definitions in the graph. The
+    /// first call builds the graph, which takes a fraction of a second for a million lines.
     pub fn graph_size(&self) -> (usize, usize, usize) {
         let snapshot = self.state().snapshot;
         snapshot.map_or((0, 0, 0), |snapshot| snapshot.graph().size())
     }
 
-    /// Reads new commits of the history. Returns notes about problems.
+    /// Reads new commits of the history. Returns a note for each problem.
     fn read_history(&self) -> Vec<String> {
         let Ok(mut history) = self.history.try_lock() else {
             return Vec::new();
         };
         let read = history.refresh(&self.worktree);
         if let Some(co_change) = read.co_change {
-            // Held so that the snapshot is not replaced meanwhile.
+            // The lock on the indexer prevents a replacement of the snapshot while the history is read.
             let _indexer = self.indexer.lock();
             if let Some(snapshot) = self.state().snapshot {
                 let companions = Arc::new(Companions::new(Arc::new(co_change), &snapshot));
@@ -352,15 +357,15 @@ impl Engine {
         }
     }
 
-    /// Finds the items to pack for a question. It neither fails nor panics: the exploration's `reason` names a problem,
-    /// or why there are no items.
+    /// Finds the items to pack for a question. This method neither fails nor panics. The `reason` of the exploration
+    /// names a problem, or why the exploration has no items.
     pub fn explore(&self, question: &str, limits: &Limits) -> Exploration {
         self.explore_after(&PriorContext::default(), question, limits, None)
     }
 
-    /// Like [`Self::explore`], for a later turn of a conversation: text that it already contains is not packed again.
-    /// For a client with file tools, `map` holds the backend's prices: code is then named by places instead of quoted, as
-    /// far as the places are worth their tokens.
+    /// Like [`Self::explore`], for a later turn of a conversation: text that the conversation already contains is not
+    /// packed again. For a client with file tools, `map` holds the backend's prices. With `map`, the pack names code by
+    /// its place instead of quoting it, and contains a place only if it is worth its tokens.
     pub fn explore_after(
         &self,
         prior: &PriorContext,
@@ -373,8 +378,8 @@ impl Engine {
         })
     }
 
-    /// Ranks files for a question without packing and returns the `keep` best, for measurements. [`Tuning::decide`] is
-    /// ignored.
+    /// Ranks files for a question without packing, and returns the `keep` best ones. Used for measurements.
+    /// [`Tuning::decide`] is ignored.
     pub fn rank(&self, question: &str, tuning: Tuning, keep: usize) -> Ranking {
         let state = self.state();
         let Some(snapshot) = &state.snapshot else {
@@ -405,14 +410,15 @@ impl Engine {
         memory_selection::features((&memories, state.snapshot.as_deref()), question, &best)
     }
 
-    /// Like [`Self::explore`], with a tuning, for measurements.
+    /// Like [`Self::explore`], with a tuning. Used for measurements.
     pub fn explore_with(&self, question: &str, limits: &Limits, tuning: Tuning) -> Exploration {
         self.with_inputs(&PriorContext::default(), limits.deadline, |inputs| {
             explore(&LexicalInputs { tuning, ..*inputs }, question, limits)
         })
     }
 
-    /// Calls `work` with the inputs of an exploration. Brings the index up to date first, as far as `deadline` allows.
+    /// Calls `work` with the inputs of an exploration. Before that, the index is brought up to date as far as
+    /// `deadline` allows.
     fn with_inputs<T>(&self, prior: &PriorContext, deadline: Instant, work: impl FnOnce(&LexicalInputs<'_>) -> T) -> T {
         self.catch_up(deadline);
         let state = self.state();
@@ -456,7 +462,7 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// Updates the engine's status with the progress, and passes it on to the caller.
+/// Updates the engine's status with the progress of an indexing, and passes the progress on to the caller.
 struct ProgressRelay<'a> {
     engine: &'a Engine,
     inner: &'a dyn Progress,

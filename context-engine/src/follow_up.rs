@@ -1,15 +1,15 @@
-//! Detecting follow-up turns, which only continue a conversation.
+//! Detecting follow-up turns. A follow-up turn only continues the conversation.
 //!
-//! Examples are "yes, do it", "commit this", "the same for the other two" and "erklär das nochmal". Such a turn is
-//! short, refers to the conversation or tells the agent to go on, and has almost no content word. Its topic is in the
-//! conversation and not in the repository, so nothing is searched for.
+//! Examples are "yes, do it", "commit this", "the same for the other two" and "erklär das nochmal". A follow-up is
+//! short, refers to the conversation or tells the agent to continue, and has almost no content words. Its topic is in
+//! the conversation and not in the repository. So the engine does not search the repository for it.
 //!
-//! Questions are distinguished from orders by their form. "So are these still two stacks?" refers back and has one
-//! content word, like the order "please drop the dots again", but it asks about stacks. So an order may have content
-//! words and still be a follow-up, but a question may not. A question for a way or a place ("how do I undo the last
-//! commit?") is never a follow-up, because the conversation does not answer it. Whether a question is about the
-//! repository is decided by the threshold. An order is no follow-up if a content word is a name in the repository: "and
-//! now the same for the tokenizer".
+//! Questions are distinguished from commands by their form. "So are these still two stacks?" refers to the conversation
+//! and has one content word, like the command "please drop the dots again", but it asks about stacks. So a command with
+//! content words can count as a follow-up; a question with content words never does. A question for a way or a place
+//! ("how do I undo the last commit?") is never a follow-up, because the conversation does not answer it. The threshold
+//! decides whether a question is about the repository. A command is no follow-up if one of its content words is a name
+//! in the repository: "and now the same for the tokenizer".
 
 mod words;
 
@@ -25,7 +25,8 @@ use self::words::{
 
 /// Maximum number of words of a follow-up.
 const MAX_WORDS: usize = 20;
-/// Maximum number of content words in an order that is a follow-up; at most one word in `CONTENT_PART` is one.
+/// Maximum number of content words in a command that is a follow-up. At most one word in `CONTENT_PART` is a content
+/// word.
 const MAX_CONTENT: usize = 2;
 const CONTENT_PART: usize = 3;
 /// Maximum number of neutral words ("the comments", "a short title") in a follow-up.
@@ -33,7 +34,7 @@ const MAX_NEUTRAL: usize = 2;
 /// Longest phrase of [`UNSPACED`], in characters.
 const LONGEST_PHRASE: usize = 6;
 
-/// Quotations and code: quotation marks, code symbols, paths, identifiers of several words.
+/// A pattern for quotations and code: quotation marks, code symbols, paths, and identifiers of several words.
 const CODE: &str = r##"[`"“„«{}<>=#$@/\\]|::|\w_\w|\p{Ll}\p{Lu}|\w\.\w|\w\(|\B--\w"##;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,12 +47,12 @@ enum WordKind {
     Process,
     /// A word of [`NEUTRAL`].
     Neutral,
-    /// Any other word.
+    /// A word that is in none of the lists.
     Content,
 }
 
-/// Returns whether a turn only continues the conversation. `defined` returns whether a word, in lower case, is a name
-/// in the repository.
+/// Returns whether a turn only continues the conversation. `defined` tells whether a lower-case word is a name in the
+/// repository.
 pub(crate) fn is_follow_up(text: &str, mut defined: impl FnMut(&str) -> bool) -> bool {
     let mut counts = [0usize; 5];
     let mut content: Vec<&str> = Vec::new();
@@ -81,8 +82,8 @@ pub(crate) fn is_follow_up(text: &str, mut defined: impl FnMut(&str) -> bool) ->
     }
 }
 
-/// Returns whether a turn is a question that the conversation does not answer. "Can you check it?" is an order, and
-/// "did you test it?" is about the agent.
+/// Returns whether a turn is a question that the conversation does not answer. "Can you check it?" is a command, and
+/// "did you test it?" is a question about the agent. For both, the result is `false`.
 fn asks(text: &str, words: &[String]) -> bool {
     let to_agent = |pair: &[String]| TO_AGENT.contains(&(&*pair[0], &*pair[1]));
     if words.windows(2).any(to_agent) {
@@ -97,7 +98,7 @@ fn asks_for_way(words: &[String]) -> bool {
     among(WAYS, first(words)) && !words.iter().any(|word| matches!(&**word, "did" | "went" | "about"))
 }
 
-/// Returns the first word after the [`OPENERS`].
+/// Returns the first word that is not one of the [`OPENERS`].
 fn first(words: &[String]) -> &str {
     let mut words = words.iter().map(String::as_str);
     words.find(|word| !among(OPENERS, word)).unwrap_or_default()
@@ -119,7 +120,7 @@ fn kind(word: &str) -> WordKind {
             false => WordKind::Content,
         };
     }
-    // "b", "2", "10"
+    // A choice such as "b", "2" or "10".
     let choice = word.len() <= 2 && !word.chars().any(char::is_alphabetic) || word.len() == 1;
     if among(MARKS, word) || among(FOREIGN_MARKS, word) {
         WordKind::Mark
@@ -134,7 +135,8 @@ fn kind(word: &str) -> WordKind {
     }
 }
 
-/// Returns whether phrases of [`UNSPACED`] cover two thirds of a run without spaces; the longest phrase matches first.
+/// Returns whether phrases of [`UNSPACED`] cover at least two thirds of a run of characters without spaces. At each
+/// position, the longest phrase is matched first.
 fn is_unspaced_follow_up(word: &str) -> bool {
     let ends: Vec<usize> = word.char_indices().map(|(at, _)| at).chain([word.len()]).collect();
     let letters = ends.len() - 1;
@@ -150,8 +152,8 @@ fn is_unspaced_follow_up(word: &str) -> bool {
     covered * 3 >= letters * 2
 }
 
-/// Returns whether a character is Chinese, Japanese or Korean. Korean has spaces, but its endings are attached to
-/// words.
+/// Returns whether a character is Chinese, Japanese or Korean. Korean is included although it has spaces, because its
+/// endings are attached to words.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
 }

@@ -8,9 +8,9 @@ use serde::Serialize;
 /// The limits of an exploration.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Maximum tokens of the rendered block, including fence and headings.
+    /// Maximum tokens of the rendered block, including its fence and its headings.
     pub tokens: u32,
-    /// The deadline; a later answer is discarded.
+    /// The deadline. A result that comes later is discarded.
     pub deadline: Instant,
 }
 
@@ -21,13 +21,13 @@ pub struct Exploration {
     pub completeness: Completeness,
     /// The items to pack, in order.
     pub items: Vec<Item>,
-    /// The tokens of the rendered block; 0 without items.
+    /// The tokens of the rendered block; 0 if there are no items.
     pub tokens: u32,
-    /// The duration.
+    /// The duration of the exploration.
     pub elapsed: Duration,
-    /// The reason for missing items, if any.
+    /// Why the exploration has no items, or fewer than it could have.
     pub reason: Option<String>,
-    /// The words of the question that the repository contains, by descending weight. A record may store them, because
+    /// The words of the question that the repository contains, by descending weight. A record can store them, because
     /// they are words of the repository and not only of the user.
     pub question_terms: Vec<String>,
 }
@@ -59,7 +59,7 @@ pub enum Completeness {
 /// One packed item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Item {
-    /// The kind.
+    /// The kind of the item.
     pub kind: ItemKind,
     /// `path:first-last`, the path of a place without lines, or the id of a memory.
     pub source: String,
@@ -67,7 +67,7 @@ pub struct Item {
     pub blob: Option<String>,
     /// The date of a memory, as recorded.
     pub date: Option<String>,
-    /// The confidence of a memory, from 0 to 1.
+    /// The confidence of a memory, from 0 to 1; `None` for other items.
     pub confidence: Option<f32>,
     /// The defining line of code, or the heading of a section.
     pub title: String,
@@ -118,9 +118,9 @@ pub enum IndexStatus {
         files: usize,
         /// The number of chunks.
         chunks: usize,
-        /// The number of memories and sections of knowledge.
+        /// The number of memories and of knowledge sections.
         memories: usize,
-        /// Whether history and vectors, which are read after the files, have been complete once.
+        /// Whether history and vectors have been complete once. Both are read after the files.
         settled: bool,
     },
 }
@@ -134,7 +134,7 @@ pub struct IndexReport {
     pub chunks: usize,
     /// The number of memories and sections of knowledge.
     pub memories: usize,
-    /// The number of files that were not parsed again, because they are unchanged or cached.
+    /// The number of files that were not parsed again, because they are unchanged or their digest was cached.
     pub reused: usize,
     /// The skipped files, by reason.
     pub skipped: SkipCounts,

@@ -1,4 +1,4 @@
-//! The lexical lane: from a question to a pack without a model. The deadline is checked between its steps.
+//! The lexical lane: it makes a pack for a question without a model. The deadline is checked between its steps.
 
 use std::time::Instant;
 
@@ -23,19 +23,19 @@ use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
 use crate::value::Prices;
 use crate::vector_list::VectorList;
 
-/// Minimum budget for a useful pack.
+/// Minimum token budget for a useful pack.
 const MIN_TOKENS: u32 = 120;
 /// Estimated cost of the fence and its preamble.
 const FENCE_TOKENS: u32 = 80;
-/// Number of top files that lower the threshold of knowledge about them.
+/// Number of top-ranked files that lower the threshold of knowledge about them.
 pub(crate) const LIFTING_FILES: usize = 3;
 
 /// The inputs of the lexical lane.
 pub(crate) struct LexicalInputs<'a> {
     pub(crate) worktree: &'a Worktree,
-    /// `None` while there is no index yet.
+    /// `None` if no index exists yet.
     pub(crate) snapshot: Option<&'a Snapshot>,
-    /// Uses the file numbers of the snapshot.
+    /// The file numbers in it are those of the snapshot.
     pub(crate) companions: &'a Companions,
     pub(crate) memories: &'a Memories,
     /// The text that the conversation already contains.
@@ -128,7 +128,8 @@ pub(crate) fn ranking(
     }
 }
 
-/// Returns the chunks whose vectors are most similar to a question; empty if vectors are not used.
+/// Returns the chunks whose vectors are most similar to a question. The result is empty if vectors are not used for the
+/// question.
 fn near(
     vectors: Option<VectorList<'_>>,
     snapshot: &Snapshot,
@@ -140,7 +141,7 @@ fn near(
     vectors.map_or_else(Vec::new, |vectors| vectors.near(snapshot, question, text))
 }
 
-/// Returns the best files for a question, and a title line for each of the first of them, as a start for an explorer.
+/// Returns the best files for a question, and one title line for each of the first files. An explorer starts from them.
 pub(crate) fn candidates(inputs: &LexicalInputs<'_>, text: &str, deadline: Instant) -> (Vec<RelPath>, Vec<String>) {
     let Some(snapshot) = inputs.snapshot else {
         return (Vec::new(), Vec::new());
@@ -209,7 +210,7 @@ enum EmptyReason {
     Gone,
     #[error("nothing fits the budget")]
     TooLong,
-    /// Any reason, before the index is ready.
+    /// A reason that occurred before the index was ready.
     #[error("{0} (the index is not ready)")]
     NotReady(Box<EmptyReason>),
 }
@@ -267,8 +268,8 @@ fn find(
     }
 }
 
-/// Returns whether a turn only continues the conversation. A content word that is a name in the repository makes it a
-/// question.
+/// Returns whether a turn only continues the conversation. A turn is a question if one of its content words is a name
+/// in the repository.
 fn is_follow_up_here(snapshot: Option<&Snapshot>, text: &str) -> bool {
     let mut tokenizer = Tokenizer::new();
     is_follow_up(text, |word| {
@@ -321,8 +322,8 @@ fn gather(
         Ok(())
     };
     if verdict.is_ok() {
-        // Only after the verdict: similarity is no evidence that the question is about this repository, since some
-        // chunk is always the most similar one.
+        // Vectors are used only after the verdict. Similarity is no evidence that the question is about this
+        // repository, because some chunk is always the most similar one.
         query.near = near(inputs.vectors, snapshot, question, text, lists);
         if !query.near.is_empty() {
             candidates = rank(index, question, &query, lists, MAX_FILES);
@@ -330,7 +331,7 @@ fn gather(
     }
     let packer = inputs.packer(question, &query, limits.deadline);
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
-    // Irrelevant files must not lower the threshold of knowledge.
+    // A file must not lower the threshold of knowledge if the verdict was negative.
     let lifting = if verdict.is_ok() { LIFTING_FILES } else { 0 };
     let best: Vec<&RelPath> = candidates
         .iter()
@@ -359,8 +360,8 @@ fn gather(
     }
 }
 
-/// Returns whether a file is no context for a question that does not name it: generated and vendored files, licences,
-/// completions.
+/// Returns whether a file is no context for a question that does not name the file: a generated or vendored file, a
+/// licence, a shell completion.
 fn is_never_context(snapshot: &Snapshot, question: &Question, candidate: &Candidate) -> bool {
     let file = snapshot.file(candidate.file);
     let is_named = || {
@@ -371,7 +372,7 @@ fn is_never_context(snapshot: &Snapshot, question: &Question, candidate: &Candid
     (file.role == FileRole::Generated || is_boilerplate()) && !is_named()
 }
 
-/// Returns the words of a turn that the repository contains, by descending weight; empty for a follow-up.
+/// Returns the words of a turn that the repository contains, by descending weight. The result is empty for a follow-up.
 pub(crate) fn terms(snapshot: &Snapshot, text: &str) -> Vec<String> {
     if is_follow_up_here(Some(snapshot), text) {
         return Vec::new();

@@ -1,13 +1,13 @@
 //! Selecting the context for a prompt.
 //!
-//! An [`Engine`] keeps an index of one worktree and of its team's knowledge. It answers a question with the few
-//! relevant spans, packed into a token budget. It is lexical and calls no model: an exploration takes a few
-//! milliseconds, so every request can wait for it. If nothing is relevant, it returns nothing with a reason, because
-//! wrong context is worse than none.
+//! An [`Engine`] keeps an index of one worktree and of its team's knowledge. For a question, it returns the few
+//! relevant spans of text, packed into a token budget. The engine is lexical and calls no model. An exploration takes a
+//! few milliseconds, so every request can wait for it. If no span is relevant, the engine returns an empty result with
+//! a reason, because wrong context is worse than none.
 //!
-//! The steps for a question: [`question`] analyses it, the ranker scores chunks and files, the threshold decides
-//! whether the best are relevant, the packer fills the budget and checks each span against the disk, and [`render`]
-//! writes the block.
+//! A question is answered in these steps. [`question`] analyses it. The ranker scores chunks and files. The threshold
+//! decides whether the best ones are relevant. The packer fills the budget and checks each span against the disk.
+//! [`render`] writes the block.
 //!
 //! ```no_run
 //! use std::time::{Duration, Instant};

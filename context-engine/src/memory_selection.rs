@@ -1,7 +1,7 @@
 //! Selecting the memories to pack for a question.
 //!
-//! Recall ranks the memories. Whether a memory is relevant is decided by the question's words that it contains, because
-//! some memory is always the most similar one.
+//! Recall ranks the memories. A memory is relevant if it contains enough of the question's words. The rank is not
+//! sufficient, because some memory always has the best score.
 
 use std::collections::HashMap;
 
@@ -15,13 +15,15 @@ use crate::pack::MemoryCandidate;
 use crate::question::{self, Question};
 use crate::rank::{Query, Statistics};
 
-/// Minimum share of the question's weight that a memory must contain. A memory has far less text than a chunk of code.
+/// Minimum share of the question's weight that a memory must contain. The share is low, because a memory has far less
+/// text than a chunk of code.
 const MIN_SHARE: f32 = 0.34;
-/// Factor on the minimum share for a section about one of the best files, which is evidence for it.
+/// Factor on the minimum share for a section about one of the best files. The file is additional evidence for the
+/// section.
 const LIFTED: f32 = 0.5;
 /// Minimum score of a memory relative to the best one.
 const MIN_SCORE: f32 = 0.5;
-/// Number of recalled memories that are considered; fewer are packed.
+/// Number of recalled memories that are considered. Fewer memories are packed.
 const CONSIDERED: usize = 50;
 
 /// The features of a memory's admission: the share of the question's weight that it contains; its cosine similarity to
@@ -62,9 +64,8 @@ fn scored<'a>(
     let highest = score(0).max(f32::MIN_POSITIVE);
     let about = |doc: DocId| {
         let memory = memories.get(doc)?;
-        let is_about = |path: &RelPath| {
-            memories.applies_to(memory, path) || memory.cites.iter().any(|cited| cited.path == *path)
-        };
+        let is_about =
+            |path: &RelPath| memories.applies_to(memory, path) || memory.cites.iter().any(|cited| cited.path == *path);
         best.iter().copied().find(|path| is_about(path))
     };
     let features = |at: usize, recalled: &Recalled, mask: u64, is_about: bool| {
@@ -142,8 +143,8 @@ pub(crate) fn select_memories<'a>(
     with_opponents(memories, fitting.collect())
 }
 
-/// Pairs both sides of an open conflict at the rank of the better one, so that one side is never packed without the
-/// other.
+/// Pairs the two sides of an open conflict at the rank of the better side, so that one side is never packed without the
+/// other side.
 fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<MemoryCandidate<'a>>) -> Vec<MemoryCandidate<'a>> {
     let mut paired: Vec<MemoryCandidate<'a>> = Vec::with_capacity(fitting.len());
     while !fitting.is_empty() {
@@ -184,7 +185,7 @@ impl Statistics for Memories {
         self.index().inverted().frequency(term)
     }
 
-    /// At least 20, because a few memories are no basis for a word's frequency.
+    /// The result is at least 20, because the frequency of a word in fewer memories is not significant.
     fn documents(&self) -> usize {
         self.index().len().max(20)
     }

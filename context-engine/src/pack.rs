@@ -1,10 +1,10 @@
 //! Packing the best chunks into the token budget.
 //!
-//! A few files with several chunks help a model more than one chunk each of many files. The first file may take two
-//! fifths of the budget, the next a quarter, and so on; unused budget goes to the next file. The runners-up are named
-//! with one line each. Packing reads the disk: a file that changed since it was indexed is parsed again, and a missing
-//! file is left out. Chunks that the conversation already contains in their current form are left out, too; a file
-//! without other chunks leaves its share to the next one.
+//! A few files with several chunks each help a model more than many files with one chunk each. The first file can use
+//! two fifths of the budget, the second file a quarter, and so on; the next file gets the unused part. Each runner-up
+//! is named in one line. Packing reads the disk. A file that changed since it was indexed is parsed again, and a
+//! missing file is skipped. Chunks are skipped if the conversation already contains them in their current form. If a
+//! file has no other chunks, its share of the budget goes to the next file.
 
 mod cited;
 mod map;
@@ -25,23 +25,23 @@ use crate::rank::{Candidate, Query};
 use muninn_memory::index::language;
 use muninn_memory::index::{Snapshot, Span, digest};
 
-/// Shares of the budget, best file first.
+/// Shares of the budget per file, best file first.
 const SHARES: &[f32] = &[0.4, 0.25, 0.15, 0.1, 0.1];
-/// Maximum number of further files that are named with one line.
+/// Maximum number of further files, each named in one line.
 const RUNNERS_UP: usize = 4;
-/// Minimum score relative to the best file for packing chunks, and for naming the file.
+/// Minimum scores relative to the score of the best file: for packing a file's chunks, and for naming the file.
 const DEEP: f32 = 0.45;
 const NAMED: f32 = 0.3;
 /// Minimum score of a chunk relative to the best chunk of its file.
 const GOOD_CHUNK: f32 = 0.4;
 const CHUNKS_PER_FILE: usize = 6;
-/// Maximum number of titles for an explorer.
+/// Maximum number of title lines for an explorer.
 const MAX_TITLES: usize = 15;
-/// Maximum number of lines between chunks that are packed as one.
+/// Maximum number of lines between two chunks that are packed as one span.
 const GAP: u32 = 3;
-/// The reason added for a file that context hits have lifted.
+/// The reason that is added for a file whose score was raised by context hits.
 const REMEMBERED: &str = "; earlier sessions worked with it";
-/// Maximum length of a line, in bytes. Longer lines are data, and a span with one is not packed.
+/// Maximum length of a line, in bytes. Longer lines are data. A span with a longer line is not packed.
 const MAX_LINE_BYTES: usize = 4_000;
 
 /// The inputs of packing.
@@ -61,9 +61,9 @@ pub(crate) struct DeadlineExceeded;
 #[derive(Default)]
 pub(crate) struct Packed {
     pub(crate) items: Vec<Item>,
-    /// Whether an item was left out because the conversation already contains it.
+    /// Whether an item was skipped because the conversation already contains it.
     pub(crate) known: bool,
-    /// The files of packed memories. Some of them are indexed, and must not be packed twice.
+    /// The files of packed memories. Some of these files are also indexed, and must not be packed twice.
     pub(crate) remembered: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ impl Packed {
         self.items.iter().map(|item| item.tokens).fold(0, u32::saturating_add)
     }
 
-    /// Returns whether nothing was found, not even text that the conversation contains.
+    /// Returns whether packing found nothing at all, including text that the conversation already contains.
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty() && !self.known
     }
@@ -86,7 +86,7 @@ struct FileContent {
     text: String,
 }
 
-/// A file to pack from, with the lines of it that the conversation contains.
+/// A file to pack from, with those of its lines that the conversation contains.
 struct PackFile<'a> {
     text: &'a FileContent,
     lines: Vec<&'a str>,
@@ -107,8 +107,8 @@ impl<'a> PackFile<'a> {
             .get(span.first.saturating_sub(1) as usize..span.last as usize)
     }
 
-    /// Returns the chunks, best first, that score well relative to the best one and that the conversation does not
-    /// contain.
+    /// Returns the chunks whose score is sufficient relative to the best chunk and that the conversation does not
+    /// contain, best first.
     fn unseen(&self, mut picks: Vec<Pick>) -> Vec<Pick> {
         let best = picks.first().map_or(0.0, |pick| pick.score);
         let is_known = |span: &Span| {
@@ -119,7 +119,7 @@ impl<'a> PackFile<'a> {
         picks
     }
 
-    /// Returns a span as an item, without score and reason; `None` if a line is too long.
+    /// Returns a span as an item without score and reason, or `None` if one of its lines is too long.
     fn item(&self, span: &Span) -> Option<Item> {
         let (text, lines) = (self.text, &self.lines);
         let body = self.body(span)?;
@@ -164,7 +164,7 @@ struct Pick {
 }
 
 impl Packer<'_> {
-    /// Adds the items of the best files, for at most `budget` tokens.
+    /// Adds the items of the best files. They use at most `budget` tokens.
     pub(crate) fn code(
         &self,
         snapshot: &Snapshot,
@@ -224,7 +224,8 @@ impl Packer<'_> {
         Ok(())
     }
 
-    /// Returns the current text of a file and its matching chunks, best first. `None` if it cannot be shown.
+    /// Returns the current text of a file and its matching chunks, best first. `None` if the file cannot be read or
+    /// must not be shown.
     fn current(&self, snapshot: &Snapshot, candidate: &Candidate) -> Option<(FileContent, Vec<Pick>)> {
         let known = &snapshot.file(candidate.file).facts;
         let file = read_text(self.worktree, &known.path, self.max_file_bytes).ok()?;
@@ -264,7 +265,8 @@ impl Packer<'_> {
         (!picks.is_empty()).then_some((text, picks))
     }
 
-    /// Splits a file that changed since it was indexed, and returns its matching chunks, best first.
+    /// Splits the current text of a file that changed since it was indexed, and returns the matching chunks, best
+    /// first.
     fn current_chunks(&self, text: &FileContent) -> Vec<Pick> {
         let digest = digest(&mut Tokenizer::new(), &text.path, &text.text);
         let mut picks = Vec::new();
@@ -290,7 +292,8 @@ impl Packer<'_> {
         picks
     }
 
-    /// Adds the best chunks of a file that fit the budget, in the order of their lines with neighbours joined.
+    /// Adds the best chunks of a file that fit the budget. The chunks are in the order of their lines, and adjacent
+    /// chunks are joined.
     fn file(&self, candidate: &Candidate, file: &PackFile<'_>, picks: Vec<Pick>, budget: u32, packed: &mut Packed) {
         let mut left = budget;
         let mut chosen: Vec<(Pick, Item)> = Vec::new();
@@ -303,7 +306,7 @@ impl Packer<'_> {
                 left -= cost;
                 chosen.push((pick, item));
             } else if chosen.is_empty() {
-                // The conversation may contain the part that fits.
+                // The conversation may already contain the shortened item.
                 let shortened = self.shortened(item, budget);
                 packed.known |= shortened.as_ref().is_some_and(|item| file.is_known(item));
                 packed.items.extend(shortened.filter(|item| !file.is_known(item)));
@@ -342,7 +345,7 @@ impl Packer<'_> {
         })
     }
 
-    /// Returns a runner-up: the title line of its best chunk.
+    /// Returns a runner-up as an item: the title line of its best chunk.
     fn one_line(&self, candidate: &Candidate, file: &PackFile<'_>, picks: &[Pick]) -> Option<Item> {
         let mut pick = picks.first()?.clone();
         (pick.span.first, pick.span.last) = (pick.span.title, pick.span.title);
@@ -352,7 +355,7 @@ impl Packer<'_> {
         Some(item)
     }
 
-    /// Returns one line for each of the best files: the location and the title of its best chunk.
+    /// Returns one line for each of the best files: the location and the title of the file's best chunk.
     pub(crate) fn titles(&self, snapshot: &Snapshot, candidates: &[Candidate]) -> Vec<String> {
         let line = |candidate: &Candidate| {
             let (text, picks) = self.current(snapshot, candidate)?;
@@ -363,12 +366,13 @@ impl Packer<'_> {
         candidates.iter().take(MAX_TITLES).filter_map(line).collect()
     }
 
-    /// Truncates an item to its first lines within the budget; `None` if fewer than two lines fit.
+    /// Truncates an item to those of its first lines that fit the budget; `None` if fewer than two lines fit.
     fn shortened(&self, mut item: Item, budget: u32) -> Option<Item> {
         let path = item.source.rsplit_once(':').map(|(path, _)| path.to_owned());
         let mut lines: Vec<String> = item.text.lines().map(str::to_owned).collect();
         while measure(&mut item) > budget {
-            // In proportion to the budget, and at least one line fewer, so that the loop ends.
+            // The item keeps lines in proportion to the budget, and always loses at least one line, so that the loop
+            // ends.
             let keep = (lines.len() as u64 * u64::from(budget) / u64::from(item.tokens.max(1))) as usize;
             lines.truncate(keep.min(lines.len() - 1));
             while lines.last().is_some_and(|line| line.trim().is_empty()) {

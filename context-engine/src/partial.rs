@@ -1,8 +1,8 @@
-//! Answering before the index is ready: from paths, and from a limited text search for the question's words.
+//! Answering before the index is ready, from paths and from a limited text search for the question's words.
 //!
-//! All steps are limited by the deadline. If a walk takes too long, the files are listed from git's index. Each word
-//! has its own search, so that a common word does not use up the limits of the others. Of a large file, only the lines
-//! around the matches are read.
+//! All steps are limited by the deadline. If the walk takes too long, the files are listed from git's index. Each word
+//! has its own search, so that a common word does not use up the limits of the other words. In a large file, only the
+//! lines around the matches are read.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -24,16 +24,17 @@ use muninn_memory::index::{FileRole, file_role};
 const MAX_WORDS: usize = 12;
 /// Maximum number of indexed files.
 const MAX_FILES: usize = 12;
-/// Maximum number of matches for each word; a more frequent word is little evidence.
+/// Maximum number of matches for each word. A word with more matches is little evidence.
 const MAX_MATCHES: usize = 400;
 const MAX_MATCHES_PER_FILE: usize = 10;
-/// Maximum size of a file that is indexed as a whole, in bytes; of a larger one, only the lines around the matches are.
+/// Maximum size of a file that is indexed completely, in bytes. In a larger file, only the lines around the matches are
+/// indexed.
 const WHOLE: usize = 32 << 10;
 /// Number of indexed lines before and after a match in a large file.
 const AROUND: usize = 30;
 
-/// An index of the few best files, with the frequencies of the question's words in all searched files. The sample is
-/// chosen by these words, so its own frequencies would be too high.
+/// A small index of the best files, with the frequencies of the question's words in all searched files. The files are
+/// selected by these words, so the frequencies within the sample would be too high.
 pub(crate) struct Sample {
     pub(crate) snapshot: Snapshot,
     pub(crate) statistics: SearchStatistics,
@@ -55,7 +56,7 @@ impl Statistics for SearchStatistics {
     }
 }
 
-/// Walks and searches for at most three fifths of the remaining time, and indexes the best files.
+/// Walks and searches for at most three fifths of the remaining time, then indexes the best files.
 pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u64, deadline: Instant) -> Sample {
     let left = deadline.saturating_duration_since(Instant::now());
     let search_until = Instant::now() + left.mul_f32(0.6);
@@ -64,7 +65,8 @@ pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u
         ..WalkLimits::default()
     };
     let mut files = files(worktree, &limits, left.mul_f32(0.3));
-    // Source files whose paths match the question come first, in case the time does not suffice for all.
+    // Source files whose paths match the question are searched first, because the time can end before all files are
+    // searched.
     files.sort_by_cached_key(|path| (Reverse(path_hits(path, question)), file_role(path) != FileRole::Source));
     let found = search(worktree, question, &files, max_file_bytes, search_until);
 
@@ -105,7 +107,7 @@ pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u
     }
 }
 
-/// Returns the files that a walk finds in this time, and also the tracked files if the walk is incomplete.
+/// Returns the files that a walk finds within `time`. If the walk is incomplete, the tracked files are added.
 fn files(worktree: &Worktree, limits: &WalkLimits, time: Duration) -> Vec<RelPath> {
     let walked = walk_until(worktree, limits, Some(&Until::within(time)));
     let mut files: Vec<RelPath> = walked.files.into_iter().map(|entry| entry.path).collect();
@@ -126,7 +128,7 @@ struct SearchHits {
     lines: HashMap<RelPath, Vec<u64>>,
     /// The number of searched files for each concept.
     searched: HashMap<usize, usize>,
-    /// The highest of these numbers.
+    /// The highest number in `searched`.
     most_searched: usize,
 }
 
@@ -139,7 +141,7 @@ impl SearchHits {
         demoted * (in_text + number(path_hits(path, question)))
     }
 
-    /// Returns the rarity of a concept; near 0 if every file has it.
+    /// Returns the rarity of a concept. The value is near 0 if almost every file contains the concept.
     fn rarity(&self, concept: usize) -> f32 {
         (number(self.most_searched + 1) / number(self.files_with(concept) + 1)).ln_1p()
     }
@@ -153,7 +155,7 @@ impl SearchHits {
         }
     }
 
-    /// Returns the frequencies by term. Matches in paths count, too.
+    /// Returns the frequencies by term. A match in a path counts like a match in the text.
     fn statistics(&self, question: &Question, files: &[RelPath]) -> SearchStatistics {
         let mut frequency = HashMap::new();
         for (number, concept) in question.concepts.iter().enumerate() {
@@ -170,7 +172,7 @@ impl SearchHits {
     }
 }
 
-/// Searches for each of the question's words, up to its limits or the deadline.
+/// Searches for each of the question's words until the word's limits or the deadline are reached.
 fn search(
     worktree: &Worktree,
     question: &Question,
@@ -178,7 +180,7 @@ fn search(
     max_file_bytes: u64,
     deadline: Instant,
 ) -> SearchHits {
-    // A stem finds other forms: "replayed" finds `replay`. An identifier is searched as written.
+    // A stem matches other forms of a word: "replayed" matches `replay`. An identifier is searched as written.
     let needle = |number: usize| {
         let concept = &question.concepts[number];
         if concept.parts.is_empty() && concept.word.starts_with(&concept.whole) {
@@ -221,8 +223,8 @@ fn search(
     found
 }
 
-/// Blanks the lines far from the given ones, so that all lines keep their numbers. A small text stays whole; of a text
-/// without matches, the beginning stays.
+/// Blanks the lines that are far from the given lines, so that all lines keep their numbers. A small text is unchanged.
+/// If no line is given, the beginning of the text is kept.
 fn excerpt<'t>(text: &'t str, lines: &[u64]) -> Cow<'t, str> {
     if text.len() <= WHOLE {
         return Cow::Borrowed(text);
@@ -242,7 +244,7 @@ fn excerpt<'t>(text: &'t str, lines: &[u64]) -> Cow<'t, str> {
     Cow::Owned(kept)
 }
 
-/// Counts the question's words in a path; a path that the question names counts three.
+/// Counts the question's words in a path. A path that the question names adds three.
 fn path_hits(path: &RelPath, question: &Question) -> usize {
     let lower = lower(path);
     let words = question

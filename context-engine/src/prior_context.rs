@@ -1,8 +1,9 @@
-//! The text that a conversation already contains, and that is not packed again.
+//! The text that a conversation already contains, and that must not be packed again.
 //!
-//! There are two sources. An injected block names the lines and the blob of each item. The result of a client's tool
-//! names no blob, so its text is compared: a line has been read if the result of reading its file contains it. This
-//! works with any tool's way to number and cut lines, and the changed lines of an edited file count as unread.
+//! The text comes from two sources. An injected block names the lines and the blob of each item. The result of a
+//! client's tool names no blob, so its text is compared with the file: a line of the file counts as read if the result
+//! contains it. The comparison does not depend on how a tool numbers or truncates lines. If a file is edited, its
+//! changed lines count as unread.
 
 use std::collections::HashSet;
 
@@ -10,7 +11,8 @@ use muninn_repo_tools::RelPath;
 
 use crate::render::{self, SourceSpan};
 
-/// The repository text and memories that a conversation already contains. Empty for a new conversation.
+/// The repository text and the memories that a conversation already contains. The value is empty for a new
+/// conversation.
 #[derive(Debug, Default)]
 pub struct PriorContext {
     blocks: Vec<String>,
@@ -25,7 +27,8 @@ impl PriorContext {
         self.blocks.push(block.to_owned());
     }
 
-    /// Adds the result of a client's tool that read files: some or all of their lines, with or without line numbers.
+    /// Adds the result of a client's tool that read files. The result contains some or all lines of these files, with
+    /// or without line numbers.
     pub fn add_read(&mut self, paths: Vec<RelPath>, text: String) {
         self.reads.push((paths, text));
     }
@@ -40,7 +43,8 @@ impl PriorContext {
         self.blocks.iter().any(|block| block.contains(path))
     }
 
-    /// Returns the known lines of one file: packed at this blob, or read at any time.
+    /// Returns the lines of one file that the conversation contains: lines that were packed at this blob, and lines
+    /// that a tool has read at any time.
     pub(crate) fn of(&self, path: &RelPath, blob: &str) -> KnownLines<'_> {
         let packed = self
             .sources
@@ -78,8 +82,8 @@ impl KnownLines<'_> {
     }
 }
 
-/// Returns the file lines that a line of a tool's result may be: the line itself, and the line without the number that
-/// most tools put in front (`  12→`, `  12⇥`, `00012| `, `12: `).
+/// Returns the file lines that a line of a tool's result can contain: the line itself, and the line without the line
+/// number that most tools write before it (`  12→`, `  12⇥`, `00012| `, `12: `).
 fn file_lines(line: &str) -> impl Iterator<Item = &str> {
     let line = line.trim();
     let behind = line.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -11,12 +11,12 @@ pub(crate) use self::frames::NamedPath;
 use self::frames::named_paths;
 use self::template::strip_template;
 
-/// Maximum number of concepts in a question: one bit of a `u64` each.
+/// Maximum number of concepts in a question. Each concept is one bit of a `u64`.
 pub(crate) const MAX_CONCEPTS: usize = 64;
 /// Maximum size of a question, in bytes. Of a longer text, only the beginning and the end are read, because the middle
 /// is mostly pasted output.
 const MAX_BYTES: usize = 24 << 10;
-/// Minimum number of concepts in a long text, whose first line is its headline.
+/// Minimum number of concepts in a long text. The first line of a long text is its headline.
 const LONG: usize = 16;
 
 /// An analysed question.
@@ -37,9 +37,9 @@ pub(crate) struct Concept {
     pub(crate) word: String,
     /// The index term of the whole word.
     pub(crate) whole: String,
-    /// The index terms of its parts, if it has several.
+    /// The index terms of the parts of the word, if it has several parts.
     pub(crate) parts: Vec<String>,
-    /// The emphasis in the question; 1 for a word that occurs once.
+    /// The emphasis of the word in the question. The value is 1 for a word that occurs once.
     pub(crate) weight: f32,
     /// True for an identifier: a name in backticks, a name of several parts, or an error code.
     pub(crate) identifier: bool,
@@ -69,7 +69,7 @@ pub(crate) fn analyse(tokenizer: &mut Tokenizer, text: &str) -> Question {
     let first = text.trim_start().lines().next().unwrap_or_default();
     if question.concepts.len() >= LONG {
         let headline = parse(tokenizer, first);
-        // A long text often quotes words like "test". The headline names its topic.
+        // A long text often quotes words like "test". The headline is better evidence for the topic of the text.
         question.about_tests = headline.about_tests;
         question.about_docs = headline.about_docs;
         question.headline = (headline.concepts.len() >= 2).then(|| Box::new(headline));
@@ -105,7 +105,7 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
         let mut terms = Vec::new();
         tokenizer.word(word.text, &mut |term: &str| terms.push(term.to_owned()));
         let Some(whole) = terms.pop() else { continue };
-        // The headline summarises a long text.
+        // A word in the headline of a long text has a higher weight.
         let weight = if headline < text.len() && word.start < headline {
             2.0
         } else {
@@ -134,14 +134,16 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
     question
 }
 
-/// Returns whether a word is an error code: `E0308`, `TS2345`, `CS1061`, `42P01`. Three digits alone are too ambiguous.
+/// Returns whether a word is an error code, such as `E0308`, `TS2345`, `CS1061` or `42P01`. A number of three digits is
+/// too ambiguous.
 fn is_error_code(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let letters = word.bytes().filter(u8::is_ascii_uppercase).count();
     digits >= 3 && (1..=5).contains(&letters) && digits + letters == word.len() || is_sql_state(word)
 }
 
-/// Returns whether a word is an SQLSTATE: five digits and capitals, with two leading digits and at least one capital.
+/// Returns whether a word is an SQLSTATE: five characters, each a digit or a capital letter, with two leading digits
+/// and at least one capital letter.
 fn is_sql_state(word: &str) -> bool {
     let plain = |b: u8| b.is_ascii_digit() || b.is_ascii_uppercase();
     word.len() == 5
@@ -150,7 +152,8 @@ fn is_sql_state(word: &str) -> bool {
         && word.bytes().any(|b| b.is_ascii_uppercase())
 }
 
-/// Keeps the heaviest concepts. Identifiers weigh one more; equal weights keep the text order.
+/// Keeps the concepts with the highest weights. For this comparison, the weight of an identifier is one higher.
+/// Concepts of equal weight keep the order of the text.
 fn keep_heaviest(concepts: &mut Vec<Concept>) {
     if concepts.len() <= MAX_CONCEPTS {
         return;

@@ -1,8 +1,9 @@
-//! Rendering items: as a fenced block for a prompt, or as Markdown for a person.
+//! Rendering items as a fenced block for a prompt, or as Markdown for a person.
 //!
 //! Items are untrusted text inside a prompt. So the fence states what it contains, no item can close the fence or
-//! imitate a client's reminder, and no text can end its code block. The same items always render to the same bytes: a
-//! block is replayed on every later turn, and one changed byte would invalidate the backend's prefix cache.
+//! imitate a client's reminder, and no text can end its code block. The same items are always rendered to the same
+//! bytes, because a block is replayed on every later turn. One changed byte would invalidate the backend's prefix
+//! cache.
 
 mod neutral;
 mod sources;
@@ -24,7 +25,7 @@ Added automatically by Muninn from the repository and its memory. This is refere
 was not written by the user. It may be incomplete: read the named files before you rely on it.
 ";
 
-/// Renders the block for a prompt, ending in a newline; empty without items.
+/// Renders the block for a prompt. The block ends in a newline; it is empty if there are no items.
 pub fn block(items: &[Item]) -> String {
     if items.is_empty() {
         return String::new();
@@ -49,7 +50,8 @@ pub(crate) fn opening() -> String {
     format!("{OPEN}\n{PREAMBLE}\n")
 }
 
-/// Renders items as Markdown for a person: a heading with the source, the facts and the reason of each item.
+/// Renders items as Markdown for a person. Each item has a heading with its source, followed by its facts and its
+/// reason.
 pub fn markdown(items: &[Item]) -> String {
     let mut text = String::new();
     for item in items {
@@ -74,11 +76,12 @@ pub fn markdown(items: &[Item]) -> String {
             text.push('\n');
         }
     }
-    // The text may reach a terminal, and a model in a later request.
+    // The text can be printed on a terminal, or be part of a model's later request.
     neutralize(&text).into_owned()
 }
 
-/// Renders all places of a block, with the paths alone in one line behind the line ranges.
+/// Renders all places of a block. Places without line numbers are listed in one line after the places with line
+/// numbers.
 pub(crate) fn places(items: &[&Item]) -> String {
     let mut text = String::from("## Likely places, best first\n");
     let (ranges, paths): (Vec<&&Item>, Vec<&&Item>) = items.iter().partition(|item| item.first_line > 0);
@@ -124,12 +127,12 @@ pub(crate) fn entry(item: &Item) -> String {
     if let Some(name) = metis_title(item) {
         let _ = write!(head, ", {name}");
     }
-    // Memories are fenced, too, because a heading in one could imitate the next item.
+    // Memories are fenced like code, because a heading in a memory could imitate the next item.
     let body = fenced(&item.text, item.language);
     neutralize(&format!("{}\n{body}", one_line(&head))).into_owned()
 }
 
-/// Returns the title of a Metis document. Other sections begin with their own titles.
+/// Returns the title of a Metis document. The text of other sections begins with its own title.
 fn metis_title(item: &Item) -> Option<&str> {
     let is_metis = item.kind == ItemKind::Knowledge && item.source.starts_with(".metis/");
     is_metis.then_some(item.title.as_str())

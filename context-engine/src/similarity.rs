@@ -1,7 +1,7 @@
 //! The similarity of a question to its lexical candidates.
 //!
-//! The static vector of the question is compared with those of titles and of the first lines of chunks. That takes a
-//! few dozen embeddings of microseconds each, and reads a few files that packing needs anyway.
+//! The static vector of the question is compared with the vectors of titles and of the first lines of chunks. The
+//! comparison takes a few dozen embeddings of microseconds each. It reads a few files, which packing reads anyway.
 
 use std::sync::LazyLock;
 
@@ -15,9 +15,9 @@ use crate::rank::Candidate;
 /// Number of compared files, and of compared chunks of each.
 const FILES: usize = 4;
 const CHUNKS: usize = 2;
-/// Compared characters at the start of a chunk, which usually describes itself there.
+/// Number of characters at the start of a chunk that are compared. A chunk usually begins with its description.
 const HEAD_CHARS: usize = 400;
-/// Maximum size of a compared file, in bytes; a larger one is compared by its titles alone.
+/// Maximum size of a file whose text is compared, in bytes. For a larger file, only the titles are compared.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The highest cosines with the question, from 0 to 1.

@@ -1,17 +1,18 @@
-//! The threshold: deciding whether the candidates are relevant for the question.
+//! The threshold: deciding whether the candidates are relevant to the question.
 //!
-//! BM25 always finds something, and its scores are not comparable between questions. These features are:
+//! BM25 always finds candidates, and its scores are not comparable between questions. So the decision uses these
+//! features:
 //!
-//! - the share of the question that one place contains. Each concept weighs its idf; a concept that the repository
-//!   lacks weighs like one that occurs once. The request for a poem matches `write` everywhere and nothing else, so its
-//!   share is small however high `write` scores;
+//! - the share of the question that one place contains. The weight of each concept is its idf. A concept that the
+//!   repository lacks has the weight of a concept that occurs once. For example, a request for a poem matches only
+//!   `write`, in many places. Its share is small even if the score of `write` is high;
 //! - the rarity of the question's words here: a question about a repository uses its vocabulary;
-//! - the similarity of question and candidates to an embedder, which distinguishes the `bond` of atoms from a financial
-//!   one;
-//! - the number of identifiers in the question that exist.
+//! - the similarity of the question to the candidates, computed with an embedder. It distinguishes a `bond` of atoms
+//!   from a financial bond;
+//! - the number of the question's identifiers that the repository contains.
 //!
-//! A logistic model adds the features to a probability, which must reach the threshold. In addition, there must be
-//! evidence: a rare word, a name, or several words together, because a single common word matches anywhere.
+//! A logistic model computes a probability from the features. The probability must reach the threshold. In addition, a
+//! rare word, a name, or several words together must match, because a single common word matches anywhere.
 
 use muninn_memory::index::lexical::idf;
 use muninn_memory::index::{FileRole, Snapshot};
@@ -25,16 +26,18 @@ use crate::similarity::{Similarity, similarity};
 pub(crate) const DEFAULT: f32 = 0.5;
 /// The expected share of a question with four to eight concepts.
 const SHARE: f32 = 0.5;
-/// Factors on [`SHARE`] for one, two and three concepts: half of two words is one word, which matches anywhere.
+/// Factors on [`SHARE`] for one, two and three concepts. In a question of two words, half of the words is one word,
+/// which matches anywhere.
 const FEW: [f32; 3] = [1.8, 1.5, 1.2];
-/// Number of concepts beyond which the expected share falls, because long questions contain unrelated text.
+/// Number of concepts above which the expected share decreases, because long questions contain unrelated text.
 const MANY: f32 = 8.0;
-/// Weight of a concept in another good chunk of the file, and elsewhere in the file, relative to 1 in the best chunk.
+/// Weights of a concept that is not in the best chunk: in another good chunk of the file, and elsewhere in the file.
+/// The weight in the best chunk is 1.
 const NEAR: f32 = 0.75;
 const FAR: f32 = 0.45;
-/// Weight of tests and generated files, which contain words about anything.
+/// Weight of tests and generated files, which contain words about many topics.
 const WEAK: f32 = 0.45;
-/// Weight of documentation and settings: a large manual mentions most topics.
+/// Weight of documentation and settings. A large manual mentions most topics.
 const PROSE: f32 = 0.8;
 /// Number of considered files, and of considered chunks of each.
 const FILES: usize = 8;
@@ -42,14 +45,15 @@ const CHUNKS: usize = 3;
 /// Minimum weight of the concepts in the best chunk, in units of the idf of a term in one document.
 const EVIDENCE: f32 = 0.6;
 
-/// The weights of the [`Features`], and the sum that they must exceed at the default threshold: a ridge regression over
-/// `benches/abstain/tune.jsonl`, printed by `benches/abstain/fit.py`, which also measures them on other repositories
-/// and prompts. The result is not sensitive to the required sum: from threshold 0.45 to 0.6, packed off-topic prompts
-/// fall from 3.1% to 2.4%, and answered questions from 94% to 91%.
+/// Weights of the [`Features`], and the sum that the weighted features must exceed at the default threshold. The
+/// weights are a ridge regression over `benches/abstain/tune.jsonl`. `benches/abstain/fit.py` prints them, and measures
+/// them on other repositories and prompts. The result is not sensitive to the required sum: from threshold 0.45 to 0.6,
+/// packed off-topic prompts fall from 3.1% to 2.4%, and answered questions from 94% to 91%.
 const WEIGHTS: [f32; 6] = [3.8, -2.7, 7.4, 7.3, 2.0, -1.2];
 const REQUIRED: f32 = 2.55;
-/// Increase of the required sum for each e-fold of chunks beyond `CROWDED`, and decrease below: a large repository
-/// matches any few words. In a million lines of unrelated packages it halves the packed off-topic prompts, to 9%.
+/// Increase of the required sum for each e-fold of chunks above `CROWDED`, and decrease for each e-fold below. A large
+/// repository matches any few words. In a million lines of unrelated packages, the increase halves the packed off-topic
+/// prompts to 9%.
 const CROWD: f32 = 0.4;
 const CROWDED: f32 = 6_000.0;
 /// Maximum number of e-folds below `CROWDED` that count.
@@ -76,7 +80,7 @@ pub(crate) struct Fit {
     pub(crate) probability: f32,
     /// The weight of the concepts in one chunk, in units of the idf of a term in one document.
     pub(crate) evidence: f32,
-    /// Whether the question has a single plain word, and no definition or path has it as its name.
+    /// Whether the question has only one plain word, and no definition or path has this word as its name.
     pub(crate) lone: bool,
     /// Whether the question names an existing path, or an identifier of several parts that is defined here.
     pub(crate) certain: bool,
@@ -114,7 +118,7 @@ impl Fit {
         let [known, unknown] = identifiers(question, query);
         fit.features = [
             (fit.share - fit.expected).clamp(-MARGIN, MARGIN),
-            // In a small repository every word is rare.
+            // In a small repository, every word is rare.
             rarity(question, query) / singular * (size.ln() / CROWDED.ln()).min(1.0),
             titles,
             texts,
@@ -153,7 +157,7 @@ impl Fit {
                 .clone()
                 .fold(candidate.path_concepts, |all, chunk| all | chunk.concepts);
             for chunk in chunks {
-                // A question that names a test is about it.
+                // If the question names a test, chunks of this test have full weight.
                 let trust = if question.contains_identifier(chunk.defines) {
                     1.0
                 } else {
@@ -223,7 +227,7 @@ fn trust(place: FileRole, question: &Question) -> f32 {
     }
 }
 
-/// Returns the mean idf of the question's concepts, ignoring numbers if it has other concepts.
+/// Returns the mean idf of the question's concepts. Numbers are ignored if the question has other concepts.
 #[expect(clippy::cast_precision_loss, reason = "at most 64 concepts")]
 fn rarity(question: &Question, query: &Query) -> f32 {
     let of = |numbers: bool| {
@@ -237,8 +241,8 @@ fn rarity(question: &Question, query: &Query) -> f32 {
     of(false).or_else(|| of(true)).unwrap_or(0.0)
 }
 
-/// Counts the identifiers of the question that occur in the repository as written, and the ones of several parts that
-/// do not. The parts alone do not count, because any repository contains them.
+/// Counts the identifiers of the question that occur in the repository as written, and the identifiers of several parts
+/// that do not occur. A match of a part alone does not count, because any repository contains such parts.
 #[expect(clippy::cast_precision_loss, reason = "at most two")]
 fn identifiers(question: &Question, query: &Query) -> [f32; 2] {
     let known = |bit: usize, whole: &str| {

@@ -1,36 +1,36 @@
-//! Switches and results for measurements.
+//! Switches and result types for measurements.
 //!
-//! The value of a ranking list is measured by switching it off. The gateway uses all lists and the threshold.
+//! The value of a ranking list is measured by disabling the list. The gateway uses all lists and the threshold.
 
 use std::time::Duration;
 
 use muninn_repo_tools::RelPath;
 
-/// A set of the lists whose scores a ranking adds.
+/// A set of ranking lists. A ranking adds the scores of its lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lists(u16);
 
 impl Lists {
-    /// BM25 of files as a whole.
+    /// BM25 of whole files.
     pub(crate) const FILES: Self = Self(1);
     /// BM25 of a file's best chunk.
     pub(crate) const CHUNKS: Self = Self(1 << 1);
-    /// Chunks that define what the question names.
+    /// Chunks that define a name in the question.
     pub(crate) const DEFINITIONS: Self = Self(1 << 2);
     /// Words of the path.
     pub(crate) const PATHS: Self = Self(1 << 3);
     /// Paths and lines that the question names.
     pub(crate) const NAMED: Self = Self(1 << 4);
-    /// Lower weights of tests, documentation and generated files.
+    /// Lower weights for tests, documentation and generated files.
     pub(crate) const PLACES: Self = Self(1 << 5);
 
-    /// The headline of a long text, scored by itself.
+    /// A separate score for the headline of a long text.
     pub(crate) const HEADLINE: Self = Self(1 << 6);
 
     /// Chunks with vectors similar to a short question.
     pub(crate) const VECTORS: Self = Self(1 << 7);
 
-    /// Files that changed together with the best ones.
+    /// Files that often changed in the same commits as the best files.
     pub(crate) const CO_CHANGE: Self = Self(1 << 8);
 
     /// Files of commits with messages similar to the question.
@@ -75,7 +75,7 @@ impl Lists {
 pub struct Tuning {
     /// The lists to use.
     pub lists: Lists,
-    /// Whether the threshold applies; otherwise the best candidates are always packed.
+    /// Whether the threshold applies. If not, the best candidates are always packed.
     pub decide: bool,
 }
 
@@ -91,9 +91,9 @@ impl Default for Tuning {
 /// A ranking of files for a question, before the threshold.
 #[derive(Debug, Clone, Default)]
 pub struct Ranking {
-    /// The files, best first; empty while there is no index.
+    /// The files, best first. Empty if no index exists yet.
     pub files: Vec<RankedFile>,
-    /// The duration.
+    /// The duration of the ranking.
     pub elapsed: Duration,
     /// The features of the threshold, in the order of its weights; see `benches/abstain/fit.py`.
     pub features: Vec<f32>,

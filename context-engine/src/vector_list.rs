@@ -1,12 +1,12 @@
 //! The list of chunks with vectors similar to a short question.
 //!
-//! A long text repeats its topic, and its words are the better evidence. A short question may miss the word that the
-//! code uses. So vectors are used for questions without a headline ([`Question::headline`]) and without a named path.
-//! Questions with identifiers gain less from vectors, but still gain.
+//! A long text repeats its topic, and its words are better evidence than vectors. A short question can lack the word
+//! that the code uses. So vectors are used for questions without a headline ([`Question::headline`]) and without a
+//! named path. Vectors improve questions with identifiers less than other questions, but still improve them.
 //!
-//! Similarity is weak evidence with a high floor, because any two texts about code are somewhat similar. So a chunk's
-//! value is its distance to the last candidate, relative to that of the best one. The values add to lexical scores and
-//! not to ranks.
+//! Similarity is weak evidence with a high minimum, because any two texts about code are somewhat similar. So the value
+//! of a chunk is its distance to the last candidate, relative to the distance of the best candidate. The values are
+//! added to lexical scores and not to ranks.
 
 use std::collections::HashMap;
 
@@ -16,9 +16,9 @@ use muninn_memory::index::vectors::{ByBlob, Vectors};
 
 use crate::question::Question;
 
-/// Weight of the best file of this list, relative to 1 for the best lexical file.
+/// Weight of the best file of this list. The best lexical file has the weight 1.
 const WEIGHT: f32 = 0.5;
-/// Number of candidate chunks; the last one has the value zero.
+/// Number of candidate chunks. The last candidate has the value zero.
 const CANDIDATES: usize = 100;
 
 /// Vectors with their mapping to the chunks of a snapshot.
@@ -29,8 +29,8 @@ pub(crate) struct VectorList<'a> {
 }
 
 impl VectorList<'_> {
-    /// Returns the most similar chunks, from 1 for the best down to 0. Empty if the question is not suited for vectors,
-    /// or if the embedder fails.
+    /// Returns the most similar chunks with values from 1 for the best down to 0. The result is empty if the question
+    /// is not suited for vectors, or if the embedder fails.
     pub(crate) fn near(&self, snapshot: &Snapshot, question: &Question, text: &str) -> Vec<(DocId, f32)> {
         if !is_for_vectors(question) {
             return Vec::new();

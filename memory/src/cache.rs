@@ -22,7 +22,7 @@ const SCHEMA_VERSION: i64 = 4;
 const FILE: &str = "index.db";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
-/// Maximum number of blobs that no worktree uses. They are kept because their branch may be checked out again.
+/// Maximum number of blobs that no worktree uses. They are kept because their branch can be checked out again.
 const MAX_ORPHANS: i64 = 20_000;
 /// Maximum number of commit values. Above it all are deleted, because most belong to abandoned branches.
 const MAX_COMMITS: i64 = 50_000;
@@ -222,7 +222,7 @@ impl Cache {
 }
 
 impl CacheError {
-    /// Returns whether another process held the database too long, so that a retry may succeed.
+    /// Returns whether another process held the database too long, so that a retry can succeed.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(self, Self::Database { source, .. } if is_busy(source))
     }
@@ -334,7 +334,7 @@ fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<D
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     write_ahead(&connection)?;
-    // A cache may lose its last seconds in a power failure, but must not cost a disk flush per write.
+    // A power failure can cost the last seconds of a cache, which is acceptable. A disk flush per write is not.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;

@@ -71,7 +71,7 @@ pub(crate) fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Ser
     let path = path(form, dir, root);
     let written = || -> io::Result<()> {
         let body = postcard::to_allocvec(what).map_err(io::Error::other)?;
-        // Another process may write at the same time, so each needs a name of its own.
+        // Another process can write at the same time, so each needs a name of its own.
         let mut beside = tempfile::Builder::new()
             .prefix(form.prefix)
             .suffix(PART)

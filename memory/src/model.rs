@@ -99,7 +99,7 @@ pub enum Message {
     User(String),
     /// A message of the model.
     Assistant {
-        /// Text; may be empty.
+        /// Text; can be empty.
         text: String,
         /// Tool calls, in order.
         calls: Vec<ToolInvocation>,
@@ -115,7 +115,7 @@ pub struct ToolInvocation {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments as the model wrote them. They may be invalid JSON.
+    /// The arguments as the model wrote them. They can be invalid JSON.
     pub arguments: String,
 }
 
@@ -159,7 +159,7 @@ pub enum ToolMode {
 /// A model's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Reply {
-    /// Text without thinking; may be empty.
+    /// Text without thinking; can be empty.
     pub text: String,
     /// Native tool calls.
     pub calls: Vec<ToolInvocation>,

@@ -68,7 +68,7 @@ pub fn make(path: &Path) -> io::Result<()> {
 /// If it cannot be created.
 pub fn own_dir(path: &Path) -> io::Result<()> {
     dir(path)?;
-    // A mounted volume may belong to another user.
+    // A mounted volume can belong to another user.
     restrict(path, 0o700).ok();
     Ok(())
 }

@@ -14,7 +14,7 @@ pub struct BlobId([u8; 20]);
 impl BlobId {
     /// Returns the id that `git hash-object --no-filters` prints for these bytes.
     ///
-    /// Returns `None` only if the hash detects a SHA-1 collision attack in the content; such a file is not read.
+    /// Returns `None` only if the hash detects a SHA-1 collision attack in the content. Such a file is not read.
     pub fn of(content: &[u8]) -> Option<Self> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, content).ok()?;
         Self::from_bytes(id.as_slice())

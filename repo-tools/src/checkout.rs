@@ -1,5 +1,5 @@
 //! The current checkout: branch, commits and tracked files. Each call reads them from git again, because a long-running
-//! process must see a checkout that happened meanwhile.
+//! process must notice when another program checks out a branch.
 
 use std::collections::BTreeSet;
 
@@ -56,8 +56,8 @@ impl Worktree {
     }
 
     /// Returns whether a branch, by its short name, is the current branch or was merged into it. A branch without a
-    /// commit since its creation does not count as merged. A deleted branch is judged by the commit at which HEAD left
-    /// it last.
+    /// commit since its creation does not count as merged. For a deleted branch, the commit at which HEAD last left the
+    /// branch is checked.
     pub fn has_branch(&self, branch: &str) -> bool {
         let found = || {
             let repository = open(self.root()).ok()?;
@@ -89,7 +89,7 @@ impl Worktree {
     }
 
     /// Returns the tracked files that [`crate::walk`] could list: no symlinks, no secrets, nothing below `.muninn/`.
-    /// Only git's index is read, so a file may be missing on disk. Empty if the index cannot be read.
+    /// Only git's index is read, so a file can be missing on disk. Empty if the index cannot be read.
     pub fn tracked(&self) -> Vec<RelPath> {
         let listed = || {
             let repository = open(self.root()).ok()?;
@@ -125,8 +125,8 @@ fn is_ancestor_of_head(repository: &gix::Repository, commit: gix::ObjectId) -> O
     Some(commit == head || repository.merge_base(commit, head).ok()?? == commit)
 }
 
-/// The commit at which a branch was created here, from the branch's reflog. `None` for a branch that was created from a
-/// remote branch, which has commits of its own, and without a reflog.
+/// The commit at which a branch was created in this repository, from the branch's reflog. `None` if there is no reflog,
+/// or if the branch was created from a remote branch: a remote branch has commits of its own.
 fn creation_commit(repository: &gix::Repository, reference: &gix::Reference<'_>) -> Option<gix::ObjectId> {
     let mut log = reference.log_iter();
     let first = log.all().ok()??.next()?.ok()?;
@@ -138,7 +138,7 @@ fn creation_commit(repository: &gix::Repository, reference: &gix::Reference<'_>)
     (!from_remote).then(|| first.new_oid())
 }
 
-/// The commit at which HEAD left a branch last, from the reflog of HEAD.
+/// The commit at which HEAD last left a branch, from the reflog of HEAD.
 fn last_commit_on(repository: &gix::Repository, branch: &str) -> Option<gix::ObjectId> {
     let head = repository.find_reference("HEAD").ok()?;
     let mut log = head.log_iter();
@@ -203,7 +203,10 @@ mod tests {
         repo.git(&["checkout", "-q", "-b", "side"]);
         assert!(worktree.has_branch("side") && worktree.has_branch("main"));
         repo.git(&["checkout", "-q", "main"]);
-        assert!(!worktree.has_branch("side"), "it has no commit of its own");
+        assert!(
+            !worktree.has_branch("side"),
+            "the branch `side` has no commit of its own"
+        );
         repo.git(&["checkout", "-q", "side"]);
         commit("b.txt");
         assert!(worktree.has_branch("main"));
@@ -212,7 +215,10 @@ mod tests {
         repo.git(&["merge", "-q", "side"]);
         assert!(worktree.has_branch("side"));
         repo.git(&["branch", "-q", "-d", "side"]);
-        assert!(worktree.has_branch("side"), "it was merged before it was deleted");
+        assert!(
+            worktree.has_branch("side"),
+            "the branch `side` was merged before it was deleted"
+        );
         repo.git(&["checkout", "-q", "-b", "dropped"]);
         commit("c.txt");
         repo.git(&["checkout", "-q", "main"]);

@@ -20,8 +20,8 @@ use crate::worktree::Worktree;
 /// A filter on the files of a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileFilter {
-    /// GlobSet in the syntax of `rg -g`: `*.rs` includes, `!tests/` excludes, the last matching glob decides. A glob
-    /// never includes a file that git ignores.
+    /// Globs in the syntax of `rg -g`: `*.rs` includes files, `!tests/` excludes files, and the last matching glob
+    /// decides. A glob never includes a file that git ignores.
     pub globs: Vec<String>,
     /// Files and directories to include; empty for the whole worktree.
     pub under: Vec<RelPath>,
@@ -31,7 +31,7 @@ pub struct FileFilter {
 #[derive(Debug, thiserror::Error)]
 pub enum FilterError {
     /// A glob is malformed.
-    #[error("{glob:?} is no glob")]
+    #[error("{glob:?} is not a valid glob")]
     Glob {
         /// The glob as written.
         glob: String,
@@ -77,7 +77,7 @@ impl FileFilter {
 }
 
 impl CompiledFilter {
-    /// Returns whether the filter accepts a file, or may accept a file below a directory.
+    /// Returns whether the filter accepts a file, or can accept a file below a directory.
     pub(crate) fn accepts(&self, path: &Path, directory: bool) -> bool {
         if self.globs.matched(path, directory).is_ignore() {
             return false;
@@ -203,7 +203,7 @@ impl Masks<'_> {
     }
 }
 
-/// The entries that a walk met.
+/// The entries that a walk found.
 struct Collected {
     /// Sorted.
     paths: Vec<RelPath>,
@@ -244,7 +244,7 @@ fn collect(
             }
             if let Some(outcome) = classify(worktree.root(), entry) {
                 found.fetch_add(usize::from(outcome.is_continue()), Ordering::Relaxed);
-                // Cannot fail: the receiver outlives the walk.
+                // Sending cannot fail, because the receiver outlives the walk.
                 sender.send(outcome).ok();
             }
             WalkState::Continue
@@ -263,7 +263,8 @@ fn collect(
             ControlFlow::Break(skipped) => collected.skipped.push(skipped),
         }
     }
-    // Threads that reach the limit together each add a file, and none of them sees that it is one too many.
+    // If several threads reach the limit at the same time, each adds a file, and no thread notices that the limit is
+    // exceeded.
     let is_full = is_full.into_inner() || collected.paths.len() > max_files;
     for (cut, is_reached) in [(Cut::Time, is_late.into_inner()), (Cut::Files, is_full)] {
         if is_reached {

@@ -14,7 +14,7 @@ use crate::worktree::Worktree;
 /// A search for files by name.
 #[derive(Debug, Clone)]
 pub struct FindQuery {
-    /// A glob (`*_test.go`, `src/**/mod.rs`), or a part of the path, in any case.
+    /// A glob (`*_test.go`, `src/**/mod.rs`), or a part of the path. Case is ignored.
     pub name: String,
     /// The files to search.
     pub filter: FileFilter,

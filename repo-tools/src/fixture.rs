@@ -1,4 +1,4 @@
-//! The test repository as a worktree.
+//! The test repository as a [`Worktree`].
 
 use std::ops::Deref;
 

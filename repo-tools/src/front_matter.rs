@@ -1,9 +1,9 @@
 //! Front matter: the YAML subset between two `---` lines at the head of a Markdown file.
 //!
-//! It has keys at the start of a line, scalars with or without quotes, and lists on one line or one item a line. A YAML
-//! parser rejects what people write there: `applies_to: [*.rs]` is an alias to it and `title: Auth: tokens` is an
-//! error, and one such line would lose all others. So each key is read by itself, and unreadable lines are reported by
-//! number.
+//! Front matter consists of keys at the start of a line, scalars with or without quotes, and lists on one line or with
+//! one item per line. A YAML parser rejects common input: in `applies_to: [*.rs]` it reads an alias, and `title: Auth:
+//! tokens` is an error. One such line would lose all other keys. Therefore each key is parsed separately, and
+//! unreadable lines are reported by number.
 
 /// The front matter of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -150,7 +150,7 @@ fn is_key(key: &str) -> bool {
     !key.is_empty() && key.chars().all(part)
 }
 
-/// Removes the quotes of a scalar, or the comment behind it.
+/// Removes the quotes of a scalar, or the comment after it.
 fn scalar(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {

@@ -5,9 +5,10 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::files::FilterError;
 use crate::path::RelPath;
 
-/// Compiled globs in the syntax of `.gitignore`: `*.rs` matches any such file, `src/auth/` everything below that
-/// directory, `/Cargo.toml` only the file at the top. A glob with `!` excludes its matches, at any position in the
-/// list: unlike git, which cannot exclude a directory inside an included one, since `!tests/` asks for exactly that.
+/// Compiled globs in the syntax of `.gitignore`: `*.rs` matches every such file, `src/auth/` matches everything below
+/// that directory, and `/Cargo.toml` matches only the file at the root. A glob with `!` excludes its matches at any
+/// position in the list. Git cannot exclude a directory inside an included one; this type can, because `!tests/` asks
+/// for exactly that.
 #[derive(Debug, Clone)]
 pub struct GlobSet {
     included: Gitignore,

@@ -1,10 +1,11 @@
-//! Which files each commit changed: names only, for thousands of commits.
+//! The files that each commit changed. Only names are compared, so thousands of commits can be read.
 //!
-//! Files that change together belong together, also where they share no word. This answers for many commits in a second:
-//! two trees are compared without opening a file, and equal subtrees are not entered.
+//! Files that change together are related, even if they share no word. Many commits are compared per second: two trees
+//! are compared without opening a file, and equal subtrees are skipped.
 //!
-//! gix is wrapped, because its interface changes with each version. Only its object database and its walk over commits
-//! are used, and nothing that runs programs which a repository's configuration names (filters, text converters, monitors).
+//! This module wraps gix, because gix's interface changes with each version. It uses only the object database and the
+//! walk over commits. It uses nothing that runs the programs that a repository's configuration can name: filters, text
+//! converters, monitors.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -20,7 +21,7 @@ use crate::secret::is_secret;
 use crate::until::Until;
 use crate::worktree::Worktree;
 
-/// Messages are given up to here, in bytes.
+/// Maximum length of a message, in bytes. Longer messages are truncated.
 const MAX_MESSAGE: usize = 4_000;
 
 /// The repository cannot be read.
@@ -43,12 +44,12 @@ impl HistoryError {
 pub struct CommitId([u8; 20]);
 
 impl CommitId {
-    /// From the 20 raw bytes of an id, for instance out of a cache.
+    /// Converts the 20 raw bytes of an id, for instance from a cache.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// The 20 raw bytes.
+    /// Returns the 20 raw bytes.
     pub fn as_bytes(&self) -> &[u8; 20] {
         &self.0
     }
@@ -58,30 +59,31 @@ impl CommitId {
     }
 }
 
-/// The commits before HEAD, merges left out.
+/// The commits up to HEAD, without merges.
 #[derive(Debug, Default)]
 pub struct RecentCommits {
-    /// The newest first.
+    /// The commits, newest first.
     pub commits: Vec<CommitId>,
-    /// [`Cut::Matches`]: there are more. [`Cut::Time`]: there may be more. [`Cut::Shallow`]: the clone has no more.
+    /// The limits that were reached. [`Cut::Matches`]: more commits exist. [`Cut::Time`]: more commits can exist.
+    /// [`Cut::Shallow`]: the clone's history ends here.
     pub cuts: Cuts,
 }
 
-/// What a commit did, beside its first parent.
+/// The changes of a commit, compared with its first parent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitChanges {
-    /// Its message, cut at 4,000 bytes.
+    /// The commit message, truncated to 4,000 bytes.
     pub message: String,
-    /// Files that it added, modified or removed, in order, each once. A file that only moved counts as its new self.
-    /// Secret-like files, submodules and paths that are not UTF-8 are left out.
+    /// The added, modified and removed files, sorted, without duplicates. A moved file is listed under its new path
+    /// only. Secret files, submodules and paths that are not UTF-8 are omitted.
     pub paths: Vec<RelPath>,
-    /// Files that it moved without changing them: from where, to where.
+    /// The files that were moved without a change of their content: old path, new path.
     pub moved: Vec<(RelPath, RelPath)>,
-    /// It changed more than was asked for: nothing is listed.
+    /// Whether the commit changed more files than the caller's maximum. If so, `paths` and `moved` are empty.
     pub too_many: bool,
 }
 
-/// A repository that is asked about many commits.
+/// Reads the changes of commits in one repository.
 pub struct CommitReader {
     repository: gix::Repository,
     state: gix::diff::tree::State,
@@ -91,11 +93,11 @@ impl CommitReader {
     /// Opens the repository of a worktree.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// [`HistoryError`] if the repository cannot be opened.
     pub fn open(worktree: &Worktree) -> Result<Self, HistoryError> {
         let mut repository =
             gix::open_opts(worktree.root(), gix::open::Options::isolated()).map_err(HistoryError::git)?;
-        // The trees of neighbours in history are nearly the same, and stored as differences from each other.
+        // The trees of successive commits are nearly the same, and git stores them as differences from each other.
         repository.object_cache_size(Some(16 << 20));
         Ok(Self {
             repository,
@@ -103,10 +105,10 @@ impl CommitReader {
         })
     }
 
-    /// The commit that HEAD stands on; `None` before the first one.
+    /// Returns the commit of HEAD; `None` in a repository without commits.
     ///
     /// # Errors
-    /// If HEAD cannot be read.
+    /// [`HistoryError`] if HEAD cannot be read.
     pub fn head(&self) -> Result<Option<CommitId>, HistoryError> {
         if self.repository.head().map_err(HistoryError::git)?.is_unborn() {
             return Ok(None);
@@ -115,10 +117,10 @@ impl CommitReader {
         Ok(CommitId::from_bytes(head.id.as_slice()))
     }
 
-    /// The last `max` commits before HEAD that are no merges, by time, as far as the time allows.
+    /// Returns the last `max` commits up to HEAD that are not merges, newest first. The walk ends at the deadline.
     ///
     /// # Errors
-    /// If HEAD cannot be read. A commit that is missing ends the list, and is a cut.
+    /// [`HistoryError`] if HEAD cannot be read. A missing commit ends the list and sets a cut.
     pub fn recent(&self, max: usize, until: &Until) -> Result<RecentCommits, HistoryError> {
         let mut recent = RecentCommits::default();
         let Some(start) = self.head()? else {
@@ -150,8 +152,9 @@ impl CommitReader {
         Ok(recent)
     }
 
-    /// What a commit changed, if that is at most `max` files; `None` where the commit or its parent is missing, as at the
-    /// end of a shallow clone: compared with nothing, it would seem to have made all there is.
+    /// Returns the changes of a commit. If the commit changed more than `max` files, [`CommitChanges::too_many`] is
+    /// set. Returns `None` if the commit or its parent is missing, as at the end of a shallow clone: without the
+    /// parent, every file of the commit would count as added.
     pub fn of(&mut self, id: CommitId, max: usize) -> Option<CommitChanges> {
         let commit = self.repository.find_commit(id.object()).ok()?;
         let after = commit.tree().ok()?;
@@ -214,13 +217,13 @@ impl CommitChanges {
     }
 }
 
-/// A path that may be shown: UTF-8, and not that of a secret.
+/// Returns the path if it can be shown: it must be UTF-8 and must not be the path of a secret.
 fn shown(path: &BStr) -> Option<RelPath> {
     let path = path.to_str().ok().and_then(|path| RelPath::new(path).ok());
     path.filter(|path| !is_secret(path))
 }
 
-/// Records until there is too much.
+/// Records changes up to a maximum number.
 struct Bounded {
     recorder: Recorder,
     left: usize,
@@ -244,7 +247,7 @@ impl Visit for Bounded {
     }
 
     fn visit(&mut self, change: visit::Change) -> visit::Action {
-        // A folder that came or went is reported beside the files in it.
+        // An added or removed directory is reported in addition to its files.
         if change.entry_mode().is_tree() {
             return ControlFlow::Continue(());
         }
@@ -267,7 +270,7 @@ mod tests {
         Until::within(Duration::from_secs(600))
     }
 
-    /// What the commits before HEAD changed, the newest first; `None` for those that cannot be compared.
+    /// Returns the changes of the commits up to HEAD, newest first; `None` for each commit that cannot be compared.
     fn all(worktree: &Worktree, max: usize) -> (Vec<Option<CommitChanges>>, Cuts) {
         let mut changes = CommitReader::open(worktree).unwrap();
         let recent = changes.recent(100, &soon()).unwrap();
@@ -279,7 +282,7 @@ mod tests {
         changed.paths.iter().map(RelPath::as_str).collect()
     }
 
-    /// Three commits, a merge among them.
+    /// Creates a repository with three commits and a merge.
     fn repository() -> Fixture {
         let repo = Fixture::with(&[
             ("a/x.rs", "x\n"),
@@ -307,7 +310,7 @@ mod tests {
         let repo = repository();
         let (changed, cuts) = all(&repo.worktree(), 10);
         assert!(cuts.is_empty());
-        assert_eq!(changed.len(), 3, "a merge is none of them");
+        assert_eq!(changed.len(), 3, "the merge is not listed");
         let changed: Vec<CommitChanges> = changed.into_iter().flatten().collect();
         let moves = changed
             .iter()
@@ -322,7 +325,11 @@ mod tests {
         assert_eq!(moved, [("a/x.rs", "moved/x.rs"), ("a/y.rs", "y.rs")]);
         assert!(changed.iter().any(|changed| paths(changed) == ["a/y.rs", "b.rs"]));
         let first = changed.iter().find(|changed| changed.paths.len() == 3).unwrap();
-        assert_eq!(paths(first), ["a/x.rs", "a/y.rs", "b.rs"], "a secret is not told");
+        assert_eq!(
+            paths(first),
+            ["a/x.rs", "a/y.rs", "b.rs"],
+            "the path of a secret is omitted"
+        );
     }
 
     #[test]
@@ -330,7 +337,11 @@ mod tests {
         let repo = repository();
         let (changed, _) = all(&repo.worktree(), 3);
         let cut: Vec<bool> = changed.iter().flatten().map(|changed| changed.too_many).collect();
-        assert_eq!(cut.iter().filter(|cut| **cut).count(), 2, "four files, and two moves");
+        assert_eq!(
+            cut.iter().filter(|cut| **cut).count(),
+            2,
+            "the commits with four files and with two moves exceed the maximum"
+        );
         assert!(
             changed
                 .iter()

@@ -1,8 +1,8 @@
 //! Safe reading of a git worktree. This is the lowest crate of the workspace.
 //!
-//! All other crates rely on three guarantees. Nothing outside the worktree is opened: no `..`, no absolute path, no
-//! symlink that leads out, no nested repository. No file with the name of a secret is read. Every operation is limited
-//! in bytes, results and time, because the files are untrusted.
+//! All other crates rely on three guarantees. First, nothing outside the worktree is opened: no `..`, no absolute path,
+//! no symlink that leads out of the worktree, no nested repository. Second, no file with the name of a secret is read.
+//! Third, every operation is limited in bytes, results and time, because the files are untrusted.
 //!
 //! ```no_run
 //! use muninn_repo_tools::{WalkLimits, Worktree, read_text, walk};

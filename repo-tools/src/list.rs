@@ -59,7 +59,7 @@ pub enum ListError {
     },
 }
 
-/// Lists a directory, or the root for `None`, without ignored files, secrets and nested repositories.
+/// Lists a directory, or the root if `directory` is `None`. Ignored files, secrets and nested repositories are omitted.
 ///
 /// # Errors
 /// [`ListError`] if there is no such directory.
@@ -82,7 +82,7 @@ pub fn list(
         entries: Vec::new(),
         cuts: Cuts::default(),
     };
-    // Cannot fail: the filter has no glob.
+    // Compiling cannot fail, because the filter has no glob.
     let Ok(filter) = filter.compile(worktree.root()) else {
         return Ok(listing);
     };

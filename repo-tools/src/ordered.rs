@@ -1,27 +1,28 @@
-//! Work on many things at once, with results in order.
+//! Runs work for many items on several threads, and returns the results in the order of the items.
 //!
-//! Bounded searches have to be repeatable: the same question about the same tree has the same answer, also where a
-//! bound cuts it. So whatever thread is done first, results are taken in the order of the items, and the first bound
-//! that is reached there ends everything.
+//! A limited search must be repeatable: the same query on the same tree returns the same result, even if a limit
+//! truncates it. Therefore results are accepted in the order of the items, whichever thread finishes first, and the
+//! first limit that is reached in that order ends the search.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// More threads than this only wait for the disk.
+/// Maximum number of threads. More threads would only wait for the disk.
 const MAX_THREADS: usize = 8;
-/// So many items are worth another thread.
+/// Minimum number of items per thread.
 const ITEMS_PER_THREAD: usize = 16;
 
-/// How many threads a search over `items` things should have.
+/// Returns the number of threads for a search over `items` items.
 pub(crate) fn threads(items: usize) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     cores.min(MAX_THREADS).min(items.div_ceil(ITEMS_PER_THREAD)).max(1)
 }
 
-/// Calls `work` for each item on up to `threads` threads, of which the caller's is one, and `take` with each result in the
-/// order of the items until it breaks. `state` makes what a thread keeps between items.
+/// Calls `work` for each item on up to `threads` threads, including the caller's thread. Calls `take` with each result
+/// in the order of the items, until `take` returns `Break`. `state` creates the value that a thread reuses from item to
+/// item.
 pub fn in_order<T: Sync, S, R: Send>(
     items: &[T],
     threads: usize,
@@ -43,7 +44,7 @@ pub fn in_order<T: Sync, S, R: Send>(
                 break;
             };
             let result = work(&mut state, item);
-            // A thread that panicked in `take` has unwound the scope already.
+            // If a thread panicked in `take`, the panic has already unwound the scope.
             let Ok(mut collector) = collector.lock() else {
                 break;
             };
@@ -65,7 +66,7 @@ pub fn in_order<T: Sync, S, R: Send>(
 }
 
 struct Collector<R, F> {
-    /// Results whose turn has not come.
+    /// Results that wait for the result of an earlier item.
     waiting: BTreeMap<usize, R>,
     taken: usize,
     take: F,
@@ -83,7 +84,7 @@ impl<R, F> Collector<R, F> {
             };
             self.taken += 1;
             if (self.take)(item, result).is_break() {
-                // Whatever comes later is not wanted.
+                // All later results are dropped.
                 self.taken = usize::MAX;
                 return ControlFlow::Break(());
             }

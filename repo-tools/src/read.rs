@@ -15,8 +15,8 @@ const BINARY_WINDOW: usize = 8 * 1024;
 /// The text of a file at the moment it was read.
 #[derive(Debug, Clone)]
 pub struct FileText {
-    /// The content without a byte order mark. Bytes that are not UTF-8 become U+FFFD, so that a Latin-1 comment does
-    /// not hide a source file and line numbers stay right. CRLF is kept; a line ends at `\n`.
+    /// The content without a byte order mark. Bytes that are not UTF-8 become U+FFFD, so that a source file with a
+    /// Latin-1 comment is still read and line numbers stay correct. CRLF is kept; a line ends at `\n`.
     pub text: String,
     /// The blob id of the raw bytes.
     pub blob: BlobId,
@@ -76,7 +76,7 @@ pub enum ReadError {
 
 /// Reads a text file of at most `cap` bytes.
 ///
-/// The limit also holds for a file that grows during the read.
+/// The limit also applies to a file that grows during the read.
 ///
 /// # Errors
 /// [`ReadError`] names the reason for which a file is not read.
@@ -116,7 +116,7 @@ pub fn read_text(worktree: &Worktree, path: &RelPath, cap: u64) -> Result<FileTe
 /// Returns the size and the modification time of a regular file of the worktree, without opening it.
 ///
 /// # Errors
-/// The errors of [`read_text`] that follow from path and metadata.
+/// The errors of [`read_text`] that do not depend on the file's content.
 pub fn stat(worktree: &Worktree, path: &RelPath) -> Result<(u64, SystemTime), ReadError> {
     let real = worktree.resolve(path)?;
     let metadata = real.symlink_metadata().map_err(|source| ReadError::Io {
@@ -131,9 +131,9 @@ pub fn stat(worktree: &Worktree, path: &RelPath) -> Result<(u64, SystemTime), Re
 
 /// Opens a file and verifies that the open file is the resolved one.
 ///
-/// A directory in the path can be replaced by a symlink between the two steps. So the path is resolved again afterwards
-/// and its file compared with the open one, which closes the gap without platform flags. Pipes and devices are refused
-/// before the opening, which could block on them.
+/// After the path is resolved, a directory in it can be replaced by a symlink before the file is opened. Therefore the
+/// path is resolved again after the opening, and its file is compared with the open file. This check needs no platform
+/// flags. Pipes and devices are refused before the opening, because opening them can block.
 fn open(worktree: &Worktree, path: &RelPath) -> Result<(File, Metadata), ReadError> {
     if is_secret(path) {
         return Err(ReadError::Secret { path: path.clone() });

@@ -1,7 +1,7 @@
 //! Secret files, recognised by their names and never read.
 //!
-//! The patterns match the file name alone, in any case. They prefer false positives: a credential in a prompt cannot be
-//! taken back, while a missing file costs one answer.
+//! The patterns match the file name alone and ignore case. They prefer false positives: a credential that was sent in a
+//! prompt cannot be revoked from it, while a missing file only makes one answer worse.
 
 use crate::path::RelPath;
 
@@ -65,7 +65,8 @@ const SECRET: &[&str] = &[
     "authorized_keys",
 ];
 
-/// Name patterns that [`SECRET`] matches but that hold no secret: templates, and source code about credentials.
+/// Name patterns of files that [`SECRET`] matches but that contain no secret: templates, and source code about
+/// credentials.
 const HARMLESS: &[&str] = &[
     ".env.example",
     ".env.sample",

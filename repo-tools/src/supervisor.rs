@@ -1,8 +1,8 @@
 //! Supervised background threads.
 //!
-//! Each task has a name. One cancellation token stops all of them, and the shutdown waits for them for a limited time.
-//! A panic in a task is logged and counted. A permanent task is restarted after a panic, and given up after five
-//! panics.
+//! Each task has a name. One cancellation token stops all tasks, and the shutdown waits for them for a limited time. A
+//! panic in a task is logged and counted. A permanent task is restarted after a panic. After five panics it is not
+//! restarted.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -31,7 +31,7 @@ struct Inner {
 #[derive(Default)]
 struct TaskCounts {
     running: usize,
-    /// The running tasks that end with their owner and not by the token.
+    /// The number of running tasks that end with their owner instead of on cancellation.
     owned: usize,
     panics: u32,
     is_off: bool,
@@ -56,7 +56,7 @@ pub enum TaskState {
     Running,
     /// All tasks have ended.
     Done,
-    /// The task was given up after repeated panics, until the process restarts.
+    /// The task panicked repeatedly and is not restarted until the process restarts.
     Off,
 }
 
@@ -247,7 +247,7 @@ mod tests {
         let (done, results) = channel();
         let task = supervisor.keep("adding", move || {
             for job in &jobs {
-                assert_ne!(job, 2, "as a test does");
+                assert_ne!(job, 2, "the task panics on the job 2");
                 done.send(job).unwrap();
             }
         });

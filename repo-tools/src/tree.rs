@@ -63,7 +63,7 @@ pub struct TreeLine {
     pub name: String,
     /// The number of files below a directory.
     pub files: Option<usize>,
-    /// The number of omitted entries that this line stands for.
+    /// The number of omitted entries that this line represents.
     pub more: Option<usize>,
 }
 
@@ -170,7 +170,7 @@ fn lines(nodes: &[Node<'_>]) -> Vec<TreeLine> {
         More { count: usize, depth: usize },
     }
     let mut lines = Vec::new();
-    // A stack: the next line is on top.
+    // `pending` is a stack: its last element is the next line.
     let mut pending = Vec::new();
     let push_children = |pending: &mut Vec<_>, at: usize, depth| {
         let node = &nodes[at];

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 /// A deadline with an optional cancellation flag.
 ///
-/// Long operations check it every few milliseconds, and return their partial result when it is over.
+/// Long operations check the deadline every few milliseconds. When the deadline has passed, they return their partial
+/// result.
 #[derive(Debug, Clone)]
 pub struct Until {
     at: Instant,

@@ -87,8 +87,8 @@ impl SkipCounts {
         self.nested_repositories += other.nested_repositories;
     }
 
-    /// Formats the counts that a user may want to know: `too large: 2, not readable: 1`; empty if there are none.
-    /// Secrets, binary files and special files are skipped everywhere, and so not mentioned.
+    /// Formats the counts that are useful to a user: `too large: 2, not readable: 1`. Empty if these counts are zero.
+    /// Secrets, binary files and special files are always skipped, so they are not mentioned.
     pub fn describe(&self) -> String {
         let named = [
             (self.too_large, "too large"),
@@ -199,7 +199,8 @@ fn collect(
             })
         });
     let mut walk = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Threads that reach the limit together each add a file, and none of them sees that it is one too many.
+    // If several threads reach the limit at the same time, each adds a file, and no thread notices that the limit is
+    // exceeded.
     walk.cut = cut.into_inner() || walk.files.len() > limits.max_files;
     walk.skipped.nested_repositories = nested.load(Ordering::Relaxed);
     walk.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -244,7 +245,7 @@ pub(crate) fn builder_with(
     let base = root.to_owned();
     builder
         .hidden(false)
-        // Like git, a walk ignores ignore files above the worktree's root.
+        // A walk does not read ignore files above the worktree's root. Git does not read them either.
         .parents(false)
         .follow_links(false)
         .filter_entry(move |entry| {

@@ -9,8 +9,9 @@ use crate::path::{PathError, RelPath};
 
 /// A checked-out git repository, or one of its linked worktrees. Cheap to clone.
 ///
-/// It keeps paths only and reads branch and HEAD from git on each call, because a long-running process must see a
-/// checkout that happened meanwhile. Discovery ignores the git configuration of the user and the system, and `GIT_DIR`.
+/// A `Worktree` stores paths only. It reads branch and HEAD from git on each call, because a long-running process must
+/// notice when another program checks out a branch. Discovery ignores `GIT_DIR` and the git configuration of the user
+/// and the system.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Worktree(Arc<WorktreePaths>);
 
@@ -166,8 +167,8 @@ impl fmt::Debug for Worktree {
     }
 }
 
-/// Explains why there is no repository at `start` or above it. The nearest `.git` distinguishes a directory outside any
-/// repository from one in a damaged repository; git reports the same error for both.
+/// Explains why there is no repository at `start` or above it. The nearest `.git` decides whether the directory is
+/// outside any repository or inside a damaged one. Git reports the same error for both cases.
 fn discovery_error(start: &Path) -> DiscoverError {
     match nearest(start) {
         None => DiscoverError::NotARepository { path: start.to_owned() },
@@ -189,8 +190,8 @@ fn link_target(dot_git: &Path) -> Option<PathBuf> {
     text.trim_end().strip_prefix("gitdir: ").map(PathBuf::from)
 }
 
-/// Detects a linked worktree or submodule whose repository is gone; git refuses it, too. It may lie below another
-/// repository, but is no part of that.
+/// Detects a linked worktree or a submodule whose repository no longer exists. Git refuses such a directory, too. The
+/// directory can lie below another repository, but it does not belong to that repository.
 fn broken_link(start: &Path) -> Option<DiscoverError> {
     let path = nearest(start)?;
     let to = link_target(&path)?;
@@ -235,7 +236,7 @@ mod tests {
         assert!(side.contains(&repo.path("nested/side/a.txt")));
         assert!(
             !main.contains(&repo.path("nested/side/a.txt")),
-            "it belongs to the other worktree"
+            "the file belongs to the other worktree"
         );
         repo.git(&["checkout", "-q", "--detach"]);
         assert_eq!(main.branch(), None);

@@ -58,7 +58,7 @@ fn new_writes_a_file_once() {
     std::fs::write(&path, "mine").unwrap();
     let (code, out, err) = run(&env, &root, &arguments);
     assert_eq!((code, out.as_str()), (1, ""));
-    assert!(err.contains("is there already") && err.contains("hint: "), "{err}");
+    assert!(err.contains("already exists") && err.contains("hint: "), "{err}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
     let (code, _, err) = run(&env, &root, &["new", "X", "--confidence", "sure"]);
     assert_eq!(code, 2, "{err}");

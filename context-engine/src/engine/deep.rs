@@ -1,4 +1,5 @@
-//! The two steps of the deep lane: exploring with a model, and packing the citations, possibly turns later.
+//! The two steps of the deep lane: exploring with a model, and packing the citations. The second step can happen some
+//! turns after the first.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use muninn_memory::model::{Model, block_on};
 const LEXICAL_TIME: Duration = Duration::from_millis(500);
 
 impl Engine {
-    /// Like [`Self::explore_deep_async`], but blocks the thread for as long as `limits` allow.
+    /// Like [`Self::explore_deep_async`], but blocks the thread until the exploration ends. `limits` bound that time.
     pub fn explore_deep(
         &self,
         question: &str,
@@ -25,9 +26,9 @@ impl Engine {
         block_on(self.explore_deep_async(question, limits, model, observer))
     }
 
-    /// Lets a model explore the worktree for a question, for as long as `limits` allow. It neither fails nor panics:
-    /// the trace records the course. The future waits for the model only; its computations block the polling thread for
-    /// milliseconds.
+    /// Lets a model explore the worktree for a question within `limits`. This method neither fails nor panics: the
+    /// trace records how the exploration ended. The future waits only for the model. Its computations block the polling
+    /// thread for milliseconds.
     pub async fn explore_deep_async(
         &self,
         question: &str,
@@ -40,7 +41,7 @@ impl Engine {
         let candidates = self.with_inputs(&nothing, deadline, |inputs| {
             lexical::candidates(inputs, question, deadline)
         });
-        // The candidates step has just brought the index up to date.
+        // The index is current, because the candidates step has updated it.
         let state = self.state();
         let memories = self.memories(&state, Instant::now() + LEXICAL_TIME);
         let inputs = explore::ExploreInputs {
@@ -59,8 +60,9 @@ impl Engine {
         explore::explore(&inputs, question, &LexicalResult { files, candidates }, limits).await
     }
 
-    /// Packs the citations of an exploration. Files that changed since, lines that the conversation contains, and lines
-    /// that the items of `beside` show are left out. All items together keep to the limits.
+    /// Packs the citations of an exploration. Three things are left out: files that changed since they were cited,
+    /// lines that the conversation contains, and lines that the items of `beside` show. The new items and `beside`
+    /// together keep to the limits.
     pub fn pack_cited(
         &self,
         question: &str,

@@ -1,10 +1,10 @@
 //! Keeping the index up to date while questions come in.
 //!
-//! Before each question, the file events of the watcher are processed ([`Engine::catch_up`]): an edit costs reading the
-//! edited file. A background thread handles longer work as soon as it happens, such as a checkout of a thousand files
-//! or a walk over a large worktree. A question waits for it as long as its deadline allows, and is otherwise answered
-//! from the current index: packing reads every file again, so an answer may miss new text but never shows old text.
-//! Without a watcher, each question walks the worktree, itself or through a background thread.
+//! Before each question, the file events of the watcher are processed ([`Engine::catch_up`]). After an edit, only the
+//! edited file is read. A background thread handles changes that take longer, such as a checkout of a thousand files or
+//! a walk over a large worktree. A question waits for this thread as long as its deadline allows. After that, it is
+//! answered from the current index. Packing reads every file again, so an answer can miss new text but never shows old
+//! text. Without a watcher, each question walks the worktree or waits for a background thread that walks it.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
@@ -15,18 +15,18 @@ use muninn_memory::index::{Changes, Watcher};
 
 use super::Engine;
 
-/// A question waits for the index for at most one part in this many of its time.
+/// A question waits for the index for at most this fraction (one divided by this number) of its time.
 const WAIT_DIVISOR: u32 = 2;
-/// Maximum time to wait for pending file events; they usually arrive much sooner.
+/// Maximum time to wait for pending file events. Events usually arrive much sooner.
 const SETTLE: Duration = Duration::from_millis(20);
-/// Maximum number of changed paths that a question reads itself.
+/// Maximum number of changed paths that the question's own thread reads.
 const MAX_PATHS: usize = 200;
-/// Delay before changes are read, because they come in bursts.
+/// Delay before changes are read. Changes arrive in bursts.
 const DEBOUNCE: Duration = Duration::from_millis(50);
 
 impl Engine {
-    /// Watches the worktree, and keeps the index up to date in the background for the life of the engine. A second call
-    /// does nothing. Without it, the index only changes with [`Engine::refresh`].
+    /// Watches the worktree, and keeps the index up to date in the background until the engine is dropped. A second
+    /// call does nothing. Without this method, only [`Engine::refresh`] and questions update the index.
     pub fn watch(self: &Arc<Self>) {
         self.itself.get_or_init(|| Arc::downgrade(self));
         let mut first = None;
@@ -53,7 +53,7 @@ impl Engine {
         }
     }
 
-    /// Stops the watcher of [`Engine::watch`]. It cannot be restarted.
+    /// Stops the watcher that [`Engine::watch`] started. The watcher cannot be restarted.
     pub fn stop_watching(&self) {
         if let Some(Some(watcher)) = self.watcher.get() {
             watcher.stop();
@@ -90,13 +90,13 @@ impl Engine {
             }
             Changes::Paths(_) | Changes::Everything => {
                 if Instant::now() + self.last_walk() <= until {
-                    // A missing worktree shows when the question packs.
+                    // The error is ignored, because packing finds that the worktree is missing.
                     self.refresh_all(&mut indexer, &()).ok();
                 } else if let Some(watcher) = watcher.as_ref().filter(|watcher| watcher.failure().is_none()) {
                     watcher.put_back();
                     drop(indexer);
-                    // The background thread takes the changes while it holds the indexer, so the lock waits for its
-                    // end.
+                    // The background thread holds the indexer while it takes the changes. So locking the indexer waits
+                    // until the thread has read them.
                     if watcher.wait_taken(until) {
                         drop(self.indexer.try_lock_until(until));
                     }
@@ -108,8 +108,8 @@ impl Engine {
         }
     }
 
-    /// Starts a thread that walks the worktree, for an engine without a watcher, and waits for it until `until`. Later
-    /// changes serve the next question.
+    /// Starts a thread that walks the worktree, for an engine without a watcher, and waits for the thread until
+    /// `until`. If the walk takes longer, its result is used for the next question.
     fn refresh_in_background(&self, until: Instant) {
         let Some(engine) = self.itself.get().and_then(Weak::upgrade) else {
             return;
@@ -120,11 +120,12 @@ impl Engine {
         let (done, wait) = sync_channel(1);
         let spawned = self.settings.supervisor.clone().run("look", move || {
             let mut indexer = engine.indexer.lock();
-            // From here on a question finds the indexer locked. A later change needs another walk.
+            // From now on, a question finds the indexer locked. A change that happens after this line needs another
+            // walk.
             engine.walking.store(false, Ordering::Release);
             engine.refresh_all(&mut indexer, &()).ok();
             drop(indexer);
-            // Fails if the question no longer waits.
+            // The send fails if the question no longer waits for it.
             done.send(()).ok();
             engine.memories_with_vectors(&engine.state());
         });
@@ -140,7 +141,7 @@ impl Engine {
     }
 }
 
-/// Updates the index after each change, until the engine or the watcher ends.
+/// Updates the index after each change, until the engine is dropped or the watcher ends.
 fn keep_up(engine: &Weak<Engine>, watcher: &Watcher) {
     while watcher.wait() {
         std::thread::sleep(DEBOUNCE);

@@ -1,9 +1,9 @@
 //! Keeping the loaded memory up to date with the disk.
 //!
-//! Memory files are edited by hand and change with a checkout, so a change counts for the next question. It is found by
-//! its words first, because vectors take longer than a question can wait; the next refresh makes them. A background
-//! thread reloads a large memory. A question that cannot wait for it sees the records that are still current, and none
-//! of another branch.
+//! Memory files are edited by hand and change with a checkout. A changed memory is used for the next question. At
+//! first, a changed memory is found by its words only, because vectors take longer than a question can wait. The next
+//! refresh makes the vectors. A background thread reloads a large memory. A question that cannot wait for the reload
+//! sees those of the loaded records that are still current. It sees no records of another branch.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
@@ -15,15 +15,15 @@ use muninn_memory::records::RecordFile;
 
 use super::{Engine, State};
 
-/// A question waits for memory for at most one part in this many of its time.
+/// A question waits for memory for at most this fraction (one divided by this number) of its time.
 const WAIT_DIVISOR: u32 = 2;
 
-/// Marks that a thread reloads the memory, until it is dropped. A panic, or a failure to start the thread, drops it
-/// too.
+/// Marks that a thread reloads the memory. Dropping the guard removes the mark, also after a panic or if the thread
+/// cannot be started.
 struct ReloadGuard(Arc<Engine>);
 
 impl ReloadGuard {
-    /// `None` while another thread reloads.
+    /// Returns `None` if another thread is reloading the memory.
     fn begin(engine: &Arc<Engine>) -> Option<Self> {
         let is_busy = engine.reloading.swap(true, Ordering::AcqRel);
         (!is_busy).then(|| Self(Arc::clone(engine)))
@@ -42,7 +42,7 @@ impl Engine {
         self.memories_with_vectors(&self.state())
     }
 
-    /// Returns the current memory, as far as it can be loaded by `deadline`.
+    /// Returns the current memory. If loading it takes longer than `deadline`, returns the part that is already loaded.
     pub(super) fn memories(&self, state: &State, deadline: Instant) -> Arc<Memories> {
         let files = self.record_files();
         match &state.memories {
@@ -63,7 +63,7 @@ impl Engine {
         let files = self.record_files();
         let embedder = self.vectors().map(|vectors| Arc::clone(vectors.embedder()));
         let id = embedder.as_ref().map(|embedder| embedder.id());
-        // An embedder that fails would fail again, after all of memory was read for it.
+        // If the embedder has failed, the memory is not read for it, because the embedder would fail again.
         let is_down = embedder.as_ref().is_some_and(|embedder| embedder.problem().is_some());
         match &state.memories {
             Some(memories) if memories.is_current(&self.home, &files) && (is_down || memories.embedder_id() == id) => {
@@ -83,13 +83,13 @@ impl Engine {
         }
     }
 
-    /// Loads the memory for the first time, if that ends by `deadline`. Otherwise the first refresh loads it for the
+    /// Loads the memory for the first time if loading ends by `deadline`. Otherwise, the first refresh loads it for the
     /// next question.
     fn load_first(&self, files: Vec<RecordFile>, deadline: Instant) -> Arc<Memories> {
         let home = self.home.clone();
         let (done, wait) = sync_channel(1);
         let read = move || {
-            // Fails if the question no longer waits.
+            // The send fails if the question no longer waits for it.
             done.send(Memories::load_from(&home, &files, None, None)).ok();
         };
         if let Err(error) = self.settings.supervisor.run("recall", read) {
@@ -107,7 +107,7 @@ impl Engine {
         memories
     }
 
-    /// Starts a thread that reloads the memory, and waits for it until `until`.
+    /// Starts a thread that reloads the memory, and waits for the thread until `until`.
     fn reload_in_background(&self, until: Instant) -> Option<Arc<Memories>> {
         let engine = self.itself.get().and_then(Weak::upgrade)?;
         let reloading = ReloadGuard::begin(&engine)?;
@@ -116,7 +116,7 @@ impl Engine {
         let spawned = supervisor.run("recall", move || {
             let memories = engine.memories_with_vectors(&engine.state());
             drop(reloading);
-            // Fails if the question no longer waits.
+            // The send fails if the question no longer waits for it.
             done.send(memories).ok();
         });
         if let Err(error) = spawned {

@@ -1,5 +1,5 @@
-//! Running the calls of one turn: first the tools on several threads, then the child explorations concurrently, which
-//! mostly wait for their models.
+//! Running the calls of one turn: first the tools on several threads, then the child explorations concurrently. Child
+//! explorations mostly wait for their models.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ use crate::tools::{self, Output, ToolContext};
 use muninn_memory::redact;
 use muninn_repo_tools::RelPath;
 
-/// Maximum number of tool calls, and of child explorations, that run at the same time.
+/// Maximum number of tool calls that run at the same time. The same maximum applies to child explorations.
 const AT_ONCE: usize = 8;
 
 /// The results of a turn's calls.
@@ -32,7 +32,7 @@ pub(super) struct BatchOutcome {
     pub(super) shown: Vec<(RelPath, u32, u32)>,
     /// The citations of child explorations.
     pub(super) cited: Vec<super::Citation>,
-    /// Whether every call is a repetition; also `true` without calls.
+    /// Whether every call of the turn is a repetition. Also `true` if there are no calls.
     pub(super) all_repeated: bool,
 }
 
@@ -44,9 +44,9 @@ struct CallOutcome {
     child: Option<super::ExploreOutcome>,
 }
 
-/// A call that runs together with others of the same tool.
+/// A call that runs together with other calls of the same tool.
 struct GroupedCall<'c> {
-    /// The number of the call in the turn.
+    /// The position of the call in the turn.
     at: usize,
     key: String,
     arguments: &'c Map<String, Value>,
@@ -55,8 +55,8 @@ struct GroupedCall<'c> {
 type Job<'j> = Box<dyn FnOnce() -> Vec<(usize, CallOutcome)> + Send + 'j>;
 
 impl Explorer<'_> {
-    /// Makes the calls of a turn. `before` contains the keys of this exploration's earlier calls; `bytes` is the page
-    /// size of each result.
+    /// Makes the calls of a turn. `before` contains the keys of the earlier calls of this exploration. `bytes` is the
+    /// page size of each result.
     pub(super) async fn make(
         &self,
         task: &ExplorationTask<'_>,
@@ -152,7 +152,7 @@ impl Explorer<'_> {
         done.collect()
     }
 
-    /// Runs a child exploration for call number `at`. The future is boxed, because explorations nest.
+    /// Runs a child exploration for the call at position `at`. The future is boxed, because explorations nest.
     fn child<'c>(
         &'c self,
         at: usize,

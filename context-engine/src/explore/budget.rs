@@ -1,17 +1,17 @@
 //! The budget of an exploration and its children.
 //!
-//! A child takes a share of its parent's budget when it starts and returns the unused part when it ends, so that a tree
-//! of explorations never spends more than the budget of its root.
+//! A child takes a share of its parent's budget when it starts, and returns the unused part when it ends. So a tree of
+//! explorations never spends more than the budget of its root.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use muninn_repo_tools::Until;
 
-/// The remaining budget. It can be spent from several threads.
+/// The remaining budget of an exploration. Several threads can spend from it.
 #[derive(Debug)]
 pub(crate) struct Budget {
     remaining: Mutex<Remaining>,
-    /// The number of child levels that may still open.
+    /// The number of levels of child explorations that can still be opened.
     depth: u32,
     until: Until,
 }
@@ -22,7 +22,7 @@ struct Remaining {
     calls: u32,
 }
 
-/// A child's budget. The unused part goes back to the parent on drop.
+/// A child's budget. On drop, the unused part is returned to the parent.
 pub(crate) struct ChildBudget<'a> {
     parent: &'a Budget,
     own: Budget,
@@ -64,8 +64,9 @@ impl Budget {
         paid
     }
 
-    /// Takes the budget for one of `siblings` children that start now: half of the remaining budget is divided among
-    /// them, and the other half stays for the parent to use their results. `None` if no child may open.
+    /// Takes the budget for one of `siblings` children that start now. Half of the remaining budget is divided among
+    /// these children. The parent keeps the other half for work with their results. Returns `None` if no child can be
+    /// opened.
     pub(crate) fn share(&self, siblings: u32) -> Option<ChildBudget<'_>> {
         let depth = self.depth.checked_sub(1)?;
         let parts = siblings.max(1).saturating_mul(2);
@@ -90,8 +91,8 @@ impl Budget {
     }
 }
 
-/// Share of the remaining time for each child. Children run concurrently, so each may use most of it; the rest is for
-/// the end of the parent.
+/// Share of the remaining time for each child. Children run concurrently, so each child can use most of the time. The
+/// rest is for the last turns of the parent.
 const CHILD_TIME: f32 = 0.6;
 
 impl std::ops::Deref for ChildBudget<'_> {

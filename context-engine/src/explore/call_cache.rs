@@ -1,7 +1,7 @@
 //! A cache of tool results.
 //!
-//! About a third of all calls of parallel explorers are repetitions. A call is made once in a tree of explorations;
-//! repetitions, also concurrent ones, get the same result.
+//! About a third of all calls of parallel explorers are repetitions. In a tree of explorations, each call is made once.
+//! Repeated calls get the result of the first call, also if they run concurrently.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::tools::Output;
 
-/// Returns the key of a call. It depends on scope, tool and arguments, but not on the order of arguments or the page.
+/// Returns the key of a call. The key depends on scope, tool and arguments, but not on the order of the arguments or on
+/// the page.
 pub(super) fn key(scope: Option<&RelPath>, tool: &str, call: &Map<String, Value>) -> String {
     let mut arguments: Vec<_> = call.iter().filter(|(name, _)| *name != "page").collect();
     arguments.sort_by_key(|(name, _)| name.as_str());
@@ -29,7 +30,7 @@ pub(crate) struct CallCache {
 }
 
 impl CallCache {
-    /// Returns the result of a call and whether it was cached; `make` makes it if not.
+    /// Returns the result of a call, and whether the result was cached. If it was not cached, `make` makes the call.
     pub(crate) fn get(&self, key: &str, make: impl FnOnce() -> Output) -> (Arc<Output>, bool) {
         let slot = self.slot(key);
         let mut made = false;
@@ -45,7 +46,7 @@ impl CallCache {
         self.slots().contains_key(key)
     }
 
-    /// Adds the result of a call, unless a result was added meanwhile.
+    /// Adds the result of a call, unless the cache already contains one.
     pub(crate) fn put(&self, key: &str, output: Arc<Output>) {
         self.slot(key).set(output).ok();
     }

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::dialect::citations::Cited;
 use crate::tools::path_of;
 
-/// Maximum number of citations; a longer list is no selection.
+/// Maximum number of citations. A longer list is not a useful selection.
 const MAX_CITATIONS: usize = 12;
-/// Maximum number of lines between two spans that are joined.
+/// Maximum number of lines between two cited spans that are joined.
 const GAP: u32 = 3;
 
-/// A cited span that exists, with the blob of the file at that time.
+/// A cited span that exists, with the blob of its file at the time of the citation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Citation {
     /// The file.
@@ -31,8 +31,8 @@ impl std::fmt::Display for Citation {
     }
 }
 
-/// Returns the citations that exist, in order, with neighbouring spans joined, and the number of citations that do not
-/// exist.
+/// Returns the citations that exist, in order, and the number of citations that do not exist. Neighbouring spans are
+/// joined.
 pub(super) fn validate(
     worktree: &Worktree,
     scope: Option<&RelPath>,
@@ -40,7 +40,7 @@ pub(super) fn validate(
     cited: impl IntoIterator<Item = Cited>,
 ) -> (Vec<Citation>, u32) {
     let (mut valid, mut invented) = (Vec::<Citation>::new(), 0);
-    // Limits the reading, because an answer of megabytes may cite thousands of files.
+    // The number of validated citations is limited, because an answer of megabytes can cite thousands of files.
     for one in cited.into_iter().take(10 * MAX_CITATIONS) {
         match check(worktree, scope, max_file_bytes, &one) {
             Some(citation) => join(&mut valid, citation),
@@ -70,7 +70,7 @@ fn check(worktree: &Worktree, scope: Option<&RelPath>, max_file_bytes: u64, cite
     })
 }
 
-/// Adds a citation, or extends the one that it touches.
+/// Adds a citation, or extends an existing citation that overlaps or adjoins it.
 fn join(citations: &mut Vec<Citation>, new: Citation) {
     for known in citations.iter_mut().filter(|known| known.path == new.path) {
         match (known.lines, new.lines) {

@@ -1,4 +1,4 @@
-//! The conversation with an explorer's model, which is sent again with each turn.
+//! The conversation with an explorer's model. The whole conversation is sent again with each turn.
 
 use std::collections::HashSet;
 
@@ -6,10 +6,10 @@ use muninn_memory::model::{Message, Reply, ToolInvocation, ToolOutput};
 
 use super::dialect::{Malformed, ParsedCall};
 
-/// Maximum length of a model's text that is kept, in bytes; an answer may have megabytes.
+/// Maximum length of the model's text that is kept, in bytes. An answer can have megabytes.
 const MAX_TEXT_BYTES: usize = 8_000;
 
-/// Estimates the tokens of a text, with an upward bias. Counting would take longer than the rest of a turn.
+/// Estimates the tokens of a text; the estimate is rather too high. Counting would take longer than the rest of a turn.
 pub(super) fn estimate_tokens(text: &str) -> u64 {
     (text.len() / 3 + 1) as u64
 }
@@ -18,7 +18,7 @@ pub(super) fn estimate_tokens(text: &str) -> u64 {
 pub(super) struct Conversation {
     pub(super) system: String,
     pub(super) messages: Vec<Message>,
-    /// Whether calls and results use the backend's tool format; otherwise they are text.
+    /// Whether calls and results use the backend's tool format. Otherwise, they are written as text.
     pub(super) native: bool,
     /// The estimated tokens of the whole conversation.
     pub(super) tokens: u64,
@@ -43,7 +43,7 @@ impl Conversation {
         conversation
     }
 
-    /// Adds text for the model, in its own message or at the end of the last user message.
+    /// Adds text for the model, as its own message or at the end of the last user message.
     pub(super) fn add_user_text(&mut self, text: String) {
         self.tokens += estimate_tokens(&text);
         match self.messages.last_mut() {
@@ -55,8 +55,8 @@ impl Conversation {
         }
     }
 
-    /// Adds a turn of the model with the results of its calls. Calls outside of `answered` and `malformed` are dropped,
-    /// so that each call has a result.
+    /// Adds a turn of the model with the results of its calls. Calls that are neither in `answered` nor in `malformed`
+    /// are dropped, so that each call has a result.
     pub(super) fn add_turn(
         &mut self,
         number: usize,
@@ -83,7 +83,7 @@ impl Conversation {
         let (mut calls, mut results, mut ids) = (Vec::new(), Vec::new(), HashSet::new());
         let mut add = |id: Option<String>, name: String, arguments: String, text: String, is_error: bool| {
             let id = id.filter(|id| ids.insert(id.clone()));
-            // The strictest server requires nine letters and digits.
+            // The strictest server requires an id of nine letters and digits.
             let id = id.unwrap_or_else(|| format!("t{:04}c{:03}", number % 10_000, calls.len() % 1_000));
             self.tokens += estimate_tokens(&arguments) + estimate_tokens(&text) + 16;
             calls.push(ToolInvocation {
@@ -98,7 +98,7 @@ impl Conversation {
             add(call.id, call.name, arguments, text, failed);
         }
         for Malformed { id, error } in malformed {
-            // The backend would refuse the malformed arguments in this and in every later turn.
+            // The backend would refuse the malformed arguments in this turn and in every later turn.
             add(
                 id,
                 super::toolset::FINAL.to_owned(),

@@ -4,14 +4,14 @@ use muninn_repo_tools::RelPath;
 
 use super::Citation;
 
-/// Number of top lexical files that keep their place.
+/// Number of top-ranked lexical files that always stay in front.
 const TOP: usize = 5;
 
 /// Returns the fused files, best first.
 ///
-/// The first five lexical files stay the first five, with the cited ones in front. Then come the other cited files,
-/// then the rest. So a wrong citation cannot displace a lexical file, and no measure of the explorer's reliability is
-/// needed. The other citations are not lost: they are packed first, with their own budget.
+/// The first five lexical files stay the first five; the cited files among them come first. Then come the other cited
+/// files, and then the other lexical files. So a wrong citation cannot displace one of these five files, and no measure
+/// of the explorer's reliability is needed. The other citations are packed first, with a budget of their own.
 pub(super) fn files(by_words: &[RelPath], citations: &[Citation]) -> Vec<RelPath> {
     let (top, rest) = by_words.split_at(TOP.min(by_words.len()));
     let mut files: Vec<RelPath> = Vec::with_capacity(by_words.len() + citations.len());

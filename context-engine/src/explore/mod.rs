@@ -1,15 +1,17 @@
 //! The deep lane: a model explores the repository with tools, within a budget, and cites places.
 //!
-//! A question that no ranking can answer ("how does a cancelled stream release its permit?") goes to a model with the
-//! candidates of the lexical lane, a tree, and tools. The model makes many calls in one turn. For a part of the
-//! question it can open a child exploration with a share of the remaining budget. It ends with citations. Only existing
-//! places count, and citations never remove a file of the lexical lane: see `fuse`.
+//! A question that no ranking can answer ("how does a cancelled stream release its permit?") is sent to a model. The
+//! model gets the candidates of the lexical lane, a directory tree and tools. It makes many calls in one turn. For a
+//! part of the question, it can open a child exploration with a share of the remaining budget. The exploration ends
+//! with citations. Only existing places count, and citations never remove a file of the lexical lane: see `fuse`.
 //!
-//! An exploration ends with the best answer so far and never with an error, also if turns, tokens or time run out, or
-//! the model fails or answers nonsense. When it returns, nothing that it started is still running.
+//! An exploration ends with the best answer so far, and never with an error. This also holds if turns, tokens or time
+//! are exhausted, if the model fails, or if its answer is nonsense. When an exploration returns, everything that it
+//! started has ended.
 //!
-//! An exploration is a future that waits for its model only. Tools run inside its polls, which take milliseconds and
-//! belong on a thread that may block. Between polls it holds no thread. Dropping the future ends the exploration.
+//! An exploration is a future that waits only for its model. Tools run while the future is polled. They take
+//! milliseconds, so the future must be polled on a thread that may block. Between polls, an exploration occupies no
+//! thread. Dropping the future ends the exploration.
 
 mod batch;
 mod budget;
@@ -57,7 +59,7 @@ pub struct DeepLimits {
     pub turns: u32,
     /// Maximum length of a model's answer, in tokens.
     pub max_answer_tokens: u32,
-    /// Whether the backend must force a tool call in each turn, for models that tend to answer in text.
+    /// Whether the backend must force a tool call in each turn. Used for models that tend to answer in text.
     pub tool_required: bool,
     /// The deadline.
     pub until: Until,
@@ -78,7 +80,7 @@ impl Default for DeepLimits {
     }
 }
 
-/// An observer of an exploration's tool calls.
+/// An observer that is told each tool call of an exploration.
 pub trait Observer: Sync {
     /// Called for each tool call, with abbreviated arguments. They are not redacted.
     fn calls(&self, tool: &str, arguments: &str);
@@ -100,9 +102,9 @@ pub struct ExploreOutcome {
     pub trace: Trace,
 }
 
-/// The result of the lexical lane, which the model starts from.
+/// The result of the lexical lane. The model starts from it.
 pub(crate) struct LexicalResult {
-    /// Best first.
+    /// The files, best first.
     pub(crate) files: Vec<RelPath>,
     /// One line for each of the best files: `path:first-last title`.
     pub(crate) candidates: Vec<String>,
@@ -115,7 +117,7 @@ pub(crate) struct ExploreInputs<'a> {
     pub(crate) observer: &'a dyn Observer,
 }
 
-/// The state that all explorations of one tree share.
+/// The state that all explorations of a tree share.
 struct Explorer<'a> {
     inputs: &'a ExploreInputs<'a>,
     registry: Registry,
@@ -129,13 +131,14 @@ struct ExplorationTask<'t> {
     question: &'t str,
     scope: Option<&'t RelPath>,
     candidates: &'t [String],
-    /// The files of the candidates. Without citations, the lines read in these files are the answer.
+    /// The files of the candidates. If there are no citations, the lines that the exploration has read in these files
+    /// are the answer.
     likely: &'t [RelPath],
-    /// The depth below the root exploration.
+    /// The number of levels below the root exploration.
     level: u32,
 }
 
-/// Tokens of the directory tree at the root, and in a child.
+/// Tokens of the directory tree: in the root exploration, and in a child exploration.
 const TREE_TOKENS: usize = 600;
 const CHILD_TREE_TOKENS: usize = 200;
 
@@ -248,7 +251,7 @@ impl Explorer<'_> {
     }
 }
 
-/// Why no child exploration was opened. The parent's model gets the message.
+/// Why no child exploration was opened. The message is sent to the parent's model.
 #[derive(Debug, thiserror::Error)]
 enum ChildError {
     #[error("`question` is missing: say what is to be found out")]
@@ -266,17 +269,18 @@ fn question_of(call: &Map<String, Value>) -> Option<&str> {
     Some(question).filter(|question| !question.is_empty())
 }
 
-/// The lines that an exploration has seen, as a fallback for missing citations.
+/// The lines that an exploration has seen. They are used if the model cites nothing.
 #[derive(Default)]
 struct Evidence {
-    /// The citations of its children.
+    /// The citations of child explorations.
     cited: Vec<Citation>,
     /// The lines in results: file, first and last line.
     shown: Vec<(RelPath, u32, u32)>,
 }
 
 impl Evidence {
-    /// Returns the citations of the children, or else the lines that were read in the lexical candidates, latest first.
+    /// Returns the citations of the children. If there are none, returns the lines that were read in the lexical
+    /// candidates, latest first.
     fn best(self, likely: &[RelPath]) -> Vec<Cited> {
         let of = |path: String, lines| Cited { path, lines };
         if !self.cited.is_empty() {

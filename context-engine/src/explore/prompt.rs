@@ -27,8 +27,8 @@ const RECURSION: &str = "\
   complete question and a scope; several of them run at the same time.
 ";
 
-/// Returns the system prompt. It is the same in all turns, so that a backend can cache it. `tools` is the tool text for
-/// a backend without tool support.
+/// Returns the system prompt. The prompt is the same in all turns, so that a backend can cache it. `tools` is the
+/// description of the tools as text, for a backend without tool support.
 pub(super) fn system(turns: u32, deeper: bool, tools: Option<&str>) -> String {
     let mut text = ROLE.to_owned();
     if deeper {
@@ -65,8 +65,8 @@ pub(super) fn opening(question: &str, scope: Option<&str>, candidates: &[String]
     text
 }
 
-/// Extracts question and scope from the first message. Unlike the candidates and the tree, they do not depend on the
-/// repository's state.
+/// Extracts the question and the scope from the first message. Unlike the candidates and the tree, these two parts do
+/// not depend on the repository's state.
 pub(super) fn question_and_scope(opening: &str) -> &str {
     let ends = [CANDIDATES_HEAD, TREE_HEAD]
         .into_iter()
@@ -74,10 +74,10 @@ pub(super) fn question_and_scope(opening: &str) -> &str {
     opening[..ends.min().unwrap_or(opening.len())].trim()
 }
 
-/// The message before the last turn.
+/// The message that is sent before the last turn.
 pub(super) const LAST_TURN: &str =
     "This is your last turn. Call `final` now with the best places that you have seen, as `path:first-last`.";
 
-/// The message after a turn that only repeated calls.
+/// The message that is sent after a turn with repeated calls only.
 pub(super) const REPEATED: &str =
     "All of these calls were made before, and their results stand above. Make other calls, or call `final`.";

@@ -1,7 +1,7 @@
-//! Recording the replies of a model, to repeat an exploration without it.
+//! Recording the replies of a model, so that an exploration can be repeated without the model.
 //!
-//! A reply is found by the exploration's question and scope, and its turn. Tool results are not recorded: a replay runs
-//! the tools on the current repository, and so shows changes of the tools.
+//! A reply is found by the exploration's question and scope, and by the number of its turn. Tool results are not
+//! recorded. A replay runs the tools on the current repository, so that it shows the effect of changed tools.
 
 use std::io::{self, BufRead, Write};
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::prompt;
 
-/// The recorded replies of one run; written as one JSON object per line.
+/// The recorded replies of one run. They are written as one JSON object per line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     model: String,
@@ -65,7 +65,7 @@ impl Recording {
     /// Writes the recording, one line for each reply.
     ///
     /// # Errors
-    /// The errors of the writer.
+    /// Returns the errors of the writer.
     pub fn write(&self, mut to: impl Write) -> io::Result<()> {
         for exchange in &self.exchanges {
             serde_json::to_writer(&mut to, exchange)?;
@@ -75,7 +75,7 @@ impl Recording {
     }
 }
 
-/// Replays the recorded replies; a question that was not recorded is an error.
+/// Replays the recorded replies. A question that was not recorded is an error.
 impl Model for Recording {
     fn id(&self) -> &str {
         &self.model

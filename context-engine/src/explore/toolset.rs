@@ -1,4 +1,5 @@
-//! The tools of an explorer's model: the registry's tools that read the repository, and two of the explorer.
+//! The tools of an explorer's model: those tools of the registry that read the repository, and two tools of the
+//! explorer itself.
 
 use muninn_memory::model::Tool;
 use schemars::JsonSchema;
@@ -6,7 +7,7 @@ use schemars::JsonSchema;
 use super::dialect::KnownTool;
 use crate::tools::{Parameter, Registry, ToolDescription};
 
-/// The tool that opens a child exploration. The explorer runs it itself.
+/// The tool that opens a child exploration. The explorer runs this tool itself.
 pub(super) const EXPLORE: &str = "explore";
 /// The tool that ends an exploration.
 pub(super) const FINAL: &str = "final";
@@ -78,8 +79,8 @@ impl Toolset {
         Self(from_registry.chain([explore, last]).collect())
     }
 
-    /// Returns the tools in the backend's format. `deeper` includes the tool for child explorations; `strict` is for
-    /// backends that enforce the schemas.
+    /// Returns the tools in the backend's format. With `deeper`, the tool for child explorations is included. `strict`
+    /// is for backends that enforce the schemas.
     pub(super) fn tools(&self, deeper: bool, strict: bool) -> Vec<Tool> {
         let tool = |described: &ToolDescription| Tool {
             name: described.name,
@@ -116,7 +117,8 @@ impl Toolset {
 mod tests {
     use super::*;
 
-    /// The tool descriptions are recorded, because the quality of models was measured with them.
+    /// The tool descriptions are recorded, because a change of a description invalidates the measured quality of
+    /// models.
     #[test]
     fn tool_descriptions_equal_the_recorded_text() {
         let toolset = Toolset::of(&Registry::of_engine());

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The trace of one exploration; its calls contain the traces of child explorations.
+/// The trace of one exploration. A call that opened a child exploration contains the child's trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     /// The backend and the model.
@@ -13,7 +13,7 @@ pub struct Trace {
     /// The directory that was explored; empty for the whole worktree.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub scope: String,
-    /// The reason of its end.
+    /// Why the exploration ended.
     pub ended: Ended,
     /// The error of the model, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,14 +31,14 @@ pub struct Trace {
     pub ms: f64,
 }
 
-/// The reason for the end of an exploration. It always ends with the best answer so far.
+/// Why an exploration ended. An exploration always ends with the best answer so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// The model called `final`.
     #[default]
     Final,
-    /// The model answered in text without a call.
+    /// The model answered in text without a tool call.
     Words,
     /// The maximum number of turns was reached.
     Turns,
@@ -46,7 +46,7 @@ pub enum Ended {
     Tokens,
     /// The call budget was spent.
     Calls,
-    /// The model only repeated calls, or made no readable call.
+    /// The model only repeated calls, or made no call that could be parsed.
     Repeats,
     /// The deadline passed.
     Deadline,
@@ -172,7 +172,7 @@ impl Trace {
         totals
     }
 
-    /// Formats the trace as a tree for people, indented by two spaces a level.
+    /// Formats the trace as a tree for people. Each level is indented by two more spaces.
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.write(0, &mut text);
@@ -258,7 +258,7 @@ const SHOWN_ANSWER: usize = 300;
 /// Maximum length of a call's arguments in a trace, in bytes.
 const SHOWN_ARGUMENTS: usize = 160;
 
-/// Formats a call's arguments on one line, not redacted.
+/// Formats a call's arguments on one line, without redaction.
 pub(super) fn short(call: &Map<String, Value>) -> String {
     let shown = call.iter().map(|(name, value)| match value {
         Value::String(text) => format!("{name}={text:?}"),

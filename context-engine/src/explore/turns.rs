@@ -22,7 +22,7 @@ const MAX_CALLS: usize = 16;
 const MAX_PAGE: usize = 16_000;
 const MIN_PAGE: usize = 600;
 const BYTES_PER_TOKEN: u64 = 3;
-/// Minimum room for an answer, in tokens; with less, the model is not called.
+/// Minimum number of tokens that must remain for an answer. If fewer remain, the model is not called.
 const MIN_ANSWER: u64 = 64;
 
 /// The end of an exploration with its answer.
@@ -83,7 +83,7 @@ impl Explorer<'_> {
         let system = prompt::system(self.limits.turns, deeper, (!native).then_some(&*tools));
         let mut conversation = Conversation::new(system, opening, native);
         if native {
-            // The backend sends the tools with every turn.
+            // The backend sends the tool descriptions with every turn.
             conversation.tokens += estimate_tokens(&tools);
         }
         conversation
@@ -97,16 +97,16 @@ struct Turns<'e> {
     budget: &'e Budget,
     conversation: Conversation,
     tools: Vec<Tool>,
-    /// Whether child explorations may open.
+    /// Whether child explorations can be opened.
     deeper: bool,
     /// The keys of the calls so far.
     before: HashSet<String>,
-    /// The number of consecutive turns that only repeated calls or had no readable call.
+    /// The number of consecutive turns that only repeated calls or had no call that could be parsed.
     idle: u32,
 }
 
 impl Turns<'_> {
-    /// Runs one turn: the model's reply and its calls. Returns the answer if the turn is the last.
+    /// Runs one turn: the model's reply and its calls. Returns the answer if this turn is the last one.
     async fn turn(&mut self, number: u32, trace: &mut Trace, evidence: &mut Evidence) -> Option<Answer> {
         let is_last = number == self.explorer.limits.turns || is_nearly_over(self.budget, &self.conversation, trace);
         if is_last && number > 1 {
@@ -115,7 +115,8 @@ impl Turns<'_> {
         let started = Instant::now();
         let reply = match self.ask(is_last).await {
             Ok(reply) => reply,
-            // Some servers support no tools, or not this choice of a tool. Then calls are text.
+            // Some servers do not support tools, or do not support the chosen `tool_choice`. Then calls are written as
+            // text.
             Err(ModelError::Refused { status, .. })
                 if self.conversation.native && number == 1 && may_be_about_tools(status) =>
             {
@@ -167,7 +168,7 @@ impl Turns<'_> {
     }
 
     /// Makes the calls of a turn and adds the results to the conversation. Returns an answer if the model only repeats
-    /// itself.
+    /// its calls.
     async fn make(
         &mut self,
         number: u32,
@@ -199,15 +200,15 @@ impl Turns<'_> {
         if self.idle > 1 {
             return Some(Answer::none(Ended::Repeats));
         }
-        // Malformed calls already have an error message each.
+        // Each malformed call already has an error message of its own.
         if self.idle == 1 && !turn.calls.is_empty() {
             self.conversation.add_user_text(REPEATED.to_owned());
         }
         None
     }
 
-    /// Returns the page size of each result, such that the budget suffices for the remaining turns, each of which sends
-    /// the whole conversation again.
+    /// Returns the page size of each result. With it, the budget suffices for the remaining turns, although each turn
+    /// sends the whole conversation again.
     fn page_bytes(&self, number: u32, calls: usize) -> usize {
         let left = u64::from(self.explorer.limits.turns.saturating_sub(number).max(1));
         let growth = (self.budget.tokens() / left).saturating_sub(self.conversation.tokens);
@@ -241,8 +242,8 @@ fn limit_reached(budget: &Budget, conversation: &Conversation) -> Option<Ended> 
     }
 }
 
-/// Returns whether the budget suffices for one more turn only. Models tend to find the right places without citing
-/// them, so the last turn is announced.
+/// Returns whether the budget suffices for only one more turn. Models tend to find the right places without citing
+/// them, so the last turn is announced to the model.
 fn is_nearly_over(budget: &Budget, conversation: &Conversation, trace: &Trace) -> bool {
     let slowest = trace
         .turns
@@ -253,7 +254,7 @@ fn is_nearly_over(budget: &Budget, conversation: &Conversation, trace: &Trace) -
     budget.calls() == 0 || budget.tokens() < 2 * conversation.tokens + 4 * MIN_ANSWER || left < 2.0 * slowest
 }
 
-/// Returns whether a server may refuse a request with this status because of its tools.
+/// Returns whether a server can have refused a request with this status because of its tools.
 fn may_be_about_tools(status: u16) -> bool {
     matches!(status, 400 | 404 | 405 | 415 | 422 | 500 | 501)
 }
@@ -268,7 +269,8 @@ fn failed(error: &ModelError, budget: &Budget, trace: &mut Trace) -> Answer {
     Answer::none(ended)
 }
 
-/// Spends the tokens of a reply, as counted by the backend or else estimated, and starts the turn's trace.
+/// Spends the tokens of a reply and starts the trace of the turn. The backend's token counts are used if present;
+/// otherwise they are estimated.
 fn account(reply: &Reply, conversation: &Conversation, budget: &Budget, model_ms: f64) -> TurnTrace {
     let words = || {
         let calls = reply.calls.iter().map(|call| call.arguments.len()).sum::<usize>();

@@ -1,11 +1,12 @@
-//! Texts as vectors, near each other where they mean alike.
+//! Text embedding: vectors that are near each other if the texts have similar meanings.
 //!
-//! Three makers stand behind one trait. [`StaticVectors`] is compiled in, needs no download and costs microseconds: a sum
-//! of trained word vectors. [`minilm`] opens a small transformer, better and a thousand times slower, whose weights the
-//! user fetches once; it is compiled in by the feature of that name. The third asks a backend, and lives in the gateway, which alone knows HTTP.
+//! Three embedders implement one trait. [`StaticVectors`] is compiled in, needs no download and takes microseconds: it
+//! sums trained word vectors. [`minilm`] loads a small transformer, which is better and a thousand times slower. Its
+//! weights must be downloaded once, and it is compiled in by the feature `minilm`. The third embedder calls a backend.
+//! It is in the gateway, because only the gateway uses HTTP.
 //!
-//! A weak embedder belongs in a fusion of scores, never of ranks: what it puts second may be nowhere near what it puts
-//! first, and only its scores say so.
+//! The scores of a weak embedder can be combined with other scores, but its ranks cannot: its second result can be much
+//! worse than its first, and only the scores show the difference.
 
 #[cfg(feature = "minilm")]
 mod minilm;
@@ -19,32 +20,33 @@ use std::path::Path;
 
 use thiserror::Error;
 
-/// Makes vectors of texts. May be called from any thread; what it costs depends on the maker, see there.
+/// Computes vectors of texts. Can be called from any thread. The cost depends on the embedder.
 pub trait Embedder: Send + Sync {
-    /// Names model and version, in letters, digits and `-._`. Vectors of two ids never mix: their numbers have nothing to
-    /// do with each other.
+    /// Returns the model and version, in letters, digits and `-._`. Vectors of embedders with different ids must not be
+    /// compared, because their numbers are unrelated.
     fn id(&self) -> &str;
 
-    /// How many numbers a vector has.
+    /// Returns the number of dimensions of a vector.
     fn dimensions(&self) -> usize;
 
-    /// One vector for each text, in the order of the texts, each with [`Embedder::dimensions`] numbers and of unit length,
-    /// so that a dot product is a cosine. A text in which the model knows no word may get the zero vector instead, which
-    /// is like nothing.
+    /// Returns one vector per text, in the order of the texts. Each vector has [`Embedder::dimensions`] numbers and
+    /// unit length, so that a dot product is a cosine. A text without a known word can get the zero vector, whose
+    /// cosine with every vector is 0.
     ///
     /// # Errors
-    /// [`EmbedError`] where the model did not run; then there is no vector for any of the texts.
+    /// [`EmbedError`] if the model fails. No vector is returned then.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 
-    /// The vector of a question that somebody waits for. A remote maker answers or fails within tens of milliseconds.
+    /// Returns the vector of a question that a user waits for. A remote embedder answers or fails within tens of
+    /// milliseconds.
     ///
     /// # Errors
-    /// Those of [`Embedder::embed`].
+    /// The errors of [`Embedder::embed`].
     fn embed_question(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
         Ok(self.embed(&[question])?.pop().unwrap_or_default())
     }
 
-    /// Why the last call failed; `None` after a success.
+    /// Returns why the last call failed; `None` after a success.
     fn problem(&self) -> Option<String> {
         None
     }
@@ -64,17 +66,17 @@ pub enum EmbedError {
     Failed {
         /// The embedder's id.
         embedder: String,
-        /// What it said.
+        /// The cause.
         reason: String,
     },
-    /// What came back is not what was asked for: too few vectors, or of another length.
+    /// The model returned too few vectors, or vectors of another length.
     #[error("the embedder {embedder} gave {found} where {expected} was due")]
     Shape {
         /// The embedder's id.
         embedder: String,
-        /// What was asked for.
+        /// The expected result.
         expected: String,
-        /// What came.
+        /// The returned result.
         found: String,
     },
 }
@@ -87,36 +89,36 @@ pub enum LoadError {
     Read {
         /// The file.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// The error of the file system.
         source: std::io::Error,
     },
-    /// The model needs code that this build does not have.
+    /// The model needs code that is not compiled into this binary.
     #[error("{directory} cannot be opened: MiniLM is not compiled in; build with `--features minilm`")]
     NotCompiledIn {
         /// The model's directory.
         directory: std::path::PathBuf,
     },
-    /// A file of the model is not what it should be.
+    /// A file of the model is invalid.
     #[error("{what} is no usable model: {reason}")]
     Unusable {
-        /// The file, or what it is.
+        /// The file or its kind.
         what: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
 }
 
-/// The files of a directory that [`minilm`] opens.
+/// The files that [`minilm`] needs in its directory.
 pub const MINILM_FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
 
 /// Whether [`minilm`] is compiled in.
 pub const HAS_MINILM: bool = cfg!(feature = "minilm");
 
-/// Loads all-MiniLM-L6-v2 from a directory that holds [`MINILM_FILES`]: some 100 MB of memory. Its id carries a hash of the
-/// weights.
+/// Loads all-MiniLM-L6-v2 from a directory that contains [`MINILM_FILES`]. The model takes about 100 MB of memory. Its
+/// id contains a hash of the weights.
 ///
 /// # Errors
-/// [`LoadError`] where a file is missing or not what it should be, and always where it is not compiled in.
+/// [`LoadError`] if a file is missing or invalid, or if the feature `minilm` is not compiled in.
 pub fn minilm(directory: &Path) -> Result<Box<dyn Embedder>, LoadError> {
     #[cfg(feature = "minilm")]
     return Ok(Box::new(minilm::MiniLm::open(directory)?));
@@ -126,7 +128,8 @@ pub fn minilm(directory: &Path) -> Result<Box<dyn Embedder>, LoadError> {
     })
 }
 
-/// Brings a vector to unit length; one without any length, or with a number that is none, becomes zero.
+/// Scales a vector to unit length. A vector of length zero, or with a number that is not finite, becomes the zero
+/// vector.
 pub fn normalise(vector: &mut [f32]) {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length > 0.0 && length.is_finite() {

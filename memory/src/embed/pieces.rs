@@ -1,43 +1,46 @@
-//! From text to word pieces: BERT's WordPiece over a small vocabulary of plain letters and digits.
+//! Splits text into word pieces: BERT's WordPiece over a small vocabulary of ASCII letters and digits.
 //!
-//! Written here rather than taken from the `tokenizers` crate because that one builds maps of strings for tens of
-//! milliseconds when it loads; here the vocabulary stays the bytes of the shipped file, with one table of places over it.
-//! A test holds it against that crate, text by text.
+//! The `tokenizers` crate is not used, because it builds maps of strings when it loads, which takes tens of
+//! milliseconds. Here the vocabulary consists of the bytes of the shipped file and one hash table. A test compares the
+//! results with those of `tokenizers`, text by text.
 //!
-//! Names are cut where their case changes, before anything is lowercased: `parseHTTPHeader` is `parse`, `HTTP`, `Header`.
-//! Then as BERT does: controls go, accents go, blanks and punctuation end a word, and a word is eaten from the left by the
-//! longest piece that fits. A word that cannot be eaten whole is unknown and left out, as is punctuation.
+//! Names are split where their case changes, before lowercasing: `parseHTTPHeader` becomes `parse`, `HTTP`, `Header`.
+//! The rest follows BERT: control characters and accents are removed, white space and punctuation end a word, and a
+//! word is split from the left into the longest matching pieces. A word that cannot be split completely is unknown.
+//! Unknown words and punctuation are dropped.
 
 use unicode_categories::UnicodeCategories;
 use unicode_normalization::char::decompose_canonical;
 
 use super::LoadError;
 
-/// A longer word is unknown. Keys, hashes and encoded data are; a name of that length, cut at its cases, is not.
+/// Maximum length of a word; longer words are unknown. Keys, hashes and encoded data are longer. Names are shorter,
+/// because they are split at their case changes.
 const LONGEST_WORD: usize = 64;
 
-/// Where a search begins: pieces that begin a word, and pieces that continue one, are different pieces.
+/// Initial hash values. They differ, because a piece that begins a word and a piece that continues a word are different
+/// pieces.
 const SEEDS: [u32; 2] = [0x811c_9dc5, 0x7b5a_2f11];
 
 /// The pieces, numbered as in the file.
 pub(super) struct Vocabulary {
-    /// The pieces' letters, one after another.
+    /// The letters of all pieces, concatenated.
     letters: Vec<u8>,
-    /// Where each piece's letters begin; one more at the end.
+    /// The offset of each piece in `letters`, and the end of the last piece.
     starts: Vec<u32>,
-    /// Which pieces continue a word.
+    /// Whether each piece continues a word.
     continues: Vec<bool>,
-    /// An open-addressing table over hashes of pieces: a piece's number plus one, or zero where nothing is.
+    /// An open-addressing hash table of the pieces: a piece's number plus one, or zero for an empty slot.
     table: Vec<u16>,
-    /// The longest piece.
+    /// The length of the longest piece.
     longest: usize,
 }
 
 impl Vocabulary {
-    /// Takes pieces as `##ing` or `pars`.
+    /// Creates a vocabulary from pieces such as `##ing` or `pars`.
     ///
     /// # Errors
-    /// [`LoadError::Unusable`] for more pieces than 16 bits can number, an empty one, or one that stands there twice.
+    /// [`LoadError::Unusable`] if there are more pieces than 16 bits can number, or if a piece is empty or repeated.
     pub(super) fn new<'a>(pieces: impl ExactSizeIterator<Item = &'a [u8]>) -> Result<Vocabulary, LoadError> {
         let unusable = |reason: String| LoadError::Unusable {
             what: "the vocabulary".to_owned(),
@@ -50,7 +53,7 @@ impl Vocabulary {
             letters: Vec::with_capacity(pieces.len() * 8),
             starts: Vec::with_capacity(pieces.len() + 1),
             continues: Vec::with_capacity(pieces.len()),
-            // At most half full, so that a search for what is not there ends soon.
+            // The table is at most half full, so that the search for an unknown piece ends soon.
             table: vec![0; (pieces.len() * 2 + 2).next_power_of_two()],
             longest: 0,
         };
@@ -79,7 +82,7 @@ impl Vocabulary {
         Ok(made)
     }
 
-    /// Appends the numbers of a text's pieces, in their order, until `most` are there.
+    /// Appends the numbers of a text's pieces, in order, until `found` has `most` numbers.
     pub(super) fn pieces(&self, text: &str, most: usize, found: &mut Vec<u16>) {
         let mut word = Word::default();
         let bytes = text.as_bytes();
@@ -106,7 +109,7 @@ impl Vocabulary {
         found.truncate(most);
     }
 
-    /// Cuts a finished word into pieces, and begins the next.
+    /// Splits a finished word into pieces, and starts the next word.
     fn end(&self, word: &mut Word, found: &mut Vec<u16>) {
         let before = found.len();
         let mut rest = word.letters.get(..word.length).filter(|_| !word.unknown).unwrap_or(&[]);
@@ -123,7 +126,7 @@ impl Vocabulary {
         *word = Word::default();
     }
 
-    /// The longest piece with which some letters begin, and its length.
+    /// Returns the longest piece that is a prefix of `letters`, and its length.
     fn longest_piece(&self, letters: &[u8], continues: bool) -> Option<(u16, usize)> {
         let letters = &letters[..letters.len().min(self.longest)];
         let mut hashes = [0; LONGEST_WORD];
@@ -150,28 +153,29 @@ impl Vocabulary {
         None
     }
 
-    /// The first place of a hash. Its upper bits are the better mixed ones.
+    /// Returns the first slot of a hash. The upper bits are used, because they are better mixed.
     fn slot(&self, hash: u32) -> usize {
         (hash.wrapping_mul(0x9e37_79b1) >> 8) as usize & (self.table.len() - 1)
     }
 
-    /// How many pieces there are.
+    /// Returns the number of pieces.
     #[cfg(test)]
     fn len(&self) -> usize {
         self.continues.len()
     }
 }
 
-/// FNV-1a, because the hash of each beginning of a word falls out on the way to that of the whole.
+/// One step of FNV-1a. FNV-1a is used because the hash of a word contains the hashes of all its prefixes as
+/// intermediate values.
 fn step(hash: u32, letter: &u8) -> u32 {
     (hash ^ u32::from(*letter)).wrapping_mul(0x0100_0193)
 }
 
-/// A word in the making.
+/// The word that is being read.
 struct Word {
     letters: [u8; LONGEST_WORD],
     length: usize,
-    /// It holds something that no piece holds, or too much.
+    /// Whether the word contains a character that no piece contains, or is too long.
     unknown: bool,
 }
 
@@ -196,7 +200,7 @@ impl Word {
         }
     }
 
-    /// Few characters outside ASCII have a lowercase inside it; all others make the word unknown.
+    /// Few characters outside ASCII have an ASCII lowercase form. All others make the word unknown.
     fn push_lowercase(&mut self, character: char) {
         for lower in character.to_lowercase() {
             match u8::try_from(lower) {
@@ -207,15 +211,15 @@ impl Word {
     }
 }
 
-/// What a character does to the word that it stands in.
+/// The effect of a character on its word.
 enum Class {
-    /// Belongs to it, in lowercase.
+    /// An ASCII letter or digit, in lowercase. It is added to the word.
     Letter(u8),
-    /// Is as if it were not there: controls, and the accents that decomposing sets free.
+    /// A control character, or a combining accent after decomposition. It is ignored.
     Nothing,
-    /// Ends it: blanks, punctuation, and characters of which each is a word.
+    /// White space, punctuation, or a character that is a word by itself. It ends the word.
     End,
-    /// Is none of ASCII's.
+    /// A letter outside ASCII.
     Foreign,
 }
 
@@ -232,7 +236,7 @@ fn class(character: char) -> Class {
     }
 }
 
-/// The blocks around each character of which BERT sets blanks.
+/// The Unicode blocks around whose characters BERT inserts spaces.
 fn is_chinese(character: char) -> bool {
     matches!(
         u32::from(character),
@@ -241,8 +245,8 @@ fn is_chinese(character: char) -> bool {
     )
 }
 
-/// Whether a new part of a name begins here: `a|B`, `1|B`, and the last capital of `AB|Cde`. Two small letters have to
-/// follow, or the plural in `URLs` would make a part of its own.
+/// Returns whether a new part of a name begins here: `a|B`, `1|B`, and the last capital of `AB|Cde`. Two lowercase
+/// letters must follow that capital; otherwise the plural in `URLs` would be a separate part.
 fn case_changes(bytes: &[u8], at: usize) -> bool {
     let (Some(before), Some(here)) = (at.checked_sub(1).and_then(|before| bytes.get(before)), bytes.get(at)) else {
         return false;

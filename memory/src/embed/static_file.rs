@@ -1,4 +1,4 @@
-//! The file that static vectors come in. `memory/training/pack.py` writes it.
+//! The file format of static vectors. `memory/training/pack.py` writes it.
 //!
 //! All numbers are little-endian; `n` pieces, `d` dimensions:
 //!
@@ -8,14 +8,14 @@
 //! | 4 | `d`, even |
 //! | 4 | `n` |
 //! | 1, then so many | the length of the id, and the id |
-//! | 16 x 4 | the codebook: what each of sixteen codes stands for, as f32 |
+//! | 16 x 4 | the codebook: the value of each of the sixteen codes, as f32 |
 //! | n | the length of each piece |
 //! | their sum | the pieces, one after another, `##` before those that continue a word |
 //! | n x 2 | each row's scale: the upper half of an f32 |
 //! | n x d / 2 | the rows, two codes a byte, the lower half of the byte first |
 //!
-//! Row `r`'s number `i` is `codebook[code(r, i)] x scale(r)`. The codebook is fitted to how the numbers lie, which loses
-//! a third less than sixteen even steps.
+//! The number `i` of row `r` is `codebook[code(r, i)] x scale(r)`. The codebook is fitted to the distribution of the
+//! numbers. This loses a third less precision than sixteen equal steps.
 
 use std::borrow::Cow;
 
@@ -25,21 +25,21 @@ use super::pieces::Vocabulary;
 const MAGIC: &[u8; 8] = b"MUNINNS1";
 const CODES: usize = 16;
 
-/// A file's content, its rows as they lie there.
+/// The content of a file. The rows stay encoded.
 pub(super) struct StaticFile {
     pub(super) id: String,
     pub(super) dimensions: usize,
     pub(super) vocabulary: Vocabulary,
-    /// What both codes of a byte stand for.
+    /// The decoded values of the two codes in a byte.
     decoded: Vec<[f32; 2]>,
     bytes: Cow<'static, [u8]>,
-    /// Where the scales begin in `bytes`, and where the rows.
+    /// The offsets of the scales and of the rows in `bytes`.
     scales: usize,
     rows: usize,
 }
 
 impl StaticFile {
-    /// Reads everything but the rows, and checks that they are all there.
+    /// Parses everything except the rows, and checks that all rows are present.
     pub(super) fn new(bytes: Cow<'static, [u8]>) -> Result<StaticFile, LoadError> {
         let mut reader = Reader { bytes: &bytes, at: 0 };
         if reader.take(MAGIC.len())? != MAGIC {
@@ -84,7 +84,7 @@ impl StaticFile {
         })
     }
 
-    /// Adds a row, `weight` times, to a sum of as many numbers as the file has dimensions.
+    /// Adds `weight` times a row to `sum`, which has one number per dimension.
     pub(super) fn add(&self, row: u16, weight: f32, sum: &mut [f32]) {
         let row = usize::from(row);
         let half = &self.bytes[self.scales + row * 2..][..2];

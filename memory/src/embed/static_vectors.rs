@@ -1,8 +1,9 @@
-//! The default embedder: trained word vectors, summed.
+//! The default embedder: the sum of trained word vectors.
 //!
-//! No network runs at the time of a question: all that MiniLM could teach about single words, and about which words of
-//! code meet which words of prose, was put into one vector a piece beforehand (`memory/training/`). That loses word order
-//! and gains four orders of magnitude. It knows English and code; words of other scripts are left out.
+//! No neural network runs when a question arrives. MiniLM's knowledge about single words, and about which code words
+//! match which prose words, was distilled beforehand into one vector per piece (`memory/training/`). This loses word
+//! order and is four orders of magnitude faster. The embedder supports English and code; words of other scripts are
+//! dropped.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,33 +11,34 @@ use std::path::Path;
 use super::static_file::StaticFile;
 use super::{EmbedError, Embedder, LoadError, normalise};
 
-/// What was trained for this repository, 4 bits a number.
+/// The shipped vectors, with 4 bits per number.
 static SHIPPED: &[u8] = include_bytes!("static.bin");
 
-/// Pieces of a text that count; the rest is not read. The vectors were trained on no more, and it bounds what a huge text
-/// costs.
+/// Maximum number of pieces of a text that are read. The vectors were trained on at most as many, and the limit bounds
+/// the cost of a huge text.
 const MOST_PIECES: usize = 512;
 
-/// Static vectors: see the module. Vectors are 4-bit codes in memory as in the file, and decoded when a text has them.
+/// Static vectors; see the module. In memory the vectors are 4-bit codes as in the file. A vector is decoded when a
+/// text contains its piece.
 pub struct StaticVectors {
     file: StaticFile,
 }
 
 impl StaticVectors {
-    /// The vectors that are compiled in. Takes a millisecond: keep what it returns.
+    /// Loads the vectors that are compiled in. Loading takes a millisecond, so keep the result.
     ///
     /// # Errors
-    /// [`LoadError::Unusable`], if the file in the repository were damaged; a test sees to it that it is not.
+    /// [`LoadError::Unusable`] if the compiled-in file is damaged. A test checks that file.
     pub fn shipped() -> Result<StaticVectors, LoadError> {
         Ok(StaticVectors {
             file: StaticFile::new(Cow::Borrowed(SHIPPED))?,
         })
     }
 
-    /// Vectors in a file of the same format, for comparing trainings.
+    /// Loads vectors from a file of the same format, to compare trainings.
     ///
     /// # Errors
-    /// [`LoadError`] where it cannot be read, or is none.
+    /// [`LoadError`] if the file cannot be read or is invalid.
     pub fn open(path: &Path) -> Result<StaticVectors, LoadError> {
         let bytes = std::fs::read(path).map_err(|source| LoadError::Read {
             path: path.to_owned(),
@@ -47,7 +49,7 @@ impl StaticVectors {
         })
     }
 
-    /// One text's vector: zero where no word is known.
+    /// Returns the vector of one text. It is the zero vector if no word is known.
     pub fn embed_one(&self, text: &str) -> Vec<f32> {
         let mut vector = vec![0.0; self.file.dimensions];
         let mut pieces = Vec::with_capacity(64);
@@ -61,8 +63,8 @@ impl StaticVectors {
     }
 }
 
-/// How much a piece counts that stands in a text so many times: code repeats its names, and the tenth says no more than
-/// the third.
+/// Returns the weight of a piece by its count in a text. Code repeats its names, and the tenth occurrence says no more
+/// than the third.
 #[expect(clippy::cast_precision_loss, reason = "at most MOST_PIECES")]
 fn weight_of(count: usize) -> f32 {
     if count == 1 { 1.0 } else { 1.0 + (count as f32).ln() }
@@ -77,7 +79,7 @@ impl Embedder for StaticVectors {
         self.file.dimensions
     }
 
-    /// Never fails; tens of thousands of short texts a second.
+    /// Never fails. Embeds tens of thousands of short texts per second.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         Ok(texts.iter().map(|text| self.embed_one(text)).collect())
     }

@@ -10,11 +10,11 @@ use super::Snapshot;
 use super::rows::Rows;
 use crate::index::lexical::{Bm25, Bm25Builder, DocId};
 
-/// Maximum number of files of a commit that counts. Larger ones, such as a reformatting, say little about two of their
-/// files.
+/// Maximum number of files of a commit that counts. In a larger commit, such as a reformatting, a pair of files is weak
+/// evidence.
 pub(super) const MAX_FILES: usize = 30;
 
-/// No number.
+/// Marks a missing number.
 const NONE: u32 = u32::MAX;
 
 /// Files by the commits that changed them.
@@ -191,7 +191,7 @@ mod tests {
         assert!(found(commits, &["c", "new"], "new").is_empty());
         assert!(
             found(commits, &["c", "gone"], "c").is_empty(),
-            "what is gone is no companion"
+            "a removed file must not be a companion"
         );
         assert!(found(&[], &["a"], "a").is_empty());
     }

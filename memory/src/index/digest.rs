@@ -123,7 +123,7 @@ impl Digest {
             (Some(Language::Bash), _) => "digest.3.bash",
             (None, Form::Code) => "digest.3.code",
             (None, Form::Markdown) => "digest.3.markdown",
-            // Without an extension, the first line may tell the language.
+            // If the file has no extension, its first line can determine the language.
             (None, Form::Plain) if path.extension().is_empty() => "digest.3.bare",
             (None, Form::Plain) => "digest.3.plain",
         }

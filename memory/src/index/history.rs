@@ -1,8 +1,8 @@
 //! Reads the changes of recent commits, and caches them.
 //!
-//! A commit is immutable, so its changes are cached by id, and after a commit, a checkout or a rebase only new commits
-//! are compared. The index of files never waits for history: it is read afterwards in bounded time, and the rest by the
-//! next refresh.
+//! A commit is immutable, so its changes are cached by id: after a commit, a checkout or a rebase, only new commits are
+//! compared. The index of files never waits for history. History is read after the index, in bounded time, and the next
+//! refresh reads the rest.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::cache::Cache;
 use crate::index::lexical::{Tokenizer, counted};
 use crate::redact;
 
-/// Number of commits that are read. Older ones concern files that have changed too much.
+/// Maximum number of commits that are read. The files of older commits have changed too much since.
 const MAX_COMMITS: usize = 3_000;
 /// A commit with more paths is not searched for moves.
 const MAX_NAMES: usize = 4_000;
@@ -42,11 +42,11 @@ pub struct History {
 /// The cached data of a commit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Commit {
-    /// CommitChanges paths; empty if there are too many.
+    /// Changed paths; empty if there are too many.
     paths: Vec<Box<str>>,
     /// Moves, from old to new path.
     moved: Vec<(Box<str>, Box<str>)>,
-    /// Distinct terms of the redacted message, separated by spaces; empty if the paths are.
+    /// Distinct terms of the redacted message, separated by spaces; empty if `paths` is empty.
     terms: Box<str>,
 }
 
@@ -103,7 +103,7 @@ impl History {
         let read = ids.iter().filter(|id| self.known.contains_key(*id)).count();
         if compared.late || recent.cuts.has(Cut::Time) {
             notes.push(format!(
-                "history: no time for more than {read} commits, the rest is read later"
+                "history: {read} commits were read before the deadline; the next refresh continues"
             ));
         } else {
             self.head = head;

@@ -30,8 +30,8 @@ const WORKTREE: ImageFormat = ImageFormat {
     prefix: "worktree-",
     magic: b"muninn worktree index 1\n",
 };
-/// The image is rewritten after this many changed files, or after 1/50 of all files. Until then a start detects changed
-/// files by their times, and finds their digests by blob.
+/// The image is rewritten after this many changed files, or after 1/50 of all files. Until then, a new process detects
+/// changed files by their times and reads their digests from the cache by blob.
 const WORTH_KEEPING: usize = 64;
 const WORTH_KEEPING_SHARE: usize = 50;
 
@@ -105,7 +105,8 @@ impl Indexer {
         let walk = started.elapsed();
         let mut refreshed = self.take_in(worktree, base, walked, gone, &fits, progress);
         let changed = refreshed.snapshot.take().or_else(|| kept.clone());
-        // Only here and not after each edit, because it costs what the repository costs.
+        // Segments are merged only here and not after each edit, because the cost grows with the size of the
+        // repository.
         let compacted = changed.as_ref().or(last).and_then(Snapshot::compacted);
         refreshed.snapshot = compacted.or(changed);
         refreshed.notes.splice(0..0, notes);
@@ -117,8 +118,8 @@ impl Indexer {
         refreshed
     }
 
-    /// Refreshes some paths only. A named file is read whatever its size and time: a tool that restores times may have
-    /// written other content of the same length.
+    /// Refreshes some paths only. These files are read even if size and time are unchanged: a tool that restores times
+    /// can have written other content of the same length.
     pub fn refresh_at(&mut self, worktree: &Worktree, last: &Snapshot, paths: &BTreeSet<RelPath>) -> Refreshed {
         let walked = walk_at(worktree, &self.limits, paths);
         let is_there = |path: &RelPath| walked.files.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
@@ -147,7 +148,7 @@ impl Indexer {
         let (same, changed): (Vec<_>, Vec<_>) = walked.files.into_iter().partition(unchanged);
         let (binary, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|entry| self.is_known_binary(entry));
         skipped.binary += binary.len();
-        // The file may have been text in between.
+        // The path can have been a text file in between.
         gone.extend(binary.into_iter().map(|entry| entry.path));
         let reader = Reader {
             worktree,
@@ -218,14 +219,14 @@ impl Indexer {
     fn report_rebuild(&mut self, notes: &mut Vec<String>) {
         let rebuilt = self.cache.as_ref().is_some_and(|cache| lock(cache).was_rebuilt());
         if rebuilt && !std::mem::replace(&mut self.rebuild_reported, true) {
-            notes.push("the cache was damaged or of another version, and was begun anew".to_owned());
+            notes.push("the cache was damaged or of another version, and was rebuilt".to_owned());
         }
     }
 
-    /// A cache that cannot be written is given up, so that not every refresh tries in vain; unless it was only another
-    /// process that was at it for too long.
+    /// If the cache cannot be written, it is no longer used, so that later refreshes do not repeat the failed write.
+    /// The exception is a lock that another process held too long.
     fn handle_write_error(&mut self, error: &CacheError, notes: &mut Vec<String>) {
-        notes.push(format!("the cache is not written: {}", with_causes(error)));
+        notes.push(format!("cannot write the cache: {}", with_causes(error)));
         if !error.is_busy() {
             self.cache = None;
         }
@@ -237,7 +238,7 @@ impl Indexer {
         match image::read(&WORKTREE, dir, worktree.root()) {
             Ok(segment) => segment.map(Snapshot::of),
             Err(error @ ImageError::Unusable { .. }) => {
-                notes.push(format!("{error}, and was begun anew"));
+                notes.push(format!("{error}, and was rebuilt"));
                 None
             }
             Err(error) => {
@@ -267,7 +268,7 @@ impl Indexer {
         match image::write(&WORKTREE, dir, worktree.root(), &snapshot.whole()) {
             Ok(()) => self.unkept = 0,
             Err(error) => {
-                notes.push(format!("the cache is not written: {}", with_causes(&error)));
+                notes.push(format!("cannot write the cache: {}", with_causes(&error)));
                 self.cache = None;
             }
         }
@@ -285,7 +286,7 @@ fn removed_files(base: &Snapshot, walked: &Walk) -> Vec<RelPath> {
     paths.filter(|path| !is_there(path)).cloned().collect()
 }
 
-/// A poisoned lock is taken all the same: what it guards is replaced whole or is a cache.
+/// Locks a mutex even if it is poisoned: the guarded value is either replaced as a whole, or is a cache.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

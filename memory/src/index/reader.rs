@@ -18,12 +18,12 @@ use crate::cache::{Cache, CacheError, encoded, nanos};
 use crate::index::lexical::Tokenizer;
 use crate::{Clock, redact};
 
-/// A file modified less than this before its read may be modified again within the same tick of the file system's clock
-/// and look unchanged; git calls such entries racy.
+/// A file that was modified less than this long before it is read can be modified again within the same tick of the
+/// file system's clock, and then looks unchanged. Git calls such entries racy.
 const RACY_WINDOW: Duration = Duration::from_secs(2);
 /// More threads would wait for the disk and the cache.
 const MAX_THREADS: usize = 4;
-/// Files in a block, enough that a commit costs little beside computing.
+/// Number of files in a block. It is large enough that the commit is cheap compared with the computation.
 const BLOCK: usize = 256;
 
 /// The input of reading.
@@ -133,7 +133,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns whether a file that is read now may change again with the same time.
+    /// Returns whether a file that is read now can change again with the same time.
     fn is_racy(&self, modified: SystemTime) -> bool {
         let now = SystemTime::from(self.clock.now());
         now.duration_since(modified).unwrap_or_default() < RACY_WINDOW

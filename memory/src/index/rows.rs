@@ -1,9 +1,9 @@
 //! Rows of different lengths in two arrays.
 
-/// What belongs to each row, one row behind the other (compressed sparse rows).
+/// Rows of items, concatenated in one array (compressed sparse rows).
 #[derive(Debug, Clone)]
 pub(in crate::index) struct Rows<T> {
-    /// Where each row begins; one more at the end.
+    /// The offset of each row, and the end of the last row.
     starts: Box<[u32]>,
     items: Box<[T]>,
 }
@@ -18,7 +18,7 @@ impl<T> Default for Rows<T> {
 }
 
 impl<T: Copy> Rows<T> {
-    /// Sorts items into `rows` rows; in each, they keep their order. Those of a row that there is not are left out.
+    /// Sorts items into `rows` rows, in their given order. Items of a row number that is too large are dropped.
     pub(in crate::index) fn new(rows: usize, items: &[(u32, T)]) -> Self {
         let mut starts = vec![0u32; rows + 1];
         let valid = || items.iter().filter(|(row, _)| (*row as usize) < rows);
@@ -47,7 +47,7 @@ impl<T: Copy> Rows<T> {
         }
     }
 
-    /// What belongs to a row; nothing to one that there is not.
+    /// Returns the items of a row; empty if the row does not exist.
     pub(in crate::index) fn of(&self, row: u32) -> &[T] {
         let bounds = self.starts.get(row as usize).zip(self.starts.get(row as usize + 1));
         bounds

@@ -62,7 +62,7 @@ pub struct FileFacts {
     pub path: RelPath,
     /// Size in bytes.
     pub size: u64,
-    /// Modification time in nanoseconds since 1970; [`i64::MIN`] if the file may have changed after the read with the
+    /// Modification time in nanoseconds since 1970; [`i64::MIN`] if the file can have changed after the read with the
     /// same time.
     pub modified: i64,
     /// Blob id of the content.
@@ -189,7 +189,7 @@ impl Segment {
     pub(super) fn below<'a>(&'a self, path: &'a RelPath) -> impl Iterator<Item = usize> {
         let path_of = |number: &u32| &self.files[*number as usize].facts.path;
         let first = self.by_path.partition_point(move |number| path_of(number) < path);
-        // A file may sort between a directory's name and its content: `a`, `a-b`, `a/c`.
+        // A file can sort between a directory's name and its content: `a`, `a-b`, `a/c`.
         let near = self.by_path[first..].iter();
         let near = near.take_while(move |number| path_of(number).as_str().starts_with(path.as_str()));
         let under = near.filter(move |number| path_of(number).is_under(path));

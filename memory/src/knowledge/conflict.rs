@@ -1,6 +1,7 @@
 //! Merge conflict markers in a file.
 
-/// The line of the first marker, counted from 1, if a complete conflict follows: a single row of `<` may be a drawing.
+/// Returns the line of the first marker, counted from 1, if a complete conflict follows it: a single row of `<` can be
+/// a drawing.
 pub(super) fn first_marker(text: &str) -> Option<u32> {
     let mut opened = None;
     for (number, line) in (1..).zip(text.lines()) {

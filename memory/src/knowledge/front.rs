@@ -57,7 +57,7 @@ pub enum ProblemKind {
         key: String,
     },
     /// A repeated key; the first counts.
-    #[error("`{key}` is there twice; the first counts")]
+    #[error("`{key}` occurs twice; the first is used")]
     Twice {
         /// The key.
         key: String,
@@ -69,7 +69,7 @@ pub enum ProblemKind {
         value: String,
     },
     /// A malformed glob.
-    #[error("`{glob}` in applies_to is no glob")]
+    #[error("`{glob}` in applies_to is not a valid glob")]
     Glob {
         /// The glob.
         glob: String,
@@ -207,8 +207,8 @@ mod tests {
             [
                 "2 `confidense` is no key of front matter",
                 "3 confidence is high, medium, low or a number from 0 to 1, not `very`",
-                "4 `src/{a` in applies_to is no glob",
-                "6 `domain` is there twice; the first counts",
+                "4 `src/{a` in applies_to is not a valid glob",
+                "6 `domain` occurs twice; the first is used",
             ]
         );
     }

@@ -70,7 +70,7 @@ enum CopyError {
     TooLarge,
     #[error("it is not UTF-8")]
     NotUtf8,
-    #[error("another file of that name is here, and stays")]
+    #[error("a different file with this name exists and was not replaced")]
     Differs,
     #[error(transparent)]
     Read(#[from] std::io::Error),

@@ -43,9 +43,9 @@ pub(super) fn load(worktree: &Worktree, max_bytes: u64) -> LoadedMemories {
     loaded.notes = notes.collect();
     if !found.cuts.is_empty() {
         let words = found.cuts.describe();
-        loaded.notes.push(format!(
-            "{FOLDER}: not all documents are read; the bound reached is: {words}"
-        ));
+        loaded
+            .notes
+            .push(format!("{FOLDER}: not all documents are read; limit reached: {words}"));
     }
     loaded
 }

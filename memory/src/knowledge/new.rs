@@ -43,7 +43,7 @@ pub enum NewError {
     #[error("it holds a secret")]
     Secret,
     /// The file exists.
-    #[error("{path} is there already")]
+    #[error("{path} already exists")]
     Exists {
         /// The file.
         path: RelPath,

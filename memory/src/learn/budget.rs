@@ -1,8 +1,8 @@
 //! The daily token budget of the summarizer.
 //!
-//! A small file in the user's state directory holds the day and the tokens spent. It is read and written under a lock,
-//! so that several processes share one budget. The maximum cost of a call is reserved before the call and replaced by
-//! its actual cost afterwards: a process that is killed in between has spent the reservation.
+//! A small file in the user's state directory contains the day and the tokens spent. The file is read and written under
+//! a lock, so that several processes share one budget. The maximum cost of a call is reserved before the call and
+//! replaced by its actual cost afterwards. If the process is killed in between, the reservation counts as spent.
 
 use std::fs;
 use std::io;
@@ -27,7 +27,7 @@ pub struct Reserved {
     tokens: u64,
 }
 
-/// Why the budget is not available. Then nothing may be spent.
+/// Why the budget is not available. In this case nothing must be spent.
 #[derive(Debug, Error)]
 pub enum BudgetError {
     /// The file cannot be read or written.
@@ -64,8 +64,9 @@ struct BudgetFile {
 impl Spending {
     /// The spending that counts for a process whose clock says `today`.
     ///
-    /// If the clock went back over midnight, the later day continues, so that no second budget is granted. A stored day
-    /// more than one day ahead was wrong and is replaced, so that it does not block everything until it comes.
+    /// If the clock goes back over midnight, the later day continues, so that no second budget is granted. A stored day
+    /// that is more than one day ahead is wrong and is replaced, because otherwise it would block the budget until that
+    /// day.
     fn seen_from(self, today: Date) -> Spending {
         let goes_on = self.date == today || today.tomorrow().is_ok_and(|tomorrow| self.date == tomorrow);
         match goes_on {
@@ -87,7 +88,7 @@ impl DailyBudget {
     /// Reserves tokens; `None` if the day would exceed `limit`.
     ///
     /// # Errors
-    /// [`BudgetError::Io`]; then nothing may be spent.
+    /// [`BudgetError::Io`]. In this case nothing must be spent.
     pub fn reserve(&self, today: Date, tokens: u64, limit: u64) -> Result<Option<Reserved>, BudgetError> {
         let _lock = self.lock()?;
         let day = match self.read() {
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(budget.spent(TODAY).unwrap(), 300);
         assert!(
             budget.reserve(TODAY, 700, 1_000).unwrap().is_some(),
-            "to the last of them"
+            "the budget must be usable to the last token"
         );
         assert_eq!(budget.reserve(TODAY, 1, 1_000).unwrap(), None);
         assert_eq!(
@@ -236,7 +237,7 @@ mod tests {
         assert_eq!(
             budget.spent(tomorrow).unwrap(),
             900,
-            "yesterday's call is not today's to give back"
+            "settling yesterday's call must not change today's spending"
         );
     }
 
@@ -248,14 +249,21 @@ mod tests {
         assert_eq!(budget.reserve(yesterday, 900, 1_000).unwrap(), None);
         assert!(budget.reserve(yesterday, 100, 1_000).unwrap().is_some());
         budget.settle(reserved, 0).unwrap();
-        assert_eq!(budget.spent(TODAY).unwrap(), 100, "both count on the later day");
+        assert_eq!(
+            budget.spent(TODAY).unwrap(),
+            100,
+            "both reservations must count on the later day"
+        );
 
         let long_ago = yesterday.yesterday().unwrap();
         let reserved = budget.reserve(long_ago, 900, 1_000).unwrap().unwrap();
         assert_eq!(budget.spent(long_ago).unwrap(), 900);
         budget.settle(reserved, 950).unwrap();
         let end = Date::MAX;
-        assert!(budget.reserve(end, 1, 1_000).unwrap().is_some(), "there is no tomorrow");
+        assert!(
+            budget.reserve(end, 1, 1_000).unwrap().is_some(),
+            "a reservation on the last possible date must succeed"
+        );
         assert!(budget.reserve(TODAY, 1_000, 1_000).unwrap().is_some());
     }
 

@@ -1,8 +1,8 @@
 //! Learning from an agent's actions, without a model.
 //!
-//! Between two human turns, an agent reads files, edits some, and names others in its answer. These files are relevant
-//! to the question, edited ones most. Records hold paths, hashes, and words of the question that occur in the
-//! repository, so nothing reaches git that was not in it.
+//! Between two human turns, an agent reads files, edits files, and names files in its answer. These files are relevant
+//! to the question; edited files are the most relevant. Records contain paths, hashes, and only those words of the
+//! question that occur in the repository, so nothing new reaches git.
 
 pub mod budget;
 pub mod summarize;
@@ -68,7 +68,7 @@ pub struct LearnContext<'a> {
     pub session: String,
     /// The current task.
     pub task: Option<String>,
-    /// Whether the question's text may be kept.
+    /// Whether the user allows the question's text to be stored.
     pub with_text: bool,
 }
 
@@ -79,7 +79,7 @@ impl Turn {
         self.edited.is_empty() && self.cited.is_empty() && self.read.is_empty() && self.failures.is_empty()
     }
 
-    /// The records of the turn. A file counts once, for its strongest use.
+    /// The records of the turn. A file counts once, with its most relevant use.
     #[must_use]
     pub fn records(&self, context: &LearnContext<'_>) -> Vec<Record> {
         let mut seen = BTreeSet::new();

@@ -1,7 +1,7 @@
 //! Loads the files that recall searches.
 //!
-//! Record types of later versions are loaded by their text members. An invalid line is skipped and reported: a merge
-//! that tore a line must not cost the others.
+//! Records of an unknown type, written by a later version, are loaded by their text members. An invalid line is skipped
+//! and reported, so that a line damaged by a merge does not affect the others.
 
 use std::io::BufReader;
 
@@ -87,7 +87,7 @@ impl LoadedMemories {
         self.references.take(record);
         self.conflict_pairs.take(record);
         self.hits.extend(hit(record));
-        // A later version may delete records with types of its own.
+        // A later version can delete records with types of its own.
         let lost = ["forget", "supersedes", "older"].iter();
         self.references.forget(lost.flat_map(|name| record.unknown_texts(name)));
         self.items.extend(memory_of(file, line, record));

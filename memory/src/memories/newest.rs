@@ -1,7 +1,7 @@
 //! The start offset in a file of records that is too large.
 //!
-//! Newer records, and tombstones, are closer to the end. So the end of a large file is read, and the file itself stays
-//! whole.
+//! Newer records and tombstones are closer to the end of a file. Therefore only the end of a large file is read. The
+//! file itself is unchanged.
 
 use std::io::{self, BufRead, Seek};
 
@@ -35,7 +35,7 @@ pub(super) fn skip_lines(file: &mut (impl BufRead + Seek), bounds: Bounds) -> io
         if length == 0 {
             break;
         }
-        // The last line may have no newline, and another process may have written meanwhile.
+        // The last line can lack a newline, and another process can have written meanwhile.
         bytes = bytes.saturating_sub(length as u64);
         lines = lines.saturating_sub(1);
         passed += 1;

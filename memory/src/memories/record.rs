@@ -7,7 +7,7 @@ use super::memory::{CitedFile, Memory, MemoryKind};
 use crate::records::{Body, Record, RecordFile, kinds};
 use crate::redact::redact;
 
-/// Unknown members that may hold text, in the order in which they are shown.
+/// Unknown members that can hold text, in the order in which they are shown.
 const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", "note"];
 /// The prefix of a summary's list of files.
 pub(crate) const FILES_TOUCHED: &str = "files touched";

@@ -1,4 +1,4 @@
-//! Notes about skipped lines: the first few, and their number.
+//! Notes about skipped lines: one note for each of the first lines, and the number of all skipped lines.
 
 use crate::records::RecordFile;
 use crate::records::lines::SkippedLine;

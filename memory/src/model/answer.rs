@@ -2,7 +2,7 @@
 
 use crate::redact::redact;
 
-/// The content of a code fence that encloses the whole answer; otherwise the answer.
+/// Returns the content of a code fence that encloses the whole answer, or else the answer.
 pub(crate) fn without_fence(answer: &str) -> &str {
     let answer = answer.trim();
     let inside = || {
@@ -13,8 +13,8 @@ pub(crate) fn without_fence(answer: &str) -> &str {
     inside().unwrap_or(answer)
 }
 
-/// A text as one line, without control characters and secrets. Redaction runs before and after, because some secrets
-/// are recognised by their lines, and a control character could hide others.
+/// Returns a text as one line, without control characters and secrets. The text is redacted before and after control
+/// characters are removed: some secrets are recognised by their lines, and a control character can hide others.
 pub(crate) fn plain(text: &str) -> String {
     let text = redact(text).replace(|c: char| c.is_control() && !c.is_whitespace(), "");
     redact(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()

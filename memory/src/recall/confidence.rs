@@ -1,13 +1,13 @@
 //! The confidence of a memory, from its sessions and its age.
 //!
 //! Each session that finds a pattern or a failure records it in the same words, and reconciling finds duplicates among
-//! learnings. Recalling each would crowd out everything else, so one represents all. Sessions are independent
-//! witnesses: the probability that all are wrong is the product of their doubts, `1 - confidence = product of (1 -
-//! confidence of a session)`. Repetitions within a session count once.
+//! learnings. If recall returned all duplicates, they would displace other memories, so one record represents all.
+//! Sessions are independent witnesses: the probability that all are wrong is the product of their doubts, `1 -
+//! confidence = product of (1 - confidence of a session)`. Repetitions within a session count once.
 //!
-//! Confidence decays without confirmation: half of it is lost in the long run, and half of that in each year:
-//! `confidence * (1 + 2^(-age / 1 year)) / 2`. The age is measured up to the newest record, not up to today, so an idle
-//! repository forgets nothing.
+//! Confidence decays without confirmation: in the long run it falls to one half, and the rest of the loss halves each
+//! year: `confidence * (1 + 2^(-age / 1 year)) / 2`. The age is measured up to the newest record, not up to today, so
+//! confidence does not decay in an unused repository.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,15 +18,15 @@ use crate::records::RecordStatus;
 const AUTOMATIC: [&str; 2] = ["pattern", "failure"];
 /// Confidence of a session that gives none.
 const DEFAULT: f32 = 0.5;
-/// Maximum confidence by number of sessions, unless a single session is surer.
+/// Maximum joint confidence by number of sessions, unless a single session has a higher confidence.
 const MOST: f32 = 0.95;
 /// Step of the decay.
 const STEP: f32 = 0.05;
 const YEAR_SECONDS: f32 = 365.0 * 24.0 * 3600.0;
 
-/// Keeps one memory of each group of duplicates, with their joint confidence: of learnings the representative; of
-/// automatic records the newest, whose files are the least likely to have changed. Keeps the order. Returns the
-/// representatives of the groups with a record in `main`, which is main memory's displayed path.
+/// Keeps one memory of each group of duplicates, with their joint confidence. Of learnings, the representative is kept.
+/// Of automatic records, the newest is kept, because its files are the least likely to have changed. The order is kept.
+/// Returns the representatives of the groups with a record in `main`, which is main memory's displayed path.
 pub(super) fn merge(items: &mut Vec<Memory>, status: &RecordStatus, main: &str) -> HashSet<String> {
     let mut alike: HashMap<(&str, String), Vec<usize>> = HashMap::new();
     for (at, item) in items
@@ -47,7 +47,7 @@ pub(super) fn merge(items: &mut Vec<Memory>, status: &RecordStatus, main: &str) 
     let mut confidences: Vec<(usize, f32)> = Vec::new();
     for ((kind, kept), group) in alike {
         let newest = group.iter().copied().max_by_key(|at| (&items[*at].date, *at));
-        // The representative may be superseded, or archived.
+        // The representative can be superseded or archived.
         let first = group.iter().copied().min_by_key(|at| &items[*at].source);
         let any_automatic = group.iter().any(|at| is_automatic(&items[*at]));
         let Some(stays) = (if any_automatic { newest } else { first }) else {
@@ -106,8 +106,8 @@ pub(crate) fn left_after(seconds: i64) -> f32 {
     (1.0 + (-years).exp2()) / 2.0
 }
 
-/// Applies the decay for an age in seconds, if known. The decay is rounded to steps: a memory shown with its confidence
-/// must not look different the next day.
+/// Applies the decay for an age in seconds, if known. The decay is rounded to steps, so that a memory's displayed
+/// confidence does not change from day to day.
 fn aged(confidence: f32, age: Option<i64>) -> f32 {
     let left = confidence * age.map_or(1.0, left_after);
     let steps = ((confidence - left) / STEP).round();

@@ -1,8 +1,8 @@
-//! Vectors of memories, made once for each text.
+//! Vectors of memories, computed once for each text.
 //!
-//! A file of records changes with every session and every merge, by a few lines of many, and a transformer takes ten
-//! milliseconds a text. So what an earlier process kept is good for the texts that are still there, wherever they stand
-//! now.
+//! Each session and each merge changes a few lines of a file of records, and a transformer needs ten milliseconds per
+//! text. Therefore the stored vectors of an earlier process are reused for all texts that still exist, wherever they
+//! are in the files now.
 
 use std::collections::HashMap;
 
@@ -12,20 +12,20 @@ use crate::index::vectors::bytes;
 use crate::memories::Memory;
 use crate::records::lines::{Digest, digest};
 
-/// Texts that are embedded at once.
+/// Number of texts that are embedded at once.
 const BATCH: usize = 256;
 
-/// An embedder, and the vectors that it made before.
+/// An embedder, and the vectors that it computed earlier.
 pub(super) struct Embedding<'a> {
     embedder: &'a dyn Embedder,
-    /// As many bytes each as it has dimensions.
+    /// One byte per dimension for each vector.
     vectors: Vec<u8>,
-    /// Which of them is of which text.
+    /// The position of each text's vector.
     places: HashMap<Digest, usize>,
 }
 
 impl<'a> Embedding<'a> {
-    /// Takes the vectors out of what was kept, if they are by this embedder, and drops the rest of it.
+    /// Takes the vectors from a stored image if they are by this embedder. The rest of the image is dropped.
     pub(super) fn new(embedder: &'a dyn Embedder, kept: Option<Store>) -> Self {
         let kept = kept.filter(|kept| kept.embedder == embedder.id()).unwrap_or_default();
         let texts = kept.items.iter().map(|item| digest(&item.text));
@@ -36,15 +36,15 @@ impl<'a> Embedding<'a> {
         }
     }
 
-    /// The embedder's.
+    /// Returns the embedder's id.
     pub(super) fn id(&self) -> &str {
         self.embedder.id()
     }
 
-    /// A vector for each of some memories, as many bytes as the embedder has dimensions.
+    /// Returns the vectors of memories, each with one byte per dimension.
     ///
     /// # Errors
-    /// Those of the embedder.
+    /// The errors of the embedder.
     pub(super) fn vectors(&self, items: &[Memory]) -> Result<Vec<u8>, EmbedError> {
         let size = self.embedder.dimensions();
         let mut vectors = vec![0; items.len() * size];

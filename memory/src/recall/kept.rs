@@ -1,7 +1,8 @@
-//! What was loaded, as a file of the cache, so that a start neither reads records nor embeds them again.
+//! The loaded memories as a file of the cache, so that a new process neither reads the records nor embeds their texts
+//! again.
 //!
-//! It follows the files that it was made of: their names, sizes and times stand in it, and where any of these is another,
-//! by whoever's hand, all of it is made anew but the vectors of texts that are still there. Knowledge and records are in it as they were redacted.
+//! The file contains the names, sizes and times of its source files. If any of them differs, everything is rebuilt
+//! except the vectors of texts that still exist. Knowledge and records are stored redacted.
 
 use std::path::Path;
 
@@ -15,16 +16,16 @@ use crate::memories::Memory;
 use crate::records::{Home, RecordFile};
 use crate::stamp::Stamp;
 
-/// Raised whenever the shape of what is kept or the meaning of what is in it changes.
+/// Increased whenever the format or the meaning of the stored data changes.
 const FORM: ImageFormat = ImageFormat {
     prefix: "memory-",
     magic: b"muninn memory index 4\n",
 };
 
-/// All that is made of the files.
+/// The data that is built from the files.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Store {
-    /// The files of records that were asked for, there or not.
+    /// The requested files of records, including missing ones.
     pub(super) files: Vec<RecordFile>,
     pub(super) stamps: Vec<Stamp>,
     pub(super) notes: Vec<String>,
@@ -33,22 +34,22 @@ pub(super) struct Store {
     pub(super) runs: NeighbourRuns,
     pub(super) mean_lengths: [f32; 2],
     pub(super) hits: Hits,
-    /// Vectors by the embedder of this id, as many bytes each as it has dimensions; empty without one.
+    /// Vectors by the embedder with this id, one byte per dimension; empty without an embedder.
     pub(super) embedder: String,
     #[serde(with = "crate::index::lexical::bytes")]
     pub(super) vectors: Vec<u8>,
 }
 
-/// What an earlier process left, whether or not it still is as the files are.
+/// Reads the data of an earlier process, even if the source files have changed since.
 pub(super) fn read(dir: &Path, home: &Home) -> Option<Store> {
-    // One that is damaged, or of another version, is as good as none: it is written again.
+    // A damaged image, or one of another version, counts as absent and is rewritten.
     image::read(&FORM, dir, home.root()).ok().flatten()
 }
 
-/// Leaves it for the next process.
+/// Stores the data for the next process.
 ///
 /// # Errors
-/// What went wrong, for a note: nothing but time is lost.
+/// The error, for a note. A failure only costs time at the next start.
 pub(super) fn write(dir: &Path, home: &Home, store: &Store) -> Result<(), image::ImageError> {
     image::write(&FORM, dir, home.root(), store)
 }

@@ -53,7 +53,8 @@ impl Store {
             store.stamps.extend(part.stamps);
             store.notes.extend(part.notes);
         }
-        // A record and the record that deletes it may be in different files, in any order; so may duplicates.
+        // A record and the record that deletes it can be in different files, in any order. The same applies to
+        // duplicates.
         let status = references.status();
         hits.retain(|hit: &Hit| !status.is_gone(&hit.id));
         store.items.retain(|item| !status.is_dropped(&item.source));
@@ -89,8 +90,8 @@ impl Store {
         }
     }
 
-    /// Returns whether the store is of these files and this embedder. Without an embedder, a store with vectors serves
-    /// too.
+    /// Returns whether the store was built from these files and this embedder. Without an embedder, a store with
+    /// vectors is accepted too.
     pub(super) fn serves(&self, files: &[RecordFile], embedder: &str) -> bool {
         self.files == files && (embedder.is_empty() || self.embedder == embedder)
     }

@@ -1,8 +1,8 @@
 //! Recall: the loaded memories and their search.
 //!
-//! Recall is hybrid: the words of a memory, the words of it and its neighbours, and the similarity of its vector
-//! (`rank.rs`). Unreadable parts are skipped and reported, never fatal, because these files arrive by `git pull` from
-//! anyone.
+//! Recall is hybrid: it combines the words of a memory, the words of the memory and its neighbours, and the similarity
+//! of its vector (`rank.rs`). Unreadable parts are skipped and reported and never cause a failure, because these files
+//! come from other people by `git pull`.
 
 pub(crate) mod confidence;
 mod embedding;
@@ -34,8 +34,8 @@ use crate::index::vectors::VectorIndex;
 use crate::memories::{LoadedMemories, Memory, MemoryKind};
 use crate::records::{Home, MAIN, Record, RecordFile};
 
-/// Factor on the score of a memory with no confidence, or with changed files. Doubt orders memories that match equally,
-/// and does not hide the only match.
+/// Factor on the score of a memory with no confidence, or with changed files. It orders memories that match equally
+/// well and does not hide a single match.
 const DOUBTED: f32 = 0.7;
 /// Confidence of a memory that has none.
 const USUAL_CONFIDENCE: f32 = 0.7;
@@ -58,7 +58,7 @@ pub struct Memories {
     globs: Arc<HashMap<String, GlobSet>>,
     /// Memories in open conflicts, by their source.
     opponents: Arc<HashMap<String, DocId>>,
-    /// If this is a part of the loaded memories, its files of records.
+    /// If this is a part of the loaded memories, the files of records of that part.
     only: Option<Arc<HashSet<String>>>,
     types: Arc<Types>,
 }
@@ -86,10 +86,10 @@ pub struct Recalled {
 }
 
 impl Memories {
-    /// Reads knowledge (`.muninn/knowledge/**/*.md` and Metis documents, which only a repository has) and these files of
-    /// records, for recall by words and, with an embedder, by meaning. Where it fails recall is by words alone, and a note says so. With a directory, that of the derived cache,
-    /// what was made of the files is kept there for the next time; once they have changed, no text is embedded anew that
-    /// was there before.
+    /// Reads knowledge and these files of records, for recall by words and, with an embedder, by vectors. Knowledge is
+    /// `.muninn/knowledge/**/*.md` and Metis documents, which exist only in a repository. If the embedder fails, recall
+    /// uses words alone, and a note reports it. If a cache directory is given, the result is stored there for the next
+    /// process. After the files change, texts that existed before are not embedded again.
     pub fn load_from(
         home: &Home,
         files: &[RecordFile],
@@ -106,7 +106,7 @@ impl Memories {
                 if let Some(embedder) = embedder {
                     store.embed(&embedder);
                 }
-                // After a failure the file keeps the vectors of texts that are still there.
+                // If the embedder fails, the file keeps the vectors of texts that still exist.
                 let is_whole = store.embedder == id;
                 let cache = cache.filter(|_| is_whole && store.items.len() >= WORTH_KEEPING);
                 if let Some(Err(error)) = cache.map(|dir| kept::write(dir, home, &store)) {
@@ -318,7 +318,8 @@ fn opponents(items: &[Memory]) -> HashMap<String, DocId> {
         .collect()
 }
 
-/// Removes candidates that cannot be among the best `keep`, even if doubt costs the others the maximum.
+/// Removes candidates that cannot be among the best `keep`, even if the other candidates get the lowest factor for
+/// doubt.
 fn cut(ranked: &mut Vec<Ranked>, keep: usize) {
     if ranked.len() > keep {
         let (_, next, _) = ranked.select_nth_unstable_by(keep, |a, b| b.score.total_cmp(&a.score));

@@ -1,7 +1,7 @@
 //! Neighbours: sections of one file, and records of one session in order of time.
 //!
-//! A record is often explained by the one before it or answered by the one after. Memories are numbered so that
-//! neighbours have adjacent numbers, which needs no table of pairs.
+//! A record is often explained by the record before it or answered by the record after it. Memories are numbered so
+//! that neighbours have adjacent numbers, which needs no table of pairs.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +17,8 @@ pub(super) struct NeighbourRuns {
     starts: Vec<u32>,
 }
 
-/// Sorts neighbours next to each other. Clocks go back, and many records share a time: records of a session with equal
-/// or missing times keep their file order.
+/// Sorts neighbours next to each other. Clocks can go back, and many records have equal times, so records of a session
+/// with equal or missing times keep their file order.
 pub(super) fn sort(items: &mut [Memory]) {
     items.sort_by(|a, b| key(a).cmp(&key(b)));
 }

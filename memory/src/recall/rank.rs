@@ -1,8 +1,8 @@
 //! Ranks memories for a question by the sum of three normalised scores.
 //!
-//! Scores are added, not fused by rank, because ranks lose the distance between the best and the next. The weights were
-//! chosen on half of a published set of questions about long conversations, by leave-one-conversation-out; see
-//! `benches/README.md`. They are coarse on purpose.
+//! Scores are added and not fused by rank, because ranks lose the distance between the best and the next result. The
+//! weights were chosen on half of a published set of questions about long conversations, by leave-one-conversation-out;
+//! see `benches/README.md`. They are deliberately coarse.
 
 use crate::index::lexical::{Bm25, DocId};
 use crate::index::vectors::VectorIndex;

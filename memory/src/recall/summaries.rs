@@ -1,8 +1,8 @@
 //! Folds the summaries of a task, or of a session without a task, into one.
 //!
-//! A conversation is summarized whenever it is left, and a task takes several. Each summary lists all files of the
-//! conversation, but its text covers only the turns since the previous text. So the newest summary is recalled, with
-//! the texts of a few before it and the files of all. Main keeps every summary.
+//! A conversation is summarized whenever the user leaves it, and a task takes several conversations. Each summary lists
+//! all files of the conversation, but its text covers only the turns since the previous text. Therefore recall returns
+//! the newest summary, with the texts of a few earlier summaries and the files of all. Main keeps every summary.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};

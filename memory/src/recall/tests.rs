@@ -8,13 +8,13 @@ use crate::fixture::{Fixture, main_alone};
 use crate::records::MAIN;
 
 impl Memories {
-    /// Knowledge and what the team records, for recall by words alone.
+    /// Knowledge and records of a team, for recall by words alone.
     pub(crate) fn load(home: &Home) -> Self {
         Self::load_from(home, &RecordFile::of_team(home), None, None)
     }
 }
 
-/// A worktree that remembers these lines.
+/// Creates a worktree with these lines as main memory.
 fn remembering(lines: &[&str]) -> (Fixture, Memories) {
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
     let memories = Memories::load(&repo.home());
@@ -70,7 +70,11 @@ fn neighbours_raise_a_memory() {
     ]);
     let found = ids(&memories, "the parser stall: which table", &RecallOptions::default());
     assert_eq!(found[..2], ["1", "2"], "{found:?}");
-    assert_eq!(found.last().map(String::as_str), Some("3"), "of another session");
+    assert_eq!(
+        found.last().map(String::as_str),
+        Some("3"),
+        "the record of the other session must be last"
+    );
 }
 
 #[test]
@@ -87,7 +91,7 @@ fn vectors_find_memories_without_a_common_word() {
     assert_eq!(memories.embedder_id(), Some(embedder.id()));
     let found = memories.recall(question, &RecallOptions::default());
     assert_eq!(memories.get(found[0].doc).unwrap().source, "1");
-    assert_eq!(found[0].score, 0.0, "no word of the question speaks for it");
+    assert_eq!(found[0].score, 0.0, "no word of the question matches");
 }
 
 #[test]
@@ -254,7 +258,7 @@ fn cached_memory_is_used_until_a_file_changes() {
     assert_eq!(
         kept().embedder,
         embedder.id(),
-        "recall by words leaves them for the next"
+        "recall by words must keep the stored vectors"
     );
 
     repo.write(MAIN, line(5000).as_bytes());
@@ -339,7 +343,7 @@ fn only_new_texts_are_embedded_after_a_change() {
         let vectors = (0..memories.items().len()).map(|at| index.bytes(at as u32).map(<[i8]>::to_vec));
         vectors.collect::<Vec<_>>()
     };
-    assert_eq!(bytes(&changed), bytes(&anew), "each has its own");
+    assert_eq!(bytes(&changed), bytes(&anew), "each text must have its own vector");
     assert_eq!(one.embedded(), all - 7);
     one.is_down.store(true, Ordering::Relaxed);
     repo.write(MAIN, written(1..all - 5).as_bytes());
@@ -352,7 +356,7 @@ fn only_new_texts_are_embedded_after_a_change() {
     );
     one.is_down.store(false, Ordering::Relaxed);
     load(&one, cached);
-    assert_eq!(one.embedded(), 1, "an outage loses no vectors");
+    assert_eq!(one.embedded(), 1, "an outage must not lose vectors");
     load(&other, cached);
     assert_eq!(other.embedded(), all - 6, "vectors of two embedders are not mixed");
 }
@@ -428,7 +432,7 @@ fn open_conflict_links_both_sides() {
     assert_eq!(
         sides,
         [("1", Some("2")), ("2", Some("1"))],
-        "what was folded is told by what it was folded into"
+        "a conflict of a duplicate must be shown at the duplicate's representative"
     );
     let opponent = memories
         .opponent(&memories.items()[0])

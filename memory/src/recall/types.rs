@@ -1,6 +1,6 @@
 //! The type of each memory, as an array of numbers.
 //!
-//! Most memories may be of a type that a question excludes. Reading each memory to find out would take longer than the
+//! A question can exclude the type of most memories. Reading each memory to find its type would take longer than the
 //! rest of the question.
 
 use std::collections::HashMap;

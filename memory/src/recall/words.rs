@@ -2,7 +2,7 @@
 //!
 //! There are two statistics: how specific a term is to a memory, and how specific it is to a memory with its
 //! neighbours. Both are BM25 over the same postings. A term that occurs in nearly every session, such as a
-//! participant's name, is unspecific in the second way though it may be specific in the first.
+//! participant's name, can be specific by the first statistic although it is unspecific by the second.
 
 use std::cmp::Ordering;
 
@@ -144,7 +144,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Galloping finds the same as a linear search.
+        /// A galloping search finds the same position as a linear search.
         #[test]
         fn galloping_equals_linear_search(
             docs in btree_set(0u32..60, 0..40),

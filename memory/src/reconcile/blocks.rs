@@ -1,10 +1,10 @@
 //! Blocking: selects the claims that are compared with a claim.
 //!
-//! Candidates share a subject or a source file, or are found by recall with the claim as the question. Similarity of
-//! two texts does not tell whether they agree; this module only finds candidates and leaves the relation to the judge.
+//! Candidates share a subject or a source file, or are found by recall with the claim as the question. The similarity
+//! of two texts does not tell whether they agree. This module only finds candidates; the judge determines the relation.
 //!
-//! A pattern is compared with all patterns about the same entities. Patterns about other entities may have the same
-//! words and are independent.
+//! A pattern is compared with all patterns about the same entities. Patterns about other entities are independent, even
+//! if their words are the same.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,7 +15,8 @@ use crate::recall::{Memories, RecallOptions};
 
 /// Number of recalled candidates that are judged.
 const JUDGED: usize = 20;
-/// Maximum size of a block. A subject, a file or entities with more claims are too common to relate two of them.
+/// Maximum size of a block. A subject, a file or a set of entities with more claims is too common to be evidence that
+/// two of the claims are related.
 const MOST_OF_A_BLOCK: usize = 64;
 /// Maximum number of patterns about the same entities that are compared, duplicates included.
 const MOST_PATTERNS: usize = 256;
@@ -96,7 +97,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The keys that a claim may share with others: its subject and its source files.
+/// The keys that a claim can share with others: its subject and its source files.
 fn names<'c>(claim: &'c RecordClaim<'_>) -> impl Iterator<Item = String> + 'c {
     let subject = claim
         .subject

@@ -1,8 +1,8 @@
 //! Pairs that are connected only through a third claim.
 //!
-//! A vague claim may be a duplicate of each of two claims that contradict each other, and neither of these may have
-//! been a candidate for the other. So all claims connected by links are compared pairwise; contradictions are then
-//! separated ([`crate::records`]), and a person decides.
+//! A vague claim can be a duplicate of two claims that contradict each other, while neither of these was a candidate
+//! for the other. Therefore all claims connected by links are compared pairwise. Contradictions are then separated
+//! ([`crate::records`]), and a person decides.
 
 use std::collections::{BTreeMap, HashSet};
 

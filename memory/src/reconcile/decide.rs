@@ -27,7 +27,7 @@ struct Pair<'a> {
     newer: &'a RecordClaim<'a>,
 }
 
-/// The pairs of open conflicts that rules doubted. A model may decide them now.
+/// The pairs of open conflicts that the rules left in doubt. A model can decide them now.
 pub(super) fn doubts_by_rules(all: &[Record], claims: &[RecordClaim<'_>]) -> Vec<PairIndices> {
     let positions: HashMap<&str, usize> = claims.iter().map(RecordClaim::id).zip(0..).collect();
     let by_rules =
@@ -66,7 +66,7 @@ pub(super) fn decisions(
         (pair, Verdict::of(pair.older.claim(), pair.newer.claim(), judging))
     };
     let looked_at = pairs.iter().copied().filter(|places| !is_settled(places));
-    // Most pairs are unrelated, and there may be millions: only the others are kept.
+    // Most pairs are unrelated, and there can be millions of them, so only related pairs are kept.
     let of_pair = |places: &PairIndices| Some(judged(*places)).filter(|(_, verdict)| verdict.matters());
     let mut decided = by_all_processors(&looked_at.collect::<Vec<_>>(), of_pair);
     let by_rules = decided
@@ -78,7 +78,7 @@ pub(super) fn decisions(
     decided.extend(unseen.map(judged).filter(|(_, verdict)| verdict.separates()));
     let (mut records, asked) = records_of_verdicts(decided, judging);
     if asked.is_some() {
-        // A model's decision may join claims that rules would have separated.
+        // A model's decision can join claims that the rules would have separated.
         let joined = chained(&records).into_iter();
         let joined = joined.filter(|places| is_unseen(places) && !others.contains(places));
         let parted = joined.map(judged).filter(|(_, verdict)| verdict.separates());
@@ -158,7 +158,7 @@ impl<'a> Pair<'a> {
             Relation::Same => Some(self.same(by, &decision.reason)),
             Relation::Contradicts => Some(self.conflict(by, &decision.reason)),
             Relation::Doubt if in_doubt || decision.is_vetoed => Some(self.conflict(by, &decision.reason)),
-            // Rules found the pair unrelated already.
+            // The rules have already found the pair unrelated.
             Relation::Doubt => None,
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => in_doubt.then(distinct),
         }
@@ -188,7 +188,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Truncates a reason: it may quote words of any length, and the record must remain a readable line.
+/// Truncates a reason: it can quote words of any length, and the record must remain a readable line.
 fn shortened(reason: &str) -> String {
     match reason.len() > LONGEST_REASON {
         true => format!("{} [...]", &reason[..reason.floor_char_boundary(LONGEST_REASON)]),

@@ -37,7 +37,7 @@ pub(super) struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Explicitly, because a child process that is starting holds the file open for a moment.
+        // The lock is released explicitly, because a child process that is starting keeps the file open for a moment.
         self.0.unlock().ok();
     }
 }
@@ -193,8 +193,8 @@ impl<'a> MemoryFiles<'a> {
         self.put(path, text.as_bytes(), step)
     }
 
-    /// Replaces a file as a whole, by its path in a repository. A file with this content is not touched; a file that
-    /// another process changed since it was read is an error.
+    /// Replaces a file as a whole, by its path in a repository. A file that already has this content is not written. If
+    /// another process changed the file since it was read, an error is returned.
     pub(super) fn put(&mut self, path: &str, bytes: &[u8], step: StepHook<'_>) -> Result<(), ReconcileError> {
         let below = self.home.path(path).to_owned();
         let (folder, name) = below.rsplit_once('/').unwrap_or(("", &below));
@@ -208,7 +208,7 @@ impl<'a> MemoryFiles<'a> {
         let temporary = directory.join(format!(".{name}.tmp"));
         let put = write(&temporary, bytes).map_err(at(&path)).and_then(|()| {
             step("written");
-            // Planning may have taken minutes, in which git may have merged other changes.
+            // Planning can take minutes, and git can merge other changes meanwhile.
             if !self.is_unchanged(&below)? {
                 return Err(ReconcileError::Changed { path: below.clone() });
             }
@@ -234,10 +234,10 @@ pub(super) fn records_in(
     let read = lines::read(
         bytes.as_slice(),
         |_, record| records.push(record.identified()),
-        // Lines between merge markers are read; the markers themselves hold no data.
+        // Lines between merge markers are read. The markers themselves contain no data.
         |line| lines += usize::from(line.reason != SkipReason::ConflictMarker),
     );
-    // With its id a line may exceed the maximum, and would be invalid the next time.
+    // With its new id, a line can exceed the maximum length and would be invalid in the next run.
     let all = records.len();
     records.retain(|record| record.line().len() <= MAX_LINE_BYTES);
     lines += all - records.len();

@@ -45,7 +45,7 @@ pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> 
     let mut main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));
     let status = RecordStatus::of(&main);
-    // A side may be superseded or archived: then its duplicate that is recalled is shown.
+    // A side can be superseded or archived. Then the duplicate that recall returns is shown instead.
     let recalled = main.iter().filter(|record| !status.is_gone(&record.id));
     let mut by_kept: BTreeMap<&str, &Record> = BTreeMap::new();
     for record in recalled {

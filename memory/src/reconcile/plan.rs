@@ -1,9 +1,9 @@
 //! The plan of a reconciliation, as a pure function of its input.
 //!
-//! Main is a set of immutable lines. Records of sessions are added, and so is each decision about them, as a record
+//! Main is a set of immutable lines. Records of sessions are added, and each decision about them is added as a record
 //! whose id and time are derived from its subject. So the order of sessions, and the number of people on different
-//! branches, make no difference: the union of their results is what one person would have written, once the next run
-//! has compared the records that neither had seen.
+//! branches, make no difference. The union of several results equals the result of one person, once the next run has
+//! compared the records that neither run had seen.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,8 +84,8 @@ pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
     let runs = RunLog::of(&before.log);
     let mut all = main_records(before);
     let known = all.len();
-    // The log alone does not prove that main has a segment's records: a revert may have removed them, or the session
-    // may have continued elsewhere to the same length.
+    // The log alone does not prove that main contains a segment's records: a revert can have removed them, or the
+    // session can have continued on another branch to the same length.
     let is_known = |record: &Record| all.contains_key(&record.id) || before.pruned.contains(&record.id);
     let needs_reconciling =
         |segment: &&Segment| !runs.has(&segment.name, segment.bytes) || !segment.records.iter().all(is_known);
@@ -96,8 +96,8 @@ pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
     }
     let all: Vec<Record> = all.into_values().collect();
     let consolidated = all.len() - known;
-    // Records of all segments, reconciled or not, because a revert may have removed decisions on them; and pruned
-    // records, which may have missed later ones.
+    // Includes the records of all segments, reconciled or not, because a revert can have removed decisions on them.
+    // Includes pruned records too, because they were never compared with later records.
     let there = before.segments.iter().flat_map(|segment| &segment.records);
     let there = there.map(|record| record.id.as_str());
     let there: BTreeSet<&str> = there.chain(before.pruned.iter().map(String::as_str)).collect();
@@ -118,8 +118,8 @@ pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
     }
 }
 
-/// The records that main should hold. Records that are only in the list of open conflicts came there by another
-/// person's merge.
+/// Returns the records that main should contain. A record that is only in the list of open conflicts was added there by
+/// another person's merge.
 pub(super) fn main_records(before: &PlanInput) -> BTreeMap<String, Record> {
     by_id(before.main.iter().chain(&before.conflicts).cloned())
 }
@@ -189,7 +189,7 @@ fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSe
 pub(super) fn open_conflicts(main: &[Record]) -> Vec<Record> {
     let status = RecordStatus::of(main);
     let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
-    // A duplicate may be recalled instead of a side.
+    // Recall can return a duplicate instead of a side.
     let recalled: BTreeSet<&str> = there
         .iter()
         .filter(|id| !status.is_gone(id))

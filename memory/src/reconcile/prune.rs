@@ -1,9 +1,9 @@
 //! Pruning: moves the least valuable records of main to the archive.
 //!
 //! The value of a record is its confidence, as [`crate::recall`] computes it: raised by each confirming session,
-//! lowered by the time since the last one, and halved if a cited file has changed. The value of a duplicate is the
-//! confidence that the group would lose without it. Decisions stay, because they determine the status of other records,
-//! and so do the sides of open conflicts.
+//! lowered by the time since the last confirmation, and halved if a cited file has changed. The value of a duplicate is
+//! the confidence that the group would lose without it. Decisions are never pruned, because they determine the status
+//! of other records. The sides of open conflicts are not pruned either.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,8 +27,8 @@ pub struct Pruned {
     pub archived: Vec<Record>,
 }
 
-/// Prunes main to at most `max_bytes`, as far as records may be pruned. `is_changed` tells whether a cited file has
-/// changed.
+/// Removes prunable records from main until it has at most `max_bytes`, or no prunable record is left. `is_changed`
+/// tells whether a cited file has changed.
 pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn Fn(&Source) -> bool) -> Pruned {
     let length = |record: &Record| record.line().len() as u64 + 1;
     let mut bytes: u64 = main.iter().map(length).sum();
@@ -77,7 +77,7 @@ impl<'a> RecordValues<'a> {
         let recalled = |side: &str| Some(alike.get(status.kept(side))?.first()?.id.as_str());
         let sides = open.iter().filter_map(Record::sides);
         let sides: Vec<&str> = sides.flat_map(|(left, right)| [left, right]).collect();
-        // A duplicate may be recalled instead of a side.
+        // Recall can return a duplicate instead of a side.
         let in_conflict = sides
             .iter()
             .copied()
@@ -90,7 +90,7 @@ impl<'a> RecordValues<'a> {
         }
     }
 
-    /// The value of a record; `None` if it must stay.
+    /// The value of a record; `None` if the record must not be pruned.
     fn of_record(&self, record: &Record, is_changed: &dyn Fn(&Source) -> bool) -> Option<f32> {
         let is_prunable = matches!(
             record.body,

@@ -1,9 +1,9 @@
 //! Applies a reconciliation to a memory's files.
 //!
-//! New files are durable before old ones are removed. Main is written first, and its rename commits the new state; the
-//! list of open conflicts and the log follow, then segments are removed. A run that is killed in between is completed
-//! by the next run, because the plan depends only on the files. Pruning is a last, separate change: a segment that
-//! still exists would bring pruned records back.
+//! New files are durable before old ones are removed. Main is written first, and its rename commits the new state. The
+//! list of open conflicts and the log follow. Then segments are removed. If a run is killed in between, the next run
+//! completes it, because the plan depends only on the files. Pruning is a separate change at the end: a segment that
+//! still exists would restore pruned records.
 
 use std::path::PathBuf;
 use std::{fs, io};
@@ -198,7 +198,7 @@ impl<'a> MemoryFiles<'a> {
         let name = format!("{sessions}/{}", segment.name);
         let path = self.home.own_directory(sessions)?.join(&segment.name);
         if !self.is_unchanged(&name)? {
-            let stays = || format!("{name} was changed meanwhile, and stays for the next run");
+            let stays = || format!("{name} was changed meanwhile and is left for the next run");
             return Ok(path.exists().then(stays));
         }
         match fs::remove_file(&path) {

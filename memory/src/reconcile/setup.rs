@@ -1,8 +1,8 @@
 //! Files that `muninn init` creates, and their git attributes.
 //!
-//! Git detects a new file as the rename of a removed one, and an emptied folder as moved, and applies other people's
-//! changes to the new path. So the team's files exist before any session does, and the folder of sessions never becomes
-//! empty.
+//! Git detects a new file as the rename of a removed one, and an emptied folder as moved, and then applies other
+//! people's changes to the new path. Therefore the team's files are created before any session writes, and the folder
+//! of sessions never becomes empty.
 
 use crate::records::{CONFLICTS, MAIN};
 

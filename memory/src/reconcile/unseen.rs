@@ -49,7 +49,7 @@ impl<'a> Unseen<'a> {
     }
 }
 
-/// A digest of 16 hexadecimal digits, because an id may have any length.
+/// A digest of 16 hexadecimal digits, because an id can have any length.
 fn digest(record: &Record) -> String {
     blake3::hash(record.id.as_bytes()).to_hex()[..16].to_owned()
 }

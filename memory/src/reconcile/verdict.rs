@@ -32,14 +32,14 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Returns whether the pair may lead to a record.
+    /// Returns whether the verdict on the pair can result in a record.
     pub(super) fn matters(&self) -> bool {
         let relation = self.judgement.relation;
         let is_nothing = matches!(relation, Relation::Unrelated | Relation::Refines | Relation::RefinedBy);
         !is_nothing || self.is_open()
     }
 
-    /// Returns whether the claims contradict each other, or may.
+    /// Returns whether the claims contradict each other, certainly or possibly.
     pub(super) fn separates(&self) -> bool {
         matches!(self.judgement.relation, Relation::Contradicts | Relation::Doubt)
     }
@@ -61,7 +61,7 @@ impl<'a> Verdict<'a> {
     }
 }
 
-/// Asks a model about the open pairs, by position, as far as its token limit goes.
+/// Asks a model about the open pairs, by position, until its token limit is reached.
 pub(super) fn settled(
     verdicts: &[Verdict<'_>],
     judging: &JudgeSetup<'_>,
@@ -95,7 +95,7 @@ pub fn relations(pairs: &[(Claim<'_>, Claim<'_>)], judging: &JudgeSetup<'_>) -> 
     let (settled, asked) = settled(&verdicts, judging);
     let by_rules = verdicts.iter().map(|verdict| verdict.judgement.relation);
     let relations = by_rules.enumerate().map(|(at, by_rules)| match settled.get(&at) {
-        // A model's doubt decides nothing.
+        // If a model is unsure, it decides nothing.
         Some(decision) if decision.relation != Relation::Doubt || decision.is_vetoed => decision.relation,
         _ => by_rules,
     });

@@ -1,7 +1,7 @@
 //! The archive of records that left main memory.
 //!
-//! Pruned records are lines of one file, unchanged. The other files are copies of damaged files, which may hold records
-//! that main does not have yet.
+//! Pruned records are unchanged lines of one file. The other files are copies of damaged files. These copies can
+//! contain records that main does not have yet.
 
 use super::{Home, RecordFile};
 

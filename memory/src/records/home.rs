@@ -1,8 +1,8 @@
 //! The location of records: a repository, or a directory without git.
 //!
-//! Each location holds the same files under the same names. In a repository they are below `.muninn/memory/`, because
-//! the rest belongs to the user; in a directory they are at the top. Only a repository has branches: in a directory
-//! every file counts.
+//! Each location contains the same files under the same names. In a repository they are below `.muninn/memory/`,
+//! because the rest of the repository belongs to the user. In a directory they are at the top. Only a repository has
+//! branches; in a directory every file counts.
 
 use std::fs;
 use std::io;

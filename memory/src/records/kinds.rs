@@ -168,7 +168,7 @@ kinds! {
         reason: String,
     }
 
-    /// Two records that contradict each other, or may. A person decides.
+    /// Two records that contradict each other, certainly or possibly. A person decides.
     "conflict" => Conflict {
         /// The older record's id.
         left: String,

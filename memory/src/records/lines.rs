@@ -1,7 +1,7 @@
 //! Reads a file of records line by line, whatever it holds.
 //!
-//! These files arrive by `git pull` from anyone. An unresolved merge or a torn copy must not cost the lines around it:
-//! an invalid line is skipped and reported, and stays in the file.
+//! These files come from other people by `git pull`. An unresolved merge or an incomplete copy must not affect the
+//! lines around it: an invalid line is skipped and reported, and stays in the file.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -100,7 +100,7 @@ pub fn read(
                     take(line, record);
                 }
                 Entry::Occupied(before) if *before.get() == digest(text) => {}
-                // Two models may write two decisions on one pair.
+                // Two models can write two decisions on one pair.
                 Entry::Occupied(_) if record.is_derived() => take(line, record),
                 Entry::Occupied(_) => set_aside(SkipReason::Duplicate(record.id)),
             },

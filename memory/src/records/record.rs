@@ -68,7 +68,7 @@ struct Head {
 /// Why a line is not a record.
 #[derive(Debug, Error)]
 pub enum InvalidRecord {
-    /// Not a JSON object; the line may be torn.
+    /// The line is not a JSON object, for instance because it is incomplete.
     #[error("not a JSON object: {0}")]
     Json(#[from] serde_json::Error),
     /// An object without members.
@@ -89,9 +89,9 @@ impl Record {
         }
     }
 
-    /// Creates a derived record: the same line for the same input, whoever computes it and whenever. `about` are the
-    /// ids that it is derived from, in any order, and `ts` is the time of the latest of them. The id is a ULID of that
-    /// time whose random part is a hash.
+    /// Creates a derived record. The same input always yields the same line, on any machine and at any time. `about`
+    /// are the ids of the records that it is derived from, in any order, and `ts` is the time of the latest of them.
+    /// The id is a ULID of that time whose random part is a hash.
     #[must_use]
     pub fn derived(body: Body, about: &[&str], ts: &Moment) -> Self {
         let mut about = about.to_vec();

@@ -9,12 +9,12 @@ use super::record::Record;
 
 /// Relations between pairs of records: duplicates, and pairs that must not be merged.
 ///
-/// Similarity is found pair by pair and is not transitive: a may be like b, and b like c, while a contradicts c. So
-/// links are followed in the order of their ids, and a link that would join two separated records is skipped. The
-/// result depends only on the set of links, not on the order in which they were found.
+/// Similarity is determined pair by pair and is not transitive: a can be similar to b, and b similar to c, while a
+/// contradicts c. Therefore links are followed in the order of their ids, and a link that would join two separated
+/// records is skipped. The result depends only on the set of links, not on the order in which they were found.
 ///
 /// Patterns with the same words and entities are duplicates without a link. Each session that edits two files together
-/// writes one: a link for each pair of these would soon be most of main.
+/// writes one such pattern, and links for all pairs of them would soon be most of main.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Links {
     same: BTreeSet<(String, String)>,
@@ -24,7 +24,7 @@ pub(crate) struct Links {
     distinct: HashSet<(String, String)>,
     /// Pairs with a conflict, open or not.
     disputed: HashSet<(String, String)>,
-    /// Pairs of which the newer record superseded the older.
+    /// Pairs in which the newer record superseded the older one.
     replaced: HashSet<(String, String)>,
 }
 
@@ -75,8 +75,8 @@ impl Links {
         self.joined(&SeparatePairs::new())
     }
 
-    /// Groups by the links that join no separated pair. A decision separates its records, whatever was found; a pair
-    /// that was found to be duplicates is no longer in conflict.
+    /// Groups by the links that join no separated pair. A decision separates its records, whatever was found before. A
+    /// pair that was found to be duplicates is no longer in conflict.
     pub(crate) fn followed(&self, decisions: &Decisions) -> Representatives {
         self.joined(&self.apart(decisions))
     }
@@ -185,7 +185,7 @@ impl Representatives {
         id
     }
 
-    /// The same, with path compression: links in an unlucky order make long chains.
+    /// Like [`Self::kept`], with path compression, because links in an unfavourable order form long chains.
     fn shortened(&mut self, id: &str) -> String {
         let kept = self.kept(id).to_owned();
         let mut at = id.to_owned();
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(kept(&links(&square), &[]), "aaca");
     }
 
-    /// A record that is separated from many stays so, whichever of the two groups is renamed.
+    /// A record that is separated from many others remains separated, whichever of the two groups is renamed.
     #[test]
     fn separation_survives_joins_in_any_order() {
         let joined = [

@@ -43,7 +43,7 @@ pub(crate) struct RecordStatus {
     dropped: HashSet<String>,
     /// Superseded records. Duplicates of a superseded record are not superseded.
     superseded: HashMap<String, Superseded>,
-    /// Pairs of which a person kept both, by their representatives.
+    /// Pairs of records that a person kept both, by their representatives.
     both: HashSet<(String, String)>,
     links: Links,
 }
@@ -140,7 +140,7 @@ impl RecordStatus {
         self.superseded.get(id)
     }
 
-    /// Returns whether the record is dropped or superseded. Its duplicates may still be recalled.
+    /// Returns whether the record is dropped or superseded. Recall can still return its duplicates.
     pub(crate) fn is_gone(&self, id: &str) -> bool {
         self.is_dropped(id) || self.superseded.contains_key(id)
     }

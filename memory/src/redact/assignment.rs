@@ -22,7 +22,7 @@ const LONGEST_NAME: usize = 64;
 /// Maximum length of a value.
 const LONGEST_VALUE: usize = 1024;
 
-/// Separators of a name and its value. `value` is for pairs in which the name is itself a value.
+/// Separators of a name and its value. `value` is a separator in pairs such as `name: NAME, value: VALUE`.
 static BETWEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r#"(?x-u) \A (?:
         (?P<pair> \\?["']? [,]? [\ \t]{0,8} (?:\r?\n[\ \t]{0,24})? \\?["']? [vV]alue \\?["']? [\ \t]? [:=] [\ \t]? )
@@ -113,7 +113,7 @@ pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Assignment> {
     })
 }
 
-/// Returns whether the text after a name and a blank may be a separator and not the next word of a sentence.
+/// Returns whether the text after a name and a blank can be a separator and not the next word of a sentence.
 fn may_assign(text: &str, name: &Range<usize>) -> bool {
     let rest = &text.as_bytes()[name.end..];
     if rest[0] != b' ' {
@@ -253,8 +253,8 @@ fn is_credential(secret: &str, value: &Value, class: NameClass) -> bool {
     (class.is_password && value.is_quoted && is_made_by_policy(secret)) || is_random(secret)
 }
 
-/// Returns whether this is the password of a connection string, where any word may be one: a server or a user stands
-/// before it, and no comma, as in the arguments of a call.
+/// Returns whether this is the password of a connection string, in which any word can be a password: a server or a user
+/// precedes it, and no comma does, unlike in the arguments of a call.
 fn is_in_connection(text: &str, name: &Range<usize>, secret: &str, class: NameClass) -> bool {
     const PARTS: &[&str] = &[
         "server=",

@@ -1,8 +1,9 @@
 //! Finds passwords in prose: "the deploy password is ...", "wifi password: ...".
 //!
-//! People's passwords are shorter than the random values that [`assignment`](super::assignment) finds. So the context
-//! must be stricter, and only names whose every value is a secret are read. A value counts if it is quoted, or mixes
-//! letters with digits or symbols. Plain words, types, algorithms and code do not: "the token is valid".
+//! Passwords chosen by people are shorter than the random values that [`assignment`](super::assignment) finds.
+//! Therefore the context must be stricter, and only names whose every value is a secret are considered. A value counts
+//! if it is quoted, or if it mixes letters with digits or symbols. Plain words, types, algorithms and code do not
+//! count: "the token is valid".
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -135,7 +136,7 @@ fn is_noun(before: &str) -> bool {
 
 /// Returns whether letters are mixed with digits, or with symbols that no name has.
 fn is_mixed(value: &str) -> bool {
-    // Trailing marks may belong to the sentence.
+    // Trailing marks can belong to the sentence.
     let value = value.trim_end_matches(['!', '?']);
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     has(u8::is_ascii_alphabetic) && (has(u8::is_ascii_digit) || has(|byte| b"!@#$%^&*+=?~".contains(byte)))

@@ -1,4 +1,4 @@
-//! Token boundaries in a text that may be quoted, escaped or coloured.
+//! Token boundaries in a text that can be quoted, escaped or coloured.
 
 /// Bytes of a line before a secret that are examined.
 const CONTEXT: usize = 200;
@@ -7,7 +7,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Returns whether a token may start at `at`.
+/// Returns whether a token can start at `at`.
 ///
 /// Texts come as JSON, as URLs and from terminals: the `n` of `\n`, the `3D` of `%3D`, the `0041` of `\u0041` and the
 /// `m` that ends a colour do not belong to the token after them.

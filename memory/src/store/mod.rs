@@ -1,7 +1,7 @@
 //! One memory: where records are written, and which files are read.
 //!
-//! Records learned on a branch reach git on that branch, so they disappear with a branch that is thrown away. Until
-//! then, and permanently if nothing may reach git, they are kept in the user's state directory.
+//! Records learned on a branch reach git on that branch, so they disappear if the branch is deleted unmerged. Until
+//! they reach git, and permanently if nothing may reach git, they are kept in the user's state directory.
 
 mod scope;
 
@@ -110,8 +110,9 @@ impl Store {
         self.dir.join("sessions")
     }
 
-    /// The files that recall reads for the checkout, main first. Reconciled segments are skipped. If one of them grew
-    /// since, the archive of pruned records follows main, so that they stay pruned.
+    /// Returns the files that recall reads for the checkout, main first. Reconciled segments are skipped. If a
+    /// reconciled segment grew since, the archive of pruned records follows main, so that pruned records are not
+    /// restored.
     #[must_use]
     pub fn files(&self) -> Vec<RecordFile> {
         self.files_on(self.settings.default_branch_segments, false)
@@ -173,8 +174,8 @@ impl Store {
         self.flush_some(destination, Sessions::All, None)
     }
 
-    /// The same for ended sessions, until `until` is over. Files of other sessions are opened only if the checkout
-    /// changed since the last time, because a merge may have brought their branch.
+    /// Like [`Self::flush`], for ended sessions and until `until` is over. Files of other sessions are opened only if
+    /// the checkout changed since the last flush, because a merge can have brought their branch.
     ///
     /// # Errors
     /// See [`Self::flush`].

@@ -1,12 +1,12 @@
 //! Selects the files of records that belong to the checkout.
 //!
 //! On the default branch these are main and the unreconciled segments of this worktree's own sessions, so that a single
-//! developer has memory before any reconciliation. On another branch these are main and the segments there. Records
-//! that wait in the spool are added. Records of a branch that is not merged are skipped wherever they are: an untracked
-//! segment stays in the worktree when another branch is checked out. Reconciled segments are skipped, also if a late
-//! merge restores them: records that were pruned, deleted or merged since must not come back.
+//! developer has memory before any reconciliation. On another branch these are main and all segments in the worktree.
+//! Records that wait in the spool are added. Records of an unmerged branch are skipped wherever they are: an untracked
+//! segment stays in the worktree when another branch is checked out. Reconciled segments are skipped, even if a late
+//! merge restores them: records that were pruned, deleted or merged since must not return.
 //!
-//! The selection runs before each question, so everything that file metadata can tell is cached.
+//! The selection runs before each question, so everything that depends only on file metadata is cached.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -190,7 +190,8 @@ impl Scope {
 }
 
 impl ReconciledLog {
-    /// Reads the log if it changed. Unreadable lines are ignored: duplicates are better than gaps.
+    /// Reads the log if it changed. Unreadable lines are ignored: recalling a duplicate is better than missing a
+    /// record.
     fn refresh(&mut self, home: &Home) {
         let Some(file) = RecordFile::of(home, RECONCILED) else {
             return;

@@ -87,11 +87,15 @@ fn read(store: &Store) -> Vec<String> {
 fn default_branch_reads_own_segments_and_other_branches_all() {
     let fixture = StoreFixture::new();
     fixture.learn("mine");
-    assert_eq!(fixture.read(), ["mine"], "what waits is read");
+    assert_eq!(fixture.read(), ["mine"], "waiting records must be read");
     fixture.store().flush(Destination::Home).unwrap();
     fixture.foreign("theirs", "feature");
     fixture.repo.commit();
-    assert_eq!(fixture.read(), ["mine"], "others' are for a reconciliation");
+    assert_eq!(
+        fixture.read(),
+        ["mine"],
+        "segments of other people must wait for a reconciliation"
+    );
     fixture.repo.git(&["checkout", "-q", "-b", "side"]);
     assert_eq!(fixture.read(), ["mine", "theirs"]);
     fixture.repo.git(&["checkout", "-q", "--detach"]);
@@ -144,7 +148,7 @@ fn records_of_a_branch_are_read_after_its_merge() {
     assert_eq!(
         fixture.read(),
         [] as [&str; 0],
-        "a merge that was taken back takes along what came with it"
+        "undoing a merge must remove the records that it brought"
     );
 }
 
@@ -179,7 +183,11 @@ fn open_store_sees_every_change() {
     assert_eq!(read(&store), ["one", "one"]);
     fixture.repo.git(&["checkout", "-q", "-b", "side"]);
     fixture.foreign("theirs", "elsewhere");
-    assert_eq!(read(&store), ["one", "one"], "nobody has said that it belongs here");
+    assert_eq!(
+        read(&store),
+        ["one", "one"],
+        "records of an unmerged branch must not be read"
+    );
     fixture.repo.git(&["add", SESSIONS]);
     assert_eq!(read(&store), ["one", "one", "theirs"]);
     std::fs::remove_dir_all(fixture.repo.path(SESSIONS)).unwrap();
@@ -225,14 +233,18 @@ fn reconciled_segments_are_not_read_again() {
     };
     log(late.len());
     assert_eq!(read(&store), ["other"]);
-    assert_eq!(store.shared_segments().len(), 2, "it is still to be put away");
+    assert_eq!(
+        store.shared_segments().len(),
+        2,
+        "the reconciled segment must still be listed for removal"
+    );
     // A segment that grew adds its new lines, without the pruned records.
     let more = r#"{"id":"more","type":"learning","text":"more","branch":"feature"}"#;
     fixture.repo.write(&name, format!("{late}{more}\n").as_bytes());
     assert_eq!(
         read(&store),
         ["late", "more", "other"],
-        "main has it, or will hold it back by its id"
+        "a segment that grew must be read as a whole"
     );
     let recalled = || {
         let memories = crate::recall::Memories::load_from(store.home(), &store.files(), None, None);
@@ -243,11 +255,19 @@ fn reconciled_segments_are_not_read_again() {
     fixture
         .repo
         .write(".muninn/memory/archive/session_late.0-0.jsonl", late.as_bytes());
-    assert_eq!(recalled(), ["late", "more", "other"], "a copy of what was damaged");
+    assert_eq!(
+        recalled(),
+        ["late", "more", "other"],
+        "a copy of a damaged file must not hide records"
+    );
     fixture.repo.write(crate::records::PRUNED, late.as_bytes());
     assert_eq!(recalled(), ["more", "other"]);
     fixture.repo.write(MAIN, late.as_bytes());
-    assert_eq!(recalled(), ["late", "more", "other"], "what main has is recalled");
+    assert_eq!(
+        recalled(),
+        ["late", "more", "other"],
+        "records in main must be recalled"
+    );
     log(late.len() + more.len() + 1);
     assert_eq!(recalled(), ["late", "other"]);
 }
@@ -273,5 +293,5 @@ fn link_out_of_the_worktree_is_not_read() {
     std::fs::remove_file(fixture.repo.path(SESSIONS)).unwrap();
     std::fs::create_dir(fixture.repo.path(SESSIONS)).unwrap();
     segment(&fixture.repo.path(SESSIONS));
-    assert_eq!(reads(), ["outside"], "it is the link alone that keeps it out");
+    assert_eq!(reads(), ["outside"], "without the link the file must be read");
 }

@@ -7,7 +7,7 @@ use super::definition::is_test;
 use crate::path::RelPath;
 use crate::syntax::{DefinitionKind, Import, Language, Parsed};
 
-/// The file that uses a name: its language and imports are the evidence.
+/// The file that uses a name. Its language and imports are the evidence.
 pub(super) struct UsingFile {
     path: RelPath,
     language: Option<Language>,
@@ -27,7 +27,7 @@ impl UsingFile {
     fn imports(&self, name: &str, symbol: &Symbol) -> bool {
         let stem = |path: &RelPath| {
             let stem = path.file_name().split('.').next().unwrap_or_default().to_owned();
-            // `mod.rs`, `index.ts` and the like define the module named by their directory.
+            // `mod.rs`, `index.ts` and similar files define the module that is named after their directory.
             if matches!(stem.as_str(), "mod" | "index" | "__init__" | "lib") {
                 path.parent().map_or(stem, |folder| folder.file_name().to_owned())
             } else {

@@ -18,7 +18,7 @@ use crate::worktree::Worktree;
 pub fn definition(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Definitions, CodeError> {
     let (name, container) = query.parts();
     let (mut paths, before) = candidates(worktree, query)?;
-    // The imports of the question's file are evidence, also if the file does not hold the name.
+    // The imports of the query's file are evidence even if that file does not contain the name.
     if let Some(from) = query.from.as_ref().filter(|from| !paths.contains(from)) {
         paths.push(from.clone());
     }

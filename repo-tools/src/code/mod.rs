@@ -1,8 +1,8 @@
 //! Code questions by name: the outline of a file, the definitions of a name, its uses and its callers.
 //!
-//! They read the files on disk and need no index: a text search for the name selects the files, and only these are
-//! parsed. A caller with an index passes the paths as [`Candidates`] instead.
-//! Names are resolved without types, so each answer carries a confidence and its [`Basis`].
+//! The functions read the files on disk and need no index: a text search for the name selects the files, and only these
+//! files are parsed. A caller with an index passes the paths as [`Candidates`] instead. Names are resolved without
+//! types, so each answer contains a confidence and its [`Basis`].
 
 mod answer;
 mod confidence;
@@ -28,7 +28,7 @@ use crate::grep::GrepError;
 use crate::path::RelPath;
 use crate::until::Until;
 
-/// The files that may contain a name.
+/// The files that can contain a name.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Candidates<'a> {
     /// All files whose text contains the name.
@@ -43,9 +43,9 @@ pub enum Candidates<'a> {
 pub struct NameQuery<'a> {
     /// The name, alone (`refill`) or with its container (`Bucket::refill`, `Bucket.refill`, `Bucket#refill`).
     pub name: String,
-    /// The file in which the name was used: its own definitions and imports rank first.
+    /// The file in which the name is used. Definitions in this file and definitions that it imports rank first.
     pub from: Option<RelPath>,
-    /// The files that may contain the name.
+    /// The files that can contain the name.
     pub candidates: Candidates<'a>,
     /// The files to search.
     pub filter: FileFilter,

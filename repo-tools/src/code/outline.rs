@@ -19,7 +19,7 @@ pub struct Outline {
     pub entries: Vec<OutlineEntry>,
     /// The imports, in file order.
     pub imports: Vec<Import>,
-    /// Whether the file has syntax errors, so that definitions may be missing.
+    /// Whether the file has syntax errors, so that definitions can be missing.
     pub broken: bool,
     /// Whether a limit ended the parsing, so that definitions are missing.
     pub cut: bool,

@@ -78,7 +78,7 @@ fn scan_file(
     })
 }
 
-/// Returns the files that may contain the name of a question, and the limits that were reached in finding them.
+/// Returns the files that can contain the name of a question, and the limits that were reached in finding them.
 pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(Vec<RelPath>, Cuts), CodeError> {
     let (name, _) = query.parts();
     if name.is_empty() || name.contains(char::is_whitespace) {
@@ -93,7 +93,7 @@ pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(
         detail: Detail::Files,
         filter: query.filter.clone(),
         limits: GrepLimits {
-            // One more than may be parsed, to detect that there are more.
+            // One file more than can be parsed, to detect that there are more files.
             max_matches: query.limits.max_files.saturating_add(1),
             max_file_bytes: query.limits.max_file_bytes,
             until: query.limits.until.clone(),

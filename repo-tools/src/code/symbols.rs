@@ -19,7 +19,7 @@ pub struct SymbolQuery<'a> {
     pub name: NameMatch,
     /// The kinds to list; empty for all kinds.
     pub kinds: Vec<DefinitionKind>,
-    /// The files that may contain them.
+    /// The files that can contain them.
     pub candidates: Candidates<'a>,
     /// The files to search.
     pub filter: FileFilter,
@@ -79,7 +79,7 @@ pub fn symbols(worktree: &Worktree, query: &SymbolQuery<'_>) -> Result<Symbols, 
     };
     let mut found = Symbols::default();
     let parse_limits = ParseLimits {
-        // Drops all references, since none has an empty name.
+        // Drops all references, because no reference has an empty name.
         only: Some(""),
         ..ParseLimits::default()
     };

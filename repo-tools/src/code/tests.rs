@@ -141,7 +141,7 @@ fn definitions_are_ranked_by_confidence() {
     assert_eq!(
         ask("refill", None).last().unwrap().0,
         "tests/bucket.rs:2",
-        "a test comes last"
+        "a definition in a test file is last"
     );
     assert!(ask("no_such_name", None).is_empty());
     assert!(matches!(

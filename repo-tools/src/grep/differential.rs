@@ -67,7 +67,8 @@ fn text(dice: &mut Dice, ending: &str) -> String {
     (0..lines).map(|_| line(dice) + ending).collect()
 }
 
-/// Every kind of file that a walk may meet, except secrets and nested repositories, which ripgrep would read.
+/// Creates a worktree with every kind of file that a walk can find, except secrets and nested repositories, because
+/// ripgrep would read those.
 pub(super) fn awkward_tree(dice: &mut Dice) -> Fixture {
     let repo = Fixture::with(&[
         (".gitignore", "ignored/\n*.log\n"),
@@ -250,7 +251,7 @@ fn of_ripgrep(repo: &Fixture, query: &GrepQuery) -> BTreeSet<Vec<u8>> {
         .map(|line| {
             let text = String::from_utf8_lossy(line);
             let text = text.trim_start_matches("./").trim_end_matches('\r');
-            // ripgrep prints this warning among the lines; here it is a field of the result.
+            // ripgrep prints this warning between the lines. In our result the warning is a field.
             if text.contains("WARNING: stopped searching binary file") {
                 Vec::new()
             } else {
@@ -261,7 +262,8 @@ fn of_ripgrep(repo: &Fixture, query: &GrepQuery) -> BTreeSet<Vec<u8>> {
         .collect()
 }
 
-/// ripgrep includes an ignored file that a glob matches. Here ignored files stay ignored.
+/// Returns whether a line is from an ignored file. ripgrep includes an ignored file that a glob matches; our search
+/// never does.
 fn is_ignored(line: &[u8]) -> bool {
     let path = String::from_utf8_lossy(line.split(|byte| *byte == 0).next().unwrap_or(line)).into_owned();
     let name = path.rsplit('/').next().unwrap_or(&path);
@@ -269,7 +271,7 @@ fn is_ignored(line: &[u8]) -> bool {
     generated || path.starts_with("ignored/") || name.ends_with(".log")
 }
 
-/// The lines of our result in the same form. Long lines, which we cut, are dropped on both sides.
+/// Returns the lines of our result in the same form. Lines longer than our limit are dropped from both results.
 fn of_ours(result: &GrepResult, detail: Detail) -> BTreeSet<Vec<u8>> {
     let name = |path: &RelPath| path.as_str().replace('\n', " ");
     let lines = result.matches.iter().map(|line| {
@@ -304,10 +306,10 @@ fn finds_what_ripgrep_finds() {
         };
         assert!(!ours.cut, "{query:?}");
         tried += 1;
-        // GlobSet of ripgrep 13 do not match paths with a line break.
+        // In ripgrep 13, globs do not match paths with a line break.
         let comparable = |line: &Vec<u8>| {
             let odd = !query.filter.globs.is_empty() && line.starts_with(b"new line/");
-            // The position of the buffer's end before the NUL byte decides how much context is printed, in ripgrep too.
+            // If a file contains a NUL byte, the amount of printed context depends on the buffer's end, in ripgrep too.
             let unsteady = query.context != (0, 0) && line.starts_with(b"nul-very-late.bin");
             line.len() < MAX_LINE_BYTES && !odd && !unsteady
         };

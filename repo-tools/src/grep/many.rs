@@ -1,8 +1,9 @@
-//! Several searches over the same files, each file opened and read once.
+//! Several searches over the same files. Each file is opened and read once.
 //!
-//! Most files match nothing, and most of the time of a search in a small tree is opening and reading. So each thread
-//! reads a file into a buffer that it reuses, and runs all searches over it while it is in the processor's cache. A
-//! scan of the whole buffer comes first: it is cheaper than a search line by line, and usually finds no candidate.
+//! Most files contain no match, and a search in a small tree spends most of its time opening and reading files.
+//! Therefore each thread reads a file into a reused buffer and runs all searches over it while the text is in the
+//! processor's cache. First the whole buffer is scanned: one scan is cheaper than a search line by line, and usually
+//! finds no candidate.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -306,7 +307,7 @@ impl<'q> SharedSearcher<'q> {
         Some(outcome)
     }
 
-    /// Reads a file into `text`. Returns `false` if the file is too large for that.
+    /// Reads a file into `text`. Returns `false` if the file is too large to share.
     fn read(&mut self, opened: &OpenFile) -> Result<bool, SkipReason> {
         self.text.clear();
         if opened.size() > MAX_SHARED_BYTES {
@@ -318,7 +319,7 @@ impl<'q> SharedSearcher<'q> {
             return Err(SkipReason::Deadline);
         }
         read.map_err(|_| SkipReason::Unreadable)?;
-        // The file may have grown since it was opened.
+        // The file can have grown since it was opened.
         Ok(self.text.len() as u64 <= MAX_SHARED_BYTES)
     }
 }

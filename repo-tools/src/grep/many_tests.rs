@@ -1,4 +1,4 @@
-//! Searches that run together have the same results as each alone.
+//! Searches that run together return the same results as separate searches.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn hour() -> Until {
     Until::within(Duration::from_secs(3_600))
 }
 
-/// A query with limits that it may reach.
+/// Creates a query whose limits can be reached.
 fn bounded(dice: &mut Dice) -> GrepQuery {
     let mut query = query(dice);
     let mut bound = |few: usize| if dice.roll(3) == 0 { dice.roll(few) } else { usize::MAX };
@@ -34,7 +34,7 @@ fn each_query_has_the_same_result_as_alone() {
     repo.write(".env", b"token\n");
     repo.write("inner/.git/HEAD", b"ref: refs/heads/main\n");
     repo.write("src/inner/.git/HEAD", b"ref: refs/heads/main\n");
-    // Larger than a shared file may be.
+    // This file is larger than the maximum size of a shared file.
     repo.write("large.txt", "token and a Bucket\nnothing\n".repeat(80_000).as_bytes());
     let worktree = repo.worktree();
     let all: Vec<RelPath> = crate::walk(&worktree, &WalkLimits::default())
@@ -113,7 +113,7 @@ fn a_cancelled_search_ends_inside_a_file() {
             if self.1 == 3 {
                 self.0.cancel();
             }
-            assert!(self.1 <= 3, "a read after the cancellation");
+            assert!(self.1 <= 3, "the search read again after the cancellation");
             buffer.fill(b'\n');
             Ok(buffer.len())
         }

@@ -1,8 +1,8 @@
 //! Searching the worktree's text within limits, with the crates of ripgrep.
 //!
-//! Files are listed first and then searched on several threads, with results in the order of their paths, so that a
-//! limit leaves out the same matches each time. Files are opened by the paths of the walk, which follows no symlink.
-//! Before matches of a file are returned, the file is verified again to lie in the worktree.
+//! The files are listed first. Then they are searched on several threads, and the results are ordered by path, so that
+//! a limit always omits the same matches. Files are opened by the paths of the walk, which follows no symlink. Before
+//! the matches of a file are returned, the search verifies again that the file lies in the worktree.
 
 mod many;
 mod search;
@@ -31,7 +31,7 @@ use crate::worktree::Worktree;
 pub use many::grep_many;
 use search::{FileMatches, SkipReason};
 
-/// Maximum length of a [`Match`]'s text, in bytes: a line of a minified file may have a megabyte.
+/// Maximum length of a [`Match`]'s text, in bytes. A line of a minified file can have a megabyte.
 const MAX_LINE_BYTES: usize = 400;
 
 /// A text search: pattern, files and limits.
@@ -137,7 +137,7 @@ pub struct GrepResult {
     pub searched: usize,
     /// The files that were skipped, by reason.
     pub skipped: SkipCounts,
-    /// Whether a limit ended the search, so that there may be more matches.
+    /// Whether a limit ended the search, so that there can be more matches.
     pub cut: bool,
     /// The limits that were reached.
     pub cuts: Cuts,
@@ -241,7 +241,7 @@ fn compile(query: &GrepQuery) -> Result<RegexMatcher, GrepError> {
     })
 }
 
-/// Searches files. `walked` tells that a walk has just found them, so that they are known to be regular files.
+/// Searches files. `walked` means that a walk has just found the files, so they are known to be regular files.
 fn run(worktree: &Worktree, matcher: &RegexMatcher, query: &GrepQuery, paths: &[RelPath], walked: bool) -> GrepResult {
     let limits = &query.limits;
     let mut result = GrepResult::default();
@@ -293,8 +293,8 @@ impl GrepResult {
         self.cuts.add(cut);
     }
 
-    /// Adds a searched file. Returns whether a limit ends the search. The result is only cut when a match beyond the
-    /// limit exists, so exactly `max_matches` matches are a complete result.
+    /// Adds a searched file. Returns whether a limit ends the search. The result counts as cut only if a match beyond
+    /// the limit exists, so a result with exactly `max_matches` matches can be complete.
     fn add(&mut self, path: &RelPath, found: FileMatches, query: &GrepQuery, totals: &mut MatchTotals) -> bool {
         self.searched += 1;
         if found.lines == 0 {

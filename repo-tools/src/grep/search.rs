@@ -20,7 +20,7 @@ use crate::worktree::Worktree;
 /// Number of bytes shown before the match in a long line.
 const LEAD_BYTES: usize = 100;
 
-/// Length of a line that may have grown the searcher's buffer, in bytes.
+/// Minimum length of a line after which the searcher's buffer counts as grown, in bytes.
 const LONG_LINE_BYTES: usize = 4 << 10;
 
 /// A searcher with its buffers, reused by a thread from file to file.
@@ -35,7 +35,7 @@ pub(super) struct FileSearch<'q> {
 #[derive(Default)]
 pub(super) struct FileMatches {
     pub(super) matches: Vec<Match>,
-    /// The number of matching lines, also if `matches` is not requested.
+    /// The number of matching lines. It is counted even if `matches` is not requested.
     pub(super) lines: usize,
     /// Whether the file has more than `max_matches_per_file` matches.
     pub(super) more: bool,
@@ -76,7 +76,7 @@ impl<'q> FileSearch<'q> {
         }
     }
 
-    /// Searches a file. `walked` tells that a walk has just found it.
+    /// Searches a file. `walked` means that a walk has just found the file.
     pub(super) fn file(
         &mut self,
         worktree: &Worktree,
@@ -106,8 +106,8 @@ impl<'q> FileSearch<'q> {
         let mut reader = DeadlineReader::new(text, self.until);
         let searched = self.searcher.search_reader(self.matcher, &mut reader, &mut sink);
         if reader.longest > LONG_LINE_BYTES {
-            // The size of the buffer decides how far a file with a NUL byte is searched. It must not depend on the
-            // files that this thread searched before.
+            // The size of the buffer determines how far a file with a NUL byte is searched. That size must not depend
+            // on the files that this thread searched before.
             self.searcher = searcher(self.query);
         }
         if reader.is_over {
@@ -116,16 +116,16 @@ impl<'q> FileSearch<'q> {
         searched.map_err(|_| SkipReason::Unreadable)?;
         let mut found = sink.found;
         if found.binary && self.query.detail == Detail::Counts {
-            // A count up to the NUL byte is meaningless. ripgrep drops it, too.
+            // A count up to the NUL byte is meaningless. ripgrep drops this count, too.
             found.lines = 0;
         }
         Ok(found)
     }
 
-    /// Returns whether any line of a text may match; `false` is certain.
+    /// Returns whether any line of a text can match. `false` means that no line matches.
     pub(super) fn may_match(&self, text: &[u8]) -> bool {
         let byte_order_marks = [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"];
-        // A matcher without a line terminator, for instance of an anchored pattern, must see one line at a time.
+        // A matcher without a line terminator, for instance of an anchored pattern, must be given one line at a time.
         let by_line = self.matcher.line_terminator() == Some(LineTerminator::byte(b'\n'));
         if self.query.invert || !by_line || byte_order_marks.iter().any(|mark| text.starts_with(mark)) {
             return true;
@@ -136,8 +136,8 @@ impl<'q> FileSearch<'q> {
 
 fn searcher(query: &GrepQuery) -> Searcher {
     let mut builder = SearcherBuilder::new();
-    // The rules of ripgrep for files that it finds by itself: text ends at the first NUL byte, UTF-16 with a byte order
-    // mark is decoded, and everything else is searched as bytes.
+    // These are ripgrep's rules for files that it lists itself: a text ends at the first NUL byte, UTF-16 with a byte
+    // order mark is decoded, and every other file is searched as bytes.
     builder
         .line_number(query.detail == Detail::Lines)
         .binary_detection(BinaryDetection::quit(0))
@@ -156,7 +156,7 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    /// Opens a file. `walked` tells that a walk has just found it, so that it is a regular file and no secret.
+    /// Opens a file. `walked` means that a walk has just found the file, so it is a regular file and not a secret.
     pub(super) fn open(worktree: &Worktree, path: &RelPath, walked: bool) -> Result<Self, SkipReason> {
         let at = worktree.root().join(path.as_str());
         if !walked {
@@ -181,7 +181,7 @@ impl OpenFile {
         self.metadata.len()
     }
 
-    /// Verifies that the open file is still the file of this path in the worktree, reached without a symlink.
+    /// Verifies that the path still leads to the open file, inside the worktree and without a symlink.
     pub(super) fn verify(&self, worktree: &Worktree, path: &RelPath) -> Result<(), SkipReason> {
         let real = worktree.resolve(path).map_err(|_| SkipReason::Unreadable)?;
         let now = self.at.symlink_metadata().map_err(|_| SkipReason::Unreadable)?;
@@ -250,7 +250,7 @@ impl MatchSink<'_> {
         let from = if line.len() > MAX_LINE_BYTES && !context {
             let found = self.matcher.find(bytes).ok().flatten();
             let start = found.map_or(0, |found| found.start());
-            // Replacement characters are longer than the bytes that they replace, so the cut may start too early.
+            // A replacement character is longer than the bytes that it replaces, so the shown part can start too early.
             let ahead = if start + LEAD_BYTES > MAX_LINE_BYTES {
                 start - LEAD_BYTES.min(start)
             } else {

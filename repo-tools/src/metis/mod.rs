@@ -1,9 +1,9 @@
 //! Planning documents of [Metis](https://github.com/colliery-io/metis): Markdown with front matter, in nested folders
 //! under `.metis/`.
 //!
-//! Reading is tolerant, because versions of Metis differ: a key may be missing, a phase may be a tag, the title may be
-//! in the first heading only, and the folder may be the only sign of the document's kind. An unreadable document is
-//! counted and is not an error.
+//! The parser is tolerant, because versions of Metis differ: a key can be missing, a phase can be a tag, the title can
+//! be in the first heading only, and the folder can be the only evidence of the document's kind. An unreadable document
+//! is counted and is not an error.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Default for MetisLimits {
 pub struct MetisDocuments {
     /// The documents, by path.
     pub documents: Vec<MetisDocument>,
-    /// The number of files that are no document or cannot be read.
+    /// The number of files that are not documents or cannot be read.
     pub unreadable: usize,
     /// The limits that were reached.
     pub cuts: Cuts,
@@ -99,7 +99,7 @@ pub struct MetisText {
 pub struct MetisTexts {
     /// The documents, by path.
     pub texts: Vec<MetisText>,
-    /// The files that are no document or cannot be read, with the reason.
+    /// The files that are not documents or cannot be read, with the reason.
     pub unreadable: Vec<(RelPath, NotADocument)>,
     /// The limits that were reached.
     pub cuts: Cuts,

@@ -14,7 +14,7 @@ pub(super) enum ImportForm {
     Python,
     PythonFrom,
     Script,
-    /// An export statement, which is an import only if it has a source.
+    /// An export statement. It is an import only if it names a source.
     ScriptFrom,
     Go,
     Java,
@@ -158,7 +158,7 @@ fn python_modules<'s>(node: Node<'s>, source: &'s str) -> impl Iterator<Item = I
 fn script_names(statement: Node<'_>, source: &str) -> Vec<Imported> {
     let text = |node: Node<'_>| source.get(node.byte_range()).unwrap_or_default();
     let mut names = Vec::new();
-    // Clauses and the lists in them are at most three levels deep.
+    // Clauses and their lists are at most three levels deep.
     let mut open = vec![(statement, 0)];
     while let Some((node, depth)) = open.pop() {
         let mut cursor = node.walk();

@@ -44,7 +44,7 @@ const EXTENSIONS: &[(&str, Language)] = &[
     ("go", Language::Go),
     ("java", Language::Java),
     ("c", Language::C),
-    // C headers parse as C++, too.
+    // A C++ parser accepts C headers, too.
     ("h", Language::Cpp),
     ("cc", Language::Cpp),
     ("cpp", Language::Cpp),

@@ -17,8 +17,8 @@ pub struct ParseLimits<'a> {
     pub until: Option<&'a Until>,
     /// Maximum number of definitions, and of references.
     pub max_items: usize,
-    /// Whether to keep plain uses of identifiers ([`super::ReferenceKind::Other`]), which are several times as many as
-    /// all other references.
+    /// Whether to keep plain uses of identifiers ([`super::ReferenceKind::Other`]). There are several times as many of
+    /// them as of all other references.
     pub identifiers: bool,
     /// Keeps only references to this name.
     pub only: Option<&'a str>,
@@ -49,7 +49,7 @@ pub enum ParseError {
     /// The deadline passed during parsing.
     #[error("parsing took too long")]
     Slow,
-    /// The grammar is incompatible with the library. The tests of this crate exclude this.
+    /// The grammar is incompatible with the tree-sitter library. This crate's tests load every grammar.
     #[error("the grammar of {language} cannot be loaded")]
     Grammar {
         /// The language.

@@ -1,9 +1,9 @@
 //! Extracting definitions, references and imports of a source text with tree-sitter.
 //!
-//! [`parse`] is the entry point. The index calls it for every blob of a repository, so it is fast: one iterative walk
-//! over the tree with a table of node kinds (`table.rs`, filled from `spec/`), and no tree-sitter queries, which cost
-//! about as much as the parsing itself. It is limited in bytes and time, does not recurse into deep nesting, and
-//! extracts what it can from broken code.
+//! [`parse`] is the entry point. The index calls it for every blob of a repository, so it must be fast: it makes one
+//! iterative walk over the tree with a table of node kinds (`table.rs`, filled from `spec/`). It uses no tree-sitter
+//! queries, because they cost about as much as the parsing itself. It is limited in bytes and time, does not recurse
+//! into nested nodes, and extracts what it can from code with syntax errors.
 //!
 //! ```
 //! use muninn_repo_tools::syntax::{Language, ParseLimits, parse};
@@ -47,7 +47,7 @@ thread_local! {
 
 /// Parses a source text.
 ///
-/// Syntax errors are no error: they set [`Parsed::broken`], and the code around them is extracted.
+/// Syntax errors do not make [`parse`] fail: they set [`Parsed::broken`], and the code around them is extracted.
 ///
 /// # Errors
 /// [`ParseError`] if a limit is reached before the tree is complete.
@@ -62,7 +62,7 @@ pub fn parse(language: Language, source: &str, limits: &ParseLimits) -> Result<P
         .map_or(Until::at(latest), |until| until.no_later_than(latest));
     let tree = PARSER.with(|parser| match parser.try_borrow_mut() {
         Ok(mut parser) => tree_of(&mut parser, language, source, &until),
-        // Does not happen: nothing that runs during parsing calls this function.
+        // This arm is unreachable: no code that runs during parsing calls this function.
         Err(_) => tree_of(&mut Parser::new(), language, source, &until),
     })?;
     Ok(walk::walk(table::of(language), &tree, source, limits, &until))
@@ -83,7 +83,7 @@ fn tree_of(parser: &mut Parser, language: Language, source: &str, until: &Until)
     let options = ParseOptions::new().progress_callback(&mut in_time);
     let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
     tree.ok_or_else(|| {
-        // Without a reset, the parser would resume this text with the next file.
+        // Without a reset, the parser would continue this text when it is given the next file.
         parser.reset();
         ParseError::Slow
     })

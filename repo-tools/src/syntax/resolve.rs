@@ -19,7 +19,7 @@ pub(super) struct Resolved<'t> {
 }
 
 impl Table {
-    /// Follows `node` down to its name; `None` if it has none, like the call of a closure.
+    /// Follows `node` down to its name; `None` if it has no name, for instance the call of a closure.
     pub(super) fn resolve<'t>(&self, node: Node<'t>) -> Option<Resolved<'t>> {
         let (mut node, mut qualifier, mut function) = (node, None, false);
         for _ in 0..MAX_STEPS {

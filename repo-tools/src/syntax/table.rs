@@ -21,7 +21,7 @@ pub(super) mod flag {
     pub(crate) const WHOLE: u16 = 8;
     /// A parent whose identifiers name types.
     pub(crate) const TYPE_PARENT: u16 = 16;
-    /// A parent whose identifiers may be calls.
+    /// A parent whose identifiers can be calls.
     pub(crate) const TOKEN_PARENT: u16 = 32;
     /// An anonymous function.
     pub(crate) const FUNCTION: u16 = 64;
@@ -31,7 +31,7 @@ pub(super) mod flag {
     pub(crate) const COMMENT: u16 = 256;
     pub(crate) const ATTRIBUTE: u16 = 512;
     pub(crate) const WRAPPER: u16 = 1024;
-    /// The C declarators that make a name a function, and that revert it.
+    /// C declarators: one makes the name a function, and one reverts that.
     pub(crate) const FUNCTION_DECLARATOR: u16 = 2048;
     pub(crate) const PARENTHESES: u16 = 4096;
     /// Any of the three kinds of names.
@@ -46,7 +46,7 @@ pub(super) mod field_flag {
     pub(crate) const UPPER: u8 = 2;
 }
 
-/// The meaning of a node kind. An index is the position plus one; zero is none.
+/// The meaning of a node kind. Each index is a position plus one; zero means that there is no entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Entry {
     pub(super) flags: u16,

@@ -81,7 +81,7 @@ fn samples_equal_their_golden_files() {
         assert_eq!(shown(&parsed), std::fs::read_to_string(&golden).unwrap(), "{name}");
     }
     seen.sort_unstable();
-    assert_eq!(seen, Language::ALL, "every language has a sample");
+    assert_eq!(seen, Language::ALL, "every language must have a sample");
 }
 
 #[test]
@@ -99,7 +99,8 @@ fn hostile_inputs_neither_stall_nor_overflow_the_stack() {
             String::new(),
         ] {
             let start = Instant::now();
-            // Any result is accepted. Without the time limit some of these inputs take minutes.
+            // Every result is accepted, because only the time matters. Without the time limit, some of these inputs
+            // take minutes.
             parse(language, &source, &limits).ok();
             assert!(start.elapsed() < Duration::from_secs(60), "{language}");
         }
@@ -164,6 +165,6 @@ fn only_the_references_of_one_name_are_kept() {
     assert_eq!(
         lines,
         [(1, ReferenceKind::Call)],
-        "a line has each name once, with the most relevant of its uses"
+        "a name must occur once per line, with its most relevant use"
     );
 }

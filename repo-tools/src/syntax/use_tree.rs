@@ -1,6 +1,6 @@
 //! Import lists with braces in Rust and PHP: `a::{b, c as d, e::{self, *}}`.
 //!
-//! They are read from the text, because the grammars represent them in a dozen shapes.
+//! The lists are parsed from the text, because the grammars represent them in a dozen shapes.
 
 use super::parsed::Imported;
 
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, separator: &str) -> Vec<(String, Vec<Imported>)> 
                 reader.leaf();
                 reader.open.pop();
                 reader.parts.truncate(reader.open.last().copied().unwrap_or(0));
-                // The path before the closed list is no leaf.
+                // The path before the closed list is not a leaf.
                 reader.done = true;
             }
             "," => reader.leaf(),
@@ -43,7 +43,7 @@ struct Reader<'s> {
     /// The number of parts before each open brace.
     open: Vec<usize>,
     alias: Option<&'s str>,
-    /// Whether no part followed the last leaf.
+    /// Whether the last leaf has been added and no part follows it.
     done: bool,
     found: Vec<(String, Vec<Imported>)>,
 }

@@ -1,6 +1,7 @@
 //! One pass over a syntax tree that collects definitions, references and imports.
 //!
-//! It uses a cursor and explicit stacks, so a file with a million nested brackets costs heap memory and no call stack.
+//! The pass uses a cursor and explicit stacks, so a file with a million nested brackets needs heap memory but no deep
+//! call stack.
 
 use tree_sitter::{Node, Tree, TreeCursor};
 
@@ -17,7 +18,7 @@ use crate::until::Until;
 const MAX_NAME: usize = 200;
 /// Number of nodes between two checks of the deadline.
 const NODES_PER_CHECK: u32 = 4096;
-/// Context-dependent names, which are no useful references.
+/// Names whose meaning depends on the context. They are not useful as references.
 const PRONOUNS: &[&str] = &["self", "Self", "this", "super", "static", "parent", "base", "_"];
 
 pub(super) fn walk(table: &Table, tree: &Tree, source: &str, limits: &ParseLimits<'_>, until: &Until) -> Parsed {
@@ -169,7 +170,7 @@ impl Walker<'_> {
         &mut self.levels[last]
     }
 
-    /// Remembers a comment for the definition that may follow, unless it follows code on the same line.
+    /// Records a comment for a definition that can follow it. A comment after code on the same line is not recorded.
     fn comment(&mut self, node: Node<'_>) {
         if self.begins_its_line(node) {
             self.note_pending(node);
@@ -209,7 +210,7 @@ impl Walker<'_> {
         self.open.iter().rev().find_map(|open| open.definition)
     }
 
-    /// Adds a definition and opens its scope; `false` if the node is none.
+    /// Adds a definition and opens its scope. Returns `false` if the node is not a definition.
     fn define(&mut self, node: Node<'_>, rule: &DefRule, first: usize) -> bool {
         let body = self.table.body.of(node);
         let value = rule.value.of(node);
@@ -315,7 +316,7 @@ impl Walker<'_> {
                 Some("interface_type") => DefinitionKind::Interface,
                 _ => DefinitionKind::TypeAlias,
             },
-            // In grammars that separate declarations from definitions, this node is a declaration.
+            // Some grammars separate declarations from definitions. In these grammars the node is a declaration.
             DefinitionKind::Variable | DefinitionKind::Field if function && matches!(rule.value, Child::None) => {
                 DefinitionKind::Prototype
             }
@@ -416,7 +417,7 @@ impl Walker<'_> {
         } else {
             return;
         };
-        // One letter is a type parameter.
+        // A type name of one letter is a type parameter.
         if kind == ReferenceKind::Type && text.len() < 2 {
             return;
         }
@@ -448,7 +449,7 @@ impl Walker<'_> {
         self.out.definitions.len() > self.limits.max_items || self.out.references.len() > self.limits.max_items
     }
 
-    /// Sorts the references by line, and keeps each name once a line, with its most relevant use.
+    /// Sorts the references by line. Each name is kept once per line, with its most relevant use.
     fn finish(mut self) -> Parsed {
         let references = &mut self.out.references;
         references.sort_by(|a, b| (a.line, &a.name, a.kind).cmp(&(b.line, &b.name, b.kind)));
@@ -457,7 +458,7 @@ impl Walker<'_> {
     }
 }
 
-/// Returns the first and last row of a node. A line comment may include the line break, which belongs to the next row.
+/// Returns the first and last row of a node. A line comment can include the line break, which belongs to the next row.
 fn rows(node: Node<'_>) -> (usize, usize) {
     let (start, end) = (node.start_position().row, node.end_position());
     let last = if end.column == 0 {

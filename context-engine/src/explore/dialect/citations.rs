@@ -1,7 +1,7 @@
-//! Places that an answer cites: paths, with lines where it says them.
+//! Reading the places that an answer cites: paths, with line numbers if the answer has them.
 //!
-//! Whether a place exists is for the caller to see; here it only has to look like one. A word with a slash or a dot in it
-//! is one often enough to be a nuisance, so a bare word needs lines, quotes or a usual extension.
+//! A place is recognised by its form only; the caller checks whether it exists. Many words with a slash or a dot are
+//! not paths. So a bare word counts as a path only with lines, quotes or a usual extension.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::json::Reader;
 
-/// A place as a model wrote it: nothing about it is checked.
+/// A place as a model wrote it. Nothing about it is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cited {
     /// The path, without `./` before it.
@@ -19,9 +19,9 @@ pub(crate) struct Cited {
     pub(crate) lines: Option<(u32, u32)>,
 }
 
-/// More places of one answer are not read.
+/// Maximum number of places that are read from one answer.
 const MAX_CITED: usize = 4_096;
-/// How often a text may be read in search of JSON.
+/// Maximum number of times that a text is searched for JSON.
 const READINGS: usize = 8;
 const PATHS: [&str; 7] = ["path", "file", "file_path", "filename", "filepath", "uri", "source"];
 const FIRSTS: [&str; 7] = [
@@ -103,7 +103,7 @@ fn collect(value: &Value, cited: &mut Vec<Cited>) {
     }
 }
 
-/// What an object with a path says of lines.
+/// Returns the lines that an object with a path names.
 fn lines_of(object: &Map<String, Value>) -> Option<(u32, u32)> {
     let number = |keys: &[&str]| keys.iter().find_map(|key| number(object.get(*key)?));
     let range = RANGES.iter().find_map(|key| match object.get(*key)? {

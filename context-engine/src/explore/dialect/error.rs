@@ -1,27 +1,27 @@
-//! Errors of a tool call; the model is told their messages.
+//! Errors of a tool call. Their messages are sent to the model.
 
 use super::json;
 
 /// How a call is written.
 const FORM: &str = "{\"name\": \"...\", \"arguments\": {...}}";
 
-/// Why something that was meant to be a call cannot be made.
+/// Why a value that looks like a call cannot be executed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CallError {
-    /// There is no such tool; `known` are the names of those there are.
+    /// No tool has this name. `known` lists the names of all tools.
     #[error("There is no tool {said:?}. The tools are: {known}.")]
     UnknownTool { said: String, known: String },
-    /// The arguments of a tool cannot be read; `example` is how they are written.
+    /// The arguments of a tool cannot be parsed. `example` shows valid arguments.
     #[error("The arguments of {tool} could not be read: {fault}. Give one JSON object, such as {example}.")]
     Arguments {
         tool: String,
         fault: ArgumentsFault,
         example: String,
     },
-    /// It stands where a call should, and is something else.
+    /// A value in the place of a call is not a call.
     #[error("{shown} is no call. Write {FORM}.")]
     NoCall { shown: String },
-    /// It is no JSON.
+    /// The call is not JSON.
     #[error("The call could not be read: {0}. Write {FORM}.")]
     Json(json::Fault),
 }
@@ -29,7 +29,7 @@ pub(crate) enum CallError {
 /// An error in the arguments of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ArgumentsFault {
-    /// They are no JSON.
+    /// The arguments are not JSON.
     #[error(transparent)]
     Json(#[from] json::Fault),
     #[error("they are a list")]

@@ -7,16 +7,16 @@
 
 use serde_json::{Map, Number, Value};
 
-/// Deeper nesting is a fault; calls need a few levels.
+/// Maximum nesting depth. Calls need a few levels.
 const MAX_DEPTH: usize = 48;
 
 /// Why something is no JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected} at byte {at}")]
 pub(crate) struct Fault {
-    /// Where, in bytes from the start.
+    /// The position of the fault, in bytes from the start.
     pub(super) at: usize,
-    /// What was awaited there.
+    /// The token that was expected at this position.
     pub(super) expected: &'static str,
 }
 

@@ -23,19 +23,19 @@ use serde_json::{Map, Value};
 use error::CallError;
 pub(crate) use tools::KnownTool;
 
-/// More calls of one answer are not read: a turn makes a few.
+/// Maximum number of calls that are read from one answer. A turn makes a few calls.
 const MAX_CALLS: usize = 4_096;
-/// So many errors are told to a model; more would teach it nothing.
+/// Maximum number of errors that are reported to the model.
 const MAX_MALFORMED: usize = 16;
 
-/// What a model said.
+/// The content of a model's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Said {
-    /// It calls tools, or tried to. One of the lists may be empty, not both.
+    /// The model calls tools, or tried to. One of the two lists can be empty, but not both.
     Calls {
-        /// What it calls, in order.
+        /// The calls, in order.
         calls: Vec<ParsedCall>,
-        /// What it got wrong.
+        /// The calls that could not be parsed.
         malformed: Vec<Malformed>,
     },
     /// Its final answer, without its thinking.
@@ -53,12 +53,12 @@ pub(crate) struct ParsedCall {
     pub(crate) arguments: Map<String, Value>,
 }
 
-/// A call that could not.
+/// A call that could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Malformed {
     /// The id by which an answer is awaited, if any.
     pub(crate) id: Option<String>,
-    /// What is wrong, said to the model.
+    /// The error message for the model.
     pub(crate) error: CallError,
 }
 

@@ -10,7 +10,7 @@ use super::json::Reader;
 use super::tools::{Tools, shown};
 use super::{Found, Made, Said};
 
-/// How often a text may be read, all in all.
+/// Factor on the text's length that limits how much is read in total.
 const READINGS: usize = 16;
 /// Of short texts this much is read in any case, in bytes.
 const MIN_READ: usize = 1 << 16;

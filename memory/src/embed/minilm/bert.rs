@@ -1,15 +1,15 @@
 //! BERT's encoder (Devlin et al., 2019), forward only, in the names of its published weights.
 //!
-//! `candle-transformers` has one too, among some hundred other models that would all be compiled for it.
+//! `candle-transformers` contains BERT too, but also about a hundred other models that would all be compiled.
 
 use candle_core::{D, Result, Tensor};
 use candle_nn::{Embedding, LayerNorm, Linear, Module, VarBuilder, embedding, layer_norm, linear, ops};
 use serde::Deserialize;
 
-/// What stands where padding is, before the softmax: nothing is left of it.
+/// The score of a padding position before the softmax, which makes its weight zero.
 const MASKED: f64 = f32::MIN as f64;
 
-/// The part of `config.json` that matters here.
+/// The fields of `config.json` that are used here.
 #[derive(Debug, Deserialize)]
 pub(super) struct Config {
     pub(super) vocab_size: usize,
@@ -26,7 +26,7 @@ pub(super) struct Config {
 pub(super) struct Bert {
     words: Embedding,
     positions: Tensor,
-    /// All texts are the first of BERT's two segments.
+    /// The embedding of the first of BERT's two segments; all texts belong to this segment.
     segment: Tensor,
     norm: LayerNorm,
     layers: Vec<Layer>,
@@ -69,8 +69,8 @@ impl Bert {
         })
     }
 
-    /// Rows for tokens: `ids` and `mask` (one for a token, zero for padding) are texts x tokens, the result texts x tokens
-    /// x hidden.
+    /// Computes a row for each token. `ids` and `mask` (1 for a token, 0 for padding) have the shape texts x tokens.
+    /// The result has the shape texts x tokens x hidden.
     pub(super) fn forward(&self, ids: &Tensor, mask: &Tensor) -> Result<Tensor> {
         let (_, length) = ids.dims2()?;
         let rows = self

@@ -1,8 +1,8 @@
 //! all-MiniLM-L6-v2 (Apache-2.0), the better embedder: six layers of BERT, run by candle on the processor.
 //!
-//! Reads what the reference implementation reads and gives what it gives (a test holds 100 texts against it): at most 256
-//! tokens of a text, the mean of the last layer's rows, normalised. Tens of texts a second on a core, so it is for
-//! indexing in the background and for single questions.
+//! The embedder returns the same vectors as the reference implementation; a test compares 100 texts. It reads at most
+//! 256 tokens of a text, and its vector is the normalised mean of the last layer's rows. It embeds tens of texts per
+//! second on a core, so it is suitable for indexing in the background and for single questions.
 
 mod bert;
 
@@ -15,13 +15,14 @@ use tokenizers::{Tokenizer, TruncationParams};
 use super::{EmbedError, Embedder, LoadError, MINILM_FILES, normalise};
 use bert::{Bert, Config};
 
-/// Tokens of a text that are read, the two special ones included, as the model was trained.
+/// Maximum number of tokens of a text, including the two special tokens. The model was trained with this limit.
 const MOST_TOKENS: usize = 256;
 
-/// Tokens that go through the model at once, padding included: bounds memory, and keeps a batch within the caches.
+/// Maximum number of tokens in one batch, including padding. The limit bounds memory and keeps a batch in the
+/// processor's caches.
 const BATCH_TOKENS: usize = 2048;
 
-/// The transformer and its tokenizer, in memory: some 100 MB.
+/// The transformer and its tokenizer. They take about 100 MB of memory.
 pub(super) struct MiniLm {
     id: String,
     tokenizer: Tokenizer,
@@ -58,7 +59,7 @@ impl MiniLm {
         })
     }
 
-    /// One row for each list of tokens, all in one batch.
+    /// Returns one row for each list of tokens, computed in one batch.
     fn forward(&self, batch: &[&[u32]]) -> candle_core::Result<Vec<Vec<f32>>> {
         let longest = batch.iter().map(|tokens| tokens.len()).max().unwrap_or(0);
         let mut ids = Vec::with_capacity(batch.len() * longest);
@@ -93,7 +94,7 @@ impl Embedder for MiniLm {
         self.dimensions
     }
 
-    /// Texts of like length share a batch, since padding costs as much as text.
+    /// Texts of similar length share a batch, because padding costs as much as text.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut tokens = Vec::with_capacity(texts.len());
         for text in texts {
@@ -118,8 +119,8 @@ impl Embedder for MiniLm {
     }
 }
 
-/// How many of the next texts, the shortest first, go together: as many as stay under the bound when all are as long as
-/// the longest of them.
+/// Returns the number of the next texts, shortest first, that form a batch: as many as stay below the limit if all are
+/// padded to the longest of them.
 fn batch_size(order: &[usize], tokens: &[Vec<u32>]) -> usize {
     let fitting = order
         .iter()

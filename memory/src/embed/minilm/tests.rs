@@ -1,10 +1,12 @@
-//! The model against what the reference implementation gave for 100 texts.
+//! Compares the model with the reference implementation on 100 texts.
 //!
-//! `memory/training/reference.py` wrote the vectors, as 16-bit integers: rounding moves a cosine by less than a millionth.
+//! `memory/training/reference.py` wrote the vectors as 16-bit integers. The rounding changes a cosine by less than a
+//! millionth.
 
 use super::*;
 
-/// Names a directory with the model; without it the test that needs it says that it was skipped.
+/// The environment variable with the model's directory. If it is not set, the test that needs the model prints that it
+/// is skipped.
 const MODEL: &str = "MUNINN_TEST_MINILM";
 
 const TEXTS: &str = include_str!("reference.json");
@@ -51,7 +53,10 @@ fn the_reference_is_unit_vectors_of_texts_that_differ() {
         let length: f32 = vector.iter().map(|value| value * value).sum();
         assert!((length - 1.0).abs() < 1e-3, "{length}");
     }
-    assert!(texts.iter().any(|text| text.len() > 4000), "none is cut at 256 tokens");
+    assert!(
+        texts.iter().any(|text| text.len() > 4000),
+        "no text is longer than 256 tokens"
+    );
 }
 
 #[test]

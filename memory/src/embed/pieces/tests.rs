@@ -1,4 +1,4 @@
-//! The cutting of text, held against the `tokenizers` crate over the shipped vocabulary.
+//! Compares the word pieces with those of the `tokenizers` crate over the shipped vocabulary.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::embed::static_vectors::StaticVectors;
 const UNKNOWN: &str = "[UNK]";
 const UNKNOWN_ID: u32 = 1 << 20;
 
-/// The reference over the pieces of a vocabulary, numbered alike.
+/// Creates the reference tokenizer over the pieces of a vocabulary, with the same numbers.
 fn reference(vocabulary: &Vocabulary) -> Tokenizer {
     let mut numbered: serde_json::Map<String, serde_json::Value> = (0..vocabulary.len())
         .map(|at| (vocabulary.piece(at), at.into()))
@@ -30,7 +30,7 @@ fn reference(vocabulary: &Vocabulary) -> Tokenizer {
     Tokenizer::from_bytes(described.to_string()).unwrap()
 }
 
-/// Cuts names the slow and obvious way, over characters.
+/// Splits names by a slow and simple algorithm, over characters.
 fn cut_names(text: &str) -> String {
     let all: Vec<char> = text.chars().collect();
     let mut cut = String::new();
@@ -98,7 +98,7 @@ fn every_file_of_this_repository_is_cut_as_the_reference_cuts_it() {
             }
         }
     }
-    assert!(lines.len() > 3000, "{} lines are no test", lines.len());
+    assert!(lines.len() > 3000, "{} lines are too few", lines.len());
     for line in &lines {
         assert_eq!(found(&vocabulary, line), expected(&reference, line), "{line}");
     }

@@ -65,7 +65,7 @@ pub(super) fn with_preamble(lines: &[&str], start: usize, floor: usize) -> usize
     let own = indent(lines[start]);
     let belongs = |line: &&str| {
         let text = line.trim_start();
-        // Inner lines of a block comment may be indented by one more column.
+        // Inner lines of a block comment can be indented by one more column.
         MARKS.iter().any(|mark| text.starts_with(mark)) && (own..=own + 1).contains(&indent(line))
     };
     let above = lines[floor..start]

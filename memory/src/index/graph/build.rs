@@ -1,4 +1,4 @@
-//! From the syntax of all files to the arrays.
+//! Builds the arrays of the graph from the syntax of all files.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use super::files::{Files, Given};
 use super::{Entry, Graph, calls, resolve};
 
 impl Graph {
-    /// Makes the graph of a worktree from all its files: their numbers, their paths, and what is kept of their syntax.
-    /// Files without syntax are given too, because others may import them.
+    /// Builds the graph of a worktree from all its files: their numbers, their paths and their stored syntax. Files
+    /// without syntax are included, because other files can import them.
     pub fn build<'a>(files: impl Iterator<Item = (u32, &'a RelPath, &'a Syntax)>) -> Self {
         let mut given: Vec<Given<'a>> = files.collect();
         given.sort_unstable_by_key(|(number, ..)| *number);
@@ -38,7 +38,7 @@ impl Graph {
     }
 }
 
-/// All names that are defined, or that something defined belongs to.
+/// Collects the names of all definitions and of their containers.
 fn names<'a>(given: &[Given<'a>]) -> (Arena, HashMap<&'a str, u32>) {
     let mut ids: HashMap<&'a str, u32> = HashMap::new();
     for (.., syntax) in given {
@@ -66,7 +66,7 @@ fn definitions(given: &[Given<'_>], ids: &HashMap<&str, u32>) -> (Box<[Entry]>, 
     let mut first_of_file = Vec::new();
     let next = |definitions: &Vec<Entry>| u32::try_from(definitions.len()).unwrap_or(u32::MAX);
     for (number, _, syntax) in given {
-        // Numbers that were not given have no definitions.
+        // File numbers that were not given have no definitions.
         first_of_file.resize(*number as usize + 1, next(&definitions));
         let id = |name| ids.get(syntax.name(name)).copied().unwrap_or(u32::MAX);
         definitions.extend(syntax.symbols.iter().map(|symbol| Entry {

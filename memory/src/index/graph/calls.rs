@@ -1,7 +1,7 @@
-//! From calls to the definitions that they mean, by name.
+//! Resolves calls to definitions, by name.
 //!
-//! The rules are those by which `muninn callers` judges ([`muninn_repo_tools::code`]): what stands nearest wins. The
-//! numbers say how they compare; they are no measured probabilities.
+//! The rules are those of `muninn callers` ([`muninn_repo_tools::code`]): the nearest definition wins. The numbers only
+//! order the rules; they are not measured probabilities.
 
 use std::collections::HashMap;
 
@@ -13,16 +13,17 @@ use super::resolve::Imported;
 use super::{Edge, Graph};
 use crate::index::syntax::{CallEntry, Syntax};
 
-/// A call that may mean more definitions than this is said to mean none.
+/// Maximum number of definitions that a call can refer to. A call with more possible definitions gets no edge.
 const MAX_TARGETS: usize = 4;
-/// Of a name with more definitions, only those in files that have to do with the caller's are looked at.
+/// If a name has more definitions than this, only those in files that are related to the caller's file are considered.
 const MANY: usize = 64;
-/// What stands for the object or type that a method belongs to.
+/// Names that refer to the object or type that a method belongs to.
 const OWN: &[&str] = &[
     "self", "Self", "this", "cls", "static", "$this", "super", "base", "parent",
 ];
 
-/// All call edges, each pair once: a definition, and who calls it. `first_of_file` is each file's first definition.
+/// Returns all call edges, each pair once: a definition and its caller. `first_of_file` is the first definition of each
+/// file.
 pub(super) fn edges(
     graph: &Graph,
     files: &Files<'_>,
@@ -50,7 +51,7 @@ pub(super) fn edges(
             };
             caller.resolve(call, from, &mut edges);
         }
-        // A definition may call another by several names; the surest counts.
+        // A definition can call another by several names. The edge with the highest confidence is kept.
         let own = &mut edges[begin..];
         own.sort_unstable_by_key(|(to, edge)| (edge.end, *to, std::cmp::Reverse(edge.percent)));
         let mut kept = begin;
@@ -77,13 +78,13 @@ struct Caller<'a> {
     folder: &'a str,
     syntax: &'a Syntax,
     language: Language,
-    /// The positions of this file's names among all; `u32::MAX` for what nobody defines.
+    /// The number of each of this file's names in the graph; `u32::MAX` for a name without a definition.
     ids: Vec<u32>,
-    /// What names that imports brought in are called where they come from.
+    /// The local names of imported definitions, with their original names.
     aliases: HashMap<u32, u32>,
-    /// Files that it imports, sorted.
+    /// The imported files, sorted.
     imports: Vec<u32>,
-    /// The imported headers: their functions are defined in files of the same name.
+    /// The imported headers. Their functions are defined in files of the same name.
     headers: Vec<&'a str>,
 }
 
@@ -166,7 +167,7 @@ impl<'a> Caller<'a> {
             all.iter().for_each(|to| look(*to));
         } else {
             self.near(all, container).into_iter().for_each(&mut look);
-            // The others are rivals as well, whoever they are.
+            // All other definitions of the name count as rivals.
             rivals = all.len();
         }
         let ambiguous = |basis| basis == Basis::Ambiguous;
@@ -180,7 +181,7 @@ impl<'a> Caller<'a> {
         edges.extend(targets.into_iter().map(|(to, basis)| {
             let (percent, basis) = match basis {
                 Basis::Ambiguous if alone && qualifier.is_empty() => (80, Basis::Unique),
-                // A method of that name, of an object whose type is not known.
+                // A method of that name on an object of unknown type.
                 Basis::Ambiguous if alone => (60, Basis::Unique),
                 Basis::Ambiguous => (u8::try_from(100 / rivals.max(2)).unwrap_or(20).clamp(20, 50), basis),
                 _ => (best, basis),
@@ -194,7 +195,7 @@ impl<'a> Caller<'a> {
         }));
     }
 
-    /// How sure it is that a call means a definition, in percent; `None` if it cannot.
+    /// Returns the confidence, in percent, that a call refers to a definition; `None` if it cannot.
     fn judge(&self, to: u32, seen: &Seen<'_>) -> Option<(u8, Basis)> {
         let entry = self.graph.definitions.get(to as usize)?;
         let called = entry.kind.is_callable()
@@ -203,7 +204,7 @@ impl<'a> Caller<'a> {
                 DefinitionKind::Class | DefinitionKind::Struct | DefinitionKind::Variant
             );
         let language = self.files.syntax(entry.file)?.language?;
-        // A struct is constructed, and a function calls itself, and neither says more than the name.
+        // Constructing a struct and calling the own function are no evidence beyond the name.
         if !called || !self.language.is_related_to(language) || to == seen.from {
             return None;
         }
@@ -232,7 +233,8 @@ impl<'a> Caller<'a> {
         Some((if prototype { percent / 2 } else { percent }, basis))
     }
 
-    /// How sure it is that a file defines what an imported header declares: it has the header's name, best beside it.
+    /// Returns the confidence, in percent, that a file defines the functions that an imported header declares: the file
+    /// must have the header's name, and the confidence is highest in the same folder.
     fn declared(&self, path: &str) -> Option<u8> {
         let named = self.headers.iter().filter(|header| stem(header) == stem(path));
         named
@@ -240,8 +242,8 @@ impl<'a> Caller<'a> {
             .max()
     }
 
-    /// Those of many definitions of a name that are in this file, in one that it imports, or in one that defines the type
-    /// that is named.
+    /// Returns the definitions of a name that are in this file, in a file that it imports, or in a file that defines
+    /// the named type.
     fn near(&self, all: &[u32], container: u32) -> Vec<u32> {
         let owners = self.graph.by_name.of(container).iter().take(16);
         let owners = owners.filter_map(|id| Some(self.graph.definitions.get(*id as usize)?.file));
@@ -269,10 +271,10 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// What a call says besides the name.
+/// The details of a call in addition to the name.
 struct Seen<'a> {
     qualifier: &'a str,
-    /// The position of the name of what the callee belongs to.
+    /// The number of the callee's container name.
     container: u32,
     from: u32,
 }

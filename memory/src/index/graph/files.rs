@@ -1,4 +1,4 @@
-//! Finding files by path, by the end of a path, and by the package that they declare.
+//! Finds files by path, by the end of a path, and by their declared package.
 
 use std::collections::HashMap;
 
@@ -6,24 +6,24 @@ use muninn_repo_tools::RelPath;
 
 use crate::index::syntax::{Manifest, Syntax};
 
-/// A file as it was given: its number, where it is, and its syntax.
+/// A file as given to the graph: its number, path and syntax.
 pub(super) type Given<'a> = (u32, &'a RelPath, &'a Syntax);
 
-/// The files of a worktree, for those who resolve imports.
+/// The files of a worktree, for resolving imports.
 pub(super) struct Files<'a> {
     by_path: HashMap<&'a str, u32>,
-    /// Files that can be imported by less than their path, by their last component.
+    /// Files that can be imported by a part of their path, by their last component.
     by_name: HashMap<&'a str, Vec<u32>>,
-    /// Folders in which the modules of a Python project begin, by the names of those modules.
+    /// The root folders of Python modules, by the names of the modules in them.
     roots: HashMap<&'a str, Vec<&'a str>>,
     manifests: HashMap<(&'a str, Kind), &'a Syntax>,
-    /// The folder of a crate or an npm package, by its name.
+    /// The folders of crates and npm packages, by package name.
     packages: HashMap<(Kind, &'a str), &'a str>,
     go_modules: Vec<(&'a str, &'a str)>,
     given: HashMap<u32, (&'a str, &'a Syntax)>,
 }
 
-/// Which manifest a folder has.
+/// The kind of manifest in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Cargo,
@@ -31,23 +31,23 @@ pub(super) enum Kind {
     Script,
 }
 
-/// The folder of a path; empty at the top.
+/// Returns the folder of a path; empty for a path at the root.
 pub(super) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The last component of a path.
+/// Returns the last component of a path.
 pub(super) fn last(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, last)| last)
 }
 
-/// A file's name up to its first dot.
+/// Returns a file name up to its first dot.
 pub(super) fn stem(path: &str) -> &str {
     let name = last(path);
     name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or(name)
 }
 
-/// Appends a relative path to a folder; `None` where it leads out of the worktree.
+/// Appends a relative path to a folder. Returns `None` if the result is outside the worktree.
 pub(super) fn join(folder: &str, relative: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in relative.split('/') {
@@ -62,7 +62,7 @@ pub(super) fn join(folder: &str, relative: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// A folder and all around it, the innermost first.
+/// Returns a folder and its ancestors, innermost first.
 pub(super) fn upwards(folder: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(folder), |at| (!at.is_empty()).then(|| self::folder(at)))
 }
@@ -84,7 +84,7 @@ impl<'a> Files<'a> {
         for (number, path, syntax) in given {
             files.add(*number, path.as_str(), path, syntax);
         }
-        // The innermost module of Go comes first.
+        // The innermost Go module comes first.
         files
             .go_modules
             .sort_by_key(|(module, _)| std::cmp::Reverse(module.len()));
@@ -106,7 +106,7 @@ impl<'a> Files<'a> {
                 self.manifests.insert((home, Kind::Npm), syntax);
                 self.packages.insert((Kind::Npm, package), home);
             }
-            // The plain one counts where there are several.
+            // If a folder has several such manifests, the one with the plain name is used.
             Some(Manifest::Script) if matches!(last(path), "tsconfig.json" | "jsconfig.json") => {
                 self.manifests.insert((home, Kind::Script), syntax);
             }
@@ -118,7 +118,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// A Python module that is in no package begins a path of imports in its folder.
+    /// Adds the folder of a Python module that is in no package as a root of imports.
     fn add_root(&mut self, path: &'a str) {
         let is_package =
             |folder: &str| !folder.is_empty() && self.by_path.contains_key(format!("{folder}/__init__.py").as_str());
@@ -147,7 +147,7 @@ impl<'a> Files<'a> {
         self.given.get(&file).map(|(_, syntax)| *syntax)
     }
 
-    /// The one file whose path ends with `end`, or the one of them that is nearest to `from`.
+    /// Returns the file whose path ends with `end`. If there are several, returns the file that is nearest to `from`.
     pub(super) fn by_end(&self, end: &str, from: &str) -> Option<u32> {
         let end = end.trim_start_matches("./").trim_start_matches("../");
         let ends = |path: &str| {
@@ -156,7 +156,7 @@ impl<'a> Files<'a> {
         };
         let shared = |path: &str| path.split('/').zip(from.split('/')).take_while(|(a, b)| a == b).count();
         let all = self.by_name.get(last(end))?;
-        // Asking a hundred files of one name which is nearest finds nothing.
+        // At most 256 files of a name are compared, because among more files the nearest one is no evidence.
         let mut best: Option<(usize, u32)> = None;
         let mut tie = false;
         for file in all.iter().take(256).filter(|file| ends(self.path(**file))) {
@@ -174,17 +174,17 @@ impl<'a> Files<'a> {
         self.roots.get(module).map_or(&[], Vec::as_slice)
     }
 
-    /// The folder of a workspace member, by the name of its package.
+    /// Returns the folder of a workspace member, by the name of its package.
     pub(super) fn package(&self, kind: Kind, name: &str) -> Option<&'a str> {
         self.packages.get(&(kind, name)).copied()
     }
 
-    /// The innermost folder around `path` with a manifest, and that.
+    /// Returns the innermost folder around `path` that has a manifest, and the manifest.
     pub(super) fn manifest<'p>(&self, kind: Kind, path: &'p str) -> Option<(&'p str, &'a Syntax)> {
         upwards(folder(path)).find_map(|at| Some((at, *self.manifests.get(&(at, kind))?)))
     }
 
-    /// The folder of a Go package, by its import path.
+    /// Returns the folder of a Go package, by its import path.
     pub(super) fn go_package(&self, import: &str) -> Option<String> {
         self.go_modules.iter().find_map(|(module, home)| {
             let rest = import.strip_prefix(module)?;

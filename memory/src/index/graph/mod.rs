@@ -1,11 +1,11 @@
-//! The structure of a worktree: which file defines a name, and who calls it.
+//! The structure of a worktree: the definitions of each name and their callers.
 //!
-//! Plain arrays, made from the [`Syntax`] of all files in one go. A question is a look-up in one array and a slice of
-//! another, and there is nothing to keep up to date: after a change the arrays are made anew, which takes a fraction of a
-//! second for a million lines.
+//! The graph consists of plain arrays that are built at once from the [`Syntax`] of all files. A query is a lookup in
+//! one array and a slice of another. The arrays are never updated: after a change they are rebuilt, which takes a
+//! fraction of a second for a million lines.
 //!
-//! Imports are followed to files by the rules of each language as far as paths and manifests tell. Calls are resolved by
-//! name, without types: each edge carries what it rests on and how sure that makes it.
+//! Imports are resolved to files by the rules of each language, as far as paths and manifests allow. Calls are resolved
+//! by name, without types. Each edge has a confidence and its basis.
 
 mod build;
 mod calls;
@@ -21,20 +21,21 @@ use muninn_repo_tools::syntax::DefinitionKind;
 use crate::index::lexical::Arena;
 use crate::index::rows::Rows;
 
-/// A definition, by its position among all: by file, and in the order of the text.
+/// The id of a definition: its position in the array of definitions, which is sorted by file and by position in the
+/// text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DefinitionId(pub u32);
 
 /// The symbol table, the file dependency map and the code structure graph of a worktree.
 ///
-/// Files are meant by the numbers that they were given to [`Graph::build`] with.
+/// Files have the numbers that were given to [`Graph::build`].
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
-    /// All names that are defined anywhere, each once and in order; one is meant by its position.
+    /// All defined names, sorted and without duplicates. A name's number is its position.
     names: Arena,
     definitions: Box<[Entry]>,
     by_name: Rows<u32>,
-    /// The number of pairs of a file and one that it imports.
+    /// The number of pairs of a file and a file that it imports.
     imports: usize,
     /// A row for each definition.
     callers: Rows<Edge>,
@@ -50,60 +51,61 @@ struct Entry {
     kind: DefinitionKind,
 }
 
-/// A call edge without one of its ends.
+/// A call edge, stored in the row of one of its two definitions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Edge {
-    /// The other end: a definition or, numbered behind them, a file's code outside of definitions.
+    /// The number of the other definition. Code outside of definitions has the number of its file plus the number of
+    /// definitions.
     end: u32,
     percent: u8,
     basis: Basis,
 }
 
-/// A definition and where it is.
+/// A definition with its location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Defined<'a> {
-    /// By which it is asked about.
+    /// The id.
     pub id: DefinitionId,
-    /// Its name.
+    /// The name.
     pub name: &'a str,
-    /// What it is.
+    /// The kind.
     pub kind: DefinitionKind,
-    /// The number of its file.
+    /// The number of the file.
     pub file: u32,
-    /// The line of its name.
+    /// The line of the name.
     pub line: u32,
-    /// What it belongs to.
+    /// The name of the container.
     pub container: Option<&'a str>,
 }
 
-/// Where a call stands.
+/// The location of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Site {
-    /// In a definition.
+    /// Inside a definition.
     Definition(DefinitionId),
-    /// In the code of a file that is in no definition.
+    /// In a file, outside of all definitions.
     File(u32),
 }
 
-/// A call, as far as the names tell.
+/// A call that was resolved by name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Call {
-    /// Where it stands.
+    /// The location of the call.
     pub from: Site,
     /// From 0 to 1.
     pub confidence: f32,
-    /// Why.
+    /// The evidence for the confidence.
     pub basis: Basis,
 }
 
 impl Graph {
-    /// All definitions of a name, by file.
+    /// Returns all definitions of a name, by file.
     pub fn definitions(&self, name: &str) -> impl Iterator<Item = Defined<'_>> {
         let found = self.names.find(name).map_or(&[] as &[_], |id| self.named(id));
         found.iter().filter_map(|id| self.definition(DefinitionId(*id)))
     }
 
-    /// All definitions whose names have a part in them, in upper or lower case.
+    /// Returns all definitions whose names contain a text. Case is ignored.
     pub fn definitions_with(&self, part: &str) -> impl Iterator<Item = Defined<'_>> {
         let part = part.to_lowercase();
         let fits = move |id: &usize| {
@@ -114,7 +116,7 @@ impl Graph {
         found.filter_map(|id| self.definition(DefinitionId(*id)))
     }
 
-    /// One definition.
+    /// Returns a definition by its id.
     pub fn definition(&self, id: DefinitionId) -> Option<Defined<'_>> {
         let entry = self.definitions.get(id.0 as usize)?;
         Some(Defined {
@@ -127,7 +129,7 @@ impl Graph {
         })
     }
 
-    /// Who calls a definition, by file.
+    /// Returns the calls to a definition, by file.
     pub fn callers(&self, id: DefinitionId) -> impl Iterator<Item = Call> {
         self.callers.of(id.0).iter().map(|edge| Call {
             from: self.site(edge.end),
@@ -151,7 +153,7 @@ impl Graph {
         }
     }
 
-    /// How many definitions, import edges and call edges there are.
+    /// Returns the numbers of definitions, import edges and call edges.
     pub fn size(&self) -> (usize, usize, usize) {
         (self.definitions.len(), self.imports, self.callers.len())
     }

@@ -9,10 +9,10 @@ use crate::index::digest::digest;
 use crate::index::lexical::Tokenizer;
 use crate::index::syntax::Syntax;
 
-/// A worktree whose files are numbered in the order in which they are given.
+/// A worktree whose files are numbered in the given order.
 struct Tree {
     paths: Vec<RelPath>,
-    /// Pairs of a file and one that it imports.
+    /// Pairs of a file and a file that it imports.
     imports: Vec<(u32, u32)>,
     graph: Graph,
 }
@@ -36,7 +36,7 @@ impl Tree {
         u32::try_from(at.unwrap()).unwrap()
     }
 
-    /// The paths of what a file imports, joined.
+    /// Returns the paths of the files that a file imports, joined with spaces.
     fn imports(&self, path: &str) -> String {
         let from = self.file(path);
         let imported = self.imports.iter().filter(|(importer, _)| *importer == from);
@@ -44,14 +44,14 @@ impl Tree {
         paths.join(" ")
     }
 
-    /// What is called there.
+    /// Returns the definitions that are called at a site.
     fn called_at(&self, site: Site) -> impl Iterator<Item = (Defined<'_>, Call)> {
         let all = (0..).map_while(|id| self.graph.definition(DefinitionId(id)));
         all.flat_map(|to| self.graph.callers(to.id).map(move |call| (to, call)))
             .filter(move |(_, call)| call.from == site)
     }
 
-    /// What the only definition of a name calls: path, line, why and how sure.
+    /// Returns the callees of the only definition of a name: path and line, basis, and confidence.
     fn callees(&self, name: &str) -> Vec<(String, Basis, u8)> {
         let id = self.graph.definitions(name).next().unwrap().id;
         let calls = self.called_at(Site::Definition(id)).map(|(to, call)| {
@@ -95,7 +95,7 @@ fn rust_modules_crates_and_workspace_members() {
     assert_eq!(
         tree.imports("a/src/inner/deep.rs"),
         "a/src/größe.rs",
-        "the tests' super is the file itself"
+        "`super` in the test module must refer to the file itself"
     );
     assert_eq!(tree.imports("a/tests/it.rs"), "a/src/größe.rs a/tests/common/mod.rs");
     assert_eq!(tree.imports("b/src/lib.rs"), "b/src/wire.rs");
@@ -121,7 +121,7 @@ fn python_roots_packages_and_relatives() {
     assert_eq!(
         tree.imports("src/pkg/core.py"),
         "src/pkg/helper.py src/pkg/sub/leaf.py",
-        "a module of a package does not hide one of the library"
+        "a package's module must not hide a module of the library"
     );
     assert_eq!(tree.imports("src/pkg/helper.py"), "src/pkg/core.py");
     assert_eq!(tree.imports("src/pkg/sub/leaf.py"), "src/pkg/core.py");
@@ -223,7 +223,7 @@ fn named_files_are_beside_or_end_so() {
     assert_eq!(
         one(&tree.callees("main")),
         ("src/util.c:2 helper", Basis::Imported),
-        "what a header declares is defined in the file beside it"
+        "a call of a declared function refers to the file beside the header"
     );
 }
 

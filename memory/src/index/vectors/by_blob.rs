@@ -1,4 +1,4 @@
-//! Which files of a snapshot hold a blob: vectors know blobs, a ranking knows chunks.
+//! Maps blobs to the files of a snapshot. Vectors are stored by blob, while a ranking needs chunks.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use muninn_repo_tools::BlobId;
 use crate::index::lexical::DocId;
 use crate::index::{Digest, Snapshot};
 
-/// The files of one snapshot by what they hold.
+/// The files of one snapshot, by their blobs.
 #[derive(Default)]
 pub struct ByBlob {
     files: HashMap<(BlobId, &'static str), Vec<u32>>,
 }
 
 impl ByBlob {
-    /// Looks at every file once.
+    /// Builds the map, with one pass over all files.
     pub fn new(snapshot: &Snapshot) -> Self {
         let mut files: HashMap<_, Vec<u32>> = HashMap::with_capacity(snapshot.len());
         for (number, file) in snapshot.files() {
@@ -25,7 +25,7 @@ impl ByBlob {
         Self { files }
     }
 
-    /// The chunks of the same snapshot that are this one of a blob: one for each file that holds it.
+    /// Returns the chunks of the same snapshot that are this chunk of a blob: one for each file with that blob.
     pub fn docs(
         &self,
         snapshot: &Snapshot,

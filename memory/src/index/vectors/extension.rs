@@ -1,4 +1,4 @@
-//! sqlite-vec comes as C code, and to call that is unsafe: the one place in the workspace where it is allowed.
+//! Registers sqlite-vec. It is a C library, and calling it is unsafe: this is the only unsafe code in the workspace.
 #![expect(
     unsafe_code,
     reason = "SQLite has no safe way to register an extension that is linked in"
@@ -6,10 +6,11 @@
 
 use rusqlite::auto_extension::{RawAutoExtension, register_auto_extension};
 
-/// Has every connection that this process opens from now on know the tables of sqlite-vec. Again does nothing.
+/// Registers sqlite-vec for all connections that this process opens from now on. Further calls have no effect.
 pub(super) fn register() -> rusqlite::Result<()> {
-    // SAFETY: the crate declares its entry point without parameters; in its C source it has those of an extension.
-    // SQLite ignores an entry point that it has already, and this one opens and closes no database.
+    // SAFETY: the crate declares its entry point without parameters, but its C source defines it with the parameters of
+    // an extension. SQLite ignores an entry point that is already registered, and this entry point opens and closes no
+    // database.
     unsafe {
         let entry = std::mem::transmute::<*const (), RawAutoExtension>(sqlite_vec::sqlite3_vec_init as *const ());
         register_auto_extension(entry)

@@ -1,7 +1,7 @@
-//! The second phase of indexing: vectors for what the first has cut.
+//! The second phase of indexing: computes the vectors of the chunks that the first phase found.
 //!
-//! It reads each file again, which the system still has in memory, rather than have the first phase hold the text of
-//! everything. It may take long, with a large model: what is done is stored every half second.
+//! This phase reads each file again, usually from the system's file cache, so that the first phase need not hold all
+//! texts in memory. With a large model it can take long, so its results are stored every half second.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -19,25 +19,25 @@ use crate::cache::{Cache, CacheError};
 use crate::index::{Digest, FileRole, Snapshot};
 use crate::redact;
 
-/// No more chunks have vectors: half a gigabyte on disk, and 64 MB in memory.
+/// Maximum number of chunks with vectors. They take half a gigabyte on disk and 64 MB in memory.
 const MAX_CHUNKS: usize = 2_000_000;
-/// A batch is embedded, stored and held at once, and is as large as fits half a second: one maker is ten thousand times
-/// faster than another.
+/// Target time of a batch. A batch is embedded, stored and added to memory at once. Its size is adapted to this time,
+/// because one embedder is ten thousand times faster than another.
 const BATCH_TIME: Duration = Duration::from_millis(500);
 const BATCHES: Range<usize> = 16..8_192;
-/// Of so many blobs, or more, the rows are read in one go.
+/// Minimum number of blobs for which all rows are read in one scan.
 const MANY: usize = 64;
 
-/// What filling did, in chunks.
+/// The result of filling, in chunks.
 #[derive(Debug, Default)]
 pub struct Filled {
-    /// Made anew.
+    /// The number of chunks that were embedded.
     pub embedded: usize,
-    /// Found on disk.
+    /// The number of chunks whose vectors were read from disk.
     pub loaded: usize,
-    /// Files whose chunks still have no vectors.
+    /// The number of files whose chunks still have no vectors.
     pub left: usize,
-    /// What went wrong without stopping it.
+    /// Problems that did not stop the filling.
     pub notes: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Filling<'a> {
     snapshot: &'a Snapshot,
     max_file_bytes: u64,
     store: Option<VectorStore>,
-    /// Whether it was damaged, and was begun anew.
+    /// Whether the store was damaged and has been emptied.
     emptied: bool,
     filled: Filled,
 }
@@ -87,7 +87,7 @@ impl<'a> Filling<'a> {
         self.filled
     }
 
-    /// A file for each blob that should have vectors, sources first.
+    /// Returns a file for each blob that needs vectors, source files first.
     fn wanted(&self) -> Vec<(Key, usize)> {
         let mut seen = HashSet::new();
         let mut wanted: Vec<(Key, usize)> = Vec::new();
@@ -115,7 +115,9 @@ impl<'a> Filling<'a> {
         match VectorStore::open(dir, embedder.id(), embedder.dimensions(), &self.vectors.clock) {
             Ok(store) => {
                 if store.was_rebuilt() {
-                    self.note("the stored vectors were damaged or of another version, and are made anew".to_owned());
+                    self.note(
+                        "the stored vectors were damaged or of another version, and are computed again".to_owned(),
+                    );
                 }
                 self.store = Some(store);
             }
@@ -123,7 +125,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// Takes what is on disk, and leaves in `missing` what is not.
+    /// Loads the stored vectors. The blobs without stored vectors remain in `missing`.
     fn load(&mut self, missing: &mut Vec<(Key, usize)>) {
         let Some(store) = &self.store else { return };
         match found(store, self.snapshot, missing, self.vectors.embedder.dimensions()) {
@@ -141,7 +143,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// Makes the vectors of files, a batch at a time.
+    /// Embeds the chunks of files, one batch at a time.
     fn embed(&mut self, missing: &[(Key, usize)], go_on: &dyn Fn() -> bool) {
         let mut batch = Batch::default();
         let mut size = BATCHES.start;
@@ -173,7 +175,7 @@ impl<'a> Filling<'a> {
         self.flush(batch);
     }
 
-    /// The text of each chunk of a file; `None` if the file is no longer what the snapshot says.
+    /// Returns the text of each chunk of a file; `None` if the file differs from the snapshot.
     fn texts(&self, file: usize) -> Option<Vec<String>> {
         let facts = &self.snapshot.file(file).facts;
         let read = read_text(self.worktree, &facts.path, self.max_file_bytes).ok()?;
@@ -193,7 +195,7 @@ impl<'a> Filling<'a> {
         )
     }
 
-    /// Embeds, stores and holds a batch; false if the embedder fails.
+    /// Embeds and stores a batch, and adds it to memory. Returns `false` if the embedder fails.
     fn flush(&mut self, batch: Batch) -> bool {
         let texts: Vec<&str> = batch.texts.iter().map(String::as_str).collect();
         let embedded = match self.vectors.embedder.embed(&texts) {
@@ -243,7 +245,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// Blobs of no worktree are removed, once they are many.
+    /// Removes the vectors of blobs that no worktree uses, once there are many.
     fn sweep(&mut self, current: &HashSet<Key>) {
         let Some(store) = &mut self.store else { return };
         let dir = self.vectors.dir.as_ref();
@@ -261,13 +263,14 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// A store that is damaged is begun anew, once. Any other that fails is not used again by this process, so that not
-    /// every filling tries in vain; unless it was only another process that was at it for too long.
+    /// Handles a failed store. A damaged store is emptied, once. After any other error this process no longer uses the
+    /// store, so that later fillings do not repeat the failure. The exception is a lock that another process held too
+    /// long.
     fn give_up(&mut self, error: &CacheError) {
         let emptied = self.store.take().is_some_and(|store| store.empty_if_damaged(error));
         if emptied && !std::mem::replace(&mut self.emptied, true) {
             self.note(format!(
-                "the stored vectors were damaged and are made anew: {}",
+                "the stored vectors were damaged and are computed again: {}",
                 with_causes(error)
             ));
             return self.open();
@@ -287,12 +290,12 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// The name under which a block is stored: how the blob was cut, and which text of a chunk was read.
+/// Returns the key of a stored block: the blob, how it was split, and which text of a chunk was embedded.
 fn stored(key: &Key) -> BlockKey {
     (key.0, format!("{} {}", key.1, text::VERSION))
 }
 
-/// Those of `missing` whose vectors are stored, one for each of their chunks.
+/// Returns the blobs of `missing` that have a stored vector for each of their chunks.
 fn found(
     store: &VectorStore,
     snapshot: &Snapshot,
@@ -311,7 +314,7 @@ fn found(
             vectors.extend(store.get(&stored(key))?.map(|bytes| (*key, bytes)));
         }
     } else {
-        // A block without rows comes before the one that begins where it does.
+        // A block without rows sorts before a block with the same first row.
         there.sort_by_key(|(_, rows)| (rows.row(0), rows.count()));
         let mut read = HashMap::new();
         store.scan(|row, bytes| {
@@ -343,7 +346,7 @@ fn found(
     Ok(there.into_iter().filter_map(whole).collect())
 }
 
-/// Texts that are embedded together, with whose they are.
+/// Texts that are embedded together, with their blobs.
 #[derive(Default)]
 struct Batch {
     blocks: Vec<(Key, usize)>,

@@ -1,4 +1,4 @@
-//! The vectors of blobs in memory: which of the index's numbers are whose.
+//! The vectors of blobs in memory, with the numbers that each blob has in the index.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,20 +8,20 @@ use muninn_repo_tools::BlobId;
 use super::index::VectorIndex;
 use super::store::Rows;
 
-/// A blob, and how it was cut.
+/// A blob, and how it was split.
 pub(super) type Key = (BlobId, &'static str);
 
-/// A blob's chunks, in the order of their lines.
+/// A blob's chunks, in line order.
 struct Block {
     key: Key,
     numbers: Range<u32>,
-    /// Where they are kept; `None` if they are not.
+    /// The stored rows; `None` if the vectors are not stored.
     rows: Option<Rows>,
 }
 
 pub(super) struct Held {
     pub(super) index: VectorIndex,
-    /// In the order of their numbers.
+    /// Sorted by number.
     blocks: Vec<Block>,
     known: HashMap<Key, usize>,
 }
@@ -39,7 +39,7 @@ impl Held {
         self.known.contains_key(key)
     }
 
-    /// Adds a blob's vectors, one after another; none, for a blob without chunks, is remembered as well.
+    /// Adds the vectors of a blob, concatenated. A blob without chunks is recorded as well, with no vectors.
     pub(super) fn push(&mut self, key: Key, vectors: &[i8], rows: Option<Rows>) {
         if self.has(&key) {
             return;
@@ -49,7 +49,8 @@ impl Held {
         self.blocks.push(Block { key, numbers, rows });
     }
 
-    /// Forgets blobs that are not wanted, once they are a quarter of all: until then they cost less than moving the rest.
+    /// Removes unwanted blobs once they are a quarter of all blobs. Until then, keeping them is cheaper than moving the
+    /// others.
     pub(super) fn forget(&mut self, wanted: impl Fn(&Key) -> bool) {
         let count = |block: &Block| block.numbers.len();
         let unwanted: usize = self.blocks.iter().filter(|block| !wanted(&block.key)).map(count).sum();
@@ -68,7 +69,7 @@ impl Held {
         self.known = (0..).zip(&self.blocks).map(|(at, block)| (block.key, at)).collect();
     }
 
-    /// Whose a number is, which of its chunks, and where that is kept.
+    /// Returns the blob of a number, the chunk in that blob, and its stored row.
     pub(super) fn owner(&self, number: u32) -> Option<(Key, u32, Option<i64>)> {
         let at = self.blocks.partition_point(|block| block.numbers.end <= number);
         let block = self.blocks.get(at)?;
@@ -93,7 +94,7 @@ mod tests {
         held.push(key(2), &[], None);
         held.push(key(3), &[3, 0, 4, 0, 5, 0], None);
         held.push(key(3), &[9, 9], None);
-        assert_eq!(held.index.len(), 5, "a second time does nothing");
+        assert_eq!(held.index.len(), 5, "a second call must have no effect");
         assert!(held.has(&key(2)) && !held.has(&key(4)));
         assert_eq!(held.owner(1), Some((key(1), 1, None)));
         assert_eq!(held.owner(2), Some((key(3), 0, None)));

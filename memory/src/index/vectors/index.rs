@@ -1,14 +1,15 @@
-//! Vectors in memory, found by likeness.
+//! An index of vectors in memory, searched by similarity.
 //!
-//! A question cannot wait for a scan over all numbers of a million vectors. So each is held as its signs, 32 bytes for
-//! 256 numbers: of two vectors that are alike most signs agree. That is coarse, and so the nearest thousand by signs are
-//! compared by their bytes.
+//! A scan over all numbers of a million vectors is too slow for a question. Therefore each vector is also stored as its
+//! signs, 32 bytes for 256 dimensions: similar vectors have mostly equal signs. The signs are imprecise, so the
+//! thousand vectors with the nearest signs are compared by their bytes.
 
 use std::ops::Range;
 
 use super::{scan, small};
 
-/// Bytes are held for so many vectors at most, 51 MB at 256 dimensions; beyond, whoever asks has to bring them.
+/// Maximum number of vectors whose bytes are in memory, 51 MB at 256 dimensions. If there are more vectors, the caller
+/// must provide the bytes.
 pub const MOST_BYTES_HELD: usize = 200_000;
 
 /// Flat arrays of vectors, numbered from 0 without gaps.
@@ -16,13 +17,13 @@ pub const MOST_BYTES_HELD: usize = 200_000;
 pub struct VectorIndex {
     dimensions: usize,
     bits: Vec<u64>,
-    /// `None` once there were more than `most_bytes` vectors.
+    /// The bytes of all vectors; `None` after the number of vectors has exceeded `most_bytes`.
     bytes: Option<Vec<i8>>,
     most_bytes: usize,
 }
 
 impl VectorIndex {
-    /// An empty index, which holds the bytes of at most so many vectors; see [`MOST_BYTES_HELD`].
+    /// Creates an empty index that stores the bytes of at most `most_bytes` vectors; see [`MOST_BYTES_HELD`].
     pub fn new(dimensions: usize, most_bytes: usize) -> Self {
         Self {
             dimensions: dimensions.max(1),
@@ -32,17 +33,18 @@ impl VectorIndex {
         }
     }
 
-    /// How many vectors there are.
+    /// Returns the number of vectors.
     pub fn len(&self) -> usize {
         self.bits.len() / small::words(self.dimensions)
     }
 
-    /// Whether there are none.
+    /// Returns whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.bits.is_empty()
     }
 
-    /// Appends vectors, each `dimensions` bytes, and returns their numbers. Bytes that fill no whole vector are left out.
+    /// Appends vectors of `dimensions` bytes each, and returns their numbers. Trailing bytes that form no whole vector
+    /// are dropped.
     pub fn push(&mut self, vectors: &[i8]) -> Range<u32> {
         let first = number(self.len());
         for vector in vectors.chunks_exact(self.dimensions) {
@@ -57,7 +59,7 @@ impl VectorIndex {
         first..number(self.len())
     }
 
-    /// Keeps these ranges, which must be in order and apart, and numbers what they hold anew from 0.
+    /// Keeps the vectors in these ranges and numbers them from 0. The ranges must be sorted and must not overlap.
     pub fn retain(&mut self, ranges: &[Range<u32>]) {
         keep(&mut self.bits, ranges, small::words(self.dimensions));
         if let Some(bytes) = &mut self.bytes {
@@ -65,12 +67,12 @@ impl VectorIndex {
         }
     }
 
-    /// The numbers of the `keep` vectors whose signs are most like the query's, in no order of likeness.
+    /// Returns the numbers of the `keep` vectors whose signs are most similar to the query's, unordered.
     pub fn nearest(&self, query: &[f32], keep: usize) -> Vec<u32> {
         self.nearest_of(query, keep, |_| true)
     }
 
-    /// The same of those that are wanted.
+    /// Like [`Self::nearest`], among the wanted vectors.
     pub fn nearest_of(&self, query: &[f32], keep: usize, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut signs = Vec::with_capacity(small::words(self.dimensions));
         small::push_bits(query, &mut signs);
@@ -80,16 +82,18 @@ impl VectorIndex {
         scan::nearest(&signs, &self.bits, keep, wanted)
     }
 
-    /// A vector's bytes, if they are held.
+    /// Returns the bytes of a vector, if they are in memory.
     pub fn bytes(&self, number: u32) -> Option<&[i8]> {
         let start = number as usize * self.dimensions;
         self.bytes.as_ref()?.get(start..start + self.dimensions)
     }
 
-    /// The cosine of a query of unit length and each of some vectors; 0 with one whose bytes are not held.
+    /// Returns the cosine of a query of unit length and each of the given vectors; 0 for a vector whose bytes are not
+    /// in memory.
     pub fn cosines(&self, query: &[f32], numbers: impl Iterator<Item = u32>) -> Vec<f32> {
         let mut cosines = Vec::with_capacity(numbers.size_hint().0);
-        // Loops and branches: what an adapter calls would be compiled apart, for any processor.
+        // The closure contains only loops and branches: a function that an iterator adapter calls would be compiled
+        // separately, without the processor's special instructions.
         scan::fastest(
             #[inline(always)]
             || {
@@ -104,13 +108,14 @@ impl VectorIndex {
         cosines
     }
 
-    /// Whether bytes are held.
+    /// Returns whether the bytes are in memory.
     pub fn holds_bytes(&self) -> bool {
         self.bytes.is_some()
     }
 
-    /// The `keep` vectors most like the query, best first with their cosines: looked for among `wide` whose signs are.
-    /// `fetch` writes down the bytes of a vector that are not held; one that it has not is left out.
+    /// Returns the `keep` vectors most similar to the query, best first, with their cosines. They are selected from the
+    /// `wide` vectors with the most similar signs. `fetch` writes the bytes of a vector that are not in memory; a
+    /// vector that it cannot provide is omitted.
     pub fn search(
         &self,
         query: &[f32],
@@ -139,7 +144,7 @@ impl VectorIndex {
     }
 }
 
-/// Moves the rows of some ranges to the front and drops the rest.
+/// Moves the rows of some ranges to the front, and removes all other rows.
 fn keep<T: Copy>(rows: &mut Vec<T>, ranges: &[Range<u32>], width: usize) {
     let mut end = 0;
     for range in ranges {
@@ -149,7 +154,7 @@ fn keep<T: Copy>(rows: &mut Vec<T>, ranges: &[Range<u32>], width: usize) {
         end += count;
     }
     rows.truncate(end);
-    // What a checkout of another branch took away is given back, not held for the next.
+    // Releases the memory of vectors that a checkout of another branch removed.
     rows.shrink_to(end + end / 4);
 }
 
@@ -161,7 +166,7 @@ fn number(count: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// Vectors around the axes of a space of 70 dimensions, so that the nearest of each is known.
+    /// Returns a vector near an axis of a space with 70 dimensions, so that the nearest vectors are known.
     fn axis(at: usize, tilt: i8) -> Vec<i8> {
         let mut vector = vec![-1i8; 70];
         vector[at] = 127;
@@ -205,7 +210,7 @@ mod tests {
         let found = index.cosines(&query(3), [4, 3, 7, 0, 3].into_iter());
         let expected = [&all[4], &all[3], &vec![0; 70], &all[0], &all[3]].map(|bytes| small::cosine(&query(3), bytes));
         assert!(expected[1] > 0.99 && expected[0] < 0.1, "{expected:?}");
-        assert_eq!(found, expected, "there is no seventh");
+        assert_eq!(found, expected, "the cosine of the missing vector 7 must be 0");
     }
 
     #[test]

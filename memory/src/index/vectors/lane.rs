@@ -1,4 +1,4 @@
-//! The vectors of a worktree's chunks: made after the index, kept by blob, searched by a question's.
+//! The vectors of a worktree's chunks: computed after the index, stored by blob, and searched with a question's vector.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -15,38 +15,39 @@ use crate::embed::{EmbedError, Embedder};
 use crate::index::Snapshot;
 use crate::index::indexer::lock;
 
-/// So many vectors that are nearest by their signs are compared by their bytes.
+/// Number of vectors with the nearest signs that are compared by their bytes.
 const WIDE: usize = 1_000;
 
-/// Vectors of one embedder. Share it; a question waits for a filling no longer than a batch takes to be copied.
+/// The vectors of one embedder. Share one value between threads. A filling blocks a question only while a batch is
+/// copied.
 pub struct Vectors {
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) dir: Option<PathBuf>,
     pub(super) clock: Clock,
-    /// Whether the directory turned out not to be for writing.
+    /// Whether the directory turned out not to be writable.
     pub(super) unkept: AtomicBool,
     pub(super) held: RwLock<Held>,
-    /// One filling at a time.
+    /// Held during a filling, so that only one runs at a time.
     filling: Mutex<()>,
-    /// For what memory does not hold.
+    /// Reads the bytes that are not in memory.
     reader: Mutex<Option<VectorStore>>,
 }
 
-/// A chunk that is like a question.
+/// A chunk that is similar to a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Near {
-    /// The blob that it is part of.
+    /// The chunk's blob.
     pub blob: BlobId,
-    /// How the blob was cut; see [`crate::index::Digest::form`].
+    /// How the blob was split; see [`crate::index::Digest::form`].
     pub form: &'static str,
-    /// Which chunk, in the order of their lines.
+    /// The number of the chunk in the blob, in line order.
     pub chunk: u32,
     /// The cosine, up to 1.
     pub score: f32,
 }
 
 impl Vectors {
-    /// Opens nothing yet. Without a directory nothing is kept between processes.
+    /// Creates an empty lane and opens nothing. Without a directory, no vectors are stored.
     pub fn new(embedder: Arc<dyn Embedder>, dir: Option<PathBuf>, clock: Clock) -> Self {
         let most = if dir.is_some() { MOST_BYTES_HELD } else { usize::MAX };
         let index = VectorIndex::new(embedder.dimensions(), most);
@@ -61,9 +62,9 @@ impl Vectors {
         }
     }
 
-    /// Reads, or makes, the vectors of a snapshot's chunks that are not held yet, and forgets those that it has not.
-    /// Stops between two files when `go_on` says so: what was made until then counts, and the next call goes on.
-    /// While another thread is at it, this waits for it.
+    /// Loads or computes the missing vectors of a snapshot's chunks, and removes those of other chunks. Stops between
+    /// two files when `go_on` returns `false`. The vectors computed so far are kept, and the next call continues. If
+    /// another thread is filling, this call waits for it.
     pub fn fill(
         &self,
         worktree: &Worktree,
@@ -75,22 +76,22 @@ impl Vectors {
         Filling::new(self, worktree, snapshot, max_file_bytes).run(go_on)
     }
 
-    /// The embedder that made them.
+    /// Returns the embedder.
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
         &self.embedder
     }
 
-    /// How many chunks have vectors.
+    /// Returns the number of chunks with vectors.
     pub fn len(&self) -> usize {
         self.read().index.len()
     }
 
-    /// Whether none has.
+    /// Returns whether no chunk has a vector.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The chunks most like a question, at most `keep`, best first.
+    /// Returns at most `keep` chunks that are most similar to a question, best first.
     ///
     /// # Errors
     /// If the embedder fails.
@@ -122,7 +123,7 @@ impl Vectors {
         Ok(near.collect())
     }
 
-    /// The store that is read from while another connection writes.
+    /// Returns the store for reading. Another connection can write at the same time.
     fn opened<'a>(&self, reader: &'a mut Option<VectorStore>) -> Option<&'a VectorStore> {
         if reader.is_none() {
             let dir = self.dir.as_ref()?;

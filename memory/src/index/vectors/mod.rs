@@ -1,10 +1,10 @@
-//! Vectors of chunks: what a question is like, beside what words it has.
+//! Vectors of chunks, which measure the similarity to a question in addition to its words.
 //!
-//! The lexical index does not wait for them. Once it stands, [`Vectors::fill`] reads the files of a snapshot again, has
-//! an [`crate::embed::Embedder`] make a vector of each chunk, and keeps them in a [`VectorStore`] by blob, so that no
-//! content is embedded twice by the same embedder, on whatever branch. In memory they are a [`VectorIndex`]: signs for
-//! all, bytes for as many as fit. Vectors know blobs and no paths; [`ByBlob`] says which chunks of a snapshot they are,
-//! so a snapshot and its vectors need not be of the same moment.
+//! The lexical index does not wait for vectors. After the index is built, [`Vectors::fill`] reads the files of a
+//! snapshot again, lets an [`crate::embed::Embedder`] compute a vector for each chunk, and stores the vectors in a
+//! [`VectorStore`] by blob. So the same embedder never embeds the same content twice, on any branch. In memory the
+//! vectors form a [`VectorIndex`]: signs for all vectors, bytes for as many as fit. A vector belongs to a blob, not to
+//! a path. [`ByBlob`] maps it to the chunks of a snapshot, so a snapshot and its vectors can be of different moments.
 
 mod by_blob;
 mod extension;

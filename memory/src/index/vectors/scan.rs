@@ -1,14 +1,14 @@
-//! The inner loop: how far each row of bits is from a query's, and which rows are nearest.
+//! The inner loop: the distance of each row of bits from the query's, and the nearest rows.
 //!
-//! Counting the bits that differ takes one instruction a word where the processor has it, but a program that is built
-//! for any processor may not assume so. `pulp` looks once and runs the loop in the better form, without a line of ours
-//! that the compiler cannot check.
+//! Some processors count differing bits with one instruction per word, but a portable program must not assume this.
+//! `pulp` detects the processor's instructions once and runs the loop compiled for them, without unsafe code in this
+//! crate.
 
-/// A distance: at most as many bits as a row has.
+/// A distance in bits, at most the number of bits of a row.
 type Distance = u16;
 
-/// The `keep` wanted rows nearest to the query, as positions in order; of rows that are equally far the first ones. Rows are
-/// `query.len()` words each.
+/// Returns the positions of the `keep` wanted rows nearest to the query, in ascending order. Of rows with equal
+/// distance, the first ones are taken. Each row has `query.len()` words.
 pub(super) fn nearest(query: &[u64], rows: &[u64], keep: usize, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut distances = Vec::with_capacity(rows.len() / query.len().max(1));
     fastest(
@@ -22,7 +22,8 @@ pub(super) fn nearest(query: &[u64], rows: &[u64], keep: usize, wanted: impl Fn(
     select(&distances, query.len() * 64, keep, wanted)
 }
 
-/// Runs a loop with the instructions that this processor has. Only what is inlined into it gets them: mark it so.
+/// Runs a loop with the best instructions of this processor. Only code that is inlined into the loop uses them, so mark
+/// it `#[inline(always)]`.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn fastest(run: impl FnOnce()) {
     match pulp::x86::V3::try_new() {
@@ -31,13 +32,13 @@ pub(super) fn fastest(run: impl FnOnce()) {
     }
 }
 
-/// Elsewhere counting bits is among the instructions that every processor has.
+/// On other architectures, counting bits is part of the basic instruction set.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn fastest(run: impl FnOnce()) {
     run();
 }
 
-/// [`measure_any`] for a width that is known beforehand: the loop over words is unrolled.
+/// Like [`measure_any`], for a width that is known at compile time, so that the loop over words is unrolled.
 #[inline(always)]
 fn measure<const WORDS: usize>(query: &[u64], rows: &[u64], distances: &mut Vec<Distance>) {
     let Ok(query) = <[u64; WORDS]>::try_from(query) else {
@@ -58,7 +59,7 @@ fn distance(query: &[u64], row: &[u64]) -> Distance {
     differing.sum::<u32>() as Distance
 }
 
-/// Counts how many rows are at each distance, and so knows how far to go: no sorting, no heap.
+/// Counts the rows at each distance to find the largest accepted distance. It needs no sorting and no heap.
 fn select(distances: &[Distance], bits: usize, keep: usize, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut counts = vec![0usize; bits + 1];
     for (_, distance) in (0u32..).zip(distances).filter(|(at, _)| wanted(*at)) {
@@ -70,7 +71,7 @@ fn select(distances: &[Distance], bits: usize, keep: usize, wanted: impl Fn(u32)
         nearer += counts[limit];
         limit += 1;
     }
-    // Of the rows at the limit itself only so many fit.
+    // Of the rows at the limit, only this many are taken.
     let mut at_limit = keep - nearer;
     let mut chosen = Vec::with_capacity(keep.min(distances.len()));
     for (at, distance) in (0u32..).zip(distances) {
@@ -88,7 +89,7 @@ fn select(distances: &[Distance], bits: usize, keep: usize, wanted: impl Fn(u32)
 mod tests {
     use super::*;
 
-    /// The same by sorting.
+    /// Selects the same rows by sorting.
     fn sorted(query: &[u64], rows: &[u64], keep: usize, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut all: Vec<(u32, u32)> = (0u32..)
             .zip(rows.chunks_exact(query.len()))
@@ -112,7 +113,7 @@ mod tests {
         };
         for words in [1, 4, 5, 6] {
             let query: Vec<u64> = (0..words).map(|_| next()).collect();
-            // Rows that differ in few bits, so that many are equally far.
+            // The rows differ in few bits, so that many have equal distances.
             let rows: Vec<u64> = (0..500)
                 .flat_map(|_| query.clone())
                 .map(|word| word ^ (next() & next() & next() & 3))

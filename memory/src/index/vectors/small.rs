@@ -1,13 +1,14 @@
-//! The small forms of a vector: a byte a number, and a bit a number.
+//! The compact forms of a vector: one byte or one bit per number.
 //!
-//! A byte form is the unit vector times what brings its largest number to 127. The factor is not kept: all vectors had
-//! unit length, so a cosine needs nothing but the bytes' own length. (One factor of 127 for all vectors would use some
-//! eight of the 127 steps, since a number of 256 dimensions is about a sixteenth.)
+//! In the byte form, the unit vector is scaled so that its largest number becomes 127. The factor is not stored: all
+//! vectors had unit length, so the bytes alone determine a cosine. A common factor of 127 for all vectors would use
+//! only about eight of the 127 steps, because a number of a vector with 256 dimensions is about 1/16.
 
-/// So many numbers are worked on at once.
+/// Number of values that are processed at once.
 const LANES: usize = 16;
 
-/// A unit vector, a byte a number; zero, or what is no number, becomes zeros.
+/// Returns a unit vector as one byte per number. A zero vector, or a vector with a number that is not finite, becomes
+/// zeros.
 pub fn bytes(vector: &[f32]) -> impl Iterator<Item = i8> {
     let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
     let factor = if largest > 0.0 && largest.is_finite() {
@@ -26,12 +27,12 @@ fn byte(value: f32) -> i8 {
     value.round() as i8
 }
 
-/// The cosine of a query of unit length and a vector of bytes; 0 with the zero vector.
+/// Returns the cosine of a query of unit length and a vector of bytes; 0 for the zero vector.
 #[inline(always)]
 pub fn cosine(query: &[f32], vector: &[i8]) -> f32 {
     let (queries, query_rest) = query.as_chunks::<LANES>();
     let (vectors, vector_rest) = vector.as_chunks::<LANES>();
-    // Sums beside each other, since floats may not be added in another order than is written.
+    // Separate sums, because the compiler must not reorder additions of floats.
     let mut dots = [0.0f32; LANES];
     let mut squares = [0i32; LANES];
     for (query, vector) in queries.iter().zip(vectors) {
@@ -54,12 +55,12 @@ fn length(square: i32) -> f32 {
     (square as f32).sqrt()
 }
 
-/// So many words of 64 bits hold a vector's bits.
+/// Returns the number of 64-bit words that hold a vector's bits.
 pub(super) const fn words(dimensions: usize) -> usize {
     dimensions.div_ceil(64)
 }
 
-/// Appends a vector's bits: one where a number is above zero.
+/// Appends a vector's bits: 1 for each number above zero.
 pub(super) fn push_bits<T: PartialOrd + Default>(vector: &[T], bits: &mut Vec<u64>) {
     let zero = T::default();
     bits.extend(vector.chunks(64).map(|numbers| {

@@ -1,9 +1,9 @@
-//! Vectors on disk, in a table of sqlite-vec, so that no text is embedded twice.
+//! Stored vectors, in a table of sqlite-vec, so that no text is embedded twice.
 //!
-//! A file of its own beside the cache, `vectors.db`: writing vectors takes long and must not make another process wait
-//! that only wants to store digests; and damage to either costs only what is in it. Each embedder has its table, so what
-//! one made is never read as the other's. A blob's vectors are consecutive rows, found by (blob, form); `form` says how
-//! the blob was cut and which text of a chunk was embedded.
+//! The vectors have a separate file beside the cache, `vectors.db`. Writing vectors takes long and must not block
+//! another process that stores digests, and damage to one file does not affect the other. Each embedder has its own
+//! table, so the vectors of different embedders are never mixed. A blob's vectors are consecutive rows, found by (blob,
+//! form). `form` is how the blob was split and which text of a chunk was embedded.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::Clock;
 use crate::cache::{CacheError, Disposable, is_damage};
 
 const FILE: &str = "vectors.db";
-/// Raised whenever a table or the meaning of a value changes; an older file is thrown away.
+/// Increased whenever a table or the meaning of a value changes; older files are discarded.
 const SCHEMA_VERSION: i64 = 1;
 const SCHEMA: &str = "
     CREATE TABLE embedders (number INTEGER PRIMARY KEY, id TEXT NOT NULL, dimensions INTEGER NOT NULL,
@@ -25,10 +25,10 @@ const SCHEMA: &str = "
     CREATE TABLE blocks (embedder INTEGER NOT NULL, blob BLOB NOT NULL, form TEXT NOT NULL, first INTEGER NOT NULL,
                          count INTEGER NOT NULL, PRIMARY KEY (embedder, blob, form)) WITHOUT ROWID;
 ";
-/// Blobs that no worktree has any more are kept for a return to their branch, up to so many.
+/// Maximum number of blobs that no worktree uses. They are kept because their branch can be checked out again.
 const MAX_ORPHANS: usize = 20_000;
 
-/// Where one embedder's vectors are kept.
+/// The stored vectors of one embedder.
 pub struct VectorStore {
     connection: Connection,
     path: PathBuf,
@@ -37,37 +37,37 @@ pub struct VectorStore {
     rebuilt: bool,
 }
 
-/// A blob, as it was cut and read.
+/// A blob, and how it was split and embedded.
 pub type BlockKey = (BlobId, String);
 
-/// The rows that hold a blob's vectors.
+/// The rows of a blob's vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows(Range<i64>);
 
 impl Rows {
-    /// How many vectors there are.
+    /// Returns the number of vectors.
     pub fn count(&self) -> usize {
         usize::try_from(self.0.end - self.0.start).unwrap_or(0)
     }
 
-    /// Which of them a row is.
+    /// Returns the position of a row in the block.
     pub fn position(&self, row: i64) -> Option<usize> {
         self.0
             .contains(&row)
             .then(|| usize::try_from(row - self.0.start).ok())?
     }
 
-    /// The row of one of them.
+    /// Returns the row at a position in the block.
     pub fn row(&self, at: u32) -> i64 {
         self.0.start + i64::from(at)
     }
 }
 
 impl VectorStore {
-    /// Opens or makes `vectors.db` in a directory, for the vectors of one embedder.
+    /// Opens or creates `vectors.db` in a directory, for the vectors of one embedder.
     ///
     /// # Errors
-    /// If the directory cannot be made or written, or another process holds the file for longer than five seconds.
+    /// If the directory cannot be created or written, or another process holds the file for more than five seconds.
     pub fn open(dir: &Path, embedder: &str, dimensions: usize, clock: &Clock) -> Result<Self, CacheError> {
         let path = dir.join(FILE);
         let failed = |source| CacheError::Database {
@@ -96,12 +96,12 @@ impl VectorStore {
         Ok(store)
     }
 
-    /// Whether opening found a damaged file, or one of another version, and began a new one.
+    /// Returns whether a damaged or outdated file was replaced by an empty one.
     pub fn was_rebuilt(&self) -> bool {
         self.rebuilt
     }
 
-    /// The number of an embedder, and its table.
+    /// Returns the number of an embedder, and creates its table if it is missing.
     fn enroll(&mut self, id: &str, clock: &Clock) -> rusqlite::Result<i64> {
         let dimensions = i64::try_from(self.dimensions).unwrap_or(i64::MAX);
         let transaction = self
@@ -114,7 +114,8 @@ impl VectorStore {
         let number = match known {
             Some(number) => number,
             None => {
-                // Not from 1: whoever still has rows of a file that had to go must not find others under their numbers.
+                // The first row is not 1: a process that still has row numbers of a discarded file must not find other
+                // vectors under them.
                 let insert = "INSERT INTO embedders (id, dimensions, next) VALUES (?1, ?2, ?3)";
                 transaction.execute(insert, params![id, dimensions, clock.now().as_microsecond()])?;
                 let number = transaction.last_insert_rowid();
@@ -129,7 +130,7 @@ impl VectorStore {
         Ok(number)
     }
 
-    /// Which blobs have vectors, and where.
+    /// Returns the blobs that have vectors, with their rows.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -152,10 +153,10 @@ impl VectorStore {
         Ok(blocks)
     }
 
-    /// The vectors of all rows at once, each handed over with its row: for many blobs far faster than one by one.
+    /// Passes all rows with their vectors to `take`. For many blobs this is far faster than reading them one by one.
     ///
     /// # Errors
-    /// If the file cannot be read; what was handed over is good.
+    /// If the file cannot be read. The rows passed until then are valid.
     pub fn scan(&self, mut take: impl FnMut(i64, &[u8])) -> Result<(), CacheError> {
         let mut read = || {
             let mut query = self
@@ -172,7 +173,7 @@ impl VectorStore {
         self.told(read())
     }
 
-    /// The bytes of one row, appended; false if it is not there.
+    /// Appends the bytes of one row to `vector`. Returns `false` if the row does not exist.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -190,8 +191,8 @@ impl VectorStore {
         self.told(read())
     }
 
-    /// The rows most like a query by sqlite-vec's own scan over all of them, best first: what a search is measured
-    /// against, and too slow for a question.
+    /// Returns the rows most similar to a query, best first, by sqlite-vec's scan over all rows. The scan is the
+    /// reference for measurements and too slow for a question.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -208,7 +209,7 @@ impl VectorStore {
         self.told(read())
     }
 
-    /// A blob's vectors, one for each chunk, one after another; `None` if they are not there.
+    /// Returns a blob's vectors, one per chunk, concatenated; `None` if they are not stored.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -225,11 +226,11 @@ impl VectorStore {
         Ok(Some(vectors))
     }
 
-    /// Stores the vectors of some blobs in one transaction, and says where. Those of a blob that another process was
-    /// faster with stay as they are.
+    /// Stores the vectors of some blobs in one transaction, and returns their rows. If another process has already
+    /// stored a blob, its vectors are unchanged.
     ///
     /// # Errors
-    /// If the file cannot be written; it is then as it was.
+    /// If the file cannot be written; then the store is unchanged.
     pub fn put(&mut self, blocks: &[(BlockKey, Vec<i8>)]) -> Result<Vec<Rows>, CacheError> {
         let written = self.write(blocks);
         self.told(written)
@@ -240,7 +241,7 @@ impl VectorStore {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Never a number that was used before: another process may still look for what it meant.
+        // Row numbers are never reused, because another process can still hold an old number.
         let next = "SELECT next FROM embedders WHERE number = ?1";
         let mut next: i64 = transaction.query_row(next, [embedder], |row| row.get(0))?;
         let mut all = Vec::with_capacity(blocks.len());
@@ -274,10 +275,11 @@ impl VectorStore {
         Ok(all)
     }
 
-    /// Removes what no worktree has, once it is much: `live` is asked for only then. Returns how many blobs went.
+    /// Removes the blobs that no worktree uses, if there are many. `live` is called only in that case. Returns the
+    /// number of removed blobs.
     ///
     /// # Errors
-    /// If the file cannot be written; it is then as it was.
+    /// If the file cannot be written; then the store is unchanged.
     pub fn sweep(&mut self, live: impl FnOnce() -> HashSet<BlobId>, current: usize) -> Result<usize, CacheError> {
         self.sweep_beyond(MAX_ORPHANS, live, current)
     }
@@ -326,7 +328,8 @@ impl VectorStore {
         Ok(gone.len())
     }
 
-    /// Empties the file if that is what an error calls for, so that the next to open it begins anew. Returns whether.
+    /// Empties the file if the error means that it is damaged, so that the next process starts with an empty store.
+    /// Returns whether it did.
     pub fn empty_if_damaged(self, error: &CacheError) -> bool {
         let damaged = matches!(error, CacheError::Database { source, .. } if is_damage(source));
         drop(self.connection);

@@ -1,14 +1,14 @@
-//! What of a chunk is embedded.
+//! The part of a chunk that is embedded.
 
 use std::ops::RangeInclusive;
 
-/// So much of a chunk's beginning is read: its comment, its head and what follows. What stands further down says
-/// little that the beginning does not.
+/// Maximum number of bytes that are read of a chunk's beginning: its comment, its head and the next lines. The rest of
+/// a chunk adds little information.
 const MAX_BYTES: usize = 512;
-/// Raised whenever the text of a chunk changes, so that vectors of the old one are not found.
+/// Increased whenever the text of a chunk changes, so that vectors of an older text are not found.
 pub(super) const VERSION: &str = "text.1";
 
-/// The text of the chunk that has these lines, counted from 1.
+/// Returns the text of the chunk with these lines, counted from 1.
 pub(super) fn of_chunk(lines: &[&str], chunk: RangeInclusive<u32>) -> String {
     let range = (*chunk.start() as usize).saturating_sub(1)..*chunk.end() as usize;
     let mut text = String::with_capacity(MAX_BYTES);
@@ -31,11 +31,15 @@ mod tests {
     fn the_beginning_of_a_chunk_is_its_text() {
         let lines = ["one", "two é", "three"];
         assert_eq!(of_chunk(&lines, 2..=3), "two é\nthree\n");
-        assert_eq!(of_chunk(&lines, 3..=9), "", "lines that the text does not have");
+        assert_eq!(of_chunk(&lines, 3..=9), "", "lines beyond the end of the text");
         let long = ["x".repeat(MAX_BYTES - 1), "é".to_owned()];
         let long: Vec<&str> = long.iter().map(String::as_str).collect();
         assert_eq!(of_chunk(&long, 1..=2).len(), MAX_BYTES);
         let cut = format!("{}é", "x".repeat(MAX_BYTES - 1));
-        assert_eq!(of_chunk(&[&cut], 1..=1).len(), MAX_BYTES - 1, "no character is cut");
+        assert_eq!(
+            of_chunk(&[&cut], 1..=1).len(),
+            MAX_BYTES - 1,
+            "the text must end between two characters"
+        );
     }
 }

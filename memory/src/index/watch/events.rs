@@ -10,7 +10,7 @@ use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind};
 use super::WatchError;
 use super::shared::{Shared, State};
 
-/// Files that decide what is ignored.
+/// Files that determine which files git ignores.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
 /// The event handler.
@@ -43,7 +43,8 @@ enum Kind {
 }
 
 impl Kind {
-    /// `None` if nothing changed. Most events are reads, our own and others'.
+    /// Returns the meaning of an event; `None` if nothing changed. Most events report reads by this process or by
+    /// others.
     fn of(kind: EventKind) -> Option<Self> {
         match kind {
             // Writes through a memory map are noticed when the file is closed.

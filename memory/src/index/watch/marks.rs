@@ -11,7 +11,8 @@ use crate::private_file;
 
 /// Prefix of mark directories, before a unique suffix.
 const PREFIX: &str = "watch-";
-/// Age at which a mark directory is abandoned: its process was killed. A process that still uses it creates another.
+/// Age at which a mark directory counts as abandoned, because its process was killed. A process that still uses the
+/// directory creates another.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A directory with one empty file, whose name is the number of the newest mark.
@@ -80,7 +81,7 @@ fn make(home: Option<&Path>, newest: u64) -> io::Result<(MarkDirectory, PathBuf)
         Some(directory) => directory,
         None => with_first_mark(builder("muninn-watch-").tempdir(), newest)?,
     };
-    // Events have paths without symlinks, and a temporary directory may be behind one.
+    // Event paths contain no symlinks, but the path of a temporary directory can.
     let real = directory.path().canonicalize()?;
     let directory = Some(directory);
     Ok((MarkDirectory { directory, newest }, real))

@@ -1,16 +1,16 @@
 //! Watches a worktree for changes, through the operating system.
 //!
-//! Every change is a hint: a file may have its old content or be ignored, but a changed file is never missed. If that
-//! cannot be guaranteed, the result is [`Changes::Everything`] and the caller walks the worktree: while watches are set
-//! up, after the system's queue overflowed, when an ignore file changed, which changes the watched set, and permanently
-//! if a worktree cannot be watched.
+//! Every change is a hint: a reported file can be unchanged or ignored, but a changed file is never missed. If this
+//! cannot be guaranteed, the result is [`Changes::Everything`], and the caller must walk the worktree. There are four
+//! such cases: watches are being set up; the system's queue overflowed; an ignore file changed, which changes the set
+//! of watched directories; or the worktree cannot be watched at all.
 //!
 //! Each walked directory has its own watch, so `target/` and `node_modules/` cost nothing. On systems that can only
 //! watch a whole tree, events in other directories are dropped.
 //!
-//! Two threads serve a watcher, and sleep until an event: notify's thread, which reads events and records paths
-//! ([`events`]), and the [`setter`] thread, which sets watches. A new directory is reported twice: when its event
-//! arrives, and once it is watched. A walk below it after the second report sees everything that was created before.
+//! A watcher has two threads, which sleep until an event arrives. notify's thread reads events and records paths
+//! ([`events`]). The [`setter`] thread sets watches. A new directory is reported twice: when its event arrives, and
+//! when its watch is set. A walk below it after the second report finds everything that was created before.
 //!
 //! Not reported: writes through a memory map before the file is closed, writes through a hard link elsewhere, a nested
 //! repository that ceases to be one, and changes by other machines on a shared file system (which is refused if
@@ -36,7 +36,7 @@ use marks::Marks;
 use setter::WatchSetter;
 use shared::Shared;
 
-/// With more changed paths a walk is as fast.
+/// Maximum number of changed paths. With more paths, a walk is as fast.
 const MAX_PATHS: usize = 1_000;
 /// Maximum number of watched directories. Each takes about 1 kB of kernel memory.
 const MAX_DIRECTORIES: usize = 100_000;
@@ -48,7 +48,7 @@ pub struct Watcher {
     setter: Option<Task>,
 }
 
-/// The possible changes.
+/// The changes that can have happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changes {
     /// No change.
@@ -63,7 +63,7 @@ pub enum Changes {
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The system cannot watch files, or has no resources left.
-    #[error("the system does not watch files for us")]
+    #[error("cannot start watching files")]
     Unavailable {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -80,7 +80,7 @@ pub enum WatchError {
         /// The cause.
         source: std::io::Error,
     },
-    /// Other machines may write to this file system without an event.
+    /// Other machines can write to this file system without an event.
     #[error("{} is on a file system that does not report all changes", root.display())]
     Share {
         /// The root of the worktree.
@@ -111,7 +111,7 @@ pub enum WatchError {
 
 impl Watcher {
     /// Starts watching. `home` is the parent of the mark directory; without it the system's temporary directory is
-    /// used. Returns at once: watches are set in the background, and until then everything may have changed.
+    /// used. Returns at once: watches are set in the background, and until then everything can have changed.
     ///
     /// # Errors
     /// [`WatchError`] if the system cannot watch this worktree. Later failures are returned by [`Watcher::failure`].
@@ -153,7 +153,7 @@ impl Watcher {
         self.shared.wait_for_changes()
     }
 
-    /// Restores [`Changes::Everything`], for a caller that took it and could not walk.
+    /// Restores [`Changes::Everything`], for a caller that took the changes and then could not walk.
     pub fn put_back(&self) {
         self.shared.put_back();
     }
@@ -171,10 +171,10 @@ impl Watcher {
 
     /// Ensures that the next [`Watcher::changes`] includes everything that happened before this call.
     ///
-    /// Renames a file in the watched mark directory and waits for its event: events arrive in order, so all earlier
-    /// ones have arrived as well. Usually well under a millisecond. Returns false after the deadline, or if watches are
-    /// incomplete: then `changes` returns everything. (On Windows the order between two directories is very likely, not
-    /// guaranteed.)
+    /// Renames a file in the watched mark directory and waits for the event: events arrive in order, so all earlier
+    /// events have arrived as well. The wait is usually well under a millisecond. Returns `false` after the deadline,
+    /// or if watches are incomplete; then `changes` returns everything. On Windows the order of events of two
+    /// directories is very likely, but not guaranteed.
     pub fn settle(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         let Some(resets) = self.shared.resets_if_complete() else {
@@ -183,7 +183,7 @@ impl Watcher {
         match self.marks.set() {
             Ok(mark) => self.shared.wait_for(mark, resets, deadline),
             Err(_) => {
-                // System services delete temporary directories after some idle days.
+                // System services delete temporary directories that were not used for some days.
                 match self.marks.renew() {
                     Ok(directory) => self.shared.renew(directory),
                     Err(source) => self.shared.fail(WatchError::Marks { source }),

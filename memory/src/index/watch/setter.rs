@@ -1,4 +1,4 @@
-//! The thread that sets watches. notify's own thread cannot do it, because it serves the requests for watches.
+//! The thread that sets watches. notify's own thread cannot set them, because it serves the requests for watches.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use super::WatchError;
 use super::events::Events;
 use super::shared::{Shared, Work};
 
-/// Whether each directory has its own watch. Other systems watch a tree as cheaply as a directory, and are slow to add
-/// one.
+/// Whether each directory has its own watch. Other systems watch a tree as cheaply as a directory, but adding a watch
+/// is slow.
 const ONE_BY_ONE: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
 pub(super) struct WatchSetter {
@@ -22,7 +22,7 @@ pub(super) struct WatchSetter {
     max_directories: usize,
 }
 
-/// Why setup stops: an error, or the end of watching.
+/// Why the setter thread stops: an error, or `None` if watching has ended.
 type SetupStop = Option<WatchError>;
 
 impl WatchSetter {
@@ -37,7 +37,8 @@ impl WatchSetter {
         })
     }
 
-    /// Runs until the watcher is dropped or fails. The watches are removed with it, because the user's limit is shared.
+    /// Runs until the watcher is dropped or fails. At the end all watches are removed, because the user's limit of
+    /// watches is shared between processes.
     pub(super) fn run(mut self) {
         while let Some(work) = self.shared.next_work() {
             let done = if work.all {
@@ -60,8 +61,8 @@ impl WatchSetter {
             let mut state = self.shared.lock();
             (std::mem::take(&mut state.directories), state.marks.clone())
         };
-        // Before new watches: a renamed directory is still watched under its old name, and removing that later would
-        // remove both.
+        // Old watches are removed before new ones are set. A renamed directory is still watched under its old name, and
+        // removing that watch later would also remove the new one.
         if ONE_BY_ONE {
             for directory in &old {
                 self.system.unwatch(&self.absolute(directory)).ok();
@@ -95,9 +96,9 @@ impl WatchSetter {
         Ok(())
     }
 
-    /// Watches `top`, or the root, and everything below. A directory created between listing and watching is found by
-    /// listing again, until nothing is new. Events after that listing are reported, because the directory is then among
-    /// the watched ones.
+    /// Watches `top`, or the root, and everything below it. Directories that are created between listing and watching
+    /// are found by listing again, until a listing contains nothing new. Events after that listing are reported,
+    /// because the directory is then watched.
     fn watch_tree(&mut self, top: Option<&RelPath>) -> Result<(), SetupStop> {
         let mut done = HashSet::new();
         loop {
@@ -125,8 +126,8 @@ impl WatchSetter {
         }
     }
 
-    /// Removes watches of directories that were removed, renamed, or became repositories meanwhile. If one returned,
-    /// its event is reported and it is watched again.
+    /// Removes the watches of directories that were meanwhile removed, renamed, or turned into repositories. If such a
+    /// directory returns, its event is reported and it is watched again.
     fn unwatch_missing(&mut self, mut done: HashSet<RelPath>, there: &[RelPath]) {
         there.iter().for_each(|path| {
             done.remove(path);

@@ -17,7 +17,7 @@ pub(super) struct Shared {
     /// Directory of `info/exclude`.
     pub(super) common_dir: PathBuf,
     state: Mutex<State>,
-    /// Signalled when a mark arrives, work is added or finished, or watching stops.
+    /// Signalled when a mark arrives, when work is added or finished, and when watching stops.
     changed: Condvar,
     failure: OnceLock<WatchError>,
 }
@@ -35,7 +35,7 @@ pub(super) struct State {
     busy: bool,
     /// Whether all watches are set.
     is_complete: bool,
-    /// How often they were reset.
+    /// How often the watches were reset.
     resets: u64,
     stopped: bool,
 }
@@ -80,7 +80,7 @@ impl Shared {
         }
     }
 
-    /// Locks the state, poisoned or not: no writer leaves it inconsistent.
+    /// Locks the state, even if it is poisoned: no writer leaves the state inconsistent.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,7 +92,7 @@ impl Shared {
         result
     }
 
-    /// Stops watching with an error: from now on everything may have changed.
+    /// Stops watching with an error: from now on everything can have changed.
     pub(super) fn fail(&self, error: WatchError) {
         // The first error is kept; later ones follow from it.
         self.failure.set(error).ok();
@@ -243,7 +243,7 @@ impl State {
         };
     }
 
-    /// Records that the setter has finished. After `all`, everything may have changed, because events were missed
+    /// Records that the setter has finished. After `all`, everything can have changed, because events were missed
     /// before.
     pub(super) fn finish(&mut self, all: bool) {
         self.busy = false;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::WatchError;
 
-/// The magic numbers (statfs(2)) of file systems that other machines, or the host of a container, may write to.
+/// The magic numbers (statfs(2)) of file systems that other machines, or the host of a container, can write to.
 const SHARES: [u64; 12] = [
     0x6969,      // NFS
     0x517b,      // SMB
@@ -20,7 +20,7 @@ const SHARES: [u64; 12] = [
     0x0bd0_0bd0, // Lustre
 ];
 
-/// Returns an error if the worktree is on one of them. An unknown file system is accepted.
+/// Returns an error if the worktree is on one of these file systems. An unknown file system is accepted.
 pub(super) fn refuse(root: &Path) -> Result<(), WatchError> {
     match rustix::fs::statfs(root) {
         // The kernel's numbers have 32 bits; their type differs between machines.

@@ -58,7 +58,10 @@ fn existing_files_are_not_overwritten() {
     let there = Fixture::with(&[("notes/a.md", "# Theirs\n")]);
     let here = set_up(&[(".muninn/knowledge/a.md", "# Mine\n")]);
     let done = import(&here.worktree(), &there.path("notes")).unwrap();
-    assert_eq!(refused(&done), ["a.md: another file of that name is here, and stays"]);
+    assert_eq!(
+        refused(&done),
+        ["a.md: a different file with this name exists and was not replaced"]
+    );
     assert_eq!(
         std::fs::read_to_string(here.path(".muninn/knowledge/a.md")).unwrap(),
         "# Mine\n"

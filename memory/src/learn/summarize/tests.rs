@@ -91,7 +91,11 @@ fn prompt_keeps_its_limit_and_the_newest_turns() {
     let mut answered = Vec::new();
     for most in (0..3_000).step_by(50) {
         let Some(question) = about(&turns, most) else {
-            assert_eq!(answered.len(), 0, "more room is never less of use: {most}");
+            assert_eq!(
+                answered.len(),
+                0,
+                "if a limit yields a prompt, every larger limit must yield one: {most}"
+            );
             continue;
         };
         assert!(question.tokens() <= most, "{} of {most}", question.tokens());
@@ -101,7 +105,7 @@ fn prompt_keeps_its_limit_and_the_newest_turns() {
         let first = answered[0]["question"].as_str().unwrap();
         assert!(
             first.starts_with(&format!("{} ", 40 - answered.len())),
-            "none is left out in between"
+            "the prompt must contain the newest turns without a gap"
         );
     }
     assert!(answered.len() > 1, "{answered:?}");

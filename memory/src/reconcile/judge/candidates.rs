@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(
             to_judge(far.clone(), 4, like),
             [0, 1, 2, 3],
-            "the last of a hundred is too far behind"
+            "the last of a hundred results must not be selected"
         );
         assert_eq!(to_judge(far[60..].to_vec(), 4, like), [60, 61, 99, 62]);
     }

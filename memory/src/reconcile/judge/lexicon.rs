@@ -12,7 +12,7 @@ pub(super) const FUNCTION: &str = "a an the this that these those there which wh
 /// Prepositions, which mark the start of a phrase.
 pub(super) const PREPOSITIONS: &str = "in on at of for to from by with via through into onto as under over near inside within outside using across towards off out";
 
-/// Weak words, which may be on one side only without a difference in meaning.
+/// Weak words. A weak word can be missing in one text without a difference in meaning.
 pub(super) const WEAK: &str = "about roughly approximately around up out away must should need can could may might \
     shall keep have someone somebody something body together other another someone group small large big little \
  several still use used uses using";
@@ -21,7 +21,7 @@ pub(super) const WEAK: &str = "about roughly approximately around up out away mu
 pub(super) const AUXILIARIES: &str = "is are was were be has have had does do did can could must should will would \
     may might isn't aren't wasn't weren't doesn't don't didn't can't cannot won't shouldn't mustn't hasn't haven't";
 
-/// Words of conditions. A condition on one side may hold there only.
+/// Words of conditions. A statement with a condition can be false where the condition does not hold.
 pub(super) const CONDITIONS: &str = "if unless except only until when while but although instead";
 
 /// Verbs that mark the predicate of a statement without an auxiliary.
@@ -176,7 +176,7 @@ pub(super) const GIVING: &str = "return equal mean default call";
 /// Verbs with a single subject.
 pub(super) const OWNING: &str = "own maintain";
 
-/// Words that may change the meaning if only one side has them.
+/// Words that can change the meaning if only one side has them.
 pub(super) const SHIFTING: &str = "off out far away down few less rarely seldom hardly barely almost nearly fake former \
     formerly previously false wrong stop cease miss refuse prevent skip ignore fail leave remove break old obsolete \
     legacy deprecated planned proposed supposed intended plan try partly partially sometimes mostly";

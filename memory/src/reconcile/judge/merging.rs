@@ -1,4 +1,4 @@
-//! Decides whether two texts may be merged.
+//! Decides whether two texts are similar enough to be merged.
 
 use super::align::{Alignment, Link, Pair, weight};
 use super::reading::{Kind, Token};
@@ -43,8 +43,8 @@ pub(super) fn merged(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement>
     })
 }
 
-/// Returns whether the texts share enough to be merged. A short statement ("it works") is part of half of all texts,
-/// and a small part of a long text is hardly its topic.
+/// Returns whether the texts share enough words to be merged. A short statement ("it works") is part of half of all
+/// texts, and a small part of a long text is rarely its topic.
 pub(super) fn substantial(both: &Alignment<'_>, all_answered: bool) -> bool {
     let shared = |side: usize, pair: &Pair| match side {
         0 => weight(&both.a.tokens[pair.a]),

@@ -150,7 +150,7 @@ pub fn likeness(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> f3
 /// duplicate, not enough to prove a contradiction.
 #[must_use]
 pub fn opposes(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> bool {
-    // The unread part may oppose.
+    // The part of the text that was not read can contradict the other text.
     let is_cut = a.reading.is_cut || b.reading.is_cut;
     is_cut || Alignment::new(&a.reading, &b.reading, &tools.tables).opposes()
 }
@@ -160,7 +160,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.trim().trim_end_matches('.').split_whitespace()
 }
 
-/// Returns why two claims may be about different things.
+/// Returns why two claims can be about different things.
 fn separation_reason(
     a: &ParsedClaim<'_>,
     b: &ParsedClaim<'_>,

@@ -35,9 +35,9 @@ fn in_order<'p>(pairs: impl Iterator<Item = &'p Pair>) -> bool {
     places.is_sorted()
 }
 
-/// Returns whether the orders agree without one or two movable phrases: each begins with a preposition or a clause, or
-/// is an adverb. A word that is a noun in one text and a verb in the other does not count as moved: `the race is led`
-/// is not `lead that is raced for`.
+/// Returns whether the orders agree if one or two movable phrases are left out. A movable phrase begins with a
+/// preposition or a clause, or is an adverb. A word that is a noun in one text and a verb in the other is not movable:
+/// `the race is led` is not `lead that is raced for`.
 fn phrases_moved(pairs: &[Pair], a: &ParsedText, b: &ParsedText) -> bool {
     let inverted = |pair: &Pair| {
         pairs
@@ -73,8 +73,8 @@ fn stays_together(run: &[Pair], pairs: &[Pair]) -> bool {
     in_order(run.iter()) && inside == run.len()
 }
 
-/// Returns whether a run may move: it is a clause, an adverb, or a phrase with the same preposition on both sides; or
-/// it may swap with its neighbours, as in `the lens of a camera` and `a camera lens`.
+/// Returns whether a run is movable: it is a clause, an adverb, or a phrase with the same preposition in both texts. A
+/// run can also swap with its neighbours, as in `the lens of a camera` and `a camera lens`.
 fn may_move(run: &[Pair], pairs: &[Pair], a: &ParsedText, b: &ParsedText) -> bool {
     let Some(first) = run.first() else {
         return false;

@@ -15,7 +15,7 @@ pub(super) enum Kind {
     Number,
     /// A name in code: an identifier, a path, a command, a setting.
     Name,
-    /// A weak word, which may be missing on one side.
+    /// A weak word, which can be missing in one text without a difference in meaning.
     Weak,
 }
 
@@ -31,9 +31,9 @@ pub(super) struct Token {
     pub(super) entry: Entry,
     /// The stem of the preposition before it, or before its phrase.
     pub(super) lead: Option<Box<str>>,
-    /// Whether a comma, or a word that begins a clause, stands before it.
+    /// Whether a comma, or a word that begins a clause, precedes the word.
     pub(super) begins: bool,
-    /// Whether a negation stands before it, with no content word between.
+    /// Whether a negation precedes the word, with no content word in between.
     pub(super) negated: bool,
 }
 
@@ -81,7 +81,7 @@ struct TextParser<'a> {
     read: ParsedText,
     lead: Option<Box<str>>,
     begins: bool,
-    /// Whether a determiner stands before the next word.
+    /// Whether a determiner precedes the next word.
     determined: bool,
     negated: bool,
     after_be: bool,
@@ -253,7 +253,7 @@ fn is_determiner(word: &str) -> bool {
     )
 }
 
-/// Returns whether a word after `is` may be a participle: `stored`, `written`, `built`, `sung`, `made`.
+/// Returns whether a word after `is` can be a participle: `stored`, `written`, `built`, `sung`, `made`.
 fn is_participle(word: &str) -> bool {
     !word.ends_with("ing") && word.ends_with(['d', 'n', 't', 'g', 'k', 'e', 'm'])
 }

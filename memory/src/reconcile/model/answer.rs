@@ -85,7 +85,7 @@ impl From<RelationWord> for Relation {
     fn from(word: RelationWord) -> Self {
         match word {
             RelationWord::Same => Self::Same,
-            // The direction does not matter: both claims stay.
+            // The direction does not matter, because both claims are kept.
             RelationWord::Refines => Self::Refines,
             RelationWord::Contradicts => Self::Contradicts,
             RelationWord::Unrelated => Self::Unrelated,

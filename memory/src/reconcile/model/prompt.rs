@@ -37,7 +37,7 @@ const FRAME: u32 = 24;
 const MOST_PAIRS: usize = 14;
 /// Maximum tokens of a batch, which a small model still reads to the end.
 const MOST_TOKENS: u32 = 3_000;
-/// Maximum length of a note, in bytes. Longer pairs are skipped, not truncated: half a note may say the contrary of the
+/// Maximum length of a note, in bytes. Longer pairs are skipped, not truncated: half a note can say the contrary of the
 /// whole.
 const LONGEST: usize = 2_000;
 

@@ -32,10 +32,10 @@ fn decision_holds_until_a_new_contradiction() {
             .main
             .push(Record::new(body, Origin::default(), &Clock::system()));
         assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
-        // A duplicate from another session is not new,
+        // A duplicate from another session adds nothing,
         settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "002"))])];
         assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
-        // but the contrary is, if one of them was dropped.
+        // but the contrary claim is added if one of the duplicates was dropped.
         settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "001"))])];
         let open = reconciled(&settled).conflicts.len();
         assert_eq!(open, if keep.len() == 2 { 0 } else { 1 }, "{keep:?}");
@@ -147,7 +147,7 @@ fn records_reverted_from_main_are_reconciled_again() {
     let again = reconciled(&reverted);
     assert_eq!(lines(&again.main), lines(&after.main));
     assert_eq!(lines(&again.conflicts), lines(&after.conflicts));
-    // If main kept them, their conflict is open again.
+    // If main kept both sides, their conflict is open again.
     let mut half = next(&after, sessions.clone());
     half.conflicts.clear();
     assert_eq!(lines(&reconciled(&half).conflicts), lines(&after.conflicts));

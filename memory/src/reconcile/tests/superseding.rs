@@ -51,7 +51,11 @@ fn supersedes_names_successor_and_date() {
     before.segments = vec![segment(7, 0, vec![said(7, "is", "ben")])];
     let later = reconciled(&before);
     assert_eq!(superseding(&later).len(), 1);
-    assert_eq!(later.conflicts.len(), 1, "with the current statement only");
+    assert_eq!(
+        later.conflicts.len(),
+        1,
+        "only the current statement must be in conflict"
+    );
 }
 
 #[test]

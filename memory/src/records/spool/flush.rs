@@ -34,12 +34,12 @@ impl Locked<'_> {
                 flushed.waiting.push(waiting);
                 continue;
             }
-            // If a disk failure lost the session, a new id replaces it: ULIDs are unique.
+            // If a disk failure lost the session, it gets a new id. ULIDs are unique.
             index.add_session(client, &session)?;
             self.flush_file(file, waiting, segments, &mut session, flushed)?;
         }
-        // Many file systems never shrink a folder, and every question reads this one. Removing it fails while files
-        // wait in it.
+        // Many file systems never shrink a folder, and every question reads this folder, so it is removed. Removing it
+        // fails if files wait in it.
         fs::remove_dir(waiting::dir(self.dir)).ok();
         Ok(())
     }
@@ -55,7 +55,7 @@ impl Locked<'_> {
         let flushing = file.flushing(self.dir).path;
         if file.kind == Kind::Live {
             if flushing.exists() {
-                // The file was not due, and must not be overwritten.
+                // The file was not due and must not be overwritten.
                 flushed.waiting.push(waiting);
                 return Ok(());
             }

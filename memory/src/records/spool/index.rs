@@ -113,7 +113,7 @@ impl Index {
         Some(Self { path, connection, file })
     }
 
-    /// Returns whether the path still refers to the opened file, which may have been deleted or replaced.
+    /// Returns whether the path still refers to the opened file, which can have been deleted or replaced.
     pub(super) fn is_current(&self) -> bool {
         self.path.exists() && self.file == file_id(&self.path)
     }

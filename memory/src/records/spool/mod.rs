@@ -1,7 +1,7 @@
 //! The spool of live records.
 //!
-//! Records wait in the user's state directory, because a tracked file that is written to would block `git checkout` and
-//! `git rebase`, and an open descriptor loses what is written after a `git stash`:
+//! Records wait in the user's state directory and not in a tracked file: a modified tracked file would block `git
+//! checkout` and `git rebase`, and after a `git stash` writes through an open descriptor would be lost:
 //!
 //! ```text
 //! <spool>/
@@ -12,7 +12,7 @@
 //!   aside/<client>-<ulid>-<branch>.jsonl      copies of flushed files that held invalid lines
 //! ```
 //!
-//! File names use a hash of the client's session name and of the branch, because these may hold any character. A
+//! File names use a hash of the client's session name and of the branch, because these can hold any character. A
 //! session has no file before its first record, and none after its records are in a segment: only its row in the index
 //! remains. Earlier versions had a folder for every session; [`Spool::compact`] migrates them.
 
@@ -41,7 +41,8 @@ use super::record::Record;
 use super::segment::{SegmentError, Segments};
 use crate::{Clock, private_file};
 
-/// When appended records are durable. A killed process loses nothing in either mode; a power failure may.
+/// When appended records are durable. A killed process loses no record in either mode; a power failure can lose
+/// records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// After they are written as a segment.
@@ -132,7 +133,7 @@ pub struct Flushed {
 }
 
 impl Spool {
-    /// A spool in this directory, which is created when needed.
+    /// Creates a spool in this directory. The directory is created at the first write.
     #[must_use]
     pub fn at(dir: PathBuf, durability: Durability, clock: Clock) -> Self {
         Self {
@@ -143,7 +144,7 @@ impl Spool {
         }
     }
 
-    /// The id of a session, by the name that its client gives it; `None` before something of it was recorded.
+    /// Returns the id of a session, by its client's name for it; `None` if nothing was recorded for the session yet.
     #[cfg(test)]
     pub(crate) fn session(&self, client: &str) -> Result<Option<String>, SpoolError> {
         let client = short_hash(client);
@@ -153,10 +154,10 @@ impl Spool {
         }
     }
 
-    /// Appends the records that `learn` makes for the session of this id, and the branch that they were learned on, in one
-    /// write. They are kept when this returns. `mark` names what they were learned from: where the session has that mark,
-    /// nothing is appended, and `false` returned. The id is made for the first records of a session, and the same from then on. Where the
-    /// session has the mark, `learn` is not called.
+    /// Appends the records that `learn` returns for the session's id, with the branch on which they were learned, in
+    /// one write. The records are stored when this returns. `mark` names the input of `learn`: if the session already
+    /// has this mark, `learn` is not called, nothing is appended, and the result is `false`. The session's id is
+    /// created with its first records and then never changes.
     ///
     /// # Errors
     /// [`SpoolError`]; then nothing is kept.
@@ -184,7 +185,7 @@ impl Spool {
         private_file::dir(&waiting::dir(&self.dir)).map_err(at(&self.dir))?;
         let file = PendingFile::new(&self.dir, Kind::Live, &client, &branch_name(branch.as_deref()));
         append(&file.path, text.as_bytes(), self.durability).map_err(at(&file.path))?;
-        // After the records: a kill in between writes them twice instead of never.
+        // The mark is written after the records: a kill in between writes the records twice instead of never.
         if let Some(mark) = mark {
             locked.index()?.add_mark(&client, mark)?;
         }
@@ -243,12 +244,12 @@ impl Spool {
         Ok(!waiting::files(&self.dir)?.is_empty())
     }
 
-    /// Makes segments of what `is_due` picks of some sessions; the files of others are not opened. Killed at any point it
-    /// goes on where it was the next time: what is in a segment leaves the spool only when the segment is on the disk.
-    /// Between two sessions it stops when `until` is over, and the rest waits.
+    /// Writes segments of the waiting records that `is_due` selects in the given sessions. Files of other sessions are
+    /// not opened. If the process is killed, the next flush continues: records leave the spool only after their segment
+    /// is on disk. When `until` is over, the flush stops before the next session, and the remaining records wait.
     ///
     /// # Errors
-    /// The first thing that failed; what it was about stays in the spool.
+    /// The first failure. The affected records stay in the spool.
     pub fn flush_some(
         &self,
         sessions: Sessions<'_>,
@@ -286,7 +287,7 @@ impl Spool {
         let path = self.dir.join("lock");
         let lock = private_file::dir(&self.dir).and_then(|()| private_file::lock(&path));
         let lock = lock.map_err(at(&path))?;
-        // The spool may have been deleted meanwhile: writes to an unlinked file would be lost.
+        // Another process can have deleted the spool meanwhile. Writes to an unlinked file would be lost.
         if !index.as_ref().is_some_and(Index::is_current) {
             *index = None;
             *index = Some(Index::open(&self.dir, self.durability, &self.clock)?);
@@ -300,7 +301,7 @@ impl Spool {
         })
     }
 
-    /// The same, unless the client is unknown. Then nothing is created.
+    /// Like [`Self::locked`], for a known client. For an unknown client nothing is created.
     fn existing(&self, client: &str) -> Result<Option<Locked<'_>>, SpoolError> {
         if !index::path(&self.dir).exists() && !self.dir.join(client).exists() {
             return Ok(None);
@@ -317,8 +318,8 @@ impl Locked<'_> {
         self.index.as_ref().ok_or_else(missing)
     }
 
-    /// The session of a client, new if it has none, and whether it has the mark. A damaged index is set aside: its
-    /// sessions get new ids, and their input may be learned once more.
+    /// Returns the session of a client, a new one if the client has none, and whether it has the mark. A damaged index
+    /// is renamed. Its sessions then get new ids, and their input can be recorded a second time.
     fn look_up(&mut self, client: &str, mark: Option<&str>) -> Result<(Session, bool), SpoolError> {
         match self.try_look_up(client, mark) {
             Err(error) if error.is_damage() => {

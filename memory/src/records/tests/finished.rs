@@ -159,7 +159,11 @@ fn legacy_folders_are_migrated_without_loss() {
     let mut recorded = SpoolView::default();
     recorded.refresh(&spool);
     let known = ["01IDLE", "01FINISHED", "01OPEN"].map(|id| recorded.has(id));
-    assert_eq!(known, [false, true, true], "of what learned nothing, nothing is kept");
+    assert_eq!(
+        known,
+        [false, true, true],
+        "a session without records must not be recorded"
+    );
     assert_eq!(spool.set_aside().unwrap().len(), 1);
     assert!(
         spool

@@ -25,7 +25,7 @@ impl Spool {
         self.learn(client, mark, |_| (branch.map(str::to_owned), records.to_vec()))
     }
 
-    /// Makes segments of what `is_due` picks of all sessions.
+    /// Writes segments of the records that `is_due` selects in all sessions.
     pub(crate) fn flush(
         &self,
         segments: &Segments,
@@ -113,7 +113,11 @@ fn invalid_lines_are_skipped_with_a_reason() {
     );
     let (records, aside) = all(text.as_bytes());
     let ids: Vec<_> = records.iter().map(|record| record.id.as_str()).collect();
-    assert_eq!(ids, ["1", "2", "3", ""], "one without an id is one of its own");
+    assert_eq!(
+        ids,
+        ["1", "2", "3", ""],
+        "a record without an id must not count as a duplicate"
+    );
     let lines: Vec<_> = aside.iter().map(|aside| aside.line).collect();
     assert_eq!(lines, [2, 4, 6, 9, 10, 12]);
     assert_eq!(aside[0].reason, SkipReason::ConflictMarker);
@@ -154,7 +158,7 @@ proptest! {
         object["id"] = json!("1");
         object["type"] = json!(kind);
         let written: Value = serde_json::from_str(&Record::parse(&object.to_string()).unwrap().line()).unwrap();
-        // Empty members may be dropped.
+        // Empty members can be dropped.
         let says_something = |value: &Value| *value != json!("") && *value != json!([]) && !value.is_null();
         for (name, value) in object.as_object().unwrap().iter().filter(|(_, value)| says_something(value)) {
             prop_assert_eq!(&written[name], value, "{}", name);
@@ -291,7 +295,7 @@ fn interrupted_flush_resumes() {
     spool.flush(&fixture.segments(), |_| true).unwrap();
     let written = fixture.written();
     assert_eq!((written.len(), &written[0].1), (2, &text));
-    // and after it, before the spool was updated.
+    // and after the segment was written, but before the spool was updated.
     let index = rusqlite::Connection::open(fixture.dir.path().join("spool/sessions.db")).unwrap();
     let leave = |text: &str| {
         fs::create_dir_all(flushing.parent().unwrap()).unwrap();
@@ -336,7 +340,7 @@ fn marked_input_is_learned_once() {
         [true, false, true, true]
     );
     spool.flush(&fixture.segments(), |_| true).unwrap();
-    assert!(!keep("a", "2"), "nor after a flush");
+    assert!(!keep("a", "2"), "a used mark must be refused after a flush");
     assert_eq!(spool.waiting().unwrap(), []);
 }
 

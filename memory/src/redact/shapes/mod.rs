@@ -26,7 +26,7 @@ struct Shape {
     /// Maximum number of bytes of the secret before the literal. If not 0, `tail` describes the whole secret.
     before: usize,
     any_case: bool,
-    /// Whether the literal may be inside a word.
+    /// Whether the literal can be inside a word.
     anywhere: bool,
     /// A final check of the secret, for conditions that a regular expression cannot express.
     refused: fn(&str) -> bool,

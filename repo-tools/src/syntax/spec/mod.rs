@@ -1,6 +1,6 @@
 //! The meaning of each grammar's node kinds, as plain tables.
 //!
-//! A test checks every name in the tables against the grammar, so that an update which renames a node is noticed.
+//! A test checks every name in the tables against the grammar, so that a renamed node in a grammar update is detected.
 
 mod c;
 mod csharp;
@@ -22,8 +22,8 @@ pub(super) struct Spec {
     pub(super) definitions: &'static [Def],
     /// Calls, constructions and macro uses, with the child that names the callee.
     pub(super) calls: &'static [(&'static str, &'static str)],
-    /// Nodes that wrap a name: the child with the name, and the child with the qualifier. In all tables, `""` is the
-    /// first named child, `"$"` the last one, and `"-"` none.
+    /// Nodes that wrap a name: the child with the name, and the child with the qualifier. In all tables, `""` means the
+    /// first named child, `"$"` the last named child, and `"-"` no child.
     pub(super) access: &'static [(&'static str, &'static str, &'static str)],
     pub(super) imports: &'static [(&'static str, ImportForm)],
     /// Leaves that name a type.
@@ -44,7 +44,8 @@ pub(super) struct Spec {
     pub(super) attributes: &'static [&'static str],
     /// Nodes around a definition that belong to it.
     pub(super) wrappers: &'static [&'static str],
-    /// Anonymous functions. Variables in them are local, and a variable whose value is one is a function.
+    /// Anonymous functions. Variables inside them are local. A variable whose value is an anonymous function is a
+    /// function.
     pub(super) functions: &'static [&'static str],
     /// Nodes whose children are skipped.
     pub(super) skipped: &'static [&'static str],
@@ -82,11 +83,11 @@ pub(super) struct Def {
     /// The child with the name.
     pub(super) name: &'static str,
     pub(super) when: When,
-    /// The child with the value, which may be a function.
+    /// The child with the value, which can be a function.
     pub(super) value: &'static str,
     /// The child with the type of a method.
     pub(super) receiver: &'static str,
-    /// The import that the node is if `when` does not hold.
+    /// The import that the node represents if `when` does not hold.
     pub(super) otherwise: Option<ImportForm>,
 }
 
@@ -94,7 +95,7 @@ pub(super) struct Def {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     Always,
-    /// The node has a body. Without one, it mentions a definition elsewhere.
+    /// The node has a body. A node without a body only mentions a definition elsewhere.
     Body,
     /// The node is not inside a function.
     Outside,

@@ -1,14 +1,14 @@
-//! Languages that name a file: C and C++, Ruby, shells, and PHP's older way.
+//! Imports that name a file: C and C++, Ruby, shells, and `require` in PHP.
 
 use super::Wanted;
 use crate::index::graph::files::{Files, folder, join};
 
-/// Next to the file that includes it, else the file whose path ends so.
+/// Returns the header next to the including file, or else the file whose path ends with the included path.
 pub(super) fn header(files: &Files<'_>, wanted: &Wanted<'_>) -> Option<u32> {
     beside(files, wanted.from, wanted.path).or_else(|| files.by_end(wanted.path, wanted.from))
 }
 
-/// `require_relative`, and `require` from a `lib` folder.
+/// Resolves `require_relative`, and `require` from a `lib` folder.
 pub(super) fn ruby(files: &Files<'_>, wanted: &Wanted<'_>) -> Option<u32> {
     let path = if wanted.path.ends_with(".rb") {
         wanted.path.to_owned()
@@ -18,7 +18,7 @@ pub(super) fn ruby(files: &Files<'_>, wanted: &Wanted<'_>) -> Option<u32> {
     beside(files, wanted.from, &path).or_else(|| files.by_end(&format!("lib/{path}"), wanted.from))
 }
 
-/// `source`, whose path often begins with a variable for the folder of the script.
+/// Resolves `source`, whose path often begins with a variable for the script's folder.
 pub(super) fn shell(files: &Files<'_>, wanted: &Wanted<'_>) -> Option<u32> {
     let path = match wanted.path.rfind(['$', ')', '}', '`']) {
         Some(at) => wanted.path[at..].split_once('/')?.1,
@@ -27,7 +27,7 @@ pub(super) fn shell(files: &Files<'_>, wanted: &Wanted<'_>) -> Option<u32> {
     named(files, wanted.from, path.trim_matches(['"', '\'']))
 }
 
-/// A path that may begin in the folder of the file, at the top, or anywhere.
+/// Resolves a path that is relative to the file's folder, to the root, or to any folder.
 pub(super) fn named(files: &Files<'_>, from: &str, path: &str) -> Option<u32> {
     let path = path.trim_start_matches('/');
     beside(files, from, path)

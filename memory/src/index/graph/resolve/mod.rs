@@ -1,4 +1,4 @@
-//! From import statements to the files that they mean, by the rules of each language as far as paths tell.
+//! Resolves import statements to files, by the rules of each language, as far as paths allow.
 
 mod include;
 mod package;
@@ -11,28 +11,28 @@ use muninn_repo_tools::syntax::Language;
 use super::files::{Files, Given};
 use package::Packages;
 
-/// An import brings in no more files; a namespace of a thousand says nothing about one of them.
+/// Maximum number of files of an import. A namespace of a thousand files is no evidence for any of them.
 const MAX_TARGETS: usize = 64;
 
-/// The files that each import means.
+/// The files to which the imports refer.
 pub(super) struct Imported {
-    /// For each file as given: its number, and where its pairs begin.
+    /// For each file, in the given order: its number, and the offset of its pairs in `found`.
     starts: Vec<(u32, usize)>,
-    /// The position of an import among those of its file, and a file that it means.
+    /// Pairs of an import's position in its file and a file to which it refers.
     found: Vec<(u32, u32)>,
 }
 
 /// An import to resolve.
 pub(super) struct Wanted<'a> {
-    /// The file that imports.
+    /// The importing file.
     pub(super) from: &'a str,
     pub(super) path: &'a str,
-    /// The names that it takes; `*` for all.
+    /// The imported names; `*` for all names.
     pub(super) names: Vec<&'a str>,
 }
 
 impl Imported {
-    /// The imports of the file at a position, with what they mean.
+    /// Returns the imports of the file at a position, with the files to which they refer.
     pub(super) fn of(&self, position: usize) -> &[(u32, u32)] {
         let start = self.starts.get(position).map_or(self.found.len(), |(_, start)| *start);
         let end = self
@@ -42,7 +42,7 @@ impl Imported {
         &self.found[start..end]
     }
 
-    /// Who imports whom: each pair once, and nobody himself.
+    /// Returns the pairs of an importing and an imported file, without duplicates. No file imports itself.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         self.starts.iter().enumerate().flat_map(|(position, (from, _))| {
             let mut to: Vec<u32> = self.of(position).iter().map(|(_, to)| *to).collect();

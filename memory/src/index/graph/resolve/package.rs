@@ -1,6 +1,6 @@
-//! Languages that import a package or namespace and not a file: Go, Java, C#, PHP.
+//! Imports that name a package or a namespace instead of a file: Go, Java, C#, PHP.
 //!
-//! A package has many files, so only those are meant that define a name which the importing file uses.
+//! A package has many files. An import refers only to the files that define a name which the importing file uses.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,10 +10,10 @@ use super::{MAX_TARGETS, Wanted, include};
 use crate::index::graph::files::{Files, Given, folder};
 use crate::index::syntax::Syntax;
 
-/// Where nothing that is used tells which files of a package are meant, so many are taken.
+/// Maximum number of files that are taken if no used name selects the files of a package.
 const MAX_UNTOLD: usize = 8;
 
-/// The files of each package, and what they define.
+/// The files of each package, and the names that they define.
 pub(super) struct Packages<'a> {
     groups: HashMap<(Language, &'a str), Group<'a>>,
 }
@@ -24,7 +24,7 @@ struct Group<'a> {
     defined: HashMap<&'a str, Vec<u32>>,
 }
 
-/// The names that a file uses, besides those that it imports.
+/// Returns the names that a file uses, except those that it imports.
 pub(super) fn used(syntax: &Syntax) -> HashSet<&str> {
     let mut ids: Vec<u32> = syntax.types.to_vec();
     ids.extend(syntax.calls.iter().flat_map(|call| [call.name, call.qualifier]));
@@ -50,7 +50,8 @@ impl<'a> Packages<'a> {
             let group = groups.entry((language, name)).or_default();
             group.files.push(*number);
             for symbol in &syntax.symbols {
-                // Members are found by what they belong to; a namespace is what everybody declares.
+                // Only outer symbols are indexed, because members are found by their container. Namespaces are omitted,
+                // because every file declares them.
                 let outer = symbol.container == 0 || symbol.kind.is_type() || symbol.kind == DefinitionKind::TypeAlias;
                 if outer && symbol.kind != DefinitionKind::Module {
                     let files = group.defined.entry(syntax.name(symbol.name)).or_default();
@@ -95,7 +96,7 @@ impl<'a> Packages<'a> {
                 targets.extend(self.defines(language, path, name));
             }
             if targets.is_empty() {
-                // What is taken is a member of a type, or nested in one.
+                // The imported name can be a member of a type, or a nested type.
                 targets.extend(self.member(language, path, separator));
             }
         }
@@ -108,7 +109,7 @@ impl<'a> Packages<'a> {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The files of `a.b.C`, a type in a package.
+    /// Returns the files of `a.b.C`, a type in a package.
     fn member(&self, language: Language, path: &str, separator: char) -> Vec<u32> {
         let mut path = path.split('<').next().unwrap_or(path);
         while let Some((package, name)) = path.rsplit_once(separator) {
@@ -121,7 +122,7 @@ impl<'a> Packages<'a> {
         self.defines(language, "", path).to_vec()
     }
 
-    /// The files of a package that define something that is used.
+    /// Returns the files of a package that define a used name.
     fn told(&self, language: Language, package: &str, used: &HashSet<&str>, targets: &mut Vec<u32>) {
         let Some(group) = self.groups.get(&(language, package)) else {
             return;

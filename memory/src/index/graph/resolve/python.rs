@@ -1,4 +1,4 @@
-//! Python: modules are files, and a path of them begins at a root that nothing names.
+//! Python: modules are files, and module paths begin at a root folder that no import names.
 
 use super::Wanted;
 use crate::index::graph::files::{Files, folder, join, upwards};
@@ -48,7 +48,7 @@ fn absolute(files: &Files<'_>, from: &str, path: &[&str]) -> Option<u32> {
     })
 }
 
-/// The file of the longest part of a path that is one.
+/// Returns the file of the longest prefix of a path that is a module.
 fn module(files: &Files<'_>, root: &str, path: &[&str]) -> Option<u32> {
     (1..=path.len()).rev().find_map(|length| {
         let at = join(root, &path[..length].join("/"))?;

@@ -3,7 +3,7 @@
 use super::Wanted;
 use crate::index::graph::files::{Files, Kind, folder, join, stem};
 
-/// Folders each of whose files is a crate.
+/// Folders in which each file is a crate.
 const CRATES_OF_FILES: &[&str] = &["tests", "benches", "examples", "bin"];
 
 pub(super) fn resolve(files: &Files<'_>, wanted: &Wanted<'_>, targets: &mut Vec<u32>) {
@@ -39,7 +39,8 @@ fn follow(files: &Files<'_>, from: &str, path: &[&str]) -> Option<u32> {
                 let source = join(home, "src")?;
                 in_module(files, &source, rest).or_else(|| in_module(files, home, rest))
             });
-            // A module next to this one's, or at the root of the crate as it was before 2018.
+            // The path can begin with a module next to this one. In the 2015 edition it can begin at the root of the
+            // crate.
             member
                 .or_else(|| submodule(files, &below, path))
                 .or_else(|| submodule(files, &crate_root(files, from), path))
@@ -47,7 +48,7 @@ fn follow(files: &Files<'_>, from: &str, path: &[&str]) -> Option<u32> {
     }
 }
 
-/// The folder of the modules that a file declares.
+/// Returns the folder of the modules that a file declares.
 fn below(from: &str) -> String {
     let home = folder(from);
     let is_crate = CRATES_OF_FILES
@@ -60,7 +61,7 @@ fn below(from: &str) -> String {
     }
 }
 
-/// The folder in which `crate::` begins.
+/// Returns the folder to which `crate::` refers.
 fn crate_root(files: &Files<'_>, from: &str) -> String {
     let Some((home, _)) = files.manifest(Kind::Cargo, from) else {
         let has_root = |at: &&str| {
@@ -86,7 +87,7 @@ fn crate_root(files: &Files<'_>, from: &str) -> String {
     join(home, &root).unwrap_or_default()
 }
 
-/// The file of a path below a module, or the module's own if nothing of the path is a file.
+/// Returns the file of a path below a module. If no part of the path is a file, returns the module's own file.
 fn in_module(files: &Files<'_>, module: &str, path: &[&str]) -> Option<u32> {
     let own = || {
         let beside = (!module.is_empty())
@@ -100,7 +101,7 @@ fn in_module(files: &Files<'_>, module: &str, path: &[&str]) -> Option<u32> {
     submodule(files, module, path).or_else(own)
 }
 
-/// The file of the longest part of a path that is one.
+/// Returns the file of the longest prefix of a path that is a module.
 fn submodule(files: &Files<'_>, module: &str, path: &[&str]) -> Option<u32> {
     (1..=path.len()).rev().find_map(|length| {
         let at = join(module, &path[..length].join("/"))?;

@@ -1,9 +1,9 @@
-//! JavaScript and TypeScript: paths without their endings, folders with an index, aliases, and workspace packages.
+//! JavaScript and TypeScript: paths without extensions, folders with an index file, aliases, and workspace packages.
 
 use super::Wanted;
 use crate::index::graph::files::{Files, Kind, folder, join};
 
-/// What may be left out of a path, the likeliest first.
+/// The extensions and index files that an import path can omit, most likely first.
 const ENDINGS: &[&str] = &[
     "",
     ".ts",
@@ -39,7 +39,8 @@ pub(super) fn resolve(files: &Files<'_>, wanted: &Wanted<'_>) -> Option<u32> {
     aliased(files, wanted.from, path).or_else(|| member(files, path))
 }
 
-/// A path that stands for a file: as it is, with an ending, or with another ending than the compiled file has.
+/// Returns the file of an import path: the path as written, with an extension added, or with the source extension
+/// instead of the compiled one.
 fn module(files: &Files<'_>, path: &str) -> Option<u32> {
     let written = ENDINGS.iter().find_map(|ending| files.at(&format!("{path}{ending}")));
     written.or_else(|| {
@@ -53,7 +54,7 @@ fn module(files: &Files<'_>, path: &str) -> Option<u32> {
     })
 }
 
-/// By `paths` and `baseUrl` of the nearest settings.
+/// Resolves an import by `paths` and `baseUrl` of the nearest configuration file.
 fn aliased(files: &Files<'_>, from: &str, path: &str) -> Option<u32> {
     let (home, settings) = files.manifest(Kind::Script, from)?;
     for (pattern, targets) in settings.each_import() {
@@ -76,7 +77,7 @@ fn aliased(files: &Files<'_>, from: &str, path: &str) -> Option<u32> {
     module(files, &join(&join(home, base)?, path)?)
 }
 
-/// A package of the same repository, whole or a path in it.
+/// Resolves a package of the same repository, or a path in such a package.
 fn member(files: &Files<'_>, path: &str) -> Option<u32> {
     let parts = if path.starts_with('@') { 2 } else { 1 };
     let end = path.match_indices('/').nth(parts - 1).map_or(path.len(), |(at, _)| at);

@@ -1,4 +1,4 @@
-//! Filling and searching, over real files.
+//! Filling and searching with real files.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use crate::fixture::Fixture;
 use crate::index::Indexer;
 use crate::index::vectors::ByBlob;
 
-/// A vector of three numbers: which of three words a text has. Counts the texts.
+/// A fake embedder. Its vectors have three numbers, one per known word. It counts the texts.
 #[derive(Default)]
 struct Words {
     asked: AtomicUsize,
@@ -78,7 +78,7 @@ impl Stage {
         vectors.fill(&self.repo.worktree(), &self.snapshot, 1 << 20, &|| true)
     }
 
-    /// Where the chunks most like a question are: path and first line.
+    /// Returns the path and the first line of the chunks most similar to a question.
     fn found(&self, vectors: &Vectors, question: &str) -> Vec<String> {
         let by_blob = ByBlob::new(&self.snapshot);
         let near = vectors.search(question, 10).unwrap();
@@ -159,7 +159,11 @@ fn an_interrupted_filling_goes_on_later() {
     let rest = stage.fill(&vectors);
     assert_eq!((rest.embedded, rest.left, vectors.len()), (15, 0, 40));
     let (_, other) = stage.vectors();
-    assert_eq!(stage.fill(&other).loaded, 40, "what was cut off is kept");
+    assert_eq!(
+        stage.fill(&other).loaded,
+        40,
+        "vectors of the interrupted filling must be kept"
+    );
 }
 
 #[test]
@@ -185,7 +189,11 @@ fn without_a_directory_that_can_be_written_vectors_are_in_memory() {
     stage.repo.write("c.md", b"# Plums\nplum\n");
     stage.refresh();
     let filled = stage.fill(&vectors);
-    assert_eq!((filled.embedded, filled.notes.len()), (1, 0), "it is not tried again");
+    assert_eq!(
+        (filled.embedded, filled.notes.len()),
+        (1, 0),
+        "a failed write must not be repeated"
+    );
 }
 
 #[test]

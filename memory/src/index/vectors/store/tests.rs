@@ -12,7 +12,7 @@ fn key(name: &str) -> BlockKey {
     (BlobId::of(name.as_bytes()).unwrap(), "code".to_owned())
 }
 
-/// Two vectors that nobody else has.
+/// Returns two vectors that are unique to the seed.
 fn vectors(seed: i8) -> Vec<i8> {
     vec![seed, 1, 2, 3, seed, -1, -2, -128]
 }
@@ -112,14 +112,15 @@ fn damage_is_begun_anew() {
     store.put(&many).unwrap();
     drop(store);
 
-    // Everything but the first page becomes noise: that is found out when the embedder is looked for.
+    // Everything except the first page is overwritten. The damage is detected when the embedder is looked up.
     let whole = std::fs::read(&path).unwrap();
     damage(&path, &whole, 1);
     let store = open(dir.path());
     assert!(store.was_rebuilt() && store.blocks().unwrap().is_empty());
     drop(store);
 
-    // Everything but the first pages: it opens, and is found out when it is read.
+    // Everything except the first pages is overwritten. Opening succeeds, and the damage is detected when the store is
+    // read.
     damage(&path, &whole, 3);
     let error = match VectorStore::open(dir.path(), "test-1", DIMENSIONS, &Clock::system()) {
         Err(error) => error,

@@ -12,7 +12,7 @@ fn too_many_changes_require_a_walk() {
     (0..=super::super::MAX_PATHS).for_each(|n| repo.fixture.write(&format!("a/{n}.rs"), b"x"));
     assert_eq!(repo.reported(), "everything");
     repo.fixture.write("a/b.rs", b"y");
-    assert_eq!(repo.reported(), "a/b.rs", "and the next ones are told again");
+    assert_eq!(repo.reported(), "a/b.rs", "a later change must be reported by its path");
 }
 
 #[test]
@@ -34,7 +34,10 @@ fn exceeding_the_directory_limit_stops_watching() {
     assert!(watcher.wait_ready(LONG) && watcher.failure().is_none());
     fs::remove_dir_all(fixture.path("d")).unwrap();
     fixture.write("f/x.rs", b"x");
-    assert!(watcher.settle(LONG), "one went, another came");
+    assert!(
+        watcher.settle(LONG),
+        "removing one directory and adding another must not exceed the limit"
+    );
     fixture.write("f/g/x.rs", b"x");
     assert!(!watcher.settle(LONG));
     assert!(matches!(watcher.failure(), Some(WatchError::TooMany { max: 3 })));
@@ -84,7 +87,7 @@ fn queue_overflow_requires_a_walk_and_new_watches() {
 fn removed_worktree_stops_watching() {
     let repo = Watched::with(&[("a.rs", "x")]);
     fs::remove_dir_all(repo.fixture.path("")).unwrap();
-    // A part may be reported before the whole.
+    // A part can be reported before the whole.
     while repo.watcher.failure().is_none() {
         repo.watcher.settle(LONG);
     }

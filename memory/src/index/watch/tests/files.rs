@@ -20,7 +20,7 @@ fn every_way_to_write_a_file_is_reported() {
         .open(repo.fixture.path("c.md"))
         .unwrap();
     open.write_all(b" and more").unwrap();
-    assert_eq!(repo.reported(), "c.md", "it need not be closed");
+    assert_eq!(repo.reported(), "c.md", "a file that is still open must be reported");
     drop(open);
     repo.follow();
 
@@ -31,7 +31,7 @@ fn every_way_to_write_a_file_is_reported() {
     assert_eq!(repo.reported(), "src/b.rs");
     fs::hard_link(repo.fixture.path("c.md"), repo.fixture.path("d.md")).unwrap();
     assert_eq!(repo.reported(), "d.md");
-    assert_eq!(repo.reported(), "", "what was told is not told again");
+    assert_eq!(repo.reported(), "", "a change must be reported once");
 }
 
 #[test]
@@ -58,9 +58,9 @@ fn permission_and_time_changes_are_reported() {
     fs::set_permissions(repo.fixture.path("a.sh"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(repo.reported(), "a.sh");
     fs::set_permissions(repo.fixture.path("deep"), fs::Permissions::from_mode(0o750)).unwrap();
-    assert_eq!(repo.reported(), "deep", "what is below may have become readable");
+    assert_eq!(repo.reported(), "deep", "files below can have become readable");
     repo.fixture.write("deep/er/b.rs", b"two");
-    assert_eq!(repo.reported(), "deep/er/b.rs", "it is still watched");
+    assert_eq!(repo.reported(), "deep/er/b.rs", "the directory must still be watched");
 }
 
 #[cfg(unix)]

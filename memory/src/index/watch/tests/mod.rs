@@ -23,7 +23,7 @@ fn path(text: &str) -> RelPath {
 }
 
 impl Changes {
-    /// Whether this file may have changed: whether it or a directory above it is named.
+    /// Returns whether the changes include this file or a directory above it.
     fn covers(&self, file: &RelPath) -> bool {
         match self {
             Self::None => false,
@@ -37,7 +37,7 @@ impl Changes {
     }
 }
 
-/// A watched repository, and what somebody knows of it who listens to the watcher alone.
+/// A watched repository, and the files as known from the watcher's reports alone.
 struct Watched {
     fixture: Fixture,
     worktree: Worktree,
@@ -104,7 +104,7 @@ impl Watched {
                 };
                 paths.retain(|path| !self.before.contains(path) || !is_same(path));
                 self.before.extend(paths.iter().cloned());
-                // Files of a new directory may be reported too, depending on when its watch was set.
+                // Files of a new directory can be reported too, depending on when its watch was set.
                 let below = |path: &RelPath| paths.iter().any(|other| other != path && path.is_under(other));
                 words(&paths.iter().filter(|path| !below(path)).cloned().collect())
             }
@@ -144,7 +144,7 @@ fn texts(
     worktree: &Worktree,
     files: Vec<muninn_repo_tools::FileEntry>,
 ) -> impl Iterator<Item = (RelPath, String)> + '_ {
-    // A file may be removed after it was listed, by a concurrent writer.
+    // A file can be removed after it was listed, by a concurrent writer.
     files.into_iter().filter_map(|file| {
         let text = read_text(worktree, &file.path, 1 << 20).ok()?.text;
         Some((file.path, text))

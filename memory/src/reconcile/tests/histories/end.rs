@@ -10,7 +10,7 @@ use super::check;
 use super::runner::HistoryRunner;
 use super::worktree::TestWorktree;
 
-/// Steps after which git may keep or drop a line, depending on the order of merges.
+/// Steps after which git can keep or drop a line, depending on the order of merges.
 const TAKES_LINES: [&str; 3] = ["revert", "prune", "crash"];
 /// Steps of people who decided on partial information.
 const DECIDES: [&str; 2] = ["resolve", "forget"];

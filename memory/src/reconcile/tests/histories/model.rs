@@ -104,7 +104,7 @@ impl Model {
 
 /// The parsed files of a worktree.
 pub(super) struct WorktreeState {
-    /// Lines of all files that may hold records.
+    /// Lines of all files that can hold records.
     pub(super) lines: BTreeSet<String>,
     /// Lines of main and the archive.
     pub(super) reconciled: BTreeSet<String>,
