@@ -54,10 +54,7 @@ fn places_of_an_earlier_block_are_not_named_again() {
     prior.add_block(&render::block(&map(&engine, &prior, 2_000).items));
     let again = map(&engine, &prior, 2_000);
     assert!(again.items.is_empty(), "{:?}", again.items);
-    assert_eq!(
-        again.reason.unwrap(),
-        "what fits is already in the conversation"
-    );
+    assert_eq!(again.reason.unwrap(), "what fits is already in the conversation");
 }
 
 #[test]
