@@ -163,7 +163,7 @@ fn import_adds_missing_documents_and_refuses_others() {
     let (code, out, err) = run(&env, &root, &["import", other.to_str().unwrap()]);
     assert_eq!((code, out.as_str()), (1, "http/codes.md\n"), "{err}");
     assert!(
-        err.contains("README.md: refused: another file of that name is here"),
+        err.contains("README.md: refused: a different file with this name exists"),
         "{err}"
     );
     let copied = std::fs::read_to_string(root.join(".muninn/knowledge/http/codes.md")).unwrap();

@@ -112,7 +112,7 @@ fn a_damaged_or_unusable_cache_does_not_stop_indexing() {
     std::fs::write(dir.path().join("index.db"), "garbage ".repeat(1000)).unwrap();
     std::fs::write(dir.path().join("file"), "").unwrap();
     for (cache, note) in [
-        (dir.path().to_owned(), "begun anew"),
+        (dir.path().to_owned(), "was rebuilt"),
         (dir.path().join("file/cache"), "without a cache"),
     ] {
         let engine = repo.engine_with(EngineSettings {

@@ -314,7 +314,7 @@ pub(crate) struct Explore {
 pub(crate) struct Limits {
     /// Largest request body in bytes, decoded.
     pub(crate) body_bytes: Option<usize>,
-    /// Largest total of all request bodies in bytes. Requests beyond it get a 503 with `retry-after`.
+    /// Limit on the total size of all request bodies that are held at once, in bytes. Requests beyond it get a 503 with `retry-after`.
     pub(crate) total_body_bytes: Option<usize>,
     /// Timeout for connecting to a backend.
     pub(crate) connect_timeout_ms: Option<u64>,

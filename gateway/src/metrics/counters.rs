@@ -123,7 +123,7 @@ impl Metrics {
         );
         registry.register(
             "refused_requests",
-            "Requests refused by access rules or by the bound on all bodies",
+            "Requests refused by access rules or by the limit on the total size of all bodies",
             self.refused.clone(),
         );
         registry.register(
@@ -268,7 +268,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a request that was refused by access rules or by the bound on all bodies. `key` is the name of the
+    /// Counts a request that was refused by access rules or by the limit on the total size of all bodies. `key` is the name of the
     /// caller's key, empty without a key.
     pub fn refused(&self, key: &str, kind: ErrorKind) {
         let reason = match kind {

@@ -81,7 +81,7 @@ pub(super) fn is_reference(value: &str) -> bool {
         || value.bytes().all(|byte| byte == value.as_bytes()[0])
 }
 
-/// Returns whether a value contains `{name}`, as in templates.
+/// Returns whether a value contains a placeholder of a template: a name in braces, such as `{path}`.
 fn is_braced(value: &str) -> bool {
     value.split_once('{').is_some_and(|(_, rest)| rest.contains('}'))
 }

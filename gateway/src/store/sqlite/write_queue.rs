@@ -54,8 +54,8 @@ impl Drop for WriteTurn<'_> {
     }
 }
 
-/// Locks a file until the deadline; returns whether it may be used. On a file system without locks every writer passes,
-/// and only SQLite's own lock remains.
+/// Tries to lock a file until the deadline, and returns whether the writer can go on. On a file system without locks
+/// every writer can, and only SQLite's own lock remains.
 fn acquire(file: Option<&File>, until: Instant) -> bool {
     let Some(file) = file else { return true };
     loop {

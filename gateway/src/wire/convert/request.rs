@@ -39,7 +39,7 @@ pub struct Request<'a> {
     pub verbosity: Option<Cow<'a, str>>,
     /// The client's name of the end user.
     pub user: Option<Cow<'a, str>>,
-    /// The client's key of the backend's prompt cache.
+    /// The key that the client sent for the backend's prompt cache.
     pub cache_key: Option<Cow<'a, str>>,
     /// Labels for the vendor, a JSON object. The model does not see them.
     pub metadata: Option<&'a RawValue>,

@@ -99,7 +99,7 @@ fn damage_found_while_indexing_is_repaired_and_reported() {
 
     let refreshed = indexer(&cache).refresh(&repo.worktree(), None, &());
     assert_eq!(refreshed.notes.len(), 1, "{:?}", refreshed.notes);
-    assert!(refreshed.notes[0].contains("begun anew"));
+    assert!(refreshed.notes[0].contains("was rebuilt"));
     assert_eq!(said(&refreshed.snapshot.unwrap(), "common"), (MANY, MANY));
     let refreshed = indexer(&cache).refresh(&repo.worktree(), None, &());
     assert_eq!((refreshed.reused, refreshed.notes.len()), (MANY, 0));

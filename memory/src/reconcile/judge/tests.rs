@@ -285,7 +285,7 @@ fn reason_names_the_difference() {
     );
     assert_eq!(
         reason("It needs Java.", "It does not need Java."),
-        "the second text negates the first"
+        "the second denies what the first says"
     );
     assert!(reason("The agent needs Java 17.", "The agent needs Java.").contains("`17`"));
 }

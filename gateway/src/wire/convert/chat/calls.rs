@@ -42,7 +42,7 @@ struct Call {
     /// Buffered arguments: those before the tool's name, or an incomplete quoted object.
     held: String,
     /// Whether the arguments are an object in a string inside the usual string. Servers whose template does not support
-    /// tools write them so.
+    /// tools write the arguments in this form.
     quoted: bool,
 }
 

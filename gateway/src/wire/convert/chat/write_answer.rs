@@ -58,7 +58,7 @@ impl TextProgress {
         std::mem::replace(self, TextProgress::Some) == TextProgress::Interrupted
     }
 
-    /// Notes a block of another kind.
+    /// Records that a block without text follows the text.
     fn interrupt(&mut self) {
         if *self == TextProgress::Some {
             *self = TextProgress::Interrupted;

@@ -189,7 +189,7 @@ fn run_needs_the_default_branch_and_the_lock() {
     let refused = desk.run(ReconcileOptions::default()).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the branch `side` is checked out, but main memory belongs to `main`"
+        "side is checked out, and main memory belongs to main"
     );
     let mut second = None;
     let here = ReconcileOptions {
