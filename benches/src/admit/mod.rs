@@ -39,6 +39,12 @@ pub struct Options {
     /// The directory of the clones: OWNER+NAME/repo, bare or not.
     #[arg(long, value_name = "DIR")]
     pub repos: PathBuf,
+    /// Facts with questions, one JSON object a line; without a question, a fact is only remembered.
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/admit/facts.jsonl"))]
+    pub facts: PathBuf,
+    /// Questions without a fact, one JSON object a line.
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/admit/unrelated.jsonl"))]
+    pub unrelated: PathBuf,
     /// Keep trees here from run to run.
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
@@ -53,7 +59,8 @@ struct Fact {
     repo: String,
     half: Half,
     fact: String,
-    question: String,
+    #[serde(default)]
+    question: Option<String>,
 }
 
 /// A question that no fact answers.
@@ -103,8 +110,8 @@ pub struct Report {
 /// When a file cannot be read or written, or a tree cannot be checked out.
 pub fn run(options: &Options) -> Result<Report> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let facts: Vec<Fact> = json_lines::read(&dir.join("admit/facts.jsonl"))?;
-    let unrelated: Vec<Unrelated> = json_lines::read(&dir.join("admit/unrelated.jsonl"))?;
+    let facts: Vec<Fact> = json_lines::read(&options.facts)?;
+    let unrelated: Vec<Unrelated> = json_lines::read(&options.unrelated)?;
     let trees = Trees::new(options.work.as_deref())?;
     let mut asked = Vec::new();
     for (repo, commit) in repositories(&dir.join("abstain"))? {
@@ -116,11 +123,11 @@ pub fn run(options: &Options) -> Result<Report> {
         let stage = Stage::of(&tree, &facts)?;
         let has_half = |half: Half| options.split.halves().contains(&half);
         let with_fact = facts.iter().enumerate().filter(|(_, fact)| has_half(fact.half));
-        let questions = with_fact.map(|(number, fact)| (fact.half, &fact.question, Some(number)));
+        let questions = with_fact.filter_map(|(number, fact)| Some((fact.half, fact.question.as_ref()?, Some(number))));
         let without = unrelated.iter().filter(|one| one.repo == repo && has_half(one.half));
         let questions = questions.chain(without.map(|one| (one.half, &one.question, None)));
         for (half, question, fact) in questions {
-            let (packed, ranked) = stage.ask(question, asked.len())?;
+            let (packed, ranked) = (stage.packed(question, asked.len())?, stage.ranked(question));
             asked.push(Asked {
                 repo: repo.clone(),
                 half,
@@ -209,9 +216,8 @@ impl Stage {
         })
     }
 
-    /// Asks a question in a session of its own. Returns the packed facts, and those that recall ranks first with their
-    /// features.
-    fn ask(&self, question: &str, session: usize) -> Result<(Vec<usize>, Vec<(usize, Vec<f32>)>)> {
+    /// Asks a question in a session of its own, and returns the packed facts.
+    fn packed(&self, question: &str, session: usize) -> Result<Vec<usize>> {
         let bash = json!([{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]);
         let body = json!({"model": "mock", "messages": [{"role": "user", "content": question}], "tools": bash});
         let session = format!("s{session}");
@@ -221,12 +227,16 @@ impl Stage {
             .post(Format::Chat.path(), &headers, body.to_string().as_bytes());
         ensure!(response.status == 200, "the gateway answered {}", response.status);
         let receipt = why(&self.home, response.request_id());
-        let number = |id: &str| self.numbers.get(id).copied();
         let items = receipt["items"].as_array().into_iter().flatten();
-        let packed = items.filter_map(|item| number(item["source"].as_str()?));
+        let packed = items.filter_map(|item| self.numbers.get(item["source"].as_str()?).copied());
+        Ok(packed.collect())
+    }
+
+    /// The facts that recall ranks first, with the features of their admission.
+    fn ranked(&self, question: &str) -> Vec<(usize, Vec<f32>)> {
         let ranked = self.engine.memory_features(question).into_iter();
-        let ranked = ranked.filter_map(|(id, features)| Some((number(&id)?, features)));
-        Ok((packed.collect(), ranked.collect()))
+        let ranked = ranked.filter_map(|(id, features)| Some((*self.numbers.get(&id)?, features)));
+        ranked.collect()
     }
 
     /// Removes the records, so that a kept tree is as before.

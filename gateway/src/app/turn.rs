@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use muninn_context_engine::Completeness;
+use muninn_context_engine::value::Prices;
 use muninn_memory::redact;
 use thiserror::Error;
 
@@ -90,6 +91,8 @@ pub(crate) struct PlanRequest<'a, 'p> {
     pub(crate) prompt: &'a Prompt<'p>,
     /// The backend's context window in tokens, where known.
     pub(crate) window: Option<u32>,
+    /// The prices of the first candidate's tokens.
+    pub(crate) prices: Prices,
     /// Whether a model explores for the newest question.
     pub(crate) deep: DeepLane,
     /// Receives the progress of an inline exploration.
@@ -103,6 +106,7 @@ pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: 
         headers,
         prompt,
         window,
+        prices,
         deep,
         progress,
     } = request;
@@ -141,6 +145,7 @@ pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: 
         caller,
         prompt,
         window,
+        prices,
         identity,
         chain,
         replayed,

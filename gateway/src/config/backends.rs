@@ -3,6 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use muninn_context_engine::value::Prices;
 use reqwest::Url;
 use thiserror::Error;
 
@@ -98,6 +99,8 @@ pub(super) fn backends(
             client_credentials: raw.client_credentials.unwrap_or(false),
             default_model: raw.default_model.clone(),
             context_window: raw.context_window,
+            prices: prices(raw.prices.unwrap_or_default())
+                .map_err(|name| invalid(origin, key(&format!("prices.{name}")), "must be a number of at least 0"))?,
             fallbacks,
             retries: raw.retries.unwrap_or(default.retries),
             first_byte_timeout: raw
@@ -108,6 +111,20 @@ pub(super) fn backends(
         });
     }
     Ok(backends)
+}
+
+/// Resolves prices; fails with the name of an invalid one.
+fn prices(raw: raw::Prices) -> Result<Prices, &'static str> {
+    let default = Prices::default();
+    let valid = |name, price: Option<f32>, default| match price.unwrap_or(default) {
+        price if price.is_finite() && price >= 0.0 => Ok(price),
+        _ => Err(name),
+    };
+    Ok(Prices {
+        cache_write: valid("cache_write", raw.cache_write, default.cache_write)?,
+        cached_read: valid("cached_read", raw.cached_read, default.cached_read)?,
+        output: valid("output", raw.output, default.output)?,
+    })
 }
 
 pub(super) fn routes(
@@ -283,6 +300,24 @@ mod tests {
         for wrong in ["127.0.0.1:8000", "ftp://x", "http://user:pass@host", "http://x/?q"] {
             assert!(base_url(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn prices_are_at_least_zero_and_missing_ones_have_defaults() {
+        let written = |text: &str| prices(toml::from_str(text).unwrap());
+        assert_eq!(written("").unwrap(), Prices::default());
+        let free = written("cache_write = 0\ncached_read = 0.0\noutput = 0").unwrap();
+        assert!(free.cache_write == 0.0 && free.cached_read == 0.0 && free.output == 0.0);
+        let some = written("output = 6").unwrap();
+        assert_eq!((some.output, some.cache_write), (6.0, Prices::default().cache_write));
+        for (text, name) in [
+            ("output = -1", "output"),
+            ("cached_read = nan", "cached_read"),
+            ("cache_write = inf", "cache_write"),
+        ] {
+            assert_eq!(written(text), Err(name));
+        }
+        assert!(toml::from_str::<raw::Prices>("input = 1").is_err());
     }
 
     fn resolved(dialect: &[&str]) -> Result<Vec<WireFormat>, InvalidBackend> {

@@ -34,6 +34,8 @@ pub use memory::{EmbedderConfig, MemoryConfig, MemoryWrite, ReconcilerConfig, Su
 pub(crate) use resolve::tests::load_text;
 pub use resolve::{Overrides, load, repository};
 
+use muninn_context_engine::value::Prices;
+
 use crate::secrets::{KeyHash, Secret};
 use crate::wire::WireFormat;
 
@@ -94,6 +96,8 @@ pub struct BackendConfig {
     pub default_model: Option<String>,
     /// The context window in tokens, if known.
     pub context_window: Option<u32>,
+    /// The prices of its tokens.
+    pub prices: Prices,
     /// The fallbacks of requests that matched no route, in the order of trying.
     pub fallbacks: Vec<FallbackConfig>,
     /// The most retries after transient failures.
@@ -118,6 +122,7 @@ impl BackendConfig {
             client_credentials: false,
             default_model: None,
             context_window: None,
+            prices: Prices::default(),
             fallbacks: Vec::new(),
             retries: 1,
             first_byte_timeout: limits.first_byte_timeout,

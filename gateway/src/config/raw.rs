@@ -76,6 +76,8 @@ pub(crate) struct Backend {
     pub(crate) default_model: Option<String>,
     /// Context window of the model in tokens. Muninn adds at most a fifth of it in one turn.
     pub(crate) context_window: Option<u32>,
+    /// Prices of the server's tokens, relative to an input token that is not cached. They decide how long a map is.
+    pub(crate) prices: Option<Prices>,
     /// Backends to try in this order if this backend gives no answer. Applies to requests that matched no route. Each
     /// entry is a backend name or `{ backend = "...", rename = "..." }`.
     #[serde(default)]
@@ -86,6 +88,19 @@ pub(crate) struct Backend {
     pub(crate) first_byte_timeout_ms: Option<u64>,
     /// Whether to speak HTTP/2 over plain `http://`. Over `https://` HTTP/2 is negotiated.
     pub(crate) http2_prior_knowledge: Option<bool>,
+}
+
+/// `prices = { cache_write = 1.25, cached_read = 0.1, output = 5.0 }`, each at least 0.
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Prices {
+    /// An input token that is written to the prefix cache.
+    pub(crate) cache_write: Option<f32>,
+    /// An input token that is read from the prefix cache.
+    pub(crate) cached_read: Option<f32>,
+    /// An output token.
+    pub(crate) output: Option<f32>,
 }
 
 /// `dialect = "openai"`, or `dialect = ["chat", "messages"]` for a server that accepts several formats.

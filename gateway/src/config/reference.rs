@@ -54,6 +54,11 @@ fn defaults() -> Value {
             client_credentials: Some(backend.client_credentials),
             default_model: backend.default_model.clone(),
             context_window: backend.context_window,
+            prices: Some(raw::Prices {
+                cache_write: Some(backend.prices.cache_write),
+                cached_read: Some(backend.prices.cached_read),
+                output: Some(backend.prices.output),
+            }),
             fallbacks: Vec::new(),
             retries: Some(backend.retries),
             first_byte_timeout_ms: millis(backend.first_byte_timeout),

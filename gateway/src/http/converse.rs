@@ -353,6 +353,10 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
             headers: client,
             prompt: &prompt,
             window,
+            prices: candidates
+                .first()
+                .map(|candidate| candidate.backend.prices)
+                .unwrap_or_default(),
             deep: app::choose_deep_lane(app, settings, caller, client, has_suffix, (&candidates, plain)),
             progress,
         },

@@ -115,7 +115,7 @@ impl Overflow {
         let (prompt, window) = match (self.prompt, window) {
             (Some(prompt), Some(window)) => (prompt, window),
             (Some(prompt), None) => (prompt, prompt.saturating_sub(1)),
-            (None, Some(window)) => (window + 1, window),
+            (None, Some(window)) => (window.saturating_add(1), window),
             (None, None) => (2, 1),
         };
         match (format, self.answer) {
@@ -131,12 +131,12 @@ impl Overflow {
             (WireFormat::Messages, _) => {
                 format!(
                     "prompt is too long: {} tokens > {window} maximum",
-                    prompt.max(window + 1)
+                    prompt.max(window.saturating_add(1))
                 )
             }
             (WireFormat::Chat | WireFormat::Responses, Some(answer)) if prompt_alone_fits => format!(
                 "This model's maximum context length is {window} tokens. However, you requested {} tokens ({prompt} in the messages, {answer} in the completion). Please reduce the length of the messages or completion.",
-                prompt + answer
+                prompt.saturating_add(answer)
             ),
             (WireFormat::Chat | WireFormat::Responses, _) => format!(
                 "This model's maximum context length is {window} tokens. However, your messages resulted in {prompt} tokens. Please reduce the length of the messages."
@@ -295,6 +295,20 @@ mod tests {
                 if format == WireFormat::Messages && again.answer.is_none() {
                     assert!(again.prompt > again.window, "{message}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn largest_counts_are_written_without_overflow() {
+        let all = [None, Some(0), Some(u64::MAX)];
+        for (prompt, answer, window) in all
+            .iter()
+            .flat_map(|p| all.iter().flat_map(move |a| all.map(|w| (*p, *a, w))))
+        {
+            let overflow = Overflow { prompt, answer, window };
+            for format in [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses] {
+                assert!(!overflow.message(format, Some(u32::MAX)).is_empty());
             }
         }
     }

@@ -92,9 +92,12 @@ impl UsageValue {
         };
         let details = fields.prompt_tokens_details.as_ref();
         // `input_tokens` excludes cached tokens in the messages format and includes them in the other two.
-        let cache = fields.cache_read_input_tokens.unwrap_or(0) + fields.cache_creation_input_tokens.unwrap_or(0);
+        let written = fields.cache_creation_input_tokens.unwrap_or(0);
+        let cache = fields.cache_read_input_tokens.unwrap_or(0).saturating_add(written);
         Usage {
-            input: fields.prompt_tokens.or(fields.input_tokens.map(|input| input + cache)),
+            input: fields
+                .prompt_tokens
+                .or(fields.input_tokens.map(|input| input.saturating_add(cache))),
             cached: fields
                 .cache_read_input_tokens
                 .or(details.and_then(|details| details.cached_tokens)),
@@ -175,5 +178,15 @@ mod tests {
         }
         watch.push(b"\"} \"usage\":{\"prompt_tokens\":1} ");
         assert_eq!(watch.usage().input, Some(1));
+    }
+
+    #[test]
+    fn largest_counts_do_not_overflow() {
+        let largest = u64::MAX;
+        let text = format!(
+            r#"{{"input_tokens":{largest},"cache_read_input_tokens":{largest},"cache_creation_input_tokens":1}}"#
+        );
+        let value: UsageValue = serde_json::from_str(&text).unwrap();
+        assert_eq!(value.usage().input, Some(largest));
     }
 }

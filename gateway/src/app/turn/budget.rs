@@ -31,7 +31,7 @@ impl Budget {
     pub(super) fn of(
         workspace: &Workspace,
         prompt: &Prompt<'_>,
-        window: Option<u32>,
+        (window, prices): (Option<u32>, Prices),
         replayed: &Replay,
     ) -> Result<Budget, NoPackReason> {
         let settings = workspace.settings();
@@ -50,7 +50,7 @@ impl Budget {
         if lexical < MIN_BUDGET {
             return Err(NoPackReason::NoBudget);
         }
-        let map = has_file_tools(prompt).then(Prices::default);
+        let map = has_file_tools(prompt).then_some(prices);
         Ok(Budget { lexical, total, map })
     }
 }
@@ -80,7 +80,7 @@ pub(in crate::app) async fn preview(
         None => Ok(Replay::default()),
     };
     let replayed = replayed.unwrap_or_default();
-    let budget = Budget::of(workspace, prompt, None, &replayed)?;
+    let budget = Budget::of(workspace, prompt, (None, Prices::default()), &replayed)?;
     Ok((budget, already(prompt, workspace, &identity, &replayed)))
 }
 

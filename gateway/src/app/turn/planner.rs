@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use muninn_context_engine::PriorContext;
+use muninn_context_engine::value::Prices;
 
 use super::budget::{Budget, already};
 use super::{NoPackReason, Plan, now_ms};
@@ -23,6 +24,7 @@ pub(super) struct TurnPlanner<'a, 'p> {
     pub(super) caller: &'a Caller,
     pub(super) prompt: &'a Prompt<'p>,
     pub(super) window: Option<u32>,
+    pub(super) prices: Prices,
     pub(super) identity: Identity<'a>,
     pub(super) chain: Chain,
     pub(super) replayed: Replay,
@@ -139,7 +141,7 @@ impl TurnPlanner<'_, '_> {
             return Err(NoPackReason::NotWanted);
         }
         let workspace = enter(self.app, self.caller, location, &self.identity.claimed_directories.now).await?;
-        let budget = Budget::of(&workspace, self.prompt, self.window, &self.replayed)?;
+        let budget = Budget::of(&workspace, self.prompt, (self.window, self.prices), &self.replayed)?;
         Ok((workspace, budget))
     }
 

@@ -70,6 +70,7 @@ async fn planned(app: &Arc<App>, patience: usize) -> Option<(String, Receipt)> {
         headers: &headers,
         prompt: &prompt,
         window: None,
+        prices: Prices::default(),
         deep: DeepLane::Off,
         progress,
     };
