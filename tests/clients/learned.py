@@ -195,7 +195,7 @@ def next_session(checks, client, label, questions, upstream, where):
 
 def position(items):
     """Where the edited file stands among the files of a pack, from 0; None where it is not in it."""
-    files = [path_of(item) for item in items if item["kind"] == "code"]
+    files = [path_of(item) for item in items if item["kind"] in ("code", "place")]
     return files.index(ferry.EDITED) if ferry.EDITED in files else None
 
 
