@@ -1,4 +1,4 @@
-//! What a map of places costs an agent's run, and what it is expected to spare.
+//! The cost model of maps: the price of their tokens, and the exploring calls that they are expected to spare.
 //!
 //! The unit is the price of one input token that is not cached. An agent's prompt grows by what is added, is written to
 //! the backend's prefix cache once, and is read from there on every later turn. So `P` tokens cost

@@ -81,7 +81,7 @@ struct Asked {
     fact: Option<usize>,
     /// The packed facts.
     packed: Vec<usize>,
-    /// What recall ranks first, with the features of admission.
+    /// The facts that recall ranks first, with the features of their admission.
     ranked: Vec<(usize, Vec<f32>)>,
 }
 

@@ -1,4 +1,4 @@
-//! `value`: what packs would have been worth in recorded runs. See `benches/README.md`.
+//! `value`: the estimated worth of packs in recorded runs. See `benches/README.md`.
 
 use std::process::ExitCode;
 

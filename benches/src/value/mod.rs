@@ -1,4 +1,4 @@
-//! What the gateway's pack in the first prompt of recorded runs would have been worth.
+//! The estimated worth of the gateway's pack in the first prompt of recorded runs.
 //!
 //! Each run's issue is sent through the gateway as the first turn of a client with file tools, over the repository at the
 //! run's commit. The receipt says what was packed. [`Run::worth`] compares it with the recorded calls: an upper bound,
@@ -33,7 +33,7 @@ const ORACLE_TOKENS: u32 = 150;
 /// The budget of a client without tools, whose pack of code is measured beside.
 const FULL_TOKENS: u32 = 2_000;
 
-/// Measures what the gateway's packs would have been worth in recorded runs of agents.
+/// Estimates the worth of the gateway's packs in recorded runs of agents.
 ///
 /// Progress goes to stderr; the last line on stdout is one JSON object.
 #[derive(Debug, Clone, Parser)]
@@ -78,11 +78,11 @@ pub struct Summary {
 pub struct Report {
     /// The number of runs.
     pub runs: usize,
-    /// What a client with file tools gets.
+    /// The pack of a client with file tools: a map.
     pub pack: Summary,
     /// The gold files, known beforehand.
     pub oracle: Summary,
-    /// What a client without tools gets: code.
+    /// The pack of a client without tools: code.
     pub full: Summary,
 }
 

@@ -1,4 +1,4 @@
-//! Recorded runs of agents, and what a pack in their first prompt would have been worth.
+//! Recorded runs of agents, and the estimated worth of a pack in their first prompt.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ pub struct Call {
     pub bytes_out: u64,
 }
 
-/// What a pack would have been worth.
+/// The estimated worth of a pack in a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Worth {
     /// The exploring calls that it would have spared; an upper bound.
