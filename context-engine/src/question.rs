@@ -5,7 +5,7 @@ mod template;
 
 use std::collections::HashMap;
 
-use muninn_memory::index::lexical::{Tokenizer, is_stop_word, words};
+use muninn_memory::index::lexical::{Tokenizer, Word, is_stop_word, words};
 
 pub(crate) use self::frames::NamedPath;
 use self::frames::named_paths;
@@ -87,8 +87,17 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
         .find('\n')
         .map_or(text.len(), |end| end + text.len() - text.trim_start().len());
     let quoted = backticked(text);
+    let flags = flags(text);
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for word in words(text) {
+    let named = words(text).flat_map(|word| {
+        let flag = flags.iter().find(|flag| flag.start == word.start);
+        let name = flag.map(|flag| Word {
+            text: &flag.name,
+            start: word.start,
+        });
+        name.map(|name| (name, true)).into_iter().chain([(word, false)])
+    });
+    for (word, is_flag) in named {
         let lower = word.text.to_lowercase();
         question.about_tests |= matches!(
             lower.as_str(),
@@ -98,8 +107,8 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
             lower.as_str(),
             "readme" | "docs" | "documentation" | "changelog" | "license"
         );
-        let in_quotes = quoted.iter().any(|range| range.contains(&word.start));
-        if is_stop_word(&lower) && !in_quotes {
+        let is_quoted = is_flag || quoted.iter().any(|range| range.contains(&word.start));
+        if is_stop_word(&lower) && !is_quoted {
             continue;
         }
         let mut terms = Vec::new();
@@ -115,11 +124,11 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
             Some(at) => {
                 let concept = &mut question.concepts[*at];
                 concept.weight = (concept.weight + 0.25 * weight).min(3.0);
-                concept.identifier |= in_quotes;
+                concept.identifier |= is_quoted;
             }
             None => {
                 seen.insert(whole.clone(), question.concepts.len());
-                let identifier = in_quotes || !terms.is_empty() || is_error_code(word.text);
+                let identifier = is_quoted || !terms.is_empty() || is_error_code(word.text);
                 question.concepts.push(Concept {
                     word: lower,
                     whole,
@@ -174,6 +183,28 @@ fn shortened(text: &str) -> String {
     format!("{head}\n{tail}")
 }
 
+/// A command-line flag of several words in a question, such as `--dry-run`.
+struct Flag {
+    /// The offset of the name, behind the dashes.
+    start: usize,
+    /// The name as code spells it: `dry_run`.
+    name: String,
+}
+
+/// Returns the flags of several words. Their words are concepts, too, because a flag that does not exist yet is often a
+/// new combination of known words.
+fn flags(text: &str) -> Vec<Flag> {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let found = text.match_indices("--").filter_map(|(at, _)| {
+        let (before, start) = (text[..at].bytes().next_back(), at + 2);
+        let length = text[start..].bytes().take_while(|byte| is_name(*byte)).count();
+        let name = text[start..start + length].trim_end_matches('-').replace('-', "_");
+        let is_flag = before.is_none_or(|byte| !is_name(byte)) && name.starts_with(|c: char| c.is_ascii_alphabetic());
+        (is_flag && name.contains('_')).then_some(Flag { start, name })
+    });
+    found.collect()
+}
+
 /// Returns the ranges between single backticks on one line.
 fn backticked(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut ranges = Vec::new();
@@ -214,6 +245,20 @@ mod tests {
             concept("parse_header").weight > 1.0,
             "the second spelling is the same concept"
         );
+    }
+
+    #[test]
+    fn flag_of_several_words_is_an_identifier_as_in_code() {
+        let question = of("Was macht --exec-batch=rm, und warum nicht `--min-size`? a--b ---- --");
+        let named = question.concepts.iter().filter(|concept| concept.identifier);
+        let named: Vec<(&str, &str)> = named.map(|concept| (&*concept.word, &*concept.whole)).collect();
+        let flags = [("exec_batch", "execbatch"), ("min_size", "minsiz")];
+        assert!(flags.iter().all(|flag| named.contains(flag)), "{named:?}");
+        assert!(question.concepts.iter().any(|concept| concept.word == "batch"));
+        assert!(!question.concepts.iter().any(|concept| concept.word == "a_b"));
+        let code = of("exec_batch min_size");
+        let wholes = code.concepts.iter().map(|concept| &*concept.whole);
+        assert!(wholes.eq(["execbatch", "minsiz"]));
     }
 
     #[test]

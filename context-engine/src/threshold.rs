@@ -82,6 +82,9 @@ pub(crate) struct Fit {
     pub(crate) evidence: f32,
     /// Whether the question has only one plain word, and no definition or path has this word as its name.
     pub(crate) lone: bool,
+    /// The share of a short question without the words that the repository lacks, such as those of another language; the
+    /// plain share of a long text.
+    pub(crate) known_share: f32,
     /// Whether the question names an existing path, or an identifier of several parts that is defined here.
     pub(crate) certain: bool,
 }
@@ -144,6 +147,10 @@ impl Fit {
         singular: f32,
     ) -> Self {
         let total: f32 = query.weights.iter().sum();
+        let known = match question.headline {
+            Some(_) => total,
+            None => query.weigh(query.known),
+        };
         let telling = question.concepts.iter().filter(|concept| !concept.is_number()).count();
         let identifier = question.concepts.iter().any(|concept| concept.identifier);
         let mut fit = Self {
@@ -168,6 +175,7 @@ impl Fit {
                     + NEAR * query.weigh(near & !here)
                     + FAR * query.weigh(candidate.concepts & !near);
                 fit.share = fit.share.max(trust * found / total.max(f32::MIN_POSITIVE));
+                fit.known_share = fit.known_share.max(trust * found / known.max(f32::MIN_POSITIVE));
                 fit.evidence = fit.evidence.max(trust * query.weigh(here) / singular);
                 fit.lone &= chunk.defines | candidate.path_concepts == 0;
             }
@@ -179,7 +187,7 @@ impl Fit {
 
     /// Accepts or rejects the candidates for a threshold from 0 (always accept) to 1 (never accept).
     pub(crate) fn verdict(&self, threshold: f32) -> Result<(), Rejection> {
-        if threshold <= 0.0 || (self.certain && self.share >= self.expected * threshold) {
+        if threshold <= 0.0 || (self.certain && self.known_share >= self.expected * threshold) {
             return Ok(());
         }
         if self.probability < threshold {
