@@ -15,6 +15,8 @@ use crate::tuning::Lists;
 const TEST: f32 = 0.35;
 const DOCS: f32 = 0.4;
 const SETTINGS: f32 = 0.5;
+/// Factor on a source file of which most lines are comments. Its text repeats the words of the code that it describes.
+const COMMENTED: f32 = 0.8;
 const GENERATED: f32 = 0.2;
 const TEMPLATE: f32 = 0.05;
 
@@ -58,9 +60,13 @@ impl<'a> RankWeights<'a> {
     }
 
     pub(super) fn of_file(&self, number: usize) -> f32 {
+        let file = self.snapshot.file(number);
         match self.files.contains(&number) {
             true => 1.0,
-            false => self.of_place(self.snapshot.file(number).role),
+            false if file.commented && self.is_enabled && !self.question.about_docs => {
+                COMMENTED * self.of_place(file.role)
+            }
+            false => self.of_place(file.role),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::index::lexical::{Arena, Tokenizer};
 use muninn_repo_tools::RelPath;
-use muninn_repo_tools::syntax::Language;
+use muninn_repo_tools::syntax::{Language, Parsed};
 use serde::{Deserialize, Serialize};
 
 use super::chunk::{self, Chunk, Cut};
@@ -12,9 +12,11 @@ use super::language::{Form, language};
 use super::syntax::{Manifest, Syntax};
 
 /// Increased whenever chunks, terms, syntax or the format of a digest change, so that a cache does not return old ones.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Bytes of a chunk that are tokenized; more is data.
 const MAX_CHUNK_BYTES: usize = 32 << 10;
+/// The share of comments above which a source file is documentation: 3 of 5 lines.
+const COMMENTED: (usize, usize) = (3, 5);
 /// Bytes of a generated file that are indexed, enough to find its topic.
 const MAX_DATA_BYTES: usize = 16 << 10;
 
@@ -31,6 +33,8 @@ pub struct Digest {
     names: PackedLists<u32>,
     /// Whether the file is generated.
     pub data: bool,
+    /// Whether most lines of the source file are comments, so that the file documents more than it does.
+    pub commented: bool,
     /// Definitions, imports and calls.
     pub syntax: Syntax,
 }
@@ -98,34 +102,34 @@ impl Digest {
 
     /// The cache form of a file's digest: the same content has another digest in another language.
     pub fn form(path: &RelPath) -> &'static str {
-        const { assert!(VERSION == 3) };
+        const { assert!(VERSION == 4) };
         if let Some(manifest) = Manifest::of(path) {
             return match manifest {
-                Manifest::Cargo => "digest.3.manifest.cargo",
-                Manifest::Go => "digest.3.manifest.go",
-                Manifest::Npm => "digest.3.manifest.npm",
-                Manifest::Script => "digest.3.manifest.script",
+                Manifest::Cargo => "digest.4.manifest.cargo",
+                Manifest::Go => "digest.4.manifest.go",
+                Manifest::Npm => "digest.4.manifest.npm",
+                Manifest::Script => "digest.4.manifest.script",
             };
         }
         match (Language::of_path(path), language(path).1) {
-            (Some(Language::Rust), _) => "digest.3.rust",
-            (Some(Language::Python), _) => "digest.3.python",
-            (Some(Language::JavaScript), _) => "digest.3.javascript",
-            (Some(Language::TypeScript), _) => "digest.3.typescript",
-            (Some(Language::Tsx), _) => "digest.3.tsx",
-            (Some(Language::Go), _) => "digest.3.go",
-            (Some(Language::Java), _) => "digest.3.java",
-            (Some(Language::C), _) => "digest.3.c",
-            (Some(Language::Cpp), _) => "digest.3.cpp",
-            (Some(Language::CSharp), _) => "digest.3.csharp",
-            (Some(Language::Ruby), _) => "digest.3.ruby",
-            (Some(Language::Php), _) => "digest.3.php",
-            (Some(Language::Bash), _) => "digest.3.bash",
-            (None, Form::Code) => "digest.3.code",
-            (None, Form::Markdown) => "digest.3.markdown",
+            (Some(Language::Rust), _) => "digest.4.rust",
+            (Some(Language::Python), _) => "digest.4.python",
+            (Some(Language::JavaScript), _) => "digest.4.javascript",
+            (Some(Language::TypeScript), _) => "digest.4.typescript",
+            (Some(Language::Tsx), _) => "digest.4.tsx",
+            (Some(Language::Go), _) => "digest.4.go",
+            (Some(Language::Java), _) => "digest.4.java",
+            (Some(Language::C), _) => "digest.4.c",
+            (Some(Language::Cpp), _) => "digest.4.cpp",
+            (Some(Language::CSharp), _) => "digest.4.csharp",
+            (Some(Language::Ruby), _) => "digest.4.ruby",
+            (Some(Language::Php), _) => "digest.4.php",
+            (Some(Language::Bash), _) => "digest.4.bash",
+            (None, Form::Code) => "digest.4.code",
+            (None, Form::Markdown) => "digest.4.markdown",
             // If the file has no extension, its first line can determine the language.
-            (None, Form::Plain) if path.extension().is_empty() => "digest.3.bare",
-            (None, Form::Plain) => "digest.3.plain",
+            (None, Form::Plain) if path.extension().is_empty() => "digest.4.bare",
+            (None, Form::Plain) => "digest.4.plain",
         }
     }
 }
@@ -148,6 +152,7 @@ pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
         terms: HashMap::new(),
     };
     let Cut { chunks, parsed } = chunk::cut(path, text);
+    digest.commented = parsed.as_ref().is_some_and(|(_, parsed)| is_commented(&lines, parsed));
     digest.syntax = Syntax::of(path, text, parsed.as_ref(), data);
     for chunk in chunks {
         let bag = bags.of(&lines, &chunk, &mut digest.terms);
@@ -164,6 +169,13 @@ pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
         });
     }
     digest
+}
+
+/// Returns whether more than [`COMMENTED`] of the lines with text are comments.
+fn is_commented(lines: &[&str], parsed: &Parsed) -> bool {
+    let with_text = lines.iter().filter(|line| !line.trim().is_empty()).count();
+    let (share, of) = COMMENTED;
+    parsed.comment_lines as usize * of > with_text * share
 }
 
 /// The term of a whole name.
@@ -253,6 +265,15 @@ mod tests {
             bytes(&digest),
             bytes(&of("a.rs", "/// Replays the ledger.\nfn replay_turn() {}\n"))
         );
+    }
+
+    #[test]
+    fn file_of_comments_is_commented() {
+        let code = "/// One.\nfn one() {}\n\n/// Two.\nfn two() { three() }\n";
+        let documentation = "//! One.\n//!\n//! Two.\n\n/* Three.\n   Four. */\nfn one() {} // five\n";
+        assert!(!of("a.rs", code).commented);
+        assert!(of("a.rs", documentation).commented);
+        assert!(!of("a.md", documentation).commented, "no grammar");
     }
 
     #[test]

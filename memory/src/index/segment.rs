@@ -49,6 +49,8 @@ pub struct File {
     pub facts: FileFacts,
     /// The file's role.
     pub role: FileRole,
+    /// Whether it is a source file of which most lines are comments.
+    pub commented: bool,
     /// Terms in all its chunks.
     pub length: u32,
     pub(super) first_span: u32,
@@ -118,6 +120,7 @@ impl SegmentBuilder {
         self.files.push(File {
             facts,
             role,
+            commented: digest.commented,
             length,
             first_span,
             spans: u32::try_from(digest.spans.len()).unwrap_or(u32::MAX),

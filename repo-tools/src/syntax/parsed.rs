@@ -11,6 +11,8 @@ pub struct Parsed {
     pub references: Vec<Reference>,
     /// The imports, in text order.
     pub imports: Vec<Import>,
+    /// The number of lines that contain only comments.
+    pub comment_lines: u32,
     /// Whether the text has syntax errors for the grammar.
     pub broken: bool,
     /// Whether a limit ended the extraction, so that items are missing.

@@ -170,9 +170,12 @@ impl Walker<'_> {
         &mut self.levels[last]
     }
 
-    /// Records a comment for a definition that can follow it. A comment after code on the same line is not recorded.
+    /// Counts a comment, and records it for a definition that can follow it. A comment after code on the same line is ignored.
     fn comment(&mut self, node: Node<'_>) {
         if self.begins_its_line(node) {
+            let (first, last) = rows(node);
+            let lines = u32::try_from(last + 1 - first).unwrap_or(u32::MAX);
+            self.out.comment_lines = self.out.comment_lines.saturating_add(lines);
             self.note_pending(node);
         }
     }
