@@ -12,20 +12,20 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use muninn_tests::TestEnv;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub use self::runs::{Call, Run, Worth};
 
 use crate::command_line::{at, progress};
 use crate::format::Format;
-use crate::gateway_process::{configuration, home, serve, wait_until_settled, why};
+use crate::gateway_process::{configuration, home, serve, wait_until_settled};
 use crate::json_lines;
 use crate::report::rounded;
 use crate::stand;
 use crate::stats::median;
 use crate::trees::{Trees, clone_of};
+use crate::turns::{Client, Message, send};
 use crate::upstream::Upstream;
 
 /// The tokens of an oracle's pack: the paths of the gold files.
@@ -186,31 +186,21 @@ fn ask(options: &Options, trees: &Trees, upstream: &Upstream, run: &Run) -> Resu
     ));
     let gateway = serve(&home, &tree.root);
     wait_until_settled(&gateway);
-    let send = |session: &str, tools: Value| {
-        let body = json!({"model": "mock", "messages": [{"role": "user", "content": run.query}], "tools": tools});
-        let headers = [("content-type", "application/json"), ("x-session-id", session)];
-        let response = gateway.post(Format::Chat.path(), &headers, body.to_string().as_bytes());
-        ensure!(response.status == 200, "the gateway answered {}", response.status);
-        Ok(packed(&home, response.request_id()))
+    let pack = |client| {
+        let receipt = send(
+            (&home, &gateway),
+            client,
+            &format!("{client:?}"),
+            &[Message::user(&run.query)],
+        )?;
+        let files = receipt.items.iter().filter_map(|item| Some(item.place()?.path));
+        anyhow::Ok(Pack {
+            files: files.collect(),
+            tokens: receipt.tokens,
+        })
     };
-    let bash = json!([{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]);
     Ok(Packs {
-        pack: send("with", bash)?,
-        full: send("without", json!([]))?,
+        pack: pack(Client::WithTools)?,
+        full: pack(Client::WithoutTools)?,
     })
-}
-
-/// The pack on the receipt of a request.
-fn packed(home: &TestEnv, id: &str) -> Pack {
-    let receipt = why(home, id);
-    let items = receipt["items"].as_array().into_iter().flatten();
-    let files = items.filter_map(|item| {
-        let source = item["source"].as_str()?;
-        let path = source.rsplit_once(':').map_or(source, |(path, _)| path);
-        Some(path.to_owned())
-    });
-    Pack {
-        files: files.collect(),
-        tokens: receipt["tokens"].as_u64().unwrap_or_default() as u32,
-    }
 }
