@@ -25,6 +25,9 @@ pub struct GradedPack {
     pub found: BTreeSet<String>,
     /// The useful files that they do not name.
     pub missed: BTreeSet<String>,
+    /// The useful files that the packs of earlier turns name.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub earlier: BTreeSet<String>,
 }
 
 /// An item that names a place.
@@ -51,11 +54,12 @@ pub struct GradedItem {
 }
 
 impl GradedPack {
-    /// Grades the pack of a receipt, whose code stands in the block that the backend got.
+    /// Grades the pack of a receipt, whose code stands in the block that the backend got. `earlier` are the receipts of
+    /// the turns before.
     ///
     /// # Errors
     /// When receipt and block disagree.
-    pub fn of(receipt: &Receipt, block: Option<&str>, useful: &Useful) -> Result<Self> {
+    pub fn of(receipt: &Receipt, block: Option<&str>, earlier: &[Receipt], useful: &Useful) -> Result<Self> {
         let packed = !receipt.items.is_empty();
         ensure!(
             block.is_some() == packed,
@@ -93,6 +97,8 @@ impl GradedPack {
         }
         let named: BTreeSet<&str> = items.iter().map(|item| &*item.path).collect();
         let (found, missed) = useful.0.keys().cloned().partition(|path| named.contains(&**path));
+        let earlier = earlier.iter().flat_map(|receipt| &receipt.items);
+        let earlier = earlier.filter_map(|item| Some(item.place()?.path));
         Ok(Self {
             packed,
             reason: receipt.reason.clone(),
@@ -100,6 +106,7 @@ impl GradedPack {
             items,
             found,
             missed,
+            earlier: earlier.filter(|path| useful.0.contains_key(path)).collect(),
         })
     }
 
@@ -164,13 +171,13 @@ pub(crate) mod tests {
                      ## memory 01, 2026-01-01\n```markdown\n## a.rs:2-4 @ab12\n```\n\n\
                      ## c.rs:7-7 @ab12\n```rust\nlet c;\n```\n</muninn-context>\n";
         let receipt = receipt(&[("code", "a.rs:2-4", 20), ("memory", "01", 9), ("code", "c.rs:7-7", 9)]);
-        GradedPack::of(&receipt, Some(block), &useful()).unwrap()
+        GradedPack::of(&receipt, Some(block), &[], &useful()).unwrap()
     }
 
     /// `a.rs:2-3`, `a.rs:4-7`, `c.rs:1-9` and `b.rs`.
     pub(crate) fn map() -> GradedPack {
         let places = ["a.rs:2-3", "a.rs:4-7", "c.rs:1-9", "b.rs"].map(|source| ("place", source, 5));
-        GradedPack::of(&receipt(&places), Some(""), &useful()).unwrap()
+        GradedPack::of(&receipt(&places), Some(""), &[], &useful()).unwrap()
     }
 
     #[test]
@@ -209,15 +216,22 @@ pub(crate) mod tests {
         let tokens: Vec<u32> = pack.items.iter().map(|item| item.useful_tokens).collect();
         assert_eq!(tokens, [5, 0, 0, 0]);
         assert!(pack.missed.is_empty() && pack.lines().next().is_none());
+        let earlier = receipt(&[("place", "b.rs", 5), ("place", "c.rs:1-2", 5)]);
+        let pack = GradedPack::of(&Receipt::default(), None, &[earlier], &useful()).unwrap();
+        assert_eq!((pack.missed.len(), pack.earlier.first().unwrap().as_str()), (2, "b.rs"));
     }
 
     #[test]
     fn receipt_that_disagrees_with_the_block_is_an_error() {
         let receipt = receipt(&[("code", "a.rs:2-4", 20)]);
-        assert!(GradedPack::of(&receipt, None, &useful()).is_err());
-        assert!(GradedPack::of(&Receipt::default(), Some(""), &useful()).is_err());
-        let error = GradedPack::of(&receipt, Some("## b.rs:2-4 @ab\n```\nx\n```\n"), &useful()).unwrap_err();
+        assert!(GradedPack::of(&receipt, None, &[], &useful()).is_err());
+        assert!(GradedPack::of(&Receipt::default(), Some(""), &[], &useful()).is_err());
+        let error = GradedPack::of(&receipt, Some("## b.rs:2-4 @ab\n```\nx\n```\n"), &[], &useful()).unwrap_err();
         assert_eq!(error.to_string(), "a.rs:2-4 is not in the block");
-        assert!(!GradedPack::of(&Receipt::default(), None, &useful()).unwrap().packed);
+        assert!(
+            !GradedPack::of(&Receipt::default(), None, &[], &useful())
+                .unwrap()
+                .packed
+        );
     }
 }

@@ -26,7 +26,7 @@ pub use self::report::{Admission, CodeFigures, Entries, Figures, GradedPrompt, M
 use crate::command_line::{at, progress};
 use crate::gateway_process::{home, serve, wait_until_settled};
 use crate::trees::{Tree, Trees, clone_of};
-use crate::turns::{Client, Receipt, Role, send};
+use crate::turns::{Client, Role, send};
 
 /// Measures the share of useful places in packs for graded prompts.
 ///
@@ -67,7 +67,9 @@ pub fn run(options: &Options) -> Result<Report> {
     }
     let mut stages = Vec::new();
     for ((repo, commit), prompts) in by_tree {
-        let tree = trees.checkout(&clone_of(&options.repos, repo), repo, commit, None)?;
+        let tree = trees
+            .checkout(&clone_of(&options.repos, repo), repo, commit, None)
+            .with_context(|| prompts[0].id.clone())?;
         prompts.iter().try_for_each(|prompt| prompt.check_places(&tree.root))?;
         stages.push((tree, prompts));
     }
@@ -127,10 +129,7 @@ impl Stage {
 
     /// Sends a prompt as both clients, and grades their packs.
     fn grade(&self, prompt: &Prompt, number: usize) -> Result<GradedPrompt> {
-        let pack = |client| {
-            let (receipt, block) = self.converse(client, &format!("{client:?}-{number}"), prompt)?;
-            GradedPack::of(&receipt, block.as_deref(), &prompt.useful)
-        };
+        let pack = |client| self.converse(client, &format!("{client:?}-{number}"), prompt);
         Ok(GradedPrompt {
             id: prompt.id.clone(),
             kind: prompt.kind,
@@ -141,27 +140,24 @@ impl Stage {
         })
     }
 
-    /// Sends each turn of a conversation, and returns the receipt of the newest turn with the block in it.
-    fn converse(&self, client: Client, session: &str, prompt: &Prompt) -> Result<(Receipt, Option<String>)> {
+    /// Sends each turn of a conversation, and grades the pack of the newest turn.
+    fn converse(&self, client: Client, session: &str, prompt: &Prompt) -> Result<GradedPack> {
         let messages = prompt.messages();
-        let mut receipt = Receipt::default();
-        for (at, message) in messages.iter().enumerate() {
-            if message.role == Role::User {
-                receipt = send((&self.home, &self.gateway), client, session, &messages[..=at])?;
-            }
-        }
+        let ends = (1..=messages.len()).filter(|end| messages[end - 1].role == Role::User);
+        let turns = ends.map(|end| send((&self.home, &self.gateway), client, session, &messages[..end]));
+        let receipts = turns.collect::<Result<Vec<_>>>()?;
+        let (newest, earlier) = receipts.split_last().context("no turn")?;
         let sent = self.upstream.take_requests();
-        let newest = sent
+        let request = sent
             .iter()
             .rfind(|request| request.method == "POST")
             .context("the backend got no request")?;
-        let body: Value = serde_json::from_slice(&newest.body)?;
+        let body: Value = serde_json::from_slice(&request.body)?;
         let text = body["messages"][messages.len() - 1]["content"].as_str();
-        let added = text
-            .and_then(|text| text.strip_prefix(&*prompt.prompt))
-            .context("the prompt was changed")?;
-        let block = added.find(OPEN).map(|at| added[at..].to_owned());
+        let added = text.and_then(|text| text.strip_prefix(&*prompt.prompt));
+        let added = added.context("the prompt was changed")?;
+        let block = added.find(OPEN).map(|at| &added[at..]);
         ensure!(block.is_some() || added.is_empty(), "text without a fence was added");
-        Ok((receipt, block))
+        GradedPack::of(newest, block, earlier, &prompt.useful)
     }
 }
