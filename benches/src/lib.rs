@@ -42,9 +42,12 @@ pub mod options;
 #[cfg(feature = "gateway")]
 pub mod overhead;
 #[cfg(feature = "gateway")]
+pub mod packs;
+#[cfg(feature = "gateway")]
 pub mod pairs;
 #[cfg(feature = "gateway")]
 pub mod past_sessions;
+pub mod place;
 pub mod procfs;
 pub mod recall;
 pub mod reconcile_scale;
@@ -65,6 +68,8 @@ pub mod subject;
 pub mod subprocess;
 pub mod syntax;
 pub mod trees;
+#[cfg(feature = "gateway")]
+pub mod turns;
 pub mod upstream;
 #[cfg(feature = "gateway")]
 pub mod value;

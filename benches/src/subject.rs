@@ -10,6 +10,7 @@ use muninn_memory::embed::Embedder;
 use muninn_repo_tools::Worktree;
 
 use crate::command_line::progress;
+use crate::place::Place;
 use crate::trees::Tree;
 
 /// An engine whose index is ready.
@@ -80,11 +81,10 @@ pub struct Packed {
 pub fn packed(found: &Exploration) -> Vec<Packed> {
     let code = found.items.iter().filter(|item| item.kind == ItemKind::Code);
     code.filter_map(|item| {
-        let (path, lines) = item.source.rsplit_once(':')?;
-        let (first, last) = lines.split_once('-')?;
+        let place = Place::parse(&item.source);
         Some(Packed {
-            path: path.to_owned(),
-            lines: first.parse().ok()?..=last.parse().ok()?,
+            path: place.path,
+            lines: place.lines?,
             tokens: item.tokens,
         })
     })

@@ -7,24 +7,24 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::Parser;
 use muninn_context_engine::{Engine, EngineSettings};
 use muninn_memory::records::MAIN;
 use muninn_repo_tools::Worktree;
 use muninn_tests::{Gateway, TestEnv};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::abstain::prompts::{Half, Split, repositories};
 use crate::command_line::{at, progress};
 use crate::format::Format;
-use crate::gateway_process::{configuration, home, serve, wait_until_settled, why};
+use crate::gateway_process::{configuration, home, serve, wait_until_settled};
 use crate::json_lines;
 use crate::record_store::{Line, write};
 use crate::report::rounded;
 use crate::stand;
 use crate::trees::{Tree, Trees, clone_of};
+use crate::turns::{Client, Message, send};
 use crate::upstream::Upstream;
 
 /// Measures whether remembered facts reach the prompts that they are about.
@@ -218,18 +218,15 @@ impl Stage {
 
     /// Asks a question in a session of its own, and returns the packed facts.
     fn packed(&self, question: &str, session: usize) -> Result<Vec<usize>> {
-        let bash = json!([{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]);
-        let body = json!({"model": "mock", "messages": [{"role": "user", "content": question}], "tools": bash});
-        let session = format!("s{session}");
-        let headers = [("content-type", "application/json"), ("x-session-id", &*session)];
-        let response = self
-            .gateway
-            .post(Format::Chat.path(), &headers, body.to_string().as_bytes());
-        ensure!(response.status == 200, "the gateway answered {}", response.status);
-        let receipt = why(&self.home, response.request_id());
-        let items = receipt["items"].as_array().into_iter().flatten();
-        let packed = items.filter_map(|item| self.numbers.get(item["source"].as_str()?).copied());
-        Ok(packed.collect())
+        let through = (&self.home, &self.gateway);
+        let receipt = send(
+            through,
+            Client::WithTools,
+            &format!("s{session}"),
+            &[Message::user(question)],
+        )?;
+        let packed = receipt.items.iter().filter_map(|item| self.numbers.get(&item.source));
+        Ok(packed.copied().collect())
     }
 
     /// The facts that recall ranks first, with the features of their admission.

@@ -4,6 +4,7 @@
 //! run's commit. The receipt says what was packed. [`Run::worth`] compares it with the recorded calls: an upper bound,
 //! because an agent that is given a file may still search.
 
+mod repo_map;
 mod runs;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,20 +13,20 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use muninn_tests::TestEnv;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub use self::runs::{Call, Run, Worth};
 
 use crate::command_line::{at, progress};
 use crate::format::Format;
-use crate::gateway_process::{configuration, home, serve, wait_until_settled, why};
+use crate::gateway_process::{configuration, home, serve, wait_until_settled};
 use crate::json_lines;
 use crate::report::rounded;
 use crate::stand;
 use crate::stats::median;
 use crate::trees::{Trees, clone_of};
+use crate::turns::{Client, Message, send};
 use crate::upstream::Upstream;
 
 /// The tokens of an oracle's pack: the paths of the gold files.
@@ -78,16 +79,22 @@ pub struct Summary {
 pub struct Report {
     /// The number of runs.
     pub runs: usize,
+    /// Those without gold files, in which every pack is a loss.
+    pub without_gold: usize,
     /// The pack of a client with file tools: a map.
     pub pack: Summary,
     /// The gold files, known beforehand.
     pub oracle: Summary,
     /// The pack of a client without tools: code.
     pub full: Summary,
+    /// A repository map of the pack's size.
+    pub repomap: Summary,
+    /// No pack.
+    pub nothing: Summary,
 }
 
 /// A pack: its files, and its tokens.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 struct Pack {
     files: BTreeSet<String>,
     tokens: u32,
@@ -98,6 +105,7 @@ struct Pack {
 struct Packs {
     pack: Pack,
     full: Pack,
+    repomap: Pack,
 }
 
 /// Runs the benchmark.
@@ -137,16 +145,27 @@ pub fn run(options: &Options) -> Result<Report> {
             writeln!(file, "{}", json!({"id": run.id, "packs": packs, "net": rounded(net)}))?;
         }
     }
-    let oracle = |run: &Run| Pack {
-        files: run.gold_files.iter().cloned().collect(),
-        tokens: ORACLE_TOKENS,
-    };
+    let pack = |choose: fn(&Packs) -> &Pack| summary(&runs, |run| choose(&packs[&run.instance_id]).clone());
     Ok(Report {
         runs: runs.len(),
-        pack: summary(&runs, |run| packs[&run.instance_id].pack.clone()),
+        without_gold: runs.iter().filter(|run| run.gold_files.is_empty()).count(),
+        pack: pack(|packs| &packs.pack),
         oracle: summary(&runs, oracle),
-        full: summary(&runs, |run| packs[&run.instance_id].full.clone()),
+        full: pack(|packs| &packs.full),
+        repomap: pack(|packs| &packs.repomap),
+        nothing: summary(&runs, |_| Pack::default()),
     })
+}
+
+/// The pack of an oracle, which adds nothing where there is nothing to find.
+fn oracle(run: &Run) -> Pack {
+    if run.gold_files.is_empty() {
+        return Pack::default();
+    }
+    Pack {
+        files: run.gold_files.iter().cloned().collect(),
+        tokens: ORACLE_TOKENS,
+    }
 }
 
 fn summary(runs: &[Run], pack: impl Fn(&Run) -> Pack) -> Summary {
@@ -186,31 +205,60 @@ fn ask(options: &Options, trees: &Trees, upstream: &Upstream, run: &Run) -> Resu
     ));
     let gateway = serve(&home, &tree.root);
     wait_until_settled(&gateway);
-    let send = |session: &str, tools: Value| {
-        let body = json!({"model": "mock", "messages": [{"role": "user", "content": run.query}], "tools": tools});
-        let headers = [("content-type", "application/json"), ("x-session-id", session)];
-        let response = gateway.post(Format::Chat.path(), &headers, body.to_string().as_bytes());
-        ensure!(response.status == 200, "the gateway answered {}", response.status);
-        Ok(packed(&home, response.request_id()))
+    let pack = |client| {
+        let receipt = send(
+            (&home, &gateway),
+            client,
+            &format!("{client:?}"),
+            &[Message::user(&run.query)],
+        )?;
+        let files = receipt.items.iter().filter_map(|item| Some(item.place()?.path));
+        anyhow::Ok(Pack {
+            files: files.collect(),
+            tokens: receipt.tokens,
+        })
     };
-    let bash = json!([{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]);
+    let (map, full) = (pack(Client::WithTools)?, pack(Client::WithoutTools)?);
+    let tags = repo_map::read_tags(&tree.root)?;
     Ok(Packs {
-        pack: send("with", bash)?,
-        full: send("without", json!([]))?,
+        repomap: repo_map::repo_map(&tags, &run.query, map.tokens),
+        pack: map,
+        full,
     })
 }
 
-/// The pack on the receipt of a request.
-fn packed(home: &TestEnv, id: &str) -> Pack {
-    let receipt = why(home, id);
-    let items = receipt["items"].as_array().into_iter().flatten();
-    let files = items.filter_map(|item| {
-        let source = item["source"].as_str()?;
-        let path = source.rsplit_once(':').map_or(source, |(path, _)| path);
-        Some(path.to_owned())
-    });
-    Pack {
-        files: files.collect(),
-        tokens: receipt["tokens"].as_u64().unwrap_or_default() as u32,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(gold: &str, calls: usize) -> Run {
+        let line = format!(
+            r#"{{"id":"a","instance_id":"i","repo":"o/r","base_commit":"0","query":"q","gold_files":[{gold}],
+                "calls":[{{"n":1,"kind":"search","bytes_out":400}}],"calls_total":{calls},
+                "gold_first":{{{}}}}}"#,
+            if gold.is_empty() {
+                String::new()
+            } else {
+                format!("{gold}:2")
+            }
+        );
+        serde_json::from_str(&line).unwrap()
+    }
+
+    #[test]
+    fn run_without_gold_files_counts_and_only_pays() {
+        let runs = [run(r#""a.py""#, 9), run("", 9)];
+        let oracle = summary(&runs, oracle);
+        assert_eq!((oracle.spared, oracle.first, oracle.loss), (1, 0.5, 0.0));
+        let pack = |tokens| Pack {
+            files: BTreeSet::from(["a.py".to_owned()]),
+            tokens,
+        };
+        let summary_of = |tokens| summary(&runs, |_| pack(tokens));
+        assert_eq!((summary_of(100).spared, summary_of(100).loss), (1, 0.5));
+        assert_eq!(summary_of(100).tokens_median, 100.0);
+        let nothing = summary(&runs, |_| Pack::default());
+        assert_eq!((nothing.net_mean, nothing.net_median, nothing.loss), (0.0, 0.0, 0.0));
+        assert_eq!((nothing.spared, nothing.first), (0, 0.0));
     }
 }

@@ -1,0 +1,362 @@
+//! The report of the benchmark. Shares are percent, taken over all prompts together, and `null` of nothing.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Serialize;
+
+use super::graded::{GradedItem, GradedPack};
+use super::prompts::Kind;
+use crate::localization::report::percent;
+use crate::stats::median;
+
+/// A prompt with its packs.
+#[derive(Debug, Clone, Serialize)]
+pub struct GradedPrompt {
+    /// The prompt's name.
+    pub id: String,
+    /// What it asks for.
+    pub kind: Kind,
+    /// The file of the prompt.
+    #[serde(skip)]
+    pub file: String,
+    /// The number of useful lines.
+    pub useful_lines: usize,
+    /// The pack of a client with file tools: a map.
+    pub with_tools: GradedPack,
+    /// The pack of a client without tools: code.
+    pub without_tools: GradedPack,
+}
+
+/// The last line on stdout.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Over all prompts.
+    #[serde(flatten)]
+    pub all: Figures,
+    /// The same for each file of prompts, by its name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub split: BTreeMap<String, Figures>,
+}
+
+/// The figures of some prompts.
+#[derive(Debug, Clone, Serialize)]
+pub struct Figures {
+    /// The number of prompts.
+    pub prompts: usize,
+    /// Those that code of the repository helps with.
+    pub on_topic: usize,
+    /// Which prompts of a client with file tools got a pack.
+    pub with_tools: Admission,
+    /// Which prompts of a client without tools got a pack.
+    pub without_tools: Admission,
+    /// The packs of code, for a client without tools, in on-topic prompts.
+    pub code: CodeFigures,
+    /// The maps, for a client with file tools, in on-topic prompts.
+    pub map: MapFigures,
+}
+
+/// Which prompts got a pack.
+#[derive(Debug, Clone, Serialize)]
+pub struct Admission {
+    /// The share of on-topic prompts.
+    pub on_topic: Option<f64>,
+    /// The share of off-topic prompts.
+    pub off_topic: Option<f64>,
+    /// The share of each kind.
+    pub kinds: BTreeMap<Kind, Option<f64>>,
+}
+
+/// The quality of packs of code.
+#[derive(Debug, Clone, Serialize)]
+pub struct CodeFigures {
+    /// The median size of a block.
+    pub tokens_median: Option<f64>,
+    /// The share of the packed tokens in useful files.
+    pub tokens_in_useful_files: Option<f64>,
+    /// The share of the packed tokens on useful lines.
+    pub tokens_on_useful_lines: Option<f64>,
+    /// The share of the useful files that are packed.
+    pub files_found: Option<f64>,
+    /// The share of the useful lines that are packed.
+    pub lines_found: Option<f64>,
+    /// The same in the first 100 emitted lines of each pack.
+    pub lines_found_100: Option<f64>,
+    /// In the first 300.
+    pub lines_found_300: Option<f64>,
+    /// In the first 500.
+    pub lines_found_500: Option<f64>,
+    /// The share of the emitted lines that are useful.
+    pub context_efficiency: Option<f64>,
+}
+
+/// The quality of maps.
+#[derive(Debug, Clone, Serialize)]
+pub struct MapFigures {
+    /// The median size of a block.
+    pub tokens_median: Option<f64>,
+    /// All entries.
+    pub all: Entries,
+    /// The entries with a range.
+    pub ranged: Entries,
+    /// The first five entries of each map.
+    pub first_five: Entries,
+}
+
+/// The quality of some entries of maps.
+#[derive(Debug, Clone, Serialize)]
+pub struct Entries {
+    /// The number of entries.
+    pub entries: usize,
+    /// The share of the entries whose file is useful.
+    pub in_useful_files: Option<f64>,
+    /// The share of the ranges that overlap a useful range by at least half of the shorter one.
+    pub on_useful_ranges: Option<f64>,
+    /// The share of the useful files that they name.
+    pub files_found: Option<f64>,
+}
+
+impl Report {
+    /// Counts.
+    pub fn of(prompts: &[GradedPrompt], split: bool) -> Self {
+        let mut files: BTreeMap<String, Vec<&GradedPrompt>> = BTreeMap::new();
+        for prompt in prompts.iter().filter(|_| split) {
+            files.entry(prompt.file.clone()).or_default().push(prompt);
+        }
+        Self {
+            all: Figures::of(&prompts.iter().collect::<Vec<_>>()),
+            split: files
+                .into_iter()
+                .map(|(file, prompts)| (file, Figures::of(&prompts)))
+                .collect(),
+        }
+    }
+}
+
+impl Figures {
+    fn of(prompts: &[&GradedPrompt]) -> Self {
+        let on_topic: Vec<&GradedPrompt> = prompts.iter().copied().filter(|prompt| is_on_topic(prompt)).collect();
+        let lines = on_topic.iter().map(|prompt| prompt.useful_lines).sum();
+        let code: Vec<&GradedPack> = on_topic.iter().map(|prompt| &prompt.without_tools).collect();
+        let maps: Vec<&GradedPack> = on_topic.iter().map(|prompt| &prompt.with_tools).collect();
+        Self {
+            prompts: prompts.len(),
+            on_topic: on_topic.len(),
+            with_tools: Admission::of(prompts, |prompt| &prompt.with_tools),
+            without_tools: Admission::of(prompts, |prompt| &prompt.without_tools),
+            code: CodeFigures::of(&code, lines),
+            map: MapFigures::of(&maps),
+        }
+    }
+}
+
+impl Admission {
+    fn of(prompts: &[&GradedPrompt], pack: fn(&GradedPrompt) -> &GradedPack) -> Self {
+        let rate = |is_counted: &dyn Fn(&GradedPrompt) -> bool| {
+            let counted = prompts.iter().filter(|prompt| is_counted(prompt));
+            let packed = counted.clone().filter(|prompt| pack(prompt).packed);
+            share(packed.count(), counted.count())
+        };
+        let kinds = prompts.iter().map(|prompt| prompt.kind);
+        Self {
+            on_topic: rate(&is_on_topic),
+            off_topic: rate(&|prompt| !is_on_topic(prompt)),
+            kinds: kinds.map(|kind| (kind, rate(&|prompt| prompt.kind == kind))).collect(),
+        }
+    }
+}
+
+impl CodeFigures {
+    /// The figures of packs for prompts with this number of useful lines.
+    fn of(packs: &[&GradedPack], useful_lines: usize) -> Self {
+        let items = || packs.iter().flat_map(|pack| &pack.items);
+        let tokens: u32 = items().map(|item| item.tokens).sum();
+        let in_files = items().filter(|item| item.useful_file).map(|item| item.tokens);
+        let on_lines = items().map(|item| item.useful_tokens);
+        let of_tokens = |part: u32| share(part as usize, tokens as usize);
+        let found = |most: usize| share(packs.iter().map(|pack| useful_lines_of(pack, most)).sum(), useful_lines);
+        let emitted = || packs.iter().flat_map(|pack| pack.lines());
+        let useful = emitted().filter(|(_, _, is_useful)| *is_useful);
+        Self {
+            tokens_median: tokens_median(packs),
+            tokens_in_useful_files: of_tokens(in_files.sum()),
+            tokens_on_useful_lines: of_tokens(on_lines.sum()),
+            files_found: files_found(packs, |_, _| true),
+            lines_found: found(usize::MAX),
+            lines_found_100: found(100),
+            lines_found_300: found(300),
+            lines_found_500: found(500),
+            context_efficiency: share(useful.count(), emitted().count()),
+        }
+    }
+}
+
+/// The number of distinct useful lines among the first emitted ones.
+fn useful_lines_of(pack: &GradedPack, first: usize) -> usize {
+    let useful = pack.lines().take(first).filter(|(_, _, is_useful)| *is_useful);
+    useful.collect::<HashSet<_>>().len()
+}
+
+impl MapFigures {
+    fn of(packs: &[&GradedPack]) -> Self {
+        Self {
+            tokens_median: tokens_median(packs),
+            all: Entries::of(packs, |_, _| true),
+            ranged: Entries::of(packs, |_, item| item.useful_range.is_some()),
+            first_five: Entries::of(packs, |at, _| at < 5),
+        }
+    }
+}
+
+/// Whether an item is counted, by its position in the pack, from 0, and its content.
+type Selection = fn(usize, &GradedItem) -> bool;
+
+impl Entries {
+    fn of(packs: &[&GradedPack], selection: Selection) -> Self {
+        let entries: Vec<&GradedItem> = packs.iter().flat_map(|pack| selected(pack, selection)).collect();
+        let ranges: Vec<bool> = entries.iter().filter_map(|item| item.useful_range).collect();
+        Self {
+            entries: entries.len(),
+            in_useful_files: share(entries.iter().filter(|item| item.useful_file).count(), entries.len()),
+            on_useful_ranges: share(ranges.iter().filter(|is_useful| **is_useful).count(), ranges.len()),
+            files_found: files_found(packs, selection),
+        }
+    }
+}
+
+fn selected(pack: &GradedPack, selection: Selection) -> impl Iterator<Item = &GradedItem> {
+    let items = pack.items.iter().enumerate();
+    items
+        .filter(move |(at, item)| selection(*at, item))
+        .map(|(_, item)| item)
+}
+
+/// The share of the useful files that the selected items name.
+fn files_found(packs: &[&GradedPack], selection: Selection) -> Option<f64> {
+    let found = |pack: &&GradedPack| {
+        let paths = selected(pack, selection)
+            .filter(|item| item.useful_file)
+            .map(|item| &item.path);
+        paths.collect::<HashSet<_>>().len()
+    };
+    let all = packs.iter().map(|pack| pack.found.len() + pack.missed.len());
+    share(packs.iter().map(found).sum(), all.sum())
+}
+
+/// The median size of the blocks.
+fn tokens_median(packs: &[&GradedPack]) -> Option<f64> {
+    let packed = packs.iter().filter(|pack| pack.packed);
+    median(packed.map(|pack| f64::from(pack.tokens)).collect())
+}
+
+fn is_on_topic(prompt: &GradedPrompt) -> bool {
+    prompt.kind != Kind::OffTopic
+}
+
+/// A part in percent of the whole; `None` of nothing.
+fn share(part: usize, whole: usize) -> Option<f64> {
+    (whole > 0).then(|| percent(part as f64 / whole as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packs::graded::tests::{code, map, useful};
+
+    fn prompt(file: &str, kind: Kind, with_tools: GradedPack, without_tools: GradedPack) -> GradedPrompt {
+        GradedPrompt {
+            id: String::new(),
+            kind,
+            file: file.to_owned(),
+            useful_lines: if kind == Kind::OffTopic { 0 } else { useful().lines() },
+            with_tools,
+            without_tools,
+        }
+    }
+
+    /// A pack for a prompt that needs context and got none.
+    fn nothing() -> GradedPack {
+        GradedPack {
+            missed: useful().0.into_keys().collect(),
+            ..GradedPack::default()
+        }
+    }
+
+    fn report() -> Report {
+        let prompts = [
+            prompt("a.tune", Kind::Bug, map(), code()),
+            prompt("b.tune", Kind::How, map(), nothing()),
+            prompt("b.tune", Kind::OffTopic, GradedPack::default(), code()),
+        ];
+        Report::of(&prompts, true)
+    }
+
+    #[test]
+    fn admission_is_counted_by_topic_and_kind() {
+        let all = report().all;
+        assert_eq!((all.prompts, all.on_topic), (3, 2));
+        assert_eq!(
+            (all.with_tools.on_topic, all.with_tools.off_topic),
+            (Some(100.0), Some(0.0))
+        );
+        assert_eq!(
+            (all.without_tools.on_topic, all.without_tools.off_topic),
+            (Some(50.0), Some(100.0))
+        );
+        assert_eq!(all.without_tools.kinds[&Kind::How], Some(0.0));
+        assert_eq!(all.without_tools.kinds.len(), 3);
+    }
+
+    #[test]
+    fn shares_of_code_are_taken_over_on_topic_prompts() {
+        let figures = report().all.code;
+        let pack = code();
+        let tokens: u32 = pack.items.iter().map(|item| item.tokens).sum();
+        let share = |part: u32| Some(percent(f64::from(part) / f64::from(tokens)));
+        assert_eq!(figures.tokens_in_useful_files, share(pack.items[0].tokens));
+        assert_eq!(figures.tokens_on_useful_lines, share(pack.items[0].useful_tokens));
+        // One of two files in one of two prompts; two of eight lines.
+        assert_eq!((figures.files_found, figures.lines_found), (Some(25.0), Some(12.5)));
+        assert_eq!(
+            (figures.context_efficiency, figures.tokens_median),
+            (Some(50.0), Some(70.0))
+        );
+    }
+
+    #[test]
+    fn line_recall_counts_the_first_lines_once() {
+        let mut pack = code();
+        let mut again = pack.items[0].clone();
+        again.lines = vec![(3, true), (8, true)];
+        pack.items.push(again);
+        assert_eq!(
+            [1, 4, 5, 6, 100].map(|first| useful_lines_of(&pack, first)),
+            [1, 2, 2, 3, 3]
+        );
+    }
+
+    #[test]
+    fn entries_of_maps_are_counted_by_selection() {
+        let figures = report().all.map;
+        assert_eq!(
+            (figures.all.entries, figures.ranged.entries, figures.first_five.entries),
+            (8, 6, 8)
+        );
+        assert_eq!(figures.all.in_useful_files, Some(75.0));
+        assert_eq!(figures.ranged.in_useful_files, Some(66.7));
+        assert_eq!(figures.all.on_useful_ranges, Some(33.3));
+        assert_eq!(
+            (figures.all.files_found, figures.ranged.files_found),
+            (Some(100.0), Some(50.0))
+        );
+    }
+
+    #[test]
+    fn files_of_prompts_are_reported_apart() {
+        let report = report();
+        assert_eq!(report.split.keys().collect::<Vec<_>>(), ["a.tune", "b.tune"]);
+        assert_eq!(report.split["b.tune"].code.files_found, Some(0.0));
+        assert_eq!(report.split["a.tune"].with_tools.off_topic, None);
+        let line = serde_json::to_value(Report::of(&[], false)).unwrap();
+        assert_eq!((&line["prompts"], line.get("split")), (&0.into(), None));
+    }
+}
