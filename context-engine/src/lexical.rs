@@ -17,7 +17,7 @@ use crate::pack::{DeadlineExceeded, Packed, Packer};
 use crate::partial::{self, Sample};
 use crate::prior_context::PriorContext;
 use crate::question::{self, Question};
-use crate::rank::{Candidate, Index, MAX_FILES, Query, ScoredChunk, Statistics, place_of, rank};
+use crate::rank::{Candidate, Index, MAX_FILES, Query, ScoredChunk, Statistics, place_of, rank, rate};
 use crate::threshold::{self, Fit, Rejection};
 use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
 use crate::value::Prices;
@@ -346,6 +346,7 @@ fn gather(
         !is_never_context(snapshot, question, candidate)
             && !packed.remembered.iter().any(|remembered| remembered == path)
     });
+    rate(snapshot, &mut candidates, &query.near, relevance);
     let left = budget.saturating_sub(packed.tokens());
     match (verdict, inputs.map) {
         (Ok(()), Some(prices)) => packer.map((snapshot, &candidates), (prices, relevance), left, &mut packed)?,

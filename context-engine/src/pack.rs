@@ -1,10 +1,9 @@
 //! Packing the best chunks into the token budget.
 //!
-//! A few files with several chunks each help a model more than many files with one chunk each. The first file can use
-//! two fifths of the budget, the second file a quarter, and so on; the next file gets the unused part. Each runner-up
-//! is named in one line. Packing reads the disk. A file that changed since it was indexed is parsed again, and a
-//! missing file is skipped. Chunks are skipped if the conversation already contains them in their current form. If a
-//! file has no other chunks, its share of the budget goes to the next file.
+//! A chunk is packed if it is probably useful, best file first, as long as the budget allows. So a clear question gets
+//! several chunks of one or two files, and a vague one gets little. Each runner-up is named in one line. Packing reads
+//! the disk. A file that changed since it was indexed is parsed again, and a missing file is skipped. Chunks are skipped
+//! if the conversation already contains them in their current form.
 
 mod cited;
 mod map;
@@ -25,15 +24,13 @@ use crate::rank::{Candidate, Query};
 use muninn_memory::index::language;
 use muninn_memory::index::{Snapshot, Span, digest};
 
-/// Shares of the budget per file, best file first.
-const SHARES: &[f32] = &[0.4, 0.25, 0.15, 0.1, 0.1];
+/// Minimum probability that a packed chunk is useful. The best chunk of the best file, and of a file that the question
+/// names, is always packed.
+const USEFUL: f32 = 0.25;
 /// Maximum number of further files, each named in one line.
-const RUNNERS_UP: usize = 4;
-/// Minimum scores relative to the score of the best file: for packing a file's chunks, and for naming the file.
-const DEEP: f32 = 0.45;
+const RUNNERS_UP: usize = 2;
+/// Minimum score of a runner-up relative to the score of the best file.
 const NAMED: f32 = 0.3;
-/// Minimum score of a chunk relative to the best chunk of its file.
-const GOOD_CHUNK: f32 = 0.4;
 const CHUNKS_PER_FILE: usize = 6;
 /// Maximum number of title lines for an explorer.
 const MAX_TITLES: usize = 15;
@@ -107,15 +104,13 @@ impl<'a> PackFile<'a> {
             .get(span.first.saturating_sub(1) as usize..span.last as usize)
     }
 
-    /// Returns the chunks whose score is sufficient relative to the best chunk and that the conversation does not
-    /// contain, best first.
+    /// Returns the chunks that the conversation does not contain, best first.
     fn unseen(&self, mut picks: Vec<Pick>) -> Vec<Pick> {
-        let best = picks.first().map_or(0.0, |pick| pick.score);
         let is_known = |span: &Span| {
             let body = self.body(span);
             body.is_some_and(|body| self.known.contains(span.first, body.iter().copied()))
         };
-        picks.retain(|pick| pick.score >= GOOD_CHUNK * best && !is_known(&pick.span));
+        picks.retain(|pick| !is_known(&pick.span));
         picks
     }
 
@@ -161,6 +156,8 @@ struct Pick {
     score: f32,
     concepts: u64,
     defines: u64,
+    /// The probability that it is useful.
+    usefulness: f32,
 }
 
 impl Packer<'_> {
@@ -174,45 +171,39 @@ impl Packer<'_> {
     ) -> Result<(), DeadlineExceeded> {
         let best = candidates.first().map_or(0.0, |candidate| candidate.score);
         let mut runners = Vec::new();
-        let mut shares = SHARES.iter();
-        let mut carried = 0.0;
-        let whole = f64::from(budget);
+        let mut is_first = true;
         for candidate in candidates {
             if Instant::now() >= self.deadline {
                 return Err(DeadlineExceeded);
             }
-            let deep = candidate.named || candidate.score >= DEEP * best;
-            match shares.as_slice().first() {
-                Some(share) if deep => {
-                    let Some((text, picks)) = self.current(snapshot, candidate) else {
-                        continue;
-                    };
-                    let file = PackFile::of(&text, self.prior);
-                    let picks = file.unseen(picks);
-                    if picks.is_empty() {
-                        packed.known = true;
-                        continue;
-                    }
-                    shares.next();
-                    carried += f64::from(*share) * whole;
-                    let allowed = f64::from(budget).min(carried) as u32;
-                    let before = packed.tokens();
-                    self.file(candidate, &file, picks, allowed, packed);
-                    let spent = packed.tokens().saturating_sub(before);
-                    carried -= f64::from(spent);
-                    budget = budget.saturating_sub(spent);
+            let must = candidate.named || is_first;
+            let is_useful = candidate.chunks.iter().any(|chunk| chunk.usefulness >= USEFUL);
+            let is_runner = candidate.score >= NAMED * best && runners.len() < RUNNERS_UP;
+            if !(must || is_useful || is_runner) {
+                continue;
+            }
+            let Some((text, mut picks)) = self.current(snapshot, candidate) else {
+                continue;
+            };
+            is_first = false;
+            let file = PackFile::of(&text, self.prior);
+            if must || is_useful {
+                let best = picks.iter().map(|pick| pick.usefulness).fold(0.0, f32::max);
+                let least = if must { best.min(USEFUL) } else { USEFUL };
+                picks.retain(|pick| pick.usefulness >= least);
+                let picks = file.unseen(picks);
+                if picks.is_empty() {
+                    packed.known = true;
+                    continue;
                 }
-                _ if candidate.score >= NAMED * best && runners.len() < RUNNERS_UP => {
-                    let current = self.current(snapshot, candidate);
-                    runners.extend(current.and_then(|(text, picks)| {
-                        let file = PackFile::of(&text, self.prior);
-                        let line = self.one_line(candidate, &file, &picks)?;
-                        let is_known = file.is_known(&line);
-                        packed.known |= is_known;
-                        (!is_known).then_some(line)
-                    }));
+                let before = packed.tokens();
+                self.file(candidate, &file, picks, budget, packed);
+                budget = budget.saturating_sub(packed.tokens().saturating_sub(before));
+            } else if let Some(line) = self.one_line(candidate, &file, &picks) {
+                match file.is_known(&line) {
+                    true => packed.known = true,
+                    false => runners.push(line),
                 }
-                _ => {}
             }
         }
         for runner in runners {
@@ -243,6 +234,7 @@ impl Packer<'_> {
                     score: chunk.score,
                     concepts: chunk.concepts,
                     defines: chunk.defines,
+                    usefulness: chunk.usefulness,
                 })
                 .collect();
             if picks.is_empty() {
@@ -255,12 +247,18 @@ impl Packer<'_> {
                         score: 0.0,
                         concepts: 0,
                         defines: 0,
+                        usefulness: 0.0,
                     });
                 }
             }
             picks
         } else {
-            self.current_chunks(&text)
+            let mut picks = self.current_chunks(&text);
+            // The chunks of the indexed version are rated, the current ones have the same order.
+            for (pick, rated) in picks.iter_mut().zip(&candidate.chunks) {
+                pick.usefulness = rated.usefulness;
+            }
+            picks
         };
         (!picks.is_empty()).then_some((text, picks))
     }
@@ -276,6 +274,7 @@ impl Packer<'_> {
                 score: 0.0,
                 concepts: 0,
                 defines: 0,
+                usefulness: 0.0,
             };
             for (term, _) in digest.bag(at) {
                 for probe in self.query.probes.iter().filter(|probe| probe.term == term) {

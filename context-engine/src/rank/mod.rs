@@ -11,6 +11,7 @@ mod co_change;
 mod hits;
 mod messages;
 mod named;
+mod usefulness;
 mod weights;
 
 use std::collections::HashMap;
@@ -24,6 +25,7 @@ use crate::tuning::Lists;
 use crate::vector_list;
 use muninn_memory::index::{Companions, Field, Posting, Snapshot};
 
+pub(crate) use usefulness::rate;
 use weights::RankWeights;
 pub(crate) use weights::place_of;
 
@@ -120,6 +122,8 @@ pub(crate) struct ScoredChunk {
     pub(crate) concepts: u64,
     /// The concepts that it defines.
     pub(crate) defines: u64,
+    /// The probability that it is useful, see [`rate`]; 0 until it is rated.
+    pub(crate) usefulness: f32,
 }
 
 impl Query {
@@ -325,6 +329,7 @@ impl ChunkScores {
                 score: self.scores[at],
                 concepts: self.concepts[at],
                 defines: self.defines[at],
+                usefulness: 0.0,
             })
         };
         let mut chunks: Vec<ScoredChunk> = snapshot.spans_of(file).filter_map(scored).collect();
