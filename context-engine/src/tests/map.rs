@@ -92,6 +92,8 @@ fn file_whose_lines_are_not_worth_their_price_is_named_by_its_path() {
 #[test]
 fn lower_gain_factor_shortens_the_map_and_keeps_its_best_file() {
     let repo = shards();
+    let knowledge = "# Shards\n\nA shard may refill the token bucket of another shard with refill_bucket.\n";
+    repo.write(".muninn/knowledge/shards.md", knowledge);
     let engine = repo.ready();
     engine.set_threshold(Some(0.0));
     let places = |factor: f32| {
@@ -103,7 +105,11 @@ fn lower_gain_factor_shortens_the_map_and_keeps_its_best_file() {
             Some(&Prices::default()),
         );
         let gain: f32 = found.items.iter().map(|item| item.gain).sum();
-        (found.items[0].source.clone(), found.tokens, gain)
+        let [knowledge, best] = &found.items[..2] else {
+            panic!("{:?}", found.items)
+        };
+        assert_eq!((knowledge.kind, best.kind), (ItemKind::Knowledge, ItemKind::Place));
+        (best.source.clone(), found.tokens, gain)
     };
     let (whole, eighth, again) = (places(1.0), places(0.125), places(1.0));
     assert_eq!(whole, again);

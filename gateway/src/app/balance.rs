@@ -7,7 +7,7 @@
 //! with which the best files are still named: the worktree can recover. Memory and knowledge are neither counted nor
 //! shrunk.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::sync::{MutexGuard, PoisonError};
 
 use muninn_memory::model::block_on;
@@ -20,52 +20,32 @@ const WINDOW: usize = 200;
 /// The least factor on expected gains.
 const FLOOR: f64 = 0.125;
 
-/// The last maps of a worktree with a known effect, oldest first.
+/// The last maps of a worktree with a known effect: gain and price by the receipt's id, which begins with its time.
 #[derive(Debug, Default)]
 pub(super) struct Balance {
-    maps: VecDeque<MeasuredMap>,
-}
-
-#[derive(Debug)]
-struct MeasuredMap {
-    receipt: String,
-    gain: f64,
-    price: f64,
-}
-
-impl MeasuredMap {
-    /// The map of a receipt; `None` where its gain is unknown. Its price is that of the block without memory and knowledge.
-    fn of(receipt: &Receipt) -> Option<MeasuredMap> {
-        let (gain, price) = receipt.measured()?;
-        let others = receipt.items.iter().filter(|item| item.kind != "place");
-        let others = others.fold(0, |sum: u32, item| sum.saturating_add(item.tokens));
-        let share = f64::from(receipt.tokens.saturating_sub(others)) / f64::from(receipt.tokens.max(1));
-        Some(MeasuredMap {
-            receipt: receipt.id.clone(),
-            gain,
-            price: price * share,
-        })
-    }
+    maps: BTreeMap<String, (f64, f64)>,
 }
 
 impl Balance {
     /// Adds a map, or replaces it if its effect was known before.
     fn note(&mut self, receipt: &Receipt) {
-        let Some(map) = MeasuredMap::of(receipt) else { return };
-        if let Some(known) = self.maps.iter_mut().find(|known| known.receipt == map.receipt) {
-            *known = map;
+        let Some((gain, price)) = receipt.measured() else {
             return;
-        }
-        self.maps.push_back(map);
+        };
+        // The price of the places: memory and knowledge have theirs.
+        let others = receipt.items.iter().filter(|item| item.kind != "place");
+        let others = others.fold(0, |sum: u32, item| sum.saturating_add(item.tokens));
+        let share = f64::from(receipt.tokens.saturating_sub(others)) / f64::from(receipt.tokens.max(1));
+        self.maps.insert(receipt.id.clone(), (gain, price * share));
         if self.maps.len() > WINDOW {
-            self.maps.pop_front();
+            self.maps.pop_first();
         }
     }
 
     /// The gains and the prices of the last [`WINDOW`] maps if they lost; `None` otherwise, and with fewer maps.
     fn loss(&self) -> Option<(f64, f64)> {
-        let gains: f64 = self.maps.iter().map(|map| map.gain).sum();
-        let prices: f64 = self.maps.iter().map(|map| map.price).sum();
+        let gains: f64 = self.maps.values().map(|(gain, _)| gain).sum();
+        let prices: f64 = self.maps.values().map(|(_, price)| price).sum();
         (self.maps.len() == WINDOW && gains < prices).then_some((gains, prices))
     }
 
@@ -89,7 +69,7 @@ impl Workspace {
         let worktree = self.root.display().to_string();
         let measured = block_on(receipts.measured(&worktree, WINDOW))?;
         let mut balance = Balance::default();
-        measured.iter().rev().for_each(|receipt| balance.note(receipt));
+        measured.iter().for_each(|receipt| balance.note(receipt));
         self.apply(&balance);
         *self.balance() = Some(balance);
         Ok(())
@@ -122,3 +102,6 @@ impl Workspace {
         self.balance.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;
