@@ -14,10 +14,11 @@ fn json_of(stage: &Stage, arguments: &[&str]) -> Value {
 
 /// The receipt of the pack of a session.
 fn pack_of(stage: &Stage, session: &str) -> Value {
-    let receipts = json_of(stage, &["why", "--json"]);
-    let of_session = |receipt: &&Value| receipt["session"] == session && receipt["outcome"] == "injected";
-    let found = receipts.as_array().unwrap().iter().find(of_session);
-    found.cloned().unwrap_or_else(|| panic!("{session}: {receipts}"))
+    wait_until("the receipt is written", || {
+        let receipts = json_of(stage, &["why", "--json"]);
+        let of_session = |receipt: &&Value| receipt["session"] == session && receipt["outcome"] == "injected";
+        receipts.as_array().unwrap().iter().find(of_session).cloned()
+    })
 }
 
 /// A conversation that asks a question and gets a map.
@@ -25,6 +26,7 @@ fn asks(stage: &Stage, session: &str) -> Conversation {
     let mut conversation = Conversation::of(session, &stage.root);
     conversation.says(QUESTION);
     conversation.send(&stage.gateway);
+    pack_of(stage, session);
     conversation
 }
 
@@ -165,7 +167,7 @@ fn client_without_tools_gets_a_price_and_no_gain() {
 
 #[test]
 fn why_of_a_refusal_names_candidates_and_missing_words() {
-    let stage = Stage::with(Upstream::start(), "[context]\nthreshold = 0.999\n");
+    let stage = Stage::with(Upstream::start(), "threshold = 0.999\n");
     stage.gateway.wait_ready();
     let question = "Where does the invoice leave quantum storage for the scheduler daemon?";
     let body = json!({"model": "m", "messages": [{"role": "user", "content": question}]}).to_string();
