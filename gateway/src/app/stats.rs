@@ -184,7 +184,8 @@ impl<'a> Tally<'a> {
             price: price.round(),
             estimated_gain: estimated_gain.round(),
             realised_gain: realised_gain.round(),
-            net: net.round(),
+            // A sum of -0 would be printed with its sign.
+            net: net.round() + 0.0,
             spared_calls: hundredths(spared_calls),
             spared_share: (all_calls > 0.0).then(|| hundredths(spared_calls / all_calls)),
             explore_ms: self.explore_ms.get(self.explore_ms.len() / 2).copied(),

@@ -95,3 +95,90 @@ fn file(item: &ReceiptItem) -> Option<RelPath> {
     };
     RelPath::new(path).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::ReachedFile;
+    use crate::store::Estimate;
+
+    /// A pack of places and other items, at a price of 500 and 1000 for each call.
+    fn pack(items: &[(&str, &str)]) -> Receipt {
+        let item = |(kind, source): &(&str, &str)| {
+            let item = format!(r#"{{"kind":"{kind}","source":"{source}","tokens":20,"score":1.0,"why":""}}"#);
+            serde_json::from_str(&item).unwrap()
+        };
+        Receipt {
+            items: items.iter().map(item).collect(),
+            estimate: Some(Estimate {
+                price: 500.0,
+                gain: Some(9_000.0),
+                call: Some(1_000.0),
+            }),
+            ..Receipt::of("01".to_owned(), "/w".as_ref(), "q")
+        }
+    }
+
+    /// The effects of a turn that reached these files: path, whether it was edited, exploring calls before.
+    fn turn(files: &[(&str, bool, u32)], exploring_calls: u32) -> ToolEffects {
+        let path = |path: &str| RelPath::new(path).unwrap();
+        let used = |edit: bool| files.iter().filter(move |file| file.1 == edit).map(|file| path(file.0));
+        ToolEffects {
+            edited: used(true).collect(),
+            read: used(false).collect(),
+            exploring_calls,
+            reached: files
+                .iter()
+                .map(|(name, edited, exploring_calls)| ReachedFile {
+                    path: path(name),
+                    edited: *edited,
+                    exploring_calls: *exploring_calls,
+                })
+                .collect(),
+            ..ToolEffects::default()
+        }
+    }
+
+    fn marked(mut receipt: Receipt, effects: &ToolEffects, is_last: bool) -> Receipt {
+        mark(&mut receipt, effects, is_last);
+        receipt
+    }
+
+    #[test]
+    fn effect_counts_calls_before_the_first_place_or_edit() {
+        let map = pack(&[("place", "src/a.rs:1-9"), ("place", "src/b.rs"), ("memory", "01ABC")]);
+        for (files, expected) in [
+            // Exploring calls, places used, files missed, realised gain.
+            (&[("src/b.rs", false, 1), ("src/c.rs", true, 4)][..], (1, 1, 1, 2_800.0)),
+            // The edit comes before the place, and the gain counts the calls before the place.
+            (&[("src/c.rs", true, 0), ("src/a.rs", false, 3)], (0, 1, 1, 800.0)),
+            (&[("src/a.rs", true, 9)], (9, 1, 0, 0.0)),
+            (&[("src/c.rs", false, 0)], (9, 0, 0, 0.0)),
+            (&[], (9, 0, 0, 0.0)),
+        ] {
+            let receipt = marked(map.clone(), &turn(files, 9), false);
+            let effect = receipt.effect.unwrap();
+            let gain = effect.gain.unwrap();
+            let found = (effect.exploring_calls, effect.places_used, effect.files_missed, gain);
+            assert_eq!(found, expected, "{files:?}");
+            assert_eq!(receipt.measured(), Some((gain, 500.0)));
+            assert_eq!((receipt.items[2].used, receipt.items[2].edited), (None, None));
+        }
+    }
+
+    #[test]
+    fn effect_is_unknown_without_places_and_before_the_first_call_of_the_last_turn() {
+        let read = turn(&[("src/a.rs", false, 0)], 1);
+        for pack in [pack(&[("code", "src/a.rs:1-9")]), pack(&[("memory", "01ABC")])] {
+            assert_eq!(marked(pack, &read, false).effect, None);
+        }
+        let map = pack(&[("place", "src/a.rs:1-9")]);
+        assert_eq!(marked(map.clone(), &turn(&[], 0), true).effect, None);
+        assert!(marked(map.clone(), &turn(&[], 0), false).effect.is_some());
+        assert!(marked(map.clone(), &read, true).effect.is_some());
+        // A receipt of an earlier version has no price of a call.
+        let old = Receipt { estimate: None, ..map };
+        let old = marked(old, &read, false);
+        assert_eq!((old.effect.unwrap().places_used, old.measured()), (1, None));
+    }
+}
