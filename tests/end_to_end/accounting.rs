@@ -132,7 +132,6 @@ fn stats_add_up_conversations_that_used_their_packs_and_ignored_them() {
     assert_eq!(repository["net"], total["net"]);
 
     let table = stage.env.stdout_of(&stage.root, &["stats", "--days", "30"]);
-    println!("{table}");
     assert!(
         table.contains("  total\n") && table.contains(&format!("  {}\n", stage.root.display())),
         "{table}"
@@ -144,7 +143,6 @@ fn stats_add_up_conversations_that_used_their_packs_and_ignored_them() {
     let why = stage
         .env
         .stdout_of(&stage.root, &["why", receipt["id"].as_str().unwrap()]);
-    println!("{why}");
     assert!(
         why.contains("; used, edited\n") && why.contains("  value      expected gain "),
         "{why}"
@@ -175,7 +173,6 @@ fn why_of_a_refusal_names_candidates_and_missing_words() {
     let told = stage
         .env
         .stdout_of(&stage.root, &["why", receipt["id"].as_str().unwrap()]);
-    println!("{told}");
     assert!(receipt["estimate"].is_null(), "{receipt}");
     for part in [
         "`threshold` in [context] asks for 1.00",
