@@ -61,6 +61,7 @@ mod tests {
             language: "rust",
             tokens: 0,
             score: 1.0,
+            gain: 0.0,
             why: String::new(),
         }
     }

@@ -6,7 +6,7 @@ mod memories;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
@@ -109,6 +109,8 @@ pub struct Engine {
     state: RwLock<State>,
     /// Unlike the other settings, the threshold can change while the engine runs.
     threshold: RwLock<Option<f32>>,
+    /// The bits of the factor on the expected gains of places.
+    gain_factor: AtomicU32,
 }
 
 #[derive(Clone, Default)]
@@ -154,6 +156,7 @@ impl Engine {
             settled: AtomicBool::new(false),
             walk_micros: AtomicU64::new(0),
             threshold: RwLock::new(settings.threshold),
+            gain_factor: AtomicU32::new(1.0f32.to_bits()),
             settings,
             indexer: parking_lot::Mutex::new(indexer),
             history: Mutex::new(history),
@@ -169,6 +172,11 @@ impl Engine {
     /// Sets the threshold for the next questions; see [`EngineSettings::threshold`].
     pub fn set_threshold(&self, threshold: Option<f32>) {
         *self.threshold.write().unwrap_or_else(PoisonError::into_inner) = threshold;
+    }
+
+    /// Sets the factor on the expected gains of places, 1 at first. With a lower factor, maps are shorter.
+    pub fn set_gain_factor(&self, factor: f32) {
+        self.gain_factor.store(factor.to_bits(), Ordering::Relaxed);
     }
 
     /// Sets or removes the embedder for the next questions. [`Self::embed`] makes the missing vectors. Until all
@@ -434,6 +442,7 @@ impl Engine {
             max_file_bytes: self.settings.max_file_bytes,
             tuning: Tuning::default(),
             map: None,
+            gain_factor: f32::from_bits(self.gain_factor.load(Ordering::Relaxed)),
             vectors: vectors.as_deref().map(|vectors| state.vector_list(vectors)),
         })
     }

@@ -81,6 +81,8 @@ pub struct Item {
     pub tokens: u32,
     /// The score; comparable within one exploration only.
     pub score: f32,
+    /// The expected gain of a place, see [`crate::value`]; 0 for other items.
+    pub gain: f32,
     /// The reasons for the choice, in words.
     pub why: String,
 }

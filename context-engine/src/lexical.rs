@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use muninn_memory::Memories;
 use muninn_memory::hits::Hits;
 use muninn_memory::index::lexical::{DocId, Tokenizer};
 use muninn_memory::index::{Companions, Field, FileRole, Snapshot, is_boilerplate};
+use muninn_memory::{Memories, redact};
 use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::cost;
@@ -45,6 +45,8 @@ pub(crate) struct LexicalInputs<'a> {
     pub(crate) tuning: Tuning,
     /// The prices for a map of places; `None` to pack code.
     pub(crate) map: Option<&'a Prices>,
+    /// The factor on the expected gains of places.
+    pub(crate) gain_factor: f32,
     pub(crate) vectors: Option<VectorList<'a>>,
 }
 
@@ -186,8 +188,9 @@ pub(crate) fn pack_cited(
     packed.items.split_off(beside.len())
 }
 
-/// Number of files named in the reason when nothing is packed.
+/// Number of files, and of missing words, named in the reason when nothing is packed.
 const NEAREST: usize = 2;
+const MISSING: usize = 8;
 
 const NOT_READY: &str = "the index is not ready: answered from paths and a search";
 
@@ -202,8 +205,14 @@ enum EmptyReason {
     SmallBudget(u32),
     #[error("nothing to look for: the turn has no searchable word")]
     NoConcepts,
-    #[error("{}", rejection.reason(nearest))]
-    Rejected { rejection: Rejection, nearest: Vec<String> },
+    #[error("{}", rejection.reason(nearest, missing))]
+    Rejected {
+        rejection: Rejection,
+        /// The best files, each with its reasons.
+        nearest: Vec<String>,
+        /// The words of the question that the repository lacks.
+        missing: String,
+    },
     #[error("what fits is already in the conversation")]
     Known,
     #[error("the matches changed on disk, or do not fit the budget")]
@@ -311,11 +320,21 @@ fn gather(
         tracing::debug!(?fit, "threshold");
         relevance = fit.probability;
         fit.verdict(threshold).map_err(|rejection| {
-            let nearest = candidates.iter().take(NEAREST);
-            let nearest = nearest.map(|candidate| snapshot.file(candidate.file).facts.path.to_string());
+            let packer = inputs.packer(question, &query, limits.deadline);
+            let nearest = candidates.iter().take(NEAREST).map(|candidate| {
+                let path = &snapshot.file(candidate.file).facts.path;
+                let defines = candidate.chunks.iter().fold(0, |all, chunk| all | chunk.defines);
+                let body = candidate.concepts & !defines & !candidate.path_concepts;
+                let why = packer.why(body, defines, candidate.path_concepts, candidate.named);
+                match why.as_str() {
+                    "" => path.to_string(),
+                    why => format!("{path} ({why})"),
+                }
+            });
             EmptyReason::Rejected {
                 rejection,
                 nearest: nearest.collect(),
+                missing: missing_words(question, &query),
             }
         })
     } else {
@@ -349,7 +368,10 @@ fn gather(
     rate(snapshot, &mut candidates, &query.near, relevance);
     let left = budget.saturating_sub(packed.tokens());
     match (verdict, inputs.map) {
-        (Ok(()), Some(prices)) => packer.map((snapshot, &candidates), (prices, relevance), left, &mut packed)?,
+        (Ok(()), Some(prices)) => {
+            let relevance = relevance * inputs.gain_factor;
+            packer.map((snapshot, &candidates), (prices, relevance), left, &mut packed)?;
+        }
         (Ok(()), None) => packer.code(snapshot, &candidates, left, &mut packed)?,
         (Err(error), _) if packed.is_empty() => return Err(error),
         (Err(_), _) => {}
@@ -393,6 +415,17 @@ fn known_terms(question: &Question, query: &Query) -> Vec<String> {
         .collect();
     known.sort_by(|a, b| b.0.total_cmp(&a.0));
     known.into_iter().take(16).map(|(_, word)| word.to_owned()).collect()
+}
+
+/// Returns the first of the question's words that the repository lacks, redacted.
+fn missing_words(question: &Question, query: &Query) -> String {
+    let words = question.concepts.iter().enumerate();
+    let missing = words.filter(|(bit, _)| query.known >> bit & 1 == 0);
+    let missing: Vec<&str> = missing
+        .map(|(_, concept)| concept.word.as_str())
+        .take(MISSING)
+        .collect();
+    redact(&missing.join(", ")).into_owned()
 }
 
 /// Drops items from the end until the rendered block fits the budget.

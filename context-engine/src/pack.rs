@@ -140,6 +140,7 @@ impl<'a> PackFile<'a> {
             language: language(&text.path).0,
             tokens: 0,
             score: 0.0,
+            gain: 0.0,
             why: String::new(),
         })
     }
@@ -390,7 +391,7 @@ impl Packer<'_> {
     }
 
     /// Formats the reasons for the choice of an item.
-    fn why(&self, concepts: u64, defines: u64, path: u64, named: bool) -> String {
+    pub(crate) fn why(&self, concepts: u64, defines: u64, path: u64, named: bool) -> String {
         let words = |mask: u64| {
             let words = self
                 .question

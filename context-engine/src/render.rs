@@ -167,6 +167,7 @@ mod tests {
             language: "rust",
             tokens: 0,
             score: 1.0,
+            gain: 0.0,
             why: "matched: a".to_owned(),
         }
     }

@@ -202,8 +202,9 @@ impl Fit {
 }
 
 impl Rejection {
-    /// Formats the reason for a person, with the nearest files and advice.
-    pub(crate) fn reason(self, nearest: &[String]) -> String {
+    /// Formats the reason for a person: the nearest files with what they match, the words that the repository lacks, and
+    /// advice.
+    pub(crate) fn reason(self, nearest: &[String], missing: &str) -> String {
         let (why, advice) = match self {
             Rejection::Unlikely { probability, threshold } => (
                 format!("likelihood {probability:.2}, and `threshold` in [context] asks for {threshold:.2}"),
@@ -218,8 +219,12 @@ impl Rejection {
             [] => String::new(),
             files => format!("; nearest: {}", files.join(", ")),
         };
+        let missing = match missing {
+            "" => String::new(),
+            words => format!("; not in this repository: {words}"),
+        };
         format!(
-            "below the threshold: {why}{nearest}. Try naming a file or a symbol, have a model explore (end the model's \
+            "below the threshold: {why}{nearest}{missing}. Try naming a file or a symbol, have a model explore (end the model's \
              name in `:deep`){advice}"
         )
     }
@@ -322,21 +327,26 @@ mod tests {
             evidence: 1.0,
             ..Fit::default()
         };
-        let reason = fit
-            .verdict(0.5)
-            .unwrap_err()
-            .reason(&["src/a.rs".to_owned(), "src/b.rs".to_owned()]);
+        let reason = fit.verdict(0.5).unwrap_err().reason(
+            &["src/a.rs (matched: x)".to_owned(), "src/b.rs (path: b)".to_owned()],
+            "poem, sea",
+        );
         for words in [
             "0.37",
             "0.50",
             "`threshold` in [context]",
-            "src/a.rs, src/b.rs",
+            "nearest: src/a.rs (matched: x), src/b.rs (path: b)",
+            "not in this repository: poem, sea",
             "symbol",
             "`:deep`",
         ] {
             assert!(reason.contains(words), "{words}: {reason}");
         }
-        assert!(Rejection::Common.reason(&[]).contains("common in this repository"));
+        let common = Rejection::Common.reason(&[], "");
+        assert!(
+            common.contains("common in this repository") && !common.contains("not in"),
+            "{common}"
+        );
     }
 
     #[test]

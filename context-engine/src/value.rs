@@ -9,6 +9,11 @@
 //! A place is worth its probability of being the first right one, times the calls that an agent makes before it finds
 //! that place. The constants are medians and means over `trajectories-dev` (63 runs of an agent on real issues);
 //! `FIRST` is also measured on `localization-dev`. The benchmark `value` measures the result.
+//!
+//! The realised gain of a map is an estimate that errs on the low side. A turn that read or edited a file of the map
+//! spared at most `CALLS` exploring calls, less those that it made before it reached the file ([`spared_calls`]). Each
+//! one is worth a call's price. A turn that reached no file of the map spared none and lost the price of the pack, even
+//! if it answered from the map without a call. Calls that line ranges spare within a file are not counted.
 
 /// The expected number of further turns of a run: the median over recorded runs.
 const TURNS: f32 = 43.0;
@@ -48,9 +53,14 @@ impl Default for Prices {
     }
 }
 
+/// Returns the exploring calls that a map spared, if the agent made `exploring_calls` before it reached a file of the map.
+pub fn spared_calls(exploring_calls: u32) -> f32 {
+    (CALLS - exploring_calls as f32).max(0.0)
+}
+
 impl Prices {
     /// Returns what tokens in the prompt cost over a run.
-    pub(crate) fn of_tokens(&self, tokens: u32) -> f32 {
+    pub fn of_tokens(&self, tokens: u32) -> f32 {
         tokens as f32 * self.for_the_run()
     }
 
@@ -66,9 +76,13 @@ impl Prices {
         self.of_calls(rank, relevance, RANGE_CALLS * 0.5f32.powi(nth))
     }
 
+    /// Returns the price of one exploring call.
+    pub fn of_call(&self) -> f32 {
+        CALL_OUTPUT * self.output + CALL_RESULT * self.for_the_run() + PREFIX * self.cached_read
+    }
+
     fn of_calls(&self, rank: usize, relevance: f32, calls: f32) -> f32 {
-        let call = CALL_OUTPUT * self.output + CALL_RESULT * self.for_the_run() + PREFIX * self.cached_read;
-        relevance * FIRST.get(rank).copied().unwrap_or(LATER) * calls * call
+        relevance * FIRST.get(rank).copied().unwrap_or(LATER) * calls * self.of_call()
     }
 
     fn for_the_run(&self) -> f32 {
@@ -87,6 +101,13 @@ mod tests {
         assert!(files.is_sorted_by(|a, b| a >= b), "{files:?}");
         assert!(prices.of_range(0, 0, 1.0) > prices.of_range(0, 1, 1.0));
         assert!(prices.of_file(0, 1.0) > prices.of_file(0, 0.5));
+    }
+
+    #[test]
+    fn exploring_calls_before_a_place_reduce_the_spared_ones_to_zero() {
+        assert!((spared_calls(0) - CALLS).abs() < 1e-6);
+        assert!((spared_calls(3) - (CALLS - 3.0)).abs() < 1e-6);
+        assert!((4..9).all(|calls| spared_calls(calls) == 0.0) && spared_calls(u32::MAX) == 0.0);
     }
 
     #[test]

@@ -11,6 +11,7 @@
 
 mod abandoned;
 mod access;
+mod accounting;
 mod agent;
 mod already_read;
 mod bad_input;

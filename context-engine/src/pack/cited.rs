@@ -128,6 +128,7 @@ mod tests {
             language: "rust",
             tokens: 0,
             score: 0.0,
+            gain: 0.0,
             why: String::new(),
         };
         let left = |items: &[Item], first, last| {

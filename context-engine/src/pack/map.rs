@@ -24,7 +24,7 @@ const WORDS: usize = 4;
 
 impl Packer<'_> {
     /// Adds places for at most `budget` tokens, best first, as long as each is worth its price. `relevance` is the
-    /// probability that the question is about the repository.
+    /// probability that the question is about the repository, times the factor on expected gains.
     pub(crate) fn map(
         &self,
         (snapshot, candidates): (&Snapshot, &[Candidate]),
@@ -47,8 +47,9 @@ impl Packer<'_> {
                 continue;
             }
             let mut path = self.path(candidate, &file);
+            path.gain = prices.of_file(rank, relevance);
             let path_cost = measure(&mut path);
-            if path_cost > budget || prices.of_tokens(path_cost) > prices.of_file(rank, relevance) {
+            if path_cost > budget || prices.of_tokens(path_cost) > path.gain {
                 continue;
             }
             let mut has_range = false;
@@ -57,10 +58,13 @@ impl Packer<'_> {
                     continue;
                 };
                 // The first range names the file, too.
-                let beyond_path = measure(&mut item).saturating_sub(if has_range { 0 } else { path_cost });
-                if item.tokens > budget || prices.of_tokens(beyond_path) > prices.of_range(rank, nth, relevance) {
+                let (path_cost, path_gain) = if has_range { (0, 0.0) } else { (path_cost, path.gain) };
+                let beyond_path = measure(&mut item).saturating_sub(path_cost);
+                let gain = prices.of_range(rank, nth, relevance);
+                if item.tokens > budget || prices.of_tokens(beyond_path) > gain {
                     break;
                 }
+                item.gain = gain + path_gain;
                 has_range = true;
                 if self.prior.contains_entry(&render::entry(&item)) {
                     packed.known = true;
@@ -112,6 +116,7 @@ impl Packer<'_> {
             language: "",
             tokens: 0,
             score: candidate.score,
+            gain: 0.0,
             why: self.why(candidate.concepts, 0, candidate.path_concepts, candidate.named),
         }
     }

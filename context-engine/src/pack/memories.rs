@@ -121,6 +121,7 @@ impl Packer<'_> {
             language: "markdown",
             tokens: 0,
             score: remembered.score,
+            gain: 0.0,
             why,
         }
     }

@@ -8,6 +8,16 @@ use crate::{Engine, Exploration, ItemKind, Limits, PriorContext, render, tokens}
 
 const QUESTION: &str = "how does the ledger replay bookings and what is an overdraft";
 
+/// A question that many files answer equally well.
+const SHARDS: &str = "how does refill_bucket refill the token bucket of a shard";
+
+fn shards() -> Repo {
+    let file = |at: usize| format!("/// Refills the token bucket of shard {at}.\npub fn refill_bucket_{at}() {{}}\n");
+    let files: Vec<(String, String)> = (0..12).map(|at| (format!("src/shard_{at}.rs"), file(at))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+    Repo::with(&files)
+}
+
 fn map(engine: &Engine, prior: &PriorContext, budget: u32) -> Exploration {
     engine.explore_after(prior, QUESTION, &limits(budget), Some(&Prices::default()))
 }
@@ -59,16 +69,12 @@ fn places_of_an_earlier_block_are_not_named_again() {
 
 #[test]
 fn file_whose_lines_are_not_worth_their_price_is_named_by_its_path() {
-    let file = |at: usize| format!("/// Refills the token bucket of shard {at}.\npub fn refill_bucket_{at}() {{}}\n");
-    let files: Vec<(String, String)> = (0..12).map(|at| (format!("src/shard_{at}.rs"), file(at))).collect();
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
-    let repo = Repo::with(&files);
+    let repo = shards();
     let engine = repo.ready();
     // The words are common in all files of this repository.
     engine.set_threshold(Some(0.0));
     let places = |prices: &Prices| {
-        let question = "how does refill_bucket refill the token bucket of a shard";
-        let found = engine.explore_after(&PriorContext::default(), question, &limits(2_000), Some(prices));
+        let found = engine.explore_after(&PriorContext::default(), SHARDS, &limits(2_000), Some(prices));
         let with_lines = found.items.iter().filter(|item| item.first_line > 0).count();
         (found.items.len(), with_lines)
     };
@@ -81,6 +87,38 @@ fn file_whose_lines_are_not_worth_their_price_is_named_by_its_path() {
     let (all, with_lines) = places(&Prices::default());
     assert_eq!(all, 12);
     assert!((1..6).contains(&with_lines), "{with_lines}");
+}
+
+#[test]
+fn lower_gain_factor_shortens_the_map_and_keeps_its_best_file() {
+    let repo = shards();
+    let knowledge = "# Shards\n\nA shard may refill the token bucket of another shard with refill_bucket.\n";
+    repo.write(".muninn/knowledge/shards.md", knowledge);
+    let engine = repo.ready();
+    engine.set_threshold(Some(0.0));
+    let places = |factor: f32| {
+        engine.set_gain_factor(factor);
+        let found = engine.explore_after(
+            &PriorContext::default(),
+            SHARDS,
+            &limits(2_000),
+            Some(&Prices::default()),
+        );
+        let gain: f32 = found.items.iter().map(|item| item.gain).sum();
+        let [knowledge, best] = &found.items[..2] else {
+            panic!("{:?}", found.items)
+        };
+        assert_eq!((knowledge.kind, best.kind), (ItemKind::Knowledge, ItemKind::Place));
+        (best.source.clone(), found.tokens, gain)
+    };
+    let (whole, eighth, again) = (places(1.0), places(0.125), places(1.0));
+    assert_eq!(whole, again);
+    assert_eq!(whole.0, eighth.0);
+    assert!(
+        eighth.1 < whole.1 && eighth.2 < whole.2 / 4.0,
+        "{eighth:?} of {whole:?}"
+    );
+    assert!(whole.2 > Prices::default().of_tokens(whole.1), "{whole:?}");
 }
 
 #[test]

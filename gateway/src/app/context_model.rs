@@ -59,7 +59,7 @@ pub(crate) async fn answer(
                     &already,
                     &question,
                     &limits,
-                    budget.map.as_ref(),
+                    budget.map(),
                 )))
             };
             (tokio::task::spawn_blocking(explore).await.ok().flatten(), None)

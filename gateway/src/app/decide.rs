@@ -11,7 +11,7 @@ use muninn_repo_tools::CancelFlag;
 use super::Workspace;
 use super::deep::{BackgroundResult, Explorer, PendingResults, ProgressSender, drive};
 use super::turn::{millis, now_ms};
-use crate::store::{Entry, EntryId, NewEntry, Store, TurnKey, Use};
+use crate::store::{Entry, EntryId, Estimate, NewEntry, Store, TurnKey, Use};
 
 /// The time after the deadline in which an exploration's result is still accepted.
 const GRACE: Duration = Duration::from_millis(20);
@@ -50,8 +50,10 @@ pub(super) struct ExplorationRequest {
     pub(super) question: String,
     /// The files and blocks that the conversation holds already.
     pub(super) already: PriorContext,
-    /// The prices for a map of places, for a client with file tools; `None` to quote code.
-    pub(super) map: Option<Prices>,
+    /// The prices of the backend's tokens.
+    pub(super) prices: Prices,
+    /// Whether the client gets a map of places instead of code.
+    pub(super) wants_map: bool,
     /// The tokens for lexical results; 0 where only pending results are added.
     pub(super) lexical_budget: u32,
     /// The tokens for the whole block, with the files that models cited.
@@ -68,6 +70,12 @@ impl ExplorationRequest {
         let deep = self.deep.as_ref().map(|(explorer, _)| explorer.deadline() + PACKING);
         lexical + deep.unwrap_or_default()
     }
+
+    /// The estimated value of a block.
+    fn estimate(&self, items: &[Item], tokens: u32) -> Estimate {
+        let gain = self.wants_map.then(|| items.iter().map(|item| item.gain).sum());
+        Estimate::new(&self.prices, tokens, gain)
+    }
 }
 
 /// The result of exploring for a turn.
@@ -76,6 +84,8 @@ pub(super) enum Decision {
     Recorded {
         entry: Entry,
         exploration: Box<Exploration>,
+        /// The estimated value of the block; `None` without one.
+        estimate: Option<Estimate>,
         explore_ms: f64,
         ledger_ms: f64,
         /// The trace of an inline exploration.
@@ -150,10 +160,16 @@ pub(super) async fn decide(
         let (workspace, abandoned) = (Arc::clone(workspace), cancel.0.clone());
         async move {
             let engine = workspace.engine.as_ref()?;
-            let (exploration, trace, entered) = explore(engine, &request, lexical_until, &abandoned).await;
+            let reduction = workspace.reduction();
+            let (mut exploration, trace, entered) = explore(engine, &request, lexical_until, &abandoned).await;
+            if exploration.items.iter().any(|item| item.kind == ItemKind::Place) {
+                let reasons = exploration.reason.into_iter().chain(reduction);
+                exploration.reason = reasons.reduce(|all, reason| format!("{all}; {reason}"));
+            }
             let block = (!exploration.items.is_empty()).then(|| render::block(&exploration.items));
             let cost = block_tokens(&exploration.items);
-            Some((Box::new(exploration), block, cost, trace, entered))
+            let estimate = block.is_some().then(|| request.estimate(&exploration.items, cost));
+            Some((Box::new(exploration), (block, estimate), cost, trace, entered))
         }
     });
     let explored = tokio::time::timeout_at(tokio::time::Instant::from_std(until), work).await;
@@ -162,13 +178,14 @@ pub(super) async fn decide(
         Ok(Err(error)) if error.is_panic() => Decision::failed("the exploration panicked"),
         Ok(Err(error)) => Decision::failed(error),
         Ok(Ok(None)) => Decision::failed("there is no repository"),
-        Ok(Ok(Some((exploration, block, cost, trace, entered)))) => {
+        Ok(Ok(Some((exploration, (block, estimate), cost, trace, entered)))) => {
             let explore_ms = millis(started.elapsed());
             let recording = Instant::now();
             match store.record(slot.key, slot.entry(block, cost)).await {
                 Ok(entry) => Decision::Recorded {
                     entry,
                     exploration,
+                    estimate,
                     explore_ms,
                     ledger_ms: millis(recording.elapsed()),
                     trace,
@@ -197,7 +214,12 @@ async fn explore(
     };
     let mut exploration = match request.lexical_budget {
         0 => Exploration::nothing(),
-        _ => engine.explore_after(&request.already, &request.question, &limits, request.map.as_ref()),
+        _ => engine.explore_after(
+            &request.already,
+            &request.question,
+            &limits,
+            request.wants_map.then_some(&request.prices),
+        ),
     };
     let lexical_items = exploration.items.len();
     // The lexical results rarely use up their budget.

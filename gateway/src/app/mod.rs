@@ -5,6 +5,7 @@
 //! with a model. `learn` extracts records from finished turns. `memory` has the commands that write and recall memory.
 //! Nothing here knows a door: HTTP and the command line translate requests and call this module.
 
+mod balance;
 mod context_model;
 mod decide;
 mod deep;
@@ -18,6 +19,7 @@ mod notice;
 mod receipts;
 mod settings;
 mod state;
+mod stats;
 mod turn;
 mod workspace;
 mod workspaces;
@@ -38,6 +40,7 @@ pub use memory::{
 pub use receipts::{ReceiptError, find_receipt, latest_receipts};
 pub use settings::Settings;
 pub use state::App;
+pub use stats::{Counts, RepositoryStats, Stats, stats};
 pub(crate) use turn::{Plan, PlanRequest, millis, new_receipt, plan, replay_only};
 pub use workspace::{RefreshError, Workspace, WorkspaceSettings};
 pub use workspaces::{Location, MOST_OPEN, OpenError, Workspaces};

@@ -229,10 +229,11 @@ impl Plan {
     }
 
     fn add(mut self, prompt: &Prompt<'_>, site: Site, decision: Decision) -> Plan {
-        let (entry, exploration) = match decision {
+        let (entry, exploration, estimate) = match decision {
             Decision::Recorded {
                 entry,
                 exploration,
+                estimate,
                 explore_ms,
                 ledger_ms,
                 trace,
@@ -242,7 +243,7 @@ impl Plan {
                 self.receipt.ledger_ms = ledger_ms;
                 self.receipt.exploration = trace;
                 self.receipt.entered = entered;
-                (entry, exploration)
+                (entry, exploration, estimate)
             }
             Decision::Failed { reason } => return self.failed(reason),
             Decision::DeadlineExceeded => return self.without(&NoPackReason::DeadlineExceeded),
@@ -254,6 +255,7 @@ impl Plan {
         };
         self.insertions.extend(prompt.insert(site, block));
         self.receipt.tokens = entry.tokens;
+        self.receipt.estimate = estimate;
         self.receipt.items = exploration.items.iter().map(ReceiptItem::from).collect();
         self.receipt.reason = exploration.reason;
         self.receipt.outcome = match exploration.completeness {

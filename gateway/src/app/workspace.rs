@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::{Engine, EngineSettings, IndexError, IndexReport, IndexStatus, Progress};
@@ -12,6 +12,7 @@ use muninn_repo_tools::{Supervisor, Until, Worktree};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use super::balance::Balance;
 use super::embedder::ConfiguredEmbedder;
 use crate::config::{Config, ConfigError, ContextConfig, MemoryConfig, paths, repository as repository_config};
 use muninn_repo_tools::with_causes;
@@ -41,6 +42,8 @@ pub struct Workspace {
     clock: Clock,
     settings: RwLock<Arc<WorkspaceSettings>>,
     embedder: RwLock<Arc<ConfiguredEmbedder>>,
+    /// The balance of the last maps; `None` until it is read from the receipts.
+    pub(super) balance: Mutex<Option<Balance>>,
     opened: Instant,
     refreshing: AtomicBool,
     next_refresh_ms: AtomicU64,
@@ -141,6 +144,7 @@ impl Workspace {
             clock,
             settings: RwLock::new(Arc::new(merged)),
             embedder: RwLock::new(Arc::clone(embedder)),
+            balance: Mutex::default(),
             opened: Instant::now(),
             refreshing: AtomicBool::new(false),
             next_refresh_ms: AtomicU64::new(0),

@@ -22,6 +22,7 @@ mod repo;
 mod run;
 mod scan;
 mod serve;
+mod stats;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -87,7 +88,11 @@ fn groups() -> Groups {
         ),
         (
             "Ask and explain",
-            vec![entry("explore", explore::Explore::run), entry("why", why::Why::run)],
+            vec![
+                entry("explore", explore::Explore::run),
+                entry("why", why::Why::run),
+                entry("stats", stats::Stats::run),
+            ],
         ),
         (
             "Look into the repository",

@@ -8,7 +8,7 @@ use super::output::{self, plural};
 use super::{CliError, Common, Exit, examples};
 use crate::app::{ReceiptError, find_receipt, latest_receipts};
 use crate::config::paths;
-use crate::store::{Receipt, ReceiptItem, SqliteStore};
+use crate::store::{Estimate, Receipt, ReceiptItem, SqliteStore};
 
 const LISTED: usize = 20;
 
@@ -128,7 +128,11 @@ fn table(items: &[ReceiptItem]) -> String {
         "score", "tokens", "kind", "source"
     );
     for item in items {
-        let used = if item.used == Some(true) { "; used" } else { "" };
+        let used = match (item.used, item.edited) {
+            (Some(true), Some(true)) => "; used, edited",
+            (Some(true), _) => "; used",
+            _ => "",
+        };
         text.push_str(&format!(
             "  {:>5.2}  {:>6}  {:<9}  {:<widest$}  {}{used}\n",
             item.score, item.tokens, item.kind, item.source, item.why
@@ -164,6 +168,8 @@ fn full(receipt: &Receipt) -> String {
     } else {
         format!("{} at {} ({formats})", receipt.model, receipt.backend)
     };
+    field("value", &receipt.estimate.as_ref().map(estimated).unwrap_or_default());
+    field("effect", &effect(receipt).unwrap_or_default());
     field("model", &asked);
     let dropped = receipt.dropped.iter().map(|(name, count)| format!("{name} x{count}"));
     field("dropped", &dropped.collect::<Vec<_>>().join(", "));
@@ -194,9 +200,34 @@ fn full(receipt: &Receipt) -> String {
     text
 }
 
+/// The estimated value of a pack, in input tokens that are not cached.
+fn estimated(estimate: &Estimate) -> String {
+    let price = format!("price {:.0} input tokens", estimate.price);
+    match estimate.gain {
+        Some(gain) => format!("expected gain {gain:.0}, {price}"),
+        None => price,
+    }
+}
+
+/// The effect of a map on its turn.
+fn effect(receipt: &Receipt) -> Option<String> {
+    let effect = receipt.effect?;
+    let mut text = format!(
+        "{} used, {} missed, after {}",
+        plural(effect.places_used as usize, "place"),
+        plural(effect.files_missed as usize, "edited file"),
+        plural(effect.exploring_calls as usize, "exploring call"),
+    );
+    if let Some((gain, price)) = receipt.measured() {
+        text.push_str(&format!("; realised gain {gain:.0}, net {:+.0}", gain - price));
+    }
+    Some(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Effect;
 
     fn item(kind: &str, source: &str, score: f64, tokens: u32) -> ReceiptItem {
         ReceiptItem {
@@ -209,6 +240,7 @@ mod tests {
             score,
             why: "it matched".to_owned(),
             used: None,
+            edited: None,
         }
     }
 
@@ -225,5 +257,35 @@ mod tests {
              \x20  0.50       7  knowledge  a.md             it matched\n"
         );
         assert_eq!(table(&[]), "");
+    }
+
+    #[test]
+    fn value_and_effect_are_one_line_each() {
+        let estimate = Estimate {
+            price: 2000.4,
+            gain: Some(9000.0),
+            call: Some(1000.0),
+        };
+        let effect = Effect {
+            exploring_calls: 1,
+            places_used: 2,
+            files_missed: 0,
+            spared_calls: 0.0,
+            gain: None,
+        };
+        let receipt = Receipt {
+            estimate: Some(estimate),
+            effect: Some(effect.with_gain(Some(1), Some(&estimate))),
+            ..Receipt::of("01".to_owned(), std::path::Path::new("/w"), "q")
+        };
+        let text = full(&receipt);
+        let value = "  value      expected gain 9000, price 2000 input tokens\n";
+        let effect =
+            "  effect     2 places used, 0 edited files missed, after 1 exploring call; realised gain 2800, net +800\n";
+        assert!(text.contains(value) && text.contains(effect), "{text}");
+        assert_eq!(
+            estimated(&Estimate { gain: None, ..estimate }),
+            "price 2000 input tokens"
+        );
     }
 }

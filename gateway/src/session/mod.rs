@@ -20,4 +20,4 @@ pub use identity::{Identity, identify, session_id};
 pub use mode::{CONTEXT, Mode};
 pub use reads::reads;
 pub use side_request::{SideRequest, side_request};
-pub use tool_effects::{ToolEffects, tool_effects};
+pub use tool_effects::{ReachedFile, ToolEffects, tool_effects};

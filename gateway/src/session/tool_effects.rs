@@ -76,6 +76,21 @@ pub struct ToolEffects {
     pub read: Vec<RelPath>,
     /// Failed calls.
     pub failures: Vec<Failure>,
+    /// The calls that searched, listed or read.
+    pub exploring_calls: u32,
+    /// The first read and the first edit of each file, in order.
+    pub reached: Vec<ReachedFile>,
+}
+
+/// The first read, or the first edit, of a file.
+#[derive(Debug, PartialEq)]
+pub struct ReachedFile {
+    /// The file.
+    pub path: RelPath,
+    /// Whether it was edited.
+    pub edited: bool,
+    /// The exploring calls before.
+    pub exploring_calls: u32,
 }
 
 /// Collects the effects in these messages. `claimed`: the directories that the client claims; only files for which
@@ -103,9 +118,12 @@ pub fn tool_effects(
             // An ambiguous relative path is resolved to the first file that exists.
             let resolved = |named: &NamedFile| resolver.resolve(named).into_iter().find(|path| is_there(path));
             match end {
+                // A search without a match is no failure.
+                CallOutcome::Failed(_) if call.searches() => {}
                 CallOutcome::Failed(outcome) => tool_effects.failed(&call, &files, outcome, &resolved),
                 CallOutcome::Succeeded => tool_effects.done(&files, &resolved),
             }
+            tool_effects.exploring_calls += u32::from(call.explores(&files));
         }
         if message.role == Role::Assistant {
             tool_effects.said(
@@ -169,9 +187,14 @@ impl ToolEffects {
     fn done(&mut self, files: &[NamedFile], resolved: &dyn Fn(&NamedFile) -> Option<RelPath>) {
         for named in files {
             let Some(path) = resolved(named) else { continue };
-            match named.file_use {
-                FileUse::Changed => push_new(&mut self.edited, path),
-                FileUse::Shown | FileUse::Mentioned => push_new(&mut self.read, path),
+            let edited = named.file_use == FileUse::Changed;
+            let paths = if edited { &mut self.edited } else { &mut self.read };
+            if push_new(paths, path.clone()) {
+                self.reached.push(ReachedFile {
+                    path,
+                    edited,
+                    exploring_calls: self.exploring_calls,
+                });
             }
         }
     }
@@ -246,10 +269,13 @@ fn path_in(word: &str) -> &str {
     }
 }
 
-fn push_new(paths: &mut Vec<RelPath>, path: RelPath) {
-    if !paths.contains(&path) {
+/// Adds a path unless it is there. Returns whether it was added.
+fn push_new(paths: &mut Vec<RelPath>, path: RelPath) -> bool {
+    let is_new = !paths.contains(&path);
+    if is_new {
         paths.push(path);
     }
+    is_new
 }
 
 #[cfg(test)]
@@ -369,6 +395,63 @@ mod tests {
         assert_eq!(found.edited, []);
         let found = ran("Read", r#"{"file_path":"/w/src/a.rs"}"#, "x", false);
         assert_eq!(names(&found.read), ["src/a.rs"]);
+    }
+
+    #[test]
+    fn calls_that_search_list_or_read_explore() {
+        for (tool, input, explores) in [
+            ("Grep", r#"{"pattern":"x","path":"/w/src/a.rs"}"#, true),
+            ("mcp__fs__list_directory", r#"{"path":"/w"}"#, true),
+            ("Read", r#"{"file_path":"/w/src/a.rs"}"#, true),
+            ("str_replace_editor", r#"{"command":"view","path":"/w/src/a.rs"}"#, true),
+            (
+                "str_replace_editor",
+                r#"{"command":"create","path":"/w/src/a.rs"}"#,
+                false,
+            ),
+            ("Bash", r#"{"command":"cd /w && git grep -n refill | head"}"#, true),
+            ("Bash", r#"{"command":"sed -n '1,9p' src/a.rs"}"#, true),
+            ("Bash", r#"{"command":"sed -i s/x/y/ src/a.rs"}"#, false),
+            ("Bash", r#"{"command":"cat > src/n.rs"}"#, false),
+            ("Bash", r#"{"command":"cargo test 2>&1 | tail -5"}"#, false),
+            ("Bash", r#"{"command":"git commit -m grep"}"#, false),
+            ("Edit", r#"{"file_path":"/w/src/a.rs"}"#, false),
+            ("get_weather", r#"{"path":"/w/src/a.rs"}"#, false),
+        ] {
+            let found = ran(tool, input, "ok", false);
+            assert_eq!(found.exploring_calls, u32::from(explores), "{tool} {input}");
+        }
+        let without_match = ran("Grep", r#"{"pattern":"x"}"#, "no match", true);
+        assert_eq!((without_match.exploring_calls, without_match.failures), (1, Vec::new()));
+    }
+
+    #[test]
+    fn reached_files_have_the_number_of_exploring_calls_before() {
+        let call = |at: usize, tool: &str, input: &str| {
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t{at}","name":"{tool}","input":{input}}}]}},
+                {{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{at}","content":"ok"}}]}}"#
+            )
+        };
+        let calls = [
+            call(0, "Grep", r#"{"pattern":"x"}"#),
+            call(1, "Read", r#"{"file_path":"/w/src/a.rs"}"#),
+            call(2, "Read", r#"{"file_path":"/w/src/a.rs"}"#),
+            call(3, "Edit", r#"{"file_path":"/w/src/a.rs"}"#),
+            call(4, "Bash", r#"{"command":"cat src/b.rs"}"#),
+        ];
+        let found = of(
+            WireFormat::Messages,
+            &format!(r#"{{"messages":[{}]}}"#, calls.join(",")),
+        );
+        let reached: Vec<(&str, bool, u32)> = found
+            .reached
+            .iter()
+            .map(|file| (file.path.as_str(), file.edited, file.exploring_calls))
+            .collect();
+        let expected = [("src/a.rs", false, 1), ("src/a.rs", true, 3), ("src/b.rs", false, 3)];
+        assert_eq!(reached, expected);
+        assert_eq!(found.exploring_calls, 4);
     }
 
     #[test]

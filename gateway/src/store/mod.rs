@@ -11,6 +11,7 @@ mod counters;
 mod entry;
 mod error;
 mod health;
+mod pack_value;
 mod receipt;
 mod sqlite;
 mod tries;
@@ -26,6 +27,7 @@ pub use counters::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitSta
 pub use entry::{Entry, EntryId, NewEntry, Use};
 pub use error::StoreError;
 pub use health::{DamagedLedger, LedgerHealth};
+pub use pack_value::{Effect, Estimate};
 pub(crate) use receipt::rounded;
 pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
 pub use sqlite::{Inspected, SqliteStore, damaged_ledgers, inspect};
@@ -102,6 +104,12 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError`] if receipts cannot be read.
     async fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError>;
+
+    /// The newest `limit` receipts of a worktree whose [`Receipt::effect`] is known, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if receipts cannot be read.
+    async fn measured(&self, worktree: &str, limit: usize) -> Result<Vec<Receipt>, StoreError>;
 
     /// The number of rows and receipts.
     ///

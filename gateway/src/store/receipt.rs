@@ -7,6 +7,7 @@ use muninn_context_engine::{Item, ItemKind};
 use muninn_memory::redact;
 use serde::{Deserialize, Serialize};
 
+use super::pack_value::{Effect, Estimate};
 use super::tries::Try;
 use crate::wire::WireFormat;
 
@@ -83,6 +84,9 @@ pub struct ReceiptItem {
     /// Whether the agent then edited, cited or read the file; `None` if unknown, and for records.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub used: Option<bool>,
+    /// Whether the agent then edited the file; `None` where `used` is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub edited: Option<bool>,
 }
 
 impl From<&Item> for ReceiptItem {
@@ -103,6 +107,7 @@ impl From<&Item> for ReceiptItem {
             score: rounded(item.score),
             why: item.why.clone(),
             used: None,
+            edited: None,
         }
     }
 }
@@ -181,6 +186,12 @@ pub struct Receipt {
     pub items: Vec<ReceiptItem>,
     /// The tokens of the added block, fence included.
     pub tokens: u32,
+    /// The estimated value of the added block; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub estimate: Option<Estimate>,
+    /// The effect of the added map; absent until it is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub effect: Option<Effect>,
     /// The replayed blocks.
     pub replayed: Replays,
     /// Milliseconds from arrival to sending.
@@ -221,11 +232,19 @@ impl Receipt {
             entered: Vec::new(),
             items: Vec::new(),
             tokens: 0,
+            estimate: None,
+            effect: None,
             replayed: Replays::default(),
             ms: 0.0,
             explore_ms: 0.0,
             ledger_ms: 0.0,
         }
+    }
+
+    /// The realised gain and the price of its map; `None` while the effect is unknown, and without a map.
+    #[must_use]
+    pub fn measured(&self) -> Option<(f64, f64)> {
+        Some((self.effect?.gain?, self.estimate?.price))
     }
 
     /// The first words of a question, redacted.
@@ -251,10 +270,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn receipt_without_the_fields_agent_and_turn_is_read() {
+    fn receipt_of_an_earlier_version_is_read() {
         let old = r#"{"id":"01","at":"2026-11-01T00:00:00Z","format":"chat","session":"s","worktree":"/w","first_words":"x","model":"m","backend":"b","outcome":"none","items":[],"tokens":0,"replayed":{"blocks":0,"tokens":0},"ms":0.1,"explore_ms":0.0,"ledger_ms":0.0}"#;
         let receipt: Receipt = serde_json::from_str(old).unwrap();
-        assert_eq!((receipt.agent, receipt.turn, receipt.derived), (None, None, None));
+        assert_eq!(receipt.measured(), None);
+        assert_eq!((receipt.estimate, receipt.effect), (None, None));
         assert_eq!(receipt.session.as_deref(), Some("s"));
+        assert_eq!((receipt.agent, receipt.turn, receipt.derived), (None, None, None));
     }
 }

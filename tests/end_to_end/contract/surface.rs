@@ -85,6 +85,7 @@ fn commands() {
         "status --json",
         "doctor --json",
         "why --json",
+        "stats --json",
         "index --json",
         "grep --json refill",
         "read --json src/lib.rs",

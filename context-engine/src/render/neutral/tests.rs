@@ -26,6 +26,7 @@ fn item(kind: ItemKind, source: &str, text: &str, why: &str) -> Item {
         language: "",
         tokens: 0,
         score: 1.0,
+        gain: 0.0,
         why: why.to_owned(),
     }
 }

@@ -78,6 +78,10 @@ impl Conversations {
 
     /// Learns from requests until the sender is dropped.
     pub(super) fn learn(&mut self, requests: &Receiver<ObservedRequest>) {
+        self.upkeep
+            .open
+            .iter()
+            .for_each(|workspace| self.load_balance(workspace));
         loop {
             let next = self.open.values().map(Conversation::time_left).min();
             let timeout = match self.upkeep.is_done() {
@@ -102,6 +106,7 @@ impl Conversations {
 
     fn observe(&mut self, observed: ObservedRequest) {
         self.upkeep.see(&observed.workspace);
+        self.load_balance(&observed.workspace);
         let learned =
             guarded(|| observed.learn_from(TurnsToLearn::Earlier, self.receipts.as_deref(), self.lookup())).flatten();
         let Some(learned) = learned else { return };
@@ -113,6 +118,17 @@ impl Conversations {
         while self.open.len() > MOST_CONVERSATIONS || self.bytes() > MOST_BYTES {
             let quietest = self.open.values().map(|conversation| conversation.seen).min();
             self.end(|conversation| Some(conversation.seen) == quietest);
+        }
+    }
+
+    /// Reads the balance of a worktree's maps, unless it is known.
+    fn load_balance(&self, workspace: &Workspace) {
+        let loaded = self
+            .receipts
+            .as_deref()
+            .map(|receipts| workspace.load_balance(receipts));
+        if let Some(Err(error)) = loaded {
+            tracing::debug!(%error, "the balance of maps is unknown");
         }
     }
 

@@ -62,12 +62,12 @@ impl ObservedRequest {
         let turns = human_turns(&prompt);
         let newest = turns.len().checked_sub(1)?;
         let is_new = turns[newest].0 >= prompt.tail();
-        let mark_used = |turn: &Turn| {
-            let noted = receipts.map_or(Ok(()), |receipts| {
-                usage::note(receipts, &name, turn, part == TurnsToLearn::Last)
-            });
-            if let Err(error) = noted {
-                tracing::debug!(%error, "the receipt's used items are not marked");
+        let note_usage = |at: usize| {
+            let Some(receipts) = receipts else { return };
+            let effects = self.effects(&prompt, &identity, &turns, at);
+            match usage::note(receipts, (&name, &turns[at].1), &effects, part == TurnsToLearn::Last) {
+                Ok(noted) => noted.iter().for_each(|receipt| self.workspace.note_effect(receipt)),
+                Err(error) => tracing::debug!(%error, "the receipt's used items are not marked"),
             }
         };
         let (kept, whole) = match part {
@@ -75,7 +75,7 @@ impl ObservedRequest {
                 let terms = self.terms(&turns[newest - 1].1, lookup);
                 let mut turn = self.turn(&prompt, &identity, &turns, newest - 1);
                 turn.terms = terms;
-                mark_used(&turn);
+                note_usage(newest - 1);
                 (self.keep_turn(&name, &turn, &mark(&turns[..newest])), None)
             }
             TurnsToLearn::Earlier => (Ok(()), None),
@@ -85,7 +85,7 @@ impl ObservedRequest {
                 if let Some(last) = whole.turns.last_mut() {
                     last.terms = terms;
                 }
-                whole.turns.last().into_iter().for_each(mark_used);
+                note_usage(newest);
                 (self.keep_whole(&name, &whole), Some(whole))
             }
         };
@@ -132,28 +132,39 @@ impl ObservedRequest {
         }
     }
 
-    /// The effects of the agent's tools in one human turn.
+    /// What the agent did in one human turn.
     fn turn(&self, prompt: &Prompt<'_>, identity: &Identity<'_>, turns: &[(usize, String)], at: usize) -> Turn {
-        let (_, question) = &turns[at];
-        let places = (
-            self.workspace.root.as_path(),
-            identity.claimed_directories.now.as_slice(),
-        );
-        let is_there = |path: &muninn_repo_tools::RelPath| self.may_be_named(path);
         let ToolEffects {
             edited,
             cited,
             read,
             failures,
-        } = tool_effects(prompt, done_for(prompt, turns, at), places, &is_there);
+            ..
+        } = self.effects(prompt, identity, turns, at);
         Turn {
-            question: question.clone(),
+            question: turns[at].1.clone(),
             terms: Vec::new(),
             edited,
             cited,
             read,
             failures,
         }
+    }
+
+    /// The effects of the agent's tools in one human turn.
+    fn effects(
+        &self,
+        prompt: &Prompt<'_>,
+        identity: &Identity<'_>,
+        turns: &[(usize, String)],
+        at: usize,
+    ) -> ToolEffects {
+        let places = (
+            self.workspace.root.as_path(),
+            identity.claimed_directories.now.as_slice(),
+        );
+        let is_there = |path: &muninn_repo_tools::RelPath| self.may_be_named(path);
+        tool_effects(prompt, done_for(prompt, turns, at), places, &is_there)
     }
 
     /// Whether a path is a file of the worktree that git does not ignore.

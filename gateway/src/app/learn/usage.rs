@@ -1,22 +1,27 @@
-//! Marking the items of a receipt that the agent then used.
+//! Noting on a receipt what the agent then did: which items it used, and what the map spared.
 
-use muninn_memory::learn::Turn;
 use muninn_memory::model::block_on;
 use muninn_memory::redact;
 use muninn_repo_tools::RelPath;
 
-use crate::store::{Outcome, Receipt, ReceiptItem, Store, StoreError};
+use crate::session::ToolEffects;
+use crate::store::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};
 
 /// The number of newest receipts that are searched for the one of a turn.
 const RECENT: usize = 400;
 
-/// Marks the used items on the receipt of a turn that got a block. The answer to the last turn is unknown and may still
-/// cite a file, so items that are unused so far stay unmarked there.
+/// Notes the effects of a turn on the receipt of its block, and returns the receipt. The answer to the last turn is
+/// unknown and may still cite a file, so items that are unused so far stay unmarked there.
 ///
 /// # Errors
 /// [`StoreError`] where receipts cannot be read.
-pub(super) fn note(receipts: &dyn Store, name: &str, turn: &Turn, is_last: bool) -> Result<(), StoreError> {
-    let (name, words) = (redact(name), Receipt::first_words_of(&turn.question));
+pub(super) fn note(
+    receipts: &dyn Store,
+    (name, question): (&str, &str),
+    effects: &ToolEffects,
+    is_last: bool,
+) -> Result<Option<Receipt>, StoreError> {
+    let (name, words) = (redact(name), Receipt::first_words_of(question));
     let of_turn = |receipt: &Receipt| {
         let conversation = receipt.session.as_deref().or(receipt.derived.as_deref());
         matches!(receipt.outcome, Outcome::Injected | Outcome::Partial)
@@ -24,20 +29,62 @@ pub(super) fn note(receipts: &dyn Store, name: &str, turn: &Turn, is_last: bool)
             && receipt.first_words == words
     };
     let Some(mut receipt) = block_on(receipts.receipts(RECENT))?.into_iter().find(of_turn) else {
-        return Ok(());
+        return Ok(None);
     };
+    mark(&mut receipt, effects, is_last);
+    if receipt.effect.is_none() && receipt.items.iter().all(|item| item.used.is_none()) {
+        return Ok(None);
+    }
+    receipts.note_receipt(receipt.clone());
+    Ok(Some(receipt))
+}
+
+fn mark(receipt: &mut Receipt, effects: &ToolEffects, is_last: bool) {
     let was_used = |path: &RelPath| {
-        let mut worked_with = turn.edited.iter().chain(&turn.cited).chain(&turn.read);
+        let mut worked_with = effects.edited.iter().chain(&effects.cited).chain(&effects.read);
         worked_with.any(|other| other == path)
     };
     for item in &mut receipt.items {
-        let used = file(item).map(|path| was_used(&path));
-        item.used = used.filter(|used| *used || !is_last).or(item.used);
+        let Some(path) = file(item) else { continue };
+        let used = was_used(&path);
+        if used || !is_last {
+            item.used = Some(used);
+            item.edited = Some(effects.edited.contains(&path));
+        }
     }
-    if receipt.items.iter().any(|item| item.used.is_some()) {
-        receipts.note_receipt(receipt);
+    // Without a call, the last answer is unknown.
+    if !is_last || effects.exploring_calls > 0 || !effects.reached.is_empty() {
+        receipt.effect = effect(receipt, effects).or(receipt.effect);
     }
-    Ok(())
+}
+
+/// The effect of a map; `None` for a pack without places.
+fn effect(receipt: &Receipt, effects: &ToolEffects) -> Option<Effect> {
+    let items = receipt.items.iter();
+    let places: Vec<RelPath> = items.filter(|item| item.kind == "place").filter_map(file).collect();
+    if places.is_empty() {
+        return None;
+    }
+    let packed: Vec<RelPath> = receipt.items.iter().filter_map(file).collect();
+    let is_reached = |path: &&RelPath| effects.reached.iter().any(|reached| reached.path == **path);
+    let mut reached = effects.reached.iter();
+    let first_use = reached.clone().find(|reached| places.contains(&reached.path));
+    let first_edit = reached.find(|reached| reached.edited);
+    let before = [first_use, first_edit].into_iter().flatten();
+    let before = before.map(|reached| reached.exploring_calls).min();
+    let effect = Effect {
+        exploring_calls: before.unwrap_or(effects.exploring_calls),
+        places_used: count(places.iter().filter(is_reached)),
+        files_missed: count(effects.edited.iter().filter(|path| !packed.contains(path))),
+        spared_calls: 0.0,
+        gain: None,
+    };
+    let first_use = first_use.map(|reached| reached.exploring_calls);
+    Some(effect.with_gain(first_use, receipt.estimate.as_ref()))
+}
+
+fn count<T>(items: impl Iterator<Item = T>) -> u32 {
+    u32::try_from(items.count()).unwrap_or(u32::MAX)
 }
 
 /// The file of an item; `None` for a record, whose use cannot be observed.
@@ -47,4 +94,91 @@ fn file(item: &ReceiptItem) -> Option<RelPath> {
         None => Some(&*item.source).filter(|_| item.kind == "place")?,
     };
     RelPath::new(path).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::ReachedFile;
+    use crate::store::Estimate;
+
+    /// A pack of places and other items, at a price of 500 and 1000 for each call.
+    fn pack(items: &[(&str, &str)]) -> Receipt {
+        let item = |(kind, source): &(&str, &str)| {
+            let item = format!(r#"{{"kind":"{kind}","source":"{source}","tokens":20,"score":1.0,"why":""}}"#);
+            serde_json::from_str(&item).unwrap()
+        };
+        Receipt {
+            items: items.iter().map(item).collect(),
+            estimate: Some(Estimate {
+                price: 500.0,
+                gain: Some(9_000.0),
+                call: Some(1_000.0),
+            }),
+            ..Receipt::of("01".to_owned(), "/w".as_ref(), "q")
+        }
+    }
+
+    /// The effects of a turn that reached these files: path, whether it was edited, exploring calls before.
+    fn turn(files: &[(&str, bool, u32)], exploring_calls: u32) -> ToolEffects {
+        let path = |path: &str| RelPath::new(path).unwrap();
+        let used = |edit: bool| files.iter().filter(move |file| file.1 == edit).map(|file| path(file.0));
+        ToolEffects {
+            edited: used(true).collect(),
+            read: used(false).collect(),
+            exploring_calls,
+            reached: files
+                .iter()
+                .map(|(name, edited, exploring_calls)| ReachedFile {
+                    path: path(name),
+                    edited: *edited,
+                    exploring_calls: *exploring_calls,
+                })
+                .collect(),
+            ..ToolEffects::default()
+        }
+    }
+
+    fn marked(mut receipt: Receipt, effects: &ToolEffects, is_last: bool) -> Receipt {
+        mark(&mut receipt, effects, is_last);
+        receipt
+    }
+
+    #[test]
+    fn effect_counts_calls_before_the_first_place_or_edit() {
+        let map = pack(&[("place", "src/a.rs:1-9"), ("place", "src/b.rs"), ("memory", "01ABC")]);
+        for (files, expected) in [
+            // Exploring calls, places used, files missed, realised gain.
+            (&[("src/b.rs", false, 1), ("src/c.rs", true, 4)][..], (1, 1, 1, 2_800.0)),
+            // The edit comes before the place, and the gain counts the calls before the place.
+            (&[("src/c.rs", true, 0), ("src/a.rs", false, 3)], (0, 1, 1, 800.0)),
+            (&[("src/a.rs", true, 9)], (9, 1, 0, 0.0)),
+            (&[("src/c.rs", false, 0)], (9, 0, 0, 0.0)),
+            (&[], (9, 0, 0, 0.0)),
+        ] {
+            let receipt = marked(map.clone(), &turn(files, 9), false);
+            let effect = receipt.effect.unwrap();
+            let gain = effect.gain.unwrap();
+            let found = (effect.exploring_calls, effect.places_used, effect.files_missed, gain);
+            assert_eq!(found, expected, "{files:?}");
+            assert_eq!(receipt.measured(), Some((gain, 500.0)));
+            assert_eq!((receipt.items[2].used, receipt.items[2].edited), (None, None));
+        }
+    }
+
+    #[test]
+    fn effect_is_unknown_without_places_and_before_the_first_call_of_the_last_turn() {
+        let read = turn(&[("src/a.rs", false, 0)], 1);
+        for pack in [pack(&[("code", "src/a.rs:1-9")]), pack(&[("memory", "01ABC")])] {
+            assert_eq!(marked(pack, &read, false).effect, None);
+        }
+        let map = pack(&[("place", "src/a.rs:1-9")]);
+        assert_eq!(marked(map.clone(), &turn(&[], 0), true).effect, None);
+        assert!(marked(map.clone(), &turn(&[], 0), false).effect.is_some());
+        assert!(marked(map.clone(), &read, true).effect.is_some());
+        // A receipt of an earlier version has no price of a call.
+        let old = Receipt { estimate: None, ..map };
+        let old = marked(old, &read, false);
+        assert_eq!((old.effect.unwrap().places_used, old.measured()), (1, None));
+    }
 }

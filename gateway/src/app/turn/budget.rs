@@ -21,11 +21,18 @@ pub(in crate::app) struct Budget {
     pub(in crate::app) lexical: u32,
     /// For the whole block, with what an explorer model found.
     pub(super) total: u32,
-    /// The prices for a map of places, for a client with file tools; `None` to quote code.
-    pub(in crate::app) map: Option<Prices>,
+    /// The prices of the backend's tokens.
+    pub(super) prices: Prices,
+    /// Whether the client has file tools, and gets a map of places instead of code.
+    pub(super) wants_map: bool,
 }
 
 impl Budget {
+    /// The prices for a map of places; `None` to quote code.
+    pub(in crate::app) fn map(&self) -> Option<&Prices> {
+        self.wants_map.then_some(&self.prices)
+    }
+
     /// # Errors
     /// [`NoPackReason::Disabled`] and [`NoPackReason::NoBudget`].
     pub(super) fn of(
@@ -50,8 +57,12 @@ impl Budget {
         if lexical < MIN_BUDGET {
             return Err(NoPackReason::NoBudget);
         }
-        let map = has_file_tools(prompt).then_some(prices);
-        Ok(Budget { lexical, total, map })
+        Ok(Budget {
+            lexical,
+            total,
+            prices,
+            wants_map: has_file_tools(prompt),
+        })
     }
 }
 

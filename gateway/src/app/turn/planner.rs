@@ -167,7 +167,8 @@ impl TurnPlanner<'_, '_> {
         let request = ExplorationRequest {
             question: question.text.clone(),
             already,
-            map: budget.map,
+            prices: budget.prices,
+            wants_map: budget.wants_map,
             lexical_budget: budget.lexical,
             total_budget: budget.total,
             pending: pending.results(),
@@ -200,7 +201,8 @@ impl TurnPlanner<'_, '_> {
         let request = ExplorationRequest {
             question: String::new(),
             already,
-            map: None,
+            prices: budget.prices,
+            wants_map: false,
             lexical_budget: 0,
             total_budget: budget.total,
             pending: results,

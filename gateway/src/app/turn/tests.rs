@@ -240,6 +240,10 @@ impl Store for Slow {
         self.inner.receipts(limit).await
     }
 
+    async fn measured(&self, worktree: &str, limit: usize) -> Result<Vec<Receipt>, StoreError> {
+        self.inner.measured(worktree, limit).await
+    }
+
     async fn counts(&self) -> Result<StoreCounts, StoreError> {
         self.inner.counts().await
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::shell::{Command, commands, files};
+use super::shell::{Command, commands, explores, files};
 use crate::wire::{Element, Members, Prompt, Text};
 
 /// Tools that return a file's text. Names are in lower case, without `_` and `-`.
@@ -53,6 +53,26 @@ const SHELLS: [&str; 11] = [
     "runterminalcmd",  // Cursor
     "terminal",        // Zed
 ];
+/// Tools that search or list files, without a file's text.
+const SEARCHERS: [&str; 17] = [
+    "grep",                    // Claude Code, opencode
+    "glob",                    // Claude Code, opencode, Gemini CLI
+    "ls",                      // Claude Code
+    "list",                    // opencode
+    "listdir",                 // Codex, Cursor
+    "grepfiles",               // Codex
+    "codebasesearch",          // Cursor, Roo Code
+    "grepsearch",              // Cursor, Copilot
+    "filesearch",              // Cursor, Copilot
+    "searchfiles",             // Cline, Roo Code, the filesystem server of MCP
+    "listfiles",               // Cline, Roo Code
+    "listcodedefinitionnames", // Cline, Roo Code
+    "searchfilecontent",       // Gemini CLI
+    "listdirectory",           // Gemini CLI, Zed, the filesystem server of MCP
+    "directorytree",           // the filesystem server of MCP
+    "semanticsearch",          // Copilot
+    "findpath",                // Zed
+];
 /// Arguments that name one file or several.
 const PATHS: [&str; 8] = [
     "file_path",
@@ -97,6 +117,7 @@ enum Tool {
     Reads,
     Edits,
     Runs,
+    Searches,
 }
 
 impl Tool {
@@ -106,6 +127,7 @@ impl Tool {
             name if READERS.contains(&name) => Some(Tool::Reads),
             name if EDITORS.contains(&name) => Some(Tool::Edits),
             name if SHELLS.contains(&name) => Some(Tool::Runs),
+            name if SEARCHERS.contains(&name) => Some(Tool::Searches),
             _ => None,
         }
     }
@@ -151,7 +173,7 @@ impl Call {
         let members = Members::of(self.arguments.trim_start());
         let mut named: Vec<NamedFile> = match (self.tool, &members) {
             (Tool::Edits, None) => patched(&self.arguments),
-            (_, None) => Vec::new(),
+            (_, None) | (Tool::Searches, _) => Vec::new(),
             (Tool::Reads, Some(members)) => {
                 let shows = members.non_empty("command").is_none_or(|command| command == "view");
                 paths(members, if shows { FileUse::Shown } else { FileUse::Changed })
@@ -179,6 +201,26 @@ impl Call {
         let commands = members.map(|members| commands_of(&members, &line(&members)));
         let named = |command: Command| (command.program, command.words.into_iter().next());
         commands.unwrap_or_default().into_iter().map(named).collect()
+    }
+
+    /// Whether the tool only searches or lists files.
+    pub(in crate::session) fn searches(&self) -> bool {
+        self.tool == Tool::Searches
+    }
+
+    /// Whether the call explores: it searches, lists or reads, and changes nothing. The first program of a command line
+    /// decides.
+    pub(in crate::session) fn explores(&self, files: &[NamedFile]) -> bool {
+        let looks = match self.tool {
+            Tool::Reads | Tool::Searches => true,
+            Tool::Edits => false,
+            Tool::Runs => {
+                let members = Members::of(self.arguments.trim_start());
+                let commands = members.map(|members| commands_of(&members, &line(&members)));
+                commands.is_some_and(|commands| commands.first().is_some_and(explores))
+            }
+        };
+        looks && files.iter().all(|file| file.file_use != FileUse::Changed)
     }
 
     /// The normalised name of the tool.

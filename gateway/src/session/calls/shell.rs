@@ -4,6 +4,12 @@ use super::named::{FileUse, NamedFile};
 
 /// Programs that print files.
 const PRINTERS: [&str; 10] = ["cat", "sed", "head", "tail", "nl", "bat", "less", "more", "awk", "tac"];
+/// Programs that search or list files.
+const SEARCHERS: [&str; 12] = [
+    "grep", "egrep", "fgrep", "rg", "ag", "ack", "find", "fd", "ls", "tree", "wc", "file",
+];
+/// Commands of git that search, list or show files.
+const GIT_SEARCHERS: [&str; 5] = ["grep", "ls-files", "show", "log", "blame"];
 /// Programs that change the files that they are given.
 const CHANGERS: [&str; 7] = ["tee", "mv", "cp", "rm", "touch", "patch", "truncate"];
 /// Wrappers that may precede the program.
@@ -47,6 +53,13 @@ pub(super) fn commands(line: &str, directory: Option<&str>) -> Vec<Command> {
         }
     }
     commands
+}
+
+/// Whether a program searches, lists or prints files.
+pub(super) fn explores(command: &Command) -> bool {
+    let program = command.program.as_str();
+    let is_git_search = |word: &String| program == "git" && GIT_SEARCHERS.contains(&word.as_str());
+    PRINTERS.contains(&program) || SEARCHERS.contains(&program) || command.words.first().is_some_and(is_git_search)
 }
 
 /// The arguments that may be files, and how each is used.

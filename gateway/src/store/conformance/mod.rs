@@ -39,6 +39,7 @@ macro_rules! suite {
             receipt_is_found_by_its_whole_id_only,
             receipt_ids_are_found_by_a_part,
             second_receipt_with_an_id_replaces_the_first,
+            measured_receipts_are_those_of_a_worktree_with_an_effect,
             usage_adds_up_by_key_and_day,
             flushed_notes_survive_reopening,
             counts_cover_turns_blocks_and_receipts,

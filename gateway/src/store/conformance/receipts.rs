@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{TestStores, blocks, key, row};
-use crate::store::{LedgerHealth, Receipt, Store, StoreCounts, UsageSum};
+use crate::store::{Effect, LedgerHealth, Receipt, Store, StoreCounts, UsageSum};
 
 fn receipt(id: &str) -> Receipt {
     Receipt::of(id.to_owned(), Path::new("/w"), "why?")
@@ -49,6 +49,29 @@ pub(in crate::store) async fn second_receipt_with_an_id_replaces_the_first(subje
     store.flush().await;
     assert_eq!(store.receipt("A1").await.unwrap().unwrap().model, "qwen");
     assert_eq!(store.counts().await.unwrap().receipts, 2);
+}
+
+pub(in crate::store) async fn measured_receipts_are_those_of_a_worktree_with_an_effect(subject: &impl TestStores) {
+    let store = with_receipts(subject, &["A1", "B2"]).await;
+    let effect = Effect {
+        exploring_calls: 2,
+        places_used: 1,
+        files_missed: 0,
+        spared_calls: 1.8,
+        gain: None,
+    };
+    for (id, worktree) in [("C3", "/w"), ("D4", "/other \"effect\":{"), ("E5", "/w"), ("A1", "/w")] {
+        store.note_receipt(Receipt {
+            worktree: worktree.to_owned(),
+            effect: Some(effect),
+            ..receipt(id)
+        });
+    }
+    store.flush().await;
+    let ids = |receipts: Vec<Receipt>| receipts.into_iter().map(|receipt| receipt.id).collect::<Vec<_>>();
+    assert_eq!(ids(store.measured("/w", 9).await.unwrap()), ["E5", "C3", "A1"]);
+    assert_eq!(ids(store.measured("/w", 2).await.unwrap()), ["E5", "C3"]);
+    assert_eq!(store.measured("/none", 9).await.unwrap().len(), 0);
 }
 
 pub(in crate::store) async fn usage_adds_up_by_key_and_day(subject: &impl TestStores) {

@@ -209,10 +209,7 @@ impl Store for SqliteStore {
     }
 
     async fn receipt_ids(&self, part: &str, limit: usize) -> Result<Vec<String>, StoreError> {
-        let asked = (
-            part.trim().to_ascii_uppercase(),
-            i64::try_from(limit).unwrap_or(i64::MAX),
-        );
+        let asked = (part.trim().to_ascii_uppercase(), limit_of(limit));
         let read = self.reader.read(move |connection| {
             connection
                 .prepare_cached("SELECT id FROM receipts WHERE instr(id, ?1) > 0 ORDER BY id DESC LIMIT ?2")?
@@ -223,15 +220,22 @@ impl Store for SqliteStore {
     }
 
     async fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let read = self.reader.read(move |connection| {
-            let mut select = connection.prepare_cached("SELECT id, body FROM receipts ORDER BY seq DESC LIMIT ?1")?;
-            select
-                .query_map([limit], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        });
-        let bodies = read.await?;
-        bodies.iter().map(|(id, body)| parse_receipt(id, body)).collect()
+        self.reader
+            .receipts(
+                "SELECT id, body FROM receipts ORDER BY seq DESC LIMIT ?1",
+                (limit_of(limit),),
+            )
+            .await
+    }
+
+    async fn measured(&self, worktree: &str, limit: usize) -> Result<Vec<Receipt>, StoreError> {
+        // Most receipts have no effect. Finding its name is faster than parsing them.
+        let select =
+            "SELECT id, body FROM receipts WHERE instr(body, '\"effect\":{') > 0 AND body ->> '$.worktree' = ?1
+             ORDER BY seq DESC LIMIT ?2";
+        self.reader
+            .receipts(select, (worktree.to_owned(), limit_of(limit)))
+            .await
     }
 
     async fn counts(&self) -> Result<StoreCounts, StoreError> {
@@ -261,6 +265,10 @@ impl Store for SqliteStore {
     async fn flush(&self) {
         self.writer.flush().await;
     }
+}
+
+fn limit_of(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 fn parse_receipt(id: &str, body: &str) -> Result<Receipt, StoreError> {

@@ -16,7 +16,7 @@ use super::direct::DirectReader;
 use super::journal::Journal;
 use super::ledger;
 use super::worker::Worker;
-use super::{Entry, StoreError, TurnKey};
+use super::{Entry, Receipt, StoreError, TurnKey, parse_receipt};
 
 /// Maximum number of reads in one transaction. A long transaction prevents checkpoints.
 const BATCH: usize = 64;
@@ -80,6 +80,24 @@ impl Reader {
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.run(|thread| thread.read(read)).await
+    }
+
+    /// The receipts of a statement that selects ids and bodies.
+    pub(super) async fn receipts(
+        &self,
+        select: &'static str,
+        parameters: impl rusqlite::Params + Send + 'static,
+    ) -> Result<Vec<Receipt>, StoreError> {
+        let read = self.read(move |connection| {
+            let mut select = connection.prepare_cached(select)?;
+            select
+                .query_map(parameters, |row| {
+                    Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+                })?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let bodies = read.await?;
+        bodies.iter().map(|(id, body)| parse_receipt(id, body)).collect()
     }
 }
 

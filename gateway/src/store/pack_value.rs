@@ -1,0 +1,64 @@
+//! The value of a pack: the estimate at its request, and the effect on its turn. `context-engine/src/value.rs` is the
+//! cost model. The unit is the price of an input token that is not cached.
+
+use muninn_context_engine::value::{Prices, spared_calls};
+use serde::{Deserialize, Serialize};
+
+use super::receipt::rounded;
+
+/// The estimated value of a pack.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The price of the block over the run.
+    pub price: f64,
+    /// The expected gain in spared calls. Absent for a client without file tools, which has no calls to spare.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub gain: Option<f64>,
+    /// The price of one exploring call; absent without `gain`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub call: Option<f64>,
+}
+
+impl Estimate {
+    /// The estimate of a block of this many tokens. `gain` is the expected gain of its map.
+    #[must_use]
+    pub fn new(prices: &Prices, tokens: u32, gain: Option<f32>) -> Estimate {
+        Estimate {
+            price: rounded(prices.of_tokens(tokens)),
+            gain: gain.map(rounded),
+            call: gain.map(|_| rounded(prices.of_call())),
+        }
+    }
+}
+
+/// The effect of a map on its turn, from the tool calls in later requests.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// The exploring calls (search, list, read) before the first use of a place's file and before the first edit; all of
+    /// the turn if there was neither.
+    pub exploring_calls: u32,
+    /// The places whose file was read or edited.
+    pub places_used: u32,
+    /// The edited files that the pack did not name.
+    pub files_missed: u32,
+    /// The exploring calls that the map spared: an estimate that errs on the low side.
+    pub spared_calls: f64,
+    /// The price of the spared calls; absent if the receipt has no price of a call.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub gain: Option<f64>,
+}
+
+impl Effect {
+    /// Sets the spared calls and their price. `reached`: the exploring calls before the first use of a place's file;
+    /// `None` if the turn used none.
+    #[must_use]
+    pub fn with_gain(self, reached: Option<u32>, estimate: Option<&Estimate>) -> Effect {
+        let spared = rounded(reached.map_or(0.0, spared_calls));
+        let call = estimate.and_then(|estimate| estimate.call);
+        Effect {
+            spared_calls: spared,
+            gain: call.map(|call| (spared * call).round()),
+            ..self
+        }
+    }
+}
