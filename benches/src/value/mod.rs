@@ -260,5 +260,6 @@ mod tests {
         let nothing = summary(&runs, |_| Pack::default());
         assert_eq!((nothing.net_mean, nothing.net_median, nothing.loss), (0.0, 0.0, 0.0));
         assert_eq!((nothing.spared, nothing.first), (0, 0.0));
+        assert!(nothing.net_mean.is_sign_positive() && nothing.net_median.is_sign_positive());
     }
 }

@@ -77,21 +77,23 @@ pub(super) fn repo_map(files: &[Tags], question: &str, budget: u32) -> Pack {
     }
     let mut definitions: Vec<((usize, &str), f64)> = definitions.into_iter().collect();
     definitions.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let mut pack = Pack::default();
-    for ((file, name), _) in definitions {
+    let lines = definitions.into_iter().flat_map(|((file, name), _)| {
         let file = &files[file];
-        let mut text = String::new();
-        if !pack.files.contains(&file.path) {
-            text = format!("{}:\n", file.path);
-        }
-        let lines = file.definitions[name].iter();
-        lines.for_each(|line| text.extend(["│", line, "\n"]));
-        let tokens = pack.tokens + tokens::count(&text);
+        file.definitions[name].iter().map(move |line| (&file.path, line))
+    });
+    let mut pack = Pack::default();
+    for (path, line) in lines {
+        let heading = if pack.files.contains(path) {
+            String::new()
+        } else {
+            format!("{path}:\n")
+        };
+        let tokens = pack.tokens + tokens::count(&format!("{heading}│{line}\n"));
         if tokens > budget {
             break;
         }
         pack.tokens = tokens;
-        pack.files.insert(file.path.clone());
+        pack.files.insert(path.clone());
     }
     pack
 }
@@ -136,30 +138,20 @@ fn edges<'a>(files: &'a [Tags], question: &Question<'_>) -> Vec<Edge<'a>> {
     let mut defined: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut mentioned: BTreeMap<&str, Vec<(usize, u32)>> = BTreeMap::new();
     for (at, file) in files.iter().enumerate() {
-        file.definitions
-            .keys()
-            .for_each(|name| defined.entry(name).or_default().push(at));
-        let mentions = file.mentions.iter();
-        mentions.for_each(|(name, count)| mentioned.entry(name).or_default().push((at, *count)));
+        for name in file.definitions.keys() {
+            defined.entry(name).or_default().push(at);
+        }
+        for (name, count) in &file.mentions {
+            mentioned.entry(name).or_default().push((at, *count));
+        }
     }
     let mut edges = Vec::new();
     for (name, definers) in defined {
         let factor = factor(name, definers.len(), question);
-        for to in definers {
-            let Some(mentions) = mentioned.get(name) else {
-                // Without this edge to itself, a definition that is never used would not be ranked.
-                edges.push(Edge {
-                    from: to,
-                    to,
-                    name,
-                    weight: 0.1,
-                });
-                continue;
-            };
-            let mentions = mentions.iter();
-            edges.extend(mentions.map(|(from, count)| Edge {
+        for (from, count) in mentioned.get(name).into_iter().flatten() {
+            edges.extend(definers.iter().map(|to| Edge {
                 from: *from,
-                to,
+                to: *to,
                 name,
                 weight: factor * f64::from(*count).sqrt(),
             }));
@@ -293,7 +285,11 @@ mod tests {
     fn map_ends_at_its_budget() {
         let files = files();
         let whole = repo_map(&files, "how", 1_000);
-        assert_eq!(whole.files.len(), 3);
+        // Nothing mentions `main`.
+        assert_eq!(
+            whole.files.into_iter().collect::<Vec<_>>(),
+            ["src/core.py", "src/util.py"]
+        );
         let core = tokens::count("src/core.py:\n│def core():\n");
         let first = repo_map(&files, "how", core);
         assert_eq!(
@@ -321,6 +317,6 @@ mod tests {
             (tags[0].mentions["helper"], tags[1].definitions["helper"].as_slice()),
             (2, &["def helper(n):".to_owned()][..])
         );
-        assert_eq!(repo_map(&tags, "run", 1_000).files.len(), 2);
+        assert_eq!(repo_map(&tags, "run", 1_000).files.len(), 1);
     }
 }

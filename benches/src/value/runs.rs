@@ -65,7 +65,8 @@ impl Run {
         let kept = |turns: usize| CACHE_WRITE + CACHED_READ * turns as f64;
         let mut worth = Worth {
             spared: 0,
-            net: -f64::from(tokens) * kept(turns),
+            // Zero tokens must not make `-0.0`.
+            net: 0.0 - f64::from(tokens) * kept(turns),
         };
         let Some(first) = self.gold_first.values().min() else {
             return worth;
