@@ -1,8 +1,9 @@
 //! Selecting the memories to pack for a question.
 //!
 //! Recall ranks the memories, and some memory always has the best score. Therefore a logistic model
-//! ([`probability`]) decides whether a memory is packed. The decision does not depend on the decision about code. A
-//! memory that a person attached to a file is also packed if the question is about that file.
+//! ([`probability`]) decides whether a memory that contains a word of the question is packed. The decision does not
+//! depend on the decision about code. A memory that a person attached to a file is also packed if the question is about
+//! that file.
 
 mod places;
 mod probability;
@@ -84,7 +85,8 @@ pub(crate) fn select_memories<'a>(
         let probability = scored.probability();
         let memory = memories.get(scored.recalled.doc)?;
         let is_attached = scored.about.is_some_and(|subject| scored.is_attached(memory, subject));
-        (is_attached || probability >= least).then_some((probability, scored))
+        let is_probable = scored.concepts != 0 && probability >= least;
+        (is_attached || is_probable).then_some((probability, scored))
     });
     let mut fitting: Vec<(f32, Scored<'a>)> = fitting.collect();
     fitting.sort_by(|(a, _), (b, _)| b.total_cmp(a));

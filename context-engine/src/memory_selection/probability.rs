@@ -131,3 +131,61 @@ impl CosineScale {
         self.factor * cosine + self.offset
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use muninn_memory::index::lexical::DocId;
+
+    use super::*;
+
+    #[test]
+    fn each_feature_moves_the_probability_in_the_direction_of_its_weight() {
+        let typical: Features = [1.5, 0.25, 0.0, 0.0, 0.3, 0.0, 0.0, 0.3];
+        let before = probability(&typical, 0.0);
+        assert!((0.0..1.0).contains(&before));
+        for (at, weight) in WEIGHTS.into_iter().enumerate() {
+            let mut higher = typical;
+            higher[at] += 0.1;
+            assert_eq!(probability(&higher, 0.0) > before, weight > 0.0, "feature {at}");
+        }
+        assert!(probability(&typical, SUBJECT) > before);
+    }
+
+    #[test]
+    fn a_proposal_is_recognised_by_its_words() {
+        assert!(is_proposal("Should the port be 8080?"));
+        assert!(is_proposal("Please, rename `a`."));
+        assert!(!is_proposal("Where is the port read?"));
+        assert!(!is_proposal("how is addition of weeks tested"));
+    }
+
+    #[test]
+    fn few_memories_count_for_and_many_against() {
+        assert_eq!(
+            [crowd(0), crowd(1), crowd(50), crowd(1 << 20)],
+            [CROWD.0, CROWD.0, 0.0, CROWD.1]
+        );
+    }
+
+    #[test]
+    fn cosines_of_an_unknown_embedder_are_standardised() {
+        let recalled: Vec<Recalled> = (0..40)
+            .map(|at| Recalled {
+                doc: DocId(at),
+                score: 0.0,
+                rank_score: 0.0,
+                cosine: if at % 2 == 0 { 0.6 } else { 0.7 },
+                stale: false,
+            })
+            .collect();
+        let scale = CosineScale::of(Some("nomic"), &recalled);
+        let (mean, deviation) = CosineScale::USUAL;
+        assert!((scale.convert(0.65) - mean).abs() < 1e-4);
+        assert!((scale.convert(0.7) - mean - deviation).abs() < 1e-4);
+        for embedder in [None, Some("nomic")] {
+            assert_eq!(CosineScale::of(embedder, &recalled[..2]), CosineScale::NONE);
+        }
+        assert_eq!(CosineScale::of(Some("static-1"), &recalled), CosineScale::STATIC);
+        assert_eq!(CosineScale::of(Some("minilm-l6-1"), &recalled), CosineScale::MINILM);
+    }
+}
