@@ -41,9 +41,9 @@ const CROWD: (f32, f32) = (-1.6, 3.0);
 const LEAST: f32 = 0.8;
 
 /// Words of a proposal or a request.
-const PROPOSALS: [&str; 24] = [
-    "add", "allowed", "bump", "change", "delete", "drop", "fine", "let", "make", "my", "ok", "okay", "our", "please",
-    "remove", "rename", "replace", "shall", "should", "switch", "update", "us", "want", "we",
+const PROPOSALS: [&str; 21] = [
+    "add", "allowed", "bump", "change", "delete", "drop", "fine", "ok", "okay", "our", "please", "remove", "rename",
+    "replace", "shall", "should", "switch", "update", "us", "want", "we",
 ];
 
 /// Returns the minimum probability of a packed memory for the configured threshold.
