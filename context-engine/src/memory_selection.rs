@@ -26,8 +26,10 @@ use crate::tuning::Lists;
 
 /// Number of recalled memories that are measured.
 const CONSIDERED: usize = 50;
-/// Number of memories whose places are ranked, which takes about a millisecond each.
+/// Number of memories whose places are ranked, which takes about a millisecond each in a repository of 500 files. In a
+/// large one, at most this share of the time until the deadline is used, so that packing has the rest.
 const PLACED: usize = 4;
+const SHARE_OF_TIME: u32 = 3;
 /// Number of top-ranked files that are subjects of a question about code.
 const SUBJECTS: usize = 3;
 /// Number of memories whose features are returned for measurements.
@@ -243,12 +245,14 @@ impl<'a> MemoryInputs<'a> {
         let numbered = scored.iter().enumerate().map(|(at, one)| (highest(one), at));
         let mut order: Vec<(f32, usize)> = numbered.filter(|(highest, _)| *highest >= least).collect();
         order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let started = Instant::now();
+        let until = started + self.deadline.saturating_duration_since(started) / SHARE_OF_TIME;
         let mut of_question = None;
         for (_, at) in order.into_iter().take(most) {
             let memory = self
                 .memories
                 .get(scored[at].recalled.doc)
-                .filter(|_| Instant::now() < self.deadline);
+                .filter(|_| Instant::now() < until);
             let Some(memory) = memory else { break };
             let of_question = of_question.get_or_insert_with(|| Places::of(self.candidates));
             let of_memory = Places::of_text(index, &memory.text, self.lists);
