@@ -173,7 +173,7 @@ impl<'a> MemoryInputs<'a> {
             found.extend(attached.collect::<Vec<_>>());
         }
         let query = Query::new(question, memories);
-        let concepts = concepts(memories, &query, &found);
+        let contained = contained(memories, question, &query, &found);
         let singular = idf(1, memories.documents()).max(0.1);
         let scale = CosineScale::of(memories.embedder_id(), &found);
         let crowd = crowd(memories.items().len());
@@ -188,17 +188,17 @@ impl<'a> MemoryInputs<'a> {
         let identifiers = identifiers.fold(0u64, |bits, (bit, _)| bits | 1 << bit);
         let measured = found.iter().enumerate().filter_map(|(at, recalled)| {
             let memory = memories.get(recalled.doc)?;
-            let mask = concepts.get(&recalled.doc).copied().unwrap_or(0);
+            let Contained { concepts, whole } = contained.get(&recalled.doc).copied().unwrap_or_default();
             let is_about = |subject: &&Subject<'_>| {
                 let cites = memory.cites.iter().any(|cited| cited.path == *subject.path);
                 cites || memories.applies_to(memory, subject.path)
             };
             let about = subjects.iter().find(is_about).copied();
             let next = if at == 0 { score(1) } else { highest };
-            let known = (identifiers & mask).count_ones().min(2) as f32;
-            let missing = (identifiers & !mask).count_ones().min(3) as f32;
+            let known = (identifiers & whole).count_ones().min(2) as f32;
+            let missing = (identifiers & !whole).count_ones().min(3) as f32;
             let features = [
-                (query.weigh(mask) / singular).min(3.0),
+                (query.weigh(concepts) / singular).min(3.0),
                 scale.convert(recalled.cosine),
                 ((recalled.rank_score - next) / highest).clamp(-0.5, 0.5),
                 known - missing,
@@ -209,7 +209,7 @@ impl<'a> MemoryInputs<'a> {
             ];
             Some(Scored {
                 recalled: recalled.clone(),
-                concepts: mask,
+                concepts,
                 about,
                 features,
                 prior: prior(memory, about.is_some(), recalled.stale, is_derived(memory)),
@@ -304,18 +304,30 @@ fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<MemoryCandidate<'a>>
     paired
 }
 
-/// Returns the question's concepts that each recalled memory contains, as bits.
-fn concepts(memories: &Memories, query: &Query, found: &[Recalled]) -> HashMap<DocId, u64> {
+/// The question's concepts that a memory contains, as bits.
+#[derive(Clone, Copy, Default)]
+struct Contained {
+    concepts: u64,
+    /// Those whose whole word it contains, and not only the rarest part of an identifier.
+    whole: u64,
+}
+
+/// Returns the question's concepts that each recalled memory contains.
+fn contained(memories: &Memories, question: &Question, query: &Query, found: &[Recalled]) -> HashMap<DocId, Contained> {
     let inverted = memories.index().inverted();
-    let mut concepts: HashMap<DocId, u64> = found.iter().map(|recalled| (recalled.doc, 0)).collect();
+    let none = |recalled: &Recalled| (recalled.doc, Contained::default());
+    let mut contained: HashMap<DocId, Contained> = found.iter().map(none).collect();
     for probe in query.probes.iter().filter(|probe| probe.covers) {
+        let bit = 1 << probe.concept;
+        let is_whole = question.concepts[probe.concept].whole == probe.term;
         for (doc, _) in inverted.postings(&probe.term) {
-            if let Some(mask) = concepts.get_mut(&doc) {
-                *mask |= 1 << probe.concept;
+            if let Some(contained) = contained.get_mut(&doc) {
+                contained.concepts |= bit;
+                contained.whole |= if is_whole { bit } else { 0 };
             }
         }
     }
-    concepts
+    contained
 }
 
 impl Statistics for Memories {

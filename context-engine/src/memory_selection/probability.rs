@@ -11,7 +11,7 @@ use muninn_memory::{Memory, Recalled};
 /// 0. the weight of the question's words that it contains, in units of the idf of a term in one memory, up to 3;
 /// 1. the cosine similarity to the question, on the scale of the static vectors ([`CosineScale`]);
 /// 2. its lead over the next memory, or its distance to the best one, relative to the best score, within 1/2;
-/// 3. the number of the question's identifiers that it contains, up to 2, minus the number of missing ones, up to 3. A
+/// 3. the number of the question's identifiers that it contains as a whole, up to 2, minus the number of missing ones, up to 3. A
 ///    question about `Arg::overrides_with` is not about a memory that does not contain this name;
 /// 4. the similarity of its places to those of the question, from 0 to 1;
 /// 5. the e-folds of memories above [`FEW`]: the best of many memories is more often the best by chance;
