@@ -409,13 +409,20 @@ impl Engine {
         )
     }
 
-    /// Returns the source of the memories that recall ranks first, with the features of their admission, for measurements.
+    /// Returns the source of the memories that recall ranks first, the features of their admission and, last, their
+    /// probability, for measurements.
     pub fn memory_features(&self, question: &str) -> Vec<(String, Vec<f32>)> {
-        let best = self.rank(question, Tuning::default(), lexical::LIFTING_FILES).files;
-        let best: Vec<&RelPath> = best.iter().map(|file| &file.path).collect();
         let state = self.state();
         let memories = self.memories_with_vectors(&state);
-        memory_selection::features((&memories, state.snapshot.as_deref()), question, &best)
+        let Some(snapshot) = &state.snapshot else {
+            return Vec::new();
+        };
+        let index = Index {
+            snapshot,
+            companions: &state.companions,
+            hits: memories.hits(),
+        };
+        memory_selection::features(&memories, &self.worktree, index, question)
     }
 
     /// Like [`Self::explore`], with a tuning. Used for measurements.

@@ -12,7 +12,7 @@ use crate::cost;
 use crate::explore::Citation;
 use crate::follow_up::is_follow_up;
 use crate::item::{Completeness, Exploration, Item, Limits};
-use crate::memory_selection::select_memories;
+use crate::memory_selection::{MemoryInputs, select_memories};
 use crate::pack::{DeadlineExceeded, Packed, Packer};
 use crate::partial::{self, Sample};
 use crate::prior_context::PriorContext;
@@ -27,9 +27,6 @@ use crate::vector_list::VectorList;
 const MIN_TOKENS: u32 = 120;
 /// Estimated cost of the fence and its preamble.
 const FENCE_TOKENS: u32 = 80;
-/// Number of top-ranked files that lower the threshold of knowledge about them.
-pub(crate) const LIFTING_FILES: usize = 3;
-
 /// The inputs of the lexical lane.
 pub(crate) struct LexicalInputs<'a> {
     pub(crate) worktree: &'a Worktree,
@@ -313,12 +310,12 @@ fn gather(
     if Instant::now() >= limits.deadline {
         return Err(EmptyReason::DeadlineExceeded);
     }
-    let mut relevance = 1.0;
+    let (mut relevance, mut code_cosine) = (1.0, 0.0);
     let verdict = if inputs.tuning.decide {
         let places = (inputs.worktree, snapshot);
         let fit = Fit::of(places, text, question, &query, &candidates, statistics);
         tracing::debug!(?fit, "threshold");
-        relevance = fit.probability;
+        (relevance, code_cosine) = (fit.probability, fit.code_cosine());
         fit.verdict(threshold).map_err(|rejection| {
             let packer = inputs.packer(question, &query, limits.deadline);
             let nearest = candidates.iter().take(NEAREST).map(|candidate| {
@@ -350,14 +347,19 @@ fn gather(
     }
     let packer = inputs.packer(question, &query, limits.deadline);
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
-    // A file must not lower the threshold of knowledge if the verdict was negative.
-    let lifting = if verdict.is_ok() { LIFTING_FILES } else { 0 };
-    let best: Vec<&RelPath> = candidates
-        .iter()
-        .take(lifting)
-        .map(|candidate| &snapshot.file(candidate.file).facts.path)
-        .collect();
-    let selected = select_memories((inputs.memories, inputs.snapshot), (question, text), threshold, &best);
+    let selected = select_memories(
+        &MemoryInputs {
+            memories: inputs.memories,
+            index: inputs.snapshot.map(|_| index),
+            candidates: &candidates,
+            about_code: verdict.is_ok(),
+            code_cosine,
+            lists,
+            deadline: limits.deadline,
+        },
+        (question, text),
+        threshold,
+    );
     let mut packed = Packed::default();
     packer.memories(inputs.memories, &selected, budget, &mut packed);
     candidates.retain(|candidate| {

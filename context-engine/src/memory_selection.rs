@@ -1,146 +1,284 @@
 //! Selecting the memories to pack for a question.
 //!
-//! Recall ranks the memories. A memory is relevant if it contains enough of the question's words. The rank is not
-//! sufficient, because some memory always has the best score.
+//! Recall ranks the memories, and some memory always has the best score. Therefore a logistic model
+//! ([`probability`]) decides whether a memory that contains a word of the question is packed. The decision does not
+//! depend on the decision about code. A memory that a person attached to a file is also packed if the question is about
+//! that file.
+
+mod places;
+mod probability;
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
-use muninn_memory::index::Snapshot;
 use muninn_memory::index::lexical::{DocId, Tokenizer, idf};
 use muninn_memory::recall::BlobLookup;
-use muninn_memory::{Memories, RecallOptions, Recalled};
-use muninn_repo_tools::RelPath;
+use muninn_memory::{Memories, Memory, RecallOptions, Recalled};
+use muninn_repo_tools::{RelPath, Worktree};
 
+use self::places::Places;
+use self::probability::{CosineScale, Features, crowd, is_proposal, least, prior, probability};
 use crate::pack::MemoryCandidate;
 use crate::question::{self, Question};
-use crate::rank::{Query, Statistics};
+use crate::rank::{Candidate, Index, MAX_FILES, Query, Statistics, rank};
+use crate::threshold::Fit;
+use crate::tuning::Lists;
 
-/// Minimum share of the question's weight that a memory must contain. The share is low, because a memory has far less
-/// text than a chunk of code.
-const MIN_SHARE: f32 = 0.34;
-/// Factor on the minimum share for a section about one of the best files. The file is additional evidence for the
-/// section.
-const LIFTED: f32 = 0.5;
-/// Minimum score of a memory relative to the best one.
-const MIN_SCORE: f32 = 0.5;
-/// Number of recalled memories that are considered. Fewer memories are packed.
+/// Number of recalled memories that are measured.
 const CONSIDERED: usize = 50;
+/// Number of memories whose places are ranked, which takes about a millisecond each in a repository of 500 files. In a
+/// large one, at most this share of the time until the deadline is used, so that packing has the rest.
+const PLACED: usize = 4;
+const SHARE_OF_TIME: u32 = 3;
+/// Number of top-ranked files that are subjects of a question about code.
+const SUBJECTS: usize = 3;
+/// Number of memories whose features are returned for measurements.
+const MEASURED: usize = 10;
+/// Record types that are written automatically, unless they have an author.
+const DERIVED: [&str; 3] = ["pattern", "failure", "session_summary"];
 
-/// The features of a memory's admission: the share of the question's weight that it contains; its cosine similarity to
-/// the question; its lead over the next memory, or its distance to the best one, relative to the best score; the weight
-/// of the contained words, in units of the idf of a term in one document; the number of the question's identifiers that
-/// it contains; whether it is about one of the best files.
-pub(crate) type Features = [f32; 6];
+/// The inputs of a selection.
+#[derive(Clone, Copy)]
+pub(crate) struct MemoryInputs<'a> {
+    pub(crate) memories: &'a Memories,
+    /// `None` if no index exists yet.
+    pub(crate) index: Option<Index<'a>>,
+    /// The ranked files.
+    pub(crate) candidates: &'a [Candidate],
+    /// Whether the question is about the ranked files.
+    pub(crate) about_code: bool,
+    /// The cosine similarity of the question to the best code.
+    pub(crate) code_cosine: f32,
+    pub(crate) lists: Lists,
+    pub(crate) deadline: Instant,
+}
+
+/// A file that a question is about.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    path: &'a RelPath,
+    /// Whether the question names the file.
+    named: bool,
+    /// Whether it is the best file.
+    best: bool,
+}
 
 /// A recalled memory with its features.
 struct Scored<'a> {
     recalled: Recalled,
     concepts: u64,
-    about: Option<&'a RelPath>,
+    about: Option<Subject<'a>>,
     features: Features,
+    /// See [`prior`].
+    prior: f32,
 }
 
-/// Recalls memories and measures them, best first.
-fn scored<'a>(
-    (memories, snapshot): (&Memories, Option<&Snapshot>),
+/// Returns the memories that are probably relevant, best first. `threshold` is the configured one.
+pub(crate) fn select_memories<'a>(
+    inputs: &MemoryInputs<'a>,
     (question, text): (&Question, &str),
-    best: &[&'a RelPath],
-) -> Vec<Scored<'a>> {
-    let blob_of =
-        snapshot.map(|snapshot| move |path: &RelPath| snapshot.find(path).map(|(_, file)| file.facts.blob.to_string()));
-    let found = memories.recall(
-        text,
-        &RecallOptions {
-            keep: CONSIDERED,
-            blob_of: blob_of.as_ref().map(|blob_of| blob_of as BlobLookup<'_>),
-            ..RecallOptions::default()
-        },
-    );
-    let query = Query::new(question, memories);
-    let concepts = concepts(memories, &query, &found);
-    let total: f32 = query.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
-    let singular = idf(1, memories.documents()).max(0.1);
-    let score = |at: usize| found.get(at).map_or(0.0, |recalled: &Recalled| recalled.rank_score);
-    let highest = score(0).max(f32::MIN_POSITIVE);
-    let about = |doc: DocId| {
-        let memory = memories.get(doc)?;
-        let is_about =
-            |path: &RelPath| memories.applies_to(memory, path) || memory.cites.iter().any(|cited| cited.path == *path);
-        best.iter().copied().find(|path| is_about(path))
-    };
-    let features = |at: usize, recalled: &Recalled, mask: u64, is_about: bool| {
-        let next = if at == 0 { score(1) } else { highest };
-        let identifiers = question.concepts.iter().enumerate();
-        let identifiers = identifiers.filter(|(bit, concept)| concept.identifier && mask >> bit & 1 == 1);
-        [
-            query.weigh(mask) / total,
-            recalled.cosine,
-            (recalled.rank_score - next) / highest,
-            query.weigh(mask) / singular,
-            identifiers.count() as f32,
-            f32::from(u8::from(is_about)),
-        ]
-    };
-    let measured = found.iter().enumerate().map(|(at, recalled)| {
-        let mask = concepts.get(&recalled.doc).copied().unwrap_or(0);
-        let about = about(recalled.doc);
-        Scored {
-            recalled: recalled.clone(),
-            concepts: mask,
-            about,
-            features: features(at, recalled, mask, about.is_some()),
-        }
+    threshold: f32,
+) -> Vec<MemoryCandidate<'a>> {
+    let memories = inputs.memories;
+    let least = least(threshold);
+    let mut scored = inputs.scored(question, text);
+    inputs.add_places(&mut scored, least, PLACED);
+    let fitting = scored.into_iter().filter_map(|scored| {
+        let probability = scored.probability();
+        let memory = memories.get(scored.recalled.doc)?;
+        let is_attached = scored.about.is_some_and(|subject| scored.is_attached(memory, subject));
+        let is_probable = scored.concepts != 0 && probability >= least;
+        (is_attached || is_probable).then_some((probability, scored))
     });
-    measured.collect()
+    let mut fitting: Vec<(f32, Scored<'a>)> = fitting.collect();
+    fitting.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let candidates = fitting.into_iter().map(|(_, scored)| MemoryCandidate {
+        doc: scored.recalled.doc,
+        score: scored.recalled.rank_score,
+        concepts: scored.concepts,
+        about: scored.about.map(|subject| subject.path),
+        stale: scored.recalled.stale,
+        opponent: None,
+    });
+    with_opponents(memories, candidates.collect())
 }
 
-/// Returns the source and the features of the memories that recall ranks first, for measurements.
+/// Returns the source of the memories that recall ranks first, their features and, last, their probability, for
+/// measurements.
 pub(crate) fn features(
-    (memories, snapshot): (&Memories, Option<&Snapshot>),
+    memories: &Memories,
+    worktree: &Worktree,
+    index: Index<'_>,
     text: &str,
-    best: &[&RelPath],
 ) -> Vec<(String, Vec<f32>)> {
     let question = question::analyse(&mut Tokenizer::new(), text);
-    let scored = scored((memories, snapshot), (&question, text), best)
-        .into_iter()
-        .take(5);
-    let named = scored.filter_map(|scored| {
+    let query = Query::new(&question, index.snapshot);
+    let candidates = rank(index, &question, &query, Lists::ALL, MAX_FILES);
+    let fit = Fit::of(
+        (worktree, index.snapshot),
+        text,
+        &question,
+        &query,
+        &candidates,
+        index.snapshot,
+    );
+    let inputs = MemoryInputs {
+        memories,
+        index: Some(index),
+        candidates: &candidates,
+        about_code: false,
+        code_cosine: fit.code_cosine(),
+        lists: Lists::ALL,
+        deadline: Instant::now() + Duration::from_secs(60),
+    };
+    let mut scored = inputs.scored(&question, text);
+    scored.truncate(MEASURED);
+    inputs.add_places(&mut scored, 0.0, MEASURED);
+    let named = scored.into_iter().filter_map(|scored| {
         let memory = memories.get(scored.recalled.doc)?;
-        Some((memory.source.clone(), scored.features.to_vec()))
+        let mut features = scored.features.to_vec();
+        features.push(scored.probability());
+        Some((memory.source.clone(), features))
     });
     named.collect()
 }
 
-/// Returns the memories that contain enough of the question, best first. The minimum is lower for a section about one
-/// of the `best` files.
-pub(crate) fn select_memories<'a>(
-    (memories, snapshot): (&Memories, Option<&Snapshot>),
-    (question, text): (&Question, &str),
-    threshold: f32,
-    best: &[&'a RelPath],
-) -> Vec<MemoryCandidate<'a>> {
-    let scored = scored((memories, snapshot), (question, text), best);
-    let highest = scored.first().map_or(0.0, |best| best.recalled.rank_score);
-    let least = MIN_SHARE.max(threshold * 0.8);
-    let fitting = scored.into_iter().filter_map(|scored| {
-        let [share, ..] = scored.features;
-        let enough = scored.concepts.count_ones() >= 2 || question.concepts.len() == 1;
-        let fits = enough && share >= least && scored.recalled.rank_score >= MIN_SCORE * highest;
-        let about = if fits {
-            None
-        } else {
-            Some(scored.about.filter(|_| share >= LIFTED * least)?)
+impl<'a> MemoryInputs<'a> {
+    /// Recalls memories and measures all features except places, best first.
+    fn scored(&self, question: &Question, text: &str) -> Vec<Scored<'a>> {
+        let memories = self.memories;
+        let snapshot = self.index.map(|index| index.snapshot);
+        let blob_of = snapshot
+            .map(|snapshot| move |path: &RelPath| snapshot.find(path).map(|(_, file)| file.facts.blob.to_string()));
+        let options = RecallOptions {
+            keep: CONSIDERED,
+            blob_of: blob_of.as_ref().map(|blob_of| blob_of as BlobLookup<'_>),
+            ..RecallOptions::default()
         };
-        Some(MemoryCandidate {
-            doc: scored.recalled.doc,
-            score: scored.recalled.rank_score,
-            concepts: scored.concepts,
-            about,
-            stale: scored.recalled.stale,
-            opponent: None,
-        })
-    });
-    with_opponents(memories, fitting.collect())
+        let subjects = self.subjects();
+        let mut found = memories.recall(text, &options);
+        let named: Vec<RelPath> = subjects
+            .iter()
+            .filter(|subject| subject.named)
+            .map(|subject| subject.path.clone())
+            .collect();
+        if !named.is_empty() {
+            let attached = memories.newest(&RecallOptions {
+                paths: &named,
+                ..options
+            });
+            let attached = attached
+                .into_iter()
+                .filter(|one| found.iter().all(|other| other.doc != one.doc));
+            found.extend(attached.collect::<Vec<_>>());
+        }
+        let query = Query::new(question, memories);
+        let contained = contained(memories, question, &query, &found);
+        let singular = idf(1, memories.documents()).max(0.1);
+        let scale = CosineScale::of(memories.embedder_id(), &found);
+        let crowd = crowd(memories.items().len());
+        let proposal = f32::from(u8::from(is_proposal(text)));
+        let score = |at: usize| found.get(at).map_or(0.0, |recalled: &Recalled| recalled.rank_score);
+        let highest = score(0).max(f32::MIN_POSITIVE);
+        let identifiers = question
+            .concepts
+            .iter()
+            .enumerate()
+            .filter(|(_, concept)| concept.identifier);
+        let identifiers = identifiers.fold(0u64, |bits, (bit, _)| bits | 1 << bit);
+        let measured = found.iter().enumerate().filter_map(|(at, recalled)| {
+            let memory = memories.get(recalled.doc)?;
+            let Contained { concepts, whole } = contained.get(&recalled.doc).copied().unwrap_or_default();
+            let is_about = |subject: &&Subject<'_>| {
+                let cites = memory.cites.iter().any(|cited| cited.path == *subject.path);
+                cites || memories.applies_to(memory, subject.path)
+            };
+            let about = subjects.iter().find(is_about).copied();
+            let next = if at == 0 { score(1) } else { highest };
+            let known = (identifiers & whole).count_ones().min(2) as f32;
+            let missing = (identifiers & !whole).count_ones().min(3) as f32;
+            let features = [
+                (query.weigh(concepts) / singular).min(3.0),
+                scale.convert(recalled.cosine),
+                ((recalled.rank_score - next) / highest).clamp(-0.5, 0.5),
+                known - missing,
+                0.0,
+                crowd,
+                proposal,
+                self.code_cosine,
+            ];
+            Some(Scored {
+                recalled: recalled.clone(),
+                concepts,
+                about,
+                features,
+                prior: prior(memory, about.is_some(), recalled.stale, is_derived(memory)),
+            })
+        });
+        measured.collect()
+    }
+
+    /// Returns the files that the question names and, if it is about code, the best ones.
+    fn subjects(&self) -> Vec<Subject<'a>> {
+        let Some(index) = self.index else { return Vec::new() };
+        let subjects = self.candidates.iter().enumerate().map(|(at, one)| Subject {
+            path: &index.snapshot.file(one.file).facts.path,
+            named: one.named,
+            best: at == 0,
+        });
+        let top = if self.about_code { SUBJECTS } else { 0 };
+        let subjects = subjects.enumerate().filter(|(at, subject)| subject.named || *at < top);
+        subjects.map(|(_, subject)| subject).collect()
+    }
+
+    /// Measures the places of the memories that are most probable without them, if places can make them probable
+    /// enough.
+    fn add_places(&self, scored: &mut [Scored<'a>], least: f32, most: usize) {
+        let Some(index) = self.index.filter(|_| !self.candidates.is_empty()) else {
+            return;
+        };
+        let highest = |one: &Scored<'_>| {
+            let mut features = one.features;
+            features[probability::PLACES] = 1.0;
+            probability(&features, one.prior)
+        };
+        let numbered = scored.iter().enumerate().map(|(at, one)| (highest(one), at));
+        let mut order: Vec<(f32, usize)> = numbered.filter(|(highest, _)| *highest >= least).collect();
+        order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let started = Instant::now();
+        let until = started + self.deadline.saturating_duration_since(started) / SHARE_OF_TIME;
+        let mut of_question = None;
+        for (_, at) in order.into_iter().take(most) {
+            let memory = self
+                .memories
+                .get(scored[at].recalled.doc)
+                .filter(|_| Instant::now() < until);
+            let Some(memory) = memory else { break };
+            let of_question = of_question.get_or_insert_with(|| Places::of(self.candidates));
+            let of_memory = Places::of_text(index, &memory.text, self.lists);
+            scored[at].features[probability::PLACES] =
+                of_question.similarity(&of_memory, index.snapshot.files().count());
+        }
+    }
+}
+
+impl Scored<'_> {
+    fn probability(&self) -> f32 {
+        probability(&self.features, self.prior)
+    }
+
+    /// Returns whether a person attached the memory to a subject. If the question does not name the file, the memory
+    /// must contain a word of the question.
+    fn is_attached(&self, memory: &Memory, subject: Subject<'_>) -> bool {
+        let cites = memory.cites.iter().any(|cited| cited.path == *subject.path);
+        cites && !is_derived(memory) && (subject.named || subject.best && self.concepts != 0)
+    }
+}
+
+/// Returns whether a record is written automatically.
+fn is_derived(memory: &Memory) -> bool {
+    let is_automatic = |kind: &str| DERIVED.contains(&kind);
+    memory.author.is_none() && memory.record_type.as_deref().is_some_and(is_automatic)
 }
 
 /// Pairs the two sides of an open conflict at the rank of the better side, so that one side is never packed without the
@@ -166,18 +304,30 @@ fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<MemoryCandidate<'a>>
     paired
 }
 
-/// Returns the question's concepts that each recalled memory contains, as bits.
-fn concepts(memories: &Memories, query: &Query, found: &[Recalled]) -> HashMap<DocId, u64> {
+/// The question's concepts that a memory contains, as bits.
+#[derive(Clone, Copy, Default)]
+struct Contained {
+    concepts: u64,
+    /// Those whose whole word it contains, and not only the rarest part of an identifier.
+    whole: u64,
+}
+
+/// Returns the question's concepts that each recalled memory contains.
+fn contained(memories: &Memories, question: &Question, query: &Query, found: &[Recalled]) -> HashMap<DocId, Contained> {
     let inverted = memories.index().inverted();
-    let mut concepts: HashMap<DocId, u64> = found.iter().map(|recalled| (recalled.doc, 0)).collect();
+    let none = |recalled: &Recalled| (recalled.doc, Contained::default());
+    let mut contained: HashMap<DocId, Contained> = found.iter().map(none).collect();
     for probe in query.probes.iter().filter(|probe| probe.covers) {
+        let bit = 1 << probe.concept;
+        let is_whole = question.concepts[probe.concept].whole == probe.term;
         for (doc, _) in inverted.postings(&probe.term) {
-            if let Some(mask) = concepts.get_mut(&doc) {
-                *mask |= 1 << probe.concept;
+            if let Some(contained) = contained.get_mut(&doc) {
+                contained.concepts |= bit;
+                contained.whole |= if is_whole { bit } else { 0 };
             }
         }
     }
-    concepts
+    contained
 }
 
 impl Statistics for Memories {

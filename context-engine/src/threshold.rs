@@ -139,6 +139,12 @@ impl Fit {
         fit
     }
 
+    /// The highest cosine similarity of the question to the text of a candidate.
+    pub(crate) fn code_cosine(&self) -> f32 {
+        let [_, _, _, texts, ..] = self.features;
+        texts
+    }
+
     fn by_words(
         snapshot: &Snapshot,
         question: &Question,

@@ -321,7 +321,7 @@ fn a_memory_of_more_than_two_kilobytes_is_refused() {
     assert_eq!(refused.status.code(), Some(2));
     let told = String::from_utf8_lossy(&refused.stderr);
     assert!(
-        told.contains("at most 2048") && told.contains(".muninn/knowledge/"),
+        told.contains("at most 2048") && told.contains(".muninn/knowledge/: `muninn knowledge new TITLE`"),
         "{told}"
     );
     assert_eq!(team.segments().len(), 1);

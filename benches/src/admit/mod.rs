@@ -81,7 +81,7 @@ struct Asked {
     fact: Option<usize>,
     /// The packed facts.
     packed: Vec<usize>,
-    /// The facts that recall ranks first, with the features of their admission.
+    /// The facts that recall ranks first, with the features of their admission and, last, their probability.
     ranked: Vec<(usize, Vec<f32>)>,
 }
 
@@ -102,6 +102,19 @@ pub struct Report {
     pub unrelated: usize,
     /// Those to which a fact was added.
     pub wrong: f64,
+    /// The reliability of the probability, by tenths of it; tenths without a fact are left out.
+    pub reliability: Vec<Tenth>,
+}
+
+/// The recalled facts with a probability in one tenth.
+#[derive(Debug, Clone, Serialize)]
+pub struct Tenth {
+    /// Their number.
+    pub facts: usize,
+    /// The mean probability.
+    pub predicted: f64,
+    /// The share of facts that answer their question.
+    pub observed: f64,
 }
 
 /// Runs the benchmark.
@@ -172,7 +185,31 @@ fn report(asked: &[Asked]) -> Report {
             unrelated.iter().filter(|one| !one.packed.is_empty()).count(),
             unrelated.len(),
         ),
+        reliability: reliability(asked),
     }
+}
+
+/// Compares the probability of each recalled fact, its last feature, with whether it answers the question.
+fn reliability(asked: &[Asked]) -> Vec<Tenth> {
+    let recalled = asked
+        .iter()
+        .flat_map(|one| one.ranked.iter().map(|ranked| (one.fact, ranked)));
+    let judged =
+        recalled.filter_map(|(answer, (fact, features))| Some((f64::from(*features.last()?), answer == Some(*fact))));
+    let mut tenths = vec![(0, 0.0, 0); 10];
+    for (probability, is_answer) in judged {
+        let (facts, predicted, answers) = &mut tenths[((probability * 10.0) as usize).min(9)];
+        *facts += 1;
+        *predicted += probability;
+        *answers += usize::from(is_answer);
+    }
+    let full = tenths.into_iter().filter(|(facts, ..)| *facts > 0);
+    full.map(|(facts, predicted, answers)| Tenth {
+        facts,
+        predicted: rounded(predicted / facts as f64),
+        observed: rounded(answers as f64 / facts as f64),
+    })
+    .collect()
 }
 
 /// A tree with the facts as records, a gateway over it, and an engine beside.
@@ -229,7 +266,7 @@ impl Stage {
         Ok(packed.copied().collect())
     }
 
-    /// The facts that recall ranks first, with the features of their admission.
+    /// The facts that recall ranks first, with the features of their admission and, last, their probability.
     fn ranked(&self, question: &str) -> Vec<(usize, Vec<f32>)> {
         let ranked = self.engine.memory_features(question).into_iter();
         let ranked = ranked.filter_map(|(id, features)| Some((*self.numbers.get(&id)?, features)));

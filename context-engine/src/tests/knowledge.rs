@@ -93,3 +93,34 @@ fn a_conflict_is_packed_with_both_sides_or_not_at_all() {
         assert!(item.why.contains(&format!("contradicted by {other}")), "{}", item.why);
     }
 }
+
+/// The texts of the packed memories.
+fn remembered(engine: &Engine, question: &str) -> Vec<String> {
+    let found = ask(engine, question);
+    let items = found.items.into_iter().filter(|item| item.kind == ItemKind::Memory);
+    items.map(|item| item.text).collect()
+}
+
+#[test]
+fn a_memory_about_a_file_is_packed_if_the_file_is_the_subject() {
+    let attached = |file: &str| {
+        let text = "Marta wants to see each edit before the expiry";
+        let sources = format!("[{{\"path\":\"{file}\",\"blob\":\"0\"}}]");
+        let line = format!("{{\"id\":\"1\",\"type\":\"learning\",\"text\":\"{text}\",\"sources\":{sources}}}\n");
+        let repo = Repo::service();
+        repo.write(".muninn/memory/main.jsonl", line);
+        let engine = repo.ready();
+        (repo, engine)
+    };
+    let named = "split src/session.rs in two modules";
+    let (_repo, engine) = attached("src/session.rs");
+    assert_eq!(remembered(&engine, named).len(), 1, "the question names the file");
+    assert_eq!(
+        remembered(&engine, QUESTION).len(),
+        1,
+        "it is the best file, and a word is common"
+    );
+    assert!(remembered(&engine, "write a speech for a wedding").is_empty());
+    let (_repo, engine) = attached("tools/import_orders.py");
+    assert!(remembered(&engine, named).is_empty());
+}

@@ -111,6 +111,11 @@ pub enum LoadError {
 /// The files that [`minilm`] needs in its directory.
 pub const MINILM_FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
 
+/// The beginning of the id of [`StaticVectors`].
+pub const STATIC_ID: &str = "static-";
+/// The beginning of the id of [`minilm`].
+pub const MINILM_ID: &str = "minilm-";
+
 /// Whether [`minilm`] is compiled in.
 pub const HAS_MINILM: bool = cfg!(feature = "minilm");
 

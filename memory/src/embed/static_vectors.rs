@@ -88,6 +88,7 @@ impl Embedder for StaticVectors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embed::STATIC_ID;
 
     impl StaticVectors {
         pub(in crate::embed) fn into_vocabulary(self) -> crate::embed::pieces::Vocabulary {
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn the_id_names_the_content() {
         let vectors = StaticVectors::shipped().unwrap();
-        assert!(vectors.id().starts_with("static-"), "{}", vectors.id());
+        assert!(vectors.id().starts_with(STATIC_ID), "{}", vectors.id());
         assert!(
             vectors
                 .id()

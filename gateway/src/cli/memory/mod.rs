@@ -24,9 +24,8 @@ impl From<MemoryError> for CliError {
             MemoryError::Off => CliError::new(Exit::Config, message)
                 .hint("set `write` under [memory] to `local` or `repo` in muninn.toml"),
             MemoryError::Empty => CliError::new(Exit::Usage, message),
-            MemoryError::TooLong { .. } => {
-                CliError::new(Exit::Usage, message).hint("shorten it, or write a page in .muninn/knowledge/")
-            }
+            MemoryError::TooLong { .. } => CliError::new(Exit::Usage, message)
+                .hint("shorten it, or write a page in .muninn/knowledge/: `muninn knowledge new TITLE`"),
             MemoryError::File(_) => CliError::new(Exit::NotFound, message),
             MemoryError::Spool(_) => CliError::new(Exit::Failure, message),
         }

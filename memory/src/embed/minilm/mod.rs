@@ -12,7 +12,7 @@ use candle_core::{D, DType, Device, Tensor};
 use candle_nn::VarBuilder;
 use tokenizers::{Tokenizer, TruncationParams};
 
-use super::{EmbedError, Embedder, LoadError, MINILM_FILES, normalise};
+use super::{EmbedError, Embedder, LoadError, MINILM_FILES, MINILM_ID, normalise};
 use bert::{Bert, Config};
 
 /// Maximum number of tokens of a text, including the two special tokens. The model was trained with this limit.
@@ -47,7 +47,7 @@ impl MiniLm {
             }))
             .map_err(|error| unusable(&tokenizer_path, error))?;
         let weights = read(&weights_path)?;
-        let id = format!("minilm-l6-{}", &blake3::hash(&weights).to_hex()[..8]);
+        let id = format!("{MINILM_ID}l6-{}", &blake3::hash(&weights).to_hex()[..8]);
         let bert = VarBuilder::from_buffered_safetensors(weights, DType::F32, &Device::Cpu)
             .and_then(|weights| Bert::load(&config, &weights))
             .map_err(|error| unusable(&weights_path, error))?;
