@@ -82,6 +82,15 @@ pub(crate) fn is_follow_up(text: &str, mut defined: impl FnMut(&str) -> bool) ->
     }
 }
 
+/// Returns whether a short turn refers to the conversation, such as "and does that work for headers, too?".
+pub(crate) fn refers_back(text: &str) -> bool {
+    let lower: Vec<String> = words(text)
+        .take(MAX_WORDS + 1)
+        .map(|word| word.text.to_lowercase())
+        .collect();
+    lower.len() <= MAX_WORDS && lower.iter().any(|word| kind(word) == WordKind::Mark)
+}
+
 /// Returns whether a turn is a question that the conversation does not answer. "Can you check it?" is a command, and
 /// "did you test it?" is a question about the agent. For both, the result is `false`.
 fn asks(text: &str, words: &[String]) -> bool {

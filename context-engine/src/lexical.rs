@@ -10,7 +10,7 @@ use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::cost;
 use crate::explore::Citation;
-use crate::follow_up::is_follow_up;
+use crate::follow_up::{is_follow_up, refers_back};
 use crate::item::{Completeness, Exploration, Item, Limits};
 use crate::memory_selection::{MemoryInputs, select_memories};
 use crate::pack::{DeadlineExceeded, Packed, Packer};
@@ -185,6 +185,8 @@ pub(crate) fn pack_cited(
     packed.items.split_off(beside.len())
 }
 
+/// Minimum share of a turn's weight in words of the repository, for a search with the question before it.
+const KNOWN: f32 = 0.5;
 /// Number of files, and of missing words, named in the reason when nothing is packed.
 const NEAREST: usize = 2;
 const MISSING: usize = 8;
@@ -258,7 +260,15 @@ fn find(
                 companions: inputs.companions,
                 hits: inputs.memories.hits(),
             };
-            gather(inputs, (index, snapshot), (&question, text), limits, terms)
+            let found = gather(inputs, (index, snapshot), (&question, text), limits, terms);
+            let Err(EmptyReason::Rejected { .. }) = found else {
+                return found;
+            };
+            let Some(text) = with_earlier_question(inputs.prior, snapshot, &question, text) else {
+                return found;
+            };
+            let question = question::analyse(&mut Tokenizer::new(), &text);
+            gather(inputs, (index, snapshot), (&question, &text), limits, terms).or(found)
         }
         None => {
             let sample = partial::sample(inputs.worktree, &question, inputs.max_file_bytes, limits.deadline);
@@ -272,6 +282,15 @@ fn find(
             found.map_err(|error| EmptyReason::NotReady(Box::new(error)))
         }
     }
+}
+
+/// Returns a turn together with the question before it, if the turn refers to the conversation and mostly consists of
+/// words of the repository. "And does that work for headers, too?" asks something new about the earlier topic.
+fn with_earlier_question(prior: &PriorContext, snapshot: &Snapshot, question: &Question, text: &str) -> Option<String> {
+    let earlier = prior.question().filter(|_| refers_back(text))?;
+    let query = Query::new(question, snapshot);
+    let total: f32 = query.weights.iter().sum();
+    (query.weigh(query.known) >= KNOWN * total).then(|| format!("{text}\n{earlier}"))
 }
 
 /// Returns whether a turn only continues the conversation. A turn is a question if one of its content words is a name

@@ -18,6 +18,7 @@ pub struct PriorContext {
     blocks: Vec<String>,
     sources: Vec<SourceSpan>,
     reads: Vec<(Vec<RelPath>, String)>,
+    question: Option<String>,
 }
 
 impl PriorContext {
@@ -31,6 +32,16 @@ impl PriorContext {
     /// or without line numbers.
     pub fn add_read(&mut self, paths: Vec<RelPath>, text: String) {
         self.reads.push((paths, text));
+    }
+
+    /// Sets the question of the turn before, which the newest turn may refer to.
+    pub fn set_question(&mut self, question: String) {
+        self.question = Some(question);
+    }
+
+    /// Returns the question of the turn before.
+    pub(crate) fn question(&self) -> Option<&str> {
+        self.question.as_deref()
     }
 
     /// Returns whether an earlier block contains a rendered item. Used for memories, which have no blob.

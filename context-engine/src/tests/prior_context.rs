@@ -137,3 +137,20 @@ fn a_memory_is_packed_once_and_again_after_a_correction() {
         sources(&corrected)
     );
 }
+
+#[test]
+fn turn_that_refers_back_is_searched_with_the_question_before_it() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let mut prior = PriorContext::default();
+    let turn = "and is that left alone at the start, too?";
+    let alone = ask_after(&engine, &prior, turn);
+    assert!(alone.items.is_empty(), "{:?}", sources(&alone));
+    prior.set_question(QUESTION.to_owned());
+    let found = ask_after(&engine, &prior, turn);
+    assert!(!found.items.is_empty(), "{:?}", found.reason);
+    for turn in ["does that rhyme with a haiku about penguins?", "thanks, that helps"] {
+        let found = ask_after(&engine, &prior, turn);
+        assert!(found.items.is_empty(), "{turn}: {:?}", sources(&found));
+    }
+}

@@ -8,7 +8,7 @@ use super::{NoPackReason, chain, now_ms};
 use crate::access::Caller;
 use crate::app::{App, Workspace};
 use crate::inject::{Replay, replay};
-use crate::session::{Identity, Mode, has_file_tools, identify, reads, side_request};
+use crate::session::{Identity, Mode, has_file_tools, human_turn, identify, newest_human_turn, reads, side_request};
 use crate::wire::Prompt;
 
 /// A conversation with fewer tokens left is not searched for.
@@ -108,6 +108,10 @@ pub(super) fn already(
     }
     for (paths, text) in reads(prompt, &workspace.root, &identity.claimed_directories.now) {
         already.add_read(paths, text);
+    }
+    let newest = newest_human_turn(prompt).map_or(prompt.messages.len(), |turn| turn.site.message);
+    if let Some(earlier) = (0..newest).rev().find_map(|index| human_turn(prompt, index)) {
+        already.set_question(earlier.question);
     }
     already
 }
