@@ -78,10 +78,6 @@ impl Conversations {
 
     /// Learns from requests until the sender is dropped.
     pub(super) fn learn(&mut self, requests: &Receiver<ObservedRequest>) {
-        self.upkeep
-            .open
-            .iter()
-            .for_each(|workspace| self.load_balance(workspace));
         loop {
             let next = self.open.values().map(Conversation::time_left).min();
             let timeout = match self.upkeep.is_done() {
@@ -121,7 +117,7 @@ impl Conversations {
         }
     }
 
-    /// Reads the balance of a worktree's maps, unless it is known.
+    /// Reads the balance of a worktree's maps, unless it is known. A gateway without requests leaves the store closed.
     fn load_balance(&self, workspace: &Workspace) {
         let loaded = self
             .receipts
