@@ -62,10 +62,10 @@ impl ObservedRequest {
         let turns = human_turns(&prompt);
         let newest = turns.len().checked_sub(1)?;
         let is_new = turns[newest].0 >= prompt.tail();
-        let note_usage = |at: usize| {
+        let effects = |at: usize| self.effects(&prompt, &identity, done_for(&prompt, &turns, at));
+        let note_usage = |at: usize, effects: &ToolEffects| {
             let Some(receipts) = receipts else { return };
-            let effects = self.effects(&prompt, &identity, &turns, at);
-            match usage::note(receipts, (&name, &turns[at].1), &effects, part == TurnsToLearn::Last) {
+            match usage::note(receipts, (&name, &turns[at].1), effects, part == TurnsToLearn::Last) {
                 Ok(noted) => noted.iter().for_each(|receipt| self.workspace.note_effect(receipt)),
                 Err(error) => tracing::debug!(%error, "the receipt's used items are not marked"),
             }
@@ -73,19 +73,21 @@ impl ObservedRequest {
         let (kept, whole) = match part {
             TurnsToLearn::Earlier if is_new && newest > 0 => {
                 let terms = self.terms(&turns[newest - 1].1, lookup);
-                let mut turn = self.turn(&prompt, &identity, &turns, newest - 1);
+                let effects = effects(newest - 1);
+                note_usage(newest - 1, &effects);
+                let mut turn = turn(&turns[newest - 1].1, effects);
                 turn.terms = terms;
-                note_usage(newest - 1);
                 (self.keep_turn(&name, &turn, &mark(&turns[..newest])), None)
             }
             TurnsToLearn::Earlier => (Ok(()), None),
             TurnsToLearn::Last => {
                 let terms = self.terms(&turns[newest].1, lookup);
-                let mut whole = self.whole(&prompt, &identity, &turns);
+                let effects: Vec<ToolEffects> = (0..=newest).map(effects).collect();
+                note_usage(newest, &effects[newest]);
+                let mut whole = whole(&prompt, &turns, effects);
                 if let Some(last) = whole.turns.last_mut() {
                     last.terms = terms;
                 }
-                note_usage(newest);
                 (self.keep_whole(&name, &whole), Some(whole))
             }
         };
@@ -120,51 +122,14 @@ impl ObservedRequest {
         Ok(())
     }
 
-    fn whole(&self, prompt: &Prompt<'_>, identity: &Identity<'_>, turns: &[(usize, String)]) -> ConversationTurns {
-        let all = 0..turns.len();
-        ConversationTurns {
-            turns: all.clone().map(|at| self.turn(prompt, identity, turns, at)).collect(),
-            answers: all
-                .clone()
-                .map(|at| answer(prompt, done_for(prompt, turns, at)))
-                .collect(),
-            marks: all.map(|at| mark(&turns[..=at])).collect(),
-        }
-    }
-
-    /// What the agent did in one human turn.
-    fn turn(&self, prompt: &Prompt<'_>, identity: &Identity<'_>, turns: &[(usize, String)], at: usize) -> Turn {
-        let ToolEffects {
-            edited,
-            cited,
-            read,
-            failures,
-            ..
-        } = self.effects(prompt, identity, turns, at);
-        Turn {
-            question: turns[at].1.clone(),
-            terms: Vec::new(),
-            edited,
-            cited,
-            read,
-            failures,
-        }
-    }
-
-    /// The effects of the agent's tools in one human turn.
-    fn effects(
-        &self,
-        prompt: &Prompt<'_>,
-        identity: &Identity<'_>,
-        turns: &[(usize, String)],
-        at: usize,
-    ) -> ToolEffects {
+    /// The effects of the agent's tools in the messages of one human turn.
+    fn effects(&self, prompt: &Prompt<'_>, identity: &Identity<'_>, messages: Range<usize>) -> ToolEffects {
         let places = (
             self.workspace.root.as_path(),
             identity.claimed_directories.now.as_slice(),
         );
         let is_there = |path: &muninn_repo_tools::RelPath| self.may_be_named(path);
-        tool_effects(prompt, done_for(prompt, turns, at), places, &is_there)
+        tool_effects(prompt, messages, places, &is_there)
     }
 
     /// Whether a path is a file of the worktree that git does not ignore.
@@ -175,12 +140,48 @@ impl ObservedRequest {
         engine.has_file(path)
     }
 
-    /// The question's terms that the repository contains. Must run before [`Self::turn`]: it brings the index up to date.
+    /// The question's terms that the repository contains. Must run before [`Self::effects`]: it brings the index up to date.
     fn terms(&self, question: &str, until: Instant) -> Vec<String> {
         let engine = self.workspace.engine.as_ref();
         engine
             .map(|engine| engine.known_terms(question, until))
             .unwrap_or_default()
+    }
+}
+
+/// A conversation, from the effects of each human turn.
+fn whole(prompt: &Prompt<'_>, turns: &[(usize, String)], effects: Vec<ToolEffects>) -> ConversationTurns {
+    let all = 0..turns.len();
+    ConversationTurns {
+        turns: turns
+            .iter()
+            .zip(effects)
+            .map(|((_, question), effects)| turn(question, effects))
+            .collect(),
+        answers: all
+            .clone()
+            .map(|at| answer(prompt, done_for(prompt, turns, at)))
+            .collect(),
+        marks: all.map(|at| mark(&turns[..=at])).collect(),
+    }
+}
+
+/// What the agent did in one human turn.
+fn turn(question: &str, effects: ToolEffects) -> Turn {
+    let ToolEffects {
+        edited,
+        cited,
+        read,
+        failures,
+        ..
+    } = effects;
+    Turn {
+        question: question.to_owned(),
+        terms: Vec::new(),
+        edited,
+        cited,
+        read,
+        failures,
     }
 }
 
