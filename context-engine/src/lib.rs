@@ -52,6 +52,7 @@ pub use muninn_memory::index::Progress;
 pub use muninn_memory::index::vectors::Filled;
 pub use muninn_memory::tokens;
 pub use prior_context::PriorContext;
+pub use threshold::DEFAULT as DEFAULT_THRESHOLD;
 pub use tuning::{Lists, RankedFile, Ranking, Tuning};
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::rank::{Candidate, Query, Statistics, place_of};
 use crate::similarity::{Similarity, similarity};
 
 /// The default threshold.
-pub(crate) const DEFAULT: f32 = 0.5;
+pub const DEFAULT: f32 = 0.5;
 /// The expected share of a question with four to eight concepts.
 const SHARE: f32 = 0.5;
 /// Factors on [`SHARE`] for one, two and three concepts. In a question of two words, half of the words is one word,

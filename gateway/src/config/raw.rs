@@ -169,7 +169,7 @@ pub(crate) struct Key {
 }
 
 /// Context in prompts. A repository's `.muninn/config.toml` can set this section too: it can lower the budgets and the
-/// deadline, disable context, and set the threshold.
+/// deadline, disable context, and raise the threshold.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]

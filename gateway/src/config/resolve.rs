@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use muninn_context_engine::DEFAULT_THRESHOLD;
 use thiserror::Error;
 
 use super::backends::{backends, routes};
@@ -96,7 +97,8 @@ pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, Memory
     let mut resolved = context(&origin, &file.context)?;
     let user = &config.context;
     let raw = &file.context;
-    // A repository can lower the time and the tokens that the user allows, but not raise them.
+    // A repository can lower the time and the tokens that the user allows, but not raise them. It can raise the
+    // threshold, but not lower it.
     resolved.enabled = user.enabled && raw.enabled.unwrap_or(true);
     resolved.deadline = user
         .deadline
@@ -108,7 +110,8 @@ pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, Memory
     resolved.tokens_per_conversation = user
         .tokens_per_conversation
         .min(raw.tokens_per_conversation.unwrap_or(u32::MAX));
-    resolved.threshold = raw.threshold.or(user.threshold);
+    let least = user.threshold.unwrap_or(DEFAULT_THRESHOLD);
+    resolved.threshold = raw.threshold.map(|threshold| threshold.max(least)).or(user.threshold);
     let repository_write = file
         .memory
         .write
@@ -362,6 +365,14 @@ pub(super) mod tests {
             "a repository cannot raise the deadline"
         );
         assert_eq!(memory.write, MemoryWrite::Repo);
+        for (threshold, resolved) in [("0.0", DEFAULT_THRESHOLD), ("0.9", 0.9)] {
+            let (context, _) = set(&format!("[context]\nthreshold = {threshold}\n")).unwrap();
+            assert_eq!(
+                context.threshold,
+                Some(resolved),
+                "a repository can only raise the threshold"
+            );
+        }
         for key in ["record = \"text\"", "sync = \"append\"", "idle_ms = 1"] {
             let error = set(&format!("[memory]\n{key}\n")).unwrap_err().to_string();
             assert!(error.contains(key.split(' ').next().unwrap()), "{error}");
