@@ -386,14 +386,16 @@ fn gather(
         !is_never_context(snapshot, question, candidate)
             && !packed.remembered.iter().any(|remembered| remembered == path)
     });
-    rate(snapshot, &mut candidates, &query.near, relevance);
     let left = budget.saturating_sub(packed.tokens());
     match (verdict, inputs.map) {
         (Ok(()), Some(prices)) => {
             let relevance = relevance * inputs.gain_factor;
             packer.map((snapshot, &candidates), (prices, relevance), left, &mut packed)?;
         }
-        (Ok(()), None) => packer.code(snapshot, &candidates, left, &mut packed)?,
+        (Ok(()), None) => {
+            rate(snapshot, &mut candidates, &query.near, relevance);
+            packer.code(snapshot, &candidates, left, &mut packed)?;
+        }
         (Err(error), _) if packed.is_empty() => return Err(error),
         (Err(_), _) => {}
     }

@@ -59,7 +59,7 @@ struct Subject<'a> {
     path: &'a RelPath,
     /// Whether the question names the file.
     named: bool,
-    /// Whether it is the best file.
+    /// Whether the ranking places the file first.
     best: bool,
 }
 

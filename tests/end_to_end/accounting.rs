@@ -1,4 +1,4 @@
-//! What packs gained and cost: receipts, `muninn why` and `muninn stats` after conversations that used them or did not.
+//! The gains and costs of packs: receipts, `muninn why` and `muninn stats` after conversations that used them or did not.
 
 use muninn_tests::{Upstream, wait_until};
 use serde_json::{Value, json};

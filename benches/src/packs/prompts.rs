@@ -22,7 +22,7 @@ pub struct Prompt {
     pub repo: String,
     /// The commit that the prompt is about.
     pub commit: String,
-    /// What is asked for.
+    /// The kind of task, such as `bug` or `how`.
     pub kind: Kind,
     /// The newest message of the user.
     pub prompt: String,

@@ -14,7 +14,7 @@ use crate::stats::median;
 pub struct GradedPrompt {
     /// The prompt's name.
     pub id: String,
-    /// What it asks for.
+    /// The kind of the prompt.
     pub kind: Kind,
     /// The file of the prompt.
     #[serde(skip)]

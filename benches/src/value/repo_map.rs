@@ -116,7 +116,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Whether it mentions a file by its path, its name, or a folder of it.
+    /// Returns whether the question contains the path of a file, its name, or the name of one of its folders.
     fn mentions(&self, path: &str) -> bool {
         self.paths.contains(path)
             || path.split('/').any(|part| {

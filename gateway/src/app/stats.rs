@@ -1,4 +1,4 @@
-//! What packs gained and cost, per repository: sums over the receipts of the last days.
+//! The gains and costs of packs, per repository: sums over the receipts of the last days.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -49,7 +49,7 @@ pub struct File {
     pub facts: FileFacts,
     /// The file's role.
     pub role: FileRole,
-    /// Whether it is a source file of which most lines are comments.
+    /// Whether most lines of the source file are comments.
     pub commented: bool,
     /// Terms in all its chunks.
     pub length: u32,

@@ -149,7 +149,7 @@ impl ObservedRequest {
     }
 }
 
-/// A conversation, from the effects of each human turn.
+/// Makes the record of a conversation from the effects of each human turn.
 fn whole(prompt: &Prompt<'_>, turns: &[(usize, String)], effects: Vec<ToolEffects>) -> ConversationTurns {
     let all = 0..turns.len();
     ConversationTurns {
@@ -166,7 +166,7 @@ fn whole(prompt: &Prompt<'_>, turns: &[(usize, String)], effects: Vec<ToolEffect
     }
 }
 
-/// What the agent did in one human turn.
+/// Makes the record of one human turn from the effects of the agent's tools.
 fn turn(question: &str, effects: ToolEffects) -> Turn {
     let ToolEffects {
         edited,
