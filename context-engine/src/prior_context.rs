@@ -49,6 +49,11 @@ impl PriorContext {
         self.blocks.iter().any(|block| block.contains(entry))
     }
 
+    /// Returns whether a tool has read a file, or a part of it.
+    pub(crate) fn has_read(&self, path: &RelPath) -> bool {
+        self.reads.iter().any(|(paths, _)| paths.contains(path))
+    }
+
     /// Returns whether an earlier block names a file.
     pub(crate) fn mentions(&self, path: &str) -> bool {
         self.blocks.iter().any(|block| block.contains(path))

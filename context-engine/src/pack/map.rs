@@ -6,7 +6,8 @@
 
 use std::time::Instant;
 
-use muninn_memory::index::Snapshot;
+use muninn_memory::index::{FileFacts, Snapshot};
+use muninn_repo_tools::stat;
 
 use super::{DeadlineExceeded, PackFile, Packed, Packer, Pick};
 use crate::cost::measure;
@@ -17,6 +18,8 @@ use crate::value::Prices;
 
 /// Maximum number of line ranges of one file.
 const RANGES: usize = 3;
+/// Minimum number of tokens that a line range adds to a path. A file whose ranges are worth less is not read.
+const MIN_RANGE_TOKENS: u32 = 6;
 /// Maximum length of a signature, in bytes.
 const MAX_SIGNATURE: usize = 120;
 /// Maximum number of words in a reason.
@@ -37,26 +40,26 @@ impl Packer<'_> {
             if Instant::now() >= self.deadline {
                 return Err(DeadlineExceeded);
             }
-            let Some((text, picks)) = self.current(snapshot, candidate) else {
-                continue;
+            let facts = &snapshot.file(candidate.file).facts;
+            let pays = prices.of_range(rank, 0, relevance) >= prices.of_tokens(MIN_RANGE_TOKENS);
+            let (mut path, ranges) = match pays || self.prior.has_read(&facts.path) || !self.is_unchanged(facts) {
+                false => (self.path(facts, candidate), Vec::new()),
+                true => match self.read(snapshot, candidate) {
+                    None => continue,
+                    Some((_, None)) => {
+                        packed.known = true;
+                        continue;
+                    }
+                    Some((path, Some(ranges))) => (path, ranges),
+                },
             };
-            let file = PackFile::of(&text, self.prior);
-            let picks = file.unseen(picks);
-            if picks.is_empty() {
-                packed.known = true;
-                continue;
-            }
-            let mut path = self.path(candidate, &file);
             path.gain = prices.of_file(rank, relevance);
             let path_cost = measure(&mut path);
             if path_cost > budget || prices.of_tokens(path_cost) > path.gain {
                 continue;
             }
             let mut has_range = false;
-            for (nth, pick) in picks.iter().take(RANGES).enumerate() {
-                let Some(mut item) = self.range(candidate, &file, pick) else {
-                    continue;
-                };
+            for (nth, mut item) in ranges.into_iter().enumerate() {
                 // The first range names the file, too.
                 let (path_cost, path_gain) = if has_range { (0, 0.0) } else { (path_cost, path.gain) };
                 let beyond_path = measure(&mut item).saturating_sub(path_cost);
@@ -102,12 +105,35 @@ impl Packer<'_> {
         })
     }
 
+    /// Returns a file's path and its best line ranges, which are `None` if the conversation contains all of them. Returns
+    /// `None` if the file cannot be read or must not be shown.
+    fn read(&self, snapshot: &Snapshot, candidate: &Candidate) -> Option<(Item, Option<Vec<Item>>)> {
+        let (text, picks) = self.current(snapshot, candidate)?;
+        let path = Item {
+            blob: Some(text.blob.clone()),
+            ..self.path(&snapshot.file(candidate.file).facts, candidate)
+        };
+        let file = PackFile::of(&text, self.prior);
+        let picks = file.unseen(picks);
+        let ranges = picks
+            .iter()
+            .take(RANGES)
+            .filter_map(|pick| self.range(candidate, &file, pick));
+        let ranges = (!picks.is_empty()).then(|| ranges.collect());
+        Some((path, ranges))
+    }
+
+    /// Returns whether a file has the size and the time of the indexed version. A path alone needs no text.
+    fn is_unchanged(&self, facts: &FileFacts) -> bool {
+        stat(self.worktree, &facts.path).is_ok_and(|(size, modified)| facts.fits(size, modified))
+    }
+
     /// Returns a file by its path alone.
-    fn path(&self, candidate: &Candidate, file: &PackFile<'_>) -> Item {
+    fn path(&self, facts: &FileFacts, candidate: &Candidate) -> Item {
         Item {
             kind: ItemKind::Place,
-            source: file.text.path.to_string(),
-            blob: Some(file.text.blob.clone()),
+            source: facts.path.to_string(),
+            blob: Some(facts.blob.to_string()),
             date: None,
             confidence: None,
             title: String::new(),

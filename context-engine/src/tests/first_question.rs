@@ -1,7 +1,9 @@
 //! Questions before the index is ready.
 
-use super::{Repo, ask, files};
+use super::{Repo, ask, files, limits};
 use crate::item::Completeness;
+use crate::value::Prices;
+use crate::{ItemKind, PriorContext};
 
 /// A repository with the question's common words in every file, and its rare name in the last one.
 fn crowded() -> Repo {
@@ -25,6 +27,21 @@ fn rare_name_is_found_past_common_words() {
     assert_eq!(found.completeness, Completeness::Partial);
     assert_eq!(files(&found).first(), Some(&"src/zz/last.rs"), "{:?}", found.reason);
     assert!(found.reason.is_some_and(|reason| reason.contains("index is not ready")));
+}
+
+#[test]
+fn client_with_file_tools_gets_a_map_before_the_index_is_ready() {
+    let repo = crowded();
+    let found = repo.engine().explore_after(
+        &PriorContext::default(),
+        "How does settle_invoice_batch handle a request?",
+        &limits(2_000),
+        Some(&Prices::default()),
+    );
+    assert_eq!(found.completeness, Completeness::Partial);
+    let best = found.items.first().unwrap_or_else(|| panic!("{:?}", found.reason));
+    assert_eq!((best.kind, &*best.source), (ItemKind::Place, "src/zz/last.rs:1-4"));
+    assert_eq!(best.text, "pub fn settle_invoice_batch(batch: &Batch) -> u32 {");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Maps: places for a client that reads files itself.
 
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
+
+use muninn_repo_tools::BlobId;
 
 use super::{Repo, files, limits};
 use crate::value::Prices;
@@ -87,6 +89,50 @@ fn file_whose_lines_are_not_worth_their_price_is_named_by_its_path() {
     let (all, with_lines) = places(&Prices::default());
     assert_eq!(all, 12);
     assert!((1..6).contains(&with_lines), "{with_lines}");
+}
+
+#[test]
+fn file_named_by_its_path_is_as_it_is_on_disk() {
+    let repo = shards();
+    for (path, _) in (0..12).map(|at| (format!("src/shard_{at}.rs"), at)) {
+        let file = std::fs::File::options().write(true).open(repo.path(&path)).unwrap();
+        // A file that is older than its indexing is not read again.
+        file.set_modified(SystemTime::now() - Duration::from_secs(3_600))
+            .unwrap();
+    }
+    let engine = repo.ready();
+    engine.set_threshold(Some(0.0));
+    let places = || {
+        let found = engine.explore_after(
+            &PriorContext::default(),
+            SHARDS,
+            &limits(2_000),
+            Some(&Prices::default()),
+        );
+        found.items.into_iter().filter(|item| item.first_line == 0)
+    };
+    let before: Vec<String> = places().map(|item| item.source).collect();
+    let [removed, edited, linked, ..] = &before[..] else {
+        panic!("{before:?}")
+    };
+    std::fs::remove_file(repo.path(removed)).unwrap();
+    repo.write(
+        edited,
+        "/// Refills the token bucket of a shard twice.\npub fn refill_bucket_twice() {}\n",
+    );
+    std::fs::remove_file(repo.path(linked)).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", repo.path(linked)).unwrap();
+    let after: Vec<(String, String)> = places().map(|item| (item.source, item.blob.unwrap())).collect();
+    let blob_of = |path: &str| {
+        let text = std::fs::read(repo.path(path)).unwrap();
+        BlobId::of(&text).unwrap().to_string()
+    };
+    assert!(after.iter().all(|(path, blob)| *blob == blob_of(path)), "{after:?}");
+    let names: Vec<&String> = after.iter().map(|(path, _)| path).collect();
+    assert!(
+        names.contains(&edited) && !names.contains(&removed) && !names.contains(&linked),
+        "{names:?}"
+    );
 }
 
 #[test]
