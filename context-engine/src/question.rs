@@ -16,6 +16,8 @@ pub(crate) const MAX_CONCEPTS: usize = 64;
 /// Maximum size of a question, in bytes. Of a longer text, only the beginning and the end are read, because the middle
 /// is mostly pasted output.
 const MAX_BYTES: usize = 24 << 10;
+/// A text is sparse if less than one word in so many is a common English word.
+const SPARSE: usize = 5;
 /// Minimum number of concepts in a long text. The first line of a long text is its headline.
 const LONG: usize = 16;
 
@@ -26,6 +28,8 @@ pub(crate) struct Question {
     pub(crate) paths: Vec<NamedPath>,
     pub(crate) about_tests: bool,
     pub(crate) about_docs: bool,
+    /// Whether few of the words are common English ones, as in another language or in a list of keywords.
+    pub(crate) is_sparse: bool,
     /// The first line of a long text, which summarises it.
     pub(crate) headline: Option<Box<Question>>,
 }
@@ -41,11 +45,17 @@ pub(crate) struct Concept {
     pub(crate) parts: Vec<String>,
     /// The emphasis of the word in the question. The value is 1 for a word that occurs once.
     pub(crate) weight: f32,
-    /// True for an identifier: a name in backticks, a name of several parts, or an error code.
+    /// True for an identifier: a name in backticks, a called name, a name of several parts, or an error code.
     pub(crate) identifier: bool,
 }
 
 impl Question {
+    /// Returns the concepts that are written as code, as bits.
+    pub(crate) fn identifiers(&self) -> u64 {
+        let bits = self.concepts.iter().enumerate();
+        bits.map(|(bit, concept)| u64::from(concept.identifier) << bit).sum()
+    }
+
     /// Returns whether one of these concepts is an identifier of several parts. A single word in backticks may be
     /// common.
     pub(crate) fn contains_identifier(&self, concepts: u64) -> bool {
@@ -89,6 +99,7 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
     let quoted = backticked(text);
     let flags = flags(text);
     let mut seen: HashMap<String, usize> = HashMap::new();
+    let (mut all, mut common) = (0, 0);
     let named = words(text).flat_map(|word| {
         let flag = flags.iter().find(|flag| flag.start == word.start);
         let name = flag.map(|flag| Word {
@@ -107,8 +118,10 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
             lower.as_str(),
             "readme" | "docs" | "documentation" | "changelog" | "license"
         );
-        let is_quoted = is_flag || quoted.iter().any(|range| range.contains(&word.start));
+        let is_quoted = is_flag || is_call(text, &word) || quoted.iter().any(|range| range.contains(&word.start));
+        all += 1;
         if is_stop_word(&lower) && !is_quoted {
+            common += 1;
             continue;
         }
         let mut terms = Vec::new();
@@ -140,7 +153,15 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
         }
     }
     keep_heaviest(&mut question.concepts);
+    question.is_sparse = common * SPARSE < all;
     question
+}
+
+/// Returns whether a word is followed by empty parentheses, like a call in code.
+fn is_call(text: &str, word: &Word<'_>) -> bool {
+    text[word.start..]
+        .strip_prefix(word.text)
+        .is_some_and(|rest| rest.starts_with("()"))
 }
 
 /// Returns whether a word is an error code, such as `E0308`, `TS2345`, `CS1061` or `42P01`. A number of three digits is
@@ -259,6 +280,14 @@ mod tests {
         let code = of("exec_batch min_size");
         let wholes = code.concepts.iter().map(|concept| &*concept.whole);
         assert!(wholes.eq(["execbatch", "minsiz"]));
+    }
+
+    #[test]
+    fn called_name_is_an_identifier() {
+        let question = of("where does redirect() choose the file(s) of run(x)");
+        let named = question.concepts.iter().filter(|concept| concept.identifier);
+        assert!(named.map(|concept| &*concept.word).eq(["redirect"]));
+        assert!(!question.is_sparse && of("Wo wird redirect() definiert?").is_sparse);
     }
 
     #[test]

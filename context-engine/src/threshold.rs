@@ -42,6 +42,8 @@ const PROSE: f32 = 0.8;
 /// Number of considered files, and of considered chunks of each.
 const FILES: usize = 8;
 const CHUNKS: usize = 3;
+/// Maximum number of definitions of an identifier of a single part that is exact evidence. `open` or `get` has more.
+const NAMESAKES: usize = 3;
 /// Minimum weight of the concepts in the best chunk, in units of the idf of a term in one document.
 const EVIDENCE: f32 = 0.6;
 
@@ -85,7 +87,8 @@ pub(crate) struct Fit {
     /// The share of a short question without the words that the repository lacks, such as those of another language; the
     /// plain share of a long text.
     pub(crate) known_share: f32,
-    /// Whether the question names an existing path, or an identifier of several parts that is defined here.
+    /// Whether the question names an existing path, or an identifier of several parts that is defined here. In another
+    /// language than English, an identifier of a single part with few definitions counts, too.
     pub(crate) certain: bool,
 }
 
@@ -188,6 +191,9 @@ impl Fit {
             let defined = candidate.chunks.iter().fold(0, |all, chunk| all | chunk.defines);
             fit.certain |= candidate.named || question.contains_identifier(defined);
         }
+        if question.is_sparse && question.headline.is_none() {
+            fit.certain |= defines_few(snapshot, candidates, question.identifiers());
+        }
         fit
     }
 
@@ -234,6 +240,18 @@ impl Rejection {
              name in `:deep`){advice}"
         )
     }
+}
+
+/// Returns whether the source code among the candidates has a few definitions of one of these concepts.
+fn defines_few(snapshot: &Snapshot, candidates: &[Candidate], concepts: u64) -> bool {
+    let chunks = || candidates.iter().flat_map(|candidate| &candidate.chunks);
+    let defining = |bit: u32| {
+        let defining = chunks().filter(|chunk| chunk.defines >> bit & 1 == 1);
+        let sources = defining.filter(|chunk| place_of(snapshot, chunk.doc) == FileRole::Source);
+        sources.take(NAMESAKES + 1).count()
+    };
+    let mut bits = (0..u64::BITS).filter(|bit| concepts >> bit & 1 == 1);
+    bits.any(|bit| (1..=NAMESAKES).contains(&defining(bit)))
 }
 
 fn trust(place: FileRole, question: &Question) -> f32 {

@@ -105,6 +105,26 @@ fn questions_about_the_repository_get_items() {
 }
 
 #[test]
+fn name_with_one_definition_is_exact_evidence_in_any_language() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    for question in [
+        "Wo wird `checkpoint` eigentlich berechnet, und womit genau?",
+        "checkpoint() 是在哪里实现的?",
+    ] {
+        let found = ask(&engine, question);
+        assert!(files(&found).contains(&"src/ledger.rs"), "{:?}", found.reason);
+    }
+    for question in [
+        "Wo wird eigentlich gerechnet, und womit genau?",
+        "Was macht `iterator()` eigentlich?",
+    ] {
+        let found = ask(&engine, question);
+        assert!(found.items.is_empty(), "{:?}", files(&found));
+    }
+}
+
+#[test]
 fn off_topic_prompts_get_a_reason_and_no_items() {
     let repo = Repo::service();
     let engine = repo.ready();
