@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use muninn_memory::index::lexical::{DocId, Tokenizer, idf};
+use muninn_memory::learn::decisions::is_overheard;
 use muninn_memory::recall::BlobLookup;
 use muninn_memory::{Memories, Memory, RecallOptions, Recalled};
 use muninn_repo_tools::{RelPath, Worktree};
@@ -278,7 +279,10 @@ impl Scored<'_> {
 /// Returns whether a record is written automatically.
 fn is_derived(memory: &Memory) -> bool {
     let is_automatic = |kind: &str| DERIVED.contains(&kind);
-    memory.author.is_none() && memory.record_type.as_deref().is_some_and(is_automatic)
+    match memory.author.as_deref() {
+        Some(author) => is_overheard(author),
+        None => memory.record_type.as_deref().is_some_and(is_automatic),
+    }
 }
 
 /// Pairs the two sides of an open conflict at the rank of the better side, so that one side is never packed without the

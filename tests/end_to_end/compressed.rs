@@ -39,7 +39,7 @@ fn encoded_pieces(coding: &str, pieces: &[&[u8]]) -> Vec<Vec<u8>> {
     })
 }
 
-fn encoded(coding: &str, data: &[u8]) -> Vec<u8> {
+pub(crate) fn encoded(coding: &str, data: &[u8]) -> Vec<u8> {
     encoded_pieces(coding, &[data]).concat()
 }
 

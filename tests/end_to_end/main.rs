@@ -42,6 +42,7 @@ mod hostile;
 mod http2;
 mod knowledge;
 mod large_bodies;
+mod last_answer;
 mod learning;
 mod ledger_faults;
 mod liveness;

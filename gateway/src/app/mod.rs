@@ -32,7 +32,7 @@ pub use knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,
     new_knowledge,
 };
-pub(crate) use learn::{ObservedRequest, SummarizerChoice};
+pub(crate) use learn::{AnswerRecorder, ObservedAnswer, ObservedRequest, SummarizerChoice};
 pub use memory::{
     ChoreError, Fact, FactKind, Kept, MemoryError, RecallQuery, RecalledMemory, ReconcileRequest, WritableMemory,
     conflicts,

@@ -10,7 +10,7 @@ use super::answer_body::{AnswerBody, AnswerSummary, Source};
 use super::exchange_result::ExchangeResult;
 use super::refusal::Client;
 use super::{Worker, bookkeeping, reply};
-use crate::app::millis;
+use crate::app::{ObservedAnswer, millis};
 use crate::metrics::{Active, FinishedRequest};
 use crate::store::{Outcome, Receipt};
 use crate::wire::WireFormat;
@@ -21,6 +21,8 @@ pub(super) struct Account {
     client: Client,
     format: WireFormat,
     started: Instant,
+    /// The answer for the learner.
+    learned: Arc<ObservedAnswer>,
     added: Duration,
     outcome: Outcome,
     injected_tokens: u32,
@@ -39,13 +41,14 @@ struct Answered {
 }
 
 impl Account {
-    /// Opens the account of a request that arrived at `started` and is ready to be sent.
+    /// Opens the account of a request that arrived at `started` and is ready to be sent. `learned`: its answer for the
+    /// learner.
     pub(super) fn open(
         worker: &Worker,
         client: Client,
         active: Active,
         format: WireFormat,
-        started: Instant,
+        (started, learned): (Instant, Arc<ObservedAnswer>),
         mut receipt: Receipt,
     ) -> Arc<Account> {
         let added = started.elapsed();
@@ -55,6 +58,7 @@ impl Account {
             client,
             format,
             started,
+            learned,
             added,
             outcome: receipt.outcome,
             injected_tokens: receipt.tokens,
@@ -108,10 +112,9 @@ impl Account {
 
     /// The client's body from a source. `silence`: the pause in a stream of events after which a keep-alive is sent.
     pub(super) fn body(self: Arc<Self>, source: Source, silence: Option<Duration>) -> Body {
-        let (format, started) = (self.format, self.started);
-        Body::new(AnswerBody::new(source, format, silence, started, move |summary| {
-            self.finish(summary);
-        }))
+        let (format, started, learned) = (self.format, self.started, Arc::clone(&self.learned));
+        let body = AnswerBody::new(source, format, silence, started, move |summary| self.finish(summary));
+        Body::new(body.recorded(&learned))
     }
 
     /// The client's response from an answer.

@@ -6,6 +6,7 @@ mod tests;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use tokio::time::Sleep;
 
 use super::exploring;
 
-use crate::app::ProgressReceiver;
+use crate::app::{AnswerRecorder, ObservedAnswer, ProgressReceiver};
 use crate::wire::convert::answer::Usage;
 use crate::wire::convert::{AnswerContext, AnswerConverter};
 use crate::wire::error::{ErrorKind, Failure};
@@ -106,6 +107,8 @@ pub(super) struct AnswerBody {
     silence: Option<KeepAliveTimer>,
     started: Instant,
     first_byte: Option<Duration>,
+    /// Copies the bytes for the learner.
+    recorder: Option<AnswerRecorder>,
     /// Called once, when the answer is over.
     ended: Option<Box<dyn FnOnce(AnswerSummary) + Send>>,
 }
@@ -137,8 +140,15 @@ impl AnswerBody {
             }),
             started,
             first_byte: None,
+            recorder: None,
             ended: Some(Box::new(ended)),
         }
+    }
+
+    /// The same body, whose bytes are copied for the learner if it wants this answer.
+    pub(super) fn recorded(mut self, answer: &Arc<ObservedAnswer>) -> AnswerBody {
+        self.recorder = Some(answer.recorder(self.silence.is_some()));
+        self
     }
 
     /// The next bytes from the source. Empty bytes mean progress without output.
@@ -295,6 +305,9 @@ impl AnswerBody {
             silence.since = Instant::now();
         }
         self.first_byte.get_or_insert_with(|| self.started.elapsed());
+        if let Some(recorder) = &mut self.recorder {
+            recorder.push(&bytes);
+        }
         Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 }

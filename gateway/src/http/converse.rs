@@ -19,7 +19,8 @@ use super::refusal::{self, Client};
 use super::{Worker, body, reply};
 use crate::access::{Caller, Forbidden};
 use crate::app::{
-    self, ObservedRequest, Plan, PlanRequest, ProgressReceiver, ProgressSender, Settings, SummarizerChoice,
+    self, ObservedAnswer, ObservedRequest, Plan, PlanRequest, ProgressReceiver, ProgressSender, Settings,
+    SummarizerChoice,
 };
 use crate::backend::{Candidate, NoRoute, Target};
 use crate::metrics::Active;
@@ -40,6 +41,7 @@ pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Part
         Err(refusal) => return refusal,
     };
     let incoming = Incoming {
+        learned: worker.app.learner.new_answer(),
         worker,
         settings,
         caller,
@@ -88,6 +90,8 @@ struct Incoming {
     parts: Parts,
     /// The body for the learner.
     uncounted: Bytes,
+    /// The answer for the learner.
+    learned: Arc<ObservedAnswer>,
     id: String,
     started: Instant,
 }
@@ -107,7 +111,7 @@ impl Incoming {
             Client::of(&self.parts),
             active,
             self.format,
-            self.started,
+            (self.started, Arc::clone(&self.learned)),
             receipt,
         )
     }
@@ -157,7 +161,8 @@ impl Incoming {
         (line, receiver): (String, ProgressReceiver),
     ) -> Response<Body> {
         let (format, id, silence) = (self.format, self.id.clone(), self.settings.config.limits.keep_alive);
-        let (started, known) = (self.started, Arc::new(OnceLock::<Arc<Account>>::new()));
+        let (started, learned) = (self.started, Arc::clone(&self.learned));
+        let known = Arc::new(OnceLock::<Arc<Account>>::new());
         let account = Arc::clone(&known);
         let answer = async move {
             let (route, receipt) = match preparing.await {
@@ -191,7 +196,7 @@ impl Incoming {
                 account.finish(end);
             }
         });
-        let mut response = Response::new(Body::new(body));
+        let mut response = Response::new(Body::new(body.recorded(&learned)));
         response.headers_mut().insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
         response.headers_mut().insert(header::CACHE_CONTROL, reply::NO_CACHE);
         reply::label(&mut response, &id, "exploring");
@@ -375,6 +380,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
             body: incoming.uncounted.clone(),
             headers: client.clone(),
             format,
+            answer: Arc::clone(&incoming.learned),
             workspace,
             summarizer: SummarizerChoice::of(app, settings, caller),
         });

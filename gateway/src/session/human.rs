@@ -160,7 +160,7 @@ fn without_machine_elements(text: &str) -> String {
 
 /// The text without Muninn's packs.
 #[must_use]
-pub(super) fn without_packs(text: &str) -> Cow<'_, str> {
+pub fn without_packs(text: &str) -> Cow<'_, str> {
     const OPEN: &str = "<muninn-context";
     const CLOSE: &str = "</muninn-context>";
     if !text.contains(OPEN) {

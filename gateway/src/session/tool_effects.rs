@@ -11,6 +11,7 @@ use muninn_memory::learn::Failure;
 use muninn_repo_tools::RelPath;
 
 use super::calls::{Call, FileUse, NamedFile, PathResolver};
+use super::human::without_packs;
 use crate::wire::{Members, Prompt, Role, ToolPart, result_text};
 
 /// Common programs, whose failures are recorded by name.
@@ -126,15 +127,9 @@ pub fn tool_effects(
             tool_effects.exploring_calls += u32::from(call.explores(&files));
         }
         if message.role == Role::Assistant {
-            tool_effects.said(
-                message
-                    .blocks
-                    .iter()
-                    .filter_map(|block| block.text)
-                    .map(|text| text.decode()),
-                &resolver,
-                is_there,
-            );
+            for text in message.blocks.iter().filter_map(|block| block.text) {
+                tool_effects.cite(&text.decode(), (root, claimed), is_there);
+            }
         }
     }
     tool_effects
@@ -233,36 +228,45 @@ impl ToolEffects {
         });
     }
 
-    fn said<'t>(
-        &mut self,
-        texts: impl Iterator<Item = std::borrow::Cow<'t, str>>,
-        resolver: &PathResolver<'_>,
-        is_there: &dyn Fn(&RelPath) -> bool,
-    ) {
-        for text in texts {
-            let words = text.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;*|".contains(c));
-            let like_paths = words
-                .map(path_in)
-                .filter(|word| word.contains('.') || word.contains('/'));
-            for word in like_paths.take(MOST_WORDS) {
-                let named = NamedFile {
-                    path: word.to_owned(),
-                    directory: None,
-                    file_use: FileUse::Mentioned,
-                };
-                if let Some(path) = resolver.resolve(&named).into_iter().find(|path| is_there(path)) {
-                    push_new(&mut self.cited, path);
-                }
-            }
+    /// Adds the files that a text of the agent names.
+    pub fn cite(&mut self, text: &str, places: (&Path, &[String]), is_there: &dyn Fn(&RelPath) -> bool) {
+        for path in named_files(&without_packs(text), places, is_there) {
+            push_new(&mut self.cited, path);
         }
     }
+}
+
+/// The files for which `is_there` holds that a text names, in its order. `claimed`: as in [`tool_effects`].
+#[must_use]
+pub fn named_files(
+    text: &str,
+    (root, claimed): (&Path, &[String]),
+    is_there: &dyn Fn(&RelPath) -> bool,
+) -> Vec<RelPath> {
+    let resolver = PathResolver { root, claimed };
+    let words = text.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;*|\u{2014}".contains(c));
+    let like_paths = words
+        .map(path_in)
+        .filter(|word| word.contains('.') || word.contains('/'));
+    let mut files = Vec::new();
+    for word in like_paths.take(MOST_WORDS) {
+        let named = NamedFile {
+            path: word.to_owned(),
+            directory: None,
+            file_use: FileUse::Mentioned,
+        };
+        if let Some(path) = resolver.resolve(&named).into_iter().find(|path| is_there(path)) {
+            push_new(&mut files, path);
+        }
+    }
+    files
 }
 
 /// The path in a word, without line numbers and punctuation.
 fn path_in(word: &str) -> &str {
     let word = word.trim_end_matches(['.', ':', '!', '?']);
     let (path, anchor) = word.split_once("#L").unwrap_or((word, ""));
-    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'-' || b == b':');
+    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || "L-\u{2013}:".contains(c));
     match path.split_once(':') {
         Some((path, lines)) if is_number(lines) && anchor.is_empty() => path,
         _ => path,

@@ -31,13 +31,13 @@ impl Estimate {
     }
 }
 
-/// The effect of a map on its turn, from the tool calls in later requests.
+/// The effect of a map on its turn, from the tool calls and the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// The exploring calls (search, list, read) before the first use of a place's file and before the first edit; all of
     /// the turn if there was neither.
     pub exploring_calls: u32,
-    /// The places whose file was read or edited.
+    /// The places whose file was read, edited or cited.
     pub places_used: u32,
     /// The edited files that the pack did not name.
     pub files_missed: u32,

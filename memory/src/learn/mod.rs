@@ -2,9 +2,11 @@
 //!
 //! Between two human turns, an agent reads files, edits files, and names files in its answer. These files are relevant
 //! to the question; edited files are the most relevant. Records contain paths, hashes, and only those words of the
-//! question that occur in the repository, so nothing new reaches git.
+//! question that occur in the repository, so nothing new reaches git. If the user allows text, sentences that state a
+//! decision are recorded too ([`decisions`]).
 
 pub mod budget;
+pub mod decisions;
 pub mod summarize;
 
 use std::collections::BTreeSet;
@@ -12,6 +14,7 @@ use std::collections::BTreeSet;
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 use serde_json::Number;
 
+use self::decisions::Decision;
 use crate::Clock;
 use crate::records::{Body, Home, Origin, Record, Source, kinds};
 use crate::redact::redact;
@@ -26,6 +29,8 @@ const MAX_FILES: usize = 16;
 const TOGETHER: std::ops::RangeInclusive<usize> = 2..=6;
 /// Confidence of a pattern from one turn.
 const ONE_SESSION: f64 = 0.5;
+/// Maximum confidence of a learning that no person recorded.
+const MOST_CONFIDENCE: f64 = 0.5;
 /// Minimum count of a failure that is recorded.
 const REPEATED: u64 = 2;
 /// Larger files get no blob id in a record.
@@ -46,6 +51,8 @@ pub struct Turn {
     pub read: Vec<RelPath>,
     /// Failed attempts.
     pub failures: Vec<Failure>,
+    /// Decisions that the question or the answer states.
+    pub decisions: Vec<Decision>,
 }
 
 /// A failed attempt.
@@ -73,10 +80,13 @@ pub struct LearnContext<'a> {
 }
 
 impl Turn {
-    /// Returns whether the turn has no actions.
+    /// Returns whether the turn has no actions and no decisions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.edited.is_empty() && self.cited.is_empty() && self.read.is_empty() && self.failures.is_empty()
+        let has_files = [&self.edited, &self.cited, &self.read]
+            .iter()
+            .any(|files| !files.is_empty());
+        !has_files && self.failures.is_empty() && self.decisions.is_empty()
     }
 
     /// The records of the turn. A file counts once, with its most relevant use.
@@ -109,6 +119,13 @@ impl Turn {
             records.push(context.record(body, edited));
         }
         records.extend(self.repeated().into_iter().map(|body| context.record(body, &[])));
+        if context.with_text {
+            let decided = self
+                .decisions
+                .iter()
+                .map(|decision| context.record(decision.body(), &decision.files));
+            records.extend(decided);
+        }
         records
     }
 

@@ -6,7 +6,7 @@
 mod scope;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +17,7 @@ use self::scope::{Scope, ScopeInputs};
 use crate::Clock;
 use crate::ids::{self, IdError};
 use crate::knowledge;
+use crate::learn::decisions::{Decision, words_of};
 use crate::memories::LoadedMemories;
 use crate::records::{
     Durability, Flushed, Home, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool,
@@ -250,6 +251,23 @@ impl Store {
             .map(|item| item.source.as_str());
         let remembered = ids.filter(|id| !is_forgotten(id)).map(|id| (id, id));
         ids::find("record", part, remembered).map(str::to_owned)
+    }
+
+    /// The decisions that no recorded learning states in the same words, each once. A forgotten one stays forgotten. Reads
+    /// all files of records if there is a decision.
+    #[must_use]
+    pub fn new_decisions(&self, mut decisions: Vec<Decision>) -> Vec<Decision> {
+        if decisions.is_empty() {
+            return decisions;
+        }
+        let files = self.files();
+        let loaded = files.iter().map(|file| LoadedMemories::of_file(file, &self.home).items);
+        let learnings = loaded
+            .flatten()
+            .filter(|item| item.record_type.as_deref() == Some("learning"));
+        let mut known: HashSet<Vec<String>> = learnings.map(|item| words_of(&item.text)).collect();
+        decisions.retain(|decision| known.insert(words_of(&decision.text)));
+        decisions
     }
 
     /// Problems of the files that recall reads, as messages: invalid lines, and knowledge that is skipped.

@@ -17,7 +17,7 @@ use crate::store::Store as Receipts;
 
 /// The longest pause between two checks for ended conversations: a reload may change the idle time.
 const TICK: Duration = Duration::from_secs(30);
-/// The most conversations whose last request is kept. Beyond this number, or beyond [`MOST_BYTES`], the one with the
+/// The most conversations whose last request and answer are kept. Beyond this number, or beyond [`MOST_BYTES`], the one with the
 /// oldest request is learned from at once.
 const MOST_CONVERSATIONS: usize = 64;
 /// The time for finding a question's terms in the index.
@@ -50,10 +50,20 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// The time until it ends, if no request arrives.
+    /// The time until it ends, if no request arrives. The idle time begins at the end of the answer, so it has not begun
+    /// while the answer is under way.
     fn time_left(&self) -> Duration {
         let idle = self.last.workspace.settings().memory.idle;
-        idle.saturating_sub(self.seen.elapsed())
+        if self.last.answer.is_under_way() {
+            return idle;
+        }
+        let since = self.last.answer.ended_at().unwrap_or(self.seen);
+        idle.saturating_sub(since.elapsed())
+    }
+
+    /// The bytes of the last request and its answer.
+    fn bytes(&self) -> usize {
+        self.last.body.len() + self.last.answer.length()
     }
 }
 
@@ -128,12 +138,8 @@ impl Conversations {
         }
     }
 
-    /// The bytes of the kept requests.
     fn bytes(&self) -> usize {
-        self.open
-            .values()
-            .map(|conversation| conversation.last.body.len())
-            .sum()
+        self.open.values().map(Conversation::bytes).sum()
     }
 
     /// Learns from the last turn of ended conversations and writes the records as segments, with one flush per worktree.

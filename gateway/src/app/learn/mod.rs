@@ -1,11 +1,12 @@
 //! Learning from conversations in the background.
 //!
 //! A request with a new human turn holds everything that the agent did for the turn before, so that turn is learned from
-//! then. The last turn of a conversation is learned from after an idle time, or when the gateway stops. One thread does
-//! the work, from the bodies as they came in: they hold nothing that Muninn adds, and no request waits. If the thread
-//! falls behind, requests are dropped. If the user configured a summarizer, another thread also summarises conversations
-//! that have ended.
+//! then. The last turn of a conversation is learned from after an idle time, or when the gateway stops: from the last
+//! request and the answer to it, of which the door keeps a copy ([`ObservedAnswer`]). One thread does the work, from the
+//! bodies as they came in: they hold nothing that Muninn adds, and no request waits. If the thread falls behind, requests
+//! are dropped. If the user configured a summarizer, another thread also summarises conversations that have ended.
 
+mod answer;
 mod conversations;
 mod observe;
 mod summarize;
@@ -28,6 +29,7 @@ use conversations::{Conversations, flush};
 use observe::place;
 use summarizer::Summarizer;
 
+pub(crate) use answer::{AnswerRecorder, ObservedAnswer};
 pub(crate) use observe::ObservedRequest;
 pub(crate) use summarizer::SummarizerChoice;
 
@@ -35,7 +37,8 @@ pub(crate) use summarizer::SummarizerChoice;
 const QUEUE: usize = 256;
 /// The largest request body that is learned from, in bytes.
 const LARGEST: usize = 8 << 20;
-/// The most bytes in the queue, and the most bytes of the last requests of open conversations.
+/// The most bytes in the queue, the most bytes of open conversations (last requests and their answers), and the most bytes
+/// of all answers.
 const MOST_BYTES: usize = 64 << 20;
 /// The time after a stop's deadline for writing records.
 const CLOSING: Duration = Duration::from_secs(1);
@@ -45,6 +48,8 @@ pub(crate) struct Learner {
     thread: Mutex<Option<(SyncSender<ObservedRequest>, Task)>>,
     /// Bytes of requests in the queue.
     queued: Arc<AtomicUsize>,
+    /// Bytes of answers.
+    answers: Arc<AtomicUsize>,
     /// Set when the gateway stops.
     stopping: CancelFlag,
     /// The deadline of the stop.
@@ -81,9 +86,15 @@ impl Learner {
         Learner {
             thread: Mutex::new(thread.map(|thread| (sender, thread))),
             queued,
+            answers: Arc::default(),
             stopping,
             stop_by,
         }
+    }
+
+    /// The answer to a new request, for [`ObservedRequest`] and for the door that sends it.
+    pub(crate) fn new_answer(&self) -> Arc<ObservedAnswer> {
+        ObservedAnswer::new(&self.answers)
     }
 
     /// Queues a request to be learned from. Never blocks.
@@ -94,17 +105,20 @@ impl Learner {
         }
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((sender, _)) = &*thread else { return };
-        let bytes = observe.body.len();
+        let (bytes, answer) = (observe.body.len(), Arc::clone(&observe.answer));
         let fits = self.queued.fetch_add(bytes, Ordering::Relaxed) + bytes <= MOST_BYTES;
         let sent = if fits {
             sender.try_send(observe)
         } else {
             Err(TrySendError::Full(observe))
         };
-        if let Err(error) = sent {
-            self.queued.fetch_sub(bytes, Ordering::Relaxed);
-            if matches!(error, TrySendError::Full(_)) {
-                tracing::debug!("a request is not learned from: the queue is full");
+        match sent {
+            Ok(()) => answer.want(),
+            Err(error) => {
+                self.queued.fetch_sub(bytes, Ordering::Relaxed);
+                if matches!(error, TrySendError::Full(_)) {
+                    tracing::debug!("a request is not learned from: the queue is full");
+                }
             }
         }
     }

@@ -1,20 +1,24 @@
 //! Extracting records from one request of a conversation.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
 use http::HeaderMap;
 use muninn_memory::knowledge::metis::current_task;
+use muninn_memory::learn::decisions::{Decision, Speaker, decisions};
 use muninn_memory::learn::{LearnContext, Turn, summary};
 use muninn_memory::records::SpoolError;
 use muninn_memory::store::Store;
+use muninn_repo_tools::RelPath;
 
+use super::answer::ObservedAnswer;
 use super::summarizer::{ConversationTurns, SummarizerChoice};
 use super::usage;
 use crate::app::Workspace;
-use crate::session::{Identity, ToolEffects, answer, human_turn, identify, tool_effects};
+use crate::session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
 use crate::store::Store as Receipts;
 use crate::wire::{Prompt, WireFormat};
 
@@ -23,6 +27,8 @@ pub(crate) struct ObservedRequest {
     pub(crate) body: Bytes,
     pub(crate) headers: HeaderMap,
     pub(crate) format: WireFormat,
+    /// The answer to it.
+    pub(crate) answer: Arc<ObservedAnswer>,
     pub(crate) workspace: Arc<Workspace>,
     /// The summarizer of the conversation.
     pub(crate) summarizer: Option<SummarizerChoice>,
@@ -62,32 +68,20 @@ impl ObservedRequest {
         let turns = human_turns(&prompt);
         let newest = turns.len().checked_sub(1)?;
         let is_new = turns[newest].0 >= prompt.tail();
-        let effects = |at: usize| self.effects(&prompt, &identity, done_for(&prompt, &turns, at));
-        let note_usage = |at: usize, effects: &ToolEffects| {
-            let Some(receipts) = receipts else { return };
-            match usage::note(receipts, (&name, &turns[at].1), effects, part == TurnsToLearn::Last) {
-                Ok(noted) => noted.iter().for_each(|receipt| self.workspace.note_effect(receipt)),
-                Err(error) => tracing::debug!(%error, "the receipt's used items are not marked"),
-            }
+        let read = ReadRequest {
+            request: self,
+            prompt: &prompt,
+            turns: &turns,
+            name: &name,
+            claimed: &identity.claimed_directories.now,
+            receipts,
+            lookup,
         };
         let (kept, whole) = match part {
-            TurnsToLearn::Earlier if is_new && newest > 0 => {
-                let terms = self.terms(&turns[newest - 1].1, lookup);
-                let effects = effects(newest - 1);
-                note_usage(newest - 1, &effects);
-                let mut turn = turn(&turns[newest - 1].1, effects);
-                turn.terms = terms;
-                (self.keep_turn(&name, &turn, &mark(&turns[..newest])), None)
-            }
+            TurnsToLearn::Earlier if is_new && newest > 0 => (read.learn_answered(newest - 1), None),
             TurnsToLearn::Earlier => (Ok(()), None),
             TurnsToLearn::Last => {
-                let terms = self.terms(&turns[newest].1, lookup);
-                let effects: Vec<ToolEffects> = (0..=newest).map(effects).collect();
-                note_usage(newest, &effects[newest]);
-                let mut whole = whole(&prompt, &turns, effects);
-                if let Some(last) = whole.turns.last_mut() {
-                    last.terms = terms;
-                }
+                let whole = read.whole(newest);
                 (self.keep_whole(&name, &whole), Some(whole))
             }
         };
@@ -122,25 +116,15 @@ impl ObservedRequest {
         Ok(())
     }
 
-    /// The effects of the agent's tools in the messages of one human turn.
-    fn effects(&self, prompt: &Prompt<'_>, identity: &Identity<'_>, messages: Range<usize>) -> ToolEffects {
-        let places = (
-            self.workspace.root.as_path(),
-            identity.claimed_directories.now.as_slice(),
-        );
-        let is_there = |path: &muninn_repo_tools::RelPath| self.may_be_named(path);
-        tool_effects(prompt, messages, places, &is_there)
-    }
-
     /// Whether a path is a file of the worktree that git does not ignore.
-    fn may_be_named(&self, path: &muninn_repo_tools::RelPath) -> bool {
+    fn may_be_named(&self, path: &RelPath) -> bool {
         let Some(engine) = &self.workspace.engine else {
             return false;
         };
         engine.has_file(path)
     }
 
-    /// The question's terms that the repository contains. Must run before [`Self::effects`]: it brings the index up to date.
+    /// The question's terms that the repository contains. Must run before [`tool_effects`]: it brings the index up to date.
     fn terms(&self, question: &str, until: Instant) -> Vec<String> {
         let engine = self.workspace.engine.as_ref();
         engine
@@ -149,20 +133,112 @@ impl ObservedRequest {
     }
 }
 
-/// Makes the record of a conversation from the effects of each human turn.
-fn whole(prompt: &Prompt<'_>, turns: &[(usize, String)], effects: Vec<ToolEffects>) -> ConversationTurns {
-    let all = 0..turns.len();
-    ConversationTurns {
-        turns: turns
-            .iter()
-            .zip(effects)
-            .map(|((_, question), effects)| turn(question, effects))
-            .collect(),
-        answers: all
-            .clone()
-            .map(|at| answer(prompt, done_for(prompt, turns, at)))
-            .collect(),
-        marks: all.map(|at| mark(&turns[..=at])).collect(),
+/// A request whose turns are learned from.
+struct ReadRequest<'a> {
+    request: &'a ObservedRequest,
+    prompt: &'a Prompt<'a>,
+    /// The human turns: the message index and the question of each.
+    turns: &'a [(usize, String)],
+    /// The conversation's session id or derived id.
+    name: &'a str,
+    /// The directories that the client claims.
+    claimed: &'a [String],
+    receipts: Option<&'a dyn Receipts>,
+    /// The deadline for finding a question's terms.
+    lookup: Instant,
+}
+
+impl ReadRequest<'_> {
+    /// Learns from a turn whose answer the request holds.
+    fn learn_answered(&self, at: usize) -> Result<(), SpoolError> {
+        let (_, question) = &self.turns[at];
+        let terms = self.request.terms(question, self.lookup);
+        let effects = self.effects(at);
+        self.note_usage(at, &effects, false);
+        let turn = Turn {
+            terms,
+            decisions: self.decisions(question, &answer(self.prompt, self.messages(at))),
+            ..turn(question, effects)
+        };
+        self.request.keep_turn(self.name, &turn, &mark(&self.turns[..=at]))
+    }
+
+    /// All turns of an ended conversation. The answer to the last one is the one that the client got, if it is complete.
+    fn whole(&self, newest: usize) -> ConversationTurns {
+        let (_, question) = &self.turns[newest];
+        let terms = self.request.terms(question, self.lookup);
+        let mut effects: Vec<ToolEffects> = (0..=newest).map(|at| self.effects(at)).collect();
+        let last_answer = self.request.answer.text(self.request.format);
+        if let Some(text) = &last_answer {
+            effects[newest].cite(text, self.places(), &|path| self.request.may_be_named(path));
+        }
+        self.note_usage(newest, &effects[newest], last_answer.is_none());
+        let answers = (0..=newest).map(|at| answer(self.prompt, self.messages(at)));
+        let mut whole = ConversationTurns {
+            answers: answers.collect(),
+            marks: (0..=newest).map(|at| mark(&self.turns[..=at])).collect(),
+            turns: std::iter::zip(self.turns, effects)
+                .map(|((_, question), effects)| turn(question, effects))
+                .collect(),
+        };
+        if let Some(last) = whole.turns.last_mut() {
+            last.terms = terms;
+            last.decisions = self.decisions(question, last_answer.as_deref().unwrap_or_default());
+        }
+        if let (Some(text), Some(last)) = (last_answer, whole.answers.last_mut()) {
+            *last = text;
+        }
+        whole
+    }
+
+    /// The messages between a human turn and the next one.
+    fn messages(&self, at: usize) -> Range<usize> {
+        let next = self.turns.get(at + 1).map(|(next, _)| *next);
+        self.turns[at].0 + 1..next.unwrap_or(self.prompt.messages.len())
+    }
+
+    /// The effects of the agent's tools in one human turn.
+    fn effects(&self, at: usize) -> ToolEffects {
+        let is_there = |path: &RelPath| self.request.may_be_named(path);
+        tool_effects(self.prompt, self.messages(at), self.places(), &is_there)
+    }
+
+    /// The root of the worktree, and the directories that the client claims.
+    fn places(&self) -> (&Path, &[String]) {
+        (&self.request.workspace.root, self.claimed)
+    }
+
+    /// Notes the effects of a turn on its receipt. `is_open`: whether its answer is unknown.
+    fn note_usage(&self, at: usize, effects: &ToolEffects, is_open: bool) {
+        let Some(receipts) = self.receipts else { return };
+        match usage::note(receipts, (self.name, &self.turns[at].1), effects, is_open) {
+            Ok(noted) => noted
+                .iter()
+                .for_each(|receipt| self.request.workspace.note_effect(receipt)),
+            Err(error) => tracing::debug!(%error, "the receipt's used items are not marked"),
+        }
+    }
+
+    /// The decisions that a question or its answer states and that are not recorded yet, if the user allows text.
+    fn decisions(&self, question: &str, answer: &str) -> Vec<Decision> {
+        let workspace = &self.request.workspace;
+        let Some(store) = workspace
+            .memory
+            .as_ref()
+            .filter(|_| workspace.settings().memory.with_text)
+        else {
+            return Vec::new();
+        };
+        let stated = |text: &str, speaker| {
+            let decisions = decisions(text, speaker).into_iter();
+            decisions.map(move |text| Decision {
+                files: named_files(&text, self.places(), &|path| self.request.may_be_named(path)),
+                text,
+                speaker,
+            })
+        };
+        let by_agent = stated(answer, Speaker::Agent);
+        store.new_decisions(stated(question, Speaker::User).chain(by_agent).collect())
     }
 }
 
@@ -177,11 +253,11 @@ fn turn(question: &str, effects: ToolEffects) -> Turn {
     } = effects;
     Turn {
         question: question.to_owned(),
-        terms: Vec::new(),
         edited,
         cited,
         read,
         failures,
+        ..Turn::default()
     }
 }
 
@@ -194,12 +270,6 @@ pub(super) fn place<'a>(workspace: &Workspace, store: &'a Store, session: &str) 
         task: store.home().worktree().and_then(current_task),
         with_text: workspace.settings().memory.with_text,
     }
-}
-
-/// The messages between a human turn and the next one.
-fn done_for(prompt: &Prompt<'_>, turns: &[(usize, String)], at: usize) -> Range<usize> {
-    let end = turns.get(at + 1).map_or(prompt.messages.len(), |(next, _)| *next);
-    turns[at].0 + 1..end
 }
 
 /// The human turns: the message index and the question of each.

@@ -10,8 +10,8 @@ use crate::store::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};
 /// The number of newest receipts that are searched for the one of a turn.
 const RECENT: usize = 400;
 
-/// Notes the effects of a turn on the receipt of its block, and returns the receipt. The answer to the last turn is
-/// unknown and may still cite a file, so items that are unused so far stay unmarked there.
+/// Notes the effects of a turn on the receipt of its block, and returns the receipt. While the turn's answer is unknown
+/// (`is_open`), it may still cite a file, so items that are unused so far stay unmarked.
 ///
 /// # Errors
 /// [`StoreError`] where receipts cannot be read.
@@ -19,7 +19,7 @@ pub(super) fn note(
     receipts: &dyn Store,
     (name, question): (&str, &str),
     effects: &ToolEffects,
-    is_last: bool,
+    is_open: bool,
 ) -> Result<Option<Receipt>, StoreError> {
     let (name, words) = (redact(name), Receipt::first_words_of(question));
     let of_turn = |receipt: &Receipt| {
@@ -31,7 +31,7 @@ pub(super) fn note(
     let Some(mut receipt) = block_on(receipts.receipts(RECENT))?.into_iter().find(of_turn) else {
         return Ok(None);
     };
-    mark(&mut receipt, effects, is_last);
+    mark(&mut receipt, effects, is_open);
     if receipt.effect.is_none() && receipt.items.iter().all(|item| item.used.is_none()) {
         return Ok(None);
     }
@@ -39,7 +39,7 @@ pub(super) fn note(
     Ok(Some(receipt))
 }
 
-fn mark(receipt: &mut Receipt, effects: &ToolEffects, is_last: bool) {
+fn mark(receipt: &mut Receipt, effects: &ToolEffects, is_open: bool) {
     let was_used = |path: &RelPath| {
         let mut worked_with = effects.edited.iter().chain(&effects.cited).chain(&effects.read);
         worked_with.any(|other| other == path)
@@ -47,13 +47,13 @@ fn mark(receipt: &mut Receipt, effects: &ToolEffects, is_last: bool) {
     for item in &mut receipt.items {
         let Some(path) = file(item) else { continue };
         let used = was_used(&path);
-        if used || !is_last {
+        if used || !is_open {
             item.used = Some(used);
             item.edited = Some(effects.edited.contains(&path));
         }
     }
-    // Without a call, the last answer is unknown.
-    if !is_last || effects.exploring_calls > 0 || !effects.reached.is_empty() {
+    // Without a call and an answer, nothing is known.
+    if !is_open || effects.exploring_calls > 0 || !effects.reached.is_empty() {
         receipt.effect = effect(receipt, effects).or(receipt.effect);
     }
 }
@@ -66,20 +66,23 @@ fn effect(receipt: &Receipt, effects: &ToolEffects) -> Option<Effect> {
         return None;
     }
     let packed: Vec<RelPath> = receipt.items.iter().filter_map(file).collect();
-    let is_reached = |path: &&RelPath| effects.reached.iter().any(|reached| reached.path == **path);
+    let is_used = |path: &&RelPath| effects.cited.contains(path) || effects.reached.iter().any(|it| it.path == **path);
     let mut reached = effects.reached.iter();
-    let first_use = reached.clone().find(|reached| places.contains(&reached.path));
+    let first_reached = reached.clone().find(|reached| places.contains(&reached.path));
     let first_edit = reached.find(|reached| reached.edited);
-    let before = [first_use, first_edit].into_iter().flatten();
-    let before = before.map(|reached| reached.exploring_calls).min();
+    // The answer follows all calls of the turn. A place that only the answer cites was used after them.
+    let is_cited = effects.cited.iter().any(|path| places.contains(path));
+    let in_answer = is_cited.then_some(effects.exploring_calls);
+    let first_use = first_reached.map(|reached| reached.exploring_calls).or(in_answer);
+    let before = [first_use, first_edit.map(|reached| reached.exploring_calls)];
+    let before = before.into_iter().flatten().min();
     let effect = Effect {
         exploring_calls: before.unwrap_or(effects.exploring_calls),
-        places_used: count(places.iter().filter(is_reached)),
+        places_used: count(places.iter().filter(is_used)),
         files_missed: count(effects.edited.iter().filter(|path| !packed.contains(path))),
         spared_calls: 0.0,
         gain: None,
     };
-    let first_use = first_use.map(|reached| reached.exploring_calls);
     Some(effect.with_gain(first_use, receipt.estimate.as_ref()))
 }
 
@@ -139,8 +142,8 @@ mod tests {
         }
     }
 
-    fn marked(mut receipt: Receipt, effects: &ToolEffects, is_last: bool) -> Receipt {
-        mark(&mut receipt, effects, is_last);
+    fn marked(mut receipt: Receipt, effects: &ToolEffects, is_open: bool) -> Receipt {
+        mark(&mut receipt, effects, is_open);
         receipt
     }
 
@@ -167,7 +170,29 @@ mod tests {
     }
 
     #[test]
-    fn effect_is_unknown_without_places_and_before_the_first_call_of_the_last_turn() {
+    fn place_that_the_answer_cites_is_used_after_all_calls() {
+        let map = pack(&[("place", "src/a.rs:1-9"), ("place", "src/b.rs")]);
+        let cites = |effects: ToolEffects, path: &str| ToolEffects {
+            cited: vec![RelPath::new(path).unwrap()],
+            ..effects
+        };
+        for (effects, expected) in [
+            // Exploring calls, places used, realised gain.
+            (cites(turn(&[], 0), "src/a.rs"), (0, 1, 3_800.0)),
+            (cites(turn(&[], 2), "src/b.rs"), (2, 1, 1_800.0)),
+            (cites(turn(&[], 2), "src/c.rs"), (2, 0, 0.0)),
+            (cites(turn(&[("src/a.rs", false, 1)], 3), "src/b.rs"), (1, 2, 2_800.0)),
+            // An edit elsewhere ends the search, and the place is used later.
+            (cites(turn(&[("src/c.rs", true, 1)], 3), "src/b.rs"), (1, 1, 800.0)),
+        ] {
+            let effect = marked(map.clone(), &effects, false).effect.unwrap();
+            let found = (effect.exploring_calls, effect.places_used, effect.gain.unwrap());
+            assert_eq!(found, expected, "{effects:?}");
+        }
+    }
+
+    #[test]
+    fn effect_is_unknown_without_places_and_before_the_first_call_of_an_open_turn() {
         let read = turn(&[("src/a.rs", false, 0)], 1);
         for pack in [pack(&[("code", "src/a.rs:1-9")]), pack(&[("memory", "01ABC")])] {
             assert_eq!(marked(pack, &read, false).effect, None);

@@ -249,3 +249,30 @@ fn call_without_a_result_has_no_effect() {
     let body = r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Edit","input":{"file_path":"/w/src/a.rs"}}]}]}"#;
     assert_eq!(of(WireFormat::Messages, body), ToolEffects::default());
 }
+
+#[test]
+fn files_are_cited_in_all_notations_and_not_in_repeated_blocks() {
+    for (text, cited) in [
+        (
+            "see src/a.rs:10-20, src/b.rs:3 and src/c.rs.",
+            vec!["src/a.rs", "src/b.rs", "src/c.rs"],
+        ),
+        (
+            "`src/a.rs:10\u{2013}20` \u{2014} `/w/src/b.rs`",
+            vec!["src/a.rs", "src/b.rs"],
+        ),
+        (
+            "[the guide](docs/guide.md#L4-L9)\u{2014}**src/a.rs:L3**",
+            vec!["docs/guide.md", "src/a.rs"],
+        ),
+        ("src/none.rs, ../etc/passwd, a.rs and main.rs", vec![]),
+        (
+            "As <muninn-context>\n## src/a.rs:1-9\n</muninn-context> says: src/b.rs. <muninn-context>src/c.rs",
+            vec!["src/b.rs"],
+        ),
+    ] {
+        let text = serde_json::Value::from(text);
+        let body = format!(r#"{{"messages":[{{"role":"assistant","content":{text}}}]}}"#);
+        assert_eq!(names(&of(WireFormat::Chat, &body).cited), cited, "{text}");
+    }
+}

@@ -12,6 +12,7 @@ pub mod answer;
 mod chat;
 mod converter;
 mod estimate;
+mod final_text;
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]
@@ -42,6 +43,7 @@ use super::surrogates::well_formed;
 use super::{ParseError, WireFormat};
 pub use converter::AnswerConverter;
 pub use estimate::estimate;
+pub use final_text::{streamed_text, whole_text};
 
 /// An error of the conversion of a request.
 #[derive(Debug, Error, PartialEq, Eq)]

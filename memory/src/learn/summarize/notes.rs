@@ -8,12 +8,11 @@ use serde_json::Number;
 use thiserror::Error;
 
 use super::{AnsweredTurn, prompt};
-use crate::learn::{LearnContext, names, touched};
+use crate::learn::{LearnContext, MOST_CONFIDENCE, names, touched};
 use crate::model::answer::{plain, without_fence};
 use crate::records::{Body, Record, kinds};
 
-/// Maximum confidence of a model's learning, and its confidence if the model gives none.
-const MOST_CONFIDENCE: f64 = 0.5;
+/// The confidence of a learning for which the model gives none.
 const DEFAULT_CONFIDENCE: f64 = 0.3;
 /// Maximum number of learnings; more would be a list of everything that was done.
 const MOST_LEARNINGS: usize = 5;
