@@ -10,10 +10,10 @@
 //! that place. The constants are medians and means over `trajectories-dev` (63 runs of an agent on real issues);
 //! `FIRST` is also measured on `localization-dev`. The benchmark `value` measures the result.
 //!
-//! The realised gain of a map is an estimate that errs on the low side. A turn that read or edited a file of the map
-//! spared at most `CALLS` exploring calls, less those that it made before it reached the file ([`spared_calls`]). Each
-//! one is worth a call's price. A turn that reached no file of the map spared none and lost the price of the pack, even
-//! if it answered from the map without a call. Calls that line ranges spare within a file are not counted.
+//! The realised gain of a map is an estimate that errs on the low side. A turn that read, edited or cited a file of the
+//! map spared at most `CALLS` exploring calls, less those that it made before ([`spared_calls`]); a citation counts after
+//! all calls of the turn. Each spared call is worth a call's price. A turn that used no file of the map spared none and lost
+//! the price of the pack. Calls that line ranges spare within a file are not counted.
 
 /// The expected number of further turns of a run: the median over recorded runs.
 const TURNS: f32 = 43.0;

@@ -137,6 +137,7 @@ fn idle_conversation_is_summarized_once_per_turn() {
         told.contains(QUESTION) && told.contains("invoices are kept by src/storage.rs"),
         "{told}"
     );
+    assert!(told.contains(r#""answer":"ok""#), "the last answer is missing: {told}");
     for never in [TOKEN, "muninn-context", ".env", "/etc/passwd"] {
         assert!(!asked.text().contains(never), "{never} in {told}");
     }

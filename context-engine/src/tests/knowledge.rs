@@ -1,5 +1,7 @@
 //! Packing knowledge: sections that apply to top-ranked files, and Metis documents.
 
+use muninn_memory::learn::decisions::Speaker;
+
 use super::{Repo, ask, files};
 use crate::{Engine, ItemKind};
 
@@ -103,15 +105,17 @@ fn remembered(engine: &Engine, question: &str) -> Vec<String> {
 
 #[test]
 fn a_memory_about_a_file_is_packed_if_the_file_is_the_subject() {
-    let attached = |file: &str| {
+    let attached_by = |author: &str, file: &str| {
         let text = "Marta wants to see each edit before the expiry";
         let sources = format!("[{{\"path\":\"{file}\",\"blob\":\"0\"}}]");
-        let line = format!("{{\"id\":\"1\",\"type\":\"learning\",\"text\":\"{text}\",\"sources\":{sources}}}\n");
+        let line =
+            format!("{{\"id\":\"1\",\"type\":\"learning\",\"text\":\"{text}\",{author}\"sources\":{sources}}}\n");
         let repo = Repo::service();
         repo.write(".muninn/memory/main.jsonl", line);
         let engine = repo.ready();
         (repo, engine)
     };
+    let attached = |file| attached_by("", file);
     let named = "split src/session.rs in two modules";
     let (_repo, engine) = attached("src/session.rs");
     assert_eq!(remembered(&engine, named).len(), 1, "the question names the file");
@@ -123,4 +127,9 @@ fn a_memory_about_a_file_is_packed_if_the_file_is_the_subject() {
     assert!(remembered(&engine, "write a speech for a wedding").is_empty());
     let (_repo, engine) = attached("tools/import_orders.py");
     assert!(remembered(&engine, named).is_empty());
+    for speaker in [Speaker::User, Speaker::Agent] {
+        let author = format!("\"author\":\"{}\",", speaker.author());
+        let (_repo, engine) = attached_by(&author, "src/session.rs");
+        assert!(remembered(&engine, named).is_empty(), "nobody attached it: {speaker:?}");
+    }
 }

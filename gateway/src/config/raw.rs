@@ -195,7 +195,8 @@ pub(crate) struct Context {
 pub(crate) struct Memory {
     /// Where records are written: `local` (state directory), `repo` (`.muninn/memory/sessions/`) or `off`.
     pub(crate) write: Option<String>,
-    /// Recorded part of a question: `terms` (only words that the repository itself contains) or `text`.
+    /// Recorded part of a question: `terms` (only words that the repository itself contains) or `text`, with stated
+    /// decisions.
     pub(crate) record: Option<String>,
     /// When records are flushed to disk with fsync: `segment` (with the finished segment) or `append` (each record).
     pub(crate) sync: Option<String>,

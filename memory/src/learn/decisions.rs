@@ -287,8 +287,8 @@ fn begins_with_cue(sentence: &str) -> bool {
         let after = rest.strip_prefix(*cue);
         after.is_some_and(|after| !after.starts_with(char::is_alphanumeric))
     };
-    let is_choice = || CHOICES.iter().any(|cue| begins(&cue)) && CONTRASTS.iter().any(|word| rest.contains(word));
-    CUES.iter().any(|cue| begins(&cue)) || is_choice()
+    let is_choice = || CHOICES.iter().any(begins) && CONTRASTS.iter().any(|word| rest.contains(word));
+    CUES.iter().any(begins) || is_choice()
 }
 
 /// The sentence with each span of code as one placeholder: words of code are no cues and no doubts.
