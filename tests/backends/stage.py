@@ -40,7 +40,11 @@ def check_ask(checks, place):
     checks.check("ask: items name kind, source, tokens and score", whole and kinds <= {"code", "memory", "knowledge"}, receipt)
     sources = [item["source"] for item in receipt["items"]]
     checks.check("ask: the right file is in the receipt", any(s.split(":")[0] == right_file for s in sources), sources)
-    checks.equal("ask: why shows the same receipt", place.receipt(answer["request_id"])["items"], receipt["items"])
+    # Once the answer is learned from, the stored receipt also says what the answer cites.
+    stored = place.receipt(answer["request_id"])["items"]
+    marks = [item.pop("used", None) for item in stored] + [item.pop("edited", None) for item in stored]
+    checks.equal("ask: why shows the same receipt", stored, receipt["items"])
+    checks.check("ask: the answer's citations are marked", all(isinstance(mark, bool) for mark in marks), marks)
 
 
 def check_after(checks, place, before, root):
