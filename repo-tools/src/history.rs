@@ -14,6 +14,7 @@ use gix::bstr::{BStr, ByteSlice};
 use gix::diff::tree::recorder::Change;
 use gix::diff::tree::{Recorder, Visit, visit};
 use gix::objs::TreeRefIter;
+use serde::Serialize;
 
 use crate::cut::{Cut, Cuts, shorten};
 use crate::path::RelPath;
@@ -83,6 +84,19 @@ pub struct CommitChanges {
     pub too_many: bool,
 }
 
+/// A commit as a log shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CommitSummary {
+    /// The id, 40 hexadecimal digits.
+    pub id: String,
+    /// The time of the commit, RFC 3339.
+    pub date: String,
+    /// The author's name.
+    pub author: String,
+    /// The first line of the message.
+    pub subject: String,
+}
+
 /// Reads the changes of commits in one repository.
 pub struct CommitReader {
     repository: gix::Repository,
@@ -150,6 +164,37 @@ impl CommitReader {
             recent.cuts.add(Cut::Shallow);
         }
         Ok(recent)
+    }
+
+    /// Returns what a log shows of a commit; `None` if the commit is missing or malformed.
+    pub fn summary(&self, id: CommitId) -> Option<CommitSummary> {
+        let commit = self.repository.find_commit(id.object()).ok()?;
+        let author = commit.author().ok()?;
+        Some(CommitSummary {
+            id: commit.id.to_string(),
+            date: commit
+                .time()
+                .ok()?
+                .format_or_unix(gix::date::time::format::ISO8601_STRICT),
+            author: author.name.to_str_lossy().into_owned(),
+            subject: commit.message().ok()?.summary().to_str_lossy().into_owned(),
+        })
+    }
+
+    /// Returns whether a commit changed a file or directory, compared with its first parent; `None` if the commit or its
+    /// parent is missing.
+    pub fn changed(&self, id: CommitId, path: &RelPath) -> Option<bool> {
+        let entry = |commit: &gix::Commit<'_>| {
+            let found = commit.tree().ok()?.lookup_entry_by_path(path.as_str()).ok()?;
+            Some(found.map(|entry| entry.object_id()))
+        };
+        let commit = self.repository.find_commit(id.object()).ok()?;
+        let after = entry(&commit)?;
+        let before = match commit.parent_ids().next() {
+            Some(parent) => entry(&self.repository.find_commit(parent.detach()).ok()?)?,
+            None => None,
+        };
+        Some(before != after)
     }
 
     /// Returns the changes of a commit. If the commit changed more than `max` files, [`CommitChanges::too_many`] is

@@ -3,12 +3,16 @@
 
 use std::time::{Duration, Instant};
 
-use super::Engine;
+use muninn_memory::Memories;
+use muninn_repo_tools::Until;
+use serde_json::{Map, Value};
+
+use super::{Engine, State};
 use crate::explore::{self, Citation, DeepLimits, ExploreOutcome, LexicalResult, Observer};
 use crate::item::{Item, Limits};
 use crate::lexical;
 use crate::prior_context::PriorContext;
-use crate::tools::ToolContext;
+use crate::tools::{Output, Registry, ToolContext};
 use muninn_memory::model::{Model, block_on};
 
 /// Maximum time of the lexical lane before the model is called.
@@ -45,19 +49,34 @@ impl Engine {
         let state = self.state();
         let memories = self.memories(&state, Instant::now() + LEXICAL_TIME);
         let inputs = explore::ExploreInputs {
-            context: ToolContext {
-                worktree: &self.worktree,
-                snapshot: state.snapshot.as_deref(),
-                memories: &memories,
-                max_file_bytes: self.settings.max_file_bytes,
-                scope: None,
-                until: limits.until.clone(),
-            },
+            context: self.tool_context(&state, &memories, limits.until.clone()),
             model,
             observer,
         };
         let (files, candidates) = candidates;
         explore::explore(&inputs, question, &LexicalResult { files, candidates }, limits).await
+    }
+
+    /// Makes one call of a tool on the current index. Before that, the index is brought up to date as far as `until`
+    /// allows.
+    #[must_use]
+    pub fn run_tool(&self, registry: &Registry, name: &str, call: &Map<String, Value>, until: Until) -> Output {
+        let deadline = until.no_later_than(Instant::now() + LEXICAL_TIME).instant();
+        self.catch_up(deadline);
+        let state = self.state();
+        let memories = self.memories(&state, deadline);
+        registry.run(name, call, &self.tool_context(&state, &memories, until))
+    }
+
+    fn tool_context<'a>(&'a self, state: &'a State, memories: &'a Memories, until: Until) -> ToolContext<'a> {
+        ToolContext {
+            worktree: &self.worktree,
+            snapshot: state.snapshot.as_deref(),
+            memories,
+            max_file_bytes: self.settings.max_file_bytes,
+            scope: None,
+            until,
+        }
     }
 
     /// Packs the citations of an exploration. Three things are left out: files that changed since they were cited,

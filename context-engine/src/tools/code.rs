@@ -50,6 +50,7 @@ impl Tool for Symbols {
     type Answer = code::Symbols;
 
     const NAME: &'static str = "symbols";
+    const HINT: &'static str = "list symbols definitions of a file";
     const DESCRIPTION: &'static str =
         "List the definitions of a file or directory: `path:first-last kind name signature`.";
     const PARAMETERS: &'static [Parameter] = &[
@@ -102,6 +103,7 @@ impl Tool for Outline {
     type Answer = code::Outline;
 
     const NAME: &'static str = "outline";
+    const HINT: &'static str = "outline structure of a file";
     const DESCRIPTION: &'static str = "Show the definitions of a file, nested, with their lines.";
     const PARAMETERS: &'static [Parameter] = &[PathArgument::FILE];
 
@@ -159,6 +161,7 @@ impl Tool for Definition {
     type Answer = code::Definitions;
 
     const NAME: &'static str = "definition";
+    const HINT: &'static str = "go to definition symbol";
     const DESCRIPTION: &'static str =
         "Find where a name is defined (`refill`, `Bucket.refill`), the likeliest first, with its lines.";
     const PARAMETERS: &'static [Parameter] = BY_NAME;
@@ -184,6 +187,7 @@ impl Tool for References {
     type Answer = code::References;
 
     const NAME: &'static str = "references";
+    const HINT: &'static str = "find references usages";
     const DESCRIPTION: &'static str = "Find the uses of a name, with how sure each is.";
     const PARAMETERS: &'static [Parameter] = BY_NAME;
 
@@ -216,6 +220,7 @@ impl Tool for Callers {
     type Answer = code::Callers;
 
     const NAME: &'static str = "callers";
+    const HINT: &'static str = "call hierarchy who calls";
     const DESCRIPTION: &'static str =
         "Find the definitions whose code calls a name, the likeliest first, with the lines of the calls.";
     const PARAMETERS: &'static [Parameter] = BY_NAME;

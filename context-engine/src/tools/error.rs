@@ -1,6 +1,7 @@
 //! The errors of tool calls.
 
 use muninn_repo_tools::code::{CodeError, OutlineError};
+use muninn_repo_tools::history::HistoryError;
 use muninn_repo_tools::metis::MetisError;
 use muninn_repo_tools::{FilterError, GrepError, ListError, ReadError, RelPath};
 
@@ -70,6 +71,12 @@ pub enum ToolError {
     /// A file has no outline.
     #[error(transparent)]
     Outline(#[from] OutlineError),
+    /// The history cannot be read.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// A use case of the application failed.
+    #[error(transparent)]
+    Application(Box<dyn std::error::Error + Send + Sync>),
     /// The planning document does not exist or cannot be read.
     #[error(transparent)]
     Metis(#[from] MetisError),

@@ -40,6 +40,8 @@ impl Tool for Read {
     type Answer = Excerpt;
 
     const NAME: &'static str = "read";
+    const HINT: &'static str = "read file lines";
+    const IS_PROSE: bool = true;
     const DESCRIPTION: &'static str =
         "Read lines of a file, numbered. Read the part that you need and not the whole file.";
     const PARAMETERS: &'static [Parameter] = &[
@@ -135,6 +137,8 @@ impl Tool for Tree {
     type Answer = muninn_repo_tools::Tree;
 
     const NAME: &'static str = "tree";
+    const HINT: &'static str = "directory tree layout";
+    const IS_PROSE: bool = true;
     const DESCRIPTION: &'static str = "Show the directories and files as a tree, with counts.";
     const PARAMETERS: &'static [Parameter] = &[
         Paths::PARAMETER,

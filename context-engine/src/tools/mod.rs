@@ -6,8 +6,7 @@
 //! call: at most five seconds, a panic is an error, and the text is redacted and at most 256 KiB. Every tool stays
 //! inside the worktree and the scope, never shows a secret file, and names the limits that shortened its answer.
 //!
-//! The tools here need only the engine. The application can add tools that need its use cases with [`Registry::add`];
-//! no such tool exists yet.
+//! The tools here need only the engine. The application adds tools that need its use cases with [`Registry::add`].
 
 mod arguments;
 mod candidate_files;
@@ -15,6 +14,7 @@ mod code;
 mod context;
 mod error;
 mod files;
+mod history;
 mod memory;
 mod output;
 mod schema;
@@ -31,18 +31,19 @@ pub use code::{Callers, Definition, NameArguments, Outline, OutlineArguments, Re
 pub use context::ToolContext;
 pub use error::ToolError;
 pub use files::{Find, FindArguments, List, ListArguments, Read, ReadArguments, Tree, TreeArguments};
+pub use history::{GitLog, GitLogArguments, Log};
 pub use memory::{Metis, MetisArguments, PlanningDocuments, Recall, RecallArguments};
 pub use output::Output;
-pub use schema::Parameter;
-pub(crate) use schema::ToolDescription;
+pub use schema::{Parameter, ToolDescription};
 pub use search::{Grep, GrepArguments};
-pub use tool::Tool;
 use tool::{DynTool, Registered};
+pub use tool::{Effect, Tool};
 
 /// Maximum duration of a call.
 const MAX_CALL_TIME: Duration = Duration::from_secs(5);
 
 /// Tools by name.
+#[derive(Default)]
 pub struct Registry {
     tools: Vec<Box<dyn DynTool>>,
 }

@@ -28,7 +28,8 @@ pub struct Output {
 
 impl Output {
     /// Creates an output with a text and no summary.
-    pub(crate) fn from_text(text: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn from_text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             ..Self::default()
@@ -36,7 +37,8 @@ impl Output {
     }
 
     /// Creates the output of a failed call.
-    pub(crate) fn failed(reason: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn failed(reason: impl Into<String>) -> Self {
         let summary = reason.into();
         Self {
             text: redact(&summary).into_owned(),

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::Tool;
+
 /// The schema keys in a model's prompt. Other keys, such as bounds and defaults, cost tokens and do not improve the
 /// calls.
 const PROMPT_KEYS: [&str; 3] = ["type", "description", "items"];
@@ -69,9 +71,11 @@ pub(super) fn kind(property: &Value) -> Option<&str> {
 
 /// The description of a tool in a model's prompt.
 #[derive(Debug, Clone)]
-pub(crate) struct ToolDescription {
-    pub(crate) name: &'static str,
-    pub(crate) description: &'static str,
+pub struct ToolDescription {
+    /// The name in calls.
+    pub name: &'static str,
+    /// What the tool does.
+    pub description: &'static str,
     /// The names of the described parameters.
     pub(crate) parameters: Vec<&'static str>,
     /// The schema of each, and whether it is required.
@@ -82,6 +86,18 @@ impl ToolDescription {
     /// Describes a tool with arguments of type `A` whose results have one page.
     pub(crate) fn of<A: JsonSchema>(name: &'static str, description: &'static str, parameters: &[Parameter]) -> Self {
         Self::with_schema(name, description, &schema_of::<A>(), parameters, false)
+    }
+
+    /// Describes a tool.
+    #[must_use]
+    pub fn of_tool<T: Tool>() -> Self {
+        Self::with_schema(
+            T::NAME,
+            T::DESCRIPTION,
+            &schema_of::<T::Arguments>(),
+            T::PARAMETERS,
+            T::PAGED,
+        )
     }
 
     /// Describes a tool with an argument schema. `paged` tells whether its results may have several pages.
@@ -113,9 +129,10 @@ impl ToolDescription {
         }
     }
 
-    /// Returns the schema of the arguments. `strict` is for backends that enforce it: all properties are required, and
+    /// Returns the JSON Schema of the arguments: an object with plain types, so that every validator accepts it. `strict` is for backends that enforce it: all properties are required, and
     /// optional ones may be null.
-    pub(crate) fn schema(&self, strict: bool) -> Value {
+    #[must_use]
+    pub fn schema(&self, strict: bool) -> Value {
         let (mut properties, mut required) = (Map::new(), Vec::new());
         for (name, (property, is_required)) in self.parameters.iter().zip(&self.properties) {
             let mut property = property.clone();

@@ -64,6 +64,8 @@ impl Tool for Grep {
     type Answer = GrepResult;
 
     const NAME: &'static str = "grep";
+    const HINT: &'static str = "search text regex code";
+    const IS_PROSE: bool = true;
     const DESCRIPTION: &'static str =
         "Search all files for a regular expression; `path:line:text` for each matching line.";
     const PARAMETERS: &'static [Parameter] = &[

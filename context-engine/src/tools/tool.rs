@@ -31,6 +31,12 @@ pub trait Tool: Send + Sync {
     const PAGED: bool = true;
     /// Whether several calls are faster together.
     const SHARES_WORK: bool = false;
+    /// Words by which a client that loads tools on demand finds this one.
+    const HINT: &'static str = "";
+    /// What a call can change.
+    const EFFECT: Effect = Effect::Reads;
+    /// Whether the result is prose or code, which is shown as text only.
+    const IS_PROSE: bool = false;
 
     /// Answers one call.
     ///
@@ -46,6 +52,17 @@ pub trait Tool: Send + Sync {
 
     /// Formats the answer as text for a model.
     fn output(&self, arguments: &Self::Arguments, answer: &Self::Answer) -> Output;
+}
+
+/// What a call can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    Reads,
+    /// It adds something.
+    Writes,
+    /// It replaces or removes something.
+    Replaces,
 }
 
 /// A tool with erased types.

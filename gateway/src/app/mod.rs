@@ -20,6 +20,7 @@ mod receipts;
 mod settings;
 mod state;
 mod stats;
+mod tools;
 mod turn;
 mod workspace;
 mod workspaces;
@@ -34,13 +35,14 @@ pub use knowledge::{
 };
 pub(crate) use learn::{AnswerRecorder, ObservedAnswer, ObservedRequest, SummarizerChoice};
 pub use memory::{
-    ChoreError, Fact, FactKind, Kept, MemoryError, RecallQuery, RecalledMemory, ReconcileRequest, WritableMemory,
-    conflicts,
+    ChoreError, ConflictView, Fact, FactKind, Kept, MemoryError, RecallQuery, RecalledMemory, ReconcileRequest,
+    SideView, WritableMemory, conflicts,
 };
 pub use receipts::{ReceiptError, find_receipt, latest_receipts};
 pub use settings::Settings;
 pub use state::App;
 pub use stats::{Counts, RepositoryStats, Stats, stats};
+pub use tools::{ClientTool, ToolSession, ToolSet, client_tools};
 pub(crate) use turn::{Plan, PlanRequest, millis, new_receipt, plan, replay_only};
 pub use workspace::{RefreshError, Workspace, WorkspaceSettings};
 pub use workspaces::{Location, MOST_OPEN, OpenError, Workspaces};

@@ -1,6 +1,7 @@
 //! Writing, recalling and maintaining the memory of a workspace.
 
 mod chores;
+mod conflict_view;
 mod recall;
 mod remember;
 
@@ -13,6 +14,7 @@ use thiserror::Error;
 use super::Workspace;
 
 pub use chores::{ChoreError, ReconcileRequest, conflicts};
+pub use conflict_view::{ConflictView, SideView};
 pub use recall::{RecallQuery, RecalledMemory};
 pub use remember::{Fact, FactKind, Kept};
 
@@ -45,6 +47,20 @@ pub enum MemoryError {
     /// The records could not be read or written.
     #[error(transparent)]
     Spool(#[from] SpoolError),
+}
+
+impl MemoryError {
+    /// The remedy, for people and for models.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            MemoryError::Off => Some("set `write` under [memory] to `local` or `repo` in muninn.toml"),
+            MemoryError::TooLong { .. } => {
+                Some("shorten it, or write a page in .muninn/knowledge/: `muninn knowledge new TITLE`")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The memory of a workspace, opened for writing.

@@ -9,13 +9,13 @@ use serde_json::Number;
 
 use super::{MemoryError, WritableMemory};
 
-/// The session of all facts that people enter.
+/// The session of facts that people enter.
 const BY_HAND: &str = "by hand";
 
 /// The longest text of a fact, in bytes. Every prompt pays for a recalled fact; longer texts belong in knowledge pages.
 const MAX_TEXT_BYTES: usize = 2 << 10;
 
-/// A fact that a person enters.
+/// A fact that a person or an agent states.
 #[derive(Debug, Clone)]
 pub struct Fact {
     /// The text, at most 2 KiB.
@@ -28,6 +28,8 @@ pub struct Fact {
     pub task: Option<String>,
     /// The confidence, from 0 to 1.
     pub confidence: f64,
+    /// The session that it belongs to; `None` for a fact that a person enters.
+    pub session: Option<String>,
 }
 
 /// The kind of a fact.
@@ -78,6 +80,7 @@ impl WritableMemory<'_> {
             .clone()
             .or_else(|| current_task(self.store.home().worktree()?));
         let id = self.keep(
+            fact.session.as_deref().unwrap_or(BY_HAND),
             self.body(fact, redacted, &files),
             &files,
             task.map(|task| redact(&task).into_owned()),
@@ -95,7 +98,8 @@ impl WritableMemory<'_> {
     /// [`MemoryError::Id`] and [`MemoryError::Spool`].
     pub fn forget(&self, part: &str) -> Result<String, MemoryError> {
         let id = self.store.record_id(part)?;
-        self.keep(Body::Tombstone(kinds::Tombstone { forget: id.clone() }), &[], None)?;
+        let tombstone = Body::Tombstone(kinds::Tombstone { forget: id.clone() });
+        self.keep(BY_HAND, tombstone, &[], None)?;
         self.flush()?;
         Ok(id)
     }
@@ -127,10 +131,10 @@ impl WritableMemory<'_> {
         }
     }
 
-    /// Keeps a record and returns its id.
-    fn keep(&self, body: Body, files: &[RelPath], task: Option<String>) -> Result<String, MemoryError> {
+    /// Keeps a record of a session and returns its id.
+    fn keep(&self, session: &str, body: Body, files: &[RelPath], task: Option<String>) -> Result<String, MemoryError> {
         let mut id = String::new();
-        self.store.keep(BY_HAND, None, |session| {
+        self.store.keep(session, None, |session| {
             let place = LearnContext {
                 home: self.store.home(),
                 clock: self.store.clock(),

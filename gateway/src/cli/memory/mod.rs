@@ -17,17 +17,18 @@ pub(super) use remember::Remember;
 
 impl From<MemoryError> for CliError {
     fn from(error: MemoryError) -> Self {
-        let message = with_causes(&error);
-        match error {
+        let (message, hint) = (with_causes(&error), error.hint());
+        let failure = match error {
             MemoryError::Id(error) => error.into(),
             MemoryError::NoRepository(_) => CliError::no_repository(message),
-            MemoryError::Off => CliError::new(Exit::Config, message)
-                .hint("set `write` under [memory] to `local` or `repo` in muninn.toml"),
-            MemoryError::Empty => CliError::new(Exit::Usage, message),
-            MemoryError::TooLong { .. } => CliError::new(Exit::Usage, message)
-                .hint("shorten it, or write a page in .muninn/knowledge/: `muninn knowledge new TITLE`"),
+            MemoryError::Off => CliError::new(Exit::Config, message),
+            MemoryError::Empty | MemoryError::TooLong { .. } => CliError::new(Exit::Usage, message),
             MemoryError::File(_) => CliError::new(Exit::NotFound, message),
             MemoryError::Spool(_) => CliError::new(Exit::Failure, message),
+        };
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
         }
     }
 }

@@ -82,6 +82,7 @@ impl Remember {
             files: self.files,
             task: self.task,
             confidence: self.confidence,
+            session: None,
         })?;
         if kept.redacted {
             output::note("text that looks like a secret was removed");

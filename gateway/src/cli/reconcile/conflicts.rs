@@ -7,7 +7,7 @@ use muninn_memory::ids;
 use serde_json::json;
 
 use super::sides;
-use crate::app::conflicts;
+use crate::app::{ConflictView, conflicts};
 use crate::cli::output::{self, plural};
 use crate::cli::{CliError, Common, examples};
 
@@ -34,13 +34,13 @@ impl Conflicts {
             Some(part) => vec![ids::find("conflict", part, by_id)?],
             None => by_id.map(|(_, open)| open).collect(),
         };
+        let views: Vec<_> = open.iter().map(|open| ConflictView::of(&worktree, open)).collect();
         if self.json {
-            let all: Vec<_> = open.iter().map(|open| sides::as_json(&worktree, open)).collect();
-            output::json(&json!({"conflicts": all}));
+            output::json(&json!({"conflicts": views}));
             return Ok(ExitCode::SUCCESS);
         }
-        for one in &open {
-            output::line(&sides::text(&worktree, one));
+        for view in &views {
+            output::line(&sides::text(view));
         }
         match open.len() {
             0 => output::note("there are no open conflicts"),

@@ -8,7 +8,7 @@ use muninn_memory::reconcile::Keep;
 use serde_json::json;
 
 use super::{sides, workspace};
-use crate::app::{Workspace, conflicts};
+use crate::app::{ConflictView, Workspace, conflicts};
 use crate::cli::output::{self, plural};
 use crate::cli::{CliError, Common, Exit, examples};
 
@@ -84,7 +84,7 @@ fn resolve_all(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliEr
     let mut resolved = 0;
     for (index, one) in open.iter().enumerate() {
         output::note(&format!("conflict {} of {}", index + 1, open.len()));
-        output::line(&sides::text(&worktree, one));
+        output::line(&sides::text(&ConflictView::of(&worktree, one)));
         if output::write_error().is_some() {
             break;
         }

@@ -1,0 +1,112 @@
+//! The tool `find_context`: the pack for a question.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_context_engine::{Completeness, Exploration, Limits, PriorContext, block_tokens, render};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ToolSession;
+use crate::app::millis;
+use crate::store::{Outcome, Receipt, ReceiptItem};
+
+/// Maximum time for exploring; a client waits for the result anyway.
+const EXPLORE_TIME: Duration = Duration::from_secs(2);
+/// The name of the door in receipts.
+const FORMAT: &str = "mcp";
+
+/// Finds the code and the memories for a question.
+pub(super) struct FindContext(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`FindContext`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct FindContextArguments {
+    /// the question or the task, in full sentences, with the names that matter
+    question: String,
+}
+
+/// The answer of [`FindContext`].
+#[derive(Debug, Serialize)]
+pub(super) struct FoundContext {
+    receipt: String,
+    /// What was found, as Markdown; empty if nothing was.
+    text: String,
+    /// Why nothing was found, or what is missing.
+    reason: Option<String>,
+}
+
+impl Tool for FindContext {
+    type Arguments = FindContextArguments;
+    type Answer = FoundContext;
+
+    const NAME: &'static str = "find_context";
+    const HINT: &'static str = "find code context memory for a question";
+    const DESCRIPTION: &'static str = "Find the code and the team's knowledge for a question about this repository, in one \
+        call. Call it first, before you search or read files.";
+    const PARAMETERS: &'static [Parameter] = &[Parameter::described("question", &["query", "task", "text"])];
+    const EFFECT: Effect = Effect::Reads;
+    const IS_PROSE: bool = true;
+
+    fn answer(&self, context: &ToolContext<'_>, arguments: &FindContextArguments) -> Result<FoundContext, ToolError> {
+        let started = Instant::now();
+        let settings = self.0.workspace.settings();
+        let limits = Limits {
+            tokens: settings.context.tokens_without_tools,
+            deadline: context.until.no_later_than(started + EXPLORE_TIME).instant(),
+        };
+        let explored = match (&self.0.workspace.engine, settings.context.enabled) {
+            (Some(engine), true) => engine.explore_after(&PriorContext::default(), &arguments.question, &limits, None),
+            _ => return Err(ToolError::Application(Box::new(Disabled))),
+        };
+        Ok(self.record(&arguments.question, explored, started))
+    }
+
+    fn output(&self, _: &FindContextArguments, found: &FoundContext) -> Output {
+        let reason = found.reason.as_ref().map(|reason| format!("{reason}\n"));
+        let text = format!(
+            "receipt {}\n{}{}",
+            found.receipt,
+            reason.unwrap_or_default(),
+            found.text
+        );
+        Output::from_text(text)
+    }
+}
+
+/// `context.enabled` is false, in the user's configuration or the repository's.
+#[derive(Debug, thiserror::Error)]
+#[error("context is switched off here (`enabled` in [context])")]
+struct Disabled;
+
+impl FindContext {
+    /// Writes the receipt.
+    fn record(&self, question: &str, explored: Exploration, started: Instant) -> FoundContext {
+        let session = &self.0;
+        let found = FoundContext {
+            receipt: ulid::Ulid::generate().to_string(),
+            text: render::markdown(&explored.items),
+            reason: explored.reason.clone(),
+        };
+        let Some(store) = &session.app.store else { return found };
+        store.note_receipt(Receipt {
+            format: FORMAT.to_owned(),
+            key: Some(session.caller.name().to_owned()).filter(|name| !name.is_empty()),
+            session: session.session.clone(),
+            model: session.client.clone(),
+            items: explored.items.iter().map(ReceiptItem::from).collect(),
+            tokens: block_tokens(&explored.items),
+            outcome: match explored.completeness {
+                _ if explored.items.is_empty() => Outcome::None,
+                Completeness::Full => Outcome::Injected,
+                Completeness::Partial => Outcome::Partial,
+            },
+            reason: explored.reason,
+            explore_ms: millis(explored.elapsed),
+            ms: millis(started.elapsed()),
+            ..Receipt::of(found.receipt.clone(), &session.workspace.root, question)
+        });
+        found
+    }
+}

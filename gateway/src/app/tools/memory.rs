@@ -1,0 +1,333 @@
+//! The tools of the team's memory: recall, remember, forget, and the open conflicts.
+
+use std::sync::Arc;
+
+use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_memory::reconcile::Keep;
+use muninn_repo_tools::Cuts;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ToolSession;
+use crate::app::{
+    ChoreError, ConflictView, Fact, FactKind, MemoryError, RecallQuery, RecalledMemory, SideView, conflicts,
+};
+
+/// Number of memories if the caller names none, and the most that one call shows.
+const MEMORIES: usize = 6;
+const MAX_MEMORIES: usize = 50;
+/// Maximum length of a memory's text in the list, in bytes.
+const MAX_MEMORY_BYTES: usize = 2_000;
+/// The confidence in what an agent states without evidence. People's notes have 0.9.
+const CONFIDENCE: f64 = 0.7;
+
+fn memory_error(error: MemoryError) -> ToolError {
+    match error.hint() {
+        Some(hint) => ToolError::Application(Box::new(Hinted { error, hint })),
+        None => ToolError::Application(Box::new(error)),
+    }
+}
+
+/// An error with the remedy.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}; {hint}")]
+struct Hinted {
+    error: MemoryError,
+    hint: &'static str,
+}
+
+fn chore_error(error: ChoreError) -> ToolError {
+    match error {
+        ChoreError::Memory(error) => memory_error(error),
+        error => ToolError::Application(Box::new(error)),
+    }
+}
+
+/// Recalls what the team knows.
+pub(super) struct Recall(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`Recall`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct RecallArguments {
+    /// what it is about, or a memory's id; without it, the newest
+    query: Option<String>,
+    /// how many memories; 6 if absent
+    max: Option<usize>,
+}
+
+/// Recalled memories.
+#[derive(Debug, Serialize)]
+pub(super) struct Memories {
+    memories: Vec<Value>,
+    #[serde(skip)]
+    found: Vec<RecalledMemory>,
+}
+
+impl Tool for Recall {
+    type Arguments = RecallArguments;
+    type Answer = Memories;
+
+    const NAME: &'static str = "recall";
+    const HINT: &'static str = "recall team memory knowledge decisions";
+    const DESCRIPTION: &'static str = "Recall what the team has written down and what earlier sessions learned: decisions, \
+        pitfalls, conventions.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("query", &["question", "text", "about", "id"]),
+        Parameter::described("max", &["limit", "n", "count"]),
+    ];
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &RecallArguments) -> Result<Memories, ToolError> {
+        let query = RecallQuery {
+            question: arguments.query.clone(),
+            limit: arguments.max.unwrap_or(MEMORIES).min(MAX_MEMORIES),
+            ..RecallQuery::default()
+        };
+        let found = self.0.workspace.recall(&query).map_err(memory_error)?;
+        let memories = found.iter().map(RecalledMemory::as_json).collect();
+        Ok(Memories { memories, found })
+    }
+
+    fn output(&self, _: &RecallArguments, recalled: &Memories) -> Output {
+        let lines = recalled.found.iter().map(|recalled| {
+            let memory = &recalled.memory;
+            let end = memory.text.floor_char_boundary(MAX_MEMORY_BYTES);
+            let more = if end < memory.text.len() { " [cut]" } else { "" };
+            let about: Vec<String> = [
+                memory.date.as_deref().map(|date| date.chars().take(10).collect()),
+                memory.author.as_ref().map(|author| format!("by {author}")),
+                memory
+                    .contested
+                    .as_ref()
+                    .map(|contested| format!("contradicted by {}", contested.other)),
+                recalled.stale.then(|| "its files have changed since".to_owned()),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
+            format!(
+                "## {} ({})\n{}{more}\n",
+                memory.source,
+                about.join(", "),
+                &memory.text[..end]
+            )
+        });
+        let summary = format!("{} memories", recalled.found.len());
+        Output::listed(lines, &Cuts::default(), "nothing is remembered about it", summary)
+    }
+}
+
+/// Remembers a fact.
+pub(super) struct Remember(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`Remember`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct RememberArguments {
+    /// the fact in one or two sentences that stand alone
+    text: String,
+    /// a file that it is about
+    file: Option<String>,
+    /// true for something that was tried and does not work
+    #[serde(default)]
+    failure: bool,
+}
+
+/// A remembered fact.
+#[derive(Debug, Serialize)]
+pub(super) struct Remembered {
+    id: String,
+    /// Whether a secret was removed from the text.
+    redacted: bool,
+    place: String,
+}
+
+impl Tool for Remember {
+    type Arguments = RememberArguments;
+    type Answer = Remembered;
+
+    const NAME: &'static str = "remember";
+    const HINT: &'static str = "remember note save fact decision";
+    const DESCRIPTION: &'static str = "Write down a fact that the team should know in later sessions: a decision, a \
+        convention, a pitfall. Not what the code itself says.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("text", &["fact", "content", "note"]),
+        Parameter::described("file", &["path", "file_path"]),
+        Parameter::described("failure", &["failed"]),
+    ];
+    const EFFECT: Effect = Effect::Writes;
+    const PAGED: bool = false;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &RememberArguments) -> Result<Remembered, ToolError> {
+        let memory = self.0.workspace.writable_memory().map_err(memory_error)?;
+        let kept = memory.remember(&Fact {
+            text: arguments.text.clone(),
+            kind: if arguments.failure {
+                FactKind::Failure
+            } else {
+                FactKind::Learning
+            },
+            files: arguments.file.iter().cloned().collect(),
+            task: None,
+            confidence: CONFIDENCE,
+            session: self.0.session.clone(),
+        });
+        let kept = kept.map_err(memory_error)?;
+        Ok(Remembered {
+            id: kept.id,
+            redacted: kept.redacted,
+            place: memory.place(),
+        })
+    }
+
+    fn output(&self, _: &RememberArguments, kept: &Remembered) -> Output {
+        let redacted = if kept.redacted {
+            "; a secret was removed from it"
+        } else {
+            ""
+        };
+        Output::from_text(format!(
+            "remembered as {} in {}, not committed{redacted}",
+            kept.id, kept.place
+        ))
+    }
+}
+
+/// Forgets a memory.
+pub(super) struct Forget(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`Forget`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct ForgetArguments {
+    /// the memory's id, or any unambiguous part of it
+    id: String,
+}
+
+/// A forgotten memory.
+#[derive(Debug, Serialize)]
+pub(super) struct Forgotten {
+    id: String,
+}
+
+impl Tool for Forget {
+    type Arguments = ForgetArguments;
+    type Answer = Forgotten;
+
+    const NAME: &'static str = "forget";
+    const HINT: &'static str = "forget remove delete memory";
+    const DESCRIPTION: &'static str = "Remove a wrong or outdated memory from recall; git keeps it in history.";
+    const PARAMETERS: &'static [Parameter] = &[Parameter::described("id", &["memory", "record"])];
+    const EFFECT: Effect = Effect::Replaces;
+    const PAGED: bool = false;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &ForgetArguments) -> Result<Forgotten, ToolError> {
+        let memory = self.0.workspace.writable_memory().map_err(memory_error)?;
+        let id = memory.forget(&arguments.id).map_err(memory_error)?;
+        Ok(Forgotten { id })
+    }
+
+    fn output(&self, _: &ForgetArguments, forgotten: &Forgotten) -> Output {
+        Output::from_text(format!("{} is forgotten", forgotten.id))
+    }
+}
+
+/// Lists the open conflicts between memories.
+pub(super) struct ListConflicts;
+
+/// The arguments of [`ListConflicts`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct ListConflictsArguments {}
+
+/// The open conflicts.
+#[derive(Debug, Serialize)]
+pub(super) struct Conflicts {
+    conflicts: Vec<ConflictView>,
+}
+
+impl Tool for ListConflicts {
+    type Arguments = ListConflictsArguments;
+    type Answer = Conflicts;
+
+    const NAME: &'static str = "list_conflicts";
+    const HINT: &'static str = "conflicts contradicting memories";
+    const DESCRIPTION: &'static str = "List memories that contradict each other and wait for a person's decision.";
+    const PARAMETERS: &'static [Parameter] = &[];
+
+    fn answer(&self, context: &ToolContext<'_>, _: &ListConflictsArguments) -> Result<Conflicts, ToolError> {
+        let open = conflicts(context.worktree).map_err(chore_error)?;
+        let views = open.iter().map(|open| ConflictView::of(context.worktree, open));
+        Ok(Conflicts {
+            conflicts: views.collect(),
+        })
+    }
+
+    fn output(&self, _: &ListConflictsArguments, open: &Conflicts) -> Output {
+        let side = |name: &str, side: &SideView| {
+            let (date, author) = (side.date.get(..10).unwrap_or(&side.date), side.author.as_deref());
+            let author = author.map(|author| format!(", {author}")).unwrap_or_default();
+            format!("  {name} ({date}{author}): {}", side.text)
+        };
+        let lines = open.conflicts.iter().map(|conflict| {
+            let (left, right) = (side("left", &conflict.left), side("right", &conflict.right));
+            format!("{}: {}\n{left}\n{right}", conflict.id, conflict.reason)
+        });
+        let summary = format!("{} conflicts", open.conflicts.len());
+        Output::listed(lines, &Cuts::default(), "there are no open conflicts", summary)
+    }
+}
+
+/// Resolves a conflict.
+pub(super) struct ResolveConflict(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`ResolveConflict`].
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(super) struct ResolveConflictArguments {
+    /// the conflict's id, or any unambiguous part of it
+    id: String,
+    /// the memory to keep: left, right or both
+    keep: String,
+    /// the reason, for the team
+    note: Option<String>,
+}
+
+/// A resolved conflict.
+#[derive(Debug, Serialize)]
+pub(super) struct Resolved {
+    decision: String,
+}
+
+/// `keep` has another value.
+#[derive(Debug, thiserror::Error)]
+#[error("`keep` is {0:?}: call it with left, right or both")]
+struct UnknownSide(String);
+
+impl Tool for ResolveConflict {
+    type Arguments = ResolveConflictArguments;
+    type Answer = Resolved;
+
+    const NAME: &'static str = "resolve_conflict";
+    const HINT: &'static str = "resolve settle conflict decision";
+    const DESCRIPTION: &'static str = "Settle a conflict between memories as the user decided it. Ask the user first.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("id", &["conflict"]),
+        Parameter::described("keep", &["side", "choice"]),
+        Parameter::described("note", &["reason"]),
+    ];
+    const EFFECT: Effect = Effect::Replaces;
+    const PAGED: bool = false;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &ResolveConflictArguments) -> Result<Resolved, ToolError> {
+        let keep = match arguments.keep.trim().to_lowercase().as_str() {
+            "left" => Keep::Left,
+            "right" => Keep::Right,
+            "both" => Keep::Both,
+            _ => return Err(ToolError::Application(Box::new(UnknownSide(arguments.keep.clone())))),
+        };
+        let resolved = self.0.workspace.resolve(&arguments.id, keep, arguments.note.as_deref());
+        let decision = resolved.map_err(chore_error)?;
+        Ok(Resolved { decision })
+    }
+
+    fn output(&self, _: &ResolveConflictArguments, resolved: &Resolved) -> Output {
+        Output::from_text(format!("resolved; the decision is {}", resolved.decision))
+    }
+}

@@ -1,0 +1,136 @@
+//! The tools of clients: those of the engine, and those that need use cases of the application.
+//!
+//! [`client_tools`] lists all, in a fixed order, with what a door needs to offer them. A door makes a call with
+//! [`ToolSession::run`]. The engine's registry limits each call and redacts its text.
+
+mod context;
+mod memory;
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use muninn_context_engine::tools::{
+    Callers, Definition, Effect, GitLog, Grep, Outline, Output, Read, References, Registry, Symbols, Tool,
+    ToolDescription, Tree,
+};
+use muninn_repo_tools::{CancelFlag, Until};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{App, Workspace};
+use crate::access::Caller;
+
+/// Maximum duration of a call.
+const MAX_CALL_TIME: Duration = Duration::from_secs(30);
+
+/// A set of tools that the user can offer to clients by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolSet {
+    /// Questions about the repository.
+    Code,
+    /// The team's memory.
+    Memory,
+}
+
+impl ToolSet {
+    /// All sets with their names.
+    pub const EACH: [(&'static str, ToolSet); 2] = [("code", ToolSet::Code), ("memory", ToolSet::Memory)];
+}
+
+/// A tool as doors offer it.
+pub struct ClientTool {
+    /// The name, the description and the arguments.
+    pub description: ToolDescription,
+    /// The set that it belongs to.
+    pub set: ToolSet,
+    /// Words by which a client that loads tools on demand finds it.
+    pub hint: &'static str,
+    /// What a call can change.
+    pub effect: Effect,
+    /// Whether the result is prose or code, which is shown as text only.
+    pub is_prose: bool,
+    add: fn(&mut Registry, &Arc<ToolSession>),
+}
+
+impl ClientTool {
+    fn of<T: Tool>(set: ToolSet, add: fn(&mut Registry, &Arc<ToolSession>)) -> Self {
+        Self {
+            description: ToolDescription::of_tool::<T>(),
+            set,
+            hint: T::HINT,
+            effect: T::EFFECT,
+            is_prose: T::IS_PROSE,
+            add,
+        }
+    }
+
+    /// The name in calls.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.description.name
+    }
+}
+
+/// All tools of clients, in the order in which doors list them.
+pub fn client_tools() -> &'static [ClientTool] {
+    static TOOLS: LazyLock<Vec<ClientTool>> = LazyLock::new(|| {
+        use ToolSet::{Code, Memory};
+        vec![
+            ClientTool::of::<context::FindContext>(Code, |registry, session| {
+                registry.add(context::FindContext(Arc::clone(session)));
+            }),
+            ClientTool::of::<Definition>(Code, |registry, _| registry.add(Definition)),
+            ClientTool::of::<References>(Code, |registry, _| registry.add(References)),
+            ClientTool::of::<Callers>(Code, |registry, _| registry.add(Callers)),
+            ClientTool::of::<memory::Recall>(Memory, |registry, session| {
+                registry.add(memory::Recall(Arc::clone(session)));
+            }),
+            ClientTool::of::<memory::Remember>(Memory, |registry, session| {
+                registry.add(memory::Remember(Arc::clone(session)));
+            }),
+            ClientTool::of::<Grep>(Code, |registry, _| registry.add(Grep)),
+            ClientTool::of::<Read>(Code, |registry, _| registry.add(Read)),
+            ClientTool::of::<Tree>(Code, |registry, _| registry.add(Tree)),
+            ClientTool::of::<Symbols>(Code, |registry, _| registry.add(Symbols)),
+            ClientTool::of::<Outline>(Code, |registry, _| registry.add(Outline)),
+            ClientTool::of::<GitLog>(Code, |registry, _| registry.add(GitLog)),
+            ClientTool::of::<memory::Forget>(Memory, |registry, session| {
+                registry.add(memory::Forget(Arc::clone(session)));
+            }),
+            ClientTool::of::<memory::ListConflicts>(Memory, |registry, _| registry.add(memory::ListConflicts)),
+            ClientTool::of::<memory::ResolveConflict>(Memory, |registry, session| {
+                registry.add(memory::ResolveConflict(Arc::clone(session)));
+            }),
+        ]
+    });
+    &TOOLS
+}
+
+/// The circumstances of a call: who calls, from where, in which worktree.
+pub struct ToolSession {
+    /// The application.
+    pub(crate) app: Arc<App>,
+    /// The worktree.
+    pub(crate) workspace: Arc<Workspace>,
+    /// The caller.
+    pub(crate) caller: Caller,
+    /// The client's name, for receipts.
+    pub(crate) client: String,
+    /// The client's session. Memories belong to it, as those of its traffic do.
+    pub(crate) session: Option<String>,
+}
+
+impl ToolSession {
+    /// Calls a tool. Blocks until the call ends or is cancelled; an error is the text of the output.
+    #[must_use]
+    pub fn run(self: &Arc<Self>, tool: &ClientTool, call: &Map<String, Value>, cancelled: CancelFlag) -> Output {
+        let Some(engine) = &self.workspace.engine else {
+            return Output::failed(self.workspace.problem.clone().unwrap_or_default());
+        };
+        let mut registry = Registry::default();
+        (tool.add)(&mut registry, self);
+        let until = Until::within(MAX_CALL_TIME).or(cancelled);
+        engine.run_tool(&registry, tool.name(), call, until)
+    }
+}
