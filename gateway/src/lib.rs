@@ -27,6 +27,7 @@ pub mod cli;
 pub mod config;
 pub mod http;
 pub mod inject;
+pub mod mcp;
 pub mod metrics;
 pub mod model;
 mod pattern;

@@ -121,7 +121,8 @@ pub(crate) fn path_of(root: &Path, written: &str) -> Result<Option<RelPath>, Too
 }
 
 /// Returns the requested page of a long result, counted from 1.
-pub(crate) fn page(call: &Map<String, Value>) -> usize {
+#[must_use]
+pub fn page(call: &Map<String, Value>) -> usize {
     number(call, ["page"]).map_or(1, |page| (page as usize).max(1))
 }
 

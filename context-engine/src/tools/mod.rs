@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
-pub use arguments::{Globs, PathArgument, Paths};
-pub(crate) use arguments::{page, path_of};
+pub(crate) use arguments::path_of;
+pub use arguments::{Globs, PathArgument, Paths, page};
 pub use code::{Callers, Definition, NameArguments, Outline, OutlineArguments, References, Symbols, SymbolsArguments};
 pub use context::ToolContext;
 pub use error::ToolError;

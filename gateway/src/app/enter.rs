@@ -12,7 +12,7 @@ use crate::session::ClaimedDirectories;
 
 /// Why a request gets no repository.
 #[derive(Debug, Error)]
-pub(super) enum EnterError {
+pub(crate) enum EnterError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// Opening it panicked.
@@ -53,6 +53,22 @@ pub(super) fn seed(app: &App, claimed_directories: &ClaimedDirectories) -> Strin
         // directory that is not served must not change the seed.
         (None, Some(opening)) => root_of(opening).unwrap_or_else(served),
         (None, None) => served(),
+    }
+}
+
+impl App {
+    /// The workspace of a directory, if the caller may use it; without a directory, the served one.
+    ///
+    /// # Errors
+    /// [`EnterError`].
+    pub(crate) async fn workspace_at(
+        self: &Arc<App>,
+        caller: &Caller,
+        directory: Option<String>,
+    ) -> Result<Arc<Workspace>, EnterError> {
+        let claimed: Vec<String> = directory.into_iter().collect();
+        let location = self.workspaces.locate(&claimed, &|root| caller.may_use_root(root));
+        enter(self, caller, location, &claimed).await
     }
 }
 

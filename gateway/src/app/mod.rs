@@ -28,6 +28,7 @@ mod workspaces;
 pub(crate) use context_model::answer as answer_with_context;
 pub(crate) use deep::{ProgressReceiver, ProgressSender, choose_deep_lane, rename_candidates, strip_deep_suffix};
 pub use embedder::{ConfiguredEmbedder, EmbedderError};
+pub(crate) use enter::EnterError;
 pub use explore::{ExplorerError, explorer};
 pub use knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use muninn_context_engine::tokens;
 use muninn_memory::Clock;
 use muninn_repo_tools::Supervisor;
 
@@ -145,6 +146,29 @@ impl App {
                 .ok()
         };
         self.blocking_client.get_or_init(start).as_ref()
+    }
+
+    /// Starts indexing the served repository. Until that is done, context comes from paths and a bounded search.
+    pub fn index_in_background(self: &Arc<App>) {
+        let app = Arc::clone(self);
+        let indexing = self.supervisor.run("first-index", move || {
+            tokens::warm();
+            match app.workspace.refresh(&()) {
+                Ok(Some(report)) => {
+                    let (files, chunks, memories) = (report.files, report.chunks, report.memories);
+                    tracing::info!(files, chunks, memories, ms = report.millis, "index ready");
+                    for note in report.notes {
+                        tracing::warn!("{note}");
+                    }
+                    app.workspace.keep_up();
+                }
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "cannot build the index; context comes from paths and grep"),
+            }
+        });
+        if let Err(error) = indexing {
+            tracing::warn!(%error, "cannot start the indexing thread");
+        }
     }
 
     /// Refreshes a worktree's index if it is due. Called once a request is on its way, so that the next one profits.

@@ -47,7 +47,7 @@ impl Ask {
         let mut config = common.configuration(Some("127.0.0.1:0".to_owned()))?;
         // Access keys protect a shared gateway. This gateway serves one question of its own user.
         config.keys.clear();
-        let server = Server::start(config, &common.directory()?)?;
+        let server = Server::start(config, &common.directory()?, |_| Vec::new())?;
         if let Some(problem) = &server.app().workspace.problem {
             return Err(CliError::no_repository(problem));
         }

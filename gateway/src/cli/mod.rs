@@ -13,6 +13,7 @@ mod init;
 mod key;
 mod knowledge;
 mod man;
+mod mcp;
 mod memory;
 mod model;
 mod output;
@@ -84,6 +85,7 @@ fn groups() -> Groups {
                 entry("serve", serve::Serve::run),
                 entry("run", run::Run::run),
                 entry("ask", ask::Ask::run),
+                entry("mcp", mcp::Mcp::run),
             ],
         ),
         (

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Args;
 use muninn_memory::private_file;
 
-use super::{CliError, Common, Exit, examples, output, serve};
+use super::{CliError, Common, Exit, examples, mcp, output};
 use crate::config::paths;
 use crate::http::Server;
 
@@ -35,8 +35,9 @@ impl Run {
         if let Ok(file) = open_log(&log) {
             output::log_to_file(file, "info");
         }
-        let server = Server::start(config, &common.directory()?)?;
-        serve::index_in_background(server.app());
+        let mounts = mcp::mounts(&config)?;
+        let server = Server::start(config, &common.directory()?, mounts)?;
+        server.app().index_in_background();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let code = runtime.block_on(supervise(&self.command, &format!("http://{}", server.address())));
         server.shut_down();

@@ -1,12 +1,10 @@
 //! `muninn serve`: runs the gateway until SIGTERM or SIGINT. SIGHUP reloads the configuration.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Args;
-use muninn_context_engine::tokens;
 
-use super::{CliError, Common, examples, output};
+use super::{CliError, Common, examples, mcp, output};
 use crate::app::App;
 use crate::config::Config;
 use crate::http::Server;
@@ -29,39 +27,16 @@ impl Serve {
         output::log_to_stderr("info");
         let config = common.configuration(self.listen.clone())?;
         let mut signals = Signals::install()?;
-        let server = Server::start(config, &common.directory()?)?;
+        let mounts = mcp::mounts(&config)?;
+        let server = Server::start(config, &common.directory()?, mounts)?;
         output::line(&format!("listening on http://{}", server.address()));
-        index_in_background(server.app());
+        server.app().index_in_background();
         while signals.next() == Request::Reload {
             reload(server.app(), common.configuration(self.listen.clone()));
         }
         tracing::info!("stopping; open requests are finished first");
         server.shut_down();
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// Starts indexing the repository. Until that is done, context comes from paths and a bounded grep.
-pub(crate) fn index_in_background(app: &Arc<App>) {
-    let supervisor = app.supervisor.clone();
-    let app = Arc::clone(app);
-    let indexing = supervisor.run("first-index", move || {
-        tokens::warm();
-        match app.workspace.refresh(&()) {
-            Ok(Some(report)) => {
-                let (files, chunks, memories) = (report.files, report.chunks, report.memories);
-                tracing::info!(files, chunks, memories, ms = report.millis, "index ready");
-                for note in report.notes {
-                    tracing::warn!("{note}");
-                }
-                app.workspace.keep_up();
-            }
-            Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "cannot build the index; context comes from paths and grep"),
-        }
-    });
-    if let Err(error) = indexing {
-        tracing::warn!(%error, "cannot start the indexing thread");
     }
 }
 

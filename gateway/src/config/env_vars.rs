@@ -26,6 +26,10 @@ pub const LOG: &str = "MUNINN_LOG";
 pub const LOG_FORMAT: &str = "MUNINN_LOG_FORMAT";
 /// Whether to look for model servers on loopback: `0`, `false` or `off` disables it. Overrides `discover`.
 pub const DISCOVER: &str = "MUNINN_DISCOVER";
+/// Claude Code's variable for the directory of the project. `muninn mcp` uses it instead of the current directory.
+pub const CLAUDE_PROJECT_DIR: &str = "CLAUDE_PROJECT_DIR";
+/// Claude Code's variable for the session. Memories that `muninn mcp` writes belong to it.
+pub const CLAUDE_CODE_SESSION_ID: &str = "CLAUDE_CODE_SESSION_ID";
 /// Disables colours if set.
 pub const NO_COLOR: &str = "NO_COLOR";
 

@@ -73,10 +73,21 @@ pub struct Config {
     pub reconciler: Option<ReconcilerConfig>,
     /// When a model explores, and its limits.
     pub explore: ExploreConfig,
+    /// What is offered over the Model Context Protocol.
+    pub mcp: McpConfig,
     /// The limits of every request: sizes and times.
     pub limits: LimitsConfig,
     /// Switches for tests.
     pub test: TestConfig,
+}
+
+/// What is offered over the Model Context Protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpConfig {
+    /// The names of tools and of sets of tools; empty for the default ones.
+    pub tools: Vec<String>,
+    /// Whether the gateway answers at `/mcp`.
+    pub http: bool,
 }
 
 /// A backend.

@@ -36,6 +36,8 @@ pub(crate) struct UserFile {
     #[serde(default)]
     pub(crate) explore: Explore,
     #[serde(default)]
+    pub(crate) mcp: Mcp,
+    #[serde(default)]
     pub(crate) limits: Limits,
     #[serde(default)]
     #[cfg_attr(test, serde(skip_serializing), schemars(skip))]
@@ -51,6 +53,18 @@ pub(crate) struct RepositoryFile {
     pub(crate) context: Context,
     #[serde(default)]
     pub(crate) memory: RepositoryMemory,
+}
+
+/// The Model Context Protocol.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mcp {
+    /// Names of tools, and of the sets `code` and `memory`. Default: `find_context`, `definition`, `references`,
+    /// `callers`, `recall` and `remember`.
+    pub(crate) tools: Option<Vec<String>>,
+    /// Whether `muninn serve` answers at `/mcp`.
+    pub(crate) http: Option<bool>,
 }
 
 /// A server that answers requests. Repeat the section for each server. If there is none, Muninn chooses a backend

@@ -15,8 +15,8 @@ use super::keys::keys;
 use super::memory::{embedder, memory, memory_write, reconciler, summarizer};
 use super::raw::{self, RepositoryFile, UserFile};
 use super::{
-    CircuitConfig, Config, ConfigError, ContextConfig, LimitsConfig, MemoryConfig, MemoryWrite, TestConfig, env_vars,
-    files, paths,
+    CircuitConfig, Config, ConfigError, ContextConfig, LimitsConfig, McpConfig, MemoryConfig, MemoryWrite, TestConfig,
+    env_vars, files, paths,
 };
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:4747";
@@ -73,6 +73,10 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         backends,
         context: context(&origin, &file.context)?,
         memory: memory(&origin, &file.memory)?,
+        mcp: McpConfig {
+            tools: file.mcp.tools.unwrap_or_default(),
+            http: file.mcp.http.unwrap_or(true),
+        },
         limits,
         test: TestConfig {
             discovery_ports: file.test.discovery_ports,
@@ -136,8 +140,9 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Ok(table) = text.parse::<toml::Table>() else {
         return Ok(());
     };
-    const RESERVED: [&str; 10] = [
+    const RESERVED: [&str; 11] = [
         "backends",
+        "mcp",
         "routes",
         "keys",
         "explore",

@@ -60,8 +60,8 @@ pub(super) async fn admit_request(State(worker): State<Worker>, mut request: Req
 /// The caller, or the name of the key that was refused and why.
 async fn admit(worker: &Worker, access: &Access, headers: &HeaderMap, path: &str) -> Result<Caller, (String, Denied)> {
     let caller = authenticate(worker.app.exposed, access, headers).map_err(|denied| (String::new(), denied))?;
-    // The gateway's own endpoints are not rate limited.
-    if path.starts_with("/v1/") {
+    // The gateway's other endpoints are not rate limited.
+    if path.starts_with("/v1/") || path == "/mcp" {
         let admitted = caller.admit(&*worker.app.counters, Instant::now()).await;
         admitted.map_err(|denied| (caller.name().to_owned(), denied))?;
     }

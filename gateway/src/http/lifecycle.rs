@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use axum::routing::MethodRouter;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -58,6 +59,9 @@ pub enum StartError {
     Worker(std::io::Error),
 }
 
+/// The endpoint of another door: its path, and the service behind it.
+pub type Mount = (&'static str, MethodRouter);
+
 /// A running gateway. Dropping it stops it without draining.
 pub struct Server {
     address: SocketAddr,
@@ -71,7 +75,13 @@ impl Server {
     ///
     /// # Errors
     /// [`StartError`]; nothing is left running then.
-    pub fn start(config: Config, directory: &Path) -> Result<Server, StartError> {
+    ///
+    /// `mounts` are the endpoints of other doors by their paths; requests to them are admitted like all others.
+    pub fn start(
+        config: Config,
+        directory: &Path,
+        mounts: impl FnOnce(&Arc<App>) -> Vec<Mount>,
+    ) -> Result<Server, StartError> {
         let bind = |source| StartError::Bind {
             address: config.listen,
             source,
@@ -81,6 +91,7 @@ impl Server {
         let address = listener.local_addr().map_err(bind)?;
         let connect_timeout = config.limits.connect_timeout;
         let app = Arc::new(App::open(config, directory, address.port())?);
+        let mounts = mounts(&app);
         let shared: Arc<Shared> = Arc::default();
         let mut server = Server {
             address,
@@ -99,8 +110,10 @@ impl Server {
             };
             let (queue, connections) = unbounded_channel();
             queues.push(queue);
-            let stop = server.stop.clone();
-            server.spawn(format!("muninn-{number}"), move || work(worker, connections, stop))?;
+            let (stop, mounts) = (server.stop.clone(), mounts.clone());
+            server.spawn(format!("muninn-{number}"), move || {
+                work(worker, mounts, connections, stop)
+            })?;
         }
         let stop = server.stop.clone();
         server.spawn("muninn-accept".to_owned(), move || accept(listener, queues, stop))?;
@@ -195,10 +208,15 @@ async fn accept(listener: TcpListener, queues: Vec<UnboundedSender<StdStream>>, 
     }
 }
 
-async fn work(worker: Worker, mut connections: UnboundedReceiver<StdStream>, stop: CancellationToken) {
+async fn work(
+    worker: Worker,
+    mounts: Vec<Mount>,
+    mut connections: UnboundedReceiver<StdStream>,
+    stop: CancellationToken,
+) {
     let limits = worker.app.settings().config.limits.clone();
     let (bookkeeping, app) = (worker.bookkeeping.clone(), Arc::clone(&worker.app));
-    let service = TowerToHyperService::new(routes::service(worker));
+    let service = TowerToHyperService::new(routes::service(worker, mounts));
     let graceful = GracefulShutdown::new();
     loop {
         let stream = tokio::select! {

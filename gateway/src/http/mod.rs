@@ -27,6 +27,6 @@ mod reply;
 mod routes;
 mod worker;
 
-pub use lifecycle::{Server, StartError};
+pub use lifecycle::{Mount, Server, StartError};
 pub use reply::REQUEST_ID;
 use worker::{Shared, Worker};

@@ -10,7 +10,7 @@ use http::Uri;
 use http::uri::PathAndQuery;
 
 /// The paths that are handled here, or checked before they are forwarded.
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 11] = [
     "/v1/chat/completions",
     "/v1/messages",
     "/v1/messages/count_tokens",
@@ -21,6 +21,7 @@ const KNOWN: [&str; 10] = [
     "/v1/completions",
     "/healthz",
     "/metrics",
+    "/mcp",
 ];
 
 /// The path has a segment `.` or `..`.

@@ -10,7 +10,7 @@ use super::admission::admit_request;
 use super::converse::converse;
 use super::count::count_tokens;
 use super::forward::forward;
-use super::{Worker, reply};
+use super::{Mount, Worker, reply};
 use crate::access::Caller;
 use crate::backend::{list_models, render_models};
 use crate::metrics::CONTENT_TYPE;
@@ -18,8 +18,8 @@ use crate::wire::error::ErrorKind;
 use crate::wire::{Dialect, WireFormat};
 
 /// The whole service.
-pub(super) fn service(worker: Worker) -> axum::Router {
-    let routes = axum::Router::new()
+pub(super) fn service(worker: Worker, mounts: Vec<Mount>) -> axum::Router {
+    let mut routes = axum::Router::new()
         .route(
             "/v1/chat/completions",
             any(|State(worker), request| conversation(worker, WireFormat::Chat, request)),
@@ -46,6 +46,9 @@ pub(super) fn service(worker: Worker) -> axum::Router {
         .route("/", get(root))
         .fallback(other)
         .with_state(worker.clone());
+    for (path, mounted) in mounts {
+        routes = routes.route(path, mounted);
+    }
     // Admission may rewrite the path, so it must run before the routes are matched: a layer of the inner router would run
     // after.
     axum::Router::new()

@@ -69,7 +69,7 @@ pub fn identify<'a>(headers: &HeaderMap, prompt: &'a Prompt<'a>) -> Identity<'a>
 /// The client's session id, `None` if it sends none.
 #[must_use]
 pub fn session_id(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<String> {
-    first_of(headers, &SESSION_HEADERS).or_else(|| from_metadata(prompt).and_then(kept))
+    first_of(headers, &SESSION_HEADERS).or_else(|| from_metadata(prompt).and_then(kept_session))
 }
 
 /// Whether the headers say that the request comes from a subagent.
@@ -90,12 +90,12 @@ fn agent(headers: &HeaderMap, session: Option<&str>) -> Option<String> {
 }
 
 fn first_of(headers: &HeaderMap, names: &[&str]) -> Option<String> {
-    let value = |name: &&str| kept(headers.get(*name)?.to_str().ok()?.to_owned());
+    let value = |name: &&str| kept_session(headers.get(*name)?.to_str().ok()?.to_owned());
     names.iter().find_map(value)
 }
 
 /// A truncated id; `None` if it is blank.
-fn kept(id: String) -> Option<String> {
+pub(crate) fn kept_session(id: String) -> Option<String> {
     (!id.trim().is_empty()).then(|| id.chars().take(MAX_LENGTH).collect())
 }
 

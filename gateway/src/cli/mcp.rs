@@ -1,0 +1,86 @@
+//! `muninn mcp`: serves one client of the Model Context Protocol on the standard streams.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use muninn_memory::model::block_on;
+
+use super::{CliError, Common, Exit, examples, output};
+use crate::app::App;
+use crate::config::{Config, env_vars};
+use crate::http::Mount;
+use crate::mcp::{self, AppSource, LocalSession, Offer, UnknownTool};
+
+/// The time that the learner and the store get at the end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Serve this repository's tools and memory to a client of the Model Context Protocol
+#[derive(Args)]
+#[command(after_help = examples(&[
+    ("claude mcp add muninn -- muninn mcp", "Add Muninn to Claude Code"),
+    ("muninn mcp --tools code,memory", "Offer all tools"),
+    ("muninn mcp --tools find_context,recall", "Offer two tools"),
+]))]
+pub(crate) struct Mcp {
+    /// The tools to offer, by their names or the names of sets: code, memory [default: those of `[mcp] tools`]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    tools: Vec<String>,
+}
+
+impl Mcp {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        // Stdout belongs to the protocol. The SDK logs a client's leaving as an error.
+        output::log_to_stderr("warn,rmcp=off");
+        let config = common.configuration(None)?;
+        let names = if self.tools.is_empty() {
+            &config.mcp.tools
+        } else {
+            &self.tools
+        };
+        let offer = Offer::of(names, !config.roots.is_empty())?;
+        let directory = match std::env::var_os(env_vars::CLAUDE_PROJECT_DIR).filter(|_| common.root.is_none()) {
+            Some(directory) if !directory.is_empty() => directory.into(),
+            _ => common.directory()?,
+        };
+        let source = AppSource::lazy(move || {
+            let app = Arc::new(App::open(config.clone(), &directory, 0)?);
+            app.index_in_background();
+            Ok(app)
+        });
+        let id = std::env::var(env_vars::CLAUDE_CODE_SESSION_ID).ok();
+        let id = id.filter(|id| !id.trim().is_empty());
+        let session = LocalSession {
+            id: id.unwrap_or_else(|| ulid::Ulid::generate().to_string()),
+        };
+        let source = mcp::serve(offer, source, session)?;
+        if let Some(app) = source.opened() {
+            app.supervisor.stopping().cancel();
+            app.learner.close(Instant::now() + STOP_TIMEOUT);
+            if let Some(store) = &app.store {
+                block_on(store.flush());
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The endpoints of other doors that a gateway with this configuration serves.
+///
+/// # Errors
+/// An unknown name in `[mcp] tools`.
+pub(super) fn mounts(config: &Config) -> Result<impl FnOnce(&Arc<App>) -> Vec<Mount> + use<>, CliError> {
+    let offer = Offer::of(&config.mcp.tools, !config.roots.is_empty())?;
+    let is_served = config.mcp.http;
+    Ok(move |app: &Arc<App>| match is_served {
+        true => vec![("/mcp", mcp::service(app, &offer))],
+        false => Vec::new(),
+    })
+}
+
+impl From<UnknownTool> for CliError {
+    fn from(error: UnknownTool) -> Self {
+        CliError::new(Exit::Config, error.to_string())
+    }
+}

@@ -1,0 +1,230 @@
+//! The protocol's requests.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
+    CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
+use thiserror::Error;
+use tokio::task::JoinError;
+
+use super::source::NoApp;
+use super::{AppSource, LocalSession, Offer, call, prompts, resources};
+use crate::access::Caller;
+use crate::app::{EnterError, ToolSession};
+use crate::session::kept_session;
+
+/// The name of every client of the older revisions over HTTP: the SDK makes it up.
+const MADE_UP_CLIENT: &str = "rmcp";
+
+/// Serves the requests of one connection; cheap to clone.
+#[derive(Clone)]
+pub(super) struct McpServer {
+    offer: Offer,
+    source: Arc<AppSource>,
+    /// The client on the standard streams; `None` over HTTP.
+    local: Option<LocalSession>,
+}
+
+impl McpServer {
+    pub(super) fn new(offer: Offer, source: Arc<AppSource>, local: Option<LocalSession>) -> McpServer {
+        McpServer { offer, source, local }
+    }
+
+    /// The circumstances of a call. Its worktree is the one that `root` names, else the server's.
+    async fn session(
+        &self,
+        root: Option<String>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Arc<ToolSession>, NoSession> {
+        let source = Arc::clone(&self.source);
+        let app = tokio::task::spawn_blocking(move || source.get()).await??;
+        let caller = match (&self.local, context.extensions.get::<Parts>()) {
+            (None, Some(parts)) => Caller::of(&parts.extensions),
+            (Some(_), _) => Caller::anonymous(),
+            (None, None) => Caller::of(&http::Extensions::new()),
+        };
+        let workspace = app.workspace_at(&caller, root).await?;
+        app.keep_index_fresh(&workspace.root.display().to_string());
+        Ok(Arc::new(ToolSession {
+            app,
+            workspace,
+            caller,
+            client: client_of(context),
+            session: self.session_id(context),
+        }))
+    }
+
+    /// The session that the client names with the call, else the one of its process.
+    fn session_id(&self, context: &RequestContext<RoleServer>) -> Option<String> {
+        let named = ["sessionId", "muninn/session"].iter().find_map(|key| {
+            let id = context.meta.0.0.get(*key).and_then(Value::as_str)?;
+            kept_session(id.to_owned())
+        });
+        named.or_else(|| self.local.as_ref().map(|local| local.id.clone()))
+    }
+}
+
+/// The client's name: from the request, or over HTTP from its `User-Agent`.
+fn client_of(context: &RequestContext<RoleServer>) -> String {
+    let named = context.client_info().map(|client| client.name);
+    let agent = || {
+        let parts = context.extensions.get::<Parts>()?;
+        let agent = parts.headers.get(http::header::USER_AGENT)?.to_str().ok()?;
+        Some(agent.split_whitespace().next()?.to_owned())
+    };
+    let name = named
+        .filter(|name| name != MADE_UP_CLIENT)
+        .or_else(agent)
+        .unwrap_or_default();
+    name.chars().take(60).collect()
+}
+
+/// Takes the repository out of a call's arguments.
+fn take_root(arguments: &mut JsonObject) -> Option<String> {
+    match arguments.remove("root") {
+        Some(Value::String(root)) => Some(root).filter(|root| !root.trim().is_empty()),
+        _ => None,
+    }
+}
+
+/// Why a call has no worktree.
+#[derive(Debug, Error)]
+enum NoSession {
+    #[error(transparent)]
+    App(#[from] NoApp),
+    #[error("Muninn could not be opened")]
+    Panicked(#[from] JoinError),
+    #[error(transparent)]
+    Enter(#[from] EnterError),
+}
+
+fn refused(error: impl Into<NoSession>) -> ErrorData {
+    ErrorData::new(ErrorCode::INTERNAL_ERROR, error.into().to_string(), None)
+}
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        self.offer.config()
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.offer.definitions()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.offer.get(name).map(|(_, definition)| definition.clone())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some((tool, _)) = self.offer.get(&request.name) else {
+            let reason = format!("there is no tool `{}`", request.name);
+            return Err(ErrorData::invalid_params(reason, None));
+        };
+        let mut arguments = request.arguments.unwrap_or_default();
+        let root = take_root(&mut arguments);
+        Ok(match self.session(root, &context).await {
+            Ok(session) => call::run(tool, session, arguments, &context).await.into(),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]).into(),
+        })
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let session = self.session(None, &context).await.map_err(refused)?;
+        let listed = tokio::task::spawn_blocking(move || resources::list(&session)).await;
+        let listed = listed.map_err(refused)?;
+        Ok(ListResourcesResult::with_all_items(listed))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let session = self.session(None, &context).await.map_err(refused)?;
+        let read = tokio::task::spawn_blocking(move || resources::read(&session, &request.uri)).await;
+        let contents = read.map_err(refused)??;
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::list()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Ok(prompts::get(&request.name, request.arguments.as_ref())?.into())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Ok(CompleteResult::default())
+    }
+
+    #[expect(
+        deprecated,
+        reason = "clients of older revisions set a level; there is nothing to set"
+    )]
+    async fn set_level(
+        &self,
+        _: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    /// Answers requests that the SDK does not recognise: unknown methods, and known ones with parameters of wrong types.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        const KNOWN: [&str; 3] = ["tools/call", "resources/read", "prompts/get"];
+        let method = &request.method;
+        Err(match KNOWN.contains(&method.as_str()) {
+            true => ErrorData::invalid_params(format!("the parameters of `{method}` have wrong types"), None),
+            false => ErrorData::new(
+                ErrorCode::METHOD_NOT_FOUND,
+                format!("there is no method `{method}`"),
+                None,
+            ),
+        })
+    }
+}

@@ -1,0 +1,131 @@
+use std::collections::BTreeSet;
+
+use muninn_context_engine::tokens;
+use muninn_context_engine::tools::Effect;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::offer::{INSTRUCTIONS, Offer};
+use super::result::{MOST, bounded};
+use crate::app::client_tools;
+
+fn names(offer: &Offer) -> Vec<String> {
+    let tools = offer.definitions().into_iter();
+    tools.map(|tool| tool.name.into_owned()).collect()
+}
+
+fn offer(names: &[&str]) -> Offer {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    Offer::of(&names, false).unwrap()
+}
+
+/// The definitions as a client puts them into a prompt: name, description and schema.
+fn definition_tokens(offer: &Offer) -> u32 {
+    let definitions = offer.definitions().into_iter().map(|tool| {
+        json!({"name": tool.name, "description": tool.description, "input_schema": Value::Object((*tool.input_schema).clone())})
+    });
+    tokens::count(&Value::from_iter(definitions).to_string())
+}
+
+#[test]
+fn default_tools_are_in_a_fixed_order_and_cheap() {
+    let default = offer(&[]);
+    assert_eq!(
+        names(&default),
+        ["find_context", "definition", "references", "callers", "recall", "remember"]
+    );
+    let tokens = definition_tokens(&default);
+    assert!((200..=1_500).contains(&tokens), "{tokens}");
+}
+
+#[test]
+fn documented_tokens_of_each_set_are_the_real_ones() {
+    let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/mcp.md")).unwrap();
+    for (set, chosen) in [("default", &[][..]), ("code", &["code"]), ("memory", &["memory"]), ("both", &["code", "memory"])] {
+        let offer = offer(chosen);
+        let row = format!("| {set} | {} | {} |", names(&offer).len(), definition_tokens(&offer));
+        assert!(documented.contains(&row), "docs/mcp.md lacks the row {row}");
+    }
+}
+
+#[test]
+fn sets_and_names_choose_tools_once() {
+    let all = offer(&["code", "memory"]);
+    assert_eq!(names(&all).len(), client_tools().len());
+    assert_eq!(names(&offer(&["recall", "memory", "recall"])), names(&offer(&["memory"])));
+    assert_eq!(names(&offer(&["recall", "grep"])), ["recall", "grep"]);
+    let unknown = Offer::of(&["gerp".to_owned()], false).err().unwrap().to_string();
+    assert!(unknown.contains("`gerp`") && unknown.contains("code, memory, find_context"), "{unknown}");
+}
+
+#[test]
+fn every_definition_is_accepted_by_strict_validators() {
+    let both = offer(&["code", "memory"]);
+    let mut seen = BTreeSet::new();
+    for tool in both.definitions() {
+        assert!(seen.insert(tool.name.clone()));
+        let schema = Value::Object((*tool.input_schema).clone());
+        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
+        for (name, property) in schema["properties"].as_object().unwrap() {
+            assert!(property["type"].is_string(), "{}.{name}: {property}", tool.name);
+            assert!(property["description"].as_str().is_some_and(|text| !text.is_empty()), "{}.{name}", tool.name);
+            assert!(property.get("format").is_none() && property.get("anyOf").is_none(), "{property}");
+        }
+        let (annotations, hint) = (tool.annotations.unwrap(), tool.meta.unwrap());
+        let entry = client_tools().iter().find(|entry| entry.name() == tool.name).unwrap();
+        assert_eq!(annotations.read_only_hint, Some(entry.effect == Effect::Reads));
+        assert_eq!(annotations.destructive_hint, Some(entry.effect == Effect::Replaces));
+        assert!(hint.0["anthropic/searchHint"].as_str().is_some_and(|hint| !hint.is_empty()), "{}", tool.name);
+        assert!(tool.title.is_some_and(|title| title.starts_with(char::is_uppercase)));
+    }
+}
+
+#[test]
+fn root_is_an_argument_only_if_there_are_several() {
+    let with_root = Offer::of(&[], true).unwrap();
+    let schema = |offer: &Offer| offer.definitions()[0].input_schema["properties"].clone();
+    assert!(schema(&with_root).get("root").is_some() && schema(&offer(&[])).get("root").is_none());
+}
+
+#[test]
+fn instructions_are_short_and_begin_with_the_pitch() {
+    assert!(INSTRUCTIONS.split_whitespace().count() <= 150);
+    let pitch = INSTRUCTIONS.split_once("\n\n").unwrap().0;
+    assert!(pitch.len() <= 245, "{}", pitch.len());
+    assert!(pitch.contains("find_context") && pitch.contains("recall") && pitch.contains("remember"));
+}
+
+#[test]
+fn long_lists_are_shortened_and_say_so() {
+    let memories: Vec<Value> = (0..400).map(|n| json!({"id": n, "text": "x".repeat(300)})).collect();
+    let value = bounded(json!({"memories": memories}));
+    assert!(value.to_string().len() < 40_000);
+    let kept = value["memories"].as_array().unwrap().len();
+    assert!(kept > 80, "{kept}");
+    assert!(value["cut"].as_str().unwrap().starts_with(&format!("{} more", 400 - kept)), "{}", value["cut"]);
+    assert_eq!(bounded(json!([1])), json!({"result": [1]}));
+    let monster = bounded(json!({"text": "y".repeat(50_000)}));
+    assert!(monster["cut"].as_str().unwrap().contains("too long"));
+}
+
+#[test]
+fn texts_of_structured_results_are_redacted() {
+    let key = format!("sk-ant-api03-{}", "Ab3dEf9hIj".repeat(9));
+    let value = bounded(json!({"deep": [{"text": format!("key {key}")}]}));
+    assert!(!value.to_string().contains(&key), "{value}");
+}
+
+proptest! {
+    #[test]
+    fn bounded_results_are_objects_within_the_limit(
+        lists in proptest::collection::vec(proptest::collection::vec(0usize..3_000, 0..60), 0..6),
+    ) {
+        let value: Vec<Value> = lists
+            .iter()
+            .map(|list| json!({"list": list.iter().map(|length| "é".repeat(*length)).collect::<Vec<_>>()}))
+            .collect();
+        let bounded = bounded(json!({"all": value}));
+        prop_assert!(bounded.is_object());
+        prop_assert!(bounded.to_string().len() < MOST + 500);
+    }
+}
