@@ -10,7 +10,7 @@ use muninn_tests::{Gateway, Stopped, TestEnv, Upstream, http};
 use serde_json::Value;
 
 use crate::MUNINN;
-use crate::stage::{QUESTION, error_message, simple};
+use crate::stage::{FILES, QUESTION, error_message, simple};
 use stage::{Shared, kind, new_key};
 
 const ANTHROPIC_KEY: &str = "sk-ant-api03-0000dummy0000dummy0000";
@@ -234,4 +234,34 @@ fn the_users_own_commands_need_no_key() {
     let asked = shared.env.stdout_of(&shared.root, &["ask", "--json", QUESTION]);
     assert_eq!(serde_json::from_str::<Value>(&asked).unwrap()["answer"], "ok");
     shared.env.stdout_of(&shared.root, &["run", "--", "true"]);
+}
+
+#[test]
+fn mcp_endpoint_needs_a_key_that_allows_the_repository() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    let root = env.repository("demo", &FILES);
+    let elsewhere = env.repository("other", &[]);
+    let (ana, ben) = (new_key(&env, "ana"), new_key(&env, "ben"));
+    let backend = upstream.backend("mock");
+    env.write_config(&format!(
+        "roots = [{elsewhere:?}]\n{backend}{}{}roots = [{elsewhere:?}]\n",
+        ana.toml, ben.toml
+    ));
+    let gateway = env.serve(&root, &[]);
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"definition","arguments":{"name":"TokenBucket"}}}"#;
+    let call = |key: &[(&str, &str)]| {
+        let accepts = [
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+        ];
+        let headers: Vec<_> = accepts.iter().chain(key).copied().collect();
+        gateway.post("/mcp", &headers, body.as_bytes())
+    };
+    assert_eq!(call(&[]).status, 401);
+    let found = call(&[ana.header()]);
+    assert!(found.text().contains("src/rate_limiter.rs"), "{}", found.text());
+    let refused = call(&[ben.header()]);
+    assert_eq!(refused.json()["result"]["isError"], true, "{}", refused.text());
+    assert!(refused.text().contains("does not allow"), "{}", refused.text());
+    assert!(upstream.requests().is_empty(), "nothing was forwarded");
 }

@@ -49,6 +49,7 @@ mod liveness;
 mod logs;
 mod many_requests;
 mod map;
+mod mcp;
 mod past_sessions;
 mod paths;
 mod reconcile;

@@ -33,7 +33,7 @@ impl Run {
         config.keys.clear();
         let log = paths::state_dir()?.join("run.log");
         if let Ok(file) = open_log(&log) {
-            output::log_to_file(file, "info");
+            output::log_to_file(file, "info,rmcp=warn");
         }
         let mounts = mcp::mounts(&config)?;
         let server = Server::start(config, &common.directory()?, mounts)?;

@@ -24,7 +24,7 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("info");
+        output::log_to_stderr("info,rmcp=warn");
         let config = common.configuration(self.listen.clone())?;
         let mut signals = Signals::install()?;
         let mounts = mcp::mounts(&config)?;

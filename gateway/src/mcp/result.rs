@@ -30,9 +30,9 @@ pub(super) fn of(tool: &ClientTool, output: &Output, page: usize) -> CallToolRes
     }
 }
 
-/// An object with redacted texts, whose longest list is shortened until the text fits.
+/// An object with redacted texts and without empty members, whose longest list is shortened until the text fits.
 pub(super) fn bounded(mut value: Value) -> Value {
-    redact_texts(&mut value);
+    clean(&mut value);
     // Some revisions of the protocol allow objects only.
     if !value.is_object() {
         value = json!({"result": value});
@@ -59,11 +59,15 @@ pub(super) fn bounded(mut value: Value) -> Value {
     value
 }
 
-fn redact_texts(value: &mut Value) {
+/// Redacts texts, and removes members without a value, which cost tokens and say nothing.
+fn clean(value: &mut Value) {
     match value {
         Value::String(text) => *text = redact(text).into_owned(),
-        Value::Array(values) => values.iter_mut().for_each(redact_texts),
-        Value::Object(members) => members.values_mut().for_each(redact_texts),
+        Value::Array(values) => values.iter_mut().for_each(clean),
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(clean);
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -32,7 +32,14 @@ fn default_tools_are_in_a_fixed_order_and_cheap() {
     let default = offer(&[]);
     assert_eq!(
         names(&default),
-        ["find_context", "definition", "references", "callers", "recall", "remember"]
+        [
+            "find_context",
+            "definition",
+            "references",
+            "callers",
+            "recall",
+            "remember"
+        ]
     );
     let tokens = definition_tokens(&default);
     assert!((200..=1_500).contains(&tokens), "{tokens}");
@@ -41,7 +48,12 @@ fn default_tools_are_in_a_fixed_order_and_cheap() {
 #[test]
 fn documented_tokens_of_each_set_are_the_real_ones() {
     let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/mcp.md")).unwrap();
-    for (set, chosen) in [("default", &[][..]), ("code", &["code"]), ("memory", &["memory"]), ("both", &["code", "memory"])] {
+    for (set, chosen) in [
+        ("default", &[][..]),
+        ("code", &["code"]),
+        ("memory", &["memory"]),
+        ("both", &["code", "memory"]),
+    ] {
         let offer = offer(chosen);
         let row = format!("| {set} | {} | {} |", names(&offer).len(), definition_tokens(&offer));
         assert!(documented.contains(&row), "docs/mcp.md lacks the row {row}");
@@ -52,10 +64,16 @@ fn documented_tokens_of_each_set_are_the_real_ones() {
 fn sets_and_names_choose_tools_once() {
     let all = offer(&["code", "memory"]);
     assert_eq!(names(&all).len(), client_tools().len());
-    assert_eq!(names(&offer(&["recall", "memory", "recall"])), names(&offer(&["memory"])));
+    assert_eq!(
+        names(&offer(&["recall", "memory", "recall"])),
+        names(&offer(&["memory"]))
+    );
     assert_eq!(names(&offer(&["recall", "grep"])), ["recall", "grep"]);
     let unknown = Offer::of(&["gerp".to_owned()], false).err().unwrap().to_string();
-    assert!(unknown.contains("`gerp`") && unknown.contains("code, memory, find_context"), "{unknown}");
+    assert!(
+        unknown.contains("`gerp`") && unknown.contains("code, memory, find_context"),
+        "{unknown}"
+    );
 }
 
 #[test]
@@ -65,17 +83,33 @@ fn every_definition_is_accepted_by_strict_validators() {
     for tool in both.definitions() {
         assert!(seen.insert(tool.name.clone()));
         let schema = Value::Object((*tool.input_schema).clone());
-        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
+        assert_eq!(
+            (&schema["type"], &schema["additionalProperties"]),
+            (&json!("object"), &json!(false))
+        );
         for (name, property) in schema["properties"].as_object().unwrap() {
             assert!(property["type"].is_string(), "{}.{name}: {property}", tool.name);
-            assert!(property["description"].as_str().is_some_and(|text| !text.is_empty()), "{}.{name}", tool.name);
-            assert!(property.get("format").is_none() && property.get("anyOf").is_none(), "{property}");
+            assert!(
+                property["description"].as_str().is_some_and(|text| !text.is_empty()),
+                "{}.{name}",
+                tool.name
+            );
+            assert!(
+                property.get("format").is_none() && property.get("anyOf").is_none(),
+                "{property}"
+            );
         }
         let (annotations, hint) = (tool.annotations.unwrap(), tool.meta.unwrap());
         let entry = client_tools().iter().find(|entry| entry.name() == tool.name).unwrap();
         assert_eq!(annotations.read_only_hint, Some(entry.effect == Effect::Reads));
         assert_eq!(annotations.destructive_hint, Some(entry.effect == Effect::Replaces));
-        assert!(hint.0["anthropic/searchHint"].as_str().is_some_and(|hint| !hint.is_empty()), "{}", tool.name);
+        assert!(
+            hint.0["anthropic/searchHint"]
+                .as_str()
+                .is_some_and(|hint| !hint.is_empty()),
+            "{}",
+            tool.name
+        );
         assert!(tool.title.is_some_and(|title| title.starts_with(char::is_uppercase)));
     }
 }
@@ -102,7 +136,14 @@ fn long_lists_are_shortened_and_say_so() {
     assert!(value.to_string().len() < 40_000);
     let kept = value["memories"].as_array().unwrap().len();
     assert!(kept > 80, "{kept}");
-    assert!(value["cut"].as_str().unwrap().starts_with(&format!("{} more", 400 - kept)), "{}", value["cut"]);
+    assert!(
+        value["cut"]
+            .as_str()
+            .unwrap()
+            .starts_with(&format!("{} more", 400 - kept)),
+        "{}",
+        value["cut"]
+    );
     assert_eq!(bounded(json!([1])), json!({"result": [1]}));
     let monster = bounded(json!({"text": "y".repeat(50_000)}));
     assert!(monster["cut"].as_str().unwrap().contains("too long"));

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
-use muninn_context_engine::{Completeness, Exploration, Limits, PriorContext, block_tokens, render};
+use muninn_context_engine::{
+    Completeness, Engine, Exploration, IndexStatus, Limits, PriorContext, block_tokens, render,
+};
+use muninn_repo_tools::Until;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +17,9 @@ use crate::store::{Outcome, Receipt, ReceiptItem};
 
 /// Maximum time for exploring; a client waits for the result anyway.
 const EXPLORE_TIME: Duration = Duration::from_secs(2);
+/// Maximum time that the first call waits for the index, and the pause between two looks at it.
+const INDEX_TIME: Duration = Duration::from_secs(3);
+const INDEX_POLL: Duration = Duration::from_millis(10);
 /// The name of the door in receipts.
 const FORMAT: &str = "mcp";
 
@@ -52,9 +58,10 @@ impl Tool for FindContext {
     fn answer(&self, context: &ToolContext<'_>, arguments: &FindContextArguments) -> Result<FoundContext, ToolError> {
         let started = Instant::now();
         let settings = self.0.workspace.settings();
+        self.wait_for_index(&context.until.no_later_than(started + INDEX_TIME));
         let limits = Limits {
             tokens: settings.context.tokens_without_tools,
-            deadline: context.until.no_later_than(started + EXPLORE_TIME).instant(),
+            deadline: context.until.no_later_than(Instant::now() + EXPLORE_TIME).instant(),
         };
         let explored = match (&self.0.workspace.engine, settings.context.enabled) {
             (Some(engine), true) => engine.explore_after(&PriorContext::default(), &arguments.question, &limits, None),
@@ -81,6 +88,14 @@ impl Tool for FindContext {
 struct Disabled;
 
 impl FindContext {
+    /// Waits for the first index. A client's first call comes a moment after its server was started.
+    fn wait_for_index(&self, until: &Until) {
+        let is_ready = |engine: &Arc<Engine>| matches!(engine.status(), IndexStatus::Ready { .. });
+        while !until.is_over() && !self.0.workspace.engine.as_ref().is_some_and(is_ready) {
+            std::thread::sleep(INDEX_POLL);
+        }
+    }
+
     /// Writes the receipt.
     fn record(&self, question: &str, explored: Exploration, started: Instant) -> FoundContext {
         let session = &self.0;
