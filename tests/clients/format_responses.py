@@ -26,8 +26,10 @@ def output(words, call):
         items.append({"type": "message", "id": "msg_scripted1", "status": "completed", "role": "assistant",
                       "content": [{"type": "output_text", "text": words, "annotations": []}]})
     if call:
+        # A tool of an MCP server is named `namespace/name` in a scenario.
+        namespace, _, name = call[0].rpartition("/")
         items.append({"type": "function_call", "id": "fc_scripted1", "call_id": "call_scripted1", "status": "completed",
-                      "name": call[0], "arguments": json.dumps(call[1])})
+                      **({"namespace": namespace} if namespace else {}), "name": name, "arguments": json.dumps(call[1])})
     return items
 
 
