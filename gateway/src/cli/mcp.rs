@@ -19,7 +19,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Serve this repository's tools and memory to a client of the Model Context Protocol
 #[derive(Args)]
 #[command(after_help = examples(&[
-    ("claude mcp add muninn -- muninn mcp", "Add Muninn to Claude Code"),
+    ("muninn mcp", "The command for a client, as in `claude mcp add muninn -- muninn mcp`"),
     ("muninn mcp --tools code,memory", "Offer all tools"),
     ("muninn mcp --tools find_context,recall", "Offer two tools"),
 ]))]
