@@ -262,6 +262,13 @@ impl Engine {
         });
     }
 
+    /// Returns whether an earlier process stored an index of this worktree. With one, the first [`Self::refresh`] reads
+    /// only changed files.
+    pub fn has_stored_index(&self) -> bool {
+        let dir = self.settings.cache_dir.as_ref();
+        dir.is_some_and(|dir| Indexer::has_stored(dir, &self.worktree))
+    }
+
     /// Returns the duration of the last walk, without the time for reading changed files. This is the cost of a refresh
     /// that finds no change.
     pub fn last_walk(&self) -> Duration {

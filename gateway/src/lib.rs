@@ -25,15 +25,18 @@ pub mod app;
 pub mod backend;
 pub mod cli;
 pub mod config;
+mod hooks;
 pub mod http;
 pub mod inject;
 pub mod mcp;
 pub mod metrics;
 pub mod model;
 mod pattern;
+pub mod presence;
 pub mod secrets;
 pub mod session;
 pub mod store;
+pub mod transcript;
 pub mod wire;
 
 pub use cli::run;

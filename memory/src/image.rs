@@ -66,6 +66,11 @@ pub(crate) fn read<T: DeserializeOwned>(form: &ImageFormat, dir: &Path, root: &P
     postcard::from_bytes(body).map(Some).map_err(|_| unusable())
 }
 
+/// Whether there is an image of a worktree, usable or not.
+pub(crate) fn exists(form: &ImageFormat, dir: &Path, root: &Path) -> bool {
+    path(form, dir, root).is_file()
+}
+
 /// Writes an image, and removes abandoned temporary files.
 pub(crate) fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Serialize) -> Result<(), ImageError> {
     let path = path(form, dir, root);

@@ -91,6 +91,13 @@ impl Conversation {
         body.to_string()
     }
 
+    /// The transcript that Claude Code writes of it.
+    pub(crate) fn transcript(&self) -> String {
+        let line = |message: &Value| json!({"isSidechain": false, "type": message["role"], "message": message});
+        let lines = self.messages.iter().map(|message| line(message).to_string() + "\n");
+        lines.collect()
+    }
+
     pub(crate) fn send(&self, gateway: &Gateway) {
         let response = gateway.post(
             "/v1/messages",

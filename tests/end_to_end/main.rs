@@ -38,6 +38,7 @@ mod forwarding;
 mod framing;
 mod framing_attacks;
 mod freshness;
+mod hooks;
 mod hostile;
 mod http2;
 mod knowledge;

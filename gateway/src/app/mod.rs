@@ -12,10 +12,14 @@ mod deep;
 mod embedder;
 mod enter;
 mod explore;
+mod hook_turn;
 mod knowledge;
 mod learn;
+mod local;
 mod memory;
 mod notice;
+mod one_call;
+mod preamble;
 mod receipts;
 mod settings;
 mod state;
@@ -34,7 +38,8 @@ pub use knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,
     new_knowledge,
 };
-pub(crate) use learn::{AnswerRecorder, ObservedAnswer, ObservedRequest, SummarizerChoice};
+pub(crate) use learn::{AnswerRecorder, ObservedAnswer, ObservedRequest, Observing, SummarizerChoice};
+pub use local::{HookSession, HookTurn, LocalReply, LocalRequest};
 pub use memory::{
     ChoreError, ConflictView, Fact, FactKind, Kept, MemoryError, RecallQuery, RecalledMemory, ReconcileRequest,
     SideView, WritableMemory, conflicts,

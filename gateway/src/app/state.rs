@@ -1,6 +1,6 @@
 //! The state of one process: settings, workspaces, store, and background tasks.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use muninn_context_engine::tokens;
@@ -15,6 +15,7 @@ use super::{Workspace, Workspaces};
 use crate::backend::BlockingClient;
 use crate::config::{Config, ConfigError, paths};
 use crate::metrics::{FinishedRequest, ForwardedRequest, Metrics};
+use crate::presence::Presence;
 use crate::store::{Counters, LocalCounters, SqliteStore, Store, UsageSum, utc_today};
 use crate::wire::convert::answer::Usage;
 
@@ -44,6 +45,10 @@ pub struct App {
     pub(crate) learner: Learner,
     /// The client for the gateway's own requests to models; started by the first one.
     blocking_client: OnceLock<Option<BlockingClient>>,
+    /// The user's state directory.
+    pub(super) state_dir: PathBuf,
+    /// Tells hooks that a gateway listens on the port.
+    _presence: Option<Presence>,
 }
 
 impl App {
@@ -61,6 +66,17 @@ impl App {
         directory: &Path,
         own_port: u16,
         state_dir: &Path,
+    ) -> Result<App, ConfigError> {
+        App::opened(config, directory, own_port, state_dir, true)
+    }
+
+    /// [`App::with_state`]. `has_upkeep`: whether it flushes the records that earlier processes left.
+    pub(super) fn opened(
+        config: Config,
+        directory: &Path,
+        own_port: u16,
+        state_dir: &Path,
+        has_upkeep: bool,
     ) -> Result<App, ConfigError> {
         let supervisor = Supervisor::default();
         let embedder = ConfiguredEmbedder::new(&config);
@@ -80,7 +96,12 @@ impl App {
         metrics.add_backend_labels(config.backends.iter().map(|backend| backend.name.as_str()));
         let workspaces = Workspaces::new(Arc::clone(&workspace), &config, state_dir, &supervisor);
         let settings = Settings::new(config, own_port, Arc::clone(&counters));
-        let learner = Learner::start(&supervisor, state_dir, store.clone(), Arc::clone(&workspace));
+        let learner = Learner::start(
+            &supervisor,
+            state_dir,
+            store.clone(),
+            has_upkeep.then(|| Arc::clone(&workspace)),
+        );
         Ok(App {
             exposed: !settings.config.listen.ip().is_loopback(),
             settings: RwLock::new(Arc::new(settings)),
@@ -94,6 +115,8 @@ impl App {
             explorations: BackgroundExplorations::default(),
             learner,
             blocking_client: OnceLock::new(),
+            state_dir: state_dir.to_owned(),
+            _presence: presence(state_dir, own_port),
         })
     }
 
@@ -205,6 +228,16 @@ impl App {
             store.note_usage(key, utc_today(), sum);
         }
     }
+}
+
+/// Announces a gateway. Port 0 stands for none.
+fn presence(state_dir: &Path, port: u16) -> Option<Presence> {
+    if port == 0 {
+        return None;
+    }
+    Presence::announce(state_dir, port)
+        .inspect_err(|error| tracing::warn!(%error, "hooks cannot see that this gateway runs"))
+        .ok()
 }
 
 fn open_store(config: &Config, state_dir: &Path, supervisor: &Supervisor) -> (Option<Arc<dyn Store>>, Option<String>) {

@@ -34,6 +34,8 @@ pub(crate) struct Plan {
     pub insertions: Vec<Insertion>,
     /// The receipt, still without backend and total time.
     pub receipt: Receipt,
+    /// The new block as text, if there is one.
+    pub block: Option<String>,
     mode: Mode,
 }
 
@@ -114,6 +116,7 @@ pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: 
     let mut plan = Plan {
         insertions: Vec::new(),
         receipt,
+        block: None,
         mode,
     };
     if mode == Mode::Bypass {
@@ -254,6 +257,7 @@ impl Plan {
             return self.without(&NoPackReason::NothingFound(reason));
         };
         self.insertions.extend(prompt.insert(site, block));
+        self.block = Some(block.clone());
         self.receipt.tokens = entry.tokens;
         self.receipt.estimate = estimate;
         self.receipt.items = exploration.items.iter().map(ReceiptItem::from).collect();

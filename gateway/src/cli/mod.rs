@@ -8,6 +8,7 @@ mod config;
 mod doctor;
 mod error;
 mod explore;
+mod hook;
 mod index;
 mod init;
 mod key;
@@ -137,6 +138,7 @@ fn groups() -> Groups {
                 entry("config", config::ConfigCommand::run),
                 entry("key", key::KeyCommand::run),
                 entry("model", model::ModelCommand::run),
+                entry("hook", hook::Hook::run),
                 entry("completions", completions::Completions::run),
                 entry("man", man::Man::run),
             ],
@@ -203,6 +205,13 @@ fn examples(lines: &[(&str, &str)]) -> StyledStr {
 
 /// Runs a command line and returns the process's exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // Before clap, which exits with 2 on a wrong argument: that code blocks the user's prompt.
+    if arguments.get(1).is_some_and(|name| name == "hook")
+        && let Some(code) = hook::run_arguments(&arguments[2..])
+    {
+        return code;
+    }
     let groups = groups();
     let matches = match command(&groups).try_get_matches_from(arguments) {
         Ok(matches) => matches,

@@ -10,7 +10,7 @@ use clap::Args;
 use muninn_memory::private_file;
 
 use super::{CliError, Common, Exit, examples, mcp, output};
-use crate::config::paths;
+use crate::config::{env_vars, paths};
 use crate::http::Server;
 
 /// Run a coding agent, or any command, with a gateway of its own
@@ -66,7 +66,7 @@ fn variables(url: &str) -> Vec<(&'static str, String)> {
         ("ANTHROPIC_API_BASE", url.to_owned()),
         ("OPENAI_BASE_URL", format!("{url}/v1")),
         ("OPENAI_API_BASE", format!("{url}/v1")),
-        ("MUNINN_URL", url.to_owned()),
+        (env_vars::URL, url.to_owned()),
         ("NO_PROXY", exceptions.clone()),
         ("no_proxy", exceptions),
     ]

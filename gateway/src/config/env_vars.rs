@@ -30,6 +30,16 @@ pub const DISCOVER: &str = "MUNINN_DISCOVER";
 pub const CLAUDE_PROJECT_DIR: &str = "CLAUDE_PROJECT_DIR";
 /// Claude Code's variable for the session. Memories that `muninn mcp` writes belong to it.
 pub const CLAUDE_CODE_SESSION_ID: &str = "CLAUDE_CODE_SESSION_ID";
+/// Silences hooks if set. For agents that Muninn or a hook starts itself.
+pub const REMINDER: &str = "MUNINN_REMINDER";
+/// Address of the gateway that `muninn run` starts, for its child. A hook with it does nothing while that gateway runs.
+pub const URL: &str = "MUNINN_URL";
+/// Claude Code's address of its API. A hook does nothing if it names a gateway that runs on this machine.
+pub const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
+/// Codex's and opencode's address of their API, read like `ANTHROPIC_BASE_URL`.
+pub const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
+/// Codex's directory. A hook reads the addresses of the providers from the `config.toml` in it. Default: `~/.codex`.
+pub const CODEX_HOME: &str = "CODEX_HOME";
 /// Disables colours if set.
 pub const NO_COLOR: &str = "NO_COLOR";
 

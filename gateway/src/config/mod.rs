@@ -75,6 +75,8 @@ pub struct Config {
     pub explore: ExploreConfig,
     /// What is offered over the Model Context Protocol.
     pub mcp: McpConfig,
+    /// The hooks of clients.
+    pub hooks: HooksConfig,
     /// The limits of every request: sizes and times.
     pub limits: LimitsConfig,
     /// Switches for tests.
@@ -197,6 +199,15 @@ pub struct ContextConfig {
     pub tokens_per_conversation: u32,
     /// The score below which nothing is packed. If absent, the engine's own thresholds apply.
     pub threshold: Option<f32>,
+}
+
+/// The hooks of clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HooksConfig {
+    /// Whether hooks do anything.
+    pub enabled: bool,
+    /// The time after which a hook gives up.
+    pub deadline: Duration,
 }
 
 /// The limits of every request: sizes and times.

@@ -54,6 +54,14 @@ pub fn state_dir() -> Result<PathBuf, ConfigError> {
     }
 }
 
+/// Returns the path of Codex's configuration file, which may not exist; `None` without a home directory.
+#[must_use]
+pub fn codex_config() -> Option<PathBuf> {
+    let home = || Some(etcetera::home_dir().ok()?.join(".codex"));
+    let directory = from_environment(env_vars::CODEX_HOME).or_else(home)?;
+    Some(directory.join("config.toml"))
+}
+
 /// Returns the directory of models, and of indexes for repositories without `.muninn/`.
 ///
 /// # Errors

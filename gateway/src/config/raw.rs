@@ -38,6 +38,8 @@ pub(crate) struct UserFile {
     #[serde(default)]
     pub(crate) mcp: Mcp,
     #[serde(default)]
+    pub(crate) hooks: Hooks,
+    #[serde(default)]
     pub(crate) limits: Limits,
     #[serde(default)]
     #[cfg_attr(test, serde(skip_serializing), schemars(skip))]
@@ -335,6 +337,17 @@ pub(crate) struct Explore {
     pub(crate) max_answer_tokens: Option<u32>,
     /// `auto`, or `required` to force tool calls. Some servers refuse `required`.
     pub(crate) tool_choice: Option<String>,
+}
+
+/// The hooks of coding agents that do not send their requests through Muninn.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hooks {
+    /// Whether hooks do anything.
+    pub(crate) enabled: Option<bool>,
+    /// Time after which a hook gives up, and a prompt passes without context.
+    pub(crate) deadline_ms: Option<u64>,
 }
 
 /// Sizes and times that bound every request.

@@ -99,6 +99,10 @@ fn defaults() -> Value {
                 answer_timeout_ms: millis(reconciler.patience),
             }),
         },
+        hooks: raw::Hooks {
+            enabled: Some(config.hooks.enabled),
+            deadline_ms: millis(config.hooks.deadline),
+        },
         explore: raw::Explore {
             mode: word(&explore.mode),
             backend: None,

@@ -15,8 +15,8 @@ use super::keys::keys;
 use super::memory::{embedder, memory, memory_write, reconciler, summarizer};
 use super::raw::{self, RepositoryFile, UserFile};
 use super::{
-    CircuitConfig, Config, ConfigError, ContextConfig, LimitsConfig, McpConfig, MemoryConfig, MemoryWrite, TestConfig,
-    env_vars, files, paths,
+    CircuitConfig, Config, ConfigError, ContextConfig, HooksConfig, LimitsConfig, McpConfig, MemoryConfig, MemoryWrite,
+    TestConfig, env_vars, files, paths,
 };
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:4747";
@@ -76,6 +76,10 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         mcp: McpConfig {
             tools: file.mcp.tools.unwrap_or_default(),
             http: file.mcp.http.unwrap_or(true),
+        },
+        hooks: HooksConfig {
+            enabled: file.hooks.enabled.unwrap_or(true),
+            deadline: Duration::from_millis(file.hooks.deadline_ms.unwrap_or(1_000)),
         },
         limits,
         test: TestConfig {
@@ -140,12 +144,13 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Ok(table) = text.parse::<toml::Table>() else {
         return Ok(());
     };
-    const RESERVED: [&str; 11] = [
+    const RESERVED: [&str; 12] = [
         "backends",
         "mcp",
         "routes",
         "keys",
         "explore",
+        "hooks",
         "listen",
         "allowed_hosts",
         "roots",
@@ -398,6 +403,7 @@ pub(super) mod tests {
             ("routes", "[[routes]]\nmodel = \"*\"\nbackend = \"evil\"\n"),
             ("keys", "keys = [\"x\"]\n"),
             ("explore", "[explore]\nmode = \"off\"\n"),
+            ("hooks", "[hooks]\nenabled = true\n"),
             ("listen", "listen = \"0.0.0.0:80\"\n"),
             ("allowed_hosts", "allowed_hosts = [\"evil.example\"]\n"),
             ("roots", "roots = [\"/\"]\n"),

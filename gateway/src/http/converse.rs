@@ -19,7 +19,7 @@ use super::refusal::{self, Client};
 use super::{Worker, body, reply};
 use crate::access::{Caller, Forbidden};
 use crate::app::{
-    self, ObservedAnswer, ObservedRequest, Plan, PlanRequest, ProgressReceiver, ProgressSender, Settings,
+    self, ObservedAnswer, ObservedRequest, Observing, Plan, PlanRequest, ProgressReceiver, ProgressSender, Settings,
     SummarizerChoice,
 };
 use crate::backend::{Candidate, NoRoute, Target};
@@ -383,6 +383,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
             answer: Arc::clone(&incoming.learned),
             workspace,
             summarizer: SummarizerChoice::of(app, settings, caller),
+            observing: Observing::Request,
         });
     }
     Ok((

@@ -70,7 +70,9 @@ pub fn claimed_directories(headers: &HeaderMap, prompt: &Prompt<'_>) -> ClaimedD
 }
 
 fn named_repository(headers: &HeaderMap) -> Vec<String> {
-    let named = headers.get("x-muninn-repo").and_then(|value| value.to_str().ok());
+    let named = headers
+        .get("x-muninn-repo")
+        .and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
     named.map(str::to_owned).into_iter().collect()
 }
 

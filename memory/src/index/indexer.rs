@@ -1,7 +1,7 @@
 //! Builds the next snapshot from the last, the cache, and changes on disk.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -83,6 +83,12 @@ impl Indexer {
             binaries: HashMap::new(),
             unkept: 0,
         }
+    }
+
+    /// Whether an earlier process stored the index of a worktree.
+    #[must_use]
+    pub fn has_stored(cache_dir: &Path, worktree: &Worktree) -> bool {
+        image::exists(&WORKTREE, cache_dir, worktree.root())
     }
 
     /// Walks the worktree and reads new or changed files. `last` is `None` the first time: then the stored index of an

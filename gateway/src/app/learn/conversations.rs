@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use muninn_repo_tools::{CancelFlag, Until};
 
-use super::observe::{LearnedConversation, ObservedRequest, TurnsToLearn};
+use super::observe::{LearnedConversation, ObservedRequest, Observing, TurnsToLearn};
 use super::summarizer::{EndedConversation, Summarizer};
 use super::{MOST_BYTES, guarded};
 use crate::app::Workspace;
@@ -39,6 +39,8 @@ pub(super) struct Conversations {
 
 /// The worktrees whose spool may hold records of earlier processes.
 struct Upkeep {
+    /// Whether there is any upkeep in this process.
+    is_kept: bool,
     seen: HashSet<PathBuf>,
     open: VecDeque<Arc<Workspace>>,
     stopping: CancelFlag,
@@ -71,7 +73,7 @@ impl Conversations {
     pub(super) fn new(
         receipts: Option<Arc<dyn Receipts>>,
         summarizer: Summarizer,
-        served: Arc<Workspace>,
+        served: Option<Arc<Workspace>>,
         stopping: CancelFlag,
         stop_by: Arc<OnceLock<Instant>>,
         queued: Arc<AtomicUsize>,
@@ -120,7 +122,17 @@ impl Conversations {
             last: observed,
             seen: Instant::now(),
         };
-        self.open.insert(learned.name, conversation);
+        match conversation.last.observing {
+            Observing::Request => {
+                self.open.insert(learned.name, conversation);
+            }
+            // The transcript grows without the learner's knowledge. Its next hook brings the whole of it.
+            Observing::Transcript => return,
+            Observing::EndedTranscript => {
+                self.conclude(vec![conversation]);
+                return;
+            }
+        }
         while self.open.len() > MOST_CONVERSATIONS || self.bytes() > MOST_BYTES {
             let quietest = self.open.values().map(|conversation| conversation.seen).min();
             self.end(|conversation| Some(conversation.seen) == quietest);
@@ -145,9 +157,14 @@ impl Conversations {
     /// Learns from the last turn of ended conversations and writes the records as segments, with one flush per worktree.
     /// Returns the conversations to summarise.
     fn end(&mut self, is_over: impl Fn(&Conversation) -> bool) -> Vec<EndedConversation> {
-        let over: Vec<_> = self.open.extract_if(|_, conversation| is_over(conversation)).collect();
+        let over = self.open.extract_if(|_, conversation| is_over(conversation));
+        let over = over.map(|(_, conversation)| conversation).collect();
+        self.conclude(over)
+    }
+
+    fn conclude(&self, over: Vec<Conversation>) -> Vec<EndedConversation> {
         let (mut flushes, mut to_sum_up): (Vec<(Arc<Workspace>, Vec<String>)>, _) = (Vec::new(), Vec::new());
-        for (_, Conversation { last, .. }) in over {
+        for Conversation { last, .. } in over {
             let receipts = self.receipts.as_deref();
             let learned = guarded(|| last.learn_from(TurnsToLearn::Last, receipts, self.lookup())).flatten();
             let Some(LearnedConversation { name, whole }) = learned else {
@@ -185,16 +202,19 @@ impl Conversations {
 }
 
 impl Upkeep {
-    fn of(served: Arc<Workspace>, stopping: CancelFlag) -> Upkeep {
-        Upkeep {
-            seen: HashSet::from([served.root.clone()]),
-            open: VecDeque::from([served]),
+    fn of(served: Option<Arc<Workspace>>, stopping: CancelFlag) -> Upkeep {
+        let mut upkeep = Upkeep {
+            is_kept: served.is_some(),
+            seen: HashSet::new(),
+            open: VecDeque::new(),
             stopping,
-        }
+        };
+        served.iter().for_each(|served| upkeep.see(served));
+        upkeep
     }
 
     fn see(&mut self, workspace: &Arc<Workspace>) {
-        if self.seen.insert(workspace.root.clone()) {
+        if self.is_kept && self.seen.insert(workspace.root.clone()) {
             self.open.push_back(Arc::clone(workspace));
         }
     }

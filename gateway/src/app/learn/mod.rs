@@ -30,7 +30,7 @@ use observe::place;
 use summarizer::Summarizer;
 
 pub(crate) use answer::{AnswerRecorder, ObservedAnswer};
-pub(crate) use observe::ObservedRequest;
+pub(crate) use observe::{ObservedRequest, Observing};
 pub(crate) use summarizer::SummarizerChoice;
 
 /// The most requests that wait to be learned from.
@@ -58,12 +58,13 @@ pub(crate) struct Learner {
 
 impl Learner {
     /// Starts the thread. If it cannot start, nothing is learned. The thread first flushes what earlier processes left in
-    /// the spool of the served worktree; other worktrees follow at their first request.
+    /// the spool of the served worktree; other worktrees follow at their first request. Without `served`, it flushes only
+    /// conversations that it sees end, as befits a process that answers one call.
     pub(super) fn start(
         supervisor: &Supervisor,
         state_dir: &Path,
         receipts: Option<Arc<dyn Receipts>>,
-        served: Arc<Workspace>,
+        served: Option<Arc<Workspace>>,
     ) -> Learner {
         let (sender, requests) = sync_channel(QUEUE);
         let (stopping, stop_by) = (CancelFlag::default(), Arc::new(OnceLock::new()));

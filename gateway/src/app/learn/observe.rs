@@ -20,7 +20,7 @@ use super::usage;
 use crate::app::Workspace;
 use crate::session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
 use crate::store::Store as Receipts;
-use crate::wire::{Prompt, WireFormat};
+use crate::wire::{Prompt, Role, WireFormat};
 
 /// A request of a conversation, as it came in.
 pub(crate) struct ObservedRequest {
@@ -32,6 +32,18 @@ pub(crate) struct ObservedRequest {
     pub(crate) workspace: Arc<Workspace>,
     /// The summarizer of the conversation.
     pub(crate) summarizer: Option<SummarizerChoice>,
+    pub(crate) observing: Observing,
+}
+
+/// What was observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Observing {
+    /// A request. The conversation ends when none follows for a while.
+    Request,
+    /// A transcript with a new prompt. Only its earlier turns are complete.
+    Transcript,
+    /// The transcript of a session that ends: it holds the answer to its last turn.
+    EndedTranscript,
 }
 
 /// The turns of a conversation to learn from.
@@ -168,7 +180,7 @@ impl ReadRequest<'_> {
         let (_, question) = &self.turns[newest];
         let terms = self.request.terms(question, self.lookup);
         let mut effects: Vec<ToolEffects> = (0..=newest).map(|at| self.effects(at)).collect();
-        let last_answer = self.request.answer.text(self.request.format);
+        let last_answer = self.last_answer(newest);
         if let Some(text) = &last_answer {
             effects[newest].cite(text, self.places(), &|path| self.request.may_be_named(path));
         }
@@ -189,6 +201,17 @@ impl ReadRequest<'_> {
             *last = text;
         }
         whole
+    }
+
+    /// The complete answer to the newest turn: a copy of what the client got, or the end of a transcript.
+    fn last_answer(&self, newest: usize) -> Option<String> {
+        let is_answered = || {
+            let last = self.prompt.messages.last();
+            self.request.observing == Observing::EndedTranscript
+                && last.is_some_and(|message| message.role == Role::Assistant)
+        };
+        let copied = self.request.answer.text(self.request.format);
+        copied.or_else(|| is_answered().then(|| answer(self.prompt, self.messages(newest))))
     }
 
     /// The messages between a human turn and the next one.

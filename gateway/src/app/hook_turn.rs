@@ -1,0 +1,205 @@
+//! A turn that a client's hook reports instead of sending its requests through the gateway.
+//!
+//! A hook turn is a request: the client's transcript and the new prompt make a body in the client's wire format, which is
+//! planned and learned from like a request that the client sends. So admission, budget, ledger, receipts and records are
+//! the same. The block goes to the client as text; the client keeps it in the conversation, so nothing is replayed.
+//!
+//! Where the conversation goes through a gateway, the gateway does all this, and a hook does nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use muninn_context_engine::IndexStatus;
+use muninn_context_engine::value::Prices;
+use muninn_memory::redact;
+
+use super::deep::{DeepLane, ProgressSender};
+use super::learn::{ObservedRequest, Observing};
+use super::local::{HookSession, HookTurn};
+use super::turn::{PlanRequest, millis, new_receipt, plan};
+use super::{App, Workspace};
+use crate::access::Caller;
+use crate::presence::{is_gateway, loopback_port};
+use crate::session::newest_human_turn;
+use crate::store::{Outcome, Receipt};
+use crate::transcript::{Client, Transcript};
+use crate::wire::{Prompt, WireFormat};
+
+/// The most characters of one block. Claude Code moves longer texts of hooks into a file.
+const MOST_CHARACTERS: usize = 8_000;
+/// The context window that a hook turn is planned for, in tokens: one turn gets at most a fifth of it, 1,600 tokens. Codex
+/// truncates the text of a hook above 2,500.
+const WINDOW: u32 = 8_000;
+/// The number of newest receipts that are searched for requests of the session.
+const RECENT: usize = 400;
+/// The format of a hook's receipt, beside those of requests.
+pub(super) const FORMAT: &str = "hook";
+
+impl App {
+    /// The block for a prompt; `None` if nothing is added. The turns before it are learned from.
+    pub(super) async fn hook_turn(self: &Arc<Self>, turn: &HookTurn) -> Option<String> {
+        let session = &turn.session;
+        if self.sees_requests_of(session).await {
+            return None;
+        }
+        let started = Instant::now();
+        let transcript = transcript_of(session);
+        let format = transcript.format();
+        let body = Bytes::from(body_with(&transcript, &turn.prompt));
+        let prompt = Prompt::parse(format, &body)
+            .inspect_err(|error| tracing::warn!(%error, "the transcript is not understood"))
+            .ok()?;
+        let headers = headers_of(session);
+        let (progress, _) = ProgressSender::new();
+        let caller = Caller::anonymous();
+        let request = PlanRequest {
+            caller: &caller,
+            headers: &headers,
+            prompt: &prompt,
+            window: Some(WINDOW),
+            prices: Prices::default(),
+            deep: DeepLane::Off,
+            progress,
+        };
+        let receipt = self.hook_receipt(session, format);
+        let mut planned = plan(self, request, receipt).await;
+        let block = planned.block.take().filter(|block| {
+            let fits = block.chars().count() <= MOST_CHARACTERS;
+            if !fits {
+                planned.receipt.outcome = Outcome::Failed;
+                planned.receipt.reason = Some(format!("the block has more than {MOST_CHARACTERS} characters"));
+            }
+            fits
+        });
+        planned.receipt.ms = millis(started.elapsed());
+        let is_conversation = planned.receipt.side_request.is_none();
+        let worktree = planned.receipt.worktree.clone();
+        if let Some(store) = &self.store {
+            store.note_receipt(planned.receipt);
+        }
+        if is_conversation {
+            self.observe_hook(Path::new(&worktree), body, headers, format, Observing::Transcript);
+        }
+        block
+    }
+
+    /// Learns from the last turn of a session, and writes its records.
+    pub(super) async fn end_session(self: &Arc<Self>, session: &HookSession) {
+        if self.sees_requests_of(session).await {
+            return;
+        }
+        let Some(workspace) = self.workspace_of(session).await else {
+            return;
+        };
+        let transcript = transcript_of(session);
+        let body = Bytes::from(transcript.body(None));
+        let (headers, format) = (headers_of(session), transcript.format());
+        self.observe_hook(&workspace.root, body, headers, format, Observing::EndedTranscript);
+    }
+
+    fn observe_hook(&self, root: &Path, body: Bytes, headers: HeaderMap, format: WireFormat, observing: Observing) {
+        let Some(workspace) = self.workspaces.opened(root) else {
+            return;
+        };
+        // Files are recognised by the index. Without one, the turn would be learned as one without files.
+        let status = workspace.engine.as_ref().map(|engine| engine.status());
+        if !matches!(status, Some(IndexStatus::Ready { .. })) {
+            return tracing::debug!("nothing is learned: there is no index");
+        }
+        self.learner.observe(ObservedRequest {
+            body,
+            headers,
+            format,
+            answer: self.learner.new_answer(),
+            workspace,
+            // A summary is a request to a model, and a hook names no backend for it.
+            summarizer: None,
+            observing,
+        });
+    }
+
+    pub(super) fn hook_receipt(&self, session: &HookSession, format: WireFormat) -> Receipt {
+        let id = ulid::Ulid::generate().to_string();
+        let model = session.model.as_deref().unwrap_or_default();
+        Receipt {
+            format: FORMAT.to_owned(),
+            session: session.session.as_deref().map(|id| redact(id).into_owned()),
+            ..new_receipt(self, &Caller::anonymous(), format, &id, model)
+        }
+    }
+
+    /// The open workspace of a session's directory.
+    pub(super) async fn workspace_of(self: &Arc<Self>, session: &HookSession) -> Option<Arc<Workspace>> {
+        let claimed = [session.directory.to_string_lossy().into_owned()];
+        let location = self.workspaces.locate(&claimed, &|_| true);
+        super::enter::enter(self, &Caller::anonymous(), location, &claimed)
+            .await
+            .inspect_err(|error| tracing::debug!(%error, "a hook outside of all repositories"))
+            .ok()
+    }
+
+    /// Whether the requests of a session go through a gateway: the client's address is that of a running one, or a receipt
+    /// tells of such a request. The receipt also tells of a gateway behind another proxy, from the second turn on.
+    pub(super) async fn sees_requests_of(&self, session: &HookSession) -> bool {
+        let own = self.settings().config.listen.port();
+        let is_own = |url: &String| loopback_port(url) == Some(own) || is_gateway(&self.state_dir, url);
+        if session.addresses.iter().any(is_own) {
+            return true;
+        }
+        // Claude Code passes its address to hooks. Without one, its requests go to the vendor, as in a session that was
+        // begun behind a gateway and is continued without it.
+        if session.client == Client::ClaudeCode && session.addresses.is_empty() {
+            return false;
+        }
+        let (Some(store), Some(id)) = (&self.store, &session.session) else {
+            return false;
+        };
+        let id = redact(id);
+        let receipts = store.receipts(RECENT).await.unwrap_or_default();
+        let formats = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses].map(Receipt::format_name);
+        receipts
+            .iter()
+            .any(|receipt| receipt.session.as_deref() == Some(&*id) && formats.contains(&&*receipt.format))
+    }
+}
+
+/// The conversation so far. Without a readable transcript, the prompt stands alone.
+fn transcript_of(session: &HookSession) -> Transcript {
+    match &session.transcript {
+        Some(path) => Transcript::read(session.client, path).unwrap_or_else(|error| {
+            tracing::warn!("{}", muninn_repo_tools::with_causes(&error));
+            Transcript::empty(session.client)
+        }),
+        None => Transcript::of_messages(session.client, &session.messages),
+    }
+}
+
+/// The body of a transcript with a new prompt, unless the client has written the prompt already.
+fn body_with(transcript: &Transcript, prompt: &str) -> Vec<u8> {
+    let written = transcript.body(None);
+    let newest = Prompt::parse(transcript.format(), &written)
+        .ok()
+        .and_then(|view| newest_human_turn(&view));
+    match newest {
+        Some(turn) if turn.question == prompt.trim() => written,
+        _ => transcript.body(Some(prompt)),
+    }
+}
+
+/// The headers that name session and directory. An id or a path that no header can hold is left out.
+fn headers_of(session: &HookSession) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let directory = session.directory.as_os_str().as_encoded_bytes();
+    let id = session.session.as_deref().unwrap_or_default().as_bytes();
+    for (name, value) in [("x-muninn-session", id), ("x-muninn-repo", directory)] {
+        if let Ok(value) = HeaderValue::from_bytes(value)
+            && !value.is_empty()
+        {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    headers
+}

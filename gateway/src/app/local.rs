@@ -1,0 +1,99 @@
+//! Calls of the user's own programs on this machine: hooks, and tools of the MCP server.
+//!
+//! The types are plain data, so that a call is answered in the same way in the caller's process and in another one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::App;
+use crate::transcript::Client;
+
+/// A call.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LocalRequest {
+    /// A session starts, or continues after a compaction: answered with the preamble.
+    HookSessionStart(HookSession),
+    /// The user submits a prompt: answered with the context for it.
+    HookTurn(HookTurn),
+    /// A session ends, or is compacted: its last turn is learned from.
+    HookEnd(HookSession),
+}
+
+/// The session of a hook.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct HookSession {
+    /// The client.
+    pub client: Client,
+    /// The client's session id.
+    #[serde(default)]
+    pub session: Option<String>,
+    /// The directory that the agent works in.
+    pub directory: PathBuf,
+    /// The file of the conversation.
+    #[serde(default)]
+    pub transcript: Option<PathBuf>,
+    /// The conversation, from a client without such a file.
+    #[serde(default)]
+    pub messages: Vec<Value>,
+    /// The model, if the client names it.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The addresses that the client may send its requests to.
+    #[serde(default)]
+    pub addresses: Vec<String>,
+}
+
+/// A prompt that a hook sees before the model does.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct HookTurn {
+    /// The session.
+    pub session: HookSession,
+    /// The user's words.
+    pub prompt: String,
+}
+
+/// The answer to a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LocalReply {
+    /// Text for the agent's context.
+    Context(String),
+    /// There is nothing to add.
+    Nothing,
+}
+
+impl From<Option<String>> for LocalReply {
+    fn from(text: Option<String>) -> LocalReply {
+        text.map_or(LocalReply::Nothing, LocalReply::Context)
+    }
+}
+
+impl LocalRequest {
+    /// The directory that the caller works in.
+    #[must_use]
+    pub fn directory(&self) -> &PathBuf {
+        match self {
+            LocalRequest::HookTurn(HookTurn { session, .. })
+            | LocalRequest::HookSessionStart(session)
+            | LocalRequest::HookEnd(session) => &session.directory,
+        }
+    }
+}
+
+impl App {
+    /// Answers a call. A fault is logged, and answered with nothing.
+    pub async fn answer_local(self: &Arc<Self>, request: LocalRequest) -> LocalReply {
+        match request {
+            LocalRequest::HookSessionStart(session) => self.start_session(&session).await.into(),
+            LocalRequest::HookTurn(turn) => self.hook_turn(&turn).await.into(),
+            LocalRequest::HookEnd(session) => {
+                self.end_session(&session).await;
+                LocalReply::Nothing
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The text at the start of a session: ordered parts, each with its own bound.
+
+use std::sync::Arc;
+
+use muninn_context_engine::IndexStatus;
+use muninn_context_engine::render::{CLOSE, OPEN};
+
+use super::knowledge::list_knowledge;
+use super::local::HookSession;
+use super::memory::conflicts;
+use super::{App, Workspace};
+use crate::config::paths;
+use crate::transcript::Transcript;
+
+/// The most characters of a preamble, its fence included.
+const MOST_CHARACTERS: usize = 8_000;
+/// The most characters of the orientation.
+const MOST_ORIENTATION: usize = 600;
+
+/// A part of a preamble.
+pub(super) struct Part {
+    /// Its name on receipts.
+    pub(super) name: &'static str,
+    pub(super) text: String,
+    /// The most characters that are kept.
+    pub(super) most: usize,
+    /// The command that shows the whole text.
+    pub(super) rest: &'static str,
+}
+
+/// An assembled preamble.
+pub(super) struct Preamble {
+    /// The text in its fence.
+    pub(super) text: String,
+    /// The characters of each part.
+    pub(super) parts: Vec<(&'static str, usize)>,
+}
+
+/// Assembles parts in their order; `None` if all are empty. A part beyond its bound is cut at the end of a line, and says
+/// so. The later parts get what the earlier ones leave of `most` characters.
+pub(super) fn assemble(parts: &[Part], most: usize) -> Option<Preamble> {
+    let fence = OPEN.len() + CLOSE.len() + 2;
+    let mut left = most.saturating_sub(fence);
+    let (mut text, mut sizes) = (String::new(), Vec::new());
+    for part in parts.iter().filter(|part| !part.text.trim().is_empty()) {
+        let kept = bounded(part.text.trim(), part.most.min(left), part.rest);
+        let size = kept.chars().count();
+        if size == 0 {
+            continue;
+        }
+        text.push('\n');
+        text.push_str(&kept);
+        sizes.push((part.name, size));
+        // With the line end before the next part.
+        left = left.saturating_sub(size + 1);
+    }
+    (!sizes.is_empty()).then(|| Preamble {
+        text: format!("{OPEN}{text}\n{CLOSE}"),
+        parts: sizes,
+    })
+}
+
+/// The beginning of a text with whole lines, and a note of the rest; empty if not even the note fits.
+fn bounded(text: &str, most: usize, rest: &str) -> String {
+    let length = text.chars().count();
+    if length <= most {
+        return text.to_owned();
+    }
+    let note = |cut: usize| format!("[cut: {cut} more characters; run `{rest}`]");
+    // The note is longest if all is cut.
+    let Some(room) = most.checked_sub(note(length).len()) else {
+        return String::new();
+    };
+    let mut kept = String::new();
+    let mut size = 0;
+    for line in text.split_inclusive('\n') {
+        size += line.chars().count();
+        if size > room {
+            break;
+        }
+        kept.push_str(line);
+    }
+    kept.push_str(&note(length - kept.chars().count()));
+    kept
+}
+
+impl App {
+    /// The preamble of a session that starts; `None` if the conversation holds one already, goes through a gateway, or is
+    /// not in a repository that was set up for Muninn.
+    pub(super) async fn start_session(self: &Arc<Self>, session: &HookSession) -> Option<String> {
+        if self.sees_requests_of(session).await {
+            return None;
+        }
+        let workspace = self.workspace_of(session).await?;
+        if !paths::is_initialised(&workspace.root) || !workspace.settings().context.enabled {
+            return None;
+        }
+        let part = tokio::task::spawn_blocking({
+            let workspace = Arc::clone(&workspace);
+            move || orientation(&workspace)
+        });
+        let preamble = assemble(&[part.await.ok()?], MOST_CHARACTERS)?;
+        let mut receipt = self.hook_receipt(session, Transcript::empty(session.client).format());
+        receipt.worktree = workspace.root.display().to_string();
+        let parts = preamble.parts.iter();
+        let parts: Vec<_> = parts.map(|(name, size)| format!("{name}: {size} characters")).collect();
+        receipt.reason = Some(format!("the start of a session; preamble of {}", parts.join(", ")));
+        if let Some(store) = &self.store {
+            store.note_receipt(receipt);
+        }
+        Some(preamble.text)
+    }
+}
+
+/// What Muninn knows of a repository, and how to ask it.
+fn orientation(workspace: &Workspace) -> Part {
+    let mut known = Vec::new();
+    let mut add = |count: usize, one: &str, many: &str| match count {
+        0 => {}
+        1 => known.push(format!("1 {one}")),
+        _ => known.push(format!("{count} {many}")),
+    };
+    let (files, memories) = match workspace.engine.as_ref().map(|engine| engine.status()) {
+        Some(IndexStatus::Ready { files, memories, .. }) => (files, memories),
+        _ => (0, 0),
+    };
+    add(files, "indexed file", "indexed files");
+    add(memories, "memory", "memories");
+    let worktree = workspace.engine.as_ref().map(|engine| engine.worktree());
+    let open = worktree.and_then(|worktree| conflicts(worktree).ok());
+    let open = open.map_or(0, |open| open.len());
+    add(open, "open conflict of memories", "open conflicts of memories");
+    let pages = worktree.map_or(0, |worktree| list_knowledge(worktree).len());
+    add(pages, "knowledge page", "knowledge pages");
+    let known = match known.is_empty() {
+        true => String::new(),
+        false => format!("This repository has Muninn: {}.\n", known.join(", ")),
+    };
+    let resolve = match open {
+        0 => "",
+        _ => "Show the conflicts: `muninn conflicts`.\n",
+    };
+    let text = match known.is_empty() {
+        true => known,
+        false => format!(
+            "{known}It adds what fits to a prompt by itself. To look further:\n\
+             - `muninn recall WORDS`: what the team learned and decided\n\
+             - `muninn definition NAME`, `muninn references NAME`, `muninn callers NAME`: code by name\n\
+             - `muninn remember TEXT`: keep a fact for later sessions\n\
+             {resolve}Tools of the MCP server `muninn` have the same names."
+        ),
+    };
+    Part {
+        name: "orientation",
+        text,
+        most: MOST_ORIENTATION,
+        rest: "muninn status",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(name: &'static str, text: &str, most: usize) -> Part {
+        Part {
+            name,
+            text: text.to_owned(),
+            most,
+            rest: "muninn status",
+        }
+    }
+
+    #[test]
+    fn parts_keep_their_order_and_empty_ones_are_left_out() {
+        let preamble = assemble(
+            &[part("a", "one\n", 100), part("b", " \n", 100), part("c", "two", 100)],
+            8_000,
+        );
+        let preamble = preamble.unwrap();
+        assert_eq!(preamble.text, format!("{OPEN}\none\ntwo\n{CLOSE}"));
+        assert_eq!(preamble.parts, [("a", 3), ("c", 3)]);
+        assert!(assemble(&[part("a", "", 100)], 8_000).is_none());
+    }
+
+    #[test]
+    fn long_part_is_cut_at_a_line_and_says_so() {
+        let text = "é first line\nsecond line\n".repeat(40);
+        let preamble = assemble(&[part("a", &text, 200)], 8_000).unwrap();
+        assert!(preamble.parts[0].1 <= 200, "{:?}", preamble.parts);
+        let kept: String = preamble
+            .text
+            .lines()
+            .skip(1)
+            .take_while(|line| !line.starts_with('['))
+            .collect();
+        let cut = text.trim().chars().count() - kept.chars().count() - kept.matches("line").count();
+        assert!(
+            preamble
+                .text
+                .contains(&format!("line\n[cut: {cut} more characters; run `muninn status`]\n")),
+            "{}",
+            preamble.text
+        );
+    }
+
+    #[test]
+    fn sum_of_all_parts_is_bounded() {
+        let text = "0123456789\n".repeat(1_000);
+        let parts = [
+            part("a", &text, 5_000),
+            part("b", &text, 5_000),
+            part("c", &text, 5_000),
+        ];
+        for most in [8_000, 500, 60, 10] {
+            let size = assemble(&parts, most).map_or(0, |preamble| preamble.text.chars().count());
+            assert!(size <= most, "{size} of {most}");
+        }
+        let preamble = assemble(&parts, 8_000).unwrap();
+        assert_eq!(
+            preamble.parts.len(),
+            2,
+            "the third part has no room: {:?}",
+            preamble.parts
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! `muninn hook EVENT`: answers an event of a coding agent.
+//!
+//! The exit code is 0 whatever happens, because a hook that fails can block the user's prompt. So this command reads its
+//! arguments itself: clap exits with 2 on a wrong one. A fault prints nothing and leaves one line in `hook.log` in the
+//! state directory.
+
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use muninn_memory::private_file;
+
+use super::{CliError, Common, examples, output};
+use crate::app::{App, LocalReply, LocalRequest};
+use crate::config::{Config, env_vars, paths};
+use crate::hooks::{self, Event};
+use crate::transcript::Client;
+
+/// The longest time of the process after its deadline, in which it learns.
+const FINISHING: Duration = Duration::from_secs(4);
+/// The size of the log from which it begins anew, in bytes.
+const MOST_LOG: u64 = 1 << 20;
+
+/// Answer an event of a coding agent; `muninn install` sets it up
+#[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn hook UserPromptSubmit", "For Claude Code: reads the event from stdin, prints context as JSON"),
+    ("muninn hook SessionEnd --client codex", "Learns from a session of Codex"),
+]))]
+pub(crate) struct Hook {
+    /// The event: SessionStart, UserPromptSubmit, PreCompact or SessionEnd; others are ignored
+    #[arg(value_name = "EVENT")]
+    event: Option<String>,
+    /// The client: claude-code, codex or opencode [default: claude-code]
+    #[arg(long, value_name = "CLIENT")]
+    client: Option<String>,
+    /// Further arguments are ignored
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    ignored: Vec<OsString>,
+}
+
+impl Hook {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        let Hook {
+            event,
+            client,
+            ignored: _,
+        } = self;
+        Ok(Arguments {
+            event: event.unwrap_or_default(),
+            client,
+            common: common.clone(),
+        }
+        .run())
+    }
+}
+
+/// The arguments of a hook. Unknown ones are ignored.
+struct Arguments {
+    event: String,
+    client: Option<String>,
+    common: Common,
+}
+
+/// Runs the command for arguments behind `hook`; `None` if they ask for help.
+pub(super) fn run_arguments(arguments: &[OsString]) -> Option<ExitCode> {
+    if arguments
+        .iter()
+        .any(|argument| argument == "--help" || argument == "-h")
+    {
+        return None;
+    }
+    Some(Arguments::parse(arguments).run())
+}
+
+impl Arguments {
+    fn parse(arguments: &[OsString]) -> Arguments {
+        let mut parsed = Arguments {
+            event: String::new(),
+            client: None,
+            common: Common {
+                root: std::env::var_os(env_vars::ROOT).map(PathBuf::from),
+                config: None,
+            },
+        };
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let text = argument.to_string_lossy();
+            let (name, joined) = match text.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(OsString::from(value))),
+                _ => (&*text, None),
+            };
+            let mut value = || joined.clone().or_else(|| rest.next().cloned());
+            match name {
+                "--client" => parsed.client = value().map(|name| name.to_string_lossy().into_owned()),
+                "--config" => parsed.common.config = value().map(PathBuf::from),
+                "--root" => parsed.common.root = value().map(PathBuf::from),
+                name if !name.starts_with('-') && parsed.event.is_empty() => parsed.event = name.to_owned(),
+                _ => {}
+            }
+        }
+        parsed
+    }
+
+    /// Never fails.
+    fn run(self) -> ExitCode {
+        open_log();
+        std::panic::set_hook(Box::new(|panic| tracing::error!("a hook panicked: {panic}")));
+        let answered = catch_unwind(AssertUnwindSafe(|| self.answer()));
+        if let Ok(Err(error)) = answered {
+            tracing::error!("{error}");
+        }
+        ExitCode::SUCCESS
+    }
+
+    fn answer(&self) -> Result<(), CliError> {
+        let is_ours = std::env::var_os(env_vars::REMINDER).is_some();
+        let Some(event) = Event::of(&self.event).filter(|_| !is_ours) else {
+            return Ok(());
+        };
+        let config = self.common.configuration(None)?;
+        if !config.hooks.enabled {
+            return Ok(());
+        }
+        let delivered = give_up_after(config.hooks.deadline)?;
+        let client = self.client.as_deref().map(str::parse::<Client>).transpose();
+        let client = client.map_err(|error| failure(&error))?.unwrap_or_default();
+        let input = hooks::read(std::io::stdin().lock()).map_err(|error| failure(&error))?;
+        let directory = || self.common.directory().ok();
+        let Some(request) = hooks::request(event, client, &input, directory) else {
+            return Ok(());
+        };
+        run(config, request, |reply| {
+            delivered.store(true, Ordering::Release);
+            if let Some(answer) = hooks::answer(event, client, reply) {
+                output::json(&answer);
+            }
+        })
+    }
+}
+
+/// Answers a call in this process. `deliver` gets the reply before the process learns from the conversation.
+fn run(config: Config, request: LocalRequest, deliver: impl FnOnce(LocalReply)) -> Result<(), CliError> {
+    let time = config.hooks.deadline;
+    let app = Arc::new(App::open_once(config, request.directory())?);
+    app.answer_once(request, time, deliver)?;
+    Ok(())
+}
+
+fn failure(error: &(dyn std::error::Error + 'static)) -> CliError {
+    CliError::new(super::Exit::Failure, muninn_repo_tools::with_causes(error))
+}
+
+/// Ends the process at the deadline unless the returned flag is set by then, and some time later in any case. The input may
+/// never end, and a file system may hang; the client would wait for it.
+fn give_up_after(deadline: Duration) -> Result<Arc<AtomicBool>, CliError> {
+    let delivered = Arc::new(AtomicBool::new(false));
+    std::thread::Builder::new().name("deadline".to_owned()).spawn({
+        let delivered = Arc::clone(&delivered);
+        move || {
+            std::thread::sleep(deadline);
+            if delivered.load(Ordering::Acquire) {
+                std::thread::sleep(FINISHING);
+            }
+            tracing::error!("a hook took longer than its deadline of {} ms", deadline.as_millis());
+            std::process::exit(0);
+        }
+    })?;
+    Ok(delivered)
+}
+
+/// Logs to `hook.log`, without which nothing is logged.
+fn open_log() {
+    let open = || -> std::io::Result<std::fs::File> {
+        let directory = paths::state_dir().map_err(std::io::Error::other)?;
+        private_file::dir(&directory)?;
+        let file = private_file::append(&directory.join("hook.log"))?;
+        if file.metadata()?.len() > MOST_LOG {
+            file.set_len(0)?;
+        }
+        Ok(file)
+    };
+    if let Ok(file) = open() {
+        output::log_to_file(file, "warn");
+    }
+}

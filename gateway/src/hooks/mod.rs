@@ -1,0 +1,99 @@
+//! The hooks of coding agents: the input of an event becomes a call of the application, and the reply the client's JSON.
+//!
+//! A hook must never stop the user's work. Whatever is wrong with the input, there is no output, and the caller exits with
+//! code 0: Claude Code blocks the prompt if a hook exits with 2.
+
+mod addresses;
+mod payload;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read};
+
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::app::LocalReply;
+use crate::transcript::Client;
+
+pub(crate) use payload::request;
+
+/// The largest input in bytes. opencode's plugin passes a whole conversation.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// An event that does something. All others are accepted and ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A session starts, or continues.
+    SessionStart,
+    /// The user submits a prompt.
+    UserPromptSubmit,
+    /// The client is about to replace the conversation by a summary.
+    PreCompact,
+    /// A session ends.
+    SessionEnd,
+}
+
+impl Event {
+    /// The event of a name; `None` for one that is ignored.
+    #[must_use]
+    pub(crate) fn of(name: &str) -> Option<Event> {
+        match name {
+            "SessionStart" => Some(Event::SessionStart),
+            "UserPromptSubmit" => Some(Event::UserPromptSubmit),
+            "PreCompact" => Some(Event::PreCompact),
+            "SessionEnd" => Some(Event::SessionEnd),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Event::SessionStart => "SessionStart",
+            Event::UserPromptSubmit => "UserPromptSubmit",
+            Event::PreCompact => "PreCompact",
+            Event::SessionEnd => "SessionEnd",
+        }
+    }
+}
+
+/// Why an input is ignored.
+#[derive(Debug, Error)]
+pub(crate) enum InputError {
+    /// It cannot be read.
+    #[error("cannot read the input of a hook")]
+    Read(#[from] io::Error),
+    /// It is larger than [`MOST_BYTES`].
+    #[error("the input of a hook has more than {MOST_BYTES} bytes")]
+    TooLarge,
+    /// It is no JSON.
+    #[error("the input of a hook is no JSON")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Reads the input of an event.
+///
+/// # Errors
+/// [`InputError`].
+pub(crate) fn read(input: impl Read) -> Result<Value, InputError> {
+    let mut bytes = Vec::new();
+    input.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(InputError::TooLarge);
+    }
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+/// The client's JSON for a reply; `None` if there is nothing to say.
+#[must_use]
+pub(crate) fn answer(event: Event, client: Client, reply: LocalReply) -> Option<Value> {
+    let LocalReply::Context(text) = reply else { return None };
+    match (event, client) {
+        // Claude Code takes no context for the other events; text would be shown to the user.
+        (Event::PreCompact | Event::SessionEnd, _) => None,
+        (_, Client::ClaudeCode | Client::Codex) => Some(json!({
+            "hookSpecificOutput": {"hookEventName": event.name(), "additionalContext": text}
+        })),
+        (_, Client::Opencode) => Some(json!({"context": text})),
+    }
+}

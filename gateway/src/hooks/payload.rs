@@ -1,0 +1,59 @@
+//! The input of an event as a call of the application.
+//!
+//! Every field may be missing or of another type; then it counts as absent. Unknown fields are ignored, because clients
+//! add some with each version.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::{Event, addresses};
+use crate::app::{HookSession, HookTurn, LocalRequest};
+use crate::transcript::Client;
+
+/// The sources of a `SessionStart` whose conversation already holds a preamble.
+const CONTINUED: [&str; 2] = ["resume", "fork"];
+
+/// The call for an event; `None` if there is nothing to do. `directory` stands for an absent one.
+#[must_use]
+pub(crate) fn request(
+    event: Event,
+    client: Client,
+    input: &Value,
+    directory: impl FnOnce() -> Option<PathBuf>,
+) -> Option<LocalRequest> {
+    // The work of a subagent is not the user's conversation.
+    if text(input, "agent_id").is_some() {
+        return None;
+    }
+    match event {
+        Event::SessionStart => {
+            let is_continued = text(input, "source").is_some_and(|source| CONTINUED.contains(&source));
+            let session = session(client, input, directory).filter(|_| !is_continued)?;
+            Some(LocalRequest::HookSessionStart(session))
+        }
+        Event::UserPromptSubmit => {
+            let prompt = text(input, "prompt")?.to_owned();
+            let session = session(client, input, directory)?;
+            Some(LocalRequest::HookTurn(HookTurn { session, prompt }))
+        }
+        Event::PreCompact | Event::SessionEnd => Some(LocalRequest::HookEnd(session(client, input, directory)?)),
+    }
+}
+
+fn session(client: Client, input: &Value, directory: impl FnOnce() -> Option<PathBuf>) -> Option<HookSession> {
+    let named = text(input, "cwd").map(PathBuf::from);
+    Some(HookSession {
+        client,
+        session: text(input, "session_id").map(str::to_owned),
+        directory: named.filter(|path| path.is_absolute()).or_else(directory)?,
+        transcript: text(input, "transcript_path").map(PathBuf::from),
+        messages: input["messages"].as_array().cloned().unwrap_or_default(),
+        model: text(input, "model").map(str::to_owned),
+        addresses: addresses::of(client, text(input, "base_url")),
+    })
+}
+
+fn text<'a>(input: &'a Value, key: &str) -> Option<&'a str> {
+    input[key].as_str().filter(|text| !text.trim().is_empty())
+}

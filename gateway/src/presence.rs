@@ -1,0 +1,93 @@
+//! The gateways that run on this machine, by their port.
+//!
+//! A gateway holds the lock on a file that is named after its port. The system releases the lock when the process ends,
+//! however it ends, so a file without a lock means nothing.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use http::Uri;
+use muninn_memory::private_file;
+
+/// The mark of a running gateway. Dropping it removes the mark.
+#[derive(Debug)]
+pub struct Presence(#[expect(dead_code, reason = "the open file holds the lock")] File);
+
+impl Presence {
+    /// Marks a gateway of this process.
+    ///
+    /// # Errors
+    /// If the file cannot be created or locked.
+    pub fn announce(state_dir: &Path, port: u16) -> io::Result<Presence> {
+        let path = path(state_dir, port);
+        if let Some(folder) = path.parent() {
+            private_file::dir(folder)?;
+        }
+        private_file::lock(&path).map(Presence)
+    }
+}
+
+/// Whether a URL names a gateway that runs on this machine.
+#[must_use]
+pub fn is_gateway(state_dir: &Path, url: &str) -> bool {
+    let Some(port) = loopback_port(url) else { return false };
+    let Ok(file) = File::open(path(state_dir, port)) else {
+        return false;
+    };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// The port of a URL with a loopback address.
+#[must_use]
+pub fn loopback_port(url: &str) -> Option<u16> {
+    let url: Uri = url.trim().parse().ok()?;
+    let host = url.host()?.trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse()
+            .is_ok_and(|address: std::net::IpAddr| address.is_loopback());
+    let default = match url.scheme_str() {
+        Some("https") => 443,
+        _ => 80,
+    };
+    is_loopback.then(|| url.port_u16().unwrap_or(default))
+}
+
+fn path(state_dir: &Path, port: u16) -> PathBuf {
+    state_dir.join("gateways").join(port.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gateway_is_present_until_its_process_drops_the_mark() {
+        let state = tempfile::tempdir().unwrap();
+        let url = "http://127.0.0.1:4747/v1";
+        assert!(!is_gateway(state.path(), url));
+        let presence = Presence::announce(state.path(), 4747).unwrap();
+        assert!(is_gateway(state.path(), url));
+        assert!(is_gateway(state.path(), "http://localhost:4747"));
+        assert!(!is_gateway(state.path(), "http://127.0.0.1:4748"));
+        assert!(!is_gateway(state.path(), "http://192.0.2.1:4747"));
+        drop(presence);
+        assert!(!is_gateway(state.path(), url), "the file alone means nothing");
+    }
+
+    #[test]
+    fn port_is_read_from_loopback_urls_only() {
+        let ports = [
+            ("http://[::1]:81/x", Some(81)),
+            ("https://localhost", Some(443)),
+            ("http://127.1.2.3", Some(80)),
+            ("https://api.anthropic.com:4747", None),
+            ("not a url", None),
+            ("", None),
+        ];
+        for (url, port) in ports {
+            assert_eq!(loopback_port(url), port, "{url}");
+        }
+    }
+}
