@@ -40,6 +40,7 @@ mod framing_attacks;
 mod freshness;
 mod hostile;
 mod http2;
+mod install;
 mod knowledge;
 mod large_bodies;
 mod last_answer;

@@ -10,6 +10,7 @@ mod error;
 mod explore;
 mod index;
 mod init;
+mod install;
 mod key;
 mod knowledge;
 mod man;
@@ -81,6 +82,8 @@ fn groups() -> Groups {
             "Start here",
             vec![
                 entry("init", init::Init::run),
+                entry("install", install::Install::run),
+                entry("uninstall", install::Uninstall::run),
                 entry("serve", serve::Serve::run),
                 entry("run", run::Run::run),
                 entry("ask", ask::Ask::run),

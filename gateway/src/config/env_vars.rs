@@ -26,6 +26,12 @@ pub const LOG: &str = "MUNINN_LOG";
 pub const LOG_FORMAT: &str = "MUNINN_LOG_FORMAT";
 /// Whether to look for model servers on loopback: `0`, `false` or `off` disables it. Overrides `discover`.
 pub const DISCOVER: &str = "MUNINN_DISCOVER";
+/// Directory of Claude Code's settings, as Claude Code reads it. Used by `muninn install claude-code`.
+pub const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+/// Directory of Codex's settings, as Codex reads it. Used by `muninn install codex`.
+pub const CODEX_HOME: &str = "CODEX_HOME";
+/// Directories of programs. `muninn install` looks for the client's own command, and for its own place.
+pub const PATH: &str = "PATH";
 /// Disables colours if set.
 pub const NO_COLOR: &str = "NO_COLOR";
 
