@@ -228,7 +228,7 @@ fn files_that_cannot_be_edited_are_left_alone() {
 #[cfg(unix)]
 #[test]
 fn links_stay_links_and_lead_nowhere_else() {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::{PermissionsExt, symlink};
     let stage = Stage::new();
     let (link, target) = (stage.home(".claude.json"), stage.home("dotfiles/claude.json"));
     stage.write(&target, "{\n}\n");
@@ -303,20 +303,20 @@ fn secrets_are_not_shown() {
     assert!(shown.contains("ANTHROPIC_API_KEY") && !shown.contains(&key), "{shown}");
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn a_failing_file_takes_back_the_others() {
-    use std::os::unix::fs::PermissionsExt as _;
     let stage = Stage::new();
-    stage.said(&["install", "claude-code", "--with", "mcp", "--yes"]);
-    let before = stage.files();
-    // The settings lie in a folder that cannot be created below a file.
-    std::fs::write(stage.home("file"), "").unwrap();
-    std::fs::set_permissions(stage.home("file"), PermissionsExt::from_mode(0o600)).unwrap();
-    let mut command = stage.command(&["install", "claude-code", "--with", "gateway", "--yes"]);
-    command.env("CLAUDE_CONFIG_DIR", stage.home("file/claude"));
-    let output = output(command);
-    assert!(!output.status.success(), "{output:?}");
-    std::fs::remove_file(stage.home("file")).unwrap();
-    assert_eq!(stage.files(), before);
+    stage.write(&stage.home(".claude.json"), "{\n}");
+    // No file can be created there, not even by root.
+    std::os::unix::fs::symlink("/proc/sys/kernel", stage.home(".claude")).unwrap();
+    let (code, error) = stage.refused(&["install", "claude-code", "--with", "mcp,gateway", "--yes"]);
+    assert_eq!(code, 1);
+    assert!(
+        error.contains("settings.json") && error.contains("nothing was changed"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read_to_string(stage.home(".claude.json")).unwrap(), "{\n}");
+    let said = stage.said(&["uninstall", "claude-code"]);
+    assert!(said.contains("nothing is installed"), "{said}");
 }
