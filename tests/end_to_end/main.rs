@@ -41,6 +41,7 @@ mod freshness;
 mod hooks;
 mod hostile;
 mod http2;
+mod install;
 mod knowledge;
 mod large_bodies;
 mod last_answer;

@@ -11,6 +11,7 @@ mod explore;
 mod hook;
 mod index;
 mod init;
+mod install;
 mod key;
 mod knowledge;
 mod man;
@@ -83,6 +84,8 @@ fn groups() -> Groups {
             "Start here",
             vec![
                 entry("init", init::Init::run),
+                entry("install", install::Install::run),
+                entry("uninstall", install::Uninstall::run),
                 entry("serve", serve::Serve::run),
                 entry("run", run::Run::run),
                 entry("ask", ask::Ask::run),
