@@ -38,8 +38,8 @@ pub const URL: &str = "MUNINN_URL";
 pub const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
 /// Codex's and opencode's address of their API, read like `ANTHROPIC_BASE_URL`.
 pub const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
-/// Codex's directory. A hook reads the addresses of the providers from the `config.toml` in it, and `muninn install codex`
-/// edits it. Default: `~/.codex`.
+/// Directory of Codex's settings, as Codex reads it. A hook reads the addresses of the providers there, and `muninn
+/// install codex` edits them. Default: `~/.codex`.
 pub const CODEX_HOME: &str = "CODEX_HOME";
 /// Directory of Claude Code's settings, as Claude Code reads it. Used by `muninn install claude-code`.
 pub const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
