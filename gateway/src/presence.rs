@@ -12,7 +12,11 @@ use muninn_memory::private_file;
 
 /// The mark of a running gateway. Dropping it removes the mark.
 #[derive(Debug)]
-pub struct Presence(#[expect(dead_code, reason = "the open file holds the lock")] File);
+pub struct Presence {
+    path: PathBuf,
+    /// The open file holds the lock.
+    file: File,
+}
 
 impl Presence {
     /// Marks a gateway of this process.
@@ -20,11 +24,44 @@ impl Presence {
     /// # Errors
     /// If the file cannot be created or locked.
     pub fn announce(state_dir: &Path, port: u16) -> io::Result<Presence> {
+        private_file::dir(state_dir)?;
         let path = path(state_dir, port);
-        if let Some(folder) = path.parent() {
-            private_file::dir(folder)?;
+        loop {
+            let file = private_file::lock(&path)?;
+            let presence = Presence {
+                path: path.clone(),
+                file,
+            };
+            // The gateway that had the port before removed its file in between.
+            if presence.is_in_place() {
+                return Ok(presence);
+            }
         }
-        private_file::lock(&path).map(Presence)
+    }
+
+    /// Whether the path still names the locked file.
+    #[cfg(unix)]
+    fn is_in_place(&self) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
+        let id = |metadata: io::Result<std::fs::Metadata>| metadata.ok().map(|it| (it.dev(), it.ino()));
+        let placed = id(self.path.metadata());
+        placed.is_some() && placed == id(self.file.metadata())
+    }
+
+    /// On other systems the file is not removed.
+    #[cfg(not(unix))]
+    fn is_in_place(&self) -> bool {
+        let _ = &self.file;
+        true
+    }
+}
+
+impl Drop for Presence {
+    /// Gateways on ports of their own would leave a file each.
+    fn drop(&mut self) {
+        if cfg!(unix) && self.is_in_place() {
+            std::fs::remove_file(&self.path).ok();
+        }
     }
 }
 
@@ -55,7 +92,7 @@ pub fn loopback_port(url: &str) -> Option<u16> {
 }
 
 fn path(state_dir: &Path, port: u16) -> PathBuf {
-    state_dir.join("gateways").join(port.to_string())
+    state_dir.join(format!("gateway-{port}"))
 }
 
 #[cfg(test)]
@@ -73,7 +110,13 @@ mod tests {
         assert!(!is_gateway(state.path(), "http://127.0.0.1:4748"));
         assert!(!is_gateway(state.path(), "http://192.0.2.1:4747"));
         drop(presence);
+        assert!(!is_gateway(state.path(), url));
+        std::fs::write(path(state.path(), 4747), "").unwrap();
         assert!(!is_gateway(state.path(), url), "the file alone means nothing");
+        let again = Presence::announce(state.path(), 4747).unwrap();
+        assert!(is_gateway(state.path(), url));
+        drop(again);
+        assert_eq!(state.path().read_dir().unwrap().count(), 0, "no file is left");
     }
 
     #[test]
