@@ -6,7 +6,7 @@
 //! verbatim.
 //!
 //! A transcript is read as a whole, because its turns name the conversation. The messages before a compaction are dropped,
-//! as the client drops them. Where the rest is larger than [`MOST_BYTES`], the oldest messages are dropped down to
+//! as the client drops them. Where the rest is larger than `MOST_BYTES`, the oldest messages are dropped down to
 //! half of it. What is dropped depends only on the lines before, so the conversation does not change with each new line.
 
 mod claude;
