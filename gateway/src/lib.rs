@@ -25,6 +25,8 @@ pub mod app;
 pub mod backend;
 pub mod cli;
 pub mod config;
+#[cfg(unix)]
+pub mod daemon;
 mod hooks;
 pub mod http;
 pub mod inject;
@@ -35,6 +37,7 @@ mod pattern;
 pub mod presence;
 pub mod secrets;
 pub mod session;
+pub mod socket;
 pub mod store;
 pub mod transcript;
 pub mod wire;

@@ -13,8 +13,8 @@ use crate::agent::{Conversation, SESSION};
 use crate::learning::Team;
 use crate::stage::{FILES, QUESTION};
 
-/// Deadlines that an unoptimised binary on a busy machine keeps.
-const PATIENT: &str = "[hooks]\ndeadline_ms = 20000\n";
+/// Deadlines that an unoptimised binary on a busy machine keeps, and no daemon: each hook answers by itself.
+const PATIENT: &str = "[hooks]\ndeadline_ms = 20000\ndaemon_idle_minutes = 0\n";
 
 /// A session of Claude Code with hooks in an indexed repository.
 struct Hooked {

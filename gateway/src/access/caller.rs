@@ -17,6 +17,8 @@ const FURTHER_MODELS: [&str; 3] = ["models", "fallbacks", "context_window_fallba
 enum CallerKind {
     /// No keys are configured.
     Anonymous,
+    /// A program of the user on this machine, and the root of the worktree that it works in.
+    Local(Arc<Path>),
     /// The holder of a key.
     Holder(Arc<KeyConfig>),
     /// A request that did not pass authentication.
@@ -69,6 +71,22 @@ impl Caller {
         Caller(CallerKind::Anonymous)
     }
 
+    /// A program of the user on this machine, which did not come through the network. It may use everything, and the
+    /// worktree that it works in need not be inside the configuration's `roots`.
+    #[must_use]
+    pub fn local(root: &Path) -> Caller {
+        Caller(CallerKind::Local(root.into()))
+    }
+
+    /// The root of the worktree that a program of the user works in.
+    #[must_use]
+    pub fn own_root(&self) -> Option<&Path> {
+        match &self.0 {
+            CallerKind::Local(root) => Some(root),
+            _ => None,
+        }
+    }
+
     pub(super) fn holding(key: Arc<KeyConfig>) -> Caller {
         Caller(CallerKind::Holder(key))
     }
@@ -84,7 +102,7 @@ impl Caller {
     pub fn name(&self) -> &str {
         match &self.0 {
             CallerKind::Holder(key) => &key.name,
-            CallerKind::Anonymous | CallerKind::Unauthenticated => "",
+            CallerKind::Anonymous | CallerKind::Local(_) | CallerKind::Unauthenticated => "",
         }
     }
 
@@ -123,7 +141,7 @@ impl Caller {
     #[must_use]
     pub fn is_restricted(&self) -> bool {
         match &self.0 {
-            CallerKind::Anonymous => false,
+            CallerKind::Anonymous | CallerKind::Local(_) => false,
             CallerKind::Holder(key) => key.models.is_some() || key.backends.is_some() || key.roots.is_some(),
             CallerKind::Unauthenticated => true,
         }
@@ -165,7 +183,7 @@ impl Caller {
     #[must_use]
     pub fn is_restricted_in_models(&self) -> bool {
         match &self.0 {
-            CallerKind::Anonymous => false,
+            CallerKind::Anonymous | CallerKind::Local(_) => false,
             CallerKind::Holder(key) => key.models.is_some(),
             CallerKind::Unauthenticated => true,
         }
@@ -175,7 +193,7 @@ impl Caller {
     pub(super) fn limit(&self) -> Option<(&str, u32)> {
         match &self.0 {
             CallerKind::Holder(key) => key.requests_per_minute.map(|limit| (key.name.as_str(), limit)),
-            CallerKind::Anonymous | CallerKind::Unauthenticated => None,
+            CallerKind::Anonymous | CallerKind::Local(_) | CallerKind::Unauthenticated => None,
         }
     }
 
@@ -186,7 +204,7 @@ impl Caller {
         includes: impl FnOnce(&'a T) -> bool,
     ) -> bool {
         match &self.0 {
-            CallerKind::Anonymous => true,
+            CallerKind::Anonymous | CallerKind::Local(_) => true,
             CallerKind::Holder(key) => restriction(key).is_none_or(includes),
             CallerKind::Unauthenticated => false,
         }

@@ -36,15 +36,16 @@ pub(crate) enum EnterError {
 /// The worktree of a request.
 pub(super) fn locate(app: &App, caller: &Caller, claimed_directories: &ClaimedDirectories) -> Location {
     let may_use = |root: &Path| caller.may_use_root(root);
-    app.workspaces.locate(&claimed_directories.now, &may_use)
+    app.workspaces
+        .locate(&claimed_directories.now, caller.own_root(), &may_use)
 }
 
 /// The seed of a conversation's chain: the worktree that the conversation opened in, even if it has moved since. A
 /// directory that is not served is its own seed.
-pub(super) fn seed(app: &App, claimed_directories: &ClaimedDirectories) -> String {
+pub(super) fn seed(app: &App, caller: &Caller, claimed_directories: &ClaimedDirectories) -> String {
     let served = || app.workspace.root.to_string_lossy().into_owned();
     let root_of = |claim: &String| {
-        let root = app.workspaces.root_of(claim)?;
+        let root = app.workspaces.root_of(claim, caller.own_root())?;
         Some(root.to_string_lossy().into_owned())
     };
     match (&claimed_directories.opening, &claimed_directories.opening_messages) {
@@ -67,7 +68,9 @@ impl App {
         directory: Option<String>,
     ) -> Result<Arc<Workspace>, EnterError> {
         let claimed: Vec<String> = directory.into_iter().collect();
-        let location = self.workspaces.locate(&claimed, &|root| caller.may_use_root(root));
+        let location = self
+            .workspaces
+            .locate(&claimed, caller.own_root(), &|root| caller.may_use_root(root));
         enter(self, caller, location, &claimed).await
     }
 }
@@ -103,8 +106,8 @@ pub(super) async fn enter(
         }
     };
     let opening = tokio::task::spawn_blocking({
-        let (app, root) = (Arc::clone(app), root.clone());
-        move || app.workspaces.open(&root)
+        let (app, caller, root) = (Arc::clone(app), caller.clone(), root.clone());
+        move || app.workspaces.open(&root, caller.own_root())
     });
     match tokio::time::timeout(app.workspaces.open_timeout(), opening).await {
         Ok(Ok(opened)) => Ok(opened?),

@@ -54,7 +54,7 @@ impl App {
             .ok()?;
         let headers = headers_of(session);
         let (progress, _) = ProgressSender::new();
-        let caller = Caller::anonymous();
+        let caller = self.caller_at(&session.directory);
         let request = PlanRequest {
             caller: &caller,
             headers: &headers,
@@ -131,11 +131,18 @@ impl App {
         }
     }
 
+    /// The caller of a hook that runs in a directory. The directory is the user's choice, unlike one that a request claims.
+    fn caller_at(&self, directory: &Path) -> Caller {
+        let root = self.workspaces.root_at(directory);
+        root.map_or_else(Caller::anonymous, |root| Caller::local(&root))
+    }
+
     /// The open workspace of a session's directory.
     pub(super) async fn workspace_of(self: &Arc<Self>, session: &HookSession) -> Option<Arc<Workspace>> {
         let claimed = [session.directory.to_string_lossy().into_owned()];
-        let location = self.workspaces.locate(&claimed, &|_| true);
-        super::enter::enter(self, &Caller::anonymous(), location, &claimed)
+        let caller = self.caller_at(&session.directory);
+        let location = self.workspaces.locate(&claimed, caller.own_root(), &|_| true);
+        super::enter::enter(self, &caller, location, &claimed)
             .await
             .inspect_err(|error| tracing::debug!(%error, "a hook outside of all repositories"))
             .ok()

@@ -1,10 +1,13 @@
 //! The state of one process: settings, workspaces, store, and background tasks.
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use muninn_context_engine::tokens;
 use muninn_memory::Clock;
+use muninn_memory::model::block_on;
 use muninn_repo_tools::Supervisor;
 
 use super::deep::BackgroundExplorations;
@@ -18,6 +21,9 @@ use crate::metrics::{FinishedRequest, ForwardedRequest, Metrics};
 use crate::presence::Presence;
 use crate::store::{Counters, LocalCounters, SqliteStore, Store, UsageSum, utc_today};
 use crate::wire::convert::answer::Usage;
+
+/// The most that the end of a process waits for background tasks.
+const STOP_GRACE: Duration = Duration::from_millis(500);
 
 /// The state behind all requests; one per process.
 pub struct App {
@@ -67,7 +73,22 @@ impl App {
         own_port: u16,
         state_dir: &Path,
     ) -> Result<App, ConfigError> {
-        App::opened(config, directory, own_port, state_dir, true)
+        let app = App::opened(config, directory, own_port, state_dir, true)?;
+        if let Some(problem) = &app.workspace.problem {
+            tracing::warn!("{problem}: requests are forwarded without context");
+        }
+        Ok(app)
+    }
+
+    /// Opens the state directory for the user's programs on this machine, each of which names its own worktree. There are
+    /// no access keys, since no other caller arrives.
+    ///
+    /// # Errors
+    /// As [`App::open`].
+    pub fn for_local_programs(mut config: Config) -> Result<App, ConfigError> {
+        close_network(&mut config);
+        // A directory that nobody keeps a repository in.
+        App::opened(config, Path::new("/"), 0, &paths::state_dir()?, true)
     }
 
     /// [`App::with_state`]. `has_upkeep`: whether it flushes the records that earlier processes left.
@@ -84,9 +105,6 @@ impl App {
         let workspace = Workspace::supervised(directory, &config, state_dir, Clock::system(), owners);
         let workspace = Arc::new(workspace);
         config.check_key_roots(&workspace.root)?;
-        if let Some(problem) = &workspace.problem {
-            tracing::warn!("{problem}: requests are forwarded without context");
-        }
         let (store, store_problem) = open_store(&config, state_dir, &supervisor);
         let counters: Arc<dyn Counters> = match &store {
             Some(store) => store.counters(),
@@ -152,6 +170,15 @@ impl App {
         Ok(kept)
     }
 
+    /// [`App::reload`] for [`App::for_local_programs`].
+    ///
+    /// # Errors
+    /// As [`App::reload`].
+    pub fn reload_for_local_programs(&self, mut config: Config) -> Result<Vec<String>, ConfigError> {
+        close_network(&mut config);
+        self.reload(config)
+    }
+
     /// The ledger's health as text; `ok` where nothing is wrong.
     pub async fn ledger_health(&self) -> String {
         match &self.store {
@@ -173,17 +200,34 @@ impl App {
 
     /// Starts indexing the served repository. Until that is done, context comes from paths and a bounded search.
     pub fn index_in_background(self: &Arc<App>) {
+        self.index("first-index", |app| Some(Arc::clone(&app.workspace)));
+    }
+
+    /// Opens the worktree that a local program works in, and starts indexing it.
+    pub fn index_local_in_background(self: &Arc<App>, directory: &Path) {
+        let directory = directory.to_owned();
+        self.index("local-index", move |app| {
+            let root = app.workspaces.root_at(&directory)?;
+            let opened = app.workspaces.open(&root, Some(&root));
+            opened
+                .inspect_err(|error| tracing::warn!(%error, "a worktree is not indexed"))
+                .ok()
+        });
+    }
+
+    fn index(self: &Arc<App>, task: &'static str, open: impl FnOnce(&App) -> Option<Arc<Workspace>> + Send + 'static) {
         let app = Arc::clone(self);
-        let indexing = self.supervisor.run("first-index", move || {
+        let indexing = self.supervisor.run(task, move || {
             tokens::warm();
-            match app.workspace.refresh(&()) {
+            let Some(workspace) = open(&app) else { return };
+            match workspace.refresh(&()) {
                 Ok(Some(report)) => {
                     let (files, chunks, memories) = (report.files, report.chunks, report.memories);
                     tracing::info!(files, chunks, memories, ms = report.millis, "index ready");
                     for note in report.notes {
                         tracing::warn!("{note}");
                     }
-                    app.workspace.keep_up();
+                    workspace.keep_up();
                 }
                 Ok(None) => {}
                 Err(error) => tracing::warn!(%error, "cannot build the index; context comes from paths and grep"),
@@ -191,6 +235,22 @@ impl App {
         });
         if let Err(error) = indexing {
             tracing::warn!(%error, "cannot start the indexing thread");
+        }
+    }
+
+    /// Ends the background tasks: learns from open conversations until `stop_by`, and writes what is queued.
+    pub fn close(&self, stop_by: Instant) {
+        self.supervisor.stopping().cancel();
+        self.learner.close(stop_by);
+        for workspace in self.workspaces.all() {
+            workspace.engine.iter().for_each(|engine| engine.stop_watching());
+        }
+        if let Some(store) = &self.store {
+            block_on(store.flush());
+        }
+        let left = self.supervisor.drain(Instant::now() + STOP_GRACE);
+        if !left.is_empty() {
+            tracing::info!("tasks still running at the end of the process: {}", left.join(", "));
         }
     }
 
@@ -228,6 +288,12 @@ impl App {
             store.note_usage(key, utc_today(), sum);
         }
     }
+}
+
+/// Leaves out what concerns callers from the network.
+fn close_network(config: &mut Config) {
+    config.keys.clear();
+    config.listen.set_ip(Ipv4Addr::LOCALHOST.into());
 }
 
 /// Announces a gateway. Port 0 stands for none.

@@ -188,7 +188,7 @@ pub(crate) async fn replay_only(
 fn chain(app: &App, caller: &Caller, prompt: &Prompt<'_>, identity: &Identity<'_>) -> Chain {
     let seed = Seed {
         access_key: caller.name(),
-        worktree: &seed(app, &identity.claimed_directories),
+        worktree: &seed(app, caller, &identity.claimed_directories),
     };
     Chain::of(prompt, seed)
 }

@@ -2,7 +2,8 @@
 //!
 //! A claim is a directory named in a header, in metadata or in text, and is not trusted. Its symbolic links are resolved.
 //! It is served only if it lies in a worktree whose root is inside the `roots` of the user's configuration and inside the
-//! roots of the caller's key. Every other claim is treated as missing.
+//! roots of the caller's key. Every other claim is treated as missing. A program of the user on this machine has a root of
+//! its own, which only its own requests may use.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -96,10 +97,11 @@ impl Workspaces {
     }
 
     /// Finds the worktree of a request: the served one if a claimed directory lies in it or none is claimed, else the
-    /// first claimed one that may be served. `may_use` says whether the caller may use a root.
+    /// first claimed one that may be served. `own` is the root of a program of the user, and `may_use` says whether the
+    /// caller may use a root.
     #[must_use]
-    pub fn locate(&self, claimed: &[String], may_use: &dyn Fn(&Path) -> bool) -> Location {
-        let roots: Vec<_> = claimed.iter().filter_map(|claim| self.root_of(claim)).collect();
+    pub fn locate(&self, claimed: &[String], own: Option<&Path>, may_use: &dyn Fn(&Path) -> bool) -> Location {
+        let roots: Vec<_> = claimed.iter().filter_map(|claim| self.root_of(claim, own)).collect();
         let is_served = |root: &PathBuf| *root == self.served.root;
         let root = match roots.iter().find(|root| is_served(root)).or(roots.first()) {
             Some(root) => root,
@@ -115,12 +117,19 @@ impl Workspaces {
 
     /// The root of the worktree that a claimed directory lies in, if it is or may be served.
     #[must_use]
-    pub fn root_of(&self, claim: &str) -> Option<PathBuf> {
+    pub fn root_of(&self, claim: &str, own: Option<&Path>) -> Option<PathBuf> {
         let claim = Path::new(claim);
-        // Nearly every claim is the root of an open worktree, which needs no file system access.
-        if self.get(claim).is_some() {
+        // Nearly every claim is the root of an open worktree, which needs no file system access. The worktree of another
+        // program may be open too.
+        if self.is_permitted(claim, own) && self.get(claim).is_some() {
             return Some(claim.to_owned());
         }
+        self.root_at(claim).filter(|root| self.is_permitted(root, own))
+    }
+
+    /// The root of the worktree that a directory lies in, whether it is served or not.
+    #[must_use]
+    pub fn root_at(&self, claim: &Path) -> Option<PathBuf> {
         // A relative path would be resolved against the gateway's working directory.
         if !claim.is_absolute() {
             return None;
@@ -133,8 +142,11 @@ impl Workspaces {
         let in_git = real
             .strip_prefix(root)
             .is_ok_and(|inside| inside.iter().any(|part| part.eq_ignore_ascii_case(".git")));
-        let config = Arc::clone(&self.lock().config);
-        (!in_git && is_allowed(&config, root)).then(|| root.to_owned())
+        (!in_git).then(|| root.to_owned())
+    }
+
+    fn is_permitted(&self, root: &Path, own: Option<&Path>) -> bool {
+        root == self.served.root || own == Some(root) || is_allowed(&self.lock().config, root)
     }
 
     /// Opens the worktree at a root that [`Self::locate`] returned, unless it is open by now. Blocks: it reads files. Its
@@ -142,7 +154,7 @@ impl Workspaces {
     ///
     /// # Errors
     /// [`OpenError`] where the root is no worktree, or one whose files are elsewhere.
-    pub fn open(&self, root: &Path) -> Result<Arc<Workspace>, OpenError> {
+    pub fn open(&self, root: &Path, own: Option<&Path>) -> Result<Arc<Workspace>, OpenError> {
         if let Some(workspace) = self.get(root) {
             return Ok(workspace);
         }
@@ -163,7 +175,7 @@ impl Workspaces {
             });
         }
         let mut inner = self.lock();
-        if !is_allowed(&inner.config, root) {
+        if own != Some(root) && !is_allowed(&inner.config, root) {
             return Err(OpenError::NotAllowed(root.to_owned()));
         }
         if let Some(other) = inner.open.iter().find(|other| other.root == root) {
@@ -299,7 +311,7 @@ mod tests {
 
     fn locate(repositories: &Workspaces, claims: &[&Path]) -> String {
         let claims: Vec<_> = claims.iter().map(|claim| claim.display().to_string()).collect();
-        shown(&repositories.locate(&claims, &|_| true))
+        shown(&repositories.locate(&claims, None, &|_| true))
     }
 
     #[test]
@@ -338,6 +350,36 @@ mod tests {
     }
 
     #[test]
+    fn worktree_of_a_local_program_is_open_to_that_program_only() {
+        let home = Home::new();
+        let (served, own, other) = (
+            home.repository("served"),
+            home.repository("private/own"),
+            home.repository("private/other"),
+        );
+        let repositories = home.serving(&served, &[]);
+        let locate_as = |claim: &Path, own: Option<&Path>| {
+            let claims = [claim.display().to_string()];
+            shown(&repositories.locate(&claims, own, &|_| true))
+        };
+        let root = repositories.root_at(&own.join("src")).unwrap();
+        assert_eq!(root, own);
+        assert!(repositories.open(&own, None).is_err());
+        let opened = repositories.open(&own, Some(&root)).unwrap();
+        assert_eq!(opened.root, own);
+        let open = format!("open {}", own.display());
+        assert_eq!(locate_as(&own, Some(&root)), open);
+        assert_eq!(locate_as(&own.join("src"), Some(&root)), open);
+        assert_eq!(locate_as(&other, Some(&root)), "outside");
+        assert_eq!(
+            locate_as(&own, None),
+            "outside",
+            "another caller may not use the open worktree"
+        );
+        assert_eq!(locate_as(&own.join("src"), None), "outside");
+    }
+
+    #[test]
     fn root_below_a_worktree_does_not_open_the_worktree() {
         let home = Home::new();
         let served = home.repository("served");
@@ -373,8 +415,8 @@ mod tests {
         let text = std::fs::read_to_string(&config).unwrap();
         std::fs::write(&config, format!("{text}\tworktree = {}\n", target.display())).unwrap();
         let repositories = home.serving(&served, &["code"]);
-        match repositories.locate(&[hostile.display().to_string()], &|_| true) {
-            Location::Closed(root) => assert!(repositories.open(&root).is_err()),
+        match repositories.locate(&[hostile.display().to_string()], None, &|_| true) {
+            Location::Closed(root) => assert!(repositories.open(&root, None).is_err()),
             other => panic!("{}", shown(&other)),
         }
         assert_eq!(repositories.all().len(), 1);
@@ -386,9 +428,9 @@ mod tests {
         let (served, other) = (home.repository("served"), home.repository("code/other"));
         let repositories = home.serving(&served, &["code"]);
         let claims = [other.display().to_string()];
-        let place = repositories.locate(&claims, &|root| root != other);
+        let place = repositories.locate(&claims, None, &|root| root != other);
         assert_eq!(shown(&place), format!("forbidden {}", other.display()));
-        let place = repositories.locate(&[], &|root| root == other);
+        let place = repositories.locate(&[], None, &|root| root == other);
         assert_eq!(shown(&place), format!("forbidden {}", served.display()));
     }
 
@@ -401,10 +443,10 @@ mod tests {
             .collect();
         let repositories = home.serving(&served, &["code"]);
         for root in &roots[..MOST_OPEN] {
-            repositories.open(root).unwrap();
+            repositories.open(root, None).unwrap();
         }
         assert!(repositories.get(&roots[0]).is_some(), "used again");
-        repositories.open(&roots[MOST_OPEN]).unwrap();
+        repositories.open(&roots[MOST_OPEN], None).unwrap();
         let open: Vec<_> = repositories.all().iter().map(|open| open.root.clone()).collect();
         assert_eq!(open.len(), MOST_OPEN + 1);
         assert!(open.contains(&roots[0]) && !open.contains(&roots[1]));
@@ -416,10 +458,10 @@ mod tests {
         let (served, other) = (home.repository("served"), home.repository("code/other"));
         std::fs::create_dir(home.folder.path().join("else")).unwrap();
         let repositories = home.serving(&served, &["code"]);
-        repositories.open(&other).unwrap();
+        repositories.open(&other, None).unwrap();
         repositories.reload(&home.config(&["else"]));
         assert_eq!(repositories.all().len(), 1);
         assert_eq!(locate(&repositories, &[&other]), "outside");
-        assert!(repositories.open(&other).is_err());
+        assert!(repositories.open(&other, None).is_err());
     }
 }

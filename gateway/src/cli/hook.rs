@@ -11,20 +11,23 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+#[cfg(unix)]
+use std::time::Instant;
 
 use clap::Args;
-use muninn_memory::private_file;
 
+#[cfg(unix)]
+use super::daemon::DaemonPlace;
 use super::{CliError, Common, examples, output};
 use crate::app::{App, LocalReply, LocalRequest};
-use crate::config::{Config, env_vars, paths};
+use crate::config::{Config, env_vars};
 use crate::hooks::{self, Event};
+#[cfg(unix)]
+use crate::socket::CallError;
 use crate::transcript::Client;
 
 /// The longest time of the process after its deadline, in which it learns.
 const FINISHING: Duration = Duration::from_secs(4);
-/// The size of the log from which it begins anew, in bytes.
-const MOST_LOG: u64 = 1 << 20;
 
 /// Answer an event of a coding agent; `muninn install` sets it up
 #[derive(Args)]
@@ -109,7 +112,7 @@ impl Arguments {
 
     /// Never fails.
     fn run(self) -> ExitCode {
-        open_log();
+        output::log_to_state("hook.log", "warn");
         std::panic::set_hook(Box::new(|panic| tracing::error!("a hook panicked: {panic}")));
         let answered = catch_unwind(AssertUnwindSafe(|| self.answer()));
         if let Ok(Err(error)) = answered {
@@ -135,7 +138,7 @@ impl Arguments {
         let Some(request) = hooks::request(event, client, &input, directory) else {
             return Ok(());
         };
-        run(config, request, |reply| {
+        run(&self.common, config, request, |reply| {
             delivered.store(true, Ordering::Release);
             if let Some(answer) = hooks::answer(event, client, reply) {
                 output::json(&answer);
@@ -144,8 +147,45 @@ impl Arguments {
     }
 }
 
-/// Answers a call in this process. `deliver` gets the reply before the process learns from the conversation.
-fn run(config: Config, request: LocalRequest, deliver: impl FnOnce(LocalReply)) -> Result<(), CliError> {
+/// Has the daemon answer a call, or a gateway that listens for hooks. Without either it is answered in this process, which
+/// then starts a daemon for the next one. `deliver` gets the reply before anything is learned from the conversation.
+#[cfg(unix)]
+fn run(
+    common: &Common,
+    config: Config,
+    request: LocalRequest,
+    deliver: impl FnOnce(LocalReply),
+) -> Result<(), CliError> {
+    let place = DaemonPlace::of(common)?;
+    let starts_daemon = match place.call(&request, Instant::now() + config.hooks.deadline) {
+        Ok(reply) => {
+            deliver(reply);
+            return Ok(());
+        }
+        Err(error @ CallError::Late) => return Err(failure(&error)),
+        Err(CallError::NoDaemon | CallError::OtherVersion(_)) => !config.hooks.daemon_idle.is_zero(),
+        Err(error) => {
+            tracing::warn!("{error}; the hook is answered without it");
+            false
+        }
+    };
+    let directory = request.directory().clone();
+    // Not before the reply: two processes would open the repository at the same time.
+    answer_alone(config, request, |reply| {
+        deliver(reply);
+        if starts_daemon && let Err(error) = place.start_detached(&directory) {
+            tracing::warn!("cannot start a daemon: {error}");
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn run(_: &Common, config: Config, request: LocalRequest, deliver: impl FnOnce(LocalReply)) -> Result<(), CliError> {
+    answer_alone(config, request, deliver)
+}
+
+/// Answers a call in this process.
+fn answer_alone(config: Config, request: LocalRequest, deliver: impl FnOnce(LocalReply)) -> Result<(), CliError> {
     let time = config.hooks.deadline;
     let app = Arc::new(App::open_once(config, request.directory())?);
     app.answer_once(request, time, deliver)?;
@@ -172,20 +212,4 @@ fn give_up_after(deadline: Duration) -> Result<Arc<AtomicBool>, CliError> {
         }
     })?;
     Ok(delivered)
-}
-
-/// Logs to `hook.log`, without which nothing is logged.
-fn open_log() {
-    let open = || -> std::io::Result<std::fs::File> {
-        let directory = paths::state_dir().map_err(std::io::Error::other)?;
-        private_file::dir(&directory)?;
-        let file = private_file::append(&directory.join("hook.log"))?;
-        if file.metadata()?.len() > MOST_LOG {
-            file.set_len(0)?;
-        }
-        Ok(file)
-    };
-    if let Ok(file) = open() {
-        output::log_to_file(file, "warn");
-    }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use muninn_memory::model::block_on;
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::app::App;
@@ -56,11 +55,7 @@ impl Mcp {
         };
         let source = mcp::serve(offer, source, session)?;
         if let Some(app) = source.opened() {
-            app.supervisor.stopping().cancel();
-            app.learner.close(Instant::now() + STOP_TIMEOUT);
-            if let Some(store) = &app.store {
-                block_on(store.flush());
-            }
+            app.close(Instant::now() + STOP_TIMEOUT);
         }
         Ok(ExitCode::SUCCESS)
     }

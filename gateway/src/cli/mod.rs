@@ -5,6 +5,7 @@
 mod ask;
 mod completions;
 mod config;
+mod daemon;
 mod doctor;
 mod error;
 mod explore;
@@ -25,6 +26,7 @@ mod repo;
 mod run;
 mod scan;
 mod serve;
+mod signals;
 mod stats;
 mod status;
 #[cfg(test)]
@@ -139,6 +141,7 @@ fn groups() -> Groups {
                 entry("status", status::Status::run),
                 entry("doctor", doctor::Doctor::run),
                 entry("config", config::ConfigCommand::run),
+                entry("daemon", daemon::DaemonCommand::run),
                 entry("key", key::KeyCommand::run),
                 entry("model", model::ModelCommand::run),
                 entry("hook", hook::Hook::run),

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
+use muninn_memory::private_file;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::config::env_vars;
+use crate::config::{env_vars, paths};
 
 /// The first error of writing to stdout.
 static WRITE_ERROR: OnceLock<String> = OnceLock::new();
@@ -121,8 +122,27 @@ pub(crate) fn log_to_stderr(default: &str) {
     start_log(default, colours, std::io::stderr);
 }
 
+/// The size of a log from which it begins anew, in bytes.
+const MOST_LOG: u64 = 1 << 20;
+
+/// Starts logging to a file of the state directory. If it cannot be written, nothing is logged.
+pub(crate) fn log_to_state(name: &str, default: &str) {
+    let open = || -> std::io::Result<std::fs::File> {
+        let directory = paths::state_dir().map_err(std::io::Error::other)?;
+        private_file::dir(&directory)?;
+        let file = private_file::append(&directory.join(name))?;
+        if file.metadata()?.len() > MOST_LOG {
+            file.set_len(0)?;
+        }
+        Ok(file)
+    };
+    if let Ok(file) = open() {
+        log_to_file(file, default);
+    }
+}
+
 /// Starts logging to a file, for commands that give their terminal to a child process.
-pub(crate) fn log_to_file(file: std::fs::File, default: &str) {
+fn log_to_file(file: std::fs::File, default: &str) {
     start_log(default, false, std::sync::Mutex::new(file));
 }
 

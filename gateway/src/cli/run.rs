@@ -7,10 +7,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::private_file;
 
 use super::{CliError, Common, Exit, examples, mcp, output};
-use crate::config::{env_vars, paths};
+use crate::config::env_vars;
 use crate::http::Server;
 
 /// Run a coding agent, or any command, with a gateway of its own
@@ -31,10 +30,7 @@ impl Run {
         let mut config = common.configuration(Some("127.0.0.1:0".to_owned()))?;
         // Access keys protect a shared gateway. This gateway is the user's own, and the command knows no key.
         config.keys.clear();
-        let log = paths::state_dir()?.join("run.log");
-        if let Ok(file) = open_log(&log) {
-            output::log_to_file(file, "info,rmcp=warn");
-        }
+        output::log_to_state("run.log", "info,rmcp=warn");
         let mounts = mcp::mounts(&config)?;
         let server = Server::start(config, &common.directory()?, mounts)?;
         server.app().index_in_background();
@@ -43,13 +39,6 @@ impl Run {
         server.shut_down();
         code
     }
-}
-
-fn open_log(path: &std::path::Path) -> std::io::Result<std::fs::File> {
-    if let Some(parent) = path.parent() {
-        private_file::dir(parent)?;
-    }
-    private_file::append(path)
 }
 
 /// The environment variables by which clients find their API.

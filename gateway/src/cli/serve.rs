@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::signals::{Request, Signals};
 use super::{CliError, Common, examples, mcp, output};
 use crate::app::App;
 use crate::config::Config;
@@ -31,10 +32,14 @@ impl Serve {
         let server = Server::start(config, &common.directory()?, mounts)?;
         output::line(&format!("listening on http://{}", server.address()));
         server.app().index_in_background();
-        while signals.next() == Request::Reload {
+        #[cfg(unix)]
+        let hooks = super::daemon::listen_beside(common, server.app());
+        while signals.wait() == Request::Reload {
             reload(server.app(), common.configuration(self.listen.clone()));
         }
         tracing::info!("stopping; open requests are finished first");
+        #[cfg(unix)]
+        hooks.into_iter().for_each(crate::daemon::Server::shut_down);
         server.shut_down();
         Ok(ExitCode::SUCCESS)
     }
@@ -50,61 +55,5 @@ fn reload(app: &App, read: Result<Config, CliError>) {
             tracing::info!("the configuration was reloaded");
         }
         Err(error) => tracing::error!("{error}; the previous configuration stays in force"),
-    }
-}
-
-/// What a signal requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Request {
-    Stop,
-    #[cfg_attr(not(unix), expect(dead_code, reason = "no signal requests it"))]
-    Reload,
-}
-
-/// SIGTERM, SIGINT and SIGHUP, handled from before the socket is bound. On systems without signals, Ctrl-C stops the
-/// server, and the configuration cannot be reloaded.
-struct Signals {
-    runtime: tokio::runtime::Runtime,
-    #[cfg(unix)]
-    signals: [tokio::signal::unix::Signal; 3],
-}
-
-impl Signals {
-    fn install() -> Result<Signals, CliError> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        #[cfg(unix)]
-        let signals = {
-            use tokio::signal::unix::{SignalKind, signal};
-            let _guard = runtime.enter();
-            [
-                signal(SignalKind::terminate())?,
-                signal(SignalKind::interrupt())?,
-                signal(SignalKind::hangup())?,
-            ]
-        };
-        Ok(Signals {
-            runtime,
-            #[cfg(unix)]
-            signals,
-        })
-    }
-
-    /// Waits for the next signal.
-    #[cfg(unix)]
-    fn next(&mut self) -> Request {
-        let [terminate, interrupt, hang_up] = &mut self.signals;
-        self.runtime.block_on(async {
-            tokio::select! {
-                _ = terminate.recv() => Request::Stop,
-                _ = interrupt.recv() => Request::Stop,
-                _ = hang_up.recv() => Request::Reload,
-            }
-        })
-    }
-
-    #[cfg(not(unix))]
-    fn next(&mut self) -> Request {
-        self.runtime.block_on(tokio::signal::ctrl_c()).ok();
-        Request::Stop
     }
 }

@@ -209,6 +209,8 @@ pub struct HooksConfig {
     pub enabled: bool,
     /// The time after which a hook gives up.
     pub deadline: Duration,
+    /// The time without calls after which a daemon ends; zero if hooks start none.
+    pub daemon_idle: Duration,
 }
 
 /// The limits of every request: sizes and times.

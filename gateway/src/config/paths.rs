@@ -62,6 +62,12 @@ pub fn codex_config() -> Option<PathBuf> {
     Some(directory.join("config.toml"))
 }
 
+/// Returns the directory of sockets, where the system has one: `$XDG_RUNTIME_DIR/muninn`. The directory may not exist.
+#[must_use]
+pub fn runtime_dir() -> Option<PathBuf> {
+    strategy(env_vars::STATE_DIR).ok()?.runtime_dir()
+}
+
 /// Returns the directory of models, and of indexes for repositories without `.muninn/`.
 ///
 /// # Errors

@@ -348,6 +348,9 @@ pub(crate) struct Hooks {
     pub(crate) enabled: Option<bool>,
     /// Time after which a hook gives up, and a prompt passes without context.
     pub(crate) deadline_ms: Option<u64>,
+    /// Time without hooks after which the daemon ends, which the first hook starts. 0 starts none: each hook opens the
+    /// repository itself.
+    pub(crate) daemon_idle_minutes: Option<u64>,
 }
 
 /// Sizes and times that bound every request.

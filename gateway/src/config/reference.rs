@@ -102,6 +102,7 @@ fn defaults() -> Value {
         hooks: raw::Hooks {
             enabled: Some(config.hooks.enabled),
             deadline_ms: millis(config.hooks.deadline),
+            daemon_idle_minutes: Some(config.hooks.daemon_idle.as_secs() / 60),
         },
         explore: raw::Explore {
             mode: word(&explore.mode),

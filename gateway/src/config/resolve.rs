@@ -19,6 +19,8 @@ use super::{
     TestConfig, env_vars, files, paths,
 };
 
+/// The longest idle time of a daemon: a year, so that no sum of times overflows.
+const MOST_IDLE_MINUTES: u64 = 366 * 24 * 60;
 const DEFAULT_LISTEN: &str = "127.0.0.1:4747";
 
 /// The values of flags. Flags override the environment, which overrides the file.
@@ -80,6 +82,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         hooks: HooksConfig {
             enabled: file.hooks.enabled.unwrap_or(true),
             deadline: Duration::from_millis(file.hooks.deadline_ms.unwrap_or(1_000)),
+            daemon_idle: Duration::from_mins(file.hooks.daemon_idle_minutes.unwrap_or(30).min(MOST_IDLE_MINUTES)),
         },
         limits,
         test: TestConfig {

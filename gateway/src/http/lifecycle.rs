@@ -18,7 +18,6 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use muninn_memory::model::block_on;
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -34,7 +33,7 @@ use crate::config::{Config, ConfigError};
 /// The blocking threads of one worker, for explorations and the index.
 const BLOCKING_THREADS: usize = 8;
 
-/// The least time that a stop gives to the learner, and the most that it waits for other tasks.
+/// The least time that a stop gives to the learner.
 const STOP_GRACE: Duration = Duration::from_millis(500);
 
 /// Why a server did not start.
@@ -163,17 +162,7 @@ impl Server {
             }
         }
         // The learner gets time even if the drain took all of it: open conversations are in memory only.
-        self.app.learner.close(stop_by.max(Instant::now() + STOP_GRACE));
-        for repository in self.app.workspaces.all() {
-            repository.engine.iter().for_each(|engine| engine.stop_watching());
-        }
-        if let Some(store) = &self.app.store {
-            block_on(store.flush());
-        }
-        let left = self.app.supervisor.drain(Instant::now() + STOP_GRACE);
-        if !left.is_empty() {
-            tracing::info!("tasks still running at the end of the process: {}", left.join(", "));
-        }
+        self.app.close(stop_by.max(Instant::now() + STOP_GRACE));
     }
 }
 

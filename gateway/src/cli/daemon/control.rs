@@ -1,0 +1,200 @@
+//! Starting, stopping, showing and calling the daemon.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitCode};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::super::{CliError, Common, Exit, output};
+use crate::app::{LocalReply, LocalRequest};
+use crate::config::{env_vars, paths};
+use crate::socket::{self, CallError, Host, Place, Start, Status};
+
+/// The time for a status.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time for a daemon's start or end.
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(15);
+/// The pause between two looks for a daemon that another command starts.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The place of the daemon, and the configuration file that it belongs to.
+pub(in crate::cli) struct DaemonPlace {
+    pub(super) place: Place,
+    pub(super) config: PathBuf,
+    /// Whether a flag or a variable names the configuration file.
+    pub(super) is_named: bool,
+}
+
+impl DaemonPlace {
+    pub(in crate::cli) fn of(common: &Common) -> Result<DaemonPlace, CliError> {
+        let variable = || std::env::var_os(env_vars::CONFIG).filter(|path| !path.is_empty());
+        let named = common.config.clone().or_else(|| variable().map(PathBuf::from));
+        let is_named = named.is_some();
+        let config = named.map_or_else(paths::config_file, Ok)?;
+        Ok(DaemonPlace {
+            place: Place::of_user(&config)?,
+            config,
+            is_named,
+        })
+    }
+
+    /// Calls the listening process.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub(in crate::cli) fn call(&self, request: &LocalRequest, until: Instant) -> Result<LocalReply, CallError> {
+        socket::call(&self.place, request, until, |_| {})
+    }
+
+    /// Starts a daemon that indexes the worktree of a directory, and does not wait for it.
+    pub(in crate::cli) fn start_detached(&self, directory: &Path) -> Result<(), CliError> {
+        // Otherwise each hook would start a process that ends with the same error.
+        let prepared = self.place.prepare();
+        prepared.map_err(|error| CliError::new(Exit::Failure, error.to_string()))?;
+        self.start(directory, Start::Detached)?;
+        Ok(())
+    }
+
+    fn start(&self, directory: &Path, how: Start) -> std::io::Result<Child> {
+        let config = self.is_named.then_some(&*self.config);
+        socket::start(&std::env::current_exe()?, config, directory, how)
+    }
+
+    /// The state of the listening process; `None` if there is none.
+    fn status(&self) -> Result<Option<Status>, CliError> {
+        status_at(&self.place)
+    }
+}
+
+fn status_at(place: &Place) -> Result<Option<Status>, CliError> {
+    match socket::status(place, Instant::now() + STATUS_TIMEOUT) {
+        Ok(status) => Ok(Some(status)),
+        Err(CallError::NoDaemon) => Ok(None),
+        Err(error) => Err(failure(&error)),
+    }
+}
+
+/// `muninn daemon start`.
+pub(super) fn start(common: &Common) -> Result<ExitCode, CliError> {
+    let place = DaemonPlace::of(common)?;
+    if let Some(status) = place.status()? {
+        output::line(&format!("{} is running already", title(&status)));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut child = place.start(&common.directory()?, Start::Watched)?;
+    let mut line = String::new();
+    if let Some(stdout) = &mut child.stdout {
+        BufReader::new(stdout).read_line(&mut line)?;
+    }
+    if line.is_empty() {
+        return failed_start(&place, child);
+    }
+    output::print(&line);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A daemon that does not start has lost the race against another one, or has an error.
+fn failed_start(place: &DaemonPlace, mut child: Child) -> Result<ExitCode, CliError> {
+    let mut error = String::new();
+    if let Some(stderr) = &mut child.stderr {
+        stderr.read_to_string(&mut error)?;
+    }
+    let exit = child.wait()?;
+    if exit.code() == Some(i32::from(Exit::Failure as u8))
+        && let Some(status) = wait_for_other(place)?
+    {
+        output::line(&format!("{} is running already", title(&status)));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let error = error.trim().trim_start_matches("error: ");
+    Err(CliError::new(
+        Exit::Failure,
+        format!("the daemon did not start: {error}"),
+    ))
+}
+
+/// Waits for a process that holds the lock and does not listen yet.
+fn wait_for_other(place: &DaemonPlace) -> Result<Option<Status>, CliError> {
+    let until = Instant::now() + CHANGE_TIMEOUT;
+    loop {
+        let status = place.status()?;
+        let is_starting = status.is_none() && place.place.is_taken();
+        if !is_starting || Instant::now() > until {
+            return Ok(status);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// `muninn daemon stop`.
+pub(super) fn stop(common: &Common) -> Result<ExitCode, CliError> {
+    let place = DaemonPlace::of(common)?;
+    match socket::stop(&place.place, Instant::now() + CHANGE_TIMEOUT) {
+        Ok(()) => output::line("stopped"),
+        Err(CallError::NoDaemon) => output::line("no daemon is running"),
+        Err(error) => return Err(failure(&error)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `muninn daemon status`.
+pub(super) fn status(common: &Common, as_json: bool) -> Result<ExitCode, CliError> {
+    let place = DaemonPlace::of(common)?;
+    let status = place.status()?;
+    if as_json {
+        let mut value = json!({"running": status.is_some(), "socket": place.place.socket()});
+        if let Some(status) = &status
+            && let (Ok(serde_json::Value::Object(more)), Some(object)) =
+                (serde_json::to_value(status), value.as_object_mut())
+        {
+            object.extend(more);
+        }
+        output::json(&value);
+    } else if let Some(status) = &status {
+        output::print(&text(status, &place.place));
+    } else {
+        output::line("no daemon is running");
+    }
+    let exit = if status.is_some() {
+        Exit::Success
+    } else {
+        Exit::NotFound
+    };
+    Ok(ExitCode::from(exit as u8))
+}
+
+fn text(status: &Status, place: &Place) -> String {
+    let mut text = format!(
+        "{}, since {}\nsocket      {}\ncalls       {}, {} under way\n",
+        title(status),
+        output::local_time(&status.since),
+        place.socket().display(),
+        status.calls,
+        status.active
+    );
+    for root in &status.worktrees {
+        text.push_str(&format!("worktree    {}\n", root.display()));
+    }
+    output::sanitize(&text)
+}
+
+/// The process that listens at a place, for an error.
+pub(super) fn describe(place: &Place) -> Option<String> {
+    let status = status_at(place).ok().flatten()?;
+    Some(format!("{} is running already", title(&status)))
+}
+
+fn title(status: &Status) -> String {
+    let host = match status.host {
+        Host::Daemon => "a daemon",
+        Host::Gateway => "a gateway, which answers hooks,",
+    };
+    let version = output::sanitize_field(&status.version);
+    format!("{host} (version {version}, process {})", status.process)
+}
+
+fn failure(error: &CallError) -> CliError {
+    CliError::new(Exit::Failure, error.to_string())
+}

@@ -1,0 +1,13 @@
+//! The socket of the user's programs: hooks call the application of a process that already holds the index.
+//!
+//! A daemon serves nothing else, and ends when nobody has called for half an hour. A gateway listens too, if no daemon does.
+
+mod activity;
+mod connection;
+mod server;
+mod service;
+#[cfg(test)]
+mod tests;
+
+pub use server::{End, Server};
+pub use service::ConfigFile;

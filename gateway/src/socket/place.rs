@@ -1,0 +1,163 @@
+//! The place of the socket: a directory that only its user can enter.
+
+use std::fs::{File, Metadata, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use muninn_memory::private_file;
+use thiserror::Error;
+
+use crate::config::{ConfigError, paths};
+
+/// The permissions that nobody but the owner may have.
+const OTHERS: u32 = 0o077;
+
+/// The paths of one user's socket. A user with several state directories or configuration files has a socket for each,
+/// since a process knows one of each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    directory: PathBuf,
+    name: String,
+}
+
+/// Why a socket is not used.
+#[derive(Debug, Error)]
+pub enum PlaceError {
+    /// It belongs to somebody else.
+    #[error("{} belongs to user {owner}; remove it, or set XDG_RUNTIME_DIR", path.display())]
+    Owner {
+        /// The directory or the socket.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+    },
+    /// Others can enter the directory.
+    #[error("{} can be entered by other users (mode {mode:o}); run `chmod 700` on it", path.display())]
+    Mode {
+        /// The directory.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// It is a file or a symbolic link.
+    #[error("{} is no {expected}; remove it", path.display())]
+    Kind {
+        /// The path.
+        path: PathBuf,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// It cannot be created or examined.
+    #[error("cannot use {}: {source}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl Place {
+    /// The place for this user's processes with a configuration file: in `$XDG_RUNTIME_DIR/muninn`, or in the state
+    /// directory if the system has no runtime directory that belongs to the user.
+    ///
+    /// # Errors
+    /// [`ConfigError::NoHome`] if the state directory is unknown.
+    pub fn of_user(config: &Path) -> Result<Place, ConfigError> {
+        Ok(Place::of(paths::runtime_dir().as_deref(), &paths::state_dir()?, config))
+    }
+
+    /// [`Place::of_user`] with given directories.
+    pub(crate) fn of(runtime_dir: Option<&Path>, state_dir: &Path, config: &Path) -> Place {
+        let runtime_dir = runtime_dir.filter(|directory| {
+            // With `sudo`, the variable can name the directory of another user.
+            let parent = directory.parent().and_then(|parent| parent.metadata().ok());
+            parent.is_some_and(|parent| parent.is_dir() && parent.uid() == user())
+        });
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut hash = blake3::Hasher::new();
+        for path in [state_dir, config] {
+            hash.update(absolute(path).as_os_str().as_encoded_bytes());
+            hash.update(&[0]);
+        }
+        Place {
+            // Without a slash at the end, which would follow a symbolic link.
+            directory: runtime_dir.map_or_else(|| state_dir.join("run"), |directory| directory.components().collect()),
+            name: hash.finalize().to_hex()[..8].to_owned(),
+        }
+    }
+
+    /// The socket.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.directory.join(format!("{}.socket", self.name))
+    }
+
+    /// The file whose lock the listening process holds. It is never removed.
+    #[must_use]
+    pub fn lock(&self) -> PathBuf {
+        self.directory.join(format!("{}.lock", self.name))
+    }
+
+    /// Whether a process holds the lock: it listens, or is about to.
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        let file = File::open(self.lock());
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Creates the directory if it is missing, and checks it.
+    ///
+    /// # Errors
+    /// [`PlaceError`].
+    pub fn prepare(&self) -> Result<(), PlaceError> {
+        private_file::dir(&self.directory).map_err(|source| self.directory_error(source))?;
+        self.check_directory()
+    }
+
+    /// Whether there is a socket that belongs to the user, in a directory that only the user can enter.
+    ///
+    /// # Errors
+    /// [`PlaceError`] if somebody else could answer.
+    pub(super) fn has_socket(&self) -> Result<bool, PlaceError> {
+        let path = self.socket();
+        let metadata = match path.symlink_metadata() {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(source) => return Err(PlaceError::Io { path, source }),
+        };
+        self.check_directory()?;
+        check(path, &metadata, metadata.file_type().is_socket(), "socket")?;
+        Ok(true)
+    }
+
+    fn check_directory(&self) -> Result<(), PlaceError> {
+        let path = self.directory.clone();
+        // Not the target of a symbolic link, which another user could have made.
+        let metadata = path.symlink_metadata().map_err(|source| self.directory_error(source))?;
+        check(path.clone(), &metadata, metadata.is_dir(), "directory")?;
+        match metadata.mode() & 0o777 {
+            mode if mode & OTHERS == 0 => Ok(()),
+            mode => Err(PlaceError::Mode { path, mode }),
+        }
+    }
+
+    fn directory_error(&self, source: io::Error) -> PlaceError {
+        let path = self.directory.clone();
+        PlaceError::Io { path, source }
+    }
+}
+
+fn check(path: PathBuf, metadata: &Metadata, is_expected: bool, expected: &'static str) -> Result<(), PlaceError> {
+    match metadata.uid() {
+        _ if !is_expected => Err(PlaceError::Kind { path, expected }),
+        owner if owner != user() => Err(PlaceError::Owner { path, owner }),
+        _ => Ok(()),
+    }
+}
+
+/// The user of this process.
+pub(super) fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
