@@ -141,7 +141,7 @@ fn progress_precedes_the_reply() {
     let server = answering(&place, lines);
     let mut steps = Vec::new();
     let reply: String = call(&place, &"question", soon(), |step| {
-        steps.push((step.done, step.message))
+        steps.push((step.done, step.message));
     })
     .unwrap();
     assert_eq!(reply, "c");
