@@ -27,6 +27,8 @@ mod configs;
 mod contract;
 mod conversion;
 mod counting;
+#[cfg(target_os = "linux")]
+mod daemon;
 mod deep_lane;
 mod doctor;
 mod embedder;

@@ -54,11 +54,10 @@ pub(super) async fn serve<S: Service>(mut stream: UnixStream, shared: Arc<Shared
             Ok(())
         }
         Method::Call if call.version != VERSION => {
-            send(&mut stream, &Answer::<()>::Version(VERSION.to_owned())).await?;
             if is_older(VERSION, &call.version) {
                 shared.end(End::Replaced(call.version));
             }
-            Ok(())
+            send(&mut stream, &Answer::<()>::Version(VERSION.to_owned())).await
         }
         Method::Call => answer(&mut stream, &shared, &call).await,
     }
