@@ -103,6 +103,12 @@ impl Home {
         )
     }
 
+    /// The newest receipt, which a daemon writes after its reply.
+    fn last_receipt(&self, root: &Path) -> Option<Value> {
+        let shown = self.env.run(root, &["why", "--last", "--json"]);
+        serde_json::from_slice(&shown.stdout).ok()
+    }
+
     fn connect(&self, status: &Value) -> BufReader<UnixStream> {
         BufReader::new(UnixStream::connect(status["socket"].as_str().unwrap()).unwrap())
     }
@@ -177,8 +183,8 @@ fn daemon_is_started_shown_and_stopped() {
     assert_eq!(second.status.code(), Some(1));
     assert!(text(&second).contains(&format!("process {}) is running already", status["process"])));
     assert_eq!(text(&home.daemon(&["stop"])), "stopped\n");
-    assert!(!is_alive(&status), "`stop` waits for the end");
     assert!(!socket.exists());
+    wait_until("the end of the process", || (!is_alive(&status)).then_some(()));
     assert_eq!(home.status(), None);
 }
 
@@ -348,6 +354,24 @@ fn daemon_has_no_secret_of_the_program_that_starts_it() {
 }
 
 #[test]
+fn daemon_keeps_no_file_of_the_program_that_starts_it() {
+    let home = Home::new();
+    let mut command = Command::new("sh");
+    home.env.clean(&mut command);
+    let lock = home.env.path("lock");
+    command
+        .current_dir(&home.root)
+        .args(["-c", "exec 7> \"$0\"; exec \"$1\" daemon start"])
+        .args([lock.as_os_str(), MUNINN.as_ref()]);
+    assert!(muninn_tests::output(command).status.success());
+    let files = format!("/proc/{}/fd", home.status().unwrap()["process"]);
+    let mut open = std::fs::read_dir(files)
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().path().read_link().ok());
+    assert!(lock.exists() && !open.any(|path| path == lock));
+}
+
+#[test]
 fn first_hook_starts_the_daemon_and_the_next_one_asks_it() {
     let home = Home::new();
     let block = home.prompt(QUESTION).unwrap();
@@ -372,12 +396,10 @@ fn first_hook_starts_the_daemon_and_the_next_one_asks_it() {
     let status = home.status().unwrap();
     assert_eq!(status["calls"], 2);
     assert_eq!(status["worktrees"], json!([home.root]));
-    let receipt = home.env.stdout_of(&home.root, &["why", "--last", "--json"]);
-    let receipt: Value = serde_json::from_str(&receipt).unwrap();
-    assert_eq!(
-        (&receipt["outcome"], &receipt["format"]),
-        (&json!("injected"), &json!("hook"))
-    );
+    wait_until("the receipt of a hook", || {
+        let receipt = home.last_receipt(&home.root)?;
+        (receipt["outcome"] == "injected" && receipt["format"] == "hook").then_some(())
+    });
 }
 
 #[test]
@@ -402,7 +424,7 @@ fn hook_in_another_repository_opens_it_and_indexes_it() {
     let mut sessions = 0..;
     wait_until("an answer from the index", || {
         let block = text(&ask(&format!("session-{}", sessions.next().unwrap())));
-        let receipt: Value = serde_json::from_str(&home.env.stdout_of(&other, &["why", "--last", "--json"])).unwrap();
+        let receipt = home.last_receipt(&other)?;
         (receipt["outcome"] == "injected" && block.contains("src/zebra.rs")).then_some(())
     });
 }
@@ -525,7 +547,7 @@ fn session_end_is_learned_by_the_daemon() {
     let more = json!({"transcript_path": transcript, "reason": "other"});
     assert!(home.hook("SessionEnd", &more, &[]).stdout.is_empty());
     wait_until("a record", || {
-        let recalled = home.env.stdout_of(&home.root, &["recall", "--json"]);
-        recalled.contains("src/storage.rs").then_some(())
+        let recalled = home.env.run(&home.root, &["recall", "--json"]);
+        text(&recalled).contains("src/storage.rs").then_some(())
     });
 }

@@ -240,7 +240,8 @@ fn no_home_is_silent() {
     let mut command = hooked.team.env.muninn();
     command
         .current_dir(&hooked.team.root)
-        .args(["hook", "UserPromptSubmit"]);
+        .args(["hook", "UserPromptSubmit", "--config"])
+        .arg(hooked.team.env.path("muninn.toml"));
     for name in [
         "HOME",
         "XDG_CONFIG_HOME",

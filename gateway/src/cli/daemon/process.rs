@@ -31,6 +31,7 @@ impl From<Request> for Event {
 
 /// `muninn daemon run`.
 pub(super) fn run(common: &Common) -> Result<ExitCode, CliError> {
+    close_inherited_files();
     output::log_to_state("daemon.log", "info,rmcp=off");
     // The standard streams of a started daemon are closed, and a panic must not go unseen.
     std::panic::set_hook(Box::new(|panic| tracing::error!("a thread panicked: {panic}")));
@@ -59,6 +60,20 @@ pub(super) fn run(common: &Common) -> Result<ExitCode, CliError> {
     // The connection of a `stop` is open until here: its client waits for the end.
     drop(end);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Closes the files that the starting program left open: a daemon would hold a lock of it for half an hour. To be called
+/// before this process opens any.
+fn close_inherited_files() {
+    let Ok(entries) = std::fs::read_dir("/dev/fd") else {
+        return;
+    };
+    let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    let open = names.iter().filter_map(|name| name.to_str()?.parse::<i32>().ok());
+    for descriptor in open.filter(|descriptor| *descriptor > 2) {
+        // The descriptor of the directory is closed already.
+        nix::unistd::close(descriptor).ok();
+    }
 }
 
 fn idle_time(hooks: &HooksConfig) -> Duration {
