@@ -547,7 +547,8 @@ fn session_end_is_learned_by_the_daemon() {
     let more = json!({"transcript_path": transcript, "reason": "other"});
     assert!(home.hook("SessionEnd", &more, &[]).stdout.is_empty());
     wait_until("a record", || {
-        let recalled = home.env.run(&home.root, &["recall", "--json"]);
-        text(&recalled).contains("src/storage.rs").then_some(())
+        let mut records = String::new();
+        crate::agent::gather(&home.root.join(".muninn"), &mut records);
+        records.contains("src/storage.rs").then_some(())
     });
 }
