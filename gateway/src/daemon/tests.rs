@@ -102,6 +102,12 @@ impl Running {
         socket::status(&self.place, soon()).unwrap().active
     }
 
+    fn wait_cancelled(&self) {
+        wait_until("the cancelled request", || {
+            self.service.cancelled.load(Ordering::Acquire).then_some(())
+        });
+    }
+
     fn end(mut self) -> End {
         block_on(self.server.ended())
     }
@@ -157,9 +163,7 @@ fn client_that_leaves_cancels_its_request() {
     assert!(line(&mut client).contains("holding"));
     assert_eq!(running.active(), 1);
     drop(client);
-    wait_until("the cancelled request", || {
-        running.service.cancelled.load(Ordering::Acquire).then_some(())
-    });
+    running.wait_cancelled();
     wait_until("no request", || (running.active() == 0).then_some(()));
     assert_eq!(running.call("after").unwrap(), "after");
 }
@@ -172,7 +176,7 @@ fn deadline_of_a_client_cancels_its_request() {
     let mut client = running.connect(line_of_client.as_bytes());
     assert!(line(&mut client).contains("progress"));
     assert_eq!(line(&mut client), "{\"error\":\"the deadline passed\"}\n");
-    assert!(running.service.cancelled.load(Ordering::Acquire));
+    running.wait_cancelled();
 }
 
 #[test]
