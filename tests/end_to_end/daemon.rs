@@ -16,13 +16,13 @@ use crate::stage::{FILES, QUESTION};
 const PATIENT: &str = "[context]\ndeadline_ms = 20000\n[hooks]\ndeadline_ms = 20000\n";
 
 /// A home whose daemon ends with the test.
-struct Home {
-    env: TestEnv,
-    root: PathBuf,
+pub(crate) struct Home {
+    pub(crate) env: TestEnv,
+    pub(crate) root: PathBuf,
 }
 
 impl Home {
-    fn new() -> Home {
+    pub(crate) fn new() -> Home {
         let env = TestEnv::new(MUNINN);
         env.write_config(PATIENT);
         let root = env.repository("demo", &FILES);
@@ -33,14 +33,14 @@ impl Home {
         self.env.run(&self.root, &[&["daemon"], arguments].concat())
     }
 
-    fn start(&self) -> Value {
+    pub(crate) fn start(&self) -> Value {
         let output = self.daemon(&["start"]);
         assert!(output.status.success(), "{output:?}");
         self.status().unwrap()
     }
 
     /// The status; `None` if no process listens.
-    fn status(&self) -> Option<Value> {
+    pub(crate) fn status(&self) -> Option<Value> {
         let output = self.daemon(&["status", "--json"]);
         let status: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(
@@ -51,7 +51,7 @@ impl Home {
     }
 
     /// The directory of the socket: the tests have no runtime directory.
-    fn directory(&self) -> PathBuf {
+    pub(crate) fn directory(&self) -> PathBuf {
         self.env.state_dir().join("run")
     }
 
@@ -60,7 +60,7 @@ impl Home {
     }
 
     /// Waits until the index of the repository is ready.
-    fn wait_indexed(&self) {
+    pub(crate) fn wait_indexed(&self) {
         wait_until("a ready index", || self.log().contains("index ready").then_some(()));
     }
 
@@ -135,7 +135,7 @@ fn is_alive(status: &Value) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-fn kill(status: &Value) {
+pub(crate) fn kill(status: &Value) {
     let done = Command::new("kill")
         .args(["-KILL", &status["process"].to_string()])
         .status();

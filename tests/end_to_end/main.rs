@@ -54,6 +54,8 @@ mod logs;
 mod many_requests;
 mod map;
 mod mcp;
+#[cfg(target_os = "linux")]
+mod mcp_daemon;
 mod past_sessions;
 mod paths;
 mod reconcile;

@@ -11,7 +11,7 @@ use crate::MUNINN;
 use crate::stage::{FILES, QUESTION, Stage};
 
 /// A client of `muninn mcp`. The server ends when it is dropped.
-struct Client {
+pub(crate) struct Client {
     server: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -20,7 +20,7 @@ struct Client {
 
 impl Client {
     /// Starts the server in a directory, and greets it.
-    fn start(env: &TestEnv, root: &Path, adjust: impl FnOnce(&mut Command)) -> Client {
+    pub(crate) fn start(env: &TestEnv, root: &Path, adjust: impl FnOnce(&mut Command)) -> Client {
         let mut client = Client::silent(env, root, adjust);
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
         assert_eq!(
@@ -60,7 +60,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    fn request(&mut self, method: &str, parameters: &Value) -> Value {
+    pub(crate) fn request(&mut self, method: &str, parameters: &Value) -> Value {
         self.requests += 1;
         let request = json!({"jsonrpc": "2.0", "id": self.requests, "method": method, "params": parameters});
         self.line(&request.to_string());
@@ -70,15 +70,22 @@ impl Client {
     }
 
     /// The result of a call, and its text.
-    fn call(&mut self, tool: &str, arguments: &Value) -> (Value, String) {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> (Value, String) {
         let answer = self.request("tools/call", &json!({"name": tool, "arguments": arguments}));
         let text = answer["result"]["content"][0]["text"].as_str();
         let text = text.unwrap_or_else(|| panic!("{answer}")).to_owned();
         (answer["result"].clone(), text)
     }
 
+    /// Begins a call, whose answer nobody reads.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn begin(&mut self, tool: &str, arguments: &Value) {
+        let parameters = json!({"name": tool, "arguments": arguments});
+        self.line(&json!({"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": parameters}).to_string());
+    }
+
     /// Leaves, and returns whether the server ended well.
-    fn leave(mut self) -> bool {
+    pub(crate) fn leave(mut self) -> bool {
         self.input = None;
         self.server.wait().unwrap().success()
     }
@@ -91,8 +98,12 @@ impl Drop for Client {
     }
 }
 
+/// The server opens the repository itself. `mcp_daemon` has the tests with a daemon.
+const ALONE: &str = "[hooks]\ndaemon_idle_minutes = 0\n";
+
 fn demo() -> (TestEnv, std::path::PathBuf) {
     let env = TestEnv::new(MUNINN);
+    env.write_config(ALONE);
     let root = env.repository("demo", &FILES);
     (env, root)
 }
@@ -140,7 +151,7 @@ fn question_about_something_else_gets_the_reason() {
 #[test]
 fn memory_belongs_to_the_clients_session_and_is_redacted() {
     let (env, root) = demo();
-    env.write_config("[memory]\nwrite = \"repo\"\n");
+    env.write_config(&format!("{ALONE}[memory]\nwrite = \"repo\"\n"));
     env.stdout_of(&root, &["init"]);
     let key = format!("sk-ant-api03-{}", "Ab3dEf9hIj".repeat(9));
     let mut client = Client::start(&env, &root, |command| {

@@ -131,12 +131,6 @@ impl App {
         }
     }
 
-    /// The caller of a hook that runs in a directory. The directory is the user's choice, unlike one that a request claims.
-    fn caller_at(&self, directory: &Path) -> Caller {
-        let root = self.workspaces.root_at(directory);
-        root.map_or_else(Caller::anonymous, |root| Caller::local(&root))
-    }
-
     /// The open workspace of a session's directory.
     pub(super) async fn workspace_of(self: &Arc<Self>, session: &HookSession) -> Option<Arc<Workspace>> {
         let claimed = [session.directory.to_string_lossy().into_owned()];

@@ -2,13 +2,14 @@
 //!
 //! The types are plain data, so that a call is answered in the same way in the caller's process and in another one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::App;
+use super::{App, ToolReply, ToolRequest};
+use crate::access::Caller;
 use crate::transcript::Client;
 
 /// A call.
@@ -21,6 +22,13 @@ pub enum LocalRequest {
     HookTurn(HookTurn),
     /// A session ends, or is compacted: its last turn is learned from.
     HookEnd(HookSession),
+    /// A client of the MCP server makes a call.
+    Tools {
+        /// The directory that the client was started in.
+        directory: PathBuf,
+        /// The call.
+        request: ToolRequest,
+    },
 }
 
 /// The session of a hook.
@@ -64,6 +72,8 @@ pub enum LocalReply {
     Context(String),
     /// There is nothing to add.
     Nothing,
+    /// The answer to the call of an MCP client.
+    Tools(ToolReply),
 }
 
 impl From<Option<String>> for LocalReply {
@@ -80,6 +90,7 @@ impl LocalRequest {
             LocalRequest::HookTurn(HookTurn { session, .. })
             | LocalRequest::HookSessionStart(session)
             | LocalRequest::HookEnd(session) => &session.directory,
+            LocalRequest::Tools { directory, .. } => directory,
         }
     }
 }
@@ -94,6 +105,23 @@ impl App {
                 self.end_session(&session).await;
                 LocalReply::Nothing
             }
+            LocalRequest::Tools { directory, request } => LocalReply::Tools(self.call_tools(&directory, request).await),
         }
+    }
+
+    async fn call_tools(self: &Arc<Self>, directory: &Path, mut request: ToolRequest) -> ToolReply {
+        let caller = self.caller_at(directory);
+        if caller.own_root().is_none() && request.root.is_none() {
+            return ToolReply::Refused(format!("{} is in no git repository", directory.display()));
+        }
+        request.root.get_or_insert_with(|| directory.display().to_string());
+        self.answer_tools(caller, request).await
+    }
+
+    /// The caller of a program that runs in a directory. The directory is the user's choice, unlike one that a request
+    /// claims.
+    pub(super) fn caller_at(&self, directory: &Path) -> Caller {
+        let root = self.workspaces.root_at(directory);
+        root.map_or_else(Caller::anonymous, |root| Caller::local(&root))
     }
 }

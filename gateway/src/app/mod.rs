@@ -32,7 +32,6 @@ mod workspaces;
 pub(crate) use context_model::answer as answer_with_context;
 pub(crate) use deep::{ProgressReceiver, ProgressSender, choose_deep_lane, rename_candidates, strip_deep_suffix};
 pub use embedder::{ConfiguredEmbedder, EmbedderError};
-pub(crate) use enter::EnterError;
 pub use explore::{ExplorerError, explorer};
 pub use knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,
@@ -48,7 +47,9 @@ pub use receipts::{ReceiptError, find_receipt, latest_receipts};
 pub use settings::Settings;
 pub use state::App;
 pub use stats::{Counts, RepositoryStats, Stats, stats};
-pub use tools::{ClientTool, ToolSession, ToolSet, client_tools};
+pub use tools::{
+    ClientTool, ResourceKind, ResourceText, ToolReply, ToolRequest, ToolRequestKind, ToolResult, ToolSet, client_tools,
+};
 pub(crate) use turn::{Plan, PlanRequest, millis, new_receipt, plan, replay_only};
 pub use workspace::{RefreshError, Workspace, WorkspaceSettings};
 pub use workspaces::{Location, MOST_OPEN, OpenError, Workspaces};

@@ -1,6 +1,6 @@
-//! `muninn daemon`: the background process that answers hooks.
+//! `muninn daemon`: the background process that answers hooks and MCP servers.
 //!
-//! Hooks start it themselves. The commands are for a look at it, and for a service manager that prefers to start it.
+//! They start it themselves. The commands are for a look at it, and for a service manager that prefers to start it.
 
 use std::process::ExitCode;
 
@@ -73,6 +73,6 @@ mod control;
 mod process;
 
 #[cfg(unix)]
-pub(super) use control::DaemonPlace;
+pub(super) use control::{DaemonPlace, wait};
 #[cfg(unix)]
 pub(super) use process::listen_beside;

@@ -11,13 +11,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-#[cfg(unix)]
-use std::time::Instant;
 
 use clap::Args;
 
 #[cfg(unix)]
-use super::daemon::DaemonPlace;
+use super::daemon::{DaemonPlace, wait};
 use super::{CliError, Common, examples, output};
 use crate::app::{App, LocalReply, LocalRequest};
 use crate::config::{Config, env_vars};
@@ -157,7 +155,7 @@ fn run(
     deliver: impl FnOnce(LocalReply),
 ) -> Result<(), CliError> {
     let place = DaemonPlace::of(common)?;
-    let starts_daemon = match place.call(&request, Instant::now() + config.hooks.deadline) {
+    let starts_daemon = match wait(place.call(&request, config.hooks.deadline))? {
         Ok(reply) => {
             deliver(reply);
             return Ok(());

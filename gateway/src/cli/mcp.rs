@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::local_calls::LocalCalls;
 use super::{CliError, Common, Exit, examples, output};
 use crate::app::App;
 use crate::config::{Config, env_vars};
 use crate::http::Mount;
-use crate::mcp::{self, AppSource, LocalSession, Offer, UnknownTool};
+use crate::mcp::{self, LocalClient, Offer, UnknownTool};
 
 /// The time that the learner and the store get at the end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
@@ -43,20 +44,22 @@ impl Mcp {
             Some(directory) if !directory.is_empty() => directory.into(),
             _ => common.directory()?,
         };
-        let source = AppSource::lazy(move || {
-            let app = Arc::new(App::open(config.clone(), &directory, 0)?);
-            app.index_in_background();
-            Ok(app)
-        });
         let id = std::env::var(env_vars::CLAUDE_CODE_SESSION_ID).ok();
         let id = id.filter(|id| !id.trim().is_empty());
-        let session = LocalSession {
-            id: id.unwrap_or_else(|| ulid::Ulid::generate().to_string()),
+        let calls = Arc::new(LocalCalls::new(common, config, directory));
+        let client = LocalClient {
+            session: id.unwrap_or_else(|| ulid::Ulid::generate().to_string()),
+            answerer: Arc::new({
+                let calls = Arc::clone(&calls);
+                move |request| {
+                    let calls = Arc::clone(&calls);
+                    Box::pin(async move { calls.answer(request).await })
+                }
+            }),
         };
-        let source = mcp::serve(offer, source, session)?;
-        if let Some(app) = source.opened() {
-            app.close(Instant::now() + STOP_TIMEOUT);
-        }
+        let served = mcp::serve(offer, client);
+        calls.close(Instant::now() + STOP_TIMEOUT);
+        served?;
         Ok(ExitCode::SUCCESS)
     }
 }

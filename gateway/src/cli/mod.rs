@@ -15,6 +15,7 @@ mod init;
 mod install;
 mod key;
 mod knowledge;
+mod local_calls;
 mod man;
 mod mcp;
 mod memory;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
-use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::server::{End, Shared};
@@ -16,8 +15,6 @@ use crate::socket::{Answer, Call, Host, MOST_BYTES, Method, VERSION, is_older, i
 
 /// The time in which a client must send its line.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
-/// The steps of progress that wait for a slow client. Further ones are left out.
-const MOST_STEPS: usize = 16;
 /// The longest wait of a call without a deadline.
 const LONGEST: Duration = Duration::from_hours(1);
 
@@ -70,27 +67,19 @@ async fn answer<S: Service>(stream: &mut UnixStream, shared: &Shared<S>, call: &
     let deadline = call.deadline_ms.map_or(LONGEST, Duration::from_millis).min(LONGEST);
     let deadline = Instant::now() + deadline;
     let _active = shared.activity.begin();
-    let (sender, mut steps) = mpsc::channel(MOST_STEPS);
     let (mut input, mut output) = stream.split();
-    let reply = shared.service.call(request, sender);
-    tokio::pin!(reply);
-    let left = left(&mut input);
-    tokio::pin!(left);
-    loop {
-        tokio::select! {
-            biased;
-            Some(step) = steps.recv() => send(&mut output, &Answer::<()>::Progress(step)).await?,
-            replied = &mut reply => return match replied {
-                Ok(reply) if reply.get().len() < MOST_BYTES => send(&mut output, &Answer::Reply(reply)).await,
-                Ok(_) => refuse(&mut output, format!("the reply has more than {MOST_BYTES} bytes")).await,
-                Err(error) => refuse(&mut output, format!("the request is not understood: {error}")).await,
-            },
-            () = &mut left => {
-                tracing::debug!("a client left before its reply");
-                return Ok(());
-            }
-            () = sleep_until(deadline) => return refuse(&mut output, "the deadline passed".to_owned()).await,
+    tokio::select! {
+        biased;
+        replied = shared.service.call(request) => match replied {
+            Ok(reply) if reply.get().len() < MOST_BYTES => send(&mut output, &Answer::Reply(reply)).await,
+            Ok(_) => refuse(&mut output, format!("the reply has more than {MOST_BYTES} bytes")).await,
+            Err(error) => refuse(&mut output, format!("the request is not understood: {error}")).await,
+        },
+        () = left(&mut input) => {
+            tracing::debug!("a client left before its reply");
+            Ok(())
         }
+        () = sleep_until(deadline) => refuse(&mut output, "the deadline passed".to_owned()).await,
     }
 }
 

@@ -5,24 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::sync::mpsc;
 
 use crate::app::{App, LocalRequest};
 use crate::config::{Overrides, load};
-use crate::socket::Progress;
 
 /// The application behind a socket.
 pub(super) trait Service: Send + Sync + 'static {
-    /// The reply to a request, both as JSON. Steps that are sent to `progress` reach the client before the reply. Dropping
-    /// the future cancels the work.
+    /// The reply to a request, both as JSON. Dropping the future cancels the work.
     ///
     /// # Errors
     /// If the request is not understood.
-    fn call(
-        &self,
-        request: &RawValue,
-        progress: mpsc::Sender<Progress>,
-    ) -> impl Future<Output = serde_json::Result<Box<RawValue>>> + Send;
+    fn call(&self, request: &RawValue) -> impl Future<Output = serde_json::Result<Box<RawValue>>> + Send;
 
     /// The roots of the open worktrees.
     fn worktrees(&self) -> Vec<PathBuf>;
@@ -36,7 +29,7 @@ pub(super) struct AppService {
 }
 
 impl Service for AppService {
-    async fn call(&self, request: &RawValue, _: mpsc::Sender<Progress>) -> serde_json::Result<Box<RawValue>> {
+    async fn call(&self, request: &RawValue) -> serde_json::Result<Box<RawValue>> {
         let request: LocalRequest = serde_json::from_str(request.get())?;
         if let Some(config) = &self.config {
             config.follow(&self.app);

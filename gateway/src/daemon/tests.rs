@@ -5,17 +5,17 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use muninn_memory::Clock;
 use muninn_memory::model::block_on;
 use muninn_tests::wait_until;
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 
 use super::server::{End, Server, Times};
 use super::service::Service;
-use crate::socket::{self, CallError, Host, Listener, MOST_BYTES, Place, Progress, VERSION};
+use crate::socket::{self, CallError, Host, Listener, MOST_BYTES, Place, VERSION};
 
 const HALF_AN_HOUR: Duration = Duration::from_mins(30);
 
@@ -37,12 +37,10 @@ impl Drop for Cancelled<'_> {
 }
 
 impl Service for Echo {
-    async fn call(&self, request: &RawValue, progress: mpsc::Sender<Progress>) -> serde_json::Result<Box<RawValue>> {
+    async fn call(&self, request: &RawValue) -> serde_json::Result<Box<RawValue>> {
         match serde_json::from_str::<String>(request.get())?.as_str() {
             "hold" => {
                 let mut guard = Cancelled(Some(&self.cancelled));
-                let message = "holding".to_owned();
-                progress.send(Progress { done: 1, message }).await.ok();
                 self.release.notified().await;
                 guard.0 = None;
             }
@@ -88,7 +86,7 @@ impl Running {
     }
 
     fn call(&self, request: &str) -> Result<String, CallError> {
-        socket::call(&self.place, &request, soon(), |_| {})
+        wait(socket::call(&self.place, &request, SOON))
     }
 
     /// A raw connection, to which a line was written.
@@ -98,8 +96,15 @@ impl Running {
         BufReader::new(stream)
     }
 
+    /// A connection whose call is under way.
+    fn connect_holding(&self) -> BufReader<UnixStream> {
+        let client = self.connect(&request("hold", VERSION));
+        wait_until("the call", || (self.active() == 1).then_some(()));
+        client
+    }
+
     fn active(&self) -> usize {
-        socket::status(&self.place, soon()).unwrap().active
+        wait(socket::status(&self.place, SOON)).unwrap().active
     }
 
     fn wait_cancelled(&self) {
@@ -113,8 +118,12 @@ impl Running {
     }
 }
 
-fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(30)
+const SOON: Duration = Duration::from_secs(30);
+
+/// Waits for a client's call.
+fn wait<T>(call: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.unwrap().block_on(call)
 }
 
 fn line(reader: &mut impl std::io::BufRead) -> String {
@@ -132,7 +141,7 @@ fn requests_are_answered_and_counted() {
     let running = Running::start(Host::Daemon);
     assert_eq!(running.call("one").unwrap(), "one");
     assert_eq!(running.call("two").unwrap(), "two");
-    let status = socket::status(&running.place, soon()).unwrap();
+    let status = wait(socket::status(&running.place, SOON)).unwrap();
     assert_eq!((status.host, status.version.as_str()), (Host::Daemon, VERSION));
     assert_eq!(
         (status.calls, status.active, status.process),
@@ -143,25 +152,9 @@ fn requests_are_answered_and_counted() {
 }
 
 #[test]
-fn progress_reaches_the_client_before_the_reply() {
-    let running = Running::start(Host::Daemon);
-    let release = Arc::clone(&running.service.release);
-    let mut steps = Vec::new();
-    let reply: String = socket::call(&running.place, &"hold", soon(), |step| {
-        steps.push(step.message);
-        release.notify_one();
-    })
-    .unwrap();
-    assert_eq!((reply.as_str(), steps), ("hold", vec!["holding".to_owned()]));
-    assert!(!running.service.cancelled.load(Ordering::Acquire));
-}
-
-#[test]
 fn client_that_leaves_cancels_its_request() {
     let running = Running::start(Host::Daemon);
-    let mut client = running.connect(&request("hold", VERSION));
-    assert!(line(&mut client).contains("holding"));
-    assert_eq!(running.active(), 1);
+    let client = running.connect_holding();
     drop(client);
     running.wait_cancelled();
     wait_until("no request", || (running.active() == 0).then_some(()));
@@ -174,7 +167,6 @@ fn deadline_of_a_client_cancels_its_request() {
     let line_of_client =
         format!("{{\"version\":\"{VERSION}\",\"method\":\"call\",\"deadline_ms\":5,\"request\":\"hold\"}}\n");
     let mut client = running.connect(line_of_client.as_bytes());
-    assert!(line(&mut client).contains("progress"));
     assert_eq!(line(&mut client), "{\"error\":\"the deadline passed\"}\n");
     running.wait_cancelled();
 }
@@ -253,8 +245,7 @@ fn newer_client_replaces_the_server_and_an_older_one_does_not() {
 #[test]
 fn calls_under_way_are_finished_at_the_end() {
     let running = Running::start(Host::Daemon);
-    let mut client = running.connect(&request("hold", VERSION));
-    assert!(line(&mut client).contains("holding"));
+    let mut client = running.connect_holding();
     running.connect(&request("x", "99.0.0"));
     wait_until("a closed socket", || (!running.place.socket().exists()).then_some(()));
     running.service.release.notify_one();
@@ -265,16 +256,19 @@ fn calls_under_way_are_finished_at_the_end() {
 #[test]
 fn stop_waits_for_the_end_and_is_refused_by_a_gateway() {
     let gateway = Running::start(Host::Gateway);
-    let refused = socket::stop(&gateway.place, soon()).unwrap_err().to_string();
+    let refused = wait(socket::stop(&gateway.place, SOON)).unwrap_err().to_string();
     assert!(refused.contains("muninn serve"), "{refused}");
     assert_eq!(gateway.call("one").unwrap(), "one");
     gateway.server.shut_down();
-    assert!(matches!(socket::stop(&gateway.place, soon()), Err(CallError::NoDaemon)));
+    assert!(matches!(
+        wait(socket::stop(&gateway.place, SOON)),
+        Err(CallError::NoDaemon)
+    ));
 
     let daemon = Running::start(Host::Daemon);
     let place = daemon.place.clone();
     let (sender, stopped) = std::sync::mpsc::channel();
-    std::thread::spawn(move || sender.send(socket::stop(&place, soon())).unwrap());
+    std::thread::spawn(move || sender.send(wait(socket::stop(&place, SOON))).unwrap());
     let end = daemon.end();
     assert!(matches!(end, End::Asked(_)));
     assert!(stopped.try_recv().is_err(), "the client waits");

@@ -1,57 +1,51 @@
-//! One call of a tool: on a blocking thread, with progress, and stopped when the client cancels it or leaves.
+//! One call of a tool, with progress.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use muninn_context_engine::tools::Output;
-use muninn_repo_tools::CancelFlag;
 use rmcp::RoleServer;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ProgressNotificationParam};
+use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam};
 use rmcp::service::RequestContext;
 use tokio::time::{Instant, interval_at};
 
-use super::result;
-use crate::app::{ClientTool, ToolSession};
+use crate::app::{ToolReply, ToolResult};
 
 /// The pause between two notifications of progress.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Cancels the work when the call's future is dropped.
-struct CancelOnDrop(CancelFlag);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
-
-/// Calls a tool.
-pub(super) async fn run(
-    tool: &'static ClientTool,
-    session: Arc<ToolSession>,
-    arguments: JsonObject,
+/// Waits for the reply to a call. A client that cancels it or leaves drops the future, and with it the call.
+pub(super) async fn wait(
+    tool: &str,
+    reply: impl Future<Output = ToolReply>,
     context: &RequestContext<RoleServer>,
 ) -> CallToolResult {
-    let cancelled = CancelFlag::default();
-    let _guard = CancelOnDrop(cancelled.clone());
-    let page = result::page_of(&arguments);
-    let mut work = tokio::task::spawn_blocking(move || session.run(tool, &arguments, cancelled));
+    tokio::pin!(reply);
     let mut ticks = interval_at(Instant::now() + TICK, TICK);
     let mut seconds = 0.0;
     loop {
         tokio::select! {
-            done = &mut work => {
-                let output = done.unwrap_or_else(|_| Output::failed("the call failed inside Muninn"));
-                return result::of(tool, &output, page);
-            }
-            () = context.ct.cancelled() => return CallToolResult::error(vec![ContentBlock::text("cancelled")]),
+            reply = &mut reply => return result(reply),
+            () = context.ct.cancelled() => return failed("cancelled"),
             _ = ticks.tick() => {
                 seconds += TICK.as_secs_f64();
                 if let Some(token) = context.meta.get_progress_token() {
-                    let progress = ProgressNotificationParam::new(token, seconds).with_message(tool.name());
+                    let progress = ProgressNotificationParam::new(token, seconds).with_message(tool);
                     context.peer.notify_progress(progress).await.ok();
                 }
             }
         }
     }
+}
+
+/// A reply in the protocol's form. Prose and code are text only; of the other tools the text is the same JSON.
+fn result(reply: ToolReply) -> CallToolResult {
+    match reply {
+        ToolReply::Result(ToolResult::Text(text)) => CallToolResult::success(vec![ContentBlock::text(text)]),
+        ToolReply::Result(ToolResult::Structured(value)) => CallToolResult::structured(value),
+        ToolReply::Result(ToolResult::Failed(reason)) | ToolReply::Refused(reason) => failed(reason),
+        ToolReply::Resources(_) | ToolReply::Resource(_) => failed("the call failed inside Muninn"),
+    }
+}
+
+fn failed(reason: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(reason)])
 }

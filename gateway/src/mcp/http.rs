@@ -6,8 +6,9 @@ use axum::routing::{MethodRouter, any_service};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
+use super::Offer;
 use super::server::McpServer;
-use super::{AppSource, Offer};
+use super::source::Source;
 use crate::app::App;
 
 /// The most bytes of a request.
@@ -15,7 +16,7 @@ const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// The service of the endpoint. Host, origin and access key are checked by the server that mounts it.
 pub fn service(app: &Arc<App>, offer: &Offer) -> MethodRouter {
-    let server = McpServer::new(offer.clone(), Arc::new(AppSource::of(app)), None);
+    let server = McpServer::new(offer.clone(), Source::Network(Arc::clone(app)));
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)

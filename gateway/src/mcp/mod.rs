@@ -1,7 +1,7 @@
 //! The MCP door: the tools, memories and receipts of a repository for clients of the Model Context Protocol.
 //!
 //! `server` handles the protocol's requests with the official SDK, which speaks all revisions. `offer` lists the tools,
-//! `call` runs one, `result` bounds its answer, `resources` and `prompts` are the protocol's other lists. `stdio` serves
+//! `call` waits for one, `resources` and `prompts` are the protocol's other lists. `source` says who answers. `stdio` serves
 //! one client on the standard streams, `http` all clients of a gateway.
 
 mod call;
@@ -9,7 +9,6 @@ mod http;
 mod offer;
 mod prompts;
 mod resources;
-mod result;
 mod server;
 mod source;
 mod stdio;
@@ -18,5 +17,5 @@ mod tests;
 
 pub use http::service;
 pub use offer::{Offer, UnknownTool};
-pub use source::{AppSource, LocalSession};
+pub use source::{Answer, Answerer, LocalClient};
 pub use stdio::serve;

@@ -1,24 +1,19 @@
 //! The protocol's requests.
 
-use std::sync::Arc;
-
 use http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, ContentBlock,
-    CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, JsonObject, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
-use thiserror::Error;
-use tokio::task::JoinError;
 
-use super::source::NoApp;
-use super::{AppSource, LocalSession, Offer, call, prompts, resources};
-use crate::access::Caller;
-use crate::app::{EnterError, ToolSession};
+use super::source::Source;
+use super::{Offer, call, prompts, resources};
+use crate::app::{ToolReply, ToolRequest, ToolRequestKind};
 use crate::session::kept_session;
 
 /// The name of every client of the older revisions over HTTP: the SDK makes it up.
@@ -28,38 +23,28 @@ const MADE_UP_CLIENT: &str = "rmcp";
 #[derive(Clone)]
 pub(super) struct McpServer {
     offer: Offer,
-    source: Arc<AppSource>,
-    /// The client on the standard streams; `None` over HTTP.
-    local: Option<LocalSession>,
+    source: Source,
 }
 
 impl McpServer {
-    pub(super) fn new(offer: Offer, source: Arc<AppSource>, local: Option<LocalSession>) -> McpServer {
-        McpServer { offer, source, local }
+    pub(super) fn new(offer: Offer, source: Source) -> McpServer {
+        McpServer { offer, source }
     }
 
-    /// The circumstances of a call. Its worktree is the one that `root` names, else the server's.
-    async fn session(
+    /// Answers a call. Its worktree is the one that `root` names, else the server's.
+    async fn answer(
         &self,
         root: Option<String>,
+        kind: ToolRequestKind,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Arc<ToolSession>, NoSession> {
-        let source = Arc::clone(&self.source);
-        let app = tokio::task::spawn_blocking(move || source.get()).await??;
-        let caller = match (&self.local, context.extensions.get::<Parts>()) {
-            (None, Some(parts)) => Caller::of(&parts.extensions),
-            (Some(_), _) => Caller::anonymous(),
-            (None, None) => Caller::of(&http::Extensions::new()),
-        };
-        let workspace = app.workspace_at(&caller, root).await?;
-        app.keep_index_fresh(&workspace.root.display().to_string());
-        Ok(Arc::new(ToolSession {
-            app,
-            workspace,
-            caller,
+    ) -> ToolReply {
+        let request = ToolRequest {
+            root,
             client: client_of(context),
             session: self.session_id(context),
-        }))
+            kind,
+        };
+        self.source.answer(request, context.extensions.get::<Parts>()).await
     }
 
     /// The session that the client names with the call, else the one of its process.
@@ -68,7 +53,7 @@ impl McpServer {
             let id = context.meta.0.0.get(*key).and_then(Value::as_str)?;
             kept_session(id.to_owned())
         });
-        named.or_else(|| self.local.as_ref().map(|local| local.id.clone()))
+        named.or_else(|| self.source.session().map(str::to_owned))
     }
 }
 
@@ -95,19 +80,12 @@ fn take_root(arguments: &mut JsonObject) -> Option<String> {
     }
 }
 
-/// Why a call has no worktree.
-#[derive(Debug, Error)]
-enum NoSession {
-    #[error(transparent)]
-    App(#[from] NoApp),
-    #[error("Muninn could not be opened")]
-    Panicked(#[from] JoinError),
-    #[error(transparent)]
-    Enter(#[from] EnterError),
-}
-
-fn refused(error: impl Into<NoSession>) -> ErrorData {
-    ErrorData::new(ErrorCode::INTERNAL_ERROR, error.into().to_string(), None)
+fn refused(reply: ToolReply) -> ErrorData {
+    let reason = match reply {
+        ToolReply::Refused(reason) => reason,
+        _ => "the call failed inside Muninn".to_owned(),
+    };
+    ErrorData::new(ErrorCode::INTERNAL_ERROR, reason, None)
 }
 
 impl ServerHandler for McpServer {
@@ -138,10 +116,9 @@ impl ServerHandler for McpServer {
         };
         let mut arguments = request.arguments.unwrap_or_default();
         let root = take_root(&mut arguments);
-        Ok(match self.session(root, &context).await {
-            Ok(session) => call::run(tool, session, arguments, &context).await.into(),
-            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]).into(),
-        })
+        let name = tool.name().to_owned();
+        let reply = self.answer(root, ToolRequestKind::Run { name, arguments }, &context);
+        Ok(call::wait(tool.name(), reply, &context).await.into())
     }
 
     async fn list_resources(
@@ -149,10 +126,10 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let session = self.session(None, &context).await.map_err(refused)?;
-        let listed = tokio::task::spawn_blocking(move || resources::list(&session)).await;
-        let listed = listed.map_err(refused)?;
-        Ok(ListResourcesResult::with_all_items(listed))
+        match self.answer(None, ToolRequestKind::ListResources, &context).await {
+            ToolReply::Resources(pages) => Ok(ListResourcesResult::with_all_items(resources::list(pages))),
+            other => Err(refused(other)),
+        }
     }
 
     async fn list_resource_templates(
@@ -168,10 +145,17 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let session = self.session(None, &context).await.map_err(refused)?;
-        let read = tokio::task::spawn_blocking(move || resources::read(&session, &request.uri)).await;
-        let contents = read.map_err(refused)??;
-        Ok(ReadResourceResult::new(vec![contents]).into())
+        let address = request.uri.clone();
+        match self
+            .answer(None, ToolRequestKind::ReadResource { address }, &context)
+            .await
+        {
+            ToolReply::Resource(found) => {
+                let contents = resources::contents(&request.uri, found)?;
+                Ok(ReadResourceResult::new(vec![contents]).into())
+            }
+            other => Err(refused(other)),
+        }
     }
 
     async fn list_prompts(

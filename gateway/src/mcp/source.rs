@@ -1,58 +1,57 @@
-//! The application behind the door, and the session of a client on the standard streams.
+//! Who answers the calls of clients.
 
-use std::sync::{Arc, OnceLock};
+use std::pin::Pin;
+use std::sync::Arc;
 
-use thiserror::Error;
+use http::request::Parts;
 
-use crate::app::App;
-use crate::config::ConfigError;
+use crate::access::Caller;
+use crate::app::{App, ToolReply, ToolRequest};
 
-/// The application cannot be opened: the state directory is unknown.
-#[derive(Debug, Clone, Error)]
-#[error("{0}")]
-pub(super) struct NoApp(Arc<ConfigError>);
+/// An answer under way. Dropping it cancels the work.
+pub type Answer = Pin<Box<dyn Future<Output = ToolReply> + Send>>;
 
-type OpenApp = Box<dyn Fn() -> Result<Arc<App>, ConfigError> + Send + Sync>;
+/// Answers the calls of one program, in this process or in another one.
+pub type Answerer = Arc<dyn Fn(ToolRequest) -> Answer + Send + Sync>;
 
-/// The application: open, or opened by the first call, so that a client's start costs nothing.
-pub struct AppSource {
-    app: OnceLock<Result<Arc<App>, NoApp>>,
-    open: OpenApp,
+/// Where a server's calls go.
+#[derive(Clone)]
+pub(super) enum Source {
+    /// An application that serves the network. The request tells who calls.
+    Network(Arc<App>),
+    /// The client on the standard streams.
+    Local(LocalClient),
 }
 
-impl AppSource {
-    /// An open application.
-    #[must_use]
-    pub fn of(app: &Arc<App>) -> AppSource {
-        let app = Arc::clone(app);
-        AppSource::lazy(move || Ok(Arc::clone(&app)))
-    }
+/// The client on the standard streams: one process serves one.
+#[derive(Clone)]
+pub struct LocalClient {
+    /// The session that the client named in the environment, or a new one.
+    pub session: String,
+    /// Answers its calls.
+    pub answerer: Answerer,
+}
 
-    /// An application that the first call opens. Later calls get the same result.
-    #[must_use]
-    pub fn lazy(open: impl Fn() -> Result<Arc<App>, ConfigError> + Send + Sync + 'static) -> AppSource {
-        AppSource {
-            app: OnceLock::new(),
-            open: Box::new(open),
+impl Source {
+    /// Answers a call. `parts` are those of the HTTP request.
+    pub(super) async fn answer(&self, request: ToolRequest, parts: Option<&Parts>) -> ToolReply {
+        match self {
+            Source::Local(client) => (client.answerer)(request).await,
+            Source::Network(app) => {
+                let caller = match parts {
+                    Some(parts) => Caller::of(&parts.extensions),
+                    None => Caller::of(&http::Extensions::new()),
+                };
+                app.answer_tools(caller, request).await
+            }
         }
     }
 
-    /// The application. The first call of a lazy one blocks until it is open.
-    pub(super) fn get(&self) -> Result<Arc<App>, NoApp> {
-        let open = || (self.open)().map_err(|error| NoApp(Arc::new(error)));
-        self.app.get_or_init(open).clone()
+    /// The session of the process, if it serves one client.
+    pub(super) fn session(&self) -> Option<&str> {
+        match self {
+            Source::Local(client) => Some(&client.session),
+            Source::Network(_) => None,
+        }
     }
-
-    /// The application, if a call has opened it.
-    #[must_use]
-    pub fn opened(&self) -> Option<&Arc<App>> {
-        self.app.get()?.as_ref().ok()
-    }
-}
-
-/// The session of a client on the standard streams: one process serves one.
-#[derive(Debug, Clone)]
-pub struct LocalSession {
-    /// The session that the client named in the environment, or a new one.
-    pub id: String,
 }

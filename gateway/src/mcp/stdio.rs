@@ -2,7 +2,6 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use rmcp::ServiceExt as _;
@@ -12,17 +11,16 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::server::McpServer;
-use super::{AppSource, LocalSession, Offer};
+use super::source::Source;
+use super::{LocalClient, Offer};
 
-/// Serves the client on stdin and stdout until it leaves. Returns the application's source, so that the caller can close
-/// what a call has opened.
+/// Serves the client on stdin and stdout until it leaves.
 ///
 /// # Errors
 /// An [`io::Error`] where the runtime cannot be made, or the client's first message is no beginning of the protocol.
-pub fn serve(offer: Offer, source: AppSource, session: LocalSession) -> io::Result<Arc<AppSource>> {
+pub fn serve(offer: Offer, client: LocalClient) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let source = Arc::new(source);
-    let server = McpServer::new(offer, Arc::clone(&source), Some(session));
+    let server = McpServer::new(offer, Source::Local(client));
     let served = runtime.block_on(async {
         let (input, output) = stdio_pipes();
         let gone = CancellationToken::new();
@@ -40,7 +38,7 @@ pub fn serve(offer: Offer, source: AppSource, session: LocalSession) -> io::Resu
     });
     // A stop does not wait for calls that are under way.
     runtime.shutdown_background();
-    served.map(|()| source)
+    served
 }
 
 /// Cancels the calls under way as soon as the client closes its end: the SDK would wait five seconds for them.

@@ -2,11 +2,9 @@ use std::collections::BTreeSet;
 
 use muninn_context_engine::tokens;
 use muninn_context_engine::tools::Effect;
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::offer::{INSTRUCTIONS, Offer};
-use super::result::{MOST, bounded};
 use crate::app::client_tools;
 
 fn names(offer: &Offer) -> Vec<String> {
@@ -127,46 +125,4 @@ fn instructions_are_short_and_begin_with_the_pitch() {
     let pitch = INSTRUCTIONS.split_once("\n\n").unwrap().0;
     assert!(pitch.len() <= 245, "{}", pitch.len());
     assert!(pitch.contains("find_context") && pitch.contains("recall") && pitch.contains("remember"));
-}
-
-#[test]
-fn long_lists_are_shortened_and_say_so() {
-    let memories: Vec<Value> = (0..400).map(|n| json!({"id": n, "text": "x".repeat(300)})).collect();
-    let value = bounded(json!({"memories": memories}));
-    assert!(value.to_string().len() < 40_000);
-    let kept = value["memories"].as_array().unwrap().len();
-    assert!(kept > 80, "{kept}");
-    assert!(
-        value["cut"]
-            .as_str()
-            .unwrap()
-            .starts_with(&format!("{} more", 400 - kept)),
-        "{}",
-        value["cut"]
-    );
-    assert_eq!(bounded(json!([1])), json!({"result": [1]}));
-    let monster = bounded(json!({"text": "y".repeat(50_000)}));
-    assert!(monster["cut"].as_str().unwrap().contains("too long"));
-}
-
-#[test]
-fn texts_of_structured_results_are_redacted() {
-    let key = format!("sk-ant-api03-{}", "Ab3dEf9hIj".repeat(9));
-    let value = bounded(json!({"deep": [{"text": format!("key {key}")}]}));
-    assert!(!value.to_string().contains(&key), "{value}");
-}
-
-proptest! {
-    #[test]
-    fn bounded_results_are_objects_within_the_limit(
-        lists in proptest::collection::vec(proptest::collection::vec(0usize..3_000, 0..60), 0..6),
-    ) {
-        let value: Vec<Value> = lists
-            .iter()
-            .map(|list| json!({"list": list.iter().map(|length| "é".repeat(*length)).collect::<Vec<_>>()}))
-            .collect();
-        let bounded = bounded(json!({"all": value}));
-        prop_assert!(bounded.is_object());
-        prop_assert!(bounded.to_string().len() < MOST + 500);
-    }
 }

@@ -1,7 +1,6 @@
 //! The user's socket: programs of one user on one machine call each other, so that the index is in memory once.
 //!
-//! A connection carries one call: one line of JSON to the server, any number of lines with progress back, and one line with
-//! the reply. Closing the connection cancels the call. The socket and the types of this module know nothing of what a
+//! A connection carries one call: one line of JSON to the server and one line back. Closing the connection cancels the call. The socket and the types of this module know nothing of what a
 //! request means.
 //!
 //! Both sides must have the same version, because requests and replies are types of one binary. `status` and `stop` are
@@ -65,27 +64,16 @@ pub struct Call<'a> {
     pub request: Option<&'a RawValue>,
 }
 
-/// A line of a server.
+/// The line of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer<A> {
-    /// The call is under way.
-    Progress(Progress),
     /// The reply.
     Reply(A),
     /// The call failed.
     Error(String),
     /// The call was not read: the server has this version. An older server ends now.
     Version(String),
-}
-
-/// The progress of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
-    /// The number of finished steps.
-    pub done: u64,
-    /// What is under way.
-    pub message: String,
 }
 
 /// The kind of process behind a socket.

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::*;
 
@@ -12,8 +12,11 @@ fn place(folder: &Path) -> Place {
     Place::of(None, folder, Path::new("/etc/muninn.toml"))
 }
 
-fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(30)
+const SOON: Duration = Duration::from_secs(30);
+
+fn wait<T>(call: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.unwrap().block_on(call)
 }
 
 fn set_mode(path: &Path, mode: u32) {
@@ -40,7 +43,7 @@ fn answering(place: &Place, bytes: &'static str) -> std::thread::JoinHandle<Stri
 }
 
 fn ask(place: &Place) -> Result<String, CallError> {
-    call(place, &"question", soon(), |_| {})
+    wait(call(place, &"question", SOON))
 }
 
 #[test]
@@ -134,18 +137,11 @@ fn file_or_link_in_place_of_the_socket_is_not_called() {
 }
 
 #[test]
-fn progress_precedes_the_reply() {
+fn request_and_reply_are_one_line_each() {
     let folder = tempfile::tempdir().unwrap();
     let place = place(folder.path());
-    let lines = "{\"progress\":{\"done\":1,\"message\":\"a\"}}\n{\"progress\":{\"done\":2,\"message\":\"b\"}}\n{\"reply\":\"c\"}\n";
-    let server = answering(&place, lines);
-    let mut steps = Vec::new();
-    let reply: String = call(&place, &"question", soon(), |step| {
-        steps.push((step.done, step.message));
-    })
-    .unwrap();
-    assert_eq!(reply, "c");
-    assert_eq!(steps, [(1, "a".to_owned()), (2, "b".to_owned())]);
+    let server = answering(&place, "{\"reply\":\"c\"}\n");
+    assert_eq!(ask(&place).unwrap(), "c");
     let line = server.join().unwrap();
     let sent: Call<'_> = serde_json::from_str(&line).unwrap();
     assert_eq!((sent.version.as_str(), sent.method), (VERSION, Method::Call));
@@ -187,14 +183,13 @@ fn line_without_an_end_is_refused_and_silence_is_late() {
     });
     assert!(matches!(ask(&place), Err(CallError::Io(_))));
     let listener = server.join().unwrap();
-    let until = Instant::now() + Duration::from_millis(20);
-    let silent = call::<_, String>(&place, &"question", until, |_| {});
+    let silent = wait(call::<_, String>(&place, &"question", Duration::from_millis(20)));
     assert!(matches!(silent, Err(CallError::Late)), "{silent:?}");
     drop(listener);
     let large = "x".repeat(MOST_BYTES);
     std::fs::remove_file(place.socket()).unwrap();
     let _listener = UnixListener::bind(place.socket()).unwrap();
-    let refused = call::<_, String>(&place, &large, soon(), |_| {}).unwrap_err();
+    let refused = wait(call::<_, String>(&place, &large, SOON)).unwrap_err();
     assert!(refused.to_string().contains("more than"), "{refused}");
 }
 

@@ -1,27 +1,27 @@
 //! The tools of clients: those of the engine, and those that need use cases of the application.
 //!
 //! [`client_tools`] lists all, in a fixed order, with what a door needs to offer them. A door makes a call with
-//! [`ToolSession::run`]. The engine's registry limits each call and redacts its text.
+//! [`App::answer_tools`], in its process or in another one. The engine's registry limits each call and redacts its text.
 
+mod call;
 mod context;
 mod memory;
+mod resources;
+mod result;
 
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+
+pub use call::{ToolReply, ToolRequest, ToolRequestKind};
+pub use resources::{ResourceKind, ResourceText};
+pub use result::ToolResult;
 
 use muninn_context_engine::tools::{
-    Callers, Definition, Effect, GitLog, Grep, Outline, Output, Read, References, Registry, Symbols, Tool,
-    ToolDescription, Tree,
+    Callers, Definition, Effect, GitLog, Grep, Outline, Read, References, Registry, Symbols, Tool, ToolDescription,
+    Tree,
 };
-use muninn_repo_tools::{CancelFlag, Until};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::{App, Workspace};
-use crate::access::Caller;
-
-/// Maximum duration of a call.
-const MAX_CALL_TIME: Duration = Duration::from_secs(30);
+use self::call::ToolSession;
 
 /// A set of tools that the user can offer to clients by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,32 +105,4 @@ pub fn client_tools() -> &'static [ClientTool] {
         ]
     });
     &TOOLS
-}
-
-/// The circumstances of a call: who calls, from where, in which worktree.
-pub struct ToolSession {
-    /// The application.
-    pub(crate) app: Arc<App>,
-    /// The worktree.
-    pub(crate) workspace: Arc<Workspace>,
-    /// The caller.
-    pub(crate) caller: Caller,
-    /// The client's name, for receipts.
-    pub(crate) client: String,
-    /// The client's session. Memories belong to it, as those of its traffic do.
-    pub(crate) session: Option<String>,
-}
-
-impl ToolSession {
-    /// Calls a tool. Blocks until the call ends or is cancelled; an error is the text of the output.
-    #[must_use]
-    pub fn run(self: &Arc<Self>, tool: &ClientTool, call: &Map<String, Value>, cancelled: CancelFlag) -> Output {
-        let Some(engine) = &self.workspace.engine else {
-            return Output::failed(self.workspace.problem.clone().unwrap_or_default());
-        };
-        let mut registry = Registry::default();
-        (tool.add)(&mut registry, self);
-        let until = Until::within(MAX_CALL_TIME).or(cancelled);
-        engine.run_tool(&registry, tool.name(), call, until)
-    }
 }

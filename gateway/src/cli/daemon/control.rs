@@ -27,6 +27,14 @@ pub(in crate::cli) struct DaemonPlace {
     pub(super) is_named: bool,
 }
 
+/// A daemon that listens.
+pub(in crate::cli) enum Launched {
+    /// It was started, and printed this line.
+    Started(String),
+    /// It, or a gateway, was running.
+    Running(Status),
+}
+
 impl DaemonPlace {
     pub(in crate::cli) fn of(common: &Common) -> Result<DaemonPlace, CliError> {
         let variable = || std::env::var_os(env_vars::CONFIG).filter(|path| !path.is_empty());
@@ -44,8 +52,56 @@ impl DaemonPlace {
     ///
     /// # Errors
     /// [`CallError`].
-    pub(in crate::cli) fn call(&self, request: &LocalRequest, until: Instant) -> Result<LocalReply, CallError> {
-        socket::call(&self.place, request, until, |_| {})
+    pub(in crate::cli) async fn call(&self, request: &LocalRequest, within: Duration) -> Result<LocalReply, CallError> {
+        socket::call(&self.place, request, within).await
+    }
+
+    /// Starts a daemon that indexes the worktree of a directory, and waits until it or another one listens. Blocks.
+    ///
+    /// # Errors
+    /// Why it did not start.
+    pub(in crate::cli) fn launch(&self, directory: &Path) -> Result<Launched, CliError> {
+        let mut child = self.start(directory, Start::Watched)?;
+        let mut line = String::new();
+        if let Some(stdout) = &mut child.stdout {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        match line.is_empty() {
+            true => self.failed_start(child).map(Launched::Running),
+            false => Ok(Launched::Started(line)),
+        }
+    }
+
+    /// A daemon that does not start has lost the race against another one, or has an error.
+    fn failed_start(&self, mut child: Child) -> Result<Status, CliError> {
+        let mut error = String::new();
+        if let Some(stderr) = &mut child.stderr {
+            stderr.read_to_string(&mut error)?;
+        }
+        let exit = child.wait()?;
+        if exit.code() == Some(i32::from(Exit::Failure as u8))
+            && let Some(status) = self.wait_for_other()?
+        {
+            return Ok(status);
+        }
+        let error = error.trim().trim_start_matches("error: ");
+        Err(CliError::new(
+            Exit::Failure,
+            format!("the daemon did not start: {error}"),
+        ))
+    }
+
+    /// Waits for a process that holds the lock and does not listen yet.
+    fn wait_for_other(&self) -> Result<Option<Status>, CliError> {
+        let until = Instant::now() + CHANGE_TIMEOUT;
+        loop {
+            let status = self.status()?;
+            let is_starting = status.is_none() && self.place.is_taken();
+            if !is_starting || Instant::now() > until {
+                return Ok(status);
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// Starts a daemon that indexes the worktree of a directory, and does not wait for it.
@@ -68,8 +124,14 @@ impl DaemonPlace {
     }
 }
 
+/// Waits for a call on the socket.
+pub(in crate::cli) fn wait<T>(call: impl Future<Output = T>) -> std::io::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(call))
+}
+
 fn status_at(place: &Place) -> Result<Option<Status>, CliError> {
-    match socket::status(place, Instant::now() + STATUS_TIMEOUT) {
+    match wait(socket::status(place, STATUS_TIMEOUT))? {
         Ok(status) => Ok(Some(status)),
         Err(CallError::NoDaemon) => Ok(None),
         Err(error) => Err(failure(&error)),
@@ -83,55 +145,17 @@ pub(super) fn start(common: &Common) -> Result<ExitCode, CliError> {
         output::line(&format!("{} is running already", title(&status)));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut child = place.start(&common.directory()?, Start::Watched)?;
-    let mut line = String::new();
-    if let Some(stdout) = &mut child.stdout {
-        BufReader::new(stdout).read_line(&mut line)?;
+    match place.launch(&common.directory()?)? {
+        Launched::Started(line) => output::print(&line),
+        Launched::Running(status) => output::line(&format!("{} is running already", title(&status))),
     }
-    if line.is_empty() {
-        return failed_start(&place, child);
-    }
-    output::print(&line);
     Ok(ExitCode::SUCCESS)
-}
-
-/// A daemon that does not start has lost the race against another one, or has an error.
-fn failed_start(place: &DaemonPlace, mut child: Child) -> Result<ExitCode, CliError> {
-    let mut error = String::new();
-    if let Some(stderr) = &mut child.stderr {
-        stderr.read_to_string(&mut error)?;
-    }
-    let exit = child.wait()?;
-    if exit.code() == Some(i32::from(Exit::Failure as u8))
-        && let Some(status) = wait_for_other(place)?
-    {
-        output::line(&format!("{} is running already", title(&status)));
-        return Ok(ExitCode::SUCCESS);
-    }
-    let error = error.trim().trim_start_matches("error: ");
-    Err(CliError::new(
-        Exit::Failure,
-        format!("the daemon did not start: {error}"),
-    ))
-}
-
-/// Waits for a process that holds the lock and does not listen yet.
-fn wait_for_other(place: &DaemonPlace) -> Result<Option<Status>, CliError> {
-    let until = Instant::now() + CHANGE_TIMEOUT;
-    loop {
-        let status = place.status()?;
-        let is_starting = status.is_none() && place.place.is_taken();
-        if !is_starting || Instant::now() > until {
-            return Ok(status);
-        }
-        std::thread::sleep(PAUSE);
-    }
 }
 
 /// `muninn daemon stop`.
 pub(super) fn stop(common: &Common) -> Result<ExitCode, CliError> {
     let place = DaemonPlace::of(common)?;
-    match socket::stop(&place.place, Instant::now() + CHANGE_TIMEOUT) {
+    match wait(socket::stop(&place.place, CHANGE_TIMEOUT))? {
         Ok(()) => output::line("stopped"),
         Err(CallError::NoDaemon) => output::line("no daemon is running"),
         Err(error) => return Err(failure(&error)),

@@ -1,0 +1,153 @@
+//! The calls that clients make on tools and resources.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use muninn_context_engine::tools::{Effect, Output, Registry};
+use muninn_repo_tools::{CancelFlag, Until};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::resources::{self, ResourceText};
+use super::result::ToolResult;
+use super::{ClientTool, client_tools};
+use crate::access::Caller;
+use crate::app::{App, Workspace};
+
+/// Maximum duration of a call.
+const MAX_CALL_TIME: Duration = Duration::from_secs(30);
+
+/// A call of a client.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ToolRequest {
+    /// A directory in the worktree that is asked about; `None` for the served one.
+    pub root: Option<String>,
+    /// The client's name, for receipts.
+    pub client: String,
+    /// The client's session. Memories belong to it, as those of its traffic do.
+    pub session: Option<String>,
+    /// What is wanted.
+    pub kind: ToolRequestKind,
+}
+
+impl ToolRequest {
+    /// Whether the call changes no memory, so that it can be made twice.
+    #[must_use]
+    pub fn only_reads(&self) -> bool {
+        match &self.kind {
+            ToolRequestKind::Run { name, .. } => tool(name).is_some_and(|tool| tool.effect == Effect::Reads),
+            ToolRequestKind::ListResources | ToolRequestKind::ReadResource { .. } => true,
+        }
+    }
+}
+
+/// The tool with a name.
+fn tool(name: &str) -> Option<&'static ClientTool> {
+    client_tools().iter().find(|tool| tool.name() == name)
+}
+
+/// What a call wants.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolRequestKind {
+    /// The result of a tool.
+    Run {
+        /// The tool.
+        name: String,
+        /// Its arguments.
+        arguments: Map<String, Value>,
+    },
+    /// The knowledge pages.
+    ListResources,
+    /// A resource's text.
+    ReadResource {
+        /// Its address.
+        address: String,
+    },
+}
+
+/// The answer to a [`ToolRequest`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolReply {
+    /// The result of a tool.
+    Result(ToolResult),
+    /// The address and the path of each page.
+    Resources(Vec<(String, String)>),
+    /// The resource; `None` if there is none with this address.
+    Resource(Option<ResourceText>),
+    /// The worktree cannot be used.
+    Refused(String),
+}
+
+/// The circumstances of a call: who calls, from where, in which worktree.
+pub(super) struct ToolSession {
+    /// The application.
+    pub(super) app: Arc<App>,
+    /// The worktree.
+    pub(super) workspace: Arc<Workspace>,
+    /// The caller.
+    pub(super) caller: Caller,
+    /// The client's name, for receipts.
+    pub(super) client: String,
+    /// The client's session.
+    pub(super) session: Option<String>,
+}
+
+impl App {
+    /// Answers a call of a client. Dropping the future cancels the work.
+    pub(crate) async fn answer_tools(self: &Arc<Self>, caller: Caller, request: ToolRequest) -> ToolReply {
+        let workspace = match self.workspace_at(&caller, request.root).await {
+            Ok(workspace) => workspace,
+            Err(error) => return ToolReply::Refused(error.to_string()),
+        };
+        self.keep_index_fresh(&workspace.root.display().to_string());
+        let session = Arc::new(ToolSession {
+            app: Arc::clone(self),
+            workspace,
+            caller,
+            client: request.client,
+            session: request.session,
+        });
+        let cancelled = CancelFlag::default();
+        let _guard = CancelOnDrop(cancelled.clone());
+        let answered = tokio::task::spawn_blocking(move || session.answer(request.kind, cancelled)).await;
+        answered.unwrap_or_else(|_| ToolReply::Refused("the call failed inside Muninn".to_owned()))
+    }
+}
+
+impl ToolSession {
+    fn answer(self: &Arc<Self>, kind: ToolRequestKind, cancelled: CancelFlag) -> ToolReply {
+        match kind {
+            ToolRequestKind::Run { name, arguments } => ToolReply::Result(self.run(&name, &arguments, cancelled)),
+            ToolRequestKind::ListResources => ToolReply::Resources(resources::list(self)),
+            ToolRequestKind::ReadResource { address } => ToolReply::Resource(resources::read(self, &address)),
+        }
+    }
+
+    fn run(self: &Arc<Self>, name: &str, arguments: &Map<String, Value>, cancelled: CancelFlag) -> ToolResult {
+        let Some(tool) = tool(name) else {
+            return ToolResult::Failed(format!("there is no tool `{name}`"));
+        };
+        ToolResult::of(tool, &self.output(tool, arguments, cancelled), arguments)
+    }
+
+    fn output(self: &Arc<Self>, tool: &ClientTool, arguments: &Map<String, Value>, cancelled: CancelFlag) -> Output {
+        let Some(engine) = &self.workspace.engine else {
+            return Output::failed(self.workspace.problem.clone().unwrap_or_default());
+        };
+        let mut registry = Registry::default();
+        (tool.add)(&mut registry, self);
+        let until = Until::within(MAX_CALL_TIME).or(cancelled);
+        engine.run_tool(&registry, tool.name(), arguments, until)
+    }
+}
+
+/// Cancels the work when the call's future is dropped.
+struct CancelOnDrop(CancelFlag);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}

@@ -1,0 +1,91 @@
+//! Knowledge pages, memories and receipts by their addresses.
+
+use muninn_memory::redact;
+use muninn_repo_tools::{RelPath, read_text};
+use serde::{Deserialize, Serialize};
+
+use super::ToolSession;
+use super::result::MOST;
+use crate::app::{RecallQuery, RecalledMemory, find_receipt, list_knowledge};
+
+const KNOWLEDGE: &str = "muninn://knowledge/";
+const MEMORY: &str = "muninn://memory/";
+const RECEIPT: &str = "muninn://receipt/";
+/// The directory of the pages.
+const PAGES: &str = ".muninn/knowledge";
+/// The largest page that is shown, in bytes.
+const MAX_PAGE_BYTES: u64 = 1 << 20;
+
+/// The kind of a resource's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResourceKind {
+    /// A page.
+    Markdown,
+    /// A memory or a receipt.
+    Json,
+}
+
+/// A resource's text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceText {
+    /// The text, redacted and bounded.
+    pub text: String,
+    /// Its kind.
+    pub kind: ResourceKind,
+}
+
+/// The address and the path of each knowledge page.
+pub(super) fn list(session: &ToolSession) -> Vec<(String, String)> {
+    let Some(engine) = &session.workspace.engine else {
+        return Vec::new();
+    };
+    let pages = list_knowledge(engine.worktree()).into_iter();
+    let pages = pages.filter_map(|page| {
+        let path = page.path.as_str().strip_prefix(PAGES)?.trim_start_matches('/');
+        Some((format!("{KNOWLEDGE}{path}"), path.to_owned()))
+    });
+    pages.collect()
+}
+
+/// Reads a resource; `None` if there is none with this address. Blocks.
+pub(super) fn read(session: &ToolSession, address: &str) -> Option<ResourceText> {
+    let (text, kind) = if let Some(path) = address.strip_prefix(KNOWLEDGE) {
+        (page(session, path)?, ResourceKind::Markdown)
+    } else if let Some(id) = address.strip_prefix(MEMORY) {
+        (memory(session, id)?, ResourceKind::Json)
+    } else {
+        let id = address.strip_prefix(RECEIPT)?;
+        (receipt(session, id)?, ResourceKind::Json)
+    };
+    let text = redact(&text[..text.floor_char_boundary(MOST)]).into_owned();
+    Some(ResourceText { text, kind })
+}
+
+fn page(session: &ToolSession, path: &str) -> Option<String> {
+    let worktree = session.workspace.engine.as_ref()?.worktree();
+    let path = RelPath::new(&format!("{PAGES}/{path}")).ok()?;
+    let file = read_text(worktree, &path, MAX_PAGE_BYTES).ok()?;
+    Some(file.text)
+}
+
+fn memory(session: &ToolSession, id: &str) -> Option<String> {
+    let query = RecallQuery {
+        question: Some(id.to_owned()),
+        limit: 1,
+        ..RecallQuery::default()
+    };
+    let found = session.workspace.recall(&query).ok()?;
+    // A text that is no id is searched for.
+    let found = found.iter().find(|recalled| recalled.memory.source.contains(id))?;
+    Some(RecalledMemory::as_json(found).to_string())
+}
+
+/// A receipt of the session's worktree. Those of other worktrees do not exist for it.
+fn receipt(session: &ToolSession, id: &str) -> Option<String> {
+    let store = session.app.store.as_ref()?;
+    let receipt = find_receipt(&**store, id).ok()?;
+    let is_here = receipt.worktree == session.workspace.root.display().to_string();
+    let is_own = receipt.key.as_deref().unwrap_or_default() == session.caller.name();
+    serde_json::to_string(&receipt).ok().filter(|_| is_here && is_own)
+}

@@ -1,0 +1,143 @@
+//! The result of a call: bounded, redacted, and with a way to get the rest.
+
+use muninn_context_engine::tools::{Output, page};
+use muninn_memory::redact;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::ClientTool;
+
+/// The most characters of a result. Clients cut longer ones, or refuse them.
+pub(super) const MOST: usize = 39_000;
+/// The key of the note in a shortened list.
+const CUT: &str = "cut";
+
+/// The result of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolResult {
+    /// Prose or code.
+    Text(String),
+    /// An object.
+    Structured(Value),
+    /// Why the call failed, and what to do.
+    Failed(String),
+}
+
+impl ToolResult {
+    /// The page of an output that the arguments of the call request.
+    pub(super) fn of(tool: &ClientTool, output: &Output, arguments: &Map<String, Value>) -> ToolResult {
+        if output.failed {
+            return ToolResult::Failed(output.page(1, MOST));
+        }
+        let structured = output.structured.as_ref().filter(|_| !tool.is_prose);
+        let structured = structured.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+        match structured {
+            Some(value) => ToolResult::Structured(bounded(value)),
+            None => ToolResult::Text(output.page(page(arguments), MOST)),
+        }
+    }
+}
+
+/// An object with redacted texts and without empty members, whose longest list is shortened until the text fits.
+fn bounded(mut value: Value) -> Value {
+    clean(&mut value);
+    // Some revisions of the protocol allow objects only.
+    if !value.is_object() {
+        value = json!({"result": value});
+    }
+    let mut left_out = 0;
+    while value.to_string().len() > MOST {
+        let excess = value.to_string().len() - MOST;
+        let Some(list) = longest_list(&mut value).filter(|list| !list.is_empty()) else {
+            return json!({CUT: "the result is too long; ask for less"});
+        };
+        let all: usize = list.iter().map(|one| one.to_string().len() + 1).sum();
+        // At least one entry goes, so that the loop ends.
+        let keep = list.len() * all.saturating_sub(excess + 200) / all.max(1);
+        let keep = keep.min(list.len() - 1);
+        left_out += list.len() - keep;
+        list.truncate(keep);
+    }
+    if left_out > 0
+        && let Some(object) = value.as_object_mut()
+    {
+        let note = format!("{left_out} more were left out; narrow the call by a path, a name or a smaller number");
+        object.insert(CUT.to_owned(), Value::from(note));
+    }
+    value
+}
+
+/// Redacts texts, and removes members without a value, which cost tokens and say nothing.
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = redact(text).into_owned(),
+        Value::Array(values) => values.iter_mut().for_each(clean),
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(clean);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The list with the longest text, at any depth.
+fn longest_list(value: &mut Value) -> Option<&mut Vec<Value>> {
+    match value {
+        Value::Array(values) => Some(values),
+        Value::Object(members) => {
+            let lists = members.values_mut().filter_map(longest_list);
+            lists.max_by_key(|list| list.iter().map(|one| one.to_string().len()).sum::<usize>())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn long_lists_are_shortened_and_say_so() {
+        let memories: Vec<Value> = (0..400).map(|n| json!({"id": n, "text": "x".repeat(300)})).collect();
+        let value = bounded(json!({"memories": memories}));
+        assert!(value.to_string().len() < 40_000);
+        let kept = value["memories"].as_array().unwrap().len();
+        assert!(kept > 80, "{kept}");
+        assert!(
+            value["cut"]
+                .as_str()
+                .unwrap()
+                .starts_with(&format!("{} more", 400 - kept)),
+            "{}",
+            value["cut"]
+        );
+        assert_eq!(bounded(json!([1])), json!({"result": [1]}));
+        let monster = bounded(json!({"text": "y".repeat(50_000)}));
+        assert!(monster["cut"].as_str().unwrap().contains("too long"));
+    }
+
+    #[test]
+    fn texts_of_structured_results_are_redacted() {
+        let key = format!("sk-ant-api03-{}", "Ab3dEf9hIj".repeat(9));
+        let value = bounded(json!({"deep": [{"text": format!("key {key}")}]}));
+        assert!(!value.to_string().contains(&key), "{value}");
+    }
+
+    proptest! {
+        #[test]
+        fn bounded_results_are_objects_within_the_limit(
+            lists in proptest::collection::vec(proptest::collection::vec(0usize..3_000, 0..60), 0..6),
+        ) {
+            let value: Vec<Value> = lists
+                .iter()
+                .map(|list| json!({"list": list.iter().map(|length| "é".repeat(*length)).collect::<Vec<_>>()}))
+                .collect();
+            let bounded = bounded(json!({"all": value}));
+            prop_assert!(bounded.is_object());
+            prop_assert!(bounded.to_string().len() < MOST + 500);
+        }
+    }
+}
