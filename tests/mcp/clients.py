@@ -109,6 +109,13 @@ def texts(value):
             yield from texts(part)
 
 
+def ours(muninn, home, root, *arguments):
+    """The output of a command of Muninn in a client's private home."""
+    environment = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+    return subprocess.run([muninn, *arguments], cwd=root, env=environment, capture_output=True, text=True,
+                          check=False).stdout
+
+
 def check(client, door, server, muninn, root):
     """One client at one door: the failed requirements."""
     failed = []
@@ -135,12 +142,12 @@ def check(client, door, server, muninn, root):
             failed.append(f"the result of remember is {list(texts(asked[2]))[-2:]}")
         # On the standard streams the client's private home has the memory; over HTTP, the gateway's.
         if "url" not in server:
-            environment = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
-            recalled = subprocess.run([muninn, "recall", FACT, "--json"], cwd=root, env=environment,
-                                      capture_output=True, text=True, check=False).stdout
+            recalled = ours(muninn, home, root, "recall", FACT, "--json")
             memories = json.loads(recalled or "{}").get("memories", [])
             if not any(f"({client.name}, {door})" in memory["text"] for memory in memories):
                 failed.append(f"muninn recall finds {recalled[:200]}")
+            if (stopped := ours(muninn, home, root, "daemon", "stop")) != "stopped\n":
+                failed.append(f"the daemon that answers the calls: {stopped}")
     return failed
 
 

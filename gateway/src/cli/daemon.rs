@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use super::Exit;
 use super::{CliError, Common, examples};
 
-/// Run, start, stop or show the background process that answers hooks
+/// Run, start, stop or show the background process that answers hooks and MCP servers
 #[derive(Args)]
 #[command(after_help = examples(&[
     ("muninn daemon status", "Show whether it runs, and its worktrees"),

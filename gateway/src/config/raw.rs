@@ -348,8 +348,8 @@ pub(crate) struct Hooks {
     pub(crate) enabled: Option<bool>,
     /// Time after which a hook gives up, and a prompt passes without context.
     pub(crate) deadline_ms: Option<u64>,
-    /// Time without hooks after which the daemon ends, which the first hook starts. 0 starts none: each hook opens the
-    /// repository itself.
+    /// Time without calls after which the daemon ends, which the first hook or MCP call starts. 0 starts none: each
+    /// process opens the repository itself.
     pub(crate) daemon_idle_minutes: Option<u64>,
 }
 
