@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::ops::Deref;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -79,6 +79,14 @@ pub fn home() -> TestEnv {
     TestEnv::new(&program.to_string_lossy())
 }
 
+/// `muninn` in a home, without arguments.
+#[must_use]
+pub fn muninn(home: &TestEnv) -> Command {
+    let mut command = home.muninn();
+    command.env(ROLE, "1");
+    command
+}
+
 /// Starts the gateway for `root` in a home.
 #[must_use]
 pub fn serve(home: &TestEnv, root: &Path) -> Gateway {
@@ -105,8 +113,8 @@ pub fn wait_until_settled(gateway: &Gateway) {
 #[must_use]
 pub fn why(home: &TestEnv, id: &str) -> Value {
     wait_within(READY_LIMIT, "the receipt", || {
-        let mut command = home.muninn();
-        command.env(ROLE, "1").args(["why", id, "--json"]);
+        let mut command = muninn(home);
+        command.args(["why", id, "--json"]);
         serde_json::from_slice(&output(command).stdout).ok()
     })
 }

@@ -29,6 +29,8 @@ pub mod format;
 #[cfg(feature = "gateway")]
 pub mod gateway_process;
 pub mod grep;
+#[cfg(feature = "gateway")]
+pub mod hooks;
 pub mod http1;
 pub mod instances;
 pub mod json_lines;

@@ -77,6 +77,12 @@ impl Client {
         (answer["result"].clone(), text)
     }
 
+    /// The server's process.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn id(&self) -> u32 {
+        self.server.id()
+    }
+
     /// Begins a call, whose answer nobody reads.
     #[cfg(target_os = "linux")]
     pub(crate) fn begin(&mut self, tool: &str, arguments: &Value) {

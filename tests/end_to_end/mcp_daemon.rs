@@ -13,6 +13,13 @@ fn find_context(client: &mut Client) -> String {
     client.call("find_context", &json!({"question": QUESTION})).1
 }
 
+/// The parent of a process.
+fn parent(process: &Value) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    fields.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
 #[test]
 fn first_call_starts_the_daemon_which_answers_all_clients() {
     let home = Home::new();
@@ -30,6 +37,8 @@ fn first_call_starts_the_daemon_which_answers_all_clients() {
         (&status["calls"], &status["worktrees"]),
         (&json!(1), &json!([home.root]))
     );
+    // Some clients end a server with all its children.
+    assert_ne!(parent(&status["process"]), u64::from(one.id()));
     let id = text.lines().next().unwrap().strip_prefix("receipt ").unwrap();
     let address = format!("muninn://receipt/{id}");
     let read = one.request("resources/read", &json!({"uri": address}));

@@ -107,7 +107,7 @@ impl LocalCalls {
             place.launch(&calls.directory)
         });
         match launching.await {
-            Ok(Ok(_)) => true,
+            Ok(Ok(())) => true,
             Ok(Err(error)) => {
                 tracing::warn!("{error}; this process opens the repository itself");
                 false

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitCode};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -27,14 +27,6 @@ pub(in crate::cli) struct DaemonPlace {
     pub(super) is_named: bool,
 }
 
-/// A daemon that listens.
-pub(in crate::cli) enum Launched {
-    /// It was started, and printed this line.
-    Started(String),
-    /// It, or a gateway, was running.
-    Running(Status),
-}
-
 impl DaemonPlace {
     pub(in crate::cli) fn of(common: &Common) -> Result<DaemonPlace, CliError> {
         let variable = || std::env::var_os(env_vars::CONFIG).filter(|path| !path.is_empty());
@@ -56,20 +48,24 @@ impl DaemonPlace {
         socket::call(&self.place, request, within).await
     }
 
-    /// Starts a daemon that indexes the worktree of a directory, and waits until it or another one listens. Blocks.
+    /// Runs `muninn daemon start` for the worktree of a directory: afterwards a daemon listens. It is no child of this
+    /// process, which some clients end with all its children. Blocks.
     ///
     /// # Errors
     /// Why it did not start.
-    pub(in crate::cli) fn launch(&self, directory: &Path) -> Result<Launched, CliError> {
-        let mut child = self.start(directory, Start::Watched)?;
-        let mut line = String::new();
-        if let Some(stdout) = &mut child.stdout {
-            BufReader::new(stdout).read_line(&mut line)?;
+    pub(in crate::cli) fn launch(&self, directory: &Path) -> Result<(), CliError> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["daemon", "start", "--root"]).arg(directory);
+        if self.is_named {
+            command.arg("--config").arg(&self.config);
         }
-        match line.is_empty() {
-            true => self.failed_start(child).map(Launched::Running),
-            false => Ok(Launched::Started(line)),
+        let output = command.stdin(Stdio::null()).output()?;
+        if output.status.success() {
+            return Ok(());
         }
+        let error = String::from_utf8_lossy(&output.stderr);
+        let error = error.trim().trim_start_matches("error: ");
+        Err(CliError::new(Exit::Failure, error))
     }
 
     /// A daemon that does not start has lost the race against another one, or has an error.
@@ -145,9 +141,14 @@ pub(super) fn start(common: &Common) -> Result<ExitCode, CliError> {
         output::line(&format!("{} is running already", title(&status)));
         return Ok(ExitCode::SUCCESS);
     }
-    match place.launch(&common.directory()?)? {
-        Launched::Started(line) => output::print(&line),
-        Launched::Running(status) => output::line(&format!("{} is running already", title(&status))),
+    let mut child = place.start(&common.directory()?, Start::Watched)?;
+    let mut line = String::new();
+    if let Some(stdout) = &mut child.stdout {
+        BufReader::new(stdout).read_line(&mut line)?;
+    }
+    match line.is_empty() {
+        true => output::line(&format!("{} is running already", title(&place.failed_start(child)?))),
+        false => output::print(&line),
     }
     Ok(ExitCode::SUCCESS)
 }
