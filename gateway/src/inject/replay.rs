@@ -1,9 +1,14 @@
 //! Looking up the ledger rows of a conversation.
 
+use std::time::Duration;
+
 use crate::store::{Entry, EntryId, Store, StoreError, Use, is_recent};
 use crate::wire::{Insertion, Prompt, Site};
 
 use super::{Boundary, Chain};
+
+/// The longest wait for notes of earlier requests. A ledger that another process holds may take longer.
+const SETTLE: Duration = Duration::from_secs(1);
 
 /// A turn of the conversation with its ledger entry.
 #[derive(Debug, Clone)]
@@ -121,12 +126,28 @@ pub async fn replay(
     now_ms: i64,
 ) -> Result<Replay, StoreError> {
     let keys: Vec<_> = chain.boundaries.iter().map(|boundary| boundary.key).collect();
-    let rows = store.entries(&keys).await?;
+    let mut rows = store.entries(&keys).await?;
+    if is_ambiguous(chain, &rows, session) {
+        // Only continuations tell the rows apart, and those that earlier requests noted may not be written yet.
+        tokio::time::timeout(SETTLE, store.flush()).await.ok();
+        rows = store.entries(&keys).await?;
+    }
     let is_recorded = |rows: &[Entry]| rows.iter().any(|row| row.session.as_deref() == session);
     let recorded = chain.boundaries.iter().zip(&rows).filter(|(_, rows)| is_recorded(rows));
     Ok(Replay {
         turns: history(chain, &rows, session, now_ms),
         recorded: recorded.map(|(boundary, _)| boundary.site).collect(),
+    })
+}
+
+/// Whether an answered turn has several rows that this conversation could continue: its own, or those of other sessions if
+/// it has none.
+fn is_ambiguous(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>) -> bool {
+    let is_own = |row: &&Entry| row.session.as_deref() == session;
+    let has_own = rows.iter().flatten().any(|row| is_own(&row));
+    chain.boundaries.iter().zip(rows).any(|(boundary, rows)| {
+        let eligible = rows.iter().filter(|row| !has_own || is_own(row)).count();
+        boundary.answered && eligible > 1
     })
 }
 
@@ -213,7 +234,8 @@ pub fn choose<'r>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::TurnKey;
+    use crate::config::LimitsConfig;
+    use crate::store::{NewEntry, SqliteStore, TurnKey};
 
     fn entry(id: i64, session: Option<&str>, created_ms: i64, continuations: &[u8]) -> Entry {
         Entry {
@@ -276,5 +298,34 @@ mod tests {
         assert_eq!(chosen(rows(), Some(9), Some("fork")), Some(3), "by elimination");
         assert_eq!(chosen(rows(), Some(7), Some("s")), Some(3), "the session's own");
         assert_eq!(chosen(rows(), Some(7), Some("fork")), Some(1));
+    }
+
+    /// Two sessions had different blocks at the same words, and the first one's continuation was noted a moment ago.
+    #[test]
+    fn fork_finds_its_history_by_a_continuation_that_is_not_written_yet() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(async {
+            let folder = tempfile::tempdir().unwrap();
+            let store = SqliteStore::open(folder.path(), &LimitsConfig::default()).unwrap();
+            let chain = Chain {
+                boundaries: vec![boundary(Some(7))],
+            };
+            let key = chain.boundaries[0].key;
+            let mut rows = Vec::new();
+            for (session, block) in [("a", "first"), ("b", "second")] {
+                let row = NewEntry {
+                    session: Some(session.to_owned()),
+                    block: Some(block.to_owned()),
+                    ..NewEntry::default()
+                };
+                rows.push(store.record(key, row).await.unwrap());
+            }
+            store.note_uses(vec![Use {
+                continuation: Some(TurnKey::for_test(7)),
+                ..Use::of(rows[0].id)
+            }]);
+            let replayed = replay(&chain, Some("fork"), &store, 0).await.unwrap();
+            assert_eq!(replayed.each_block().collect::<Vec<_>>(), ["first"]);
+        });
     }
 }
