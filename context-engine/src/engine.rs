@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
-use muninn_memory::{Clock, Home, Memories, Store};
+use muninn_memory::{Clock, Home, Memories, MemoryCounts, Store};
 use muninn_repo_tools::{RelPath, Supervisor, Worktree};
 
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
@@ -370,6 +370,13 @@ impl Engine {
             (None, Some((done, total))) => IndexStatus::Indexing { done, total },
             (None, None) => IndexStatus::Empty,
         }
+    }
+
+    /// The memories that the index holds.
+    pub fn memory_counts(&self) -> MemoryCounts {
+        self.state()
+            .memories
+            .map_or_else(MemoryCounts::default, |memories| memories.counts())
     }
 
     /// Finds the items to pack for a question. This method neither fails nor panics. The `reason` of the exploration

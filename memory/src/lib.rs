@@ -44,7 +44,7 @@ mod fixture;
 
 pub use clock::Clock;
 pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};
-pub use recall::{Memories, RecallOptions, Recalled};
+pub use recall::{Memories, MemoryCounts, RecallOptions, Recalled};
 pub use records::Home;
 pub use redact::redact;
 pub use store::Store;

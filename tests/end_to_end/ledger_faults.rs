@@ -101,8 +101,9 @@ fn ledger_broken_while_in_use_forwards_requests() {
     let stage = Stage::new();
     let first = stage.ask(CHAT, SESSION, &later_turn(&[]));
     drop(stage.why(&first));
-    for entry in std::fs::read_dir(stage.env.state_dir()).unwrap() {
-        std::fs::write(entry.unwrap().path(), [0xa5; 40_000]).unwrap();
+    let entries = std::fs::read_dir(stage.env.state_dir()).unwrap();
+    for path in entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        std::fs::write(path, [0xa5; 40_000]).unwrap();
     }
     for turns in [&["why?"][..], &["why?", "How does parse_invoice read an Invoice?"]] {
         let response = stage.gateway.post(CHAT, SESSION, later_turn(turns).as_bytes());

@@ -58,6 +58,7 @@ mod mcp;
 mod mcp_daemon;
 mod past_sessions;
 mod paths;
+mod preamble;
 mod reconcile;
 mod reconciler;
 mod reload;

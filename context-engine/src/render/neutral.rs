@@ -89,7 +89,7 @@ static CONTROLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Returns the text without control tokens of models, markup of clients and invisible characters. Other text is
 /// unchanged, and a second call changes nothing.
-pub(crate) fn neutralize(text: &str) -> Cow<'_, str> {
+pub fn neutralize(text: &str) -> Cow<'_, str> {
     let text = visible(text);
     let Some(controls) = CONTROLS.as_ref() else {
         return Cow::Owned(text.replace('<', "&lt;").replace('[', "&#91;").replace(']', "&#93;"));

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use muninn_context_engine::explore::{ExploreOutcome, Trace};
 use muninn_context_engine::value::Prices;
-use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorContext, block_tokens, render};
+use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorContext, block_tokens, render, tokens};
 use muninn_repo_tools::CancelFlag;
 
 use super::Workspace;
 use super::deep::{BackgroundResult, Explorer, PendingResults, ProgressSender, drive};
+use super::preamble::Preamble;
 use super::turn::{millis, now_ms};
-use crate::store::{Entry, EntryId, Estimate, NewEntry, Store, TurnKey, Use};
+use crate::store::{Entry, EntryId, Estimate, NewEntry, PreamblePart, Store, TurnKey, Use};
 
 /// The time after the deadline in which an exploration's result is still accepted.
 const GRACE: Duration = Duration::from_millis(20);
@@ -54,6 +55,8 @@ pub(super) struct ExplorationRequest {
     pub(super) prices: Prices,
     /// Whether the client gets a map of places instead of code.
     pub(super) wants_map: bool,
+    /// Whether the block begins with the preamble.
+    pub(super) wants_preamble: bool,
     /// The tokens for lexical results; 0 where only pending results are added.
     pub(super) lexical_budget: u32,
     /// The tokens for the whole block, with the files that models cited.
@@ -78,20 +81,31 @@ impl ExplorationRequest {
     }
 }
 
+/// What exploring found for a turn.
+pub(super) struct Explored {
+    pub(super) exploration: Exploration,
+    /// The block; `None` if there is nothing to add.
+    block: Option<String>,
+    /// Its tokens.
+    cost: u32,
+    /// The parts of the preamble that it begins with.
+    pub(super) preamble: Vec<PreamblePart>,
+    /// The estimated value of its items; `None` without any.
+    pub(super) estimate: Option<Estimate>,
+    /// The trace of an inline exploration.
+    pub(super) trace: Option<Box<Trace>>,
+    /// The receipt ids of the background explorations whose results were added.
+    pub(super) entered: Vec<String>,
+}
+
 /// The result of exploring for a turn.
 pub(super) enum Decision {
     /// The ledger holds a row for the turn; its block is injected.
     Recorded {
         entry: Entry,
-        exploration: Box<Exploration>,
-        /// The estimated value of the block; `None` without one.
-        estimate: Option<Estimate>,
+        explored: Box<Explored>,
         explore_ms: f64,
         ledger_ms: f64,
-        /// The trace of an inline exploration.
-        trace: Option<Box<Trace>>,
-        /// The receipt ids of the background explorations whose results were added.
-        entered: Vec<String>,
     },
     /// Nothing can be injected.
     Failed { reason: String },
@@ -110,9 +124,10 @@ impl Decision {
     /// `only_in_doubt`, the lexical search must also have found nothing, or no clear best file.
     pub(super) fn is_worth_exploring(&self, only_in_doubt: bool) -> bool {
         // After a missed deadline it is unknown whether the question is about the repository.
-        let Decision::Recorded { exploration, .. } = self else {
+        let Decision::Recorded { explored, .. } = self else {
             return false;
         };
+        let exploration = &explored.exploration;
         let file = |item: &Item| item.source.rsplit_once(':').map(|(file, _)| file.to_owned());
         let is_code = |item: &&Item| matches!(item.kind, ItemKind::Code | ItemKind::Place);
         let code = || exploration.items.iter().filter(is_code);
@@ -166,10 +181,24 @@ pub(super) async fn decide(
                 let reasons = exploration.reason.into_iter().chain(reduction);
                 exploration.reason = reasons.reduce(|all, reason| format!("{all}; {reason}"));
             }
-            let block = (!exploration.items.is_empty()).then(|| render::block(&exploration.items));
             let cost = block_tokens(&exploration.items);
-            let estimate = block.is_some().then(|| request.estimate(&exploration.items, cost));
-            Some((Box::new(exploration), (block, estimate), cost, trace, entered))
+            let has_items = !exploration.items.is_empty();
+            let estimate = has_items.then(|| request.estimate(&exploration.items, cost));
+            let preamble = request.wants_preamble.then(|| Preamble::of(&workspace)).flatten();
+            let (lead, preamble) = preamble.map_or_else(Default::default, |preamble| (preamble.text, preamble.parts));
+            let block = render::block_after(&lead, &exploration.items);
+            Some(Box::new(Explored {
+                cost: match lead.is_empty() {
+                    true => cost,
+                    false => tokens::count(&block),
+                },
+                block: Some(block).filter(|block| !block.is_empty()),
+                exploration,
+                preamble,
+                estimate,
+                trace,
+                entered,
+            }))
         }
     });
     let explored = tokio::time::timeout_at(tokio::time::Instant::from_std(until), work).await;
@@ -178,18 +207,18 @@ pub(super) async fn decide(
         Ok(Err(error)) if error.is_panic() => Decision::failed("the exploration panicked"),
         Ok(Err(error)) => Decision::failed(error),
         Ok(Ok(None)) => Decision::failed("there is no repository"),
-        Ok(Ok(Some((exploration, (block, estimate), cost, trace, entered)))) => {
+        Ok(Ok(Some(mut explored))) => {
             let explore_ms = millis(started.elapsed());
             let recording = Instant::now();
-            match store.record(slot.key, slot.entry(block, cost)).await {
+            match store
+                .record(slot.key, slot.entry(explored.block.take(), explored.cost))
+                .await
+            {
                 Ok(entry) => Decision::Recorded {
                     entry,
-                    exploration,
-                    estimate,
+                    explored,
                     explore_ms,
                     ledger_ms: millis(recording.elapsed()),
-                    trace,
-                    entered,
                 },
                 Err(error) => Decision::failed(error),
             }

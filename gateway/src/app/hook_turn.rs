@@ -63,6 +63,7 @@ impl App {
             prices: Prices::default(),
             deep: DeepLane::Off,
             progress,
+            with_preamble: false,
         };
         let receipt = self.hook_receipt(session, format);
         let mut planned = plan(self, request, receipt).await;

@@ -1,61 +1,75 @@
-//! The text at the start of a session: ordered parts, each with its own bound.
+//! The text at the start of a conversation: ordered parts, each with its own bound.
+//!
+//! A hook prints it at the start of a session. A gateway puts it before the first block of a conversation.
 
 use std::sync::Arc;
 
-use muninn_context_engine::IndexStatus;
-use muninn_context_engine::render::{CLOSE, OPEN};
+use muninn_context_engine::render::{block_after, neutralize};
+use muninn_context_engine::{IndexStatus, tokens};
 
-use super::knowledge::list_knowledge;
 use super::local::HookSession;
-use super::memory::conflicts;
 use super::{App, Workspace};
 use crate::config::paths;
+use crate::store::PreamblePart;
 use crate::transcript::Transcript;
 
-/// The most characters of a preamble, its fence included.
-const MOST_CHARACTERS: usize = 8_000;
+/// The most characters of a preamble.
+const MOST_CHARACTERS: usize = 7_700;
 /// The most characters of the orientation.
 const MOST_ORIENTATION: usize = 600;
 
 /// A part of a preamble.
-pub(super) struct Part {
+struct Part {
     /// Its name on receipts.
-    pub(super) name: &'static str,
-    pub(super) text: String,
+    name: &'static str,
+    text: String,
     /// The most characters that are kept.
-    pub(super) most: usize,
+    most: usize,
     /// The command that shows the whole text.
-    pub(super) rest: &'static str,
+    rest: &'static str,
 }
 
 /// An assembled preamble.
 pub(super) struct Preamble {
-    /// The text in its fence.
+    /// The text, without a fence.
     pub(super) text: String,
-    /// The characters of each part.
-    pub(super) parts: Vec<(&'static str, usize)>,
+    /// Its parts.
+    pub(super) parts: Vec<PreamblePart>,
+}
+
+impl Preamble {
+    /// The preamble of a worktree that was set up for Muninn; `None` if there is nothing to say. The cost is a look at the
+    /// index in memory.
+    pub(super) fn of(workspace: &Workspace) -> Option<Preamble> {
+        if !paths::is_initialised(&workspace.root) || !workspace.settings().context.enabled {
+            return None;
+        }
+        assemble(&[orientation(workspace)], MOST_CHARACTERS)
+    }
 }
 
 /// Assembles parts in their order; `None` if all are empty. A part beyond its bound is cut at the end of a line, and says
 /// so. The later parts get what the earlier ones leave of `most` characters.
-pub(super) fn assemble(parts: &[Part], most: usize) -> Option<Preamble> {
-    let fence = OPEN.len() + CLOSE.len() + 2;
-    let mut left = most.saturating_sub(fence);
-    let (mut text, mut sizes) = (String::new(), Vec::new());
+fn assemble(parts: &[Part], most: usize) -> Option<Preamble> {
+    let mut left = most;
+    let (mut texts, mut sizes) = (Vec::new(), Vec::new());
     for part in parts.iter().filter(|part| !part.text.trim().is_empty()) {
-        let kept = bounded(part.text.trim(), part.most.min(left), part.rest);
-        let size = kept.chars().count();
-        if size == 0 {
+        let text = neutralize(part.text.trim());
+        let kept = bounded(&text, part.most.min(left), part.rest);
+        let characters = kept.chars().count();
+        if characters == 0 {
             continue;
         }
-        text.push('\n');
-        text.push_str(&kept);
-        sizes.push((part.name, size));
+        texts.push(kept);
+        sizes.push(PreamblePart {
+            part: part.name.to_owned(),
+            characters,
+        });
         // With the line end before the next part.
-        left = left.saturating_sub(size + 1);
+        left = left.saturating_sub(characters + 1);
     }
     (!sizes.is_empty()).then(|| Preamble {
-        text: format!("{OPEN}{text}\n{CLOSE}"),
+        text: texts.join("\n"),
         parts: sizes,
     })
 }
@@ -92,62 +106,56 @@ impl App {
             return None;
         }
         let workspace = self.workspace_of(session).await?;
-        if !paths::is_initialised(&workspace.root) || !workspace.settings().context.enabled {
-            return None;
-        }
-        let part = tokio::task::spawn_blocking({
-            let workspace = Arc::clone(&workspace);
-            move || orientation(&workspace)
-        });
-        let preamble = assemble(&[part.await.ok()?], MOST_CHARACTERS)?;
+        let preamble = Preamble::of(&workspace)?;
         let mut receipt = self.hook_receipt(session, Transcript::empty(session.client).format());
         receipt.worktree = workspace.root.display().to_string();
-        let parts = preamble.parts.iter();
-        let parts: Vec<_> = parts.map(|(name, size)| format!("{name}: {size} characters")).collect();
-        receipt.reason = Some(format!("the start of a session; preamble of {}", parts.join(", ")));
+        receipt.reason = Some("the start of a session".to_owned());
+        receipt.preamble = preamble.parts;
+        let block = block_after(&preamble.text, &[]);
+        receipt.tokens = tokens::count(&block);
         if let Some(store) = &self.store {
             store.note_receipt(receipt);
         }
-        Some(preamble.text)
+        Some(block)
     }
 }
 
 /// What Muninn knows of a repository, and how to ask it.
 fn orientation(workspace: &Workspace) -> Part {
+    let counts = workspace.engine.as_ref().map(|engine| engine.memory_counts());
+    let counts = counts.unwrap_or_default();
+    let files = match workspace.engine.as_ref().map(|engine| engine.status()) {
+        Some(IndexStatus::Ready { files, .. }) => files,
+        _ => 0,
+    };
     let mut known = Vec::new();
     let mut add = |count: usize, one: &str, many: &str| match count {
         0 => {}
         1 => known.push(format!("1 {one}")),
         _ => known.push(format!("{count} {many}")),
     };
-    let (files, memories) = match workspace.engine.as_ref().map(|engine| engine.status()) {
-        Some(IndexStatus::Ready { files, memories, .. }) => (files, memories),
-        _ => (0, 0),
-    };
     add(files, "indexed file", "indexed files");
-    add(memories, "memory", "memories");
-    let worktree = workspace.engine.as_ref().map(|engine| engine.worktree());
-    let open = worktree.and_then(|worktree| conflicts(worktree).ok());
-    let open = open.map_or(0, |open| open.len());
-    add(open, "open conflict of memories", "open conflicts of memories");
-    let pages = worktree.map_or(0, |worktree| list_knowledge(worktree).len());
-    add(pages, "knowledge page", "knowledge pages");
-    let known = match known.is_empty() {
-        true => String::new(),
-        false => format!("This repository has Muninn: {}.\n", known.join(", ")),
-    };
-    let resolve = match open {
+    add(counts.records, "memory", "memories");
+    add(
+        counts.conflicts,
+        "open conflict of memories",
+        "open conflicts of memories",
+    );
+    add(counts.pages, "knowledge page", "knowledge pages");
+    let resolve = match counts.conflicts {
         0 => "",
         _ => "Show the conflicts: `muninn conflicts`.\n",
     };
     let text = match known.is_empty() {
-        true => known,
+        true => String::new(),
         false => format!(
-            "{known}It adds what fits to a prompt by itself. To look further:\n\
+            "This repository has Muninn: {}.\n\
+             It adds what fits to a prompt by itself. To look further:\n\
              - `muninn recall WORDS`: what the team learned and decided\n\
              - `muninn definition NAME`, `muninn references NAME`, `muninn callers NAME`: code by name\n\
              - `muninn remember TEXT`: keep a fact for later sessions\n\
-             {resolve}Tools of the MCP server `muninn` have the same names."
+             {resolve}Tools of the MCP server `muninn` have the same names.",
+            known.join(", ")
         ),
     };
     Part {
@@ -178,8 +186,9 @@ mod tests {
             8_000,
         );
         let preamble = preamble.unwrap();
-        assert_eq!(preamble.text, format!("{OPEN}\none\ntwo\n{CLOSE}"));
-        assert_eq!(preamble.parts, [("a", 3), ("c", 3)]);
+        assert_eq!(preamble.text, "one\ntwo");
+        let sizes = preamble.parts.iter().map(|part| (&*part.part, part.characters));
+        assert_eq!(sizes.collect::<Vec<_>>(), [("a", 3), ("c", 3)]);
         assert!(assemble(&[part("a", "", 100)], 8_000).is_none());
     }
 
@@ -187,18 +196,17 @@ mod tests {
     fn long_part_is_cut_at_a_line_and_says_so() {
         let text = "é first line\nsecond line\n".repeat(40);
         let preamble = assemble(&[part("a", &text, 200)], 8_000).unwrap();
-        assert!(preamble.parts[0].1 <= 200, "{:?}", preamble.parts);
+        assert!(preamble.parts[0].characters <= 200, "{:?}", preamble.parts);
         let kept: String = preamble
             .text
             .lines()
-            .skip(1)
             .take_while(|line| !line.starts_with('['))
             .collect();
         let cut = text.trim().chars().count() - kept.chars().count() - kept.matches("line").count();
         assert!(
             preamble
                 .text
-                .contains(&format!("line\n[cut: {cut} more characters; run `muninn status`]\n")),
+                .contains(&format!("line\n[cut: {cut} more characters; run `muninn status`]")),
             "{}",
             preamble.text
         );

@@ -147,7 +147,8 @@ impl<'a> Tally<'a> {
         if receipt.explore_ms > 0.0 {
             self.explore_ms.push(receipt.explore_ms);
         }
-        if matches!(receipt.outcome, Outcome::Injected | Outcome::Partial) {
+        let is_pack = receipt.preamble.is_empty() || !receipt.items.is_empty();
+        if is_pack && matches!(receipt.outcome, Outcome::Injected | Outcome::Partial) {
             counts.packs += 1;
             counts.tokens += u64::from(receipt.tokens);
         }

@@ -99,6 +99,8 @@ pub(crate) struct PlanRequest<'a, 'p> {
     pub(crate) deep: DeepLane,
     /// Receives the progress of an inline exploration.
     pub(crate) progress: ProgressSender,
+    /// Whether the first block of a conversation begins with the preamble. Hooks give it at the start of a session.
+    pub(crate) with_preamble: bool,
 }
 
 /// Plans what goes into a prompt: identifies the request, replays earlier blocks, and adds a block for the newest turn.
@@ -111,6 +113,7 @@ pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: 
         prices,
         deep,
         progress,
+        with_preamble,
     } = request;
     let mode = Mode::of(headers);
     let mut plan = Plan {
@@ -152,6 +155,7 @@ pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: 
         identity,
         chain,
         replayed,
+        with_preamble,
     };
     let side = side_request(headers, prompt);
     match planner.decide(&mut plan, side, location, (deep, progress)).await {
@@ -232,25 +236,23 @@ impl Plan {
     }
 
     fn add(mut self, prompt: &Prompt<'_>, site: Site, decision: Decision) -> Plan {
-        let (entry, exploration, estimate) = match decision {
+        let (entry, explored) = match decision {
             Decision::Recorded {
                 entry,
-                exploration,
-                estimate,
+                explored,
                 explore_ms,
                 ledger_ms,
-                trace,
-                entered,
             } => {
                 self.receipt.explore_ms = explore_ms;
                 self.receipt.ledger_ms = ledger_ms;
-                self.receipt.exploration = trace;
-                self.receipt.entered = entered;
-                (entry, exploration, estimate)
+                (entry, *explored)
             }
             Decision::Failed { reason } => return self.failed(reason),
             Decision::DeadlineExceeded => return self.without(&NoPackReason::DeadlineExceeded),
         };
+        self.receipt.exploration = explored.trace;
+        self.receipt.entered = explored.entered;
+        let exploration = explored.exploration;
         let Some(block) = &entry.block else {
             let reason = exploration.reason;
             let reason = reason.unwrap_or_else(|| "nothing relevant was found".to_owned());
@@ -259,7 +261,8 @@ impl Plan {
         self.insertions.extend(prompt.insert(site, block));
         self.block = Some(block.clone());
         self.receipt.tokens = entry.tokens;
-        self.receipt.estimate = estimate;
+        self.receipt.estimate = explored.estimate;
+        self.receipt.preamble = explored.preamble;
         self.receipt.items = exploration.items.iter().map(ReceiptItem::from).collect();
         self.receipt.reason = exploration.reason;
         self.receipt.outcome = match exploration.completeness {

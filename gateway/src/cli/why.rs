@@ -69,9 +69,9 @@ impl Why {
             .max()
             .unwrap_or(0);
         for receipt in receipts {
-            let added = match receipt.items.len() {
+            let added = match receipt.tokens {
                 0 => "-".to_owned(),
-                _ => format!("{} tok", receipt.tokens),
+                tokens => format!("{tokens} tok"),
             };
             output::line(&format!(
                 "{}  {}  {:<10}  {added:>8}  {:<widest$}  {}",
@@ -112,6 +112,13 @@ pub(crate) fn short(receipt: &Receipt) -> String {
     ));
     if let Some(reason) = &receipt.reason {
         text.push_str(&format!("  reason: {reason}\n"));
+    }
+    if !receipt.preamble.is_empty() {
+        let parts = receipt.preamble.iter();
+        let parts: Vec<_> = parts
+            .map(|part| format!("{} ({} characters)", part.part, part.characters))
+            .collect();
+        text.push_str(&format!("  preamble: {}\n", parts.join(", ")));
     }
     text.push_str(&table(&receipt.items));
     text

@@ -364,6 +364,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
                 .unwrap_or_default(),
             deep: app::choose_deep_lane(app, settings, caller, client, has_suffix, (&candidates, plain)),
             progress,
+            with_preamble: true,
         },
         receipt,
     )

@@ -59,6 +59,15 @@ impl Outcome {
     }
 }
 
+/// One part of a preamble.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreamblePart {
+    /// Its name.
+    pub part: String,
+    /// The characters that were added.
+    pub characters: usize,
+}
+
 /// One item of a pack.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ReceiptItem {
@@ -182,6 +191,9 @@ pub struct Receipt {
     /// The receipts of background explorations whose results were added.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub entered: Vec<String>,
+    /// The parts of the preamble at the beginning of the added block. The estimate does not count them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub preamble: Vec<PreamblePart>,
     /// The items of the added pack.
     pub items: Vec<ReceiptItem>,
     /// The tokens of the added block, fence included.
@@ -230,6 +242,7 @@ impl Receipt {
             side_request: None,
             exploration: None,
             entered: Vec::new(),
+            preamble: Vec::new(),
             items: Vec::new(),
             tokens: 0,
             estimate: None,

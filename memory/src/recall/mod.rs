@@ -31,6 +31,7 @@ use crate::embed::Embedder;
 use crate::hits::Hits;
 use crate::index::lexical::{Bm25, DocId, Tokenizer};
 use crate::index::vectors::VectorIndex;
+use crate::knowledge;
 use crate::memories::{LoadedMemories, Memory, MemoryKind};
 use crate::records::{Home, MAIN, Record, RecordFile};
 
@@ -67,6 +68,17 @@ pub struct Memories {
 struct Vectors {
     embedder: Arc<dyn Embedder>,
     index: Arc<VectorIndex>,
+}
+
+/// The number of loaded memories by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemoryCounts {
+    /// Records that are not superseded.
+    pub records: usize,
+    /// Knowledge pages with text.
+    pub pages: usize,
+    /// Open conflicts between records.
+    pub conflicts: usize,
 }
 
 /// A memory that matches a question.
@@ -116,6 +128,20 @@ impl Memories {
             }
         };
         Self::from_parts(store, embedder)
+    }
+
+    /// What there is: records, knowledge pages and open conflicts.
+    pub fn counts(&self) -> MemoryCounts {
+        let items = &self.store.items;
+        let conflicts = items.iter().filter_map(|item| item.contested.as_ref());
+        let conflicts: HashSet<&str> = conflicts.map(|side| &*side.conflict).collect();
+        let pages = items.iter().map(|item| &*item.path);
+        let pages: HashSet<&str> = pages.filter(|path| path.starts_with(knowledge::ROOT)).collect();
+        MemoryCounts {
+            records: items.iter().filter(|item| item.kind == MemoryKind::Record).count(),
+            pages: pages.len(),
+            conflicts: conflicts.len(),
+        }
     }
 
     /// Loads only the superseded records of these files, each with its end of validity.

@@ -152,6 +152,7 @@ fn planned(app: &Arc<App>, session: &str) -> Plan {
         prices: Prices::default(),
         deep: DeepLane::Off,
         progress,
+        with_preamble: true,
     };
     let receipt = new_receipt(app, &caller, WireFormat::Chat, session, "m");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use muninn_context_engine::PriorContext;
 use muninn_context_engine::value::Prices;
+use muninn_context_engine::{PriorContext, render};
 
 use super::budget::{Budget, already};
 use super::{NoPackReason, Plan, now_ms};
@@ -28,6 +28,7 @@ pub(super) struct TurnPlanner<'a, 'p> {
     pub(super) identity: Identity<'a>,
     pub(super) chain: Chain,
     pub(super) replayed: Replay,
+    pub(super) with_preamble: bool,
 }
 
 /// Where a new block may be inserted, and for which question.
@@ -169,6 +170,7 @@ impl TurnPlanner<'_, '_> {
             already,
             prices: budget.prices,
             wants_map: budget.wants_map,
+            wants_preamble: budget.wants_map && self.begins_conversation(),
             lexical_budget: budget.lexical,
             total_budget: budget.total,
             pending: pending.results(),
@@ -203,6 +205,7 @@ impl TurnPlanner<'_, '_> {
             already,
             prices: budget.prices,
             wants_map: false,
+            wants_preamble: false,
             lexical_budget: 0,
             total_budget: budget.total,
             pending: results,
@@ -211,6 +214,15 @@ impl TurnPlanner<'_, '_> {
         let decision = decide(workspace, &*self.store, request, slot).await;
         decision.settle(pending);
         Ok(decision)
+    }
+
+    /// Whether this turn opens a conversation of the user, to which no hook has given the preamble.
+    fn begins_conversation(&self) -> bool {
+        self.with_preamble
+            && self.identity.turn == 1
+            && self.identity.agent.is_none()
+            && self.replayed.turns.is_empty()
+            && !self.prompt.body.contains(render::OPEN)
     }
 
     fn already(&self, workspace: &Workspace) -> PriorContext {

@@ -73,6 +73,7 @@ async fn planned(app: &Arc<App>, patience: usize) -> Option<(String, Receipt)> {
         prices: Prices::default(),
         deep: DeepLane::Off,
         progress,
+        with_preamble: true,
     };
     let receipt = new_receipt(app, &caller, WireFormat::Chat, "id", "m");
     let mut planning = pin!(plan(app, asked, receipt));
