@@ -98,7 +98,13 @@ fn every_client_is_connected_and_restored() {
                 "{\n\t// mine\n\t\"servers\": {},\n}\n",
             );
             let before = stage.files();
-            let install = ["install", client, "--scope", scope, "--with", "mcp"];
+            // All that the client supports in this scope.
+            let with = match (client, scope) {
+                ("cursor" | "vscode", _) => "mcp",
+                (_, "user") => "mcp,hooks,gateway",
+                _ => "mcp,hooks",
+            };
+            let install = ["install", client, "--scope", scope, "--with", with];
 
             let shown = stage.said(&[&install[..], &["--dry-run"]].concat());
             assert!(

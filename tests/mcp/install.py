@@ -63,7 +63,7 @@ def connect(home, muninn, client, before, listing, connected):
             failed.append(f"{what}: exit status {status}: {output[-600:]}")
         return output
 
-    install = [muninn, "install", client, "--with", "mcp,gateway"]
+    install = [muninn, "install", client, "--with", "mcp,hooks,gateway"]
     expect("a dry run", [*install, "--dry-run"], "dry run: nothing was changed")
     if home.texts(names) != first:
         failed.append("the dry run changed a file")
