@@ -18,7 +18,7 @@ function hook(event: string, payload: object): Promise<string> {
     child.on("close", () => {
       clearTimeout(timer)
       try {
-        resolve(JSON.parse(output).hookSpecificOutput?.additionalContext ?? "")
+        resolve(JSON.parse(output).context ?? "")
       } catch {
         resolve("")
       }
@@ -36,13 +36,24 @@ export const Muninn = async ({ client, directory }: any) => {
       return []
     }
   }
+  // Where a session's requests go, so that Muninn knows whether its gateway sees them.
+  const addresses = new Map<string, string>()
+  const addressOf = async (sessionID: string, provider?: string) => {
+    try {
+      const answer = provider ? await client.config.get() : undefined
+      const url = answer?.data?.provider?.[provider!]?.options?.baseURL
+      if (url) addresses.set(sessionID, url)
+    } catch {}
+    return addresses.get(sessionID)
+  }
   return {
-    "chat.message": async (_input: any, output: any) => {
+    "chat.message": async (input: any, output: any) => {
       const typed = output.parts.filter((part: any) => part.type === "text" && !part.synthetic)
       const last = typed.at(-1)
       if (!last) return
       const earlier = await messages(last.sessionID)
-      const session = { session_id: last.sessionID, cwd: directory }
+      const base_url = await addressOf(last.sessionID, (input.model ?? output.message?.model)?.providerID)
+      const session = { session_id: last.sessionID, cwd: directory, base_url }
       const prompt = typed.map((part: any) => part.text).join("\n")
       const texts = await Promise.all([
         earlier.length === 0 ? hook("SessionStart", { ...session, source: "startup" }) : "",
@@ -58,7 +69,8 @@ export const Muninn = async ({ client, directory }: any) => {
     event: async ({ event }: any) => {
       if (event.type !== "session.idle") return
       const session_id = event.properties.sessionID
-      await hook("SessionEnd", { session_id, cwd: directory, messages: await messages(session_id) })
+      const base_url = addresses.get(session_id)
+      await hook("SessionEnd", { session_id, cwd: directory, base_url, messages: await messages(session_id) })
     },
   }
 }

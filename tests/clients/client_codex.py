@@ -33,8 +33,9 @@ class Codex:
         """A title has a session of its own; compaction has no tools."""
         return b"single-line task title" in request.body or b"CONTEXT CHECKPOINT COMPACTION" in request.body
 
-    def converse(self, place, prompts, *, stream=True, small=False, model="gpt-5", side=False, websockets=False):
-        """Asks the prompts in one session, each in a run of its own."""
+    def converse(self, place, prompts, *, stream=True, small=False, model="gpt-5", side=False, websockets=False,
+                 hooks=False):
+        """Asks the prompts in one session, each in a run of its own. `hooks` trusts the installed hooks."""
         home = place.home / ".codex"
         home.mkdir(exist_ok=True)
         (home / "instructions.md").write_text("Answer in one short sentence.\n")
@@ -42,7 +43,8 @@ class Codex:
 
         def one(prompt, number):
             command = [self.binary, "exec", *(["resume", "--last"] if number else []), "--json", "--skip-git-repo-check",
-                       "--dangerously-bypass-approvals-and-sandbox", prompt]
+                       "--dangerously-bypass-approvals-and-sandbox",
+                       *(["--dangerously-bypass-hook-trust"] if hooks else []), prompt]
             status, stdout, stderr = run(command, home=place.home, cwd=place.root,
                                          environment={"MUNINN_DUMMY_KEY": "dummy", "CODEX_HOME": str(home)})
             events = lines_of_json(stdout)
