@@ -11,4 +11,5 @@ mod inline;
 mod leaving;
 mod stage;
 mod streams;
+mod tool;
 mod who;

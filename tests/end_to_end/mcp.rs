@@ -105,7 +105,7 @@ impl Drop for Client {
 }
 
 /// The server opens the repository itself. `mcp_daemon` has the tests with a daemon.
-const ALONE: &str = "[hooks]\ndaemon_idle_minutes = 0\n";
+pub(crate) const ALONE: &str = "[hooks]\ndaemon_idle_minutes = 0\n";
 
 fn demo() -> (TestEnv, std::path::PathBuf) {
     let env = TestEnv::new(MUNINN);

@@ -273,7 +273,7 @@ async fn explore(
         progress.begins();
 
         let found = explorer
-            .explore(engine, &request.question, abandoned.clone(), progress)
+            .explore(engine, &request.question, explorer.until(abandoned.clone()), progress)
             .await;
         let mut items = pack(&exploration, &request.question, &found, explorer.pack_tokens());
         items.append(&mut exploration.items);

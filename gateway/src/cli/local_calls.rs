@@ -40,12 +40,15 @@ impl LocalCalls {
 
     /// Answers a call.
     pub(super) async fn answer(self: &Arc<Self>, request: ToolRequest) -> ToolReply {
+        // The keys of backends can be in this process's environment, and are not in the daemon's.
+        let needs_keys = request.calls_model();
         let request = LocalRequest::Tools {
             directory: self.directory.clone(),
             request,
         };
         #[cfg(unix)]
-        if self.own.get().is_none()
+        if !needs_keys
+            && self.own.get().is_none()
             && let Some(reply) = self.ask_daemon(&request).await
         {
             return reply;

@@ -39,7 +39,7 @@ impl Mcp {
         } else {
             &self.tools
         };
-        let offer = Offer::of(names, !config.roots.is_empty())?;
+        let offer = offer(&config, names)?;
         let directory = match std::env::var_os(env_vars::CLAUDE_PROJECT_DIR).filter(|_| common.root.is_none()) {
             Some(directory) if !directory.is_empty() => directory.into(),
             _ => common.directory()?,
@@ -69,12 +69,16 @@ impl Mcp {
 /// # Errors
 /// An unknown name in `[mcp] tools`.
 pub(super) fn mounts(config: &Config) -> Result<impl FnOnce(&Arc<App>) -> Vec<Mount> + use<>, CliError> {
-    let offer = Offer::of(&config.mcp.tools, !config.roots.is_empty())?;
+    let offer = offer(config, &config.mcp.tools)?;
     let is_served = config.mcp.http;
     Ok(move |app: &Arc<App>| match is_served {
         true => vec![("/mcp", mcp::service(app, &offer))],
         false => Vec::new(),
     })
+}
+
+fn offer(config: &Config, names: &[String]) -> Result<Offer, UnknownTool> {
+    Offer::of(names, !config.roots.is_empty(), config.explore.explorer.is_some())
 }
 
 impl From<UnknownTool> for CliError {

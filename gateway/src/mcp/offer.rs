@@ -48,11 +48,11 @@ pub struct Offer {
 
 impl Offer {
     /// The offer of the tools and sets with these names; without names, of the default tools. `takes_root`: whether calls
-    /// can name a repository.
+    /// can name a repository. `explores`: whether a model is configured for the tools that ask one.
     ///
     /// # Errors
     /// [`UnknownTool`].
-    pub fn of(names: &[String], takes_root: bool) -> Result<Offer, UnknownTool> {
+    pub fn of(names: &[String], takes_root: bool, explores: bool) -> Result<Offer, UnknownTool> {
         let chosen = |tool: &ClientTool, name: &str| {
             let is_of = |set: &str| ToolSet::EACH.iter().any(|(known, of)| *known == set && *of == tool.set);
             tool.name() == name || is_of(name)
@@ -71,6 +71,7 @@ impl Offer {
             names => names.iter().any(|name| chosen(tool, name)),
         };
         let tools = client_tools().iter().filter(is_offered);
+        let tools = tools.filter(|tool| explores || !tool.calls_model);
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources()

@@ -14,7 +14,7 @@ fn names(offer: &Offer) -> Vec<String> {
 
 fn offer(names: &[&str]) -> Offer {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    Offer::of(&names, false).unwrap()
+    Offer::of(&names, false, true).unwrap()
 }
 
 /// The definitions as a client puts them into a prompt: name, description and schema.
@@ -67,7 +67,10 @@ fn sets_and_names_choose_tools_once() {
         names(&offer(&["memory"]))
     );
     assert_eq!(names(&offer(&["recall", "grep"])), ["recall", "grep"]);
-    let unknown = Offer::of(&["gerp".to_owned()], false).err().unwrap().to_string();
+    let without_model = Offer::of(&["code".to_owned(), "explore".to_owned()], false, false).unwrap();
+    assert!(!names(&without_model).contains(&"explore".to_owned()));
+    assert!(names(&offer(&["code"])).contains(&"explore".to_owned()));
+    let unknown = Offer::of(&["gerp".to_owned()], false, true).err().unwrap().to_string();
     assert!(
         unknown.contains("`gerp`") && unknown.contains("code, memory, find_context"),
         "{unknown}"
@@ -114,7 +117,7 @@ fn every_definition_is_accepted_by_strict_validators() {
 
 #[test]
 fn root_is_an_argument_only_if_there_are_several() {
-    let with_root = Offer::of(&[], true).unwrap();
+    let with_root = Offer::of(&[], true, false).unwrap();
     let schema = |offer: &Offer| offer.definitions()[0].input_schema["properties"].clone();
     assert!(schema(&with_root).get("root").is_some() && schema(&offer(&[])).get("root").is_none());
 }

@@ -201,7 +201,9 @@ async fn explore(
 ) -> Option<(Option<BackgroundResult>, Receipt)> {
     let engine = workspace.engine.as_ref()?;
     let started = std::time::Instant::now();
-    let found = explorer.explore(engine, &question.text, abandoned, &()).await;
+    let found = explorer
+        .explore(engine, &question.text, explorer.until(abandoned), &())
+        .await;
     let took = millis(started.elapsed());
     let receipt = Receipt {
         id: ulid::Ulid::generate().to_string(),

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use muninn_context_engine::Engine;
-use muninn_context_engine::explore::{ExploreOutcome, Observer};
+use muninn_context_engine::explore::{DeepLimits, ExploreOutcome, Observer};
 use muninn_memory::model::Model;
-use muninn_repo_tools::CancelFlag;
+use muninn_repo_tools::{CancelFlag, Until};
 
 use super::{App, Settings};
 use crate::access::Caller;
@@ -54,22 +54,51 @@ pub(crate) struct Explorer {
 }
 
 impl Explorer {
+    /// The explorer of the configuration; `None` if it names none, or the caller may not use its backend. It uses its own
+    /// key, because a client pays only for explorations it asked for.
+    pub(super) fn configured(app: &App, settings: &Settings, caller: &Caller, model: &str) -> Option<Explorer> {
+        let candidate = settings.router.explorer(&settings.config.explore)?;
+        let candidate = Some(candidate).filter(|candidate| caller.may_use_backend(&candidate.backend.name))?;
+        Explorer::with(app, settings, (candidate, model), &HeaderMap::new())
+    }
+
+    fn with(
+        app: &App,
+        settings: &Settings,
+        (candidate, model): (Candidate, &str),
+        credentials: &HeaderMap,
+    ) -> Option<Explorer> {
+        let blocking_client = app.blocking_client()?;
+        Some(Explorer {
+            model: Arc::new(RemoteModel::new(blocking_client, candidate, model, credentials)),
+            config: settings.config.explore.clone(),
+            metrics: Arc::clone(&app.metrics),
+        })
+    }
+
     /// The longest time that it may take.
     pub(super) fn deadline(&self) -> Duration {
         self.config.deadline
     }
 
-    /// Explores until `abandoned` is set at the latest. Its computations block; see [`drive`].
+    /// The end of an exploration that begins now, or earlier if `abandoned` is set.
+    pub(super) fn until(&self, abandoned: CancelFlag) -> Until {
+        Until::within(self.config.deadline).or(abandoned)
+    }
+
+    /// Explores until a time at the latest. Its computations block; see [`drive`].
     pub(super) async fn explore(
         &self,
         engine: &Engine,
         question: &str,
-        abandoned: CancelFlag,
+        until: Until,
         observer: &dyn Observer,
     ) -> ExploreOutcome {
         let _gauge = self.metrics.exploring();
-        let mut limits = self.config.limits();
-        limits.until = limits.until.or(abandoned);
+        let limits = DeepLimits {
+            until,
+            ..self.config.limits()
+        };
         engine
             .explore_deep_async(question, &limits, &*self.model, observer)
             .await
@@ -116,23 +145,14 @@ pub(crate) fn choose_deep_lane(
     if mode == ExploreMode::Off {
         return DeepLane::Off;
     }
-    let named = settings.router.explorer(config);
-    let named = named.filter(|candidate| caller.may_use_backend(&candidate.backend.name));
-    // A client pays only for explorations it asked for. So the configured explorer uses its own key, and only the
-    // request's own backend gets the client's credentials.
-    let no_credentials = HeaderMap::new();
-    let named = named.map(|candidate| (candidate, &no_credentials));
+    let named = Explorer::configured(app, settings, caller, model);
+    // Only the request's own backend gets the client's credentials.
     let own = || {
-        let own = candidates.first().filter(|_| mode == ExploreMode::Inline);
-        own.map(|candidate| (candidate.clone(), headers))
+        let own = candidates.first().filter(|_| mode == ExploreMode::Inline)?;
+        Explorer::with(app, settings, (own.clone(), model), headers)
     };
-    let (Some((candidate, credentials)), Some(blocking_client)) = (named.or_else(own), app.blocking_client()) else {
+    let Some(explorer) = named.or_else(own) else {
         return DeepLane::Off;
-    };
-    let explorer = Explorer {
-        model: Arc::new(RemoteModel::new(blocking_client, candidate, model, credentials)),
-        config: config.clone(),
-        metrics: Arc::clone(&app.metrics),
     };
     match mode {
         ExploreMode::Inline => DeepLane::Inline(explorer),

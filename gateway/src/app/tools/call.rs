@@ -14,8 +14,10 @@ use super::{ClientTool, client_tools};
 use crate::access::Caller;
 use crate::app::{App, Workspace};
 
-/// Maximum duration of a call.
+/// Maximum duration of a call that asks no model.
 const MAX_CALL_TIME: Duration = Duration::from_secs(30);
+/// The time of a call beside the model's.
+const BESIDE_MODEL: Duration = Duration::from_secs(5);
 
 /// A call of a client.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -38,6 +40,12 @@ impl ToolRequest {
             ToolRequestKind::Run { name, .. } => tool(name).is_some_and(|tool| tool.effect == Effect::Reads),
             ToolRequestKind::ListResources | ToolRequestKind::ReadResource { .. } => true,
         }
+    }
+
+    /// Whether the call asks a model.
+    #[must_use]
+    pub fn calls_model(&self) -> bool {
+        matches!(&self.kind, ToolRequestKind::Run { name, .. } if tool(name).is_some_and(|tool| tool.calls_model))
     }
 }
 
@@ -138,7 +146,11 @@ impl ToolSession {
         };
         let mut registry = Registry::default();
         (tool.add)(&mut registry, self);
-        let until = Until::within(MAX_CALL_TIME).or(cancelled);
+        let time = match tool.calls_model {
+            true => self.app.settings().config.explore.deadline + BESIDE_MODEL,
+            false => MAX_CALL_TIME,
+        };
+        let until = Until::within(time).or(cancelled);
         engine.run_tool(&registry, tool.name(), arguments, until)
     }
 }

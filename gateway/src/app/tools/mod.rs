@@ -5,6 +5,7 @@
 
 mod call;
 mod context;
+mod explore;
 mod memory;
 mod resources;
 mod result;
@@ -50,6 +51,8 @@ pub struct ClientTool {
     pub effect: Effect,
     /// Whether the result is prose or code, which is shown as text only.
     pub is_prose: bool,
+    /// Whether a call asks a model. Such a tool is offered only where a model is configured for it.
+    pub calls_model: bool,
     add: fn(&mut Registry, &Arc<ToolSession>),
 }
 
@@ -61,7 +64,15 @@ impl ClientTool {
             hint: T::HINT,
             effect: T::EFFECT,
             is_prose: T::IS_PROSE,
+            calls_model: false,
             add,
+        }
+    }
+
+    fn with_model(self) -> Self {
+        Self {
+            calls_model: true,
+            ..self
         }
     }
 
@@ -95,6 +106,10 @@ pub fn client_tools() -> &'static [ClientTool] {
             ClientTool::of::<Symbols>(Code, |registry, _| registry.add(Symbols)),
             ClientTool::of::<Outline>(Code, |registry, _| registry.add(Outline)),
             ClientTool::of::<GitLog>(Code, |registry, _| registry.add(GitLog)),
+            ClientTool::of::<explore::Explore>(Code, |registry, session| {
+                registry.add(explore::Explore(Arc::clone(session)));
+            })
+            .with_model(),
             ClientTool::of::<memory::Forget>(Memory, |registry, session| {
                 registry.add(memory::Forget(Arc::clone(session)));
             }),

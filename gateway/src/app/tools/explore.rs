@@ -1,0 +1,114 @@
+//! The tool `explore`: a model explores the repository for a question.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use muninn_context_engine::explore::{Ended, ExploreOutcome};
+use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_memory::model::block_on;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::call::ToolSession;
+use crate::app::deep::Explorer;
+use crate::store::{Outcome, Receipt};
+
+/// The name of the door in receipts.
+const FORMAT: &str = "mcp";
+
+/// Lets the configured model explore.
+pub(super) struct Explore(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`Explore`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct ExploreArguments {
+    /// the question, in full sentences, with the names that matter
+    question: String,
+}
+
+/// The answer of [`Explore`].
+#[derive(Debug, Serialize)]
+pub(super) struct Explored {
+    receipt: String,
+    /// The cited places, the most important first; without any, the files that match best.
+    places: Vec<String>,
+    /// The model's answer in words.
+    text: Option<String>,
+}
+
+impl Tool for Explore {
+    type Arguments = ExploreArguments;
+    type Answer = Explored;
+
+    const NAME: &'static str = "explore";
+    const HINT: &'static str = "explore code with a model answer question";
+    const DESCRIPTION: &'static str = "Let another model explore the repository for a question that takes many searches. It \
+        answers in words, with places. Takes up to a minute.";
+    const PARAMETERS: &'static [Parameter] = &[Parameter::described("question", &["query", "task", "text"])];
+    const EFFECT: Effect = Effect::Reads;
+    const IS_PROSE: bool = true;
+
+    fn answer(&self, context: &ToolContext<'_>, arguments: &ExploreArguments) -> Result<Explored, ToolError> {
+        let session = &self.0;
+        let settings = session.app.settings();
+        // The route of the explorer names the model.
+        let explorer = Explorer::configured(&session.app, &settings, &session.caller, "");
+        let (Some(explorer), Some(engine)) = (explorer, &session.workspace.engine) else {
+            return Err(ToolError::Application(Box::new(ExploreError::NoModel)));
+        };
+        let until = context.until.no_later_than(Instant::now() + explorer.deadline());
+        let found = block_on(explorer.explore(engine, &arguments.question, until, &()));
+        let receipt = self.record(&arguments.question, &found);
+        if found.trace.ended == Ended::Model && found.citations.is_empty() {
+            let problem = found.trace.problem.unwrap_or_default();
+            return Err(ToolError::Application(Box::new(ExploreError::Failed(problem))));
+        }
+        let places = match found.trace.citations.is_empty() {
+            true => found.files.iter().take(5).map(ToString::to_string).collect(),
+            false => found.trace.citations,
+        };
+        Ok(Explored {
+            receipt,
+            places,
+            text: found.trace.answer,
+        })
+    }
+
+    fn output(&self, _: &ExploreArguments, explored: &Explored) -> Output {
+        let answer = explored.text.iter().map(|text| format!("\n\n{text}"));
+        let (receipt, places) = (&explored.receipt, explored.places.join("\n"));
+        Output::from_text(format!("receipt {receipt}\n{places}{}", answer.collect::<String>()))
+    }
+}
+
+/// Why nothing was explored.
+#[derive(Debug, thiserror::Error)]
+enum ExploreError {
+    #[error("no model explores here: name one with `backend` and `model` under [explore] in muninn.toml")]
+    NoModel,
+    #[error("the model failed: {0}")]
+    Failed(String),
+}
+
+impl Explore {
+    /// Writes the receipt, and returns its id.
+    fn record(&self, question: &str, found: &ExploreOutcome) -> String {
+        let session = &self.0;
+        let id = ulid::Ulid::generate().to_string();
+        if let Some(store) = &session.app.store {
+            store.note_receipt(Receipt {
+                format: FORMAT.to_owned(),
+                key: Some(session.caller.name().to_owned()).filter(|name| !name.is_empty()),
+                session: session.session.clone(),
+                model: found.trace.model.clone(),
+                outcome: Outcome::Explored,
+                reason: Some("explored by the tool `explore`".to_owned()),
+                exploration: Some(Box::new(found.trace.clone())),
+                ms: found.trace.ms,
+                explore_ms: found.trace.ms,
+                ..Receipt::of(id.clone(), &session.workspace.root, question)
+            });
+        }
+        id
+    }
+}
