@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use muninn_tests::{TestEnv, Upstream, wait_until};
 use serde_json::{Value, json};
@@ -234,6 +234,27 @@ fn any_fault_is_silent_and_exits_with_0() {
     assert!(log.contains("no-such-client") && log.contains("unknown"), "{log}");
 }
 
+/// A limit on the size of files stands for a full disk: every write fails.
+#[test]
+#[cfg(unix)]
+fn full_disk_is_silent() {
+    let hooked = Hooked::new();
+    let mut command = Command::new("sh");
+    hooked.team.env.clean(&mut command);
+    let limited = "trap '' XFSZ; ulimit -f 0; exec \"$0\" hook UserPromptSubmit";
+    command
+        .current_dir(&hooked.team.root)
+        .args(["-c", limited, MUNINN])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let input = hooked.input(json!({"prompt": QUESTION})).to_string();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    // Without a durable row nothing is injected, and the prompt passes.
+    assert_silent(&child.wait_with_output().unwrap());
+}
+
 #[test]
 fn no_home_is_silent() {
     let hooked = Hooked::new();
@@ -280,13 +301,7 @@ fn input_that_never_ends_is_given_up() {
 fn transcript_that_is_a_pipe_or_a_device_is_not_read() {
     let hooked = Hooked::new();
     let pipe = hooked.team.env.path("pipe");
-    assert!(
-        std::process::Command::new("mkfifo")
-            .arg(&pipe)
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in [pipe.as_path(), Path::new("/dev/zero")] {
         let input = hooked.input(json!({"prompt": QUESTION, "transcript_path": path, "session_id": path}));
         let block = context(&hooked.run("UserPromptSubmit", &input), "UserPromptSubmit");

@@ -333,6 +333,26 @@ fn gateway_answers_over_http_behind_its_own_checks() {
     assert!(stage.upstream.requests().is_empty(), "nothing was forwarded");
 }
 
+/// The newest revision repeats the method and the tool in headers, for servers in between.
+#[test]
+fn headers_that_contradict_the_body_are_refused() {
+    let stage = Stage::new();
+    let mut call = context_call();
+    call["params"]["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    let send = |method: &str, name: &str| {
+        let version = ("mcp-protocol-version", "2026-07-28");
+        over_http(&stage, &[version, ("mcp-method", method), ("mcp-name", name)], &call)
+    };
+    let agreeing = send("tools/call", "find_context");
+    assert_eq!(agreeing.status, 200, "{}", agreeing.text());
+    for (method, name) in [("tools/list", "find_context"), ("tools/call", "remember")] {
+        let refused = send(method, name);
+        assert_eq!(refused.status, 400, "{method} {name}: {}", refused.text());
+    }
+}
+
 #[test]
 fn endpoint_can_be_switched_off() {
     let stage = Stage::with(muninn_tests::Upstream::start(), "[mcp]\nhttp = false\n");

@@ -151,6 +151,8 @@ fn start_log(default: &str, colours: bool, writer: impl for<'w> MakeWriter<'w> +
         .with_env_filter(filter(default))
         .with_target(false)
         .with_ansi(colours)
+        // A log on a full disk must not be reported on stderr, which clients show.
+        .log_internal_errors(false)
         .with_writer(writer);
     let format = std::env::var(env_vars::LOG_FORMAT).unwrap_or_default();
     // A second start in one process, as in tests, has no effect.

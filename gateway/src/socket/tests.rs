@@ -123,6 +123,28 @@ fn unsafe_directory_is_refused_by_both_sides() {
 }
 
 #[test]
+fn directory_of_another_user_is_refused_by_both_sides() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = place(folder.path());
+    own.prepare().unwrap();
+    drop(UnixListener::bind(own.socket()).unwrap());
+    // Only root can give a directory away.
+    let given = std::os::unix::fs::chown(own.socket().parent().unwrap(), Some(12_345), None);
+    if place::user() != 0 {
+        assert!(given.is_err());
+        return;
+    }
+    let refused = own.prepare().unwrap_err();
+    assert!(matches!(refused, PlaceError::Owner { .. }), "{refused}");
+    assert!(refused.to_string().contains("belongs to user 12345"), "{refused}");
+    assert!(matches!(ask(&own), Err(CallError::Place(PlaceError::Owner { .. }))));
+    assert!(matches!(
+        Listener::claim(&own),
+        Err(ClaimError::Place(PlaceError::Owner { .. }))
+    ));
+}
+
+#[test]
 fn file_or_link_in_place_of_the_socket_is_not_called() {
     let folder = tempfile::tempdir().unwrap();
     let place = place(folder.path());
