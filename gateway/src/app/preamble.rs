@@ -10,7 +10,7 @@ use muninn_context_engine::{IndexStatus, tokens};
 use super::local::HookSession;
 use super::{App, Workspace};
 use crate::config::paths;
-use crate::store::PreamblePart;
+use crate::store::{Outcome, PreamblePart};
 use crate::transcript::Transcript;
 
 /// The most characters of a preamble.
@@ -109,6 +109,7 @@ impl App {
         let preamble = Preamble::of(&workspace)?;
         let mut receipt = self.hook_receipt(session, Transcript::empty(session.client).format());
         receipt.worktree = workspace.root.display().to_string();
+        receipt.outcome = Outcome::Injected;
         receipt.reason = Some("the start of a session".to_owned());
         receipt.preamble = preamble.parts;
         let block = block_after(&preamble.text, &[]);

@@ -170,10 +170,11 @@ fn full(receipt: &Receipt) -> String {
         |spoken| format!("{} as {spoken}", receipt.format),
     );
     field("entered", &receipt.entered.join(", "));
-    let asked = if receipt.format.is_empty() {
-        receipt.model.clone()
-    } else {
-        format!("{} at {} ({formats})", receipt.model, receipt.backend)
+    let asked = match (&*receipt.format, &*receipt.backend) {
+        ("", _) => receipt.model.clone(),
+        // A hook names no backend, and some clients no model.
+        (_, "") => format!("{} ({formats})", receipt.model).trim_start().to_owned(),
+        (_, backend) => format!("{} at {backend} ({formats})", receipt.model),
     };
     field("value", &receipt.estimate.as_ref().map(estimated).unwrap_or_default());
     field("effect", &effect(receipt).unwrap_or_default());
