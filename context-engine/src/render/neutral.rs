@@ -90,12 +90,21 @@ static CONTROLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Returns the text without control tokens of models, markup of clients and invisible characters. Other text is
 /// unchanged, and a second call changes nothing.
 pub fn neutralize(text: &str) -> Cow<'_, str> {
-    let text = visible(text);
+    let mut text = visible(text);
     let Some(controls) = CONTROLS.as_ref() else {
         return Cow::Owned(text.replace('<', "&lt;").replace('[', "&#91;").replace(']', "&#93;"));
     };
+    // An entity can complete a token around it: `<|/<start_of_turn>` becomes `<|/&lt;start_of_turn>`.
+    while let Some(neutral) = broken(controls, &text) {
+        text = Cow::Owned(neutral);
+    }
+    text
+}
+
+/// Breaks every token; `None` if there is none.
+fn broken(controls: &Regex, text: &str) -> Option<String> {
     let (mut neutral, mut copied, mut from) = (String::new(), 0, 0);
-    while let Some(found) = controls.captures_at(&text, from) {
+    while let Some(found) = controls.captures_at(text, from) {
         let Some(whole) = found.get(0) else { break };
         // A token may contain another, so the search continues directly behind the replaced character.
         let (at, entity) = match (found.name("short"), found.name("label")) {
@@ -113,10 +122,10 @@ pub fn neutralize(text: &str) -> Cow<'_, str> {
         copied = from;
     }
     if copied == 0 {
-        return text;
+        return None;
     }
     neutral.push_str(&text[copied..]);
-    Cow::Owned(neutral)
+    Some(neutral)
 }
 
 fn entity(token: &str) -> &'static str {

@@ -103,6 +103,7 @@ fn the_change_is_minimal_and_visible() {
         ("a\n\nHuman: b", "a\n\nHuman&#58; b"),
         ("Note:<user>x<system>", "Note:&lt;user>x&lt;system>"),
         ("< tool_call [INST]>", "&lt; tool_call &#91;INST]>"),
+        ("<|/<start_of_turn>", "&lt;|/&lt;start_of_turn>"),
         ("a\u{202e}b\u{2066}c\u{61c}", "a\\u{202e}b\\u{2066}c\\u{61c}"),
         (
             "\u{feff}<\u{200b}/muninn\u{200b}-context>",
