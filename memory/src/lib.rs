@@ -38,6 +38,7 @@ pub mod redact;
 mod stamp;
 pub mod store;
 pub mod tokens;
+pub mod wiki;
 
 #[cfg(test)]
 mod fixture;

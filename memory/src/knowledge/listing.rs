@@ -13,20 +13,39 @@ const MAX_DEPTH: usize = 16;
 
 /// The files of a directory.
 #[derive(Default)]
-pub(super) struct Listing {
+pub(crate) struct Listing {
     /// Files sorted by path, from the root of the listing.
-    pub(super) files: Vec<MarkdownFile>,
-    pub(super) skipped: Vec<SkippedFile>,
+    pub(crate) files: Vec<MarkdownFile>,
+    pub(crate) skipped: Vec<SkippedFile>,
     /// Total size of the files.
     pub(super) bytes: u64,
+    bounds: Bounds,
+}
+
+/// The most files, and the most bytes of one and of all.
+#[derive(Clone, Copy)]
+struct Bounds {
+    files: usize,
+    file_bytes: u64,
+    bytes: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            files: MAX_FILES,
+            file_bytes: MAX_FILE_BYTES,
+            bytes: MAX_TOTAL_BYTES,
+        }
+    }
 }
 
 /// A listed file.
-pub(super) struct MarkdownFile {
+pub(crate) struct MarkdownFile {
     /// Its path, from the root of the listing.
-    pub(super) path: RelPath,
-    pub(super) size: u64,
-    pub(super) modified: SystemTime,
+    pub(crate) path: RelPath,
+    pub(crate) size: u64,
+    pub(crate) modified: SystemTime,
 }
 
 impl From<&MarkdownFile> for Stamp {
@@ -39,7 +58,7 @@ impl From<&MarkdownFile> for Stamp {
     }
 }
 
-pub(super) struct SkippedFile {
+pub(crate) struct SkippedFile {
     /// Its path, from the root of the listing.
     pub(super) path: String,
     pub(super) reason: SkipReason,
@@ -51,7 +70,7 @@ pub(super) enum SkipReason {
     Symlink,
     Name,
     TooDeep,
-    TooLarge(u64),
+    TooLarge { bytes: u64, most: u64 },
     TooMuch,
 }
 
@@ -61,7 +80,7 @@ impl fmt::Display for SkipReason {
             Self::Symlink => f.write_str("is a symlink, which is not followed"),
             Self::Name => f.write_str("has a name that is not portable, or that of a file of secrets"),
             Self::TooDeep => write!(f, "lies more than {MAX_DEPTH} directories deep"),
-            Self::TooLarge(bytes) => write!(f, "has {bytes} bytes, and {MAX_FILE_BYTES} are the most that is read"),
+            Self::TooLarge { bytes, most } => write!(f, "has {bytes} bytes, and {most} are the most that is read"),
             Self::TooMuch => f.write_str("exceeds the limit on knowledge as a whole"),
         }
     }
@@ -82,6 +101,21 @@ impl Listing {
         } else {
             Self::default()
         }
+    }
+
+    /// Lists the files below a directory, with other bounds than those of knowledge.
+    pub(crate) fn with_bounds(root: &Path, files: usize, file_bytes: u64, bytes: u64) -> Self {
+        let mut listing = Self {
+            bounds: Bounds {
+                files,
+                file_bytes,
+                bytes,
+            },
+            ..Self::default()
+        };
+        listing.visit(root, root, 0);
+        listing.files.sort_by(|a, b| a.path.cmp(&b.path));
+        listing
     }
 
     /// Lists the files below `top`, with paths from `root`.
@@ -116,8 +150,11 @@ impl Listing {
         } else {
             match portable(below) {
                 None => SkipReason::Name,
-                Some(_) if metadata.len() > MAX_FILE_BYTES => SkipReason::TooLarge(metadata.len()),
-                Some(_) if self.files.len() >= MAX_FILES || self.bytes + metadata.len() > MAX_TOTAL_BYTES => {
+                Some(_) if metadata.len() > self.bounds.file_bytes => SkipReason::TooLarge {
+                    bytes: metadata.len(),
+                    most: self.bounds.file_bytes,
+                },
+                Some(_) if self.files.len() >= self.bounds.files || self.bytes + metadata.len() > self.bounds.bytes => {
                     SkipReason::TooMuch
                 }
                 Some(path) => {

@@ -1,0 +1,208 @@
+//! The links of a page: `[[target]]` and Markdown links to other pages. Links in code are code.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
+use serde::{Deserialize, Serialize};
+
+use super::path::{PagePath, folded};
+
+/// The order of the two halves of `[[a|b]]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkStyle {
+    /// Told apart for each link: the half that names a page is the target. If both do, or none, as Obsidian.
+    #[default]
+    Auto,
+    /// The target first: `[[projects/mind-map|the map]]`.
+    Obsidian,
+    /// The shown text first: `[[the map|projects/mind-map]]`.
+    MindMap,
+}
+
+/// A link as a page has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// The bytes of the text that name the target, within the page.
+    pub target: Range<usize>,
+    /// The target as it is written, without a heading.
+    pub written: String,
+    /// In `[[a|b]]`, the other half, which may be the target.
+    pub other: Option<(Range<usize>, String)>,
+    /// The heading behind `#`.
+    pub heading: Option<String>,
+    /// Whether it is a Markdown link, which is relative to its page's folder.
+    pub is_markdown: bool,
+}
+
+/// The links of a Markdown text. `offset` is added to their positions.
+pub(super) fn links(text: &str, offset: usize) -> Vec<Link> {
+    let parser = Parser::new_ext(text, Options::ENABLE_WIKILINKS | Options::ENABLE_TABLES);
+    let links = parser.into_offset_iter().filter_map(|(event, span)| match event {
+        Event::Start(Tag::Link {
+            link_type, dest_url, ..
+        }) => match link_type {
+            LinkType::WikiLink { .. } => wiki_link(text, span, offset),
+            LinkType::Inline => markdown_link(text, span, &dest_url, offset),
+            _ => None,
+        },
+        _ => None,
+    });
+    links.collect()
+}
+
+/// `[[target]]`, `[[a|b]]`, `[[target#heading]]`.
+fn wiki_link(text: &str, span: Range<usize>, offset: usize) -> Option<Link> {
+    let inner = text.get(span.clone())?.strip_prefix("[[")?.strip_suffix("]]")?;
+    let from = span.start + 2;
+    let half = |at: usize, half: &str| {
+        let (page, heading) = half
+            .split_once('#')
+            .map_or((half, None), |(page, heading)| (page, Some(heading)));
+        let trimmed = page.trim();
+        let start = offset + from + at + (page.len() - page.trim_start().len());
+        (
+            start..start + trimmed.len(),
+            trimmed.to_owned(),
+            heading.map(|heading| heading.trim().to_owned()),
+        )
+    };
+    let (first, second) = match inner.split_once('|') {
+        Some((first, second)) => (first, Some((first.len() + 1, second))),
+        None => (inner, None),
+    };
+    let (target, written, heading) = half(0, first);
+    if written.is_empty() && second.is_none() {
+        // `[[#heading]]` stays on its page.
+        return None;
+    }
+    Some(Link {
+        target,
+        written,
+        heading,
+        other: second.map(|(at, second)| {
+            let (span, written, _) = half(at, second);
+            (span, written)
+        }),
+        is_markdown: false,
+    })
+}
+
+/// `[shown](other.md)`. Addresses with a scheme, and files that are no pages, are no links of the wiki.
+fn markdown_link(text: &str, span: Range<usize>, target: &str, offset: usize) -> Option<Link> {
+    let (page, heading) = target
+        .split_once('#')
+        .map_or((target, None), |(page, heading)| (page, Some(heading)));
+    let has_scheme = page.split_once(':').is_some_and(|(scheme, _)| !scheme.contains('/'));
+    if page.is_empty() || has_scheme || !page.ends_with(".md") {
+        return None;
+    }
+    let whole = text.get(span.clone())?;
+    let at = span.start + whole.rfind(page)?;
+    Some(Link {
+        target: offset + at..offset + at + page.len(),
+        written: page.to_owned(),
+        other: None,
+        heading: heading.map(str::to_owned),
+        is_markdown: true,
+    })
+}
+
+/// Finds pages by what links write.
+pub(super) trait Targets {
+    /// The page with this path, in any case.
+    fn by_path(&self, folded: &str) -> Option<&PagePath>;
+    /// The only page with this last part of its path, title or alias, in this order.
+    fn by_name(&self, folded: &str) -> Option<&PagePath>;
+}
+
+impl Link {
+    /// The page that the link leads to, and the bytes that name it; `None` if there is none.
+    pub(super) fn resolve<'t>(
+        &self,
+        page: &PagePath,
+        targets: &'t dyn Targets,
+        style: LinkStyle,
+    ) -> Option<(&'t PagePath, Range<usize>)> {
+        let first = || {
+            Some((
+                find(page, &self.written, self.is_markdown, targets)?,
+                self.target.clone(),
+            ))
+        };
+        let Some((span, written)) = &self.other else {
+            return first();
+        };
+        let second = || Some((find(page, written, false, targets)?, span.clone()));
+        match style {
+            LinkStyle::Obsidian => first(),
+            LinkStyle::MindMap => second(),
+            LinkStyle::Auto => first().or_else(second),
+        }
+    }
+
+    /// The target of a link that leads nowhere, as it is written.
+    pub(super) fn missing(&self, style: LinkStyle) -> &str {
+        match (&self.other, style) {
+            (Some((_, written)), LinkStyle::MindMap) => written,
+            _ => &self.written,
+        }
+    }
+}
+
+fn find<'t>(page: &PagePath, written: &str, is_markdown: bool, targets: &'t dyn Targets) -> Option<&'t PagePath> {
+    if is_markdown {
+        let decoded = written.replace("%20", " ");
+        return targets.by_path(&page.relative(&decoded)?.folded());
+    }
+    let written = written.trim_start_matches('/');
+    let key = folded(written.strip_suffix(".md").unwrap_or(written));
+    targets.by_path(&key).or_else(|| targets.by_name(&key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> Vec<String> {
+        let found = links(text, 0).into_iter();
+        found
+            .map(|link| match &link.other {
+                Some((span, other)) => {
+                    assert_eq!((&text[link.target], &text[span.clone()]), (&*link.written, &**other));
+                    format!("{}|{other}", link.written)
+                }
+                None => {
+                    assert_eq!(&text[link.target], link.written);
+                    link.written
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn both_forms_of_links_are_found_outside_of_code() {
+        let text = "See [[a/b]] and [[the map|projects/mind-map]], [c](../c.md#top) and [[ d #e]].\n\n\
+            `[[code]]` and\n```\n[[fenced]]\n```\n<!-- [[comment]] -->\n[web](https://x.y/z.md) [image](p.png) [[#here]] [[ open\n";
+        assert_eq!(written(text), ["a/b", "the map|projects/mind-map", "../c.md", "d"]);
+        let heading: Vec<_> = links(text, 0).into_iter().map(|link| link.heading).collect();
+        assert_eq!(heading, [None, None, Some("top".to_owned()), Some("e".to_owned())]);
+    }
+
+    #[test]
+    fn endless_and_nested_brackets_are_harmless() {
+        for text in [
+            "[[",
+            "[[a",
+            "[[a|",
+            "[[]]",
+            "[[|]]",
+            "]]",
+            &"[[".repeat(10_000),
+            "[[a]] ]] [[b",
+        ] {
+            links(text, 0);
+        }
+        assert_eq!(written("[[a\n\nb]] [[é|ü]]"), ["é|ü"]);
+    }
+}
