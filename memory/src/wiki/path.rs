@@ -71,8 +71,9 @@ impl PagePath {
             let path = path.escape_debug().to_string();
             return Err(PagePathError::Character { path, found });
         }
-        let file =
-            RelPath::new(&format!("{path}{EXTENSION}")).map_err(|_| PagePathError::Malformed(path.to_owned()))?;
+        let malformed = |_| PagePathError::Malformed(path.to_owned());
+        RelPath::new(path).map_err(malformed)?;
+        let file = RelPath::new(&format!("{path}{EXTENSION}")).map_err(malformed)?;
         if let Some(part) = path.split('/').find(|part| !is_portable(part)) {
             let part = part.to_owned();
             return Err(PagePathError::Name { part });
