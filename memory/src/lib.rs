@@ -1,6 +1,6 @@
 //! Team memory and recall.
 //!
-//! Three layers: curated [`knowledge`] (Markdown written by people, Metis documents), [`records`] (one JSON object per
+//! Three layers: curated [`knowledge`] (Markdown written by people, Metis documents; [`wiki`] reads its links), [`records`] (one JSON object per
 //! line, learned from sessions), and the derived [`cache`], which can be rebuilt. [`recall`] searches words and
 //! vectors. Every text that enters a prompt, a record or a log is passed through [`redact()`] first.
 //!

@@ -74,6 +74,7 @@ mod team;
 mod turns;
 mod two_gateways;
 mod uninvited;
+mod wiki;
 mod worktrees;
 
 /// The binary under test.

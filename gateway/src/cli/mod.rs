@@ -33,6 +33,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 mod why;
+mod wiki;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -125,6 +126,7 @@ fn groups() -> Groups {
                 entry("forget", memory::Forget::run),
                 entry("flush", memory::Flush::run),
                 entry("knowledge", knowledge::KnowledgeCommand::run),
+                entry("wiki", wiki::WikiCommand::run),
             ],
         ),
         (

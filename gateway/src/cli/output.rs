@@ -38,7 +38,7 @@ pub(crate) fn line(text: &str) {
 }
 
 /// Writes JSON to stdout, with invisible characters escaped.
-pub(crate) fn json(value: &impl serde::Serialize) {
+pub(crate) fn json(value: &(impl serde::Serialize + ?Sized)) {
     line(&escaped(&serde_json::to_string(value).unwrap_or_default()));
 }
 

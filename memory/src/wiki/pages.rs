@@ -75,6 +75,10 @@ impl Pages {
         };
         for listed in &listing.files {
             let file = listed.path.as_str();
+            // The folders of git, of editors and of forges.
+            if file.split('/').any(|part| part.starts_with('.')) {
+                continue;
+            }
             let Some(path) = PagePath::of_file(file) else {
                 pages.notes.push(format!("{file}: its name is no path of a page"));
                 continue;

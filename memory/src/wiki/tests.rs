@@ -130,6 +130,7 @@ fn bad_files_are_noted_and_harm_nothing() {
         ("crlf.md", "---\r\ntitle: Windows\r\n---\r\n[[good]]\r\n"),
         ("merge.md", "<<<<<<< a\n[[good]]\n=======\n[[good]]\n>>>>>>> b\n"),
         ("note.txt", "no page"),
+        (".obsidian/workspace.md", "[[good]]"),
     ]);
     fs::write(folder.path().join("binary.md"), b"\0\x01").unwrap();
     fs::write(folder.path().join("latin.md"), b"caf\xe9 [[good]]").unwrap();
@@ -189,7 +190,7 @@ fn digest_is_trimmed_from_the_recents_then_the_terms_and_never_the_footer() {
     let folder = folder(&[("foo/index.md", "alpha beta gamma"), ("bar/x.md", ""), ("baz/y.md", "")]);
     let whole = digest(folder.path(), &["foo/index", "bar/x"], 0).markdown;
     let sizes = (0..=whole.len()).rev().step_by(7);
-    let mut before = whole.clone();
+    let mut before = whole;
     for most in sizes.take_while(|most| *most > 0) {
         let text = digest(folder.path(), &["foo/index", "bar/x"], most).markdown;
         assert!(text.ends_with("for the live version.\n"));
