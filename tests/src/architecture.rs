@@ -297,7 +297,7 @@ fn doc(attributes: &[syn::Attribute]) -> String {
 /// tools' arguments (schemars, 6), asynchronous trait methods (async-trait), shell completions and manual pages
 /// (clap_complete, 3), the Model Context Protocol (rmcp, 21), and edits of
 /// clients' files that keep their comments (toml_edit, jsonc-parser).
-const MAX_PACKAGES: usize = 498;
+const MAX_PACKAGES: usize = 500;
 
 #[test]
 fn lock_file_holds_no_more_packages_than_allowed() {
