@@ -6,6 +6,7 @@ Each client asks a few questions in one session. Prints a row for each client, v
 
 import argparse
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -15,10 +16,11 @@ import time
 import types
 
 import scripted
-from client_claude import ClaudeCode
+from client_claude import QUIET, ClaudeCode
 from client_codex import Codex
 from client_opencode import OpenCode
 from invariants import blocks, extends
+from programs import run
 
 FILES = {
     "src/bucket.rs": "/// Refills the bucket of the rate limiter.\npub fn refill(bucket: &mut Bucket) {\n    bucket.tokens += 1;\n}\n",
@@ -72,6 +74,13 @@ class Session:
         if done.returncode != 0:
             self.failed.append(f"muninn {' '.join(arguments)}: {done.stdout}{done.stderr}")
         return done.stdout
+
+    def add_plugin(self, checkout):
+        """Installs the plugin from the marketplace of a checkout, by the client's own command."""
+        for arguments in (["marketplace", "add", str(checkout)], ["install", "muninn@muninn"]):
+            status, stdout, stderr = run([self.client.binary, "plugin", *arguments], home=self.home, cwd=self.root,
+                                         environment=QUIET)
+            self.expect(f"claude plugin {arguments[0]}", status == 0, stdout + stderr)
 
     def expect(self, what, is_so, found=""):
         if not is_so:
@@ -178,21 +187,23 @@ def check_client(args, client, report):
 
 
 def check_six_turns(args, client, report):
-    """Prompts with hooks extend each other wherever those without hooks do."""
+    """With the hooks of the plugin, prompts extend each other wherever they do without hooks."""
     pairs = {}
     for doors in ((), ("hook",)):
         with tempfile.TemporaryDirectory() as folder:
             session = Session(args.muninn, client, pathlib.Path(folder), doors)
             if doors:
-                session.run("install", installed(client), "--with", "hooks", "--yes")
+                session.add_plugin(args.checkout)
             requests = session.converse(SIX)
+            if doors:
+                check_blocks(session, requests, with_gateway=False)
             pairs[doors] = [extends(entries(later), entries(earlier)) for earlier, later in zip(requests, requests[1:])]
             failed = session.failed
     without, hooked = pairs.values()
     if len(without) != len(hooked) or len(without) < 6:
         failed.append(f"{len(without)} and {len(hooked)} pairs")
     failed += [f"pair {n} no longer extends" for n, (a, b) in enumerate(zip(without, hooked)) if a and not b]
-    report(client, "hook", f"six turns: {sum(hooked)} pairs of prompts extend each other, {sum(without)} without hooks", failed)
+    report(client, "hook of the plugin", f"six turns: {sum(hooked)} pairs of prompts extend each other, {sum(without)} without hooks", failed)
 
 
 def installed(client):
@@ -203,9 +214,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--muninn", required=True)
     parser.add_argument("--installs", required=True, type=pathlib.Path)
+    parser.add_argument("--checkout", required=True, type=pathlib.Path)
     parser.add_argument("--only", default="", help="a part of a client's name")
     args = parser.parse_args()
     assert shutil.which("git")
+    # The plugin runs the program in PATH.
+    os.environ["PATH"] = f"{pathlib.Path(args.muninn).parent}:{os.environ['PATH']}"
     clients = [ClaudeCode(args.installs, "claude-2.1.329", "claude-sonnet-4-5", compacts=True),
                ClaudeCode(args.installs, "claude-2.1.197", "claude-sonnet-4-5", compacts=False),
                Codex(args.installs), OpenCode(args.installs)]
