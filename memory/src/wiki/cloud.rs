@@ -21,8 +21,8 @@ pub struct Term {
 
 /// The `size` most frequent terms of some texts; of equally frequent ones, those first in the alphabet.
 ///
-/// A pair counts if both words follow each other in a text and neither is left out. Left out are stop words
-/// ([`StopWords`]), words of one letter, and numbers.
+/// A pair counts if both words follow each other in a text and neither is left out. Left out are stop
+/// words, words of one letter, and numbers.
 #[must_use]
 pub fn cloud<T: AsRef<str> + Sync>(texts: &[T], size: usize, extra: &[String]) -> Vec<Term> {
     let counted = in_parts(texts, Counts::words);
