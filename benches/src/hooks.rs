@@ -45,8 +45,8 @@ pub struct Options {
     pub prompts: usize,
 }
 
-/// What the benchmark prints last. Times are milliseconds from the start of a process to its end; memory is MB of 10^6
-/// bytes.
+/// The report, which is printed last. Times are milliseconds from the start of a process to its end. Memory is in MB of
+/// 10^6 bytes.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Files that the engine can read.

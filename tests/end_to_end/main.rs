@@ -29,6 +29,8 @@ mod conversion;
 mod counting;
 #[cfg(target_os = "linux")]
 mod daemon;
+#[cfg(target_os = "linux")]
+mod daemon_hooks;
 mod deep_lane;
 mod doctor;
 mod embedder;
@@ -40,6 +42,7 @@ mod forwarding;
 mod framing;
 mod framing_attacks;
 mod freshness;
+mod hook_faults;
 mod hooks;
 mod hostile;
 mod http2;

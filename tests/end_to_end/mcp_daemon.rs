@@ -95,7 +95,7 @@ fn directory_without_a_repository_is_refused() {
 }
 
 #[test]
-fn client_that_leaves_cancels_its_call_in_the_daemon() {
+fn client_that_leaves_in_a_call_leaves_no_call_behind() {
     let home = Home::new();
     let mut client = Client::start(&home.env, &home.root, |_| {});
     find_context(&mut client);

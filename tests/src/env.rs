@@ -1,6 +1,7 @@
 //! A clean environment for the binary: a home of its own, git without user settings, no variables of the machine.
 
 use std::ffi::OsStr;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -170,12 +171,21 @@ impl TestEnv {
 ///
 /// # Panics
 /// If it cannot be started, or does not end within [`PATIENCE`].
-pub fn output(mut command: Command) -> Output {
+pub fn output(command: Command) -> Output {
+    output_with(command, &[])
+}
+
+/// Runs a command to its end, with this stdin, which it need not read.
+///
+/// # Panics
+/// As [`output`].
+pub fn output_with(mut command: Command, input: &[u8]) -> Output {
     command
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).ok();
     let id = child.id().to_string();
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {

@@ -37,7 +37,7 @@ mod terminal;
 mod upstream;
 mod wait;
 
-pub use env::{TestEnv, output, why};
+pub use env::{TestEnv, output, output_with, why};
 pub use gateway::{Gateway, Stopped};
 pub use git::{GitError, Repository, git, git_command};
 pub use golden::{assert_golden, assert_reference_page};

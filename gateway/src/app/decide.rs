@@ -81,7 +81,7 @@ impl ExplorationRequest {
     }
 }
 
-/// What exploring found for a turn.
+/// The result of exploring for a turn, with the block made of it.
 pub(super) struct Explored {
     pub(super) exploration: Exploration,
     /// The block; `None` if there is nothing to add.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
+use muninn_memory::knowledge;
 use muninn_memory::wiki::{LinkStyle, PagePath};
 use serde_json::json;
 
@@ -77,7 +78,7 @@ impl WikiCommand {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let folder = match &self.dir {
             Some(folder) => folder.clone(),
-            None => common.worktree()?.root().join(".muninn/knowledge"),
+            None => common.worktree()?.root().join(knowledge::ROOT),
         };
         let style = match self.link_style {
             Style::Auto => LinkStyle::Auto,

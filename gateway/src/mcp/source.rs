@@ -1,4 +1,4 @@
-//! Who answers the calls of clients.
+//! The applications that answer the calls of clients.
 
 use std::pin::Pin;
 use std::sync::Arc;

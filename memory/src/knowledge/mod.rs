@@ -41,7 +41,7 @@ use crate::redact::redact;
 use crate::stamp::Stamp;
 
 /// The folder of a worktree's knowledge.
-pub(crate) const ROOT: &str = ".muninn/knowledge";
+pub const ROOT: &str = ".muninn/knowledge";
 const MAX_FILE_BYTES: u64 = 1 << 20;
 const MAX_FILES: usize = 2_000;
 const MAX_TOTAL_BYTES: u64 = 16 << 20;

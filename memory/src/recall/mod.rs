@@ -130,7 +130,7 @@ impl Memories {
         Self::from_parts(store, embedder)
     }
 
-    /// What there is: records, knowledge pages and open conflicts.
+    /// Counts the records, the knowledge pages and the open conflicts.
     pub fn counts(&self) -> MemoryCounts {
         let items = &self.store.items;
         let conflicts = items.iter().filter_map(|item| item.contested.as_ref());

@@ -31,7 +31,7 @@ pub struct Link {
     pub other: Option<(Range<usize>, String)>,
     /// The heading behind `#`.
     pub heading: Option<String>,
-    /// Whether it is a Markdown link, which is relative to its page's folder.
+    /// Whether it is a Markdown link. Its target is relative to the folder of its page.
     pub is_markdown: bool,
 }
 

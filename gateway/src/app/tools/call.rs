@@ -13,7 +13,10 @@ use super::result::ToolResult;
 use super::{ClientTool, client_tools};
 use crate::access::Caller;
 use crate::app::{App, Workspace};
+use crate::store::Receipt;
 
+/// The format in receipts, beside those of requests.
+const FORMAT: &str = "mcp";
 /// Maximum duration of a call that asks no model.
 const MAX_CALL_TIME: Duration = Duration::from_secs(30);
 /// The time of a call beside the model's.
@@ -28,7 +31,7 @@ pub struct ToolRequest {
     pub client: String,
     /// The client's session. Memories belong to it, as those of its traffic do.
     pub session: Option<String>,
-    /// What is wanted.
+    /// The operation.
     pub kind: ToolRequestKind,
 }
 
@@ -54,7 +57,7 @@ fn tool(name: &str) -> Option<&'static ClientTool> {
     client_tools().iter().find(|tool| tool.name() == name)
 }
 
-/// What a call wants.
+/// The operation of a call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolRequestKind {
@@ -130,6 +133,17 @@ impl ToolSession {
             ToolRequestKind::Run { name, arguments } => ToolReply::Result(self.run(&name, &arguments, cancelled)),
             ToolRequestKind::ListResources => ToolReply::Resources(resources::list(self)),
             ToolRequestKind::ReadResource { address } => ToolReply::Resource(resources::read(self, &address)),
+        }
+    }
+
+    /// The receipt of a call for a question, with the caller and the session. Its id is new.
+    pub(super) fn receipt(&self, question: &str) -> Receipt {
+        Receipt {
+            format: FORMAT.to_owned(),
+            key: Some(self.caller.name().to_owned()).filter(|name| !name.is_empty()),
+            session: self.session.clone(),
+            model: self.client.clone(),
+            ..Receipt::of(ulid::Ulid::generate().to_string(), &self.workspace.root, question)
         }
     }
 

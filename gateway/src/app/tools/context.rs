@@ -20,8 +20,6 @@ const EXPLORE_TIME: Duration = Duration::from_secs(2);
 /// Maximum time that the first call waits for the index, and the pause between two looks at it.
 const INDEX_TIME: Duration = Duration::from_secs(3);
 const INDEX_POLL: Duration = Duration::from_millis(10);
-/// The name of the door in receipts.
-const FORMAT: &str = "mcp";
 
 /// Finds the code and the memories for a question.
 pub(super) struct FindContext(pub(super) Arc<ToolSession>);
@@ -99,17 +97,14 @@ impl FindContext {
     /// Writes the receipt.
     fn record(&self, question: &str, explored: Exploration, started: Instant) -> FoundContext {
         let session = &self.0;
+        let receipt = session.receipt(question);
         let found = FoundContext {
-            receipt: ulid::Ulid::generate().to_string(),
+            receipt: receipt.id.clone(),
             text: render::markdown(&explored.items),
             reason: explored.reason.clone(),
         };
         let Some(store) = &session.app.store else { return found };
         store.note_receipt(Receipt {
-            format: FORMAT.to_owned(),
-            key: Some(session.caller.name().to_owned()).filter(|name| !name.is_empty()),
-            session: session.session.clone(),
-            model: session.client.clone(),
             items: explored.items.iter().map(ReceiptItem::from).collect(),
             tokens: block_tokens(&explored.items),
             outcome: match explored.completeness {
@@ -120,7 +115,7 @@ impl FindContext {
             reason: explored.reason,
             explore_ms: millis(explored.elapsed),
             ms: millis(started.elapsed()),
-            ..Receipt::of(found.receipt.clone(), &session.workspace.root, question)
+            ..receipt
         });
         found
     }

@@ -13,9 +13,6 @@ use super::call::ToolSession;
 use crate::app::deep::Explorer;
 use crate::store::{Outcome, Receipt};
 
-/// The name of the door in receipts.
-const FORMAT: &str = "mcp";
-
 /// Lets the configured model explore.
 pub(super) struct Explore(pub(super) Arc<ToolSession>);
 
@@ -94,19 +91,17 @@ impl Explore {
     /// Writes the receipt, and returns its id.
     fn record(&self, question: &str, found: &ExploreOutcome) -> String {
         let session = &self.0;
-        let id = ulid::Ulid::generate().to_string();
+        let receipt = session.receipt(question);
+        let id = receipt.id.clone();
         if let Some(store) = &session.app.store {
             store.note_receipt(Receipt {
-                format: FORMAT.to_owned(),
-                key: Some(session.caller.name().to_owned()).filter(|name| !name.is_empty()),
-                session: session.session.clone(),
                 model: found.trace.model.clone(),
                 outcome: Outcome::Explored,
                 reason: Some("explored by the tool `explore`".to_owned()),
                 exploration: Some(Box::new(found.trace.clone())),
                 ms: found.trace.ms,
                 explore_ms: found.trace.ms,
-                ..Receipt::of(id.clone(), &session.workspace.root, question)
+                ..receipt
             });
         }
         id

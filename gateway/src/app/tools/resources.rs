@@ -1,6 +1,6 @@
 //! Knowledge pages, memories and receipts by their addresses.
 
-use muninn_memory::redact;
+use muninn_memory::{knowledge, redact};
 use muninn_repo_tools::{RelPath, read_text};
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,6 @@ use crate::app::{RecallQuery, RecalledMemory, find_receipt, list_knowledge};
 const KNOWLEDGE: &str = "muninn://knowledge/";
 const MEMORY: &str = "muninn://memory/";
 const RECEIPT: &str = "muninn://receipt/";
-/// The directory of the pages.
-const PAGES: &str = ".muninn/knowledge";
 /// The largest page that is shown, in bytes.
 const MAX_PAGE_BYTES: u64 = 1 << 20;
 
@@ -42,7 +40,11 @@ pub(super) fn list(session: &ToolSession) -> Vec<(String, String)> {
     };
     let pages = list_knowledge(engine.worktree()).into_iter();
     let pages = pages.filter_map(|page| {
-        let path = page.path.as_str().strip_prefix(PAGES)?.trim_start_matches('/');
+        let path = page
+            .path
+            .as_str()
+            .strip_prefix(knowledge::ROOT)?
+            .trim_start_matches('/');
         Some((format!("{KNOWLEDGE}{path}"), path.to_owned()))
     });
     pages.collect()
@@ -64,7 +66,7 @@ pub(super) fn read(session: &ToolSession, address: &str) -> Option<ResourceText>
 
 fn page(session: &ToolSession, path: &str) -> Option<String> {
     let worktree = session.workspace.engine.as_ref()?.worktree();
-    let path = RelPath::new(&format!("{PAGES}/{path}")).ok()?;
+    let path = RelPath::new(&format!("{}/{path}", knowledge::ROOT)).ok()?;
     let file = read_text(worktree, &path, MAX_PAGE_BYTES).ok()?;
     Some(file.text)
 }

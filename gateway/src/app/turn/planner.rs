@@ -222,7 +222,17 @@ impl TurnPlanner<'_, '_> {
             && self.identity.turn == 1
             && self.identity.agent.is_none()
             && self.replayed.turns.is_empty()
-            && !self.prompt.body.contains(render::OPEN)
+            && !self.holds_block()
+    }
+
+    /// Whether a text of the conversation holds a block. Some clients escape angle brackets in JSON.
+    fn holds_block(&self) -> bool {
+        let name = render::OPEN.trim_matches(['<', '>']);
+        let blocks = self.prompt.messages.iter().flat_map(|message| &message.blocks);
+        let texts = blocks
+            .filter_map(|block| block.text.as_ref())
+            .chain(&self.prompt.system);
+        self.prompt.body.contains(name) && texts.into_iter().any(|text| text.decode().contains(render::OPEN))
     }
 
     fn already(&self, workspace: &Workspace) -> PriorContext {
