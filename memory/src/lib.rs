@@ -30,6 +30,7 @@ pub mod learn;
 pub mod markdown;
 mod memories;
 pub mod model;
+mod page_files;
 pub mod private_file;
 pub mod recall;
 pub mod reconcile;
@@ -45,6 +46,7 @@ mod fixture;
 
 pub use clock::Clock;
 pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};
+pub use page_files::FileError;
 pub use recall::{Memories, MemoryCounts, RecallOptions, Recalled};
 pub use records::Home;
 pub use redact::redact;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use gix::index::entry::{Mode, Stage};
 
+use crate::blob::BlobId;
 use crate::path::RelPath;
 use crate::secret::is_secret;
 use crate::worktree::{Worktree, open};
@@ -86,6 +87,19 @@ impl Worktree {
             head: repository.head_id().ok().map(|id| id.to_string()),
             default_branch: default_branch(&repository),
         }
+    }
+
+    /// Returns the id of a file in the commit of HEAD; `None` if it has no such file.
+    pub fn committed(&self, path: &RelPath) -> Option<BlobId> {
+        let repository = open(self.root()).ok()?;
+        let entry = repository
+            .head_commit()
+            .ok()?
+            .tree()
+            .ok()?
+            .lookup_entry_by_path(path.as_str())
+            .ok()??;
+        BlobId::from_bytes(entry.object_id().as_slice())
     }
 
     /// Returns the tracked files that [`crate::walk`] could list: no symlinks, no secrets, nothing below `.muninn/`.

@@ -8,9 +8,10 @@ use muninn_repo_tools::{RelPath, Worktree};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::listing::{Listing, is_directory};
+use super::listing::Listing;
 use super::write::{KnowledgeDir, WriteError};
 use super::{MAX_FILE_BYTES, ROOT, front};
+use crate::page_files::is_directory;
 use crate::redact::redact;
 
 /// The result of an import. Paths begin at `.muninn/knowledge`.

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use muninn_repo_tools::{RelPath, Worktree, is_secret};
 
 use super::{MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ROOT};
+use crate::page_files::is_directory;
 use crate::stamp::Stamp;
 
 const MAX_DEPTH: usize = 16;
@@ -175,9 +176,4 @@ fn portable(path: &Path) -> Option<RelPath> {
     let foreign = |c: char| c.is_control() || matches!(c, '\\' | ':');
     let path = RelPath::from_relative(path)?;
     (!path.as_str().contains(foreign) && !is_secret(&path)).then_some(path)
-}
-
-/// Returns whether the path is a directory and no symlink.
-pub(super) fn is_directory(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
 }

@@ -9,9 +9,10 @@ use std::time::Duration;
 use muninn_repo_tools::metis::{MetisDocument, MetisLimits, MetisText, texts};
 use muninn_repo_tools::{RelPath, Until, Worktree, stat};
 
-use super::listing::{Listing, is_directory};
+use super::listing::Listing;
 use super::section::SectionSource;
 use crate::memories::{LoadedMemories, Memory};
+use crate::page_files::is_directory;
 use crate::redact::redact;
 use crate::stamp::Stamp;
 

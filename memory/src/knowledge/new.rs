@@ -131,6 +131,7 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
     use crate::knowledge::front;
+    use crate::page_files::FileError;
 
     #[test]
     fn titles_become_portable_file_names() {
@@ -218,7 +219,10 @@ mod tests {
             std::os::unix::fs::symlink(outside.path(), path).unwrap();
             let error = create(&repo.worktree(), &draft).unwrap_err();
             assert!(
-                matches!(error, NewError::Write(WriteError::NotADirectory { .. })),
+                matches!(
+                    error,
+                    NewError::Write(WriteError::File(FileError::NotADirectory { .. }))
+                ),
                 "{link}"
             );
         }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use percent_encoding::percent_decode_str;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 use serde::{Deserialize, Serialize};
 
@@ -35,26 +36,44 @@ pub struct Link {
     pub is_markdown: bool,
 }
 
-/// The links of a Markdown text. `offset` is added to their positions.
+/// Files that a page embeds or offers and that are no pages.
+const ATTACHMENTS: [&str; 17] = [
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "bmp", "pdf", "mp3", "mp4", "wav", "webm", "csv", "zip",
+    "canvas", "base",
+];
+
+/// The links of a Markdown text, in order. `offset` is added to their positions.
 pub(super) fn links(text: &str, offset: usize) -> Vec<Link> {
     let parser = Parser::new_ext(text, Options::ENABLE_WIKILINKS | Options::ENABLE_TABLES);
-    let links = parser.into_offset_iter().filter_map(|(event, span)| match event {
-        Event::Start(Tag::Link {
-            link_type, dest_url, ..
-        }) => match link_type {
+    let defined = parser.reference_definitions().iter();
+    let defined =
+        defined.filter_map(|(_, definition)| markdown_link(text, definition.span.clone(), &definition.dest, offset));
+    let mut links: Vec<Link> = defined.collect();
+    links.extend(parser.into_offset_iter().filter_map(|(event, span)| match event {
+        Event::Start(
+            Tag::Link {
+                link_type, dest_url, ..
+            }
+            | Tag::Image {
+                link_type, dest_url, ..
+            },
+        ) => match link_type {
             LinkType::WikiLink { .. } => wiki_link(text, span, offset),
             LinkType::Inline => markdown_link(text, span, &dest_url, offset),
             _ => None,
         },
         _ => None,
-    });
-    links.collect()
+    }));
+    links.sort_by_key(|link| link.target.start);
+    links
 }
 
-/// `[[target]]`, `[[a|b]]`, `[[target#heading]]`.
+/// `[[target]]`, `[[a|b]]`, `[[target#heading]]`, `![[target]]`.
 fn wiki_link(text: &str, span: Range<usize>, offset: usize) -> Option<Link> {
-    let inner = text.get(span.clone())?.strip_prefix("[[")?.strip_suffix("]]")?;
-    let from = span.start + 2;
+    let whole = text.get(span.clone())?;
+    let embedded = whole.strip_prefix('!').unwrap_or(whole);
+    let inner = embedded.strip_prefix("[[")?.strip_suffix("]]")?;
+    let from = span.end - 2 - inner.len();
     let half = |at: usize, half: &str| {
         let (page, heading) = half
             .split_once('#')
@@ -72,8 +91,8 @@ fn wiki_link(text: &str, span: Range<usize>, offset: usize) -> Option<Link> {
         None => (inner, None),
     };
     let (target, written, heading) = half(0, first);
-    if written.is_empty() && second.is_none() {
-        // `[[#heading]]` stays on its page.
+    // `[[#heading]]` stays on its page.
+    if written.is_empty() && second.is_none() || is_attachment(&written) {
         return None;
     }
     Some(Link {
@@ -86,6 +105,13 @@ fn wiki_link(text: &str, span: Range<usize>, offset: usize) -> Option<Link> {
         }),
         is_markdown: false,
     })
+}
+
+fn is_attachment(target: &str) -> bool {
+    let extension = target
+        .rsplit_once('.')
+        .map(|(_, extension)| extension.to_ascii_lowercase());
+    extension.is_some_and(|extension| ATTACHMENTS.contains(&&*extension))
 }
 
 /// `[shown](other.md)`. Addresses with a scheme, and files that are no pages, are no links of the wiki.
@@ -152,7 +178,7 @@ impl Link {
 
 fn find<'t>(page: &PagePath, written: &str, is_markdown: bool, targets: &'t dyn Targets) -> Option<&'t PagePath> {
     if is_markdown {
-        let decoded = written.replace("%20", " ");
+        let decoded = percent_decode_str(written).decode_utf8_lossy();
         return targets.by_path(&page.relative(&decoded)?.folded());
     }
     let written = written.trim_start_matches('/');
@@ -190,6 +216,12 @@ mod tests {
     }
 
     #[test]
+    fn embedded_pages_and_definitions_are_links_and_attachments_are_not() {
+        let text = "![[note]] ![[photo.PNG]] [[paper.pdf|p]] ![x](y.md) [one][r]\n\n[r]: sub/z.md#top 'Z'\n";
+        assert_eq!(written(text), ["note", "y.md", "sub/z.md"]);
+    }
+
+    #[test]
     fn endless_and_nested_brackets_are_harmless() {
         for text in [
             "[[",
@@ -200,6 +232,9 @@ mod tests {
             "]]",
             &"[[".repeat(10_000),
             "[[a]] ]] [[b",
+            "![[",
+            "![[]]",
+            "[a]: <",
         ] {
             links(text, 0);
         }

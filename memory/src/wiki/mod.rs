@@ -5,7 +5,11 @@
 
 mod cloud;
 mod digest;
+#[cfg(test)]
+mod edit_tests;
+mod folder;
 mod links;
+mod moving;
 mod pages;
 mod path;
 mod recents;
@@ -15,6 +19,7 @@ mod words;
 
 pub use cloud::{Term, cloud};
 pub use digest::{Area, Digest, MOST_BYTES};
+pub use folder::{Deleted, Moved, PageText, WikiError, WikiFolder};
 pub use links::{Link, LinkStyle};
 pub use pages::{BrokenLink, Page, Pages};
 pub use path::{PagePath, PagePathError};

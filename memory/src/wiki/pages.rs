@@ -39,6 +39,8 @@ pub struct Page {
     size: u64,
     /// The first byte of the text below the front matter.
     body: usize,
+    /// Whether the title is the file's name.
+    is_untitled: bool,
 }
 
 /// A link that leads to no page.
@@ -109,6 +111,30 @@ impl Pages {
         }
         self.paths.insert(key, page.path.clone());
         self.pages.insert(page.path.clone(), page);
+    }
+
+    /// The pages as they are after a page was moved. Its text does not change.
+    pub(super) fn moved(&self, from: &PagePath, to: &PagePath, file: &str, style: LinkStyle) -> Pages {
+        let mut after = Pages::default();
+        for page in self.pages.values() {
+            after.add(match page.path == *from {
+                true => Arc::new(page.moved(to, file)),
+                false => Arc::clone(page),
+            });
+        }
+        after.link(style);
+        after
+    }
+
+    /// The folder on the disk of pages whose folder has this name, in any case and form.
+    pub(super) fn folder_on_disk(&self, folder: &str) -> Option<&str> {
+        let depth = folder.split('/').count();
+        let key = folded(folder);
+        self.pages.values().find_map(|page| {
+            let end = page.file.match_indices('/').nth(depth - 1)?.0;
+            let start = page.file.get(..end)?;
+            (folded(start) == key).then_some(start)
+        })
     }
 
     /// Finds the targets of all links.
@@ -244,8 +270,10 @@ impl Page {
         };
         let aliases = front.iter().flat_map(|front| &front.entries);
         let aliases = aliases.filter(|entry| matches!(entry.key, "alias" | "aliases"));
+        let title = named.or_else(heading);
         Ok(Page {
-            title: named.or_else(heading).unwrap_or_else(|| path.name().to_owned()),
+            is_untitled: title.is_none(),
+            title: title.unwrap_or_else(|| path.name().to_owned()),
             aliases: aliases.flat_map(|entry| entry.list()).collect(),
             links: links(body, offset),
             path: path.clone(),
@@ -256,8 +284,27 @@ impl Page {
         })
     }
 
-    fn is(&self, file: &str, size: u64, modified: SystemTime) -> bool {
+    fn moved(&self, to: &PagePath, file: &str) -> Page {
+        let title = match self.is_untitled {
+            true => to.name().to_owned(),
+            false => self.title.clone(),
+        };
+        Page {
+            path: to.clone(),
+            file: file.to_owned(),
+            title,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the page was read from a file with this name, size and time.
+    pub(super) fn is(&self, file: &str, size: u64, modified: SystemTime) -> bool {
         self.file == file && self.size == size && self.modified == modified
+    }
+
+    /// The first byte of the text below the front matter.
+    pub(super) fn body_start(&self) -> usize {
+        self.body
     }
 
     /// The text below the front matter, as the file is now.
@@ -270,9 +317,12 @@ impl Page {
     }
 }
 
-/// Reads a file as text; bytes that are no UTF-8 are replaced. Binary files are refused.
-pub(super) fn read_text(path: &Path) -> io::Result<String> {
-    let bytes = fs::read(path)?;
+fn read_text(path: &Path) -> io::Result<String> {
+    decoded(fs::read(path)?)
+}
+
+/// The text of a file; bytes that are no UTF-8 are replaced. Binary files are refused.
+pub(super) fn decoded(bytes: Vec<u8>) -> io::Result<String> {
     if bytes.contains(&0) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is a binary file"));
     }

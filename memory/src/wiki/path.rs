@@ -146,6 +146,20 @@ impl PagePath {
         }
         PagePath::new(&parts.join("/")).ok()
     }
+
+    /// The file of another page, relative to the folder of this one: `../http/errors.md`.
+    pub(super) fn relative_to(&self, target: &PagePath) -> String {
+        let folders = |path: &'_ PagePath| -> Vec<String> {
+            let parts = path.folder().split('/').filter(|part| !part.is_empty());
+            parts.map(str::to_owned).collect()
+        };
+        let (here, there) = (folders(self), folders(target));
+        let common = here.iter().zip(&there).take_while(|(a, b)| a == b).count();
+        let mut parts = vec!["..".to_owned(); here.len() - common];
+        parts.extend(there.into_iter().skip(common));
+        parts.push(format!("{}{EXTENSION}", target.name()));
+        parts.join("/")
+    }
 }
 
 /// A text in composed form and lower case.
@@ -239,5 +253,15 @@ mod tests {
         assert_eq!(target("../d").as_deref(), Some("a/d"));
         assert_eq!(target("/d/e").as_deref(), Some("d/e"));
         assert_eq!(target("../../../d"), None);
+        for (other, file) in [
+            ("a/b/d", "d.md"),
+            ("a/x", "../x.md"),
+            ("y/z", "../../y/z.md"),
+            ("a/b/e/f", "e/f.md"),
+        ] {
+            let other = PagePath::new(other).unwrap();
+            assert_eq!(page.relative_to(&other), file);
+            assert_eq!(page.relative(file), Some(other));
+        }
     }
 }

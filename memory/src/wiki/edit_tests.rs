@@ -1,0 +1,281 @@
+//! Changes of pages: each is done as a whole or not at all.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::private_file;
+
+struct Wiki {
+    dir: tempfile::TempDir,
+    folder: WikiFolder,
+}
+
+impl Wiki {
+    fn with(files: &[(&str, &str)]) -> Wiki {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("pages");
+        fs::create_dir(&root).unwrap();
+        for (file, text) in files {
+            let file = root.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let folder = WikiFolder::new(&root, LinkStyle::Auto, &dir.path().join("state")).unwrap();
+        Wiki { dir, folder }
+    }
+
+    fn pages(&self) -> Pages {
+        self.folder.read(&Pages::default())
+    }
+
+    fn create(&self, page: &str, text: &str) -> Result<PagePath, WikiError> {
+        self.folder.create(&Pages::default(), &path(page), text)
+    }
+
+    fn update(&self, page: &str, text: &str, etag: Option<&str>) -> Result<String, WikiError> {
+        self.folder.update(&Pages::default(), &path(page), text, etag)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<Moved, WikiError> {
+        self.folder.rename(&Pages::default(), &path(from), &path(to))
+    }
+
+    fn text(&self, file: &str) -> String {
+        fs::read_to_string(self.folder.root().join(file)).unwrap()
+    }
+
+    fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        files(self.folder.root())
+    }
+}
+
+/// All files below a folder with their bytes.
+fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+                found.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn path(path: &str) -> PagePath {
+    PagePath::new(path).unwrap()
+}
+
+#[test]
+fn page_is_created_once_in_any_case_and_form() {
+    let wiki = Wiki::with(&[("Über/cafe\u{301}.md", "")]);
+    assert_eq!(wiki.create("a/b", "# B\n").unwrap(), path("a/b"));
+    assert_eq!(wiki.text("a/b.md"), "# B\n");
+    for page in ["a/b", "A/B", "über/CAFÉ", "Über/cafe\u{301}"] {
+        assert!(matches!(wiki.create(page, ""), Err(WikiError::Exists(_))), "{page}");
+    }
+    assert_eq!(
+        wiki.create("über/x", "").unwrap(),
+        path("Über/x"),
+        "the folder that exists"
+    );
+    let token = format!("ghp_{}", "a1B2c3".repeat(6));
+    assert!(matches!(wiki.create("c", &token), Err(WikiError::Secret)));
+    assert!(matches!(
+        wiki.create("c", "---\nx: y\n"),
+        Err(WikiError::FrontMatter(_))
+    ));
+    assert!(matches!(
+        wiki.create("c", &"x".repeat(5 << 20)),
+        Err(WikiError::TooLong(_))
+    ));
+    fs::create_dir(wiki.folder.root().join("folder.md")).unwrap();
+    assert!(matches!(
+        wiki.create("folder", "x"),
+        Err(WikiError::Exists(_) | WikiError::Write(_))
+    ));
+    assert_eq!(wiki.pages().len(), 3);
+}
+
+#[test]
+fn changed_page_is_updated_only_with_its_version() {
+    let front = "---\r\n# why\r\ntitle: Errors\r\nunknown: [1, 2]\r\n---\r\n";
+    let wiki = Wiki::with(&[("a.md", &format!("{front}old\r\n"))]);
+    let read = wiki.folder.text(&wiki.pages(), &path("a")).unwrap();
+    let second = wiki.update("a", "new\n", Some(&read.etag)).unwrap();
+    assert_eq!(wiki.text("a.md"), format!("{front}new\n"), "the front matter stays");
+    let refused = wiki.update("a", "other\n", Some(&read.etag));
+    assert!(matches!(refused, Err(WikiError::Changed { etag, .. }) if etag == second));
+    wiki.update("a", "---\ntitle: T\n---\nown\n", None).unwrap();
+    assert_eq!(wiki.text("a.md"), "---\ntitle: T\n---\nown\n");
+    assert!(matches!(wiki.update("b", "", None), Err(WikiError::NoPage(_))));
+}
+
+#[test]
+fn deleted_page_is_in_the_trash_or_in_git() {
+    let wiki = Wiki::with(&[("x/a.md", "kept"), ("b.md", "[[a]] [[gone]]"), ("c.md", "committed")]);
+    let root = wiki.folder.root();
+    for arguments in [
+        &["init", "--quiet"][..],
+        &["add", "c.md"],
+        &["commit", "--quiet", "-m", "c"],
+    ] {
+        muninn_tests::git(root, arguments).unwrap();
+    }
+    let folder = WikiFolder::new(root, LinkStyle::Auto, &wiki.dir.path().join("state")).unwrap();
+    let deleted = folder.delete(&Pages::default(), &path("x/a")).unwrap();
+    assert_eq!(fs::read_to_string(deleted.trash.unwrap()).unwrap(), "kept");
+    let broken: Vec<_> = deleted.broken.iter().map(|link| &*link.target).collect();
+    assert_eq!(broken, ["a"]);
+    assert!(!root.join("x").exists());
+    assert_eq!(folder.delete(&Pages::default(), &path("c")).unwrap().trash, None);
+    fs::write(root.join("c.md"), "not committed").unwrap();
+    assert!(folder.delete(&Pages::default(), &path("c")).unwrap().trash.is_some());
+}
+
+#[test]
+fn every_link_leads_where_it_led_before_a_move() {
+    let wiki = Wiki::with(&[
+        (
+            "plans/old.md",
+            "---\ntitle: The Plan\n---\nSee [a](a.md#x) and [[index]] and [[old]].\n",
+        ),
+        ("plans/a.md", "[up](../index.md), [old](old.md \"t\")\r\n"),
+        (
+            "index.md",
+            "[[plans/old]] [[old|shown]] [[shown|plans/old]] [[The Plan]] `[[plans/old]]` [p](/plans/old.md)\n",
+        ),
+        ("b.md", "[ref][r] ![[plans/old#part]]\n\n[r]: plans/old.md\n"),
+        ("other.md", "nothing [[elsewhere]]"),
+    ]);
+    let moved = wiki.rename("plans/old", "archive/2026 plan/New (1)").unwrap();
+    let rewritten: Vec<_> = moved.rewritten.iter().map(PagePath::as_str).collect();
+    assert_eq!(rewritten, ["archive/2026 plan/New (1)", "b", "index", "plans/a"]);
+    assert_eq!(
+        wiki.text("archive/2026 plan/New (1).md"),
+        "---\ntitle: The Plan\n---\nSee [a](../../plans/a.md#x) and [[index]] and [[archive/2026 plan/New (1)]].\n"
+    );
+    assert_eq!(
+        wiki.text("plans/a.md"),
+        "[up](../index.md), [old](../archive/2026%20plan/New%20%281%29.md \"t\")\r\n"
+    );
+    assert_eq!(
+        wiki.text("index.md"),
+        "[[archive/2026 plan/New (1)]] [[archive/2026 plan/New (1)|shown]] [[archive/2026 plan/New (1)|shown]] \
+         [[The Plan]] `[[plans/old]]` [p](/archive/2026%20plan/New%20%281%29.md)\n"
+    );
+    assert_eq!(
+        wiki.text("b.md"),
+        "[ref][r] ![[archive/2026 plan/New (1)#part]]\n\n[r]: archive/2026%20plan/New%20%281%29.md\n"
+    );
+    let pages = wiki.pages();
+    let from: Vec<_> = pages.backlinks(&moved.to).iter().map(PagePath::as_str).collect();
+    assert_eq!(from, ["archive/2026 plan/New (1)", "b", "index", "plans/a"]);
+    assert!(!wiki.folder.root().join("plans/old.md").exists());
+}
+
+#[test]
+fn names_that_a_move_makes_ambiguous_are_written_out() {
+    let wiki = Wiki::with(&[("a/x.md", ""), ("b/y.md", ""), ("c.md", "[[x]] [[y]]")]);
+    let moved = wiki.rename("b/y", "b/x").unwrap();
+    assert_eq!(wiki.text("c.md"), "[[a/x]] [[b/x]]");
+    assert_eq!(moved.rewritten, [path("c")]);
+}
+
+#[test]
+fn refused_move_changes_nothing() {
+    let wiki = Wiki::with(&[("a.md", "text"), ("b.md", "[[a]]"), ("c.md", "[[a]]")]);
+    fs::write(wiki.folder.root().join("latin.md"), b"caf\xe9 [[a]]").unwrap();
+    let before = wiki.files();
+    assert!(matches!(wiki.rename("a", "b"), Err(WikiError::Exists(_))));
+    assert!(matches!(wiki.rename("nothing", "d"), Err(WikiError::NoPage(_))));
+    assert!(
+        matches!(wiki.rename("a", "x/d"), Err(WikiError::Link { .. })),
+        "the text of latin.md is not UTF-8"
+    );
+    assert_eq!(wiki.files(), before);
+    fs::remove_file(wiki.folder.root().join("latin.md")).unwrap();
+    assert_eq!(wiki.rename("a", "A").unwrap_err().to_string(), "there is a page a");
+    wiki.rename("a", "x/d").unwrap();
+}
+
+#[test]
+fn move_that_was_killed_after_any_write_is_undone() {
+    let texts = [
+        ("a.md", "see [[b]] [x](c.md)"),
+        ("b.md", "[[a]]"),
+        ("c.md", "[a](a.md)"),
+        ("d.md", "[[a|it]]"),
+    ];
+    let wiki = Wiki::with(&texts);
+    let before = wiki.files();
+    let root = wiki.folder.root().to_owned();
+    let pages = wiki.pages();
+    let plan = moving::plan(
+        &pages,
+        pages.get(&path("a")).unwrap(),
+        &path("n/a2"),
+        "n/a2.md",
+        &wiki.folder,
+    )
+    .unwrap();
+    let journal = wiki.folder.state().join("move.json");
+    private_file::dir(wiki.folder.state()).unwrap();
+    let (writes, mut undone) = (plan.writes(), 0);
+    assert_eq!(writes, 5, "four files and the removal");
+    for killed_after in 0..=writes {
+        for edited in [None, Some("b.md")] {
+            private_file::replace(&journal, &serde_json::to_vec(&plan).unwrap()).unwrap();
+            plan.write_first(&root, killed_after).unwrap();
+            let mut expected = before.clone();
+            if let Some(file) = edited {
+                fs::write(root.join(file), "edited since").unwrap();
+                expected.insert(file.to_owned(), b"edited since".to_vec());
+            }
+            assert_eq!(wiki.pages().len(), 4);
+            assert_eq!(wiki.files(), expected, "killed after {killed_after} writes");
+            assert!(!journal.exists());
+            fs::write(root.join("b.md"), "[[a]]").unwrap();
+            undone += 1;
+        }
+    }
+    assert_eq!(undone, 12);
+}
+
+#[cfg(unix)]
+#[test]
+fn pages_stay_inside_the_wiki() {
+    let wiki = Wiki::with(&[("a.md", "text")]);
+    let outside = wiki.dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, wiki.folder.root().join("link")).unwrap();
+    assert!(matches!(wiki.create("link/x", "y"), Err(WikiError::Write(_))));
+    assert!(wiki.rename("a", "link/a").is_err());
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    assert_eq!(wiki.text("a.md"), "text");
+}
+
+#[cfg(unix)]
+#[test]
+fn read_only_tree_is_read_and_refuses_changes() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let wiki = Wiki::with(&[("a.md", "text"), ("b.md", "[[a]]")]);
+    let root = wiki.folder.root();
+    fs::set_permissions(root, fs::Permissions::from_mode(0o555)).unwrap();
+    // root may write anywhere.
+    let is_refused = fs::write(root.join("probe"), "").is_err();
+    assert_eq!(wiki.pages().len(), 2);
+    if is_refused {
+        assert!(matches!(wiki.create("c", ""), Err(WikiError::Write(_))));
+        assert!(wiki.rename("a", "d").is_err());
+        assert_eq!(wiki.text("b.md"), "[[a]]");
+    }
+    fs::set_permissions(root, fs::Permissions::from_mode(0o755)).unwrap();
+}

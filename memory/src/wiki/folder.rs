@@ -1,0 +1,402 @@
+//! The folder of a wiki, and the changes that people and agents make to its pages.
+//!
+//! The files are the truth. A change is made under a lock that all processes of the user share, after a look at the files
+//! as they are then. What Muninn keeps of a wiki (the lock, the pages in use, the trash) is in the state directory.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use muninn_repo_tools::front_matter::FrontMatter;
+use muninn_repo_tools::{BlobId, RelPath, Worktree};
+use serde::Serialize;
+use thiserror::Error;
+
+use super::links::LinkStyle;
+use super::moving;
+use super::pages::{BrokenLink, MOST_BYTES, Page, Pages, decoded};
+use super::path::{PagePath, PagePathError};
+use crate::page_files::{self, FileError};
+use crate::private_file;
+use crate::redact::redact;
+
+/// A folder of pages.
+pub struct WikiFolder {
+    root: PathBuf,
+    style: LinkStyle,
+    /// What Muninn keeps of this wiki.
+    state: PathBuf,
+    /// The worktree that the folder lies in.
+    worktree: Option<Worktree>,
+}
+
+/// The text of a page's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageText {
+    /// All of the file.
+    pub text: String,
+    /// The version: it changes with every change of the file.
+    pub etag: String,
+}
+
+/// A deleted page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Deleted {
+    /// The page.
+    pub path: PagePath,
+    /// The file that keeps its text; absent if the last commit has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trash: Option<PathBuf>,
+    /// The links that lead nowhere since.
+    pub broken: Vec<BrokenLink>,
+}
+
+/// A moved page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// The path before.
+    pub from: PagePath,
+    /// The path now.
+    pub to: PagePath,
+    /// The pages whose links were changed.
+    pub rewritten: Vec<PagePath>,
+}
+
+/// Why a wiki cannot be read or changed. Nothing is changed then.
+#[derive(Debug, Error)]
+pub enum WikiError {
+    /// The folder does not exist.
+    #[error("there is no folder {}", .0.display())]
+    NoFolder(PathBuf),
+    /// The path names no page.
+    #[error(transparent)]
+    Path(#[from] PagePathError),
+    /// There is no such page.
+    #[error("there is no page {0}")]
+    NoPage(PagePath),
+    /// The page exists.
+    #[error("there is a page {0}")]
+    Exists(PagePath),
+    /// The page was changed since the version that the caller has.
+    #[error("{page} was changed since it was read: its etag is {etag}")]
+    Changed {
+        /// The page.
+        page: PagePath,
+        /// The version now.
+        etag: String,
+    },
+    /// The text contains a secret, which must not reach git.
+    #[error("the text holds a secret")]
+    Secret,
+    /// The text is too long for a page.
+    #[error("a page has at most {MOST_BYTES} bytes, and this one has {0}")]
+    TooLong(usize),
+    /// The front matter of the text is never closed.
+    #[error(transparent)]
+    FrontMatter(#[from] muninn_repo_tools::front_matter::UnclosedFrontMatter),
+    /// A link of another page cannot be changed.
+    #[error("cannot move the page: {page} has a link to it that cannot be changed: {reason}")]
+    Link {
+        /// The page with the link.
+        page: PagePath,
+        /// The reason.
+        reason: String,
+    },
+    /// The page cannot be read.
+    #[error("cannot read {page}: {source}")]
+    Read {
+        /// The page.
+        page: PagePath,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The page cannot be written.
+    #[error(transparent)]
+    Write(#[from] FileError),
+    /// What Muninn keeps of the wiki cannot be written.
+    #[error("cannot use {}: {source}", path.display())]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl WikiFolder {
+    /// The wiki in a folder. What Muninn keeps of it is below `state_dir`.
+    ///
+    /// # Errors
+    /// [`WikiError::NoFolder`].
+    pub fn new(root: &Path, style: LinkStyle, state_dir: &Path) -> Result<WikiFolder, WikiError> {
+        let root = match root.canonicalize() {
+            Ok(real) if real.is_dir() => real,
+            _ => return Err(WikiError::NoFolder(root.to_owned())),
+        };
+        let hash = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+        Ok(WikiFolder {
+            state: state_dir.join("wiki").join(&hash[..16]),
+            worktree: Worktree::discover(&root).ok(),
+            root,
+            style,
+        })
+    }
+
+    /// The folder, without symlinks.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The order of the halves of links.
+    #[must_use]
+    pub fn style(&self) -> LinkStyle {
+        self.style
+    }
+
+    /// The directory of what Muninn keeps of this wiki. It may not exist yet.
+    #[must_use]
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// Reads the pages as the files are now. Pages of unchanged files are taken from `before`. A move that was interrupted
+    /// is undone first.
+    #[must_use]
+    pub fn read(&self, before: &Pages) -> Pages {
+        // Without a lock, a move of another process can be seen half done until the next reading.
+        let lock = self.lock_shared();
+        let mut pages = Pages::read(&self.root, self.style, before);
+        if let Err(error) = lock {
+            pages.notes.push(error.to_string());
+        }
+        pages
+    }
+
+    /// The text of a page as its file is now.
+    ///
+    /// # Errors
+    /// [`WikiError`] if there is no such page or its file cannot be read.
+    pub fn text(&self, pages: &Pages, path: &PagePath) -> Result<PageText, WikiError> {
+        let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
+        let bytes = self.bytes(&page.path, &page.file)?;
+        let etag = etag(&bytes);
+        let text = decoded(bytes).map_err(|source| self.unreadable(path, source))?;
+        Ok(PageText { text, etag })
+    }
+
+    /// The text of a page whose bytes are to be changed: it must be UTF-8.
+    pub(super) fn exact_text(&self, page: &Page) -> Result<String, WikiError> {
+        String::from_utf8(self.bytes(&page.path, &page.file)?).map_err(|_| WikiError::Link {
+            page: page.path.clone(),
+            reason: "its text is not UTF-8".to_owned(),
+        })
+    }
+
+    fn bytes(&self, path: &PagePath, file: &str) -> Result<Vec<u8>, WikiError> {
+        fs::read(self.root.join(file)).map_err(|source| self.unreadable(path, source))
+    }
+
+    fn unreadable(&self, path: &PagePath, source: io::Error) -> WikiError {
+        match source.kind() {
+            io::ErrorKind::NotFound => WikiError::NoPage(path.clone()),
+            _ => WikiError::Read {
+                page: path.clone(),
+                source,
+            },
+        }
+    }
+
+    /// Creates a page. Returns its path, with the folders as they are written on the disk.
+    ///
+    /// # Errors
+    /// [`WikiError::Exists`] and others; nothing is written then.
+    pub fn create(&self, before: &Pages, path: &PagePath, text: &str) -> Result<PagePath, WikiError> {
+        check_text(text)?;
+        let _lock = self.lock()?;
+        let pages = Pages::read(&self.root, self.style, before);
+        let (path, file) = self.place(&pages, path)?;
+        match page_files::create(&self.root, &self.root.join(&file), text.as_bytes())? {
+            true => Ok(path),
+            false => Err(WikiError::Exists(path)),
+        }
+    }
+
+    /// The path and the file of a new page.
+    fn place(&self, pages: &Pages, path: &PagePath) -> Result<(PagePath, String), WikiError> {
+        if let Some(other) = pages.get(path) {
+            return Err(WikiError::Exists(other.path.clone()));
+        }
+        let mut folder = path.folder();
+        while !folder.is_empty() {
+            if let Some(on_disk) = pages.folder_on_disk(folder) {
+                let file = format!("{on_disk}{}", &path.file()[folder.len()..]);
+                return Ok((PagePath::new(&file)?, file));
+            }
+            folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+        }
+        Ok((path.clone(), path.file()))
+    }
+
+    /// Replaces the text of a page. If the new text has no front matter, that of the page stays. With an `etag`, the page
+    /// must not have changed since that version. Returns the new version.
+    ///
+    /// # Errors
+    /// [`WikiError::Changed`] and others; nothing is written then.
+    pub fn update(&self, before: &Pages, path: &PagePath, text: &str, etag: Option<&str>) -> Result<String, WikiError> {
+        let _lock = self.lock()?;
+        let pages = Pages::read(&self.root, self.style, before);
+        let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
+        let old = self.bytes(&page.path, &page.file)?;
+        let version = self::etag(&old);
+        if etag.is_some_and(|etag| etag != version) {
+            return Err(WikiError::Changed {
+                page: page.path.clone(),
+                etag: version,
+            });
+        }
+        let new = with_front_matter_of(&String::from_utf8_lossy(&old), text)?;
+        check_text(&new)?;
+        if new.as_bytes() != old {
+            page_files::replace(&self.root, &self.root.join(&page.file), new.as_bytes())?;
+        }
+        Ok(self::etag(new.as_bytes()))
+    }
+
+    /// Deletes a page. Its text stays in git if the last commit has it as it is, else in the trash.
+    ///
+    /// # Errors
+    /// [`WikiError`]; nothing is deleted then.
+    pub fn delete(&self, before: &Pages, path: &PagePath) -> Result<Deleted, WikiError> {
+        let _lock = self.lock()?;
+        let pages = Pages::read(&self.root, self.style, before);
+        let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
+        let trash = match self.is_committed(&page.file, &self.bytes(&page.path, &page.file)?) {
+            true => None,
+            false => Some(self.keep_in_trash(&page.file)?),
+        };
+        let file = self.root.join(&page.file);
+        fs::remove_file(&file).map_err(|source| page_files::io_error(&file, source))?;
+        if let Some(folder) = file.parent() {
+            page_files::remove_empty_directories(&self.root, folder);
+        }
+        let after = Pages::read(&self.root, self.style, &pages);
+        let broken = after.broken().iter().filter(|link| !pages.broken().contains(link));
+        Ok(Deleted {
+            path: page.path.clone(),
+            trash,
+            broken: broken.cloned().collect(),
+        })
+    }
+
+    /// Whether the last commit has a file with this content.
+    fn is_committed(&self, file: &str, bytes: &[u8]) -> bool {
+        let found = || {
+            let worktree = self.worktree.as_ref()?;
+            let path = RelPath::from_relative(self.root.join(file).strip_prefix(worktree.root()).ok()?)?;
+            worktree.committed(&path)
+        };
+        found().is_some_and(|id| BlobId::of(bytes) == Some(id))
+    }
+
+    fn keep_in_trash(&self, file: &str) -> Result<PathBuf, WikiError> {
+        let kept = self
+            .state
+            .join("trash")
+            .join(ulid::Ulid::generate().to_string())
+            .join(file);
+        let copy = || {
+            private_file::dir(kept.parent().unwrap_or(&self.state))?;
+            fs::copy(self.root.join(file), &kept)?;
+            File::open(&kept)?.sync_all()
+        };
+        copy().map_err(|source| self.state_error(&kept, source))?;
+        Ok(kept)
+    }
+
+    /// Moves a page, and changes the links of all pages so that each leads where it led before. All of it is done, or
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`WikiError`]; nothing is changed then.
+    pub fn rename(&self, before: &Pages, from: &PagePath, to: &PagePath) -> Result<Moved, WikiError> {
+        let _lock = self.lock()?;
+        let pages = Pages::read(&self.root, self.style, before);
+        let page = pages.get(from).ok_or_else(|| WikiError::NoPage(from.clone()))?;
+        let (to, file) = self.place(&pages, to)?;
+        let plan = moving::plan(&pages, page, &to, &file, self)?;
+        let rewritten = plan.rewritten(&to);
+        moving::carry_out(&self.root, &self.journal(), &plan)?;
+        Ok(Moved {
+            from: page.path.clone(),
+            to,
+            rewritten,
+        })
+    }
+
+    /// The file that tells how to undo the move that is under way.
+    fn journal(&self) -> PathBuf {
+        self.state.join("move.json")
+    }
+
+    /// Waits for the lock on changes, and undoes a move that was interrupted.
+    pub(super) fn lock(&self) -> Result<File, WikiError> {
+        let path = self.state.join("lock");
+        let lock = || {
+            private_file::dir(&self.state)?;
+            private_file::lock(&path)
+        };
+        let lock = lock().map_err(|source| self.state_error(&path, source))?;
+        moving::undo(&self.root, &self.journal())?;
+        Ok(lock)
+    }
+
+    /// Waits until no other process changes pages. `None` if none ever did.
+    fn lock_shared(&self) -> Result<Option<File>, WikiError> {
+        if self.journal().exists() {
+            // The lock undoes the move, or waits for it.
+            drop(self.lock()?);
+        }
+        let Ok(file) = File::open(self.state.join("lock")) else {
+            return Ok(None);
+        };
+        file.lock_shared()
+            .map_err(|source| self.state_error(&self.state, source))?;
+        Ok(Some(file))
+    }
+
+    fn state_error(&self, path: &Path, source: io::Error) -> WikiError {
+        WikiError::State {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// The version of a file.
+pub(super) fn etag(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex()[..16].to_owned()
+}
+
+fn check_text(text: &str) -> Result<(), WikiError> {
+    if text.len() as u64 > MOST_BYTES {
+        return Err(WikiError::TooLong(text.len()));
+    }
+    FrontMatter::of(text)?;
+    if redact(text) != text {
+        return Err(WikiError::Secret);
+    }
+    Ok(())
+}
+
+/// A new text with the front matter of the old one, if it has none of its own.
+fn with_front_matter_of(old: &str, new: &str) -> Result<String, WikiError> {
+    let has_own = FrontMatter::of(new)?.is_some();
+    match FrontMatter::of(old) {
+        Ok(Some(front)) if !has_own => {
+            let kept = &old[..old.len() - front.body.len()];
+            Ok(format!("{kept}{new}"))
+        }
+        _ => Ok(new.to_owned()),
+    }
+}

@@ -1,0 +1,272 @@
+//! Moving a page with all links to it, as a whole or not at all.
+//!
+//! The journal of a move holds what undoes it. It is written first and removed last. Whoever finds one under the lock
+//! undoes the move of a process that was killed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::Path;
+
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+
+use super::folder::{WikiError, WikiFolder, etag};
+use super::links::{Link, LinkStyle, links};
+use super::pages::{Page, Pages};
+use super::path::{EXTENSION, PagePath};
+use crate::page_files;
+use crate::private_file;
+
+/// The characters that a Markdown link's target cannot have as they are.
+const ENCODED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'%')
+    .add(b'(')
+    .add(b')')
+    .add(b'<')
+    .add(b'>')
+    .add(b'`');
+
+/// The changes of a move.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Plan {
+    /// The files of the page before and after.
+    from: String,
+    to: String,
+    /// The text before and after, of the page and of those whose links change, by the file before.
+    files: BTreeMap<String, Change>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Change {
+    before: String,
+    /// The version that the move writes.
+    etag: String,
+    #[serde(skip)]
+    after: String,
+}
+
+impl Plan {
+    /// The pages whose links change.
+    pub(super) fn rewritten(&self, moved: &PagePath) -> Vec<PagePath> {
+        let changed = self.files.iter().filter(|(_, change)| change.before != change.after);
+        let mut pages: Vec<PagePath> = changed
+            .filter_map(|(file, _)| match *file == self.from {
+                true => Some(moved.clone()),
+                false => PagePath::of_file(file),
+            })
+            .collect();
+        pages.sort();
+        pages
+    }
+
+    /// The number of writes: the files, and the removal of the old one.
+    pub(super) fn writes(&self) -> usize {
+        self.files.len() + 1
+    }
+
+    /// Makes the first `count` writes.
+    pub(super) fn write_first(&self, root: &Path, count: usize) -> Result<(), WikiError> {
+        for (file, change) in self.files.iter().take(count) {
+            if *file != self.from {
+                page_files::replace(root, &root.join(file), change.after.as_bytes())?;
+                continue;
+            }
+            let to = root.join(&self.to);
+            if !page_files::create(root, &to, change.after.as_bytes())? {
+                return Err(PagePath::of_file(&self.to).map_or_else(|| WikiError::NoFolder(to), WikiError::Exists));
+            }
+        }
+        if count == self.writes() {
+            let from = root.join(&self.from);
+            fs::remove_file(&from).map_err(|source| page_files::io_error(&from, source))?;
+        }
+        Ok(())
+    }
+}
+
+/// Plans the move of a page to the file of a new path.
+pub(super) fn plan(
+    pages: &Pages,
+    moved: &Page,
+    to: &PagePath,
+    file: &str,
+    folder: &WikiFolder,
+) -> Result<Plan, WikiError> {
+    let style = folder.style();
+    let after = pages.moved(&moved.path, to, file, style);
+    let move_ = Move {
+        pages,
+        after: &after,
+        from: &moved.path,
+        to,
+        style,
+    };
+    let mut plan = Plan {
+        from: moved.file.clone(),
+        to: file.to_owned(),
+        files: BTreeMap::new(),
+    };
+    for page in pages.iter() {
+        let changes = move_.changes(page);
+        if changes.is_empty() && page.path != moved.path {
+            continue;
+        }
+        let before = folder.exact_text(page)?;
+        let after = move_.apply(page, &before, changes)?;
+        let change = Change {
+            etag: etag(after.as_bytes()),
+            before,
+            after,
+        };
+        plan.files.insert(page.file.clone(), change);
+    }
+    Ok(plan)
+}
+
+/// The pages before and after a move.
+struct Move<'p> {
+    pages: &'p Pages,
+    after: &'p Pages,
+    from: &'p PagePath,
+    to: &'p PagePath,
+    style: LinkStyle,
+}
+
+impl<'p> Move<'p> {
+    fn path_after<'a>(&'a self, path: &'a PagePath) -> &'a PagePath {
+        if path == self.from { self.to } else { path }
+    }
+
+    /// The new targets of a page's links that would lead elsewhere otherwise.
+    fn changes<'l>(&self, page: &'l Page) -> Vec<(Range<usize>, &'l Link, String)> {
+        let changed = page.links.iter().filter_map(|link| {
+            let (target, span) = link.resolve(&page.path, self.pages, self.style)?;
+            let expected = self.path_after(target);
+            let (here, is_led) = (self.path_after(&page.path), |found: &PagePath| found == expected);
+            let now = link.resolve(here, self.after, self.style);
+            if now.is_some_and(|(found, _)| is_led(found)) {
+                return None;
+            }
+            let (span, text) = self.rewritten(link, span, here, expected);
+            Some((span, link, text))
+        });
+        changed.collect()
+    }
+
+    /// The bytes of a link that are replaced, and their replacement.
+    fn rewritten(&self, link: &Link, span: Range<usize>, here: &PagePath, target: &PagePath) -> (Range<usize>, String) {
+        if link.is_markdown {
+            let path = match link.written.starts_with('/') {
+                true => format!("/{}", target.file()),
+                false => here.relative_to(target),
+            };
+            return (span, utf8_percent_encode(&path, ENCODED).to_string());
+        }
+        let shown_first = link.other.as_ref().filter(|(other, _)| *other == span);
+        if self.style == LinkStyle::Auto
+            && let Some((other, _)) = shown_first
+        {
+            // The shown half can name a page after the move. The other order cannot be misread.
+            let shown = &link.written;
+            return (link.target.start..other.end, format!("{target}|{shown}"));
+        }
+        let has_extension = match shown_first {
+            Some((_, written)) => written.ends_with(EXTENSION),
+            None => link.written.ends_with(EXTENSION),
+        };
+        let extension = if has_extension { EXTENSION } else { "" };
+        (span, format!("{target}{extension}"))
+    }
+
+    /// The text with its changes. It is read again: each link must lead where it led before.
+    fn apply(
+        &self,
+        page: &Page,
+        before: &str,
+        changes: Vec<(Range<usize>, &Link, String)>,
+    ) -> Result<String, WikiError> {
+        let refused = |reason: &str| WikiError::Link {
+            page: page.path.clone(),
+            reason: reason.to_owned(),
+        };
+        let mut text = before.to_owned();
+        for (span, link, new) in changes.into_iter().rev() {
+            if before.get(link.target.clone()) != Some(&*link.written) {
+                return Err(refused("the file has just changed"));
+            }
+            text.replace_range(span, &new);
+        }
+        let offset = page.body_start();
+        let here = self.path_after(&page.path);
+        let now = links(text.get(offset..).unwrap_or_default(), offset);
+        let now = now.iter().map(|link| link.resolve(here, self.after, self.style));
+        let then = page
+            .links
+            .iter()
+            .map(|link| link.resolve(&page.path, self.pages, self.style));
+        let expected = then.map(|found| found.map(|(target, _)| self.path_after(target)));
+        let agrees = now.map(|found| found.map(|(target, _)| target)).zip(expected.clone());
+        let is_led = |(now, then): (Option<&PagePath>, Option<&PagePath>)| then.is_none() || now == then;
+        if links(text.get(offset..).unwrap_or_default(), offset).len() != page.links.len()
+            || !agrees.into_iter().all(is_led)
+        {
+            return Err(refused("it would lead elsewhere"));
+        }
+        Ok(text)
+    }
+}
+
+/// Carries out a move; undoes what was done if that fails.
+pub(super) fn carry_out(root: &Path, journal: &Path, plan: &Plan) -> Result<(), WikiError> {
+    let state_error = |source| WikiError::State {
+        path: journal.to_owned(),
+        source,
+    };
+    let text = serde_json::to_vec(plan).map_err(|error| state_error(error.into()))?;
+    private_file::replace(journal, &text).map_err(state_error)?;
+    if let Err(error) = plan.write_first(root, plan.writes()) {
+        undo(root, journal)?;
+        return Err(error);
+    }
+    fs::remove_file(journal).map_err(state_error)?;
+    if let Some(folder) = root.join(&plan.from).parent() {
+        page_files::remove_empty_directories(root, folder);
+    }
+    Ok(())
+}
+
+/// Undoes the move of a journal, if there is one. A file that was changed since is left as it is.
+pub(super) fn undo(root: &Path, journal: &Path) -> Result<(), WikiError> {
+    let state_error = |source| WikiError::State {
+        path: journal.to_owned(),
+        source,
+    };
+    let text = match fs::read(journal) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(state_error(error)),
+    };
+    let plan: Plan = serde_json::from_slice(&text).map_err(|error| state_error(error.into()))?;
+    for (file, change) in &plan.files {
+        let path = root.join(file);
+        let is_ours = match fs::read(&path) {
+            Ok(bytes) => *file != plan.from && etag(&bytes) == change.etag,
+            Err(error) => *file == plan.from && error.kind() == ErrorKind::NotFound,
+        };
+        if is_ours {
+            page_files::replace(root, &path, change.before.as_bytes())?;
+        }
+    }
+    // The page is at its old place again, so the copy can go.
+    let to = root.join(&plan.to);
+    let written = plan.files.get(&plan.from).map(|change| &change.etag);
+    if fs::read(&to).is_ok_and(|bytes| Some(&etag(&bytes)) == written) && root.join(&plan.from).exists() {
+        fs::remove_file(&to).map_err(|source| page_files::io_error(&to, source))?;
+        page_files::remove_empty_directories(root, to.parent().unwrap_or(root));
+    }
+    fs::remove_file(journal).map_err(state_error)
+}
