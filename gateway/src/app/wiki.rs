@@ -1,28 +1,52 @@
 //! The wiki: the pages of a repository's knowledge, or of any other folder, and the digest of them.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use muninn_memory::private_file;
 use muninn_memory::wiki::{
-    BrokenLink, Digest, LinkStyle, MOST_BYTES, Page, PagePath, PagePathError, Pages, Recents, cloud,
+    Area, BrokenLink, Deleted, Digest, LinkStyle, MOST_BYTES, Moved, Page, PagePath, Pages, Recents, SearchIndex, Term,
+    WikiError, WikiFolder, cloud,
 };
+use muninn_memory::{knowledge, private_file};
+use muninn_repo_tools::front_matter::FrontMatter;
 use serde::Serialize;
-use thiserror::Error;
+use serde_json::{Map, Value};
+
+use super::Workspace;
 
 /// The pages in use that are remembered.
 const MOST_RECENTS: usize = 20;
 /// The terms of a digest.
 const MOST_TERMS: usize = 50;
+/// The pause between two countings of the terms of a wiki that changes.
+const CLOUD_REFRESH: Duration = Duration::from_mins(5);
+/// The pages of `recent_pages`.
+const RECENT_PAGES: usize = 10;
 
-/// A wiki's files at one time, and the pages in use.
+/// An open wiki. Each call begins with a look at the files.
 pub struct Wiki {
-    root: PathBuf,
-    style: LinkStyle,
-    pages: Pages,
-    recents: Recents,
+    folder: WikiFolder,
     /// The file of the pages in use.
-    state: PathBuf,
+    recents: PathBuf,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    pages: Arc<Pages>,
+    search: SearchIndex,
+    cloud: Option<Cloud>,
+}
+
+/// Counted terms.
+struct Cloud {
+    terms: Vec<Term>,
+    /// The pages that were counted.
+    of: Arc<Pages>,
+    at: Instant,
 }
 
 /// A page with its text.
@@ -34,12 +58,16 @@ pub struct PageView {
     pub title: String,
     /// The text below the front matter.
     pub body: String,
+    /// The front matter: texts, and lists of texts.
+    pub frontmatter: Map<String, Value>,
     /// The pages that it links to.
     pub links: Vec<PagePath>,
     /// The pages that link to it.
     pub backlinks: Vec<PagePath>,
     /// The time of the last change, RFC 3339.
     pub modified_at: String,
+    /// The version, for an update.
+    pub etag: String,
 }
 
 /// A page in a list.
@@ -53,139 +81,324 @@ pub struct ListedPage {
     pub backlinks: usize,
 }
 
-/// Why a wiki or a page cannot be read.
-#[derive(Debug, Error)]
-pub enum WikiError {
-    /// The folder does not exist.
-    #[error("there is no folder {}", .0.display())]
-    NoFolder(PathBuf),
-    /// The path names no page.
-    #[error(transparent)]
-    Path(#[from] PagePathError),
-    /// There is no such page.
-    #[error("there is no page {0}")]
-    NoPage(PagePath),
-    /// The page cannot be read.
-    #[error("cannot read {page}: {source}")]
-    Read {
-        /// The page.
-        page: PagePath,
-        /// The system's error.
-        source: std::io::Error,
-    },
+/// A page that a search found.
+#[derive(Debug, Serialize)]
+pub struct FoundPage {
+    /// The path.
+    pub path: PagePath,
+    /// The title.
+    pub title: String,
+    /// The line that matches best.
+    pub snippet: String,
+}
+
+/// What a wiki is about, in the form of earlier servers, and the digest.
+#[derive(Debug, Serialize)]
+pub struct WikiContext {
+    page_count: usize,
+    /// The pages that were changed last, by the times of their files.
+    recent_pages: Vec<ListedPage>,
+    top_level_dirs: Vec<String>,
+    cloud_terms: Vec<Term>,
+    recents: Vec<PagePath>,
+    areas: Vec<Area>,
+    markdown: String,
 }
 
 impl Wiki {
-    /// Reads the wiki in a folder. The pages in use are remembered below the state directory.
+    /// Opens the wiki in a folder. What Muninn keeps of it is below the state directory.
     ///
     /// # Errors
     /// [`WikiError::NoFolder`].
     pub fn open(root: &Path, style: LinkStyle, state_dir: &Path) -> Result<Wiki, WikiError> {
-        let no_folder = |_| WikiError::NoFolder(root.to_owned());
-        let root = root.canonicalize().map_err(no_folder)?;
-        if !root.is_dir() {
-            return Err(WikiError::NoFolder(root));
-        }
-        let hash = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
-        let state = state_dir.join("wiki").join(format!("{}.json", &hash[..16]));
-        let used = fs::read(&state).ok().map(|text| serde_json::from_slice(&text));
-        let used: Vec<PagePath> = match used {
-            Some(Ok(used)) => used,
-            Some(Err(error)) => {
-                tracing::warn!("{}: {error}; the pages in use are forgotten", state.display());
-                Vec::new()
-            }
-            None => Vec::new(),
-        };
+        let folder = WikiFolder::new(root, style, state_dir)?;
         Ok(Wiki {
-            pages: Pages::read(&root, style, &Pages::default()),
-            recents: Recents::new(MOST_RECENTS, used),
-            root,
-            style,
-            state,
+            recents: folder.state().join("recents.json"),
+            folder,
+            inner: Mutex::default(),
         })
+    }
+
+    /// The pages as the files are now.
+    fn pages(&self) -> Arc<Pages> {
+        self.refresh(&mut self.lock())
+    }
+
+    fn refresh(&self, inner: &mut Inner) -> Arc<Pages> {
+        let pages = self.folder.read(&inner.pages);
+        if pages != *inner.pages {
+            inner.pages = Arc::new(pages);
+        }
+        Arc::clone(&inner.pages)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The pages whose path begins with a prefix.
     #[must_use]
     pub fn list(&self, prefix: &str) -> Vec<ListedPage> {
-        let pages = self.pages.iter().filter(|page| page.path.as_str().starts_with(prefix));
-        pages.map(|page| self.listed(page)).collect()
-    }
-
-    fn listed(&self, page: &Page) -> ListedPage {
-        ListedPage {
-            path: page.path.clone(),
-            title: page.title.clone(),
-            backlinks: self.pages.backlinks(&page.path).len(),
-        }
+        let pages = self.pages();
+        let listed = pages.iter().filter(|page| page.path.as_str().starts_with(prefix));
+        listed.map(|page| listed_page(&pages, page)).collect()
     }
 
     /// A page with its text and links. It becomes the page that was used last.
     ///
     /// # Errors
     /// [`WikiError`].
-    pub fn show(&mut self, path: &str) -> Result<PageView, WikiError> {
+    pub fn show(&self, path: &str) -> Result<PageView, WikiError> {
         let path = PagePath::new(path)?;
-        let page = self.pages.get(&path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
-        let read = |source| WikiError::Read {
-            page: path.clone(),
-            source,
-        };
+        let pages = self.pages();
+        let page = pages.get(&path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
+        let read = self.folder.text(&pages, &path)?;
+        let front = FrontMatter::of(&read.text).ok().flatten();
         let modified = jiff::Timestamp::try_from(page.modified).unwrap_or_default();
         let view = PageView {
             path: page.path.clone(),
             title: page.title.clone(),
-            body: page.body(&self.root).map_err(read)?,
-            links: self.pages.targets(page, self.style),
-            backlinks: self.pages.backlinks(&page.path).to_vec(),
+            body: front.as_ref().map_or(&*read.text, |front| front.body).to_owned(),
+            frontmatter: front.as_ref().map(values).unwrap_or_default(),
+            links: pages.targets(page, self.folder.style()),
+            backlinks: pages.backlinks(&page.path).to_vec(),
             modified_at: modified.to_string(),
+            etag: read.etag,
         };
-        self.recents.touch(&view.path);
-        self.keep_recents();
+        self.note_use(|recents| recents.touch(&view.path));
         Ok(view)
+    }
+
+    /// The file of a page.
+    ///
+    /// # Errors
+    /// [`WikiError`] if there is no such page.
+    pub fn file(&self, path: &str) -> Result<PathBuf, WikiError> {
+        let path = PagePath::new(path)?;
+        let pages = self.pages();
+        let page = pages.get(&path).ok_or(WikiError::NoPage(path))?;
+        Ok(self.folder.root().join(&page.file))
+    }
+
+    /// The size of a page's file in bytes; 0 if there is none.
+    #[must_use]
+    pub fn size(&self, path: &str) -> u64 {
+        let metadata = self.file(path).ok().and_then(|file| fs::metadata(file).ok());
+        metadata.map_or(0, |metadata| metadata.len())
+    }
+
+    /// Creates a page. Returns its path, with the folders as they are written on the disk.
+    ///
+    /// # Errors
+    /// [`WikiError`]; nothing is written then.
+    pub fn create(&self, path: &str, text: &str) -> Result<PagePath, WikiError> {
+        let path = self.folder.create(&self.pages(), &PagePath::new(path)?, text)?;
+        self.note_use(|recents| recents.touch(&path));
+        Ok(path)
+    }
+
+    /// Replaces the text of a page; without front matter in the new text, the page keeps its own. Returns the new version.
+    ///
+    /// # Errors
+    /// [`WikiError`]; nothing is written then.
+    pub fn update(&self, path: &str, text: &str, etag: Option<&str>) -> Result<String, WikiError> {
+        let path = PagePath::new(path)?;
+        let etag = self.folder.update(&self.pages(), &path, text, etag)?;
+        self.note_use(|recents| recents.touch(&path));
+        Ok(etag)
+    }
+
+    /// Moves a page, and changes all links to it.
+    ///
+    /// # Errors
+    /// [`WikiError`]; nothing is changed then.
+    pub fn rename(&self, from: &str, to: &str) -> Result<Moved, WikiError> {
+        let (from, to) = (PagePath::new(from)?, PagePath::new(to)?);
+        let moved = self.folder.rename(&self.pages(), &from, &to)?;
+        self.note_use(|recents| recents.moved(&moved.from, &moved.to));
+        Ok(moved)
+    }
+
+    /// Deletes a page.
+    ///
+    /// # Errors
+    /// [`WikiError`]; nothing is deleted then.
+    pub fn delete(&self, path: &str) -> Result<Deleted, WikiError> {
+        let deleted = self.folder.delete(&self.pages(), &PagePath::new(path)?)?;
+        self.note_use(|recents| recents.remove(&deleted.path));
+        Ok(deleted)
+    }
+
+    /// The pages that link to a page, which becomes the one that was used last.
+    ///
+    /// # Errors
+    /// [`WikiError`] if there is no such page.
+    pub fn backlinks(&self, path: &str) -> Result<Vec<ListedPage>, WikiError> {
+        let path = PagePath::new(path)?;
+        let pages = self.pages();
+        let page = pages.get(&path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
+        self.note_use(|recents| recents.touch(&page.path));
+        let from = pages.backlinks(&page.path).iter().filter_map(|from| pages.get(from));
+        Ok(from.map(|page| listed_page(&pages, page)).collect())
+    }
+
+    /// The pages that match a query best.
+    #[must_use]
+    pub fn search(&self, query: &str, limit: usize) -> Vec<FoundPage> {
+        let mut inner = self.lock();
+        let pages = self.refresh(&mut inner);
+        inner.search = std::mem::take(&mut inner.search).refreshed(&pages, self.folder.root());
+        let found = inner.search.find(query, &pages, self.folder.root(), limit).into_iter();
+        let found = found.filter_map(|found| {
+            let title = pages.get(&found.path)?.title.clone();
+            Some(FoundPage {
+                path: found.path,
+                title,
+                snippet: found.snippet,
+            })
+        });
+        found.collect()
     }
 
     /// The links that lead nowhere.
     #[must_use]
-    pub fn broken(&self) -> &[BrokenLink] {
-        self.pages.broken()
+    pub fn broken(&self) -> Vec<BrokenLink> {
+        self.pages().broken().to_vec()
     }
 
     /// The pages that no other page links to.
     #[must_use]
     pub fn orphans(&self) -> Vec<ListedPage> {
-        self.pages.orphans().map(|page| self.listed(page)).collect()
+        let pages = self.pages();
+        pages.orphans().map(|page| listed_page(&pages, page)).collect()
     }
 
     /// The files that are no pages, with the reason.
     #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &self.pages.notes
+    pub fn notes(&self) -> Vec<String> {
+        self.pages().notes.clone()
     }
 
-    /// The digest. Pages that cannot be read do not count.
+    /// The digest. Its terms are counted again if the pages have changed, and the last counting was five minutes ago.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let texts: Vec<String> = self
-            .pages
-            .iter()
-            .filter_map(|page| page.body(&self.root).ok())
-            .collect();
-        let recents = self.recents.existing(&self.pages);
-        Digest::of(&self.pages, cloud(&texts, MOST_TERMS, &[]), recents, MOST_BYTES)
+        let mut inner = self.lock();
+        let pages = self.refresh(&mut inner);
+        let is_current = |cloud: &Cloud| Arc::ptr_eq(&cloud.of, &pages) || cloud.at.elapsed() < CLOUD_REFRESH;
+        let terms = match inner.cloud.as_ref().filter(|cloud| is_current(cloud)) {
+            Some(cloud) => cloud.terms.clone(),
+            None => {
+                let terms = self.count(&pages);
+                inner.cloud = Some(Cloud {
+                    terms: terms.clone(),
+                    of: Arc::clone(&pages),
+                    at: Instant::now(),
+                });
+                terms
+            }
+        };
+        drop(inner);
+        let recents = self.load_recents().existing(&pages);
+        Digest::of(&pages, terms, recents, MOST_BYTES)
     }
 
-    /// Writes the pages in use. A wiki works without.
-    fn keep_recents(&self) {
-        let used: Vec<_> = self.recents.iter().collect();
+    /// Counts the terms. Pages that cannot be read do not count.
+    fn count(&self, pages: &Pages) -> Vec<Term> {
+        let texts: Vec<String> = pages
+            .iter()
+            .filter_map(|page| page.body(self.folder.root()).ok())
+            .collect();
+        cloud(&texts, MOST_TERMS, &[])
+    }
+
+    /// The digest in the form of earlier servers.
+    #[must_use]
+    pub fn context(&self) -> WikiContext {
+        let digest = self.digest();
+        let pages = self.pages();
+        let mut newest: Vec<&Page> = pages.iter().collect();
+        newest.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
+        newest.truncate(RECENT_PAGES);
+        let mut top_level_dirs: Vec<String> = digest.areas.iter().map(|area| area.name.clone()).collect();
+        top_level_dirs.sort();
+        WikiContext {
+            page_count: digest.page_count,
+            recent_pages: newest.into_iter().map(|page| listed_page(&pages, page)).collect(),
+            top_level_dirs,
+            cloud_terms: digest.cloud,
+            recents: digest.recents,
+            areas: digest.areas,
+            markdown: digest.markdown,
+        }
+    }
+
+    fn load_recents(&self) -> Recents {
+        let used: Vec<PagePath> = match fs::read(&self.recents).map(|text| serde_json::from_slice(&text)) {
+            Ok(Ok(used)) => used,
+            Ok(Err(error)) => {
+                tracing::warn!("{}: {error}; the pages in use are forgotten", self.recents.display());
+                Vec::new()
+            }
+            Err(_) => Vec::new(),
+        };
+        Recents::new(MOST_RECENTS, used)
+    }
+
+    /// Notes the use of pages, at once and for all processes. A wiki works without.
+    fn note_use(&self, note: impl FnOnce(&mut Recents)) {
         let write = || -> std::io::Result<()> {
-            let folder = self.state.parent().unwrap_or(&self.state);
-            private_file::dir(folder)?;
-            private_file::replace(&self.state, &serde_json::to_vec(&used)?)
+            private_file::dir(self.folder.state())?;
+            let _lock = private_file::lock(&self.recents.with_extension("lock"))?;
+            let mut recents = self.load_recents();
+            note(&mut recents);
+            private_file::replace(&self.recents, &serde_json::to_vec(&recents.iter().collect::<Vec<_>>())?)
         };
         if let Err(error) = write() {
-            tracing::debug!("{}: {error}", self.state.display());
+            tracing::debug!("{}: {error}", self.recents.display());
         }
+    }
+}
+
+fn listed_page(pages: &Pages, page: &Page) -> ListedPage {
+    ListedPage {
+        path: page.path.clone(),
+        title: page.title.clone(),
+        backlinks: pages.backlinks(&page.path).len(),
+    }
+}
+
+/// The values of front matter: the first of each key.
+fn values(front: &FrontMatter<'_>) -> Map<String, Value> {
+    let mut values = BTreeMap::new();
+    for entry in &front.entries {
+        let value = match (entry.text(), entry.list()) {
+            (_, list) if list.len() > 1 => Value::from(list),
+            (Some(text), _) if !text.starts_with('[') => Value::from(text),
+            (_, list) => Value::from(list),
+        };
+        values.entry(entry.key.to_owned()).or_insert(value);
+    }
+    values.into_iter().collect()
+}
+
+impl Workspace {
+    /// The team's wiki: the pages of the worktree's knowledge.
+    ///
+    /// # Errors
+    /// [`WikiError::NoFolder`] if the worktree has no such folder of its own.
+    pub fn wiki(&self) -> Result<Arc<Wiki>, WikiError> {
+        let folder = self.root.join(knowledge::ROOT);
+        // A link in the repository must not lead out of it.
+        let is_real = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if !folder.ancestors().take(2).all(is_real) {
+            return Err(WikiError::NoFolder(folder));
+        }
+        let mut open = self.wiki.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(wiki) = &*open {
+            return Ok(Arc::clone(wiki));
+        }
+        let wiki = Arc::new(Wiki::open(&folder, LinkStyle::Auto, &self.state_dir)?);
+        *open = Some(Arc::clone(&wiki));
+        Ok(wiki)
     }
 }

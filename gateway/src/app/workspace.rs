@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use super::balance::Balance;
 use super::embedder::ConfiguredEmbedder;
+use super::wiki::Wiki;
 use crate::config::{Config, ConfigError, ContextConfig, MemoryConfig, paths, repository as repository_config};
 use muninn_repo_tools::with_causes;
 
@@ -44,6 +45,8 @@ pub struct Workspace {
     embedder: RwLock<Arc<ConfiguredEmbedder>>,
     /// The balance of the last maps; `None` until it is read from the receipts.
     pub(super) balance: Mutex<Option<Balance>>,
+    /// The team's wiki, once it was used.
+    pub(super) wiki: Mutex<Option<Arc<Wiki>>>,
     opened: Instant,
     refreshing: AtomicBool,
     next_refresh_ms: AtomicU64,
@@ -145,6 +148,7 @@ impl Workspace {
             settings: RwLock::new(Arc::new(merged)),
             embedder: RwLock::new(Arc::clone(embedder)),
             balance: Mutex::default(),
+            wiki: Mutex::default(),
             opened: Instant::now(),
             refreshing: AtomicBool::new(false),
             next_refresh_ms: AtomicU64::new(0),

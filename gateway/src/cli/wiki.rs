@@ -1,18 +1,19 @@
 //! `muninn wiki`: the linked pages of the team's knowledge, or of any folder of Markdown.
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::io::{IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
 use clap::{Args, Subcommand, ValueEnum};
 use muninn_memory::knowledge;
-use muninn_memory::wiki::{LinkStyle, PagePath};
+use muninn_memory::wiki::{Deleted, LinkStyle, Moved, PagePath, WikiError};
 use serde_json::json;
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::app::{ListedPage, PageView, Wiki, WikiError};
+use crate::app::{FoundPage, ListedPage, PageView, Wiki};
 use crate::config::paths;
 
-/// List and show wiki pages, their links, and the digest of all
+/// Read, write, move and search wiki pages; list their links; print the digest of all
 #[derive(Args)]
 #[command(after_help = examples(&[
     ("muninn wiki digest", "What the wiki is about, its areas, and the pages in use"),
@@ -63,6 +64,62 @@ enum Action {
         #[arg(value_name = "PAGE")]
         page: String,
     },
+    /// Create a page; its text is read from a file or from standard input
+    #[command(after_help = examples(&[
+        ("muninn wiki new http/errors", "With its name as the heading"),
+        ("muninn wiki new http/errors --from draft.md", "With the text of a file"),
+    ]))]
+    New {
+        /// The path, without .md
+        #[arg(value_name = "PAGE")]
+        page: String,
+        /// Read the text from this file; `-` is standard input
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+    },
+    /// Edit a page in $VISUAL or $EDITOR, or replace its text
+    #[command(after_help = examples(&[
+        ("muninn wiki edit http/errors", "In the editor"),
+        ("muninn wiki edit http/errors --from new.md", "The front matter stays if the file has none"),
+    ]))]
+    Edit {
+        /// The path, without .md
+        #[arg(value_name = "PAGE")]
+        page: String,
+        /// Read the new text from this file; `-` is standard input
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+        /// Refuse if the page is not this version, which `show` prints
+        #[arg(long, value_name = "ETAG", requires = "from")]
+        etag: Option<String>,
+    },
+    /// Move a page, and change all links to it
+    #[command(after_help = examples(&[("muninn wiki mv plans/new archive/2026/new", "All links lead to the new path")]))]
+    Mv {
+        /// The path, without .md
+        #[arg(value_name = "FROM")]
+        from: String,
+        /// The new path
+        #[arg(value_name = "TO")]
+        to: String,
+    },
+    /// Delete a page; git or a trash folder keeps its text
+    #[command(after_help = examples(&[("muninn wiki rm plans/old", "Lists the links that lead nowhere since")]))]
+    Rm {
+        /// The path, without .md
+        #[arg(value_name = "PAGE")]
+        page: String,
+    },
+    /// Search the texts of all pages
+    #[command(after_help = examples(&[("muninn wiki search retries of timeouts", "The best pages, each with a line")]))]
+    Search {
+        /// The words
+        #[arg(value_name = "WORDS", required = true)]
+        words: Vec<String>,
+        /// Show at most so many pages
+        #[arg(long, value_name = "COUNT", default_value_t = 20)]
+        max: usize,
+    },
     /// List the links that lead nowhere, and the pages that nobody links to
     #[command(after_help = examples(&[("muninn wiki links", "Broken links and orphans")]))]
     Links,
@@ -85,11 +142,16 @@ impl WikiCommand {
             Style::Obsidian => LinkStyle::Obsidian,
             Style::MindMap => LinkStyle::MindMap,
         };
-        let mut wiki = Wiki::open(&folder, style, &paths::state_dir()?)?;
+        let wiki = Wiki::open(&folder, style, &paths::state_dir()?)?;
         wiki.notes().iter().for_each(|note| output::note(note));
         match &self.action {
             Action::List { prefix } => self.print(&*wiki.list(prefix), table),
             Action::Show { page } => self.print(&wiki.show(page)?, text),
+            Action::New { page, from } => self.create(&wiki, page, from.as_deref())?,
+            Action::Edit { page, from, etag } => self.edit(&wiki, page, from.as_deref(), etag.as_deref())?,
+            Action::Mv { from, to } => self.print(&wiki.rename(from, to)?, moved),
+            Action::Rm { page } => self.print(&wiki.delete(page)?, deleted),
+            Action::Search { words, max } => self.print(&*wiki.search(&words.join(" "), *max), found),
             Action::Links => self.links(&wiki),
             Action::Digest => self.print(&wiki.digest(), |digest| digest.markdown.clone()),
         }
@@ -101,6 +163,33 @@ impl WikiCommand {
             true => output::json(value),
             false => output::print(&output::sanitize(&text(value))),
         }
+    }
+
+    fn create(&self, wiki: &Wiki, page: &str, from: Option<&Path>) -> Result<(), CliError> {
+        let text = match from {
+            Some(from) => read_text(from)?,
+            None => format!("# {}\n", PagePath::new(page).map_err(WikiError::from)?.name()),
+        };
+        let page = wiki.create(page, &text)?;
+        let file = wiki.file(page.as_str())?;
+        self.print(&json!({"path": page, "file": file}), |_| {
+            format!("created {}\n", file.display())
+        });
+        Ok(())
+    }
+
+    fn edit(&self, wiki: &Wiki, page: &str, from: Option<&Path>, etag: Option<&str>) -> Result<(), CliError> {
+        let etag = match from {
+            Some(from) => wiki.update(page, &read_text(from)?, etag)?,
+            None => {
+                open_editor(&wiki.file(page)?)?;
+                wiki.show(page)?.etag
+            }
+        };
+        self.print(&json!({"path": page, "etag": etag}), |_| {
+            format!("updated {page}, etag {etag}\n")
+        });
+        Ok(())
     }
 
     fn links(&self, wiki: &Wiki) {
@@ -115,6 +204,68 @@ impl WikiCommand {
             output::line(&output::sanitize(&format!("orphan   {}", page.path)));
         }
     }
+}
+
+/// The text of a file; `-` is standard input.
+fn read_text(from: &Path) -> Result<String, CliError> {
+    let read = match from.as_os_str() == "-" {
+        true => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).map(|_| text)
+        }
+        false => std::fs::read_to_string(from),
+    };
+    read.map_err(|error| CliError::new(Exit::Failure, format!("cannot read {}: {error}", from.display())))
+}
+
+/// Opens a file in the user's editor, and waits until it ends.
+fn open_editor(file: &Path) -> Result<(), CliError> {
+    let named = ["VISUAL", "EDITOR"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok());
+    let named = named.filter(|editor| !editor.trim().is_empty() && std::io::stdin().is_terminal());
+    let Some(editor) = named else {
+        let failure = CliError::new(Exit::Usage, format!("there is no editor for {}", file.display()));
+        return Err(failure.hint("set $EDITOR and run it in a terminal, or give the text with `--from FILE`"));
+    };
+    // `code --wait` is an editor with an argument.
+    let mut words = editor.split_whitespace();
+    let status = Command::new(words.next().unwrap_or_default())
+        .args(words)
+        .arg(file)
+        .status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(CliError::new(Exit::Failure, format!("{editor} ended with {status}"))),
+        Err(error) => Err(CliError::new(Exit::Failure, format!("cannot run {editor}: {error}"))),
+    }
+}
+
+fn moved(moved: &Moved) -> String {
+    let rewritten = moved.rewritten.iter().map(|page| format!("links   {page}\n"));
+    format!(
+        "moved   {} -> {}\n{}",
+        moved.from,
+        moved.to,
+        rewritten.collect::<String>()
+    )
+}
+
+fn deleted(deleted: &Deleted) -> String {
+    let kept = match &deleted.trash {
+        Some(file) => format!("its text is in {}", file.display()),
+        None => "the last commit has its text".to_owned(),
+    };
+    let broken = deleted
+        .broken
+        .iter()
+        .map(|link| format!("broken  {} -> {}\n", link.page, link.target));
+    format!("deleted {}; {kept}\n{}", deleted.path, broken.collect::<String>())
+}
+
+fn found(pages: &[FoundPage]) -> String {
+    let row = |page: &FoundPage| format!("{}  {}\n    {}\n", page.path, page.title, page.snippet);
+    pages.iter().map(row).collect()
 }
 
 fn table(pages: &[ListedPage]) -> String {
@@ -139,10 +290,11 @@ fn text(page: &PageView) -> String {
         }
     };
     format!(
-        "page       {}\ntitle      {}\nmodified   {}\n{}{}\n{}",
+        "page       {}\ntitle      {}\nmodified   {}\netag       {}\n{}{}\n{}",
         page.path,
         page.title,
         output::local_time(&page.modified_at),
+        page.etag,
         list("links", &page.links),
         list("backlinks", &page.backlinks),
         page.body
@@ -158,7 +310,17 @@ impl From<WikiError> for CliError {
             }
             WikiError::NoPage(_) => CliError::new(Exit::NotFound, message).hint("`muninn wiki list` lists the pages"),
             WikiError::Path(_) => CliError::new(Exit::Usage, message),
-            WikiError::Read { .. } => CliError::new(Exit::Failure, message),
+            WikiError::Write(error) => error.into(),
+            WikiError::Changed { .. } => {
+                CliError::new(Exit::Failure, message).hint("read it again with `muninn wiki show`")
+            }
+            WikiError::Exists(_)
+            | WikiError::Secret
+            | WikiError::TooLong(_)
+            | WikiError::FrontMatter(_)
+            | WikiError::Link { .. }
+            | WikiError::Read { .. }
+            | WikiError::State { .. } => CliError::new(Exit::Failure, message),
         }
     }
 }

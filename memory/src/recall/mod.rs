@@ -29,7 +29,7 @@ use self::rank::{Ranked, Ranker};
 use self::types::Types;
 use crate::embed::Embedder;
 use crate::hits::Hits;
-use crate::index::lexical::{Bm25, DocId, Tokenizer};
+use crate::index::lexical::{Bm25, DocId, Tokenizer, content_terms};
 use crate::index::vectors::VectorIndex;
 use crate::knowledge;
 use crate::memories::{LoadedMemories, Memory, MemoryKind};
@@ -190,7 +190,7 @@ impl Memories {
 
     /// The best matches of a question, best first. Calls the embedder once, for the question.
     pub fn recall(&self, question: &str, options: &RecallOptions<'_>) -> Vec<Recalled> {
-        let terms = words::terms(&mut Tokenizer::new(), question);
+        let terms = content_terms(&mut Tokenizer::new(), question);
         let terms: Vec<String> = terms.into_iter().map(|(term, _)| term).collect();
         let vectors = self.vectors.as_ref();
         let near = vectors.and_then(|vectors| vectors.embedder.embed_question(question).ok());

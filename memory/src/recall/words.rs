@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf, is_stop_word, words};
+use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, content_terms, idf};
 
 use super::order::NeighbourRuns;
 use crate::memories::Memory;
@@ -20,28 +20,12 @@ const SHARES: [f32; REACH as usize + 1] = [1.0, 0.7, 0.49, 0.343];
 const K1: f32 = 0.9;
 const B: f32 = 0.4;
 
-/// The terms of a text without stop words, with their counts. Code and prose share terms; see
-/// [`crate::index::lexical`].
-pub(super) fn terms(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)> {
-    let mut kept = String::with_capacity(text.len());
-    let mut end = 0;
-    for word in words(text) {
-        // Text between words is kept, so that a hyphen still joins them.
-        kept.push_str(&text[end..word.start]);
-        end = word.start + word.text.len();
-        if !is_stop_word(&word.text.to_lowercase()) {
-            kept.push_str(word.text);
-        }
-    }
-    counted(tokenizer, &kept)
-}
-
 /// The index over titles and texts, in memory order.
 pub(super) fn index(items: &[Memory]) -> Bm25 {
     let mut tokenizer = Tokenizer::new();
     let mut index = Bm25Builder::default();
     for item in items {
-        let item_terms = terms(&mut tokenizer, &format!("{}\n{}", item.title, item.text));
+        let item_terms = content_terms(&mut tokenizer, &format!("{}\n{}", item.title, item.text));
         index.add(item_terms.iter().map(|(term, count)| (term.as_str(), *count)));
     }
     index.finish()

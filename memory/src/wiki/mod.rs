@@ -13,6 +13,7 @@ mod moving;
 mod pages;
 mod path;
 mod recents;
+mod search;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -24,3 +25,4 @@ pub use links::{Link, LinkStyle};
 pub use pages::{BrokenLink, Page, Pages};
 pub use path::{PagePath, PagePathError};
 pub use recents::Recents;
+pub use search::{Found, SearchIndex};

@@ -53,7 +53,7 @@ pub struct BrokenLink {
 }
 
 /// All pages at one time.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pages {
     pages: BTreeMap<PagePath, Arc<Page>>,
     /// The page of each path in lower case.
@@ -300,6 +300,11 @@ impl Page {
     /// Whether the page was read from a file with this name, size and time.
     pub(super) fn is(&self, file: &str, size: u64, modified: SystemTime) -> bool {
         self.file == file && self.size == size && self.modified == modified
+    }
+
+    /// The size and the time of the file that was read.
+    pub(super) fn stamp(&self) -> (u64, SystemTime) {
+        (self.size, self.modified)
     }
 
     /// The first byte of the text below the front matter.

@@ -214,3 +214,39 @@ fn digest_is_trimmed_from_the_recents_then_the_terms_and_never_the_footer() {
         "areas stay: {narrow}"
     );
 }
+
+#[test]
+fn search_ranks_titles_first_and_follows_the_files() {
+    let folder = folder(&[
+        (
+            "http/errors.md",
+            "# Error handling\nNever guess a status.\nThe gateway maps timeouts to 504.\n",
+        ),
+        (
+            "http/retries.md",
+            "# Retries\nErrors of the backend are retried twice.\n",
+        ),
+        ("cats.md", "Cats sleep.\n"),
+    ]);
+    let pages = read(folder.path(), LinkStyle::Auto);
+    let index = SearchIndex::default().refreshed(&pages, folder.path());
+    let search = |index: &SearchIndex, pages: &Pages, query: &str| -> Vec<(String, String)> {
+        let found = index.find(query, pages, folder.path(), 20).into_iter();
+        found.map(|found| (found.path.to_string(), found.snippet)).collect()
+    };
+    let found = search(&index, &pages, "how are errors handled?");
+    assert_eq!(found[0], ("http/errors".to_owned(), "# Error handling".to_owned()));
+    assert_eq!(found[1].0, "http/retries");
+    assert_eq!(
+        search(&index, &pages, "timeouts")[0].1,
+        "The gateway maps timeouts to 504."
+    );
+    assert!(search(&index, &pages, "zebra").is_empty() && search(&index, &pages, "").is_empty());
+    write(folder.path(), "cats.md", "Zebras gallop.\n");
+    fs::remove_file(folder.path().join("http/errors.md")).unwrap();
+    let pages = read(folder.path(), LinkStyle::Auto);
+    let index = index.refreshed(&pages, folder.path());
+    assert_eq!(search(&index, &pages, "zebra")[0].0, "cats");
+    assert_eq!(search(&index, &pages, "errors").len(), 1);
+    assert!(search(&index, &pages, "sleep").is_empty());
+}

@@ -9,6 +9,7 @@ mod explore;
 mod memory;
 mod resources;
 mod result;
+mod wiki;
 
 use std::sync::{Arc, LazyLock};
 
@@ -32,11 +33,17 @@ pub enum ToolSet {
     Code,
     /// The team's memory.
     Memory,
+    /// The team's wiki.
+    Wiki,
 }
 
 impl ToolSet {
     /// All sets with their names.
-    pub const EACH: [(&'static str, ToolSet); 2] = [("code", ToolSet::Code), ("memory", ToolSet::Memory)];
+    pub const EACH: [(&'static str, ToolSet); 3] = [
+        ("code", ToolSet::Code),
+        ("memory", ToolSet::Memory),
+        ("wiki", ToolSet::Wiki),
+    ];
 }
 
 /// A tool as doors offer it.
@@ -86,7 +93,7 @@ impl ClientTool {
 /// All tools of clients, in the order in which doors list them.
 pub fn client_tools() -> &'static [ClientTool] {
     static TOOLS: LazyLock<Vec<ClientTool>> = LazyLock::new(|| {
-        use ToolSet::{Code, Memory};
+        use ToolSet::{Code, Memory, Wiki};
         vec![
             ClientTool::of::<context::FindContext>(Code, |registry, session| {
                 registry.add(context::FindContext(Arc::clone(session)));
@@ -116,6 +123,36 @@ pub fn client_tools() -> &'static [ClientTool] {
             ClientTool::of::<memory::ListConflicts>(Memory, |registry, _| registry.add(memory::ListConflicts)),
             ClientTool::of::<memory::ResolveConflict>(Memory, |registry, session| {
                 registry.add(memory::ResolveConflict(Arc::clone(session)));
+            }),
+            ClientTool::of::<wiki::GetWikiDigest>(Wiki, |registry, session| {
+                registry.add(wiki::GetWikiDigest(Arc::clone(session)));
+            }),
+            ClientTool::of::<wiki::GetWikiContext>(Wiki, |registry, session| {
+                registry.add(wiki::GetWikiContext(Arc::clone(session)));
+            }),
+            ClientTool::of::<wiki::SearchPages>(Wiki, |registry, session| {
+                registry.add(wiki::SearchPages(Arc::clone(session)));
+            }),
+            ClientTool::of::<wiki::GetPage>(Wiki, |registry, session| {
+                registry.add(wiki::GetPage(Arc::clone(session)));
+            }),
+            ClientTool::of::<wiki::CreatePage>(Wiki, |registry, session| {
+                registry.add(wiki::CreatePage(Arc::clone(session)));
+            }),
+            ClientTool::of::<wiki::UpdatePage>(Wiki, |registry, session| {
+                registry.add(wiki::UpdatePage(Arc::clone(session)));
+            }),
+            ClientTool::of::<wiki::MovePage>(Wiki, |registry, session| {
+                registry.add(wiki::MovePage(Arc::clone(session)));
+            }),
+            ClientTool::of::<wiki::DeletePage>(Wiki, |registry, session| {
+                registry.add(wiki::DeletePage(Arc::clone(session)));
+            }),
+            ClientTool::of::<wiki::ListPages>(Wiki, |registry, session| {
+                registry.add(wiki::ListPages(Arc::clone(session)));
+            }),
+            ClientTool::of::<wiki::GetBacklinks>(Wiki, |registry, session| {
+                registry.add(wiki::GetBacklinks(Arc::clone(session)));
             }),
         ]
     });

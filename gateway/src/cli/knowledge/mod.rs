@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use muninn_memory::FileError;
+
 use super::{CliError, Common, Exit, examples, output};
 use crate::app::WriteError;
 
@@ -51,10 +53,19 @@ impl From<WriteError> for CliError {
         let failure = CliError::new(Exit::Failure, error.to_string());
         match error {
             WriteError::NotSetUp { .. } => failure.hint("run `muninn init` first"),
-            WriteError::NotADirectory { .. } => {
-                failure.hint("knowledge is written only into directories of the repository; remove the link or file")
+            WriteError::File(error) => error.into(),
+        }
+    }
+}
+
+impl From<FileError> for CliError {
+    fn from(error: FileError) -> Self {
+        let failure = CliError::new(Exit::Failure, error.to_string());
+        match error {
+            FileError::NotADirectory { .. } => {
+                failure.hint("pages are written only into directories of their own; remove the link or file")
             }
-            WriteError::Io { .. } => failure,
+            FileError::Io { .. } => failure,
         }
     }
 }

@@ -14,4 +14,4 @@ pub(crate) use arena::bytes;
 pub use bm25::{Bm25, Bm25Builder, idf, saturation};
 pub use inverted::{DocId, Inverted, InvertedBuilder, Keep};
 pub use stop::is_stop_word;
-pub use tokens::{Tokenizer, Word, counted, words};
+pub use tokens::{Tokenizer, Word, content_terms, counted, words};

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
+use super::stop::is_stop_word;
+
 /// Longer words are keys, hashes and encoded data, which are not indexed.
 const MAX_WORD_CHARS: usize = 64;
 
@@ -115,6 +117,22 @@ pub fn counted(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)> {
     let mut counts: Vec<(String, (usize, u32))> = seen.into_iter().collect();
     counts.sort_unstable_by_key(|(_, (first, _))| *first);
     counts.into_iter().map(|(term, (_, count))| (term, count)).collect()
+}
+
+/// The terms of a text without stop words, with their counts. Code and prose share terms, as
+/// [`super`] explains.
+pub fn content_terms(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)> {
+    let mut kept = String::with_capacity(text.len());
+    let mut end = 0;
+    for word in words(text) {
+        // Text between words is kept, so that a hyphen still joins them.
+        kept.push_str(&text[end..word.start]);
+        end = word.start + word.text.len();
+        if !is_stop_word(&word.text.to_lowercase()) {
+            kept.push_str(word.text);
+        }
+    }
+    counted(tokenizer, &kept)
 }
 
 /// The words of a text, in order.

@@ -1,0 +1,132 @@
+//! Full-text search over pages, ranked by BM25, with the line of each page that matches best.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::pages::{Page, Pages};
+use super::path::PagePath;
+use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, content_terms, idf, saturation};
+
+/// The weight of words in the title, aliases and path: they count as if written so often.
+const TITLE_WEIGHT: usize = 3;
+/// The most characters of a snippet.
+const SNIPPET: usize = 200;
+
+/// An index over the texts of pages.
+#[derive(Default)]
+pub struct SearchIndex {
+    /// The page of each document, with the stamp of the file that was read.
+    documents: Vec<(PagePath, u64, SystemTime)>,
+    terms: Bm25,
+}
+
+/// A found page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The page.
+    pub path: PagePath,
+    /// The line that matches best.
+    pub snippet: String,
+}
+
+impl SearchIndex {
+    /// The index over pages as they are now. Texts of pages that are in this index unchanged are not read again.
+    #[must_use]
+    pub fn refreshed(self, pages: &Pages, root: &Path) -> SearchIndex {
+        let is_current = |(path, size, modified): &(PagePath, u64, SystemTime)| {
+            pages
+                .get(path)
+                .is_some_and(|page| page.path == *path && page.stamp() == (*size, *modified))
+        };
+        let keep: Vec<bool> = self.documents.iter().map(is_current).collect();
+        let kept = self.documents.iter().zip(&keep).filter(|(_, keep)| **keep);
+        let kept: Vec<_> = kept.map(|(document, _)| document.clone()).collect();
+        let known: HashSet<&PagePath> = kept.iter().map(|(path, ..)| path).collect();
+        let mut tokenizer = Tokenizer::new();
+        let mut builder = Bm25Builder::default();
+        let mut added = Vec::new();
+        for page in pages.iter().filter(|page| !known.contains(&page.path)) {
+            let Ok(body) = page.body(root) else { continue };
+            let terms = content_terms(&mut tokenizer, &weighted(page, &body));
+            builder.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
+            let (size, modified) = page.stamp();
+            added.push((page.path.clone(), size, modified));
+        }
+        if added.is_empty() && kept.len() == self.documents.len() {
+            return self;
+        }
+        let terms = Bm25::merged(&[(&self.terms, Some(&keep)), (&builder.finish(), None)]);
+        let documents = kept.into_iter().chain(added).collect();
+        SearchIndex { documents, terms }
+    }
+
+    /// The pages that match a query best, the best first; equal ones in the order of their paths.
+    #[must_use]
+    pub fn find(&self, query: &str, pages: &Pages, root: &Path, limit: usize) -> Vec<Found> {
+        let mut tokenizer = Tokenizer::new();
+        let terms = content_terms(&mut tokenizer, query);
+        let terms: Vec<&str> = terms.iter().map(|(term, _)| term.as_str()).collect();
+        let found = self.ranked(&terms, limit);
+        let shown = found.into_iter().filter_map(|path| {
+            let body = pages.get(path)?.body(root).ok()?;
+            Some(Found {
+                path: path.clone(),
+                snippet: self.snippet(&mut tokenizer, &terms, &body),
+            })
+        });
+        shown.collect()
+    }
+
+    fn ranked(&self, terms: &[&str], limit: usize) -> Vec<&PagePath> {
+        let lengths = self.terms.lengths();
+        let sum: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
+        #[expect(clippy::cast_precision_loss, reason = "a mean needs no last digit")]
+        let mean = sum as f32 / lengths.len().max(1) as f32;
+        let mut scores: HashMap<u32, f32> = HashMap::new();
+        for term in terms {
+            let weight = self.weight(term);
+            for (document, count) in self.terms.inverted().postings(term) {
+                let length = lengths.get(document.0 as usize).copied().unwrap_or_default();
+                #[expect(clippy::cast_precision_loss, reason = "counts of words are far below 2^24")]
+                let score = weight * saturation(count as f32, length as f32, mean);
+                *scores.entry(document.0).or_default() += score;
+            }
+        }
+        let path = |document: u32| self.documents.get(document as usize).map(|(path, ..)| path);
+        let mut ranked: Vec<(f32, &PagePath)> = scores
+            .into_iter()
+            .filter_map(|(document, score)| Some((score, path(document)?)))
+            .collect();
+        ranked.sort_by(|(a, first), (b, second)| b.total_cmp(a).then_with(|| first.cmp(second)));
+        ranked.into_iter().take(limit).map(|(_, path)| path).collect()
+    }
+
+    fn weight(&self, term: &str) -> f32 {
+        idf(self.terms.inverted().frequency(term), self.terms.len())
+    }
+
+    /// The line whose words weigh most, shortened; of equal ones the first.
+    fn snippet(&self, tokenizer: &mut Tokenizer, terms: &[&str], body: &str) -> String {
+        let (mut best, mut most) = ("", 0.0);
+        for line in body.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let in_line = content_terms(tokenizer, line);
+            let matching = in_line.iter().filter(|(term, _)| terms.contains(&&**term));
+            let weight: f32 = matching.map(|(term, _)| self.weight(term)).sum();
+            if weight > most || best.is_empty() {
+                (best, most) = (line, weight);
+            }
+        }
+        let mut snippet: String = best.chars().take(SNIPPET).collect();
+        if snippet.len() < best.len() {
+            snippet.push('…');
+        }
+        snippet
+    }
+}
+
+/// The text of a page with its names repeated.
+fn weighted(page: &Page, body: &str) -> String {
+    let names = format!("{}\n{}\n{}\n", page.title, page.aliases.join("\n"), page.path);
+    format!("{}{body}", names.repeat(TITLE_WEIGHT))
+}
