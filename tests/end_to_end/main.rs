@@ -78,6 +78,7 @@ mod turns;
 mod two_gateways;
 mod uninvited;
 mod wiki;
+mod wiki_changes;
 mod worktrees;
 
 /// The binary under test.

@@ -52,6 +52,6 @@ pub use tools::{
     ClientTool, ResourceKind, ResourceText, ToolReply, ToolRequest, ToolRequestKind, ToolResult, ToolSet, client_tools,
 };
 pub(crate) use turn::{Plan, PlanRequest, millis, new_receipt, plan, replay_only};
-pub use wiki::{FoundPage, ListedPage, PageView, Wiki, WikiContext};
+pub use wiki::{FoundPage, ListedPage, PageView, Wiki, WikiContext, wiki_folder};
 pub use workspace::{RefreshError, Workspace, WorkspaceSettings};
 pub use workspaces::{Location, MOST_OPEN, OpenError, Workspaces};

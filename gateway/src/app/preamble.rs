@@ -17,6 +17,9 @@ use crate::transcript::Transcript;
 const MOST_CHARACTERS: usize = 7_700;
 /// The most characters of the orientation.
 const MOST_ORIENTATION: usize = 600;
+/// The most tokens and characters of the wiki's digest.
+const MOST_DIGEST_TOKENS: u32 = 990;
+const MOST_DIGEST: usize = 6_000;
 
 /// A part of a preamble.
 struct Part {
@@ -39,12 +42,12 @@ pub(super) struct Preamble {
 
 impl Preamble {
     /// The preamble of a worktree that was set up for Muninn; `None` if there is nothing to say. The cost is a look at the
-    /// index in memory.
+    /// index in memory, and at the files of the wiki.
     pub(super) fn of(workspace: &Workspace) -> Option<Preamble> {
         if !paths::is_initialised(&workspace.root) || !workspace.settings().context.enabled {
             return None;
         }
-        assemble(&[orientation(workspace)], MOST_CHARACTERS)
+        assemble(&[orientation(workspace), wiki_digest(workspace)], MOST_CHARACTERS)
     }
 }
 
@@ -118,6 +121,19 @@ impl App {
             store.note_receipt(receipt);
         }
         Some(block)
+    }
+}
+
+/// What the team's wiki is about.
+fn wiki_digest(workspace: &Workspace) -> Part {
+    let digest = workspace.digest_for_prompt(MOST_DIGEST_TOKENS);
+    Part {
+        name: "wiki",
+        text: digest
+            .map(|digest| format!("# The team's wiki\n{digest}"))
+            .unwrap_or_default(),
+        most: MOST_DIGEST,
+        rest: "muninn wiki digest",
     }
 }
 

@@ -2,33 +2,35 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use muninn_context_engine::tokens;
+use muninn_memory::private_file;
 use muninn_memory::wiki::{
-    Area, BrokenLink, Deleted, Digest, LinkStyle, MOST_BYTES, Moved, Page, PagePath, Pages, Recents, SearchIndex, Term,
-    WikiError, WikiFolder, cloud,
+    Area, BrokenLink, Deleted, Digest, LinkStyle, Moved, Page, PagePath, Pages, Recents, SearchIndex, Term, WikiError,
+    WikiFolder, cloud,
 };
-use muninn_memory::{knowledge, private_file};
 use muninn_repo_tools::front_matter::FrontMatter;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Workspace;
+use crate::config::{DigestConfig, DigestInPrompt, WikiConfig};
 
-/// The pages in use that are remembered.
-const MOST_RECENTS: usize = 20;
-/// The terms of a digest.
-const MOST_TERMS: usize = 50;
-/// The pause between two countings of the terms of a wiki that changes.
-const CLOUD_REFRESH: Duration = Duration::from_mins(5);
+/// The pages from which a digest is part of a preamble by default.
+const PAGES_FOR_PROMPTS: usize = 5;
+/// The time that a preamble waits for the digest of a wiki that was not read yet.
+const PROMPT_PATIENCE: Duration = Duration::from_millis(150);
 /// The pages of `recent_pages`.
 const RECENT_PAGES: usize = 10;
 
 /// An open wiki. Each call begins with a look at the files.
 pub struct Wiki {
     folder: WikiFolder,
+    settings: DigestConfig,
     /// The file of the pages in use.
     recents: PathBuf,
     inner: Mutex<Inner>,
@@ -106,14 +108,15 @@ pub struct WikiContext {
 }
 
 impl Wiki {
-    /// Opens the wiki in a folder. What Muninn keeps of it is below the state directory.
+    /// Opens the wiki in a folder, with the settings of its digest. What Muninn keeps of it is below the state directory.
     ///
     /// # Errors
     /// [`WikiError::NoFolder`].
-    pub fn open(root: &Path, style: LinkStyle, state_dir: &Path) -> Result<Wiki, WikiError> {
+    pub fn open(root: &Path, style: LinkStyle, digest: &DigestConfig, state_dir: &Path) -> Result<Wiki, WikiError> {
         let folder = WikiFolder::new(root, style, state_dir)?;
         Ok(Wiki {
             recents: folder.state().join("recents.json"),
+            settings: digest.clone(),
             folder,
             inner: Mutex::default(),
         })
@@ -279,12 +282,13 @@ impl Wiki {
         self.pages().notes.clone()
     }
 
-    /// The digest. Its terms are counted again if the pages have changed, and the last counting was five minutes ago.
+    /// The digest. Its terms are counted again if the pages have changed, and the last counting is long enough ago.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut inner = self.lock();
         let pages = self.refresh(&mut inner);
-        let is_current = |cloud: &Cloud| Arc::ptr_eq(&cloud.of, &pages) || cloud.at.elapsed() < CLOUD_REFRESH;
+        let is_current =
+            |cloud: &Cloud| Arc::ptr_eq(&cloud.of, &pages) || cloud.at.elapsed() < self.settings.cloud_refresh;
         let terms = match inner.cloud.as_ref().filter(|cloud| is_current(cloud)) {
             Some(cloud) => cloud.terms.clone(),
             None => {
@@ -299,7 +303,7 @@ impl Wiki {
         };
         drop(inner);
         let recents = self.load_recents().existing(&pages);
-        Digest::of(&pages, terms, recents, MOST_BYTES)
+        Digest::of(&pages, terms, recents, self.settings.max_render_bytes)
     }
 
     /// Counts the terms. Pages that cannot be read do not count.
@@ -308,7 +312,7 @@ impl Wiki {
             .iter()
             .filter_map(|page| page.body(self.folder.root()).ok())
             .collect();
-        cloud(&texts, MOST_TERMS, &[])
+        cloud(&texts, self.settings.cloud_size, &self.settings.stopwords_extra)
     }
 
     /// The digest in the form of earlier servers.
@@ -341,7 +345,7 @@ impl Wiki {
             }
             Err(_) => Vec::new(),
         };
-        Recents::new(MOST_RECENTS, used)
+        Recents::new(self.settings.recents_size, used)
     }
 
     /// Notes the use of pages, at once and for all processes. A wiki works without.
@@ -381,24 +385,73 @@ fn values(front: &FrontMatter<'_>) -> Map<String, Value> {
     values.into_iter().collect()
 }
 
+/// The team's wiki of a worktree, with the settings that it was opened with.
+pub(super) struct TeamWiki {
+    settings: WikiConfig,
+    wiki: Arc<Wiki>,
+}
+
 impl Workspace {
-    /// The team's wiki: the pages of the worktree's knowledge.
+    /// The team's wiki, with the settings in force.
     ///
     /// # Errors
-    /// [`WikiError::NoFolder`] if the worktree has no such folder of its own.
+    /// [`WikiError::NoFolder`] if there is no such folder, or a link in the repository leads out of it.
     pub fn wiki(&self) -> Result<Arc<Wiki>, WikiError> {
-        let folder = self.root.join(knowledge::ROOT);
-        // A link in the repository must not lead out of it.
-        let is_real = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-        if !folder.ancestors().take(2).all(is_real) {
-            return Err(WikiError::NoFolder(folder));
-        }
+        let settings = &self.settings().wiki;
         let mut open = self.wiki.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(wiki) = &*open {
-            return Ok(Arc::clone(wiki));
+        if let Some(team) = open.as_ref().filter(|team| team.settings == *settings) {
+            return Ok(Arc::clone(&team.wiki));
         }
-        let wiki = Arc::new(Wiki::open(&folder, LinkStyle::Auto, &self.state_dir)?);
-        *open = Some(Arc::clone(&wiki));
+        let folder = wiki_folder(&self.root, settings)?;
+        let wiki = Wiki::open(&folder, settings.link_style, &settings.digest, &self.state_dir)?;
+        let wiki = Arc::new(wiki);
+        *open = Some(TeamWiki {
+            settings: settings.clone(),
+            wiki: Arc::clone(&wiki),
+        });
         Ok(wiki)
     }
+
+    /// The Markdown of the digest for a preamble, with at most so many tokens. A wiki that takes long to read is left out,
+    /// and is in memory for the next conversation. May block for a moment.
+    pub(super) fn digest_for_prompt(&self, most_tokens: u32) -> Option<String> {
+        let least_pages = match self.settings().wiki.digest_in_prompt {
+            DigestInPrompt::Never => return None,
+            DigestInPrompt::Always => 1,
+            DigestInPrompt::Auto => PAGES_FOR_PROMPTS,
+        };
+        let wiki = self.wiki().ok()?;
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || sender.send(wiki.digest()).ok());
+        let digest = receiver.recv_timeout(PROMPT_PATIENCE).ok()?;
+        if digest.page_count < least_pages {
+            return None;
+        }
+        let mut text = digest.markdown.clone();
+        while tokens::count(&text) > most_tokens {
+            let shorter = digest.rendered(text.len() * 3 / 4);
+            if shorter.len() >= text.len() {
+                return None;
+            }
+            text = shorter;
+        }
+        Some(text)
+    }
+}
+
+/// The folder of a worktree's wiki. A relative path must lie in the worktree, and no part of it may be a link: a repository
+/// must not lead to other files of the user.
+pub fn wiki_folder(root: &Path, settings: &WikiConfig) -> Result<PathBuf, WikiError> {
+    if settings.path.is_absolute() {
+        return Ok(settings.path.clone());
+    }
+    let mut folder = root.to_owned();
+    for part in settings.path.components() {
+        folder.push(part);
+        let is_real = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if !is_real || matches!(part, Component::ParentDir) {
+            return Err(WikiError::NoFolder(folder));
+        }
+    }
+    Ok(folder)
 }

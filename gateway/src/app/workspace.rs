@@ -14,8 +14,10 @@ use thiserror::Error;
 
 use super::balance::Balance;
 use super::embedder::ConfiguredEmbedder;
-use super::wiki::Wiki;
-use crate::config::{Config, ConfigError, ContextConfig, MemoryConfig, paths, repository as repository_config};
+use super::wiki::TeamWiki;
+use crate::config::{
+    Config, ConfigError, ContextConfig, MemoryConfig, WikiConfig, paths, repository as repository_config,
+};
 use muninn_repo_tools::with_causes;
 
 /// The shortest pause between two refreshes of an index. The pause is also at least 20 times the last walk, so that walks
@@ -46,7 +48,7 @@ pub struct Workspace {
     /// The balance of the last maps; `None` until it is read from the receipts.
     pub(super) balance: Mutex<Option<Balance>>,
     /// The team's wiki, once it was used.
-    pub(super) wiki: Mutex<Option<Arc<Wiki>>>,
+    pub(super) wiki: Mutex<Option<TeamWiki>>,
     opened: Instant,
     refreshing: AtomicBool,
     next_refresh_ms: AtomicU64,
@@ -70,6 +72,8 @@ pub struct WorkspaceSettings {
     pub context: ContextConfig,
     /// The settings of memory.
     pub memory: MemoryConfig,
+    /// The settings of the wiki: the user's.
+    pub wiki: WikiConfig,
     /// The error in the repository's own configuration, which is then ignored.
     pub problem: Option<ConfigError>,
 }
@@ -87,6 +91,7 @@ impl WorkspaceSettings {
         WorkspaceSettings {
             context,
             memory,
+            wiki: config.wiki.clone(),
             problem,
         }
     }

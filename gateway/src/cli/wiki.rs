@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Subcommand, ValueEnum};
-use muninn_memory::knowledge;
 use muninn_memory::wiki::{Deleted, LinkStyle, Moved, PagePath, WikiError};
 use serde_json::json;
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::app::{FoundPage, ListedPage, PageView, Wiki};
+use crate::app::{FoundPage, ListedPage, PageView, Wiki, wiki_folder};
 use crate::config::paths;
 
 /// Read, write, move and search wiki pages; list their links; print the digest of all
@@ -23,12 +22,12 @@ use crate::config::paths;
 pub(crate) struct WikiCommand {
     #[command(subcommand)]
     action: Action,
-    /// Open this folder [default: .muninn/knowledge of the repository]
+    /// Open this folder [default: that of `[wiki] path`, .muninn/knowledge of the repository]
     #[arg(long, value_name = "DIR", global = true)]
     dir: Option<PathBuf>,
-    /// Which half of [[a|b]] is the target
-    #[arg(long, value_name = "STYLE", global = true, value_enum, default_value_t = Style::Auto)]
-    link_style: Style,
+    /// Which half of [[a|b]] is the target [default: that of `[wiki] link_style`]
+    #[arg(long, value_name = "STYLE", global = true, value_enum)]
+    link_style: Option<Style>,
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
@@ -133,16 +132,18 @@ enum Action {
 
 impl WikiCommand {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        let settings = common.configuration(None)?.wiki;
         let folder = match &self.dir {
             Some(folder) => folder.clone(),
-            None => common.worktree()?.root().join(knowledge::ROOT),
+            None => wiki_folder(common.worktree()?.root(), &settings)?,
         };
         let style = match self.link_style {
-            Style::Auto => LinkStyle::Auto,
-            Style::Obsidian => LinkStyle::Obsidian,
-            Style::MindMap => LinkStyle::MindMap,
+            None => settings.link_style,
+            Some(Style::Auto) => LinkStyle::Auto,
+            Some(Style::Obsidian) => LinkStyle::Obsidian,
+            Some(Style::MindMap) => LinkStyle::MindMap,
         };
-        let wiki = Wiki::open(&folder, style, &paths::state_dir()?)?;
+        let wiki = Wiki::open(&folder, style, &settings.digest, &paths::state_dir()?)?;
         wiki.notes().iter().for_each(|note| output::note(note));
         match &self.action {
             Action::List { prefix } => self.print(&*wiki.list(prefix), table),

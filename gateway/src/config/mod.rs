@@ -19,6 +19,7 @@ mod raw;
 #[cfg(test)]
 mod reference;
 mod resolve;
+mod wiki;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -34,6 +35,7 @@ pub use memory::{EmbedderConfig, MemoryConfig, MemoryWrite, ReconcilerConfig, Su
 #[cfg(test)]
 pub(crate) use resolve::tests::load_text;
 pub use resolve::{Overrides, load, repository};
+pub use wiki::{DigestConfig, DigestInPrompt, WikiConfig};
 
 use muninn_context_engine::value::Prices;
 
@@ -78,6 +80,8 @@ pub struct Config {
     pub mcp: McpConfig,
     /// The hooks of clients.
     pub hooks: HooksConfig,
+    /// The team's wiki.
+    pub wiki: WikiConfig,
     /// The limits of every request: sizes and times.
     pub limits: LimitsConfig,
     /// Switches for tests.

@@ -40,6 +40,8 @@ pub(crate) struct UserFile {
     #[serde(default)]
     pub(crate) hooks: Hooks,
     #[serde(default)]
+    pub(crate) wiki: Wiki,
+    #[serde(default)]
     pub(crate) limits: Limits,
     #[serde(default)]
     #[cfg_attr(test, serde(skip_serializing), schemars(skip))]
@@ -62,7 +64,7 @@ pub(crate) struct RepositoryFile {
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mcp {
-    /// Names of tools, and of the sets `code` and `memory`. Default: `find_context`, `definition`, `references`,
+    /// Names of tools, and of the sets `code`, `memory` and `wiki`. Default: `find_context`, `definition`, `references`,
     /// `callers`, `recall` and `remember`.
     pub(crate) tools: Option<Vec<String>>,
     /// Whether `muninn serve` answers at `/mcp`.
@@ -351,6 +353,39 @@ pub(crate) struct Hooks {
     /// Time without calls after which the daemon ends, which the first hook or MCP call starts. 0 starts none: each
     /// process opens the repository itself.
     pub(crate) daemon_idle_minutes: Option<u64>,
+}
+
+/// The team's wiki: linked Markdown pages.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wiki {
+    /// Folder of the pages. A relative path is below the root of each repository.
+    pub(crate) path: Option<String>,
+    /// Which half of `[[a|b]]` is the target: `obsidian` (the first), `mind-map` (the second) or `auto` (the one that
+    /// names a page).
+    pub(crate) link_style: Option<String>,
+    /// When a conversation begins with the digest: `auto` (if the wiki has at least five pages), `always` or `never`.
+    pub(crate) digest_in_prompt: Option<String>,
+    #[serde(default)]
+    pub(crate) digest: WikiDigest,
+}
+
+/// The digest of the wiki.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WikiDigest {
+    /// Number of terms.
+    pub(crate) cloud_size: Option<usize>,
+    /// Number of recently used pages.
+    pub(crate) recents_size: Option<usize>,
+    /// Pause between two countings of the terms of a wiki that changes, such as `5m`; at least `30s`.
+    pub(crate) cloud_refresh: Option<String>,
+    /// Words that are no terms, besides the stop words of the wiki's languages.
+    pub(crate) stopwords_extra: Option<Vec<String>>,
+    /// Size above which the digest is trimmed, in bytes. 0 or less: no trimming.
+    pub(crate) max_render_bytes: Option<i64>,
 }
 
 /// Sizes and times that bound every request.

@@ -104,6 +104,18 @@ fn defaults() -> Value {
             deadline_ms: millis(config.hooks.deadline),
             daemon_idle_minutes: Some(config.hooks.daemon_idle.as_secs() / 60),
         },
+        wiki: raw::Wiki {
+            path: config.wiki.path.to_str().map(str::to_owned),
+            link_style: word(&config.wiki.link_style),
+            digest_in_prompt: word(&config.wiki.digest_in_prompt),
+            digest: raw::WikiDigest {
+                cloud_size: Some(config.wiki.digest.cloud_size),
+                recents_size: Some(config.wiki.digest.recents_size),
+                cloud_refresh: Some(format!("{}m", config.wiki.digest.cloud_refresh.as_secs() / 60)),
+                stopwords_extra: None,
+                max_render_bytes: i64::try_from(config.wiki.digest.max_render_bytes).ok(),
+            },
+        },
         explore: raw::Explore {
             mode: word(&explore.mode),
             backend: None,

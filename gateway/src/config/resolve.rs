@@ -14,6 +14,7 @@ use super::hosts::hosts;
 use super::keys::keys;
 use super::memory::{embedder, memory, memory_write, reconciler, summarizer};
 use super::raw::{self, RepositoryFile, UserFile};
+use super::wiki::wiki;
 use super::{
     CircuitConfig, Config, ConfigError, ContextConfig, HooksConfig, LimitsConfig, McpConfig, MemoryConfig, MemoryWrite,
     TestConfig, env_vars, files, paths,
@@ -84,6 +85,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
             deadline: Duration::from_millis(file.hooks.deadline_ms.unwrap_or(1_000)),
             daemon_idle: Duration::from_mins(file.hooks.daemon_idle_minutes.unwrap_or(30).min(MOST_IDLE_MINUTES)),
         },
+        wiki: wiki(&origin, &file.wiki)?,
         limits,
         test: TestConfig {
             discovery_ports: file.test.discovery_ports,
@@ -147,13 +149,14 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Ok(table) = text.parse::<toml::Table>() else {
         return Ok(());
     };
-    const RESERVED: [&str; 12] = [
+    const RESERVED: [&str; 13] = [
         "backends",
         "mcp",
         "routes",
         "keys",
         "explore",
         "hooks",
+        "wiki",
         "listen",
         "allowed_hosts",
         "roots",
@@ -407,6 +410,7 @@ pub(super) mod tests {
             ("keys", "keys = [\"x\"]\n"),
             ("explore", "[explore]\nmode = \"off\"\n"),
             ("hooks", "[hooks]\nenabled = true\n"),
+            ("wiki", "[wiki]\npath = \"/\"\n"),
             ("listen", "listen = \"0.0.0.0:80\"\n"),
             ("allowed_hosts", "allowed_hosts = [\"evil.example\"]\n"),
             ("roots", "roots = [\"/\"]\n"),

@@ -50,7 +50,8 @@ fn documented_tokens_of_each_set_are_the_real_ones() {
         ("default", &[][..]),
         ("code", &["code"]),
         ("memory", &["memory"]),
-        ("both", &["code", "memory"]),
+        ("wiki", &["wiki"]),
+        ("all", &["code", "memory", "wiki"]),
     ] {
         let offer = offer(chosen);
         let row = format!("| {set} | {} | {} |", names(&offer).len(), definition_tokens(&offer));
@@ -60,7 +61,7 @@ fn documented_tokens_of_each_set_are_the_real_ones() {
 
 #[test]
 fn sets_and_names_choose_tools_once() {
-    let all = offer(&["code", "memory"]);
+    let all = offer(&["code", "memory", "wiki"]);
     assert_eq!(names(&all).len(), client_tools().len());
     assert_eq!(
         names(&offer(&["recall", "memory", "recall"])),
@@ -72,16 +73,16 @@ fn sets_and_names_choose_tools_once() {
     assert!(names(&offer(&["code"])).contains(&"explore".to_owned()));
     let unknown = Offer::of(&["gerp".to_owned()], false, true).err().unwrap().to_string();
     assert!(
-        unknown.contains("`gerp`") && unknown.contains("code, memory, find_context"),
+        unknown.contains("`gerp`") && unknown.contains("code, memory, wiki, find_context"),
         "{unknown}"
     );
 }
 
 #[test]
 fn every_definition_is_accepted_by_strict_validators() {
-    let both = offer(&["code", "memory"]);
+    let all = offer(&["code", "memory", "wiki"]);
     let mut seen = BTreeSet::new();
-    for tool in both.definitions() {
+    for tool in all.definitions() {
         assert!(seen.insert(tool.name.clone()));
         let schema = Value::Object((*tool.input_schema).clone());
         assert_eq!(

@@ -52,6 +52,11 @@ pub const PLACEHOLDER: &str = "---\ntype: convention\ndomain: muninn\nconfidence
 One Markdown file for each thing that the code does not say by itself: conventions, decisions, words of the domain.\n\
 Muninn adds the sections that match a question to the prompt.\n";
 
+/// Returns whether a text is that of the file which `muninn init` creates.
+pub(crate) fn is_placeholder(text: &str) -> bool {
+    text.trim_end().lines().eq(PLACEHOLDER.lines())
+}
+
 /// Loads all knowledge.
 pub(crate) fn load(worktree: &Worktree) -> LoadedMemories {
     let listing = Listing::of_worktree(worktree);
@@ -74,7 +79,7 @@ pub(crate) fn load(worktree: &Worktree) -> LoadedMemories {
 }
 
 fn take(loaded: &mut LoadedMemories, path: &RelPath, text: &str) {
-    if text.trim_end().lines().eq(PLACEHOLDER.lines()) {
+    if is_placeholder(text) {
         return;
     }
     let text = redact(text);

@@ -44,6 +44,12 @@ pub struct Digest {
 }
 
 impl Digest {
+    /// The Markdown, trimmed to at most so many bytes, if they are not 0; see [`Digest::of`].
+    #[must_use]
+    pub fn rendered(&self, most_bytes: usize) -> String {
+        render(self.page_count, &self.cloud, &self.recents, &self.areas, most_bytes)
+    }
+
     /// Assembles a digest. Its Markdown has at most `most_bytes` bytes, if they are not 0: the pages in use are trimmed
     /// first, then the terms. Areas are trimmed only if they exceed the bound alone, and then the digest says so.
     #[must_use]

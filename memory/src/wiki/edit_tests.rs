@@ -190,6 +190,30 @@ fn names_that_a_move_makes_ambiguous_are_written_out() {
 }
 
 #[test]
+fn links_by_name_and_by_title_are_kept_as_long_as_they_hold() {
+    let files = [
+        ("plan.md", "# Plan\n"),
+        ("a.md", "[[plan]] [[Big Plan]]"),
+        ("b.md", "---\ntitle: Big Plan\n---\n"),
+    ];
+    let wiki = Wiki::with(&files);
+    assert!(
+        wiki.rename("plan", "x/plan").unwrap().rewritten.is_empty(),
+        "the name is the same"
+    );
+    assert!(
+        wiki.rename("b", "c").unwrap().rewritten.is_empty(),
+        "the title is the same"
+    );
+    wiki.rename("x/plan", "x/other").unwrap();
+    assert_eq!(
+        wiki.text("a.md"),
+        "[[x/other]] [[Big Plan]]",
+        "the title `Plan` alone is not enough"
+    );
+}
+
+#[test]
 fn refused_move_changes_nothing() {
     let wiki = Wiki::with(&[("a.md", "text"), ("b.md", "[[a]]"), ("c.md", "[[a]]")]);
     fs::write(wiki.folder.root().join("latin.md"), b"caf\xe9 [[a]]").unwrap();

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::{WikiError, WikiFolder, etag};
 use super::links::{Link, LinkStyle, links};
 use super::pages::{Page, Pages};
-use super::path::{EXTENSION, PagePath};
+use super::path::{EXTENSION, PagePath, folded};
 use crate::page_files;
 use crate::private_file;
 
@@ -148,7 +148,10 @@ impl<'p> Move<'p> {
             let expected = self.path_after(target);
             let (here, is_led) = (self.path_after(&page.path), |found: &PagePath| found == expected);
             let now = link.resolve(here, self.after, self.style);
-            if now.is_some_and(|(found, _)| is_led(found)) {
+            let written = page_name(link, &span);
+            // A link by the file's name must not come to depend on the title, which may change.
+            let loses_name = names_file(written, target) && !names_file(written, expected);
+            if now.is_some_and(|(found, _)| is_led(found)) && !loses_name {
                 return None;
             }
             let (span, text) = self.rewritten(link, span, here, expected);
@@ -218,6 +221,20 @@ impl<'p> Move<'p> {
         }
         Ok(text)
     }
+}
+
+/// The name of the page in the half of a link that is its target.
+fn page_name<'l>(link: &'l Link, span: &Range<usize>) -> &'l str {
+    match &link.other {
+        Some((other, written)) if other == span => written,
+        _ => &link.written,
+    }
+}
+
+/// Whether a link names a page by its path or the name of its file.
+fn names_file(written: &str, page: &PagePath) -> bool {
+    let key = folded(written.strip_suffix(EXTENSION).unwrap_or(written));
+    key == page.folded() || key == folded(page.name())
 }
 
 /// Carries out a move; undoes what was done if that fails.

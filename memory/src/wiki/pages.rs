@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::links::{Link, LinkStyle, Targets, links};
 use super::path::{PagePath, folded};
-use crate::knowledge::Listing;
+use crate::knowledge::{Listing, is_placeholder};
 use crate::markdown::sections;
 
 /// The most bytes of a page. Larger files are no pages.
@@ -90,11 +90,12 @@ impl Pages {
                 .get(&path)
                 .filter(|known| known.is(file, listed.size, listed.modified));
             let page = match known {
-                Some(known) => Ok(Arc::clone(known)),
-                None => Page::read(root, &path, file, (listed.size, listed.modified)).map(Arc::new),
+                Some(known) => Ok(Some(Arc::clone(known))),
+                None => Page::read(root, &path, file, (listed.size, listed.modified)).map(|page| page.map(Arc::new)),
             };
             match page {
-                Ok(page) => pages.add(page),
+                Ok(Some(page)) => pages.add(page),
+                Ok(None) => {}
                 Err(error) => pages.notes.push(format!("{file}: {error}")),
             }
         }
@@ -253,8 +254,12 @@ fn unique<'p>(named: impl Iterator<Item = (String, &'p PagePath)>) -> HashMap<St
 }
 
 impl Page {
-    fn read(root: &Path, path: &PagePath, file: &str, (size, modified): (u64, SystemTime)) -> io::Result<Page> {
+    /// Reads a page; `None` if it is the file that `muninn init` creates.
+    fn read(root: &Path, path: &PagePath, file: &str, (size, modified): (u64, SystemTime)) -> io::Result<Option<Page>> {
         let text = read_text(&root.join(file))?;
+        if is_placeholder(&text) {
+            return Ok(None);
+        }
         let front = FrontMatter::of(&text).ok().flatten();
         let body = front.as_ref().map_or(&*text, |front| front.body);
         let offset = text.len() - body.len();
@@ -271,7 +276,7 @@ impl Page {
         let aliases = front.iter().flat_map(|front| &front.entries);
         let aliases = aliases.filter(|entry| matches!(entry.key, "alias" | "aliases"));
         let title = named.or_else(heading);
-        Ok(Page {
+        Ok(Some(Page {
             is_untitled: title.is_none(),
             title: title.unwrap_or_else(|| path.name().to_owned()),
             aliases: aliases.flat_map(|entry| entry.list()).collect(),
@@ -281,7 +286,7 @@ impl Page {
             modified,
             size,
             body: offset,
-        })
+        }))
     }
 
     fn moved(&self, to: &PagePath, file: &str) -> Page {

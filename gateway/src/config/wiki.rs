@@ -1,0 +1,177 @@
+//! `[wiki]`: the team's wiki and its digest.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use muninn_memory::knowledge;
+use muninn_memory::wiki::{LinkStyle, MOST_BYTES};
+
+use super::ConfigError;
+use super::raw;
+use super::resolve::invalid;
+
+/// The shortest pause between two countings of a wiki's terms.
+const SHORTEST_REFRESH: Duration = Duration::from_secs(30);
+
+/// The team's wiki.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WikiConfig {
+    /// The folder of the pages. A relative path is below the root of each worktree.
+    pub path: PathBuf,
+    /// The order of the halves of `[[a|b]]`.
+    pub link_style: LinkStyle,
+    /// When the digest is part of a preamble.
+    pub digest_in_prompt: DigestInPrompt,
+    /// The digest.
+    pub digest: DigestConfig,
+}
+
+/// When the digest is part of a preamble.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DigestInPrompt {
+    /// If the wiki has at least five pages.
+    #[default]
+    Auto,
+    /// If there is a page.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The digest of a wiki.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DigestConfig {
+    /// The number of terms.
+    pub cloud_size: usize,
+    /// The number of pages in use.
+    pub recents_size: usize,
+    /// The pause between two countings of the terms of a wiki that changes.
+    pub cloud_refresh: Duration,
+    /// Words that are no terms, besides the stop words.
+    pub stopwords_extra: Vec<String>,
+    /// The size above which the Markdown is trimmed, in bytes; 0 for no trimming.
+    pub max_render_bytes: usize,
+}
+
+impl Default for DigestConfig {
+    fn default() -> Self {
+        Self {
+            cloud_size: 50,
+            recents_size: 20,
+            cloud_refresh: Duration::from_mins(5),
+            stopwords_extra: Vec::new(),
+            max_render_bytes: MOST_BYTES,
+        }
+    }
+}
+
+impl Default for WikiConfig {
+    fn default() -> Self {
+        Self {
+            path: PathBuf::from(knowledge::ROOT),
+            link_style: LinkStyle::Auto,
+            digest_in_prompt: DigestInPrompt::Auto,
+            digest: DigestConfig::default(),
+        }
+    }
+}
+
+pub(super) fn wiki(origin: &str, raw: &raw::Wiki) -> Result<WikiConfig, ConfigError> {
+    let default = WikiConfig::default();
+    let link_style = match raw.link_style.as_deref() {
+        None | Some("auto") => LinkStyle::Auto,
+        Some("obsidian") => LinkStyle::Obsidian,
+        Some("mind-map") => LinkStyle::MindMap,
+        Some(other) => {
+            let message = format!("`{other}` is not auto, obsidian or mind-map");
+            return Err(invalid(origin, "wiki.link_style", message));
+        }
+    };
+    let digest_in_prompt = match raw.digest_in_prompt.as_deref() {
+        None | Some("auto") => DigestInPrompt::Auto,
+        Some("always") => DigestInPrompt::Always,
+        Some("never") => DigestInPrompt::Never,
+        Some(other) => {
+            let message = format!("`{other}` is not auto, always or never");
+            return Err(invalid(origin, "wiki.digest_in_prompt", message));
+        }
+    };
+    Ok(WikiConfig {
+        path: raw.path.as_ref().map_or(default.path, PathBuf::from),
+        link_style,
+        digest_in_prompt,
+        digest: digest(origin, &raw.digest)?,
+    })
+}
+
+fn digest(origin: &str, raw: &raw::WikiDigest) -> Result<DigestConfig, ConfigError> {
+    let default = DigestConfig::default();
+    let refresh = raw.cloud_refresh.as_deref().map(|written| {
+        let parsed: Option<Duration> = written
+            .parse()
+            .ok()
+            .and_then(|time: jiff::SignedDuration| time.try_into().ok());
+        parsed.ok_or_else(|| {
+            let message = format!("`{written}` is no time such as 5m or 90s");
+            invalid(origin, "wiki.digest.cloud_refresh", message)
+        })
+    });
+    Ok(DigestConfig {
+        cloud_size: raw.cloud_size.unwrap_or(default.cloud_size),
+        recents_size: raw.recents_size.unwrap_or(default.recents_size),
+        cloud_refresh: refresh
+            .transpose()?
+            .unwrap_or(default.cloud_refresh)
+            .max(SHORTEST_REFRESH),
+        stopwords_extra: raw.stopwords_extra.clone().unwrap_or_default(),
+        max_render_bytes: match raw.max_render_bytes {
+            Some(bytes) => usize::try_from(bytes).unwrap_or_default(),
+            None => default.max_render_bytes,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load_text;
+
+    #[test]
+    fn settings_are_read_and_absent_ones_default() {
+        assert_eq!(load_text("").unwrap().wiki, WikiConfig::default());
+        let text = "[wiki]\npath = \"docs\"\nlink_style = \"mind-map\"\ndigest_in_prompt = \"never\"\n[wiki.digest]\n\
+            cloud_size = 9\ncloud_refresh = \"1s\"\nstopwords_extra = [\"TODO\"]\nmax_render_bytes = -1\n";
+        let wiki = load_text(text).unwrap().wiki;
+        assert_eq!(
+            (wiki.path.to_str(), wiki.link_style),
+            (Some("docs"), LinkStyle::MindMap)
+        );
+        assert_eq!(wiki.digest_in_prompt, DigestInPrompt::Never);
+        let expected = DigestConfig {
+            cloud_size: 9,
+            cloud_refresh: SHORTEST_REFRESH,
+            stopwords_extra: vec!["TODO".to_owned()],
+            max_render_bytes: 0,
+            ..DigestConfig::default()
+        };
+        assert_eq!(wiki.digest, expected);
+    }
+
+    #[test]
+    fn invalid_settings_are_named() {
+        for (text, named) in [
+            ("[wiki]\nlink_style = \"roam\"\n", "wiki.link_style"),
+            ("[wiki]\ndigest_in_prompt = \"maybe\"\n", "wiki.digest_in_prompt"),
+            ("[wiki.digest]\ncloud_refresh = \"soon\"\n", "wiki.digest.cloud_refresh"),
+            ("[wiki.digest]\ncloud_refresh = \"-5m\"\n", "wiki.digest.cloud_refresh"),
+            (
+                "[wiki.digest]\nstopwords_extra = [42]\n",
+                "line 2: invalid type: integer `42`",
+            ),
+            ("[wiki.digest]\nclout_size = 1\n", "clout_size"),
+        ] {
+            let error = load_text(text).unwrap_err().to_string();
+            assert!(error.contains(named), "{text}: {error}");
+        }
+    }
+}
