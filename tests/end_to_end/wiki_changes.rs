@@ -178,6 +178,11 @@ fn client_reads_the_digest_and_changes_pages() {
     assert_eq!(context["recents"][0], "rules/amounts");
     let deleted = call("delete_page", json!({"path": "plans/v2"})).1;
     assert!(deleted["trash"].is_string());
+    let long = format!("\n    indented\n{}\r\n\n", "line\n".repeat(4_000));
+    assert!(!call("create_page", json!({"path": "long", "content": long})).0);
+    assert_eq!(read(&root, "long.md"), long, "byte for byte");
+    assert!(!call("update_page", json!({"path": "long", "content": ""})).0);
+    assert_eq!(read(&root, "long.md"), "");
     let front = call("get_page", json!({"path": "http/errors"})).1;
     assert_eq!(front["frontmatter"], json!({"domain": "http"}));
 }

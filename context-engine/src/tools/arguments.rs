@@ -136,6 +136,7 @@ pub(super) fn read<A: DeserializeOwned>(
     let mut arguments = Map::new();
     for parameter in parameters {
         let value = match kind(&schema["properties"][parameter.name]) {
+            Some("string") if parameter.is_document => document(call, parameter.names()).map(Value::from),
             Some("string") => text(call, parameter.names()).map(Value::from),
             Some("integer") => number(call, parameter.names()).map(Value::from),
             Some("boolean") => flag(call, parameter.names()).then_some(Value::Bool(true)),
@@ -167,6 +168,12 @@ fn text<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>)
     let mut text = found.find(|text| !text.is_empty())?;
     text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
     Some(text)
+}
+
+/// Returns the first text under one of these names as it is.
+fn document<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    let mut found = names.into_iter().filter_map(|name| call.get(name)?.as_str());
+    found.next().map(str::to_owned)
 }
 
 /// Returns a whole number, also from a text.

@@ -16,6 +16,8 @@ pub struct Parameter {
     pub(super) name: &'static str,
     aliases: &'static [&'static str],
     is_described: bool,
+    /// Whether a text is taken as it is, of any length.
+    pub(super) is_document: bool,
 }
 
 impl Parameter {
@@ -28,6 +30,7 @@ impl Parameter {
             name,
             aliases,
             is_described,
+            is_document: false,
         }
     }
 
@@ -39,6 +42,18 @@ impl Parameter {
             name,
             aliases,
             is_described,
+            is_document: false,
+        }
+    }
+
+    /// Creates a described parameter for a text that is written as it is: its line ends and its length stay.
+    #[must_use]
+    pub const fn document(name: &'static str, aliases: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            aliases,
+            is_described: true,
+            is_document: true,
         }
     }
 

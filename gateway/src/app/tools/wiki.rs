@@ -216,7 +216,7 @@ impl Tool for CreatePage {
     const HINT: &'static str = "create write new wiki page";
     const DESCRIPTION: &'static str =
         "Create a wiki page; fails if it exists. Search first, and link to related pages.";
-    const PARAMETERS: &'static [Parameter] = &[PATH, Parameter::described("content", &["text", "body", "markdown"])];
+    const PARAMETERS: &'static [Parameter] = &[PATH, Parameter::document("content", &["text", "body", "markdown"])];
     const EFFECT: Effect = Effect::Writes;
     const PAGED: bool = false;
 
@@ -258,7 +258,7 @@ impl Tool for UpdatePage {
     const DESCRIPTION: &'static str = "Replace a wiki page's text. Read the page first.";
     const PARAMETERS: &'static [Parameter] = &[
         PATH,
-        Parameter::described("content", &["text", "body", "markdown"]),
+        Parameter::document("content", &["text", "body", "markdown"]),
         Parameter::described("etag", &["version"]),
     ];
     const EFFECT: Effect = Effect::Replaces;
