@@ -3,6 +3,7 @@
 mod restricted;
 mod stage;
 mod usage;
+mod wiki_api;
 
 use std::process::Command;
 

@@ -79,6 +79,7 @@ mod two_gateways;
 mod uninvited;
 mod wiki;
 mod wiki_changes;
+mod wiki_processes;
 mod worktrees;
 
 /// The binary under test.

@@ -25,6 +25,7 @@ mod path;
 mod refusal;
 mod reply;
 mod routes;
+mod wiki;
 mod worker;
 
 pub use lifecycle::{Mount, Server, StartError};

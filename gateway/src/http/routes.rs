@@ -10,7 +10,7 @@ use super::admission::admit_request;
 use super::converse::converse;
 use super::count::count_tokens;
 use super::forward::forward;
-use super::{Mount, Worker, reply};
+use super::{Mount, Worker, reply, wiki};
 use crate::access::Caller;
 use crate::backend::{list_models, render_models};
 use crate::metrics::CONTENT_TYPE;
@@ -44,6 +44,7 @@ pub(super) fn service(worker: Worker, mounts: Vec<Mount>) -> axum::Router {
         .route("/healthz", get(health))
         .route("/metrics", get(metrics))
         .route("/", get(root))
+        .merge(wiki::routes())
         .fallback(other)
         .with_state(worker.clone());
     for (path, mounted) in mounts {

@@ -25,102 +25,149 @@ pub struct Term {
 /// words, words of one letter, and numbers.
 #[must_use]
 pub fn cloud<T: AsRef<str> + Sync>(texts: &[T], size: usize, extra: &[String]) -> Vec<Term> {
-    let counted = in_parts(texts, Counts::words);
-    let mut words = Counts::default();
-    counted.into_iter().for_each(|part| words.add(part));
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+    let parts = in_parts(texts.chunks(texts.len().div_ceil(threads).max(1)), NumberedWords::of);
+    let (words, parts) = Words::joined(parts);
     let extra: Vec<String> = extra.iter().map(|word| word.to_lowercase()).collect();
-    let stop = StopWords::of(words.iter(), extra.iter().map(String::as_str));
-    let mut pairs = Counts::default();
-    for part in in_parts(texts, |texts| Counts::pairs(texts, &stop)) {
-        pairs.add(part);
-    }
-    let words = words.0.into_iter().filter(|(word, _)| !stop.contains(word));
-    let mut terms: Vec<Term> = words
-        .chain(pairs.0)
-        .map(|(term, count)| Term {
-            term: term.into(),
-            count,
-        })
-        .collect();
-    let order = |a: &Term, b: &Term| b.count.cmp(&a.count).then_with(|| a.term.cmp(&b.term));
-    if terms.len() > size {
-        terms.select_nth_unstable_by(size, order);
-        terms.truncate(size);
-    }
-    terms.sort_unstable_by(order);
-    terms
+    let counts = words.names.iter().map(|word| &**word).zip(words.counts.iter().copied());
+    let stop = StopWords::of(counts, extra.iter().map(String::as_str));
+    let is_left_out: Vec<bool> = words.names.iter().map(|word| stop.contains(word)).collect();
+    let pairs = in_parts(parts.iter(), |part| pairs(part, &is_left_out));
+    let single = (0u32..)
+        .zip(&words.counts)
+        .filter(|(word, _)| !is_left_out[*word as usize]);
+    let mut found: Vec<(Key, u64)> = single.map(|(word, count)| (Key::Word(word), *count)).collect();
+    found.extend(counted(pairs.concat()));
+    words.most_frequent(found, size)
 }
 
-/// Counts the texts in several parts at once.
-fn in_parts<T: AsRef<str> + Sync>(texts: &[T], count: impl Fn(&[T]) -> Counts + Sync) -> Vec<Counts> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-    let parts = texts.chunks(texts.len().div_ceil(threads).max(1));
+/// Works on several parts at once; the results are in the order of the parts.
+fn in_parts<P: Send, R: Send>(parts: impl Iterator<Item = P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {
-        let count = &count;
-        let counting: Vec<_> = parts.map(|part| scope.spawn(move || count(part))).collect();
-        counting.into_iter().filter_map(|part| part.join().ok()).collect()
+        let work = &work;
+        let working: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+        working.into_iter().filter_map(|part| part.join().ok()).collect()
     })
 }
 
-/// Terms with their numbers.
+/// A term, by the numbers of its words.
+#[derive(Clone, Copy)]
+enum Key {
+    Word(u32),
+    Pair(u32, u32),
+}
+
+/// Stands between two texts, in which no word follows another one.
+const BETWEEN_TEXTS: u32 = u32::MAX;
+
+/// The words of some texts as numbers, in order.
 #[derive(Default)]
-struct Counts(HashMap<Box<str>, u64>);
+struct NumberedWords {
+    numbers: HashMap<Box<str>, u32>,
+    text: Vec<u32>,
+}
 
-impl Counts {
-    fn words<T: AsRef<str>>(texts: &[T]) -> Counts {
-        let mut counts = Counts::default();
+impl NumberedWords {
+    fn of<T: AsRef<str>>(texts: &[T]) -> NumberedWords {
+        let mut words = NumberedWords::default();
         for text in texts {
-            each_word(text.as_ref(), &mut |word| counts.one(word));
-        }
-        counts
-    }
-
-    fn pairs<T: AsRef<str>>(texts: &[T], stop: &StopWords<'_>) -> Counts {
-        let mut counts = Counts::default();
-        let (mut pair, mut first) = (String::new(), 0);
-        for text in texts {
-            // The pair begins with the word before, if that one is not left out.
-            pair.clear();
             each_word(text.as_ref(), &mut |word| {
-                if stop.contains(word) {
-                    return pair.clear();
-                }
-                if !pair.is_empty() {
-                    first = pair.len() + 1;
-                    pair.push(' ');
-                    pair.push_str(word);
-                    counts.one(&pair);
-                    pair.drain(..first);
-                    return;
-                }
-                pair.push_str(word);
+                let number = words.number(word);
+                words.text.push(number);
             });
+            words.text.push(BETWEEN_TEXTS);
         }
-        counts
+        words
     }
 
-    fn one(&mut self, term: &str) {
-        match self.0.get_mut(term) {
-            Some(count) => *count += 1,
-            None => {
-                self.0.insert(term.into(), 1);
+    fn number(&mut self, word: &str) -> u32 {
+        if let Some(number) = self.numbers.get(word) {
+            return *number;
+        }
+        let number = u32::try_from(self.numbers.len()).unwrap_or(BETWEEN_TEXTS);
+        self.numbers.insert(word.into(), number);
+        number
+    }
+}
+
+/// The words of all texts with their numbers of occurrences.
+struct Words {
+    names: Vec<Box<str>>,
+    counts: Vec<u64>,
+}
+
+impl Words {
+    /// Gives the words of all parts common numbers, and counts them.
+    fn joined(parts: Vec<NumberedWords>) -> (Words, Vec<Vec<u32>>) {
+        let mut all = NumberedWords::default();
+        let mut texts = Vec::new();
+        for part in parts {
+            let mut common = vec![BETWEEN_TEXTS; part.numbers.len()];
+            for (word, number) in part.numbers {
+                common[number as usize] = all.number(&word);
             }
+            let text = part.text.into_iter();
+            let text = text.map(|number| common.get(number as usize).copied().unwrap_or(BETWEEN_TEXTS));
+            texts.push(text.collect::<Vec<u32>>());
         }
+        let mut words = Words {
+            counts: vec![0; all.numbers.len()],
+            names: vec![Box::default(); all.numbers.len()],
+        };
+        for (name, number) in all.numbers {
+            words.names[number as usize] = name;
+        }
+        for number in texts.iter().flatten().filter(|number| **number != BETWEEN_TEXTS) {
+            words.counts[*number as usize] += 1;
+        }
+        (words, texts)
     }
 
-    fn add(&mut self, other: Counts) {
-        if self.0.is_empty() {
-            *self = other;
-            return;
+    /// The first terms in the order of a cloud.
+    fn most_frequent(&self, mut found: Vec<(Key, u64)>, size: usize) -> Vec<Term> {
+        if found.len() > size {
+            // Equally frequent ones are all kept, because their names decide.
+            let Some(last) = size.checked_sub(1) else {
+                return Vec::new();
+            };
+            let (_, (_, least), _) = found.select_nth_unstable_by(last, |(_, a), (_, b)| b.cmp(a));
+            let least = *least;
+            found.retain(|(_, count)| *count >= least);
         }
-        for (term, count) in other.0 {
-            *self.0.entry(term).or_default() += count;
-        }
+        let term = |(key, count)| Term {
+            term: match key {
+                Key::Word(word) => self.names[word as usize].to_string(),
+                Key::Pair(first, second) => format!("{} {}", self.names[first as usize], self.names[second as usize]),
+            },
+            count,
+        };
+        let mut terms: Vec<Term> = found.into_iter().map(term).collect();
+        terms.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.term.cmp(&b.term)));
+        terms.truncate(size);
+        terms
     }
+}
 
-    fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.0.iter().map(|(word, count)| (&**word, *count))
-    }
+/// The pairs of words that follow each other, of which none is left out, each as one number.
+fn pairs(text: &[u32], is_left_out: &[bool]) -> Vec<u64> {
+    let counts = |word: u32| is_left_out.get(word as usize).is_some_and(|left_out| !left_out);
+    let following = text.iter().zip(text.iter().skip(1));
+    let kept = following.filter(|(first, second)| counts(**first) && counts(**second));
+    kept.map(|(first, second)| u64::from(*first) << 32 | u64::from(*second))
+        .collect()
+}
+
+/// The number of occurrences of each pair.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "each half of a pair is the number of a word"
+)]
+fn counted(mut pairs: Vec<u64>) -> Vec<(Key, u64)> {
+    pairs.sort_unstable();
+    let same = pairs.chunk_by(|a, b| a == b);
+    let key = |pair: u64| Key::Pair((pair >> 32) as u32, pair as u32);
+    same.filter_map(|same| Some((key(*same.first()?), same.len() as u64)))
+        .collect()
 }
 
 #[cfg(test)]

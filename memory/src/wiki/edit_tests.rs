@@ -273,6 +273,33 @@ fn move_that_was_killed_after_any_write_is_undone() {
     assert_eq!(undone, 12);
 }
 
+#[test]
+fn page_that_was_changed_after_a_killed_move_stays_at_its_new_place() {
+    let wiki = Wiki::with(&[("a.md", "text"), ("b.md", "[[a]]")]);
+    let root = wiki.folder.root().to_owned();
+    let pages = wiki.pages();
+    let plan = moving::plan(&pages, pages.get(&path("a")).unwrap(), &path("c"), "c.md", &wiki.folder).unwrap();
+    for text in [Some("edited since"), None] {
+        private_file::dir(wiki.folder.state()).unwrap();
+        private_file::replace(
+            &wiki.folder.state().join("move.json"),
+            &serde_json::to_vec(&plan).unwrap(),
+        )
+        .unwrap();
+        fs::write(root.join("a.md"), "text").unwrap();
+        fs::write(root.join("b.md"), "[[a]]").unwrap();
+        plan.write_first(&root, plan.writes()).unwrap();
+        match text {
+            Some(text) => fs::write(root.join("c.md"), text).unwrap(),
+            None => fs::remove_file(root.join("c.md")).unwrap(),
+        }
+        wiki.pages();
+        assert!(!root.join("a.md").exists());
+        assert_eq!(fs::read_to_string(root.join("c.md")).ok().as_deref(), text);
+        fs::remove_file(root.join("c.md")).ok();
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn pages_stay_inside_the_wiki() {

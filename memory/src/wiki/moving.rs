@@ -68,6 +68,21 @@ impl Plan {
         self.files.len() + 1
     }
 
+    /// Writes the texts before the move into the files that have those after it.
+    fn restore(&self, root: &Path) -> Result<(), WikiError> {
+        for (file, change) in &self.files {
+            let path = root.join(file);
+            let is_ours = match *file == self.from {
+                true => !path.exists(),
+                false => is_version(&path, &change.etag),
+            };
+            if is_ours {
+                page_files::replace(root, &path, change.before.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the first `count` writes.
     pub(super) fn write_first(&self, root: &Path, count: usize) -> Result<(), WikiError> {
         for (file, change) in self.files.iter().take(count) {
@@ -256,6 +271,10 @@ pub(super) fn carry_out(root: &Path, journal: &Path, plan: &Plan) -> Result<(), 
     Ok(())
 }
 
+fn is_version(path: &Path, version: &str) -> bool {
+    fs::read(path).is_ok_and(|bytes| etag(&bytes) == version)
+}
+
 /// Undoes the move of a journal, if there is one. A file that was changed since is left as it is.
 pub(super) fn undo(root: &Path, journal: &Path) -> Result<(), WikiError> {
     let state_error = |source| WikiError::State {
@@ -268,20 +287,16 @@ pub(super) fn undo(root: &Path, journal: &Path) -> Result<(), WikiError> {
         Err(error) => return Err(state_error(error)),
     };
     let plan: Plan = serde_json::from_slice(&text).map_err(|error| state_error(error.into()))?;
-    for (file, change) in &plan.files {
-        let path = root.join(file);
-        let is_ours = match fs::read(&path) {
-            Ok(bytes) => *file != plan.from && etag(&bytes) == change.etag,
-            Err(error) => *file == plan.from && error.kind() == ErrorKind::NotFound,
-        };
-        if is_ours {
-            page_files::replace(root, &path, change.before.as_bytes())?;
-        }
-    }
-    // The page is at its old place again, so the copy can go.
     let to = root.join(&plan.to);
-    let written = plan.files.get(&plan.from).map(|change| &change.etag);
-    if fs::read(&to).is_ok_and(|bytes| Some(&etag(&bytes)) == written) && root.join(&plan.from).exists() {
+    let has_copy = plan
+        .files
+        .get(&plan.from)
+        .is_some_and(|change| is_version(&to, &change.etag));
+    // If the page is only at its new place and was changed there, or is at neither, others have gone on from here.
+    if has_copy || root.join(&plan.from).exists() {
+        plan.restore(root)?;
+    }
+    if has_copy {
         fs::remove_file(&to).map_err(|source| page_files::io_error(&to, source))?;
         page_files::remove_empty_directories(root, to.parent().unwrap_or(root));
     }

@@ -1,0 +1,273 @@
+//! `/api/digest` and `/api/wiki/`: the team's wiki of the served repository, as JSON.
+//!
+//! Reading needs what the rest of the gateway needs. Writing needs an access key: a program on this machine that may ask
+//! questions may not change pages.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Extension, Path, Query, State};
+use axum::routing::{get, post};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use muninn_memory::wiki::{PagePath, WikiError};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Worker, reply};
+use crate::access::Caller;
+use crate::app::Wiki;
+
+/// The most bytes of a request: a page of the largest size as a JSON string.
+const MAX_BODY_BYTES: usize = 9 << 20;
+/// The number of found pages if the request names none.
+const FOUND: usize = 20;
+
+/// The routes.
+pub(super) fn routes() -> axum::Router<Worker> {
+    axum::Router::new()
+        .route("/api/digest", get(digest))
+        .route("/api/wiki/context", get(context))
+        .route("/api/wiki/pages", get(list))
+        .route(
+            "/api/wiki/pages/{*page}",
+            get(show).post(create).put(update).delete(delete),
+        )
+        .route("/api/wiki/backlinks/{*page}", get(backlinks))
+        .route("/api/wiki/links", get(links))
+        .route("/api/wiki/search", get(search))
+        .route("/api/wiki/move", post(rename))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+}
+
+/// Why a request is refused.
+enum Refusal {
+    /// The caller's key does not allow the repository.
+    Repository,
+    /// Writing without a key.
+    NoKey,
+    /// The body or the query is malformed.
+    Malformed(String),
+    /// The wiki's error.
+    Wiki(WikiError),
+    /// The work panicked.
+    Failed,
+}
+
+impl From<WikiError> for Refusal {
+    fn from(error: WikiError) -> Self {
+        Refusal::Wiki(error)
+    }
+}
+
+impl Refusal {
+    fn status(&self) -> StatusCode {
+        match self {
+            Refusal::Repository | Refusal::NoKey => StatusCode::FORBIDDEN,
+            Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
+            Refusal::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+            Refusal::Wiki(error) => match error {
+                WikiError::NoFolder(_) | WikiError::NoPage(_) => StatusCode::NOT_FOUND,
+                WikiError::Exists(_) => StatusCode::CONFLICT,
+                WikiError::Changed { .. } => StatusCode::PRECONDITION_FAILED,
+                WikiError::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
+                WikiError::Path(_) | WikiError::Secret | WikiError::FrontMatter(_) | WikiError::Link { .. } => {
+                    StatusCode::BAD_REQUEST
+                }
+                WikiError::Read { .. } | WikiError::Write(_) | WikiError::State { .. } => {
+                    StatusCode::INTERNAL_SERVER_ERROR
+                }
+            },
+        }
+    }
+
+    fn reason(&self) -> String {
+        match self {
+            Refusal::Repository => "the access key does not allow this repository".to_owned(),
+            Refusal::NoKey => "changing pages needs an access key: `muninn key new NAME` makes one".to_owned(),
+            Refusal::Malformed(reason) => reason.clone(),
+            Refusal::Wiki(error) => error.to_string(),
+            Refusal::Failed => "the request failed inside Muninn".to_owned(),
+        }
+    }
+}
+
+/// Whether a request changes pages.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+/// Answers a request with the result of some work on the wiki, which may block.
+async fn answer<T: Serialize + Send + 'static>(
+    worker: &Worker,
+    caller: &Caller,
+    access: Access,
+    work: impl FnOnce(&Wiki) -> Result<T, WikiError> + Send + 'static,
+) -> Response<Body> {
+    let workspace = Arc::clone(&worker.app.workspace);
+    let answered = match (caller.may_use_root(&workspace.root), access) {
+        (false, _) => Err(Refusal::Repository),
+        (true, Access::Write) if caller.name().is_empty() => Err(Refusal::NoKey),
+        (true, _) => {
+            let run = move || work(&*workspace.wiki()?);
+            let run = tokio::task::spawn_blocking(run).await;
+            run.map_err(|_| Refusal::Failed).and_then(|answered| Ok(answered?))
+        }
+    };
+    match answered.and_then(|answer| serde_json::to_string(&answer).map_err(|_| Refusal::Failed)) {
+        Ok(body) => reply::json(StatusCode::OK, body),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+fn refused(refusal: &Refusal) -> Response<Body> {
+    reply::json(refusal.status(), json!({"error": refusal.reason()}).to_string())
+}
+
+async fn digest(State(worker): State<Worker>, Extension(caller): Extension<Caller>) -> Response<Body> {
+    answer(&worker, &caller, Access::Read, |wiki| Ok(wiki.digest())).await
+}
+
+async fn context(State(worker): State<Worker>, Extension(caller): Extension<Caller>) -> Response<Body> {
+    answer(&worker, &caller, Access::Read, |wiki| Ok(wiki.context())).await
+}
+
+#[derive(Deserialize)]
+struct ListQuery {
+    #[serde(default)]
+    prefix: String,
+}
+
+async fn list(
+    State(worker): State<Worker>,
+    Extension(caller): Extension<Caller>,
+    Query(query): Query<ListQuery>,
+) -> Response<Body> {
+    answer(&worker, &caller, Access::Read, move |wiki| Ok(wiki.list(&query.prefix))).await
+}
+
+#[derive(Deserialize)]
+struct SearchQuery {
+    query: String,
+    limit: Option<usize>,
+}
+
+async fn search(
+    State(worker): State<Worker>,
+    Extension(caller): Extension<Caller>,
+    query: Result<Query<SearchQuery>, axum::extract::rejection::QueryRejection>,
+) -> Response<Body> {
+    match query {
+        Ok(Query(SearchQuery { query, limit })) => {
+            let search = move |wiki: &Wiki| Ok(wiki.search(&query, limit.unwrap_or(FOUND)));
+            answer(&worker, &caller, Access::Read, search).await
+        }
+        Err(rejection) => refused(&Refusal::Malformed(rejection.body_text())),
+    }
+}
+
+async fn links(State(worker): State<Worker>, Extension(caller): Extension<Caller>) -> Response<Body> {
+    let links = |wiki: &Wiki| Ok(json!({"broken": wiki.broken(), "orphans": wiki.orphans()}));
+    answer(&worker, &caller, Access::Read, links).await
+}
+
+async fn backlinks(
+    State(worker): State<Worker>,
+    Extension(caller): Extension<Caller>,
+    Path(page): Path<String>,
+) -> Response<Body> {
+    answer(&worker, &caller, Access::Read, move |wiki| wiki.backlinks(&page)).await
+}
+
+async fn show(
+    State(worker): State<Worker>,
+    Extension(caller): Extension<Caller>,
+    Path(page): Path<String>,
+) -> Response<Body> {
+    answer(&worker, &caller, Access::Read, move |wiki| wiki.show(&page)).await
+}
+
+/// The body of a page that is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PageBody {
+    content: String,
+}
+
+/// A page that was written.
+#[derive(Serialize)]
+struct WrittenPage {
+    path: PagePath,
+    etag: String,
+}
+
+fn parsed<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(body).map_err(|error| Refusal::Malformed(format!("the body: {error}")))
+}
+
+async fn create(
+    State(worker): State<Worker>,
+    Extension(caller): Extension<Caller>,
+    Path(page): Path<String>,
+    body: Bytes,
+) -> Response<Body> {
+    let written: PageBody = match parsed(&body) {
+        Ok(written) => written,
+        Err(refusal) => return refused(&refusal),
+    };
+    let create = move |wiki: &Wiki| {
+        let path = wiki.create(&page, &written.content)?;
+        let etag = wiki.show(path.as_str())?.etag;
+        Ok(WrittenPage { path, etag })
+    };
+    let mut response = answer(&worker, &caller, Access::Write, create).await;
+    if response.status() == StatusCode::OK {
+        *response.status_mut() = StatusCode::CREATED;
+    }
+    response
+}
+
+async fn update(
+    State(worker): State<Worker>,
+    Extension(caller): Extension<Caller>,
+    Path(page): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let written: PageBody = match parsed(&body) {
+        Ok(written) => written,
+        Err(refusal) => return refused(&refusal),
+    };
+    let etag = headers.get(header::IF_MATCH).map(HeaderValue::as_bytes);
+    let etag = etag.map(|etag| String::from_utf8_lossy(etag).trim_matches('"').to_owned());
+    let update = move |wiki: &Wiki| {
+        let path = PagePath::new(&page)?;
+        let etag = wiki.update(&page, &written.content, etag.as_deref())?;
+        Ok(WrittenPage { path, etag })
+    };
+    answer(&worker, &caller, Access::Write, update).await
+}
+
+async fn delete(
+    State(worker): State<Worker>,
+    Extension(caller): Extension<Caller>,
+    Path(page): Path<String>,
+) -> Response<Body> {
+    answer(&worker, &caller, Access::Write, move |wiki| wiki.delete(&page)).await
+}
+
+/// The body of a move.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MoveBody {
+    from: String,
+    to: String,
+}
+
+async fn rename(State(worker): State<Worker>, Extension(caller): Extension<Caller>, body: Bytes) -> Response<Body> {
+    match parsed(&body) {
+        Ok(MoveBody { from, to }) => answer(&worker, &caller, Access::Write, move |wiki| wiki.rename(&from, &to)).await,
+        Err(refusal) => refused(&refusal),
+    }
+}
