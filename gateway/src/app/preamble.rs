@@ -109,7 +109,11 @@ impl App {
             return None;
         }
         let workspace = self.workspace_of(session).await?;
-        let preamble = Preamble::of(&workspace)?;
+        let preamble = tokio::task::spawn_blocking({
+            let workspace = Arc::clone(&workspace);
+            move || Preamble::of(&workspace)
+        });
+        let preamble = preamble.await.ok()??;
         let mut receipt = self.hook_receipt(session, Transcript::empty(session.client).format());
         receipt.worktree = workspace.root.display().to_string();
         receipt.outcome = Outcome::Injected;
