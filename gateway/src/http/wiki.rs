@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, Extension, Path, Query, State};
+use axum::extract::{DefaultBodyLimit, Extension, Path, State};
 use axum::routing::{get, post};
-use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use muninn_memory::wiki::{PagePath, WikiError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -133,38 +133,32 @@ async fn context(State(worker): State<Worker>, Extension(caller): Extension<Call
     answer(&worker, &caller, Access::Read, |wiki| Ok(wiki.context())).await
 }
 
-#[derive(Deserialize)]
-struct ListQuery {
-    #[serde(default)]
-    prefix: String,
+/// The value of a parameter in the query of a request.
+fn parameter(uri: &Uri, name: &str) -> Option<String> {
+    let mut parameters = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    parameters.find_map(|(key, value)| (key == name).then(|| value.into_owned()))
 }
 
-async fn list(
-    State(worker): State<Worker>,
-    Extension(caller): Extension<Caller>,
-    Query(query): Query<ListQuery>,
-) -> Response<Body> {
-    answer(&worker, &caller, Access::Read, move |wiki| Ok(wiki.list(&query.prefix))).await
+async fn list(State(worker): State<Worker>, Extension(caller): Extension<Caller>, uri: Uri) -> Response<Body> {
+    let prefix = parameter(&uri, "prefix").unwrap_or_default();
+    answer(&worker, &caller, Access::Read, move |wiki| Ok(wiki.list(&prefix))).await
 }
 
-#[derive(Deserialize)]
-struct SearchQuery {
-    query: String,
-    limit: Option<usize>,
-}
-
-async fn search(
-    State(worker): State<Worker>,
-    Extension(caller): Extension<Caller>,
-    query: Result<Query<SearchQuery>, axum::extract::rejection::QueryRejection>,
-) -> Response<Body> {
-    match query {
-        Ok(Query(SearchQuery { query, limit })) => {
-            let search = move |wiki: &Wiki| Ok(wiki.search(&query, limit.unwrap_or(FOUND)));
-            answer(&worker, &caller, Access::Read, search).await
-        }
-        Err(rejection) => refused(&Refusal::Malformed(rejection.body_text())),
-    }
+async fn search(State(worker): State<Worker>, Extension(caller): Extension<Caller>, uri: Uri) -> Response<Body> {
+    let Some(query) = parameter(&uri, "query") else {
+        return refused(&Refusal::Malformed(
+            "`query` is missing: name the words to search".to_owned(),
+        ));
+    };
+    let limit = match parameter(&uri, "limit").map(|limit| limit.parse::<usize>()) {
+        None => FOUND,
+        Some(Ok(limit)) => limit,
+        Some(Err(_)) => return refused(&Refusal::Malformed("`limit` is no number".to_owned())),
+    };
+    answer(&worker, &caller, Access::Read, move |wiki| {
+        Ok(wiki.search(&query, limit))
+    })
+    .await
 }
 
 async fn links(State(worker): State<Worker>, Extension(caller): Extension<Caller>) -> Response<Body> {
