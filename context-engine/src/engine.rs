@@ -23,7 +23,8 @@ use crate::value::Prices;
 use crate::vector_list::VectorList;
 use muninn_memory::embed::{Embedder, StaticVectors};
 use muninn_memory::index::vectors::{ByBlob, Filled, Vectors};
-use muninn_memory::index::{Companions, History, Indexer, Progress, Snapshot, Watcher};
+use muninn_memory::index::{Companions, History, Indexer, Progress, Snapshot};
+use muninn_memory::watch::Watcher;
 
 /// The settings of an engine.
 #[derive(Clone)]

@@ -39,6 +39,7 @@ pub mod redact;
 mod stamp;
 pub mod store;
 pub mod tokens;
+pub mod watch;
 pub mod wiki;
 
 #[cfg(test)]

@@ -64,5 +64,8 @@ pub use secret::is_secret;
 pub use supervisor::{Supervisor, Task, TaskReport, TaskState};
 pub use tree::{Tree, TreeLimits, TreeLine, tree, tree_of};
 pub use until::{CancelFlag, Until};
-pub use walk::{Directories, FileEntry, SkipCounts, Walk, WalkLimits, walk, walk_at, walk_until, walked_directories};
+pub use walk::{
+    Directories, FileEntry, SkipCounts, Walk, WalkLimits, visible_directories, walk, walk_at, walk_until,
+    walked_directories,
+};
 pub use worktree::{DiscoverError, Worktree};

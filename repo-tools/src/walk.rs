@@ -135,10 +135,23 @@ pub fn walked_directories(worktree: &Worktree, top: Option<&RelPath>, max: usize
     let tops: BTreeSet<RelPath> = top.cloned().into_iter().collect();
     let below = under(&tops);
     let wanted = move |path: &Path, directory: bool| directory && (tops.is_empty() || below(path, directory));
-    let mut found = Directories::default();
     let walk = builder(worktree.root(), Arc::default(), wanted).build();
+    directories(walk, worktree.root(), top, max)
+}
+
+/// Lists the directories below a folder, or only `top` and those below it; at most `max`. Hidden directories and symlinks
+/// are not entered.
+pub fn visible_directories(root: &Path, top: Option<&RelPath>, max: usize) -> Directories {
+    let mut builder = WalkBuilder::new(root);
+    builder.standard_filters(false).hidden(true);
+    builder.filter_entry(|entry| entry.file_type().is_some_and(|kind| kind.is_dir()));
+    directories(builder.build(), root, top, max)
+}
+
+fn directories(walk: ignore::Walk, root: &Path, top: Option<&RelPath>, max: usize) -> Directories {
+    let mut found = Directories::default();
     for entry in walk.flatten().filter(|entry| entry.depth() > 0) {
-        let path = entry.path().strip_prefix(worktree.root()).ok();
+        let path = entry.path().strip_prefix(root).ok();
         let path = path.and_then(RelPath::from_relative);
         let Some(path) = path.filter(|path| top.is_none_or(|top| path.is_under(top))) else {
             continue;

@@ -11,7 +11,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use muninn_memory::index::{Changes, Watcher};
+use muninn_memory::watch::{Changes, Scope, Watcher};
 
 use super::Engine;
 
@@ -32,7 +32,8 @@ impl Engine {
         let mut first = None;
         self.watcher.get_or_init(|| {
             let home = self.settings.cache_dir.as_deref();
-            let started = Watcher::start(&self.worktree, home, &self.settings.supervisor).map(Arc::new);
+            let started =
+                Watcher::start(Scope::Worktree(self.worktree.clone()), home, &self.settings.supervisor).map(Arc::new);
             match started {
                 Ok(watcher) => {
                     first = Some(Arc::clone(&watcher));

@@ -47,6 +47,8 @@ pub struct Workspace {
     embedder: RwLock<Arc<ConfiguredEmbedder>>,
     /// The balance of the last maps; `None` until it is read from the receipts.
     pub(super) balance: Mutex<Option<Balance>>,
+    /// The owner of background threads.
+    pub(super) supervisor: Supervisor,
     /// The team's wiki, once it was used.
     pub(super) wiki: Mutex<Option<TeamWiki>>,
     opened: Instant,
@@ -153,6 +155,7 @@ impl Workspace {
             settings: RwLock::new(Arc::new(merged)),
             embedder: RwLock::new(Arc::clone(embedder)),
             balance: Mutex::default(),
+            supervisor: supervisor.clone(),
             wiki: Mutex::default(),
             opened: Instant::now(),
             refreshing: AtomicBool::new(false),

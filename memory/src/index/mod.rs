@@ -20,7 +20,6 @@ mod segment;
 mod snapshot;
 mod syntax;
 pub mod vectors;
-mod watch;
 
 pub use co_change::{CoChange, Companion, Companions};
 pub use digest::{Digest, Span, digest};
@@ -31,4 +30,3 @@ pub use language::{FileRole, Form, file_role, is_boilerplate, language};
 pub use segment::{File, FileFacts};
 pub use snapshot::{Field, Posting, Snapshot};
 pub use syntax::{Symbol, Syntax};
-pub use watch::{Changes, WatchError, Watcher};

@@ -23,12 +23,17 @@ pub(crate) struct Listing {
     bounds: Bounds,
 }
 
-/// The most files, and the most bytes of one and of all.
+/// Which files are listed.
 #[derive(Clone, Copy)]
-struct Bounds {
-    files: usize,
-    file_bytes: u64,
-    bytes: u64,
+pub(crate) struct Bounds {
+    /// The most files.
+    pub(crate) files: usize,
+    /// The most bytes of one file.
+    pub(crate) file_bytes: u64,
+    /// The most bytes of all files.
+    pub(crate) bytes: u64,
+    /// Whether hidden files and directories are listed.
+    pub(crate) hidden: bool,
 }
 
 impl Default for Bounds {
@@ -37,6 +42,7 @@ impl Default for Bounds {
             files: MAX_FILES,
             file_bytes: MAX_FILE_BYTES,
             bytes: MAX_TOTAL_BYTES,
+            hidden: true,
         }
     }
 }
@@ -105,13 +111,9 @@ impl Listing {
     }
 
     /// Lists the files below a directory, with other bounds than those of knowledge.
-    pub(crate) fn with_bounds(root: &Path, files: usize, file_bytes: u64, bytes: u64) -> Self {
+    pub(crate) fn with_bounds(root: &Path, bounds: Bounds) -> Self {
         let mut listing = Self {
-            bounds: Bounds {
-                files,
-                file_bytes,
-                bytes,
-            },
+            bounds,
             ..Self::default()
         };
         listing.visit(root, root, 0);
@@ -135,6 +137,9 @@ impl Listing {
             let mut entries: Vec<_> = std::fs::read_dir(path).into_iter().flatten().flatten().collect();
             // Sorted, so that the files beyond a limit do not depend on the file system's order.
             entries.sort_by_key(std::fs::DirEntry::file_name);
+            if !self.bounds.hidden {
+                entries.retain(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+            }
             entries
                 .iter()
                 .for_each(|entry| self.visit(root, &entry.path(), depth + 1));

@@ -35,7 +35,7 @@ pub use self::new::{Draft, NewError, create};
 pub use self::section::items;
 pub use self::write::WriteError;
 
-pub(crate) use self::listing::Listing;
+pub(crate) use self::listing::{Bounds, Listing, MarkdownFile};
 use crate::memories::LoadedMemories;
 use crate::redact::redact;
 use crate::stamp::Stamp;

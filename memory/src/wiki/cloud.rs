@@ -19,14 +19,21 @@ pub struct Term {
     pub count: u64,
 }
 
-/// The `size` most frequent terms of some texts; of equally frequent ones, those first in the alphabet.
+/// The `size` most frequent terms of the texts of some pages; of equally frequent ones, those first in the alphabet. A page
+/// without a text does not count.
 ///
 /// A pair counts if both words follow each other in a text and neither is left out. Left out are stop
 /// words, words of one letter, and numbers.
 #[must_use]
-pub fn cloud<T: AsRef<str> + Sync>(texts: &[T], size: usize, extra: &[String]) -> Vec<Term> {
+pub fn cloud<P: Sync, T: AsRef<str>>(
+    pages: &[P],
+    text: impl Fn(&P) -> Option<T> + Sync,
+    size: usize,
+    extra: &[String],
+) -> Vec<Term> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-    let parts = in_parts(texts.chunks(texts.len().div_ceil(threads).max(1)), NumberedWords::of);
+    let parts = pages.chunks(pages.len().div_ceil(threads).max(1));
+    let parts = in_parts(parts, |pages| NumberedWords::of(pages.iter().filter_map(&text)));
     let (words, parts) = Words::joined(parts);
     let extra: Vec<String> = extra.iter().map(|word| word.to_lowercase()).collect();
     let counts = words.names.iter().map(|word| &**word).zip(words.counts.iter().copied());
@@ -68,7 +75,7 @@ struct NumberedWords {
 }
 
 impl NumberedWords {
-    fn of<T: AsRef<str>>(texts: &[T]) -> NumberedWords {
+    fn of<T: AsRef<str>>(texts: impl Iterator<Item = T>) -> NumberedWords {
         let mut words = NumberedWords::default();
         for text in texts {
             each_word(text.as_ref(), &mut |word| {
@@ -175,7 +182,7 @@ mod tests {
     use super::*;
 
     fn terms(texts: &[&str], size: usize, extra: &[String]) -> Vec<(String, u64)> {
-        cloud(texts, size, extra)
+        cloud(texts, |text| Some(*text), size, extra)
             .into_iter()
             .map(|term| (term.term, term.count))
             .collect()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::*;
 use crate::private_file;
@@ -22,24 +23,24 @@ impl Wiki {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         }
-        let folder = WikiFolder::new(&root, LinkStyle::Auto, &dir.path().join("state")).unwrap();
+        let folder = WikiFolder::new(&root, LinkStyle::Auto, &dir.path().join("state"), None).unwrap();
         Wiki { dir, folder }
     }
 
-    fn pages(&self) -> Pages {
-        self.folder.read(&Pages::default())
+    fn pages(&self) -> Arc<Pages> {
+        self.folder.pages()
     }
 
     fn create(&self, page: &str, text: &str) -> Result<PagePath, WikiError> {
-        self.folder.create(&Pages::default(), &path(page), text)
+        self.folder.create(&path(page), text)
     }
 
     fn update(&self, page: &str, text: &str, etag: Option<&str>) -> Result<String, WikiError> {
-        self.folder.update(&Pages::default(), &path(page), text, etag)
+        self.folder.update(&path(page), text, etag)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<Moved, WikiError> {
-        self.folder.rename(&Pages::default(), &path(from), &path(to))
+        self.folder.rename(&path(from), &path(to))
     }
 
     fn text(&self, file: &str) -> String {
@@ -129,15 +130,15 @@ fn deleted_page_is_in_the_trash_or_in_git() {
     ] {
         muninn_tests::git(root, arguments).unwrap();
     }
-    let folder = WikiFolder::new(root, LinkStyle::Auto, &wiki.dir.path().join("state")).unwrap();
-    let deleted = folder.delete(&Pages::default(), &path("x/a")).unwrap();
+    let folder = WikiFolder::new(root, LinkStyle::Auto, &wiki.dir.path().join("state"), None).unwrap();
+    let deleted = folder.delete(&path("x/a")).unwrap();
     assert_eq!(fs::read_to_string(deleted.trash.unwrap()).unwrap(), "kept");
     let broken: Vec<_> = deleted.broken.iter().map(|link| &*link.target).collect();
     assert_eq!(broken, ["a"]);
     assert!(!root.join("x").exists());
-    assert_eq!(folder.delete(&Pages::default(), &path("c")).unwrap().trash, None);
+    assert_eq!(folder.delete(&path("c")).unwrap().trash, None);
     fs::write(root.join("c.md"), "not committed").unwrap();
-    assert!(folder.delete(&Pages::default(), &path("c")).unwrap().trash.is_some());
+    assert!(folder.delete(&path("c")).unwrap().trash.is_some());
 }
 
 #[test]

@@ -6,24 +6,25 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use muninn_repo_tools::front_matter::FrontMatter;
-use muninn_repo_tools::{BlobId, RelPath, Worktree};
+use muninn_repo_tools::{BlobId, RelPath, Supervisor, Worktree};
 use serde::Serialize;
 use thiserror::Error;
 
+use super::current::CurrentPages;
 use super::links::LinkStyle;
-use super::moving;
 use super::pages::{BrokenLink, MOST_BYTES, Page, Pages, decoded};
 use super::path::{PagePath, PagePathError};
+use super::{moving, pages};
 use crate::page_files::{self, FileError};
 use crate::private_file;
 use crate::redact::redact;
 
 /// A folder of pages.
 pub struct WikiFolder {
-    root: PathBuf,
-    style: LinkStyle,
+    current: CurrentPages,
     /// What Muninn keeps of this wiki.
     state: PathBuf,
     /// The worktree that the folder lies in.
@@ -124,34 +125,40 @@ pub enum WikiError {
 }
 
 impl WikiFolder {
-    /// The wiki in a folder. What Muninn keeps of it is below `state_dir`.
+    /// The wiki in a folder. What Muninn keeps of it is below `state_dir`. With a supervisor, a large wiki is watched for
+    /// changes.
     ///
     /// # Errors
     /// [`WikiError::NoFolder`].
-    pub fn new(root: &Path, style: LinkStyle, state_dir: &Path) -> Result<WikiFolder, WikiError> {
+    pub fn new(
+        root: &Path,
+        style: LinkStyle,
+        state_dir: &Path,
+        supervisor: Option<&Supervisor>,
+    ) -> Result<WikiFolder, WikiError> {
         let root = match root.canonicalize() {
             Ok(real) if real.is_dir() => real,
             _ => return Err(WikiError::NoFolder(root.to_owned())),
         };
         let hash = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+        let state = state_dir.join("wiki").join(&hash[..16]);
         Ok(WikiFolder {
-            state: state_dir.join("wiki").join(&hash[..16]),
             worktree: Worktree::discover(&root).ok(),
-            root,
-            style,
+            current: CurrentPages::new(&root, style, &state, supervisor),
+            state,
         })
     }
 
     /// The folder, without symlinks.
     #[must_use]
     pub fn root(&self) -> &Path {
-        &self.root
+        self.current.root()
     }
 
     /// The order of the halves of links.
     #[must_use]
     pub fn style(&self) -> LinkStyle {
-        self.style
+        self.current.style()
     }
 
     /// The directory of what Muninn keeps of this wiki. It may not exist yet.
@@ -160,17 +167,12 @@ impl WikiFolder {
         &self.state
     }
 
-    /// Reads the pages as the files are now. Pages of unchanged files are taken from `before`. A move that was interrupted
-    /// is undone first.
+    /// The pages as the files are now. A move that was interrupted is undone first.
     #[must_use]
-    pub fn read(&self, before: &Pages) -> Pages {
+    pub fn pages(&self) -> Arc<Pages> {
         // Without a lock, a move of another process can be seen half done until the next reading.
-        let lock = self.lock_shared();
-        let mut pages = Pages::read(&self.root, self.style, before);
-        if let Err(error) = lock {
-            pages.notes.push(error.to_string());
-        }
-        pages
+        let _lock = self.lock_shared().ok();
+        self.current.get()
     }
 
     /// The text of a page as its file is now.
@@ -180,7 +182,7 @@ impl WikiFolder {
     pub fn text(&self, pages: &Pages, path: &PagePath) -> Result<PageText, WikiError> {
         let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
         let bytes = self.bytes(&page.path, &page.file)?;
-        let etag = etag(&bytes);
+        let etag = pages::etag(&bytes);
         let text = decoded(bytes).map_err(|source| self.unreadable(path, source))?;
         Ok(PageText { text, etag })
     }
@@ -194,7 +196,7 @@ impl WikiFolder {
     }
 
     fn bytes(&self, path: &PagePath, file: &str) -> Result<Vec<u8>, WikiError> {
-        fs::read(self.root.join(file)).map_err(|source| self.unreadable(path, source))
+        fs::read(self.root().join(file)).map_err(|source| self.unreadable(path, source))
     }
 
     fn unreadable(&self, path: &PagePath, source: io::Error) -> WikiError {
@@ -211,12 +213,12 @@ impl WikiFolder {
     ///
     /// # Errors
     /// [`WikiError::Exists`] and others; nothing is written then.
-    pub fn create(&self, before: &Pages, path: &PagePath, text: &str) -> Result<PagePath, WikiError> {
+    pub fn create(&self, path: &PagePath, text: &str) -> Result<PagePath, WikiError> {
         check_text(text)?;
         let _lock = self.lock()?;
-        let pages = Pages::read(&self.root, self.style, before);
+        let pages = self.current.read();
         let (path, file) = self.place(&pages, path)?;
-        match page_files::create(&self.root, &self.root.join(&file), text.as_bytes())? {
+        match page_files::create(self.root(), &self.root().join(&file), text.as_bytes())? {
             true => Ok(path),
             false => Err(WikiError::Exists(path)),
         }
@@ -243,12 +245,12 @@ impl WikiFolder {
     ///
     /// # Errors
     /// [`WikiError::Changed`] and others; nothing is written then.
-    pub fn update(&self, before: &Pages, path: &PagePath, text: &str, etag: Option<&str>) -> Result<String, WikiError> {
+    pub fn update(&self, path: &PagePath, text: &str, etag: Option<&str>) -> Result<String, WikiError> {
         let _lock = self.lock()?;
-        let pages = Pages::read(&self.root, self.style, before);
+        let pages = self.current.read();
         let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
         let old = self.bytes(&page.path, &page.file)?;
-        let version = self::etag(&old);
+        let version = pages::etag(&old);
         if etag.is_some_and(|etag| etag != version) {
             return Err(WikiError::Changed {
                 page: page.path.clone(),
@@ -258,29 +260,29 @@ impl WikiFolder {
         let new = with_front_matter_of(&String::from_utf8_lossy(&old), text)?;
         check_text(&new)?;
         if new.as_bytes() != old {
-            page_files::replace(&self.root, &self.root.join(&page.file), new.as_bytes())?;
+            page_files::replace(self.root(), &self.root().join(&page.file), new.as_bytes())?;
         }
-        Ok(self::etag(new.as_bytes()))
+        Ok(pages::etag(new.as_bytes()))
     }
 
     /// Deletes a page. Its text stays in git if the last commit has it as it is, else in the trash.
     ///
     /// # Errors
     /// [`WikiError`]; nothing is deleted then.
-    pub fn delete(&self, before: &Pages, path: &PagePath) -> Result<Deleted, WikiError> {
+    pub fn delete(&self, path: &PagePath) -> Result<Deleted, WikiError> {
         let _lock = self.lock()?;
-        let pages = Pages::read(&self.root, self.style, before);
+        let pages = self.current.read();
         let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
         let trash = match self.is_committed(&page.file, &self.bytes(&page.path, &page.file)?) {
             true => None,
             false => Some(self.keep_in_trash(&page.file)?),
         };
-        let file = self.root.join(&page.file);
+        let file = self.root().join(&page.file);
         fs::remove_file(&file).map_err(|source| page_files::io_error(&file, source))?;
         if let Some(folder) = file.parent() {
-            page_files::remove_empty_directories(&self.root, folder);
+            page_files::remove_empty_directories(self.root(), folder);
         }
-        let after = Pages::read(&self.root, self.style, &pages);
+        let after = self.current.read();
         let broken = after.broken().iter().filter(|link| !pages.broken().contains(link));
         Ok(Deleted {
             path: page.path.clone(),
@@ -293,7 +295,7 @@ impl WikiFolder {
     fn is_committed(&self, file: &str, bytes: &[u8]) -> bool {
         let found = || {
             let worktree = self.worktree.as_ref()?;
-            let path = RelPath::from_relative(self.root.join(file).strip_prefix(worktree.root()).ok()?)?;
+            let path = RelPath::from_relative(self.root().join(file).strip_prefix(worktree.root()).ok()?)?;
             worktree.committed(&path)
         };
         found().is_some_and(|id| BlobId::of(bytes) == Some(id))
@@ -307,7 +309,7 @@ impl WikiFolder {
             .join(file);
         let copy = || {
             private_file::dir(kept.parent().unwrap_or(&self.state))?;
-            fs::copy(self.root.join(file), &kept)?;
+            fs::copy(self.root().join(file), &kept)?;
             File::open(&kept)?.sync_all()
         };
         copy().map_err(|source| self.state_error(&kept, source))?;
@@ -319,14 +321,14 @@ impl WikiFolder {
     ///
     /// # Errors
     /// [`WikiError`]; nothing is changed then.
-    pub fn rename(&self, before: &Pages, from: &PagePath, to: &PagePath) -> Result<Moved, WikiError> {
+    pub fn rename(&self, from: &PagePath, to: &PagePath) -> Result<Moved, WikiError> {
         let _lock = self.lock()?;
-        let pages = Pages::read(&self.root, self.style, before);
+        let pages = self.current.read();
         let page = pages.get(from).ok_or_else(|| WikiError::NoPage(from.clone()))?;
         let (to, file) = self.place(&pages, to)?;
         let plan = moving::plan(&pages, page, &to, &file, self)?;
         let rewritten = plan.rewritten(&to);
-        moving::carry_out(&self.root, &self.journal(), &plan)?;
+        moving::carry_out(self.root(), &self.journal(), &plan)?;
         Ok(Moved {
             from: page.path.clone(),
             to,
@@ -347,7 +349,7 @@ impl WikiFolder {
             private_file::lock(&path)
         };
         let lock = lock().map_err(|source| self.state_error(&path, source))?;
-        moving::undo(&self.root, &self.journal())?;
+        moving::undo(self.root(), &self.journal())?;
         Ok(lock)
     }
 
@@ -371,11 +373,6 @@ impl WikiFolder {
             source,
         }
     }
-}
-
-/// The version of a file.
-pub(super) fn etag(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex()[..16].to_owned()
 }
 
 fn check_text(text: &str) -> Result<(), WikiError> {

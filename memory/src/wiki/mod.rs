@@ -4,6 +4,7 @@
 //! The files are the truth: every reading begins with a look at them.
 
 mod cloud;
+mod current;
 mod digest;
 #[cfg(test)]
 mod edit_tests;
@@ -25,4 +26,4 @@ pub use links::{Link, LinkStyle};
 pub use pages::{BrokenLink, Page, Pages};
 pub use path::{PagePath, PagePathError};
 pub use recents::Recents;
-pub use search::{Found, SearchIndex};
+pub use search::{Found, PageSearch};

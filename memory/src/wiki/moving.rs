@@ -12,9 +12,9 @@ use std::path::Path;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-use super::folder::{WikiError, WikiFolder, etag};
+use super::folder::{WikiError, WikiFolder};
 use super::links::{Link, LinkStyle, links};
-use super::pages::{Page, Pages};
+use super::pages::{Page, Pages, etag};
 use super::path::{EXTENSION, PagePath, folded};
 use crate::page_files;
 use crate::private_file;

@@ -1,28 +1,36 @@
 //! The pages of a wiki as its files are: titles, aliases and links, and who links to whom.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use muninn_repo_tools::front_matter::FrontMatter;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::links::{Link, LinkStyle, Targets, links};
 use super::path::{PagePath, folded};
-use crate::knowledge::{Listing, is_placeholder};
+use crate::clock::Clock;
+use crate::knowledge::{Bounds, Listing, MarkdownFile, is_placeholder};
 use crate::markdown::sections;
 
 /// The most bytes of a page. Larger files are no pages.
 pub(super) const MOST_BYTES: u64 = 4 << 20;
-/// The most pages of a wiki, and the most bytes of all.
-const MOST_PAGES: usize = 50_000;
-const MOST_TOTAL_BYTES: u64 = 512 << 20;
+/// The files of a wiki. Hidden folders are those of git, of editors and of forges.
+const BOUNDS: Bounds = Bounds {
+    files: 50_000,
+    file_bytes: MOST_BYTES,
+    bytes: 512 << 20,
+    hidden: false,
+};
+/// The coarsest clock of a file system (FAT's). A file that was read so soon after its last change can be changed once
+/// more and keep its time.
+const CLOCK_STEP: Duration = Duration::from_secs(2);
 
 /// A page without its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     /// Its path.
     pub path: PagePath,
@@ -36,6 +44,8 @@ pub struct Page {
     pub modified: SystemTime,
     /// The file, relative to the wiki. Its name may be decomposed (NFD).
     pub file: String,
+    /// The version of the file's content.
+    pub etag: String,
     size: u64,
     /// The first byte of the text below the front matter.
     body: usize,
@@ -53,7 +63,7 @@ pub struct BrokenLink {
 }
 
 /// All pages at one time.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Pages {
     pages: BTreeMap<PagePath, Arc<Page>>,
     /// The page of each path in lower case.
@@ -64,43 +74,76 @@ pub struct Pages {
     broken: Vec<BrokenLink>,
     /// Files that are no pages, with the reason.
     pub notes: Vec<String>,
+    /// Files that may have changed since they were read, though their size and time are the same.
+    doubtful: HashSet<String>,
+    /// The number of files that were read.
+    read: usize,
+    /// The version of all pages; empty before the links are resolved.
+    version: String,
 }
 
 impl Pages {
+    /// Pages that were read earlier, as a beginning for [`Pages::read`].
+    pub(super) fn restored(pages: Vec<Page>) -> Pages {
+        let mut restored = Pages::default();
+        pages.into_iter().for_each(|page| restored.add(Arc::new(page)));
+        restored
+    }
+
     /// Reads the pages below a directory. Those whose file is as it was in `before` are not read again.
     #[must_use]
-    pub fn read(root: &Path, style: LinkStyle, before: &Pages) -> Pages {
-        let listing = Listing::with_bounds(root, MOST_PAGES, MOST_BYTES, MOST_TOTAL_BYTES);
+    pub fn read(root: &Path, style: LinkStyle, before: &Arc<Pages>) -> Arc<Pages> {
+        let listing = Listing::with_bounds(root, BOUNDS);
+        let now = SystemTime::from(Clock::system().now());
         let mut pages = Pages {
             notes: listing.skipped.iter().map(ToString::to_string).collect(),
             ..Pages::default()
         };
         for listed in &listing.files {
             let file = listed.path.as_str();
-            // The folders of git, of editors and of forges.
-            if file.split('/').any(|part| part.starts_with('.')) {
-                continue;
-            }
             let Some(path) = PagePath::of_file(file) else {
                 pages.notes.push(format!("{file}: its name is no path of a page"));
                 continue;
             };
-            let known = before
-                .pages
-                .get(&path)
-                .filter(|known| known.is(file, listed.size, listed.modified));
-            let page = match known {
-                Some(known) => Ok(Some(Arc::clone(known))),
-                None => Page::read(root, &path, file, (listed.size, listed.modified)).map(|page| page.map(Arc::new)),
-            };
-            match page {
-                Ok(Some(page)) => pages.add(page),
+            let known = before.pages.get(&path).filter(|known| known.is(listed));
+            if let Some(known) = known.filter(|_| !before.doubtful.contains(file)) {
+                pages.add(Arc::clone(known));
+                continue;
+            }
+            pages.read += 1;
+            if is_doubtful(listed.modified, now) {
+                pages.doubtful.insert(file.to_owned());
+            }
+            match Page::read(root, &path, listed) {
+                Ok(Some(page)) => pages.add(match known.filter(|known| ***known == page) {
+                    Some(known) => Arc::clone(known),
+                    None => Arc::new(page),
+                }),
                 Ok(None) => {}
                 Err(error) => pages.notes.push(format!("{file}: {error}")),
             }
         }
+        if pages.read == 0 && pages.len() == before.len() && pages.notes == before.notes && !before.version.is_empty() {
+            return Arc::clone(before);
+        }
         pages.link(style);
-        pages
+        Arc::new(pages)
+    }
+
+    /// The number of files that were read, because they were not known.
+    pub(super) fn files_read(&self) -> usize {
+        self.read
+    }
+
+    /// The pages that certainly are as their files are.
+    pub(super) fn certain(&self) -> impl Iterator<Item = &Page> {
+        self.iter().filter(|page| !self.doubtful.contains(&page.file))
+    }
+
+    /// The version of all pages: it changes with every change of a page.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
     }
 
     fn add(&mut self, page: Arc<Page>) {
@@ -171,6 +214,14 @@ impl Pages {
         broken.sort();
         broken.dedup();
         (self.backlinks, self.broken) = (backlinks, broken);
+        let mut version = blake3::Hasher::new();
+        for page in self.pages.values() {
+            version
+                .update(page.file.as_bytes())
+                .update(b"\n")
+                .update(page.etag.as_bytes());
+        }
+        self.version = version.finalize().to_hex()[..16].to_owned();
     }
 
     /// The number of pages.
@@ -241,6 +292,17 @@ impl Targets for Pages {
     }
 }
 
+/// Whether a file was changed so short a time ago that the next change can have the same time.
+fn is_doubtful(modified: SystemTime, now: SystemTime) -> bool {
+    let (earlier, later) = (modified.min(now), modified.max(now));
+    later.duration_since(earlier).is_ok_and(|age| age < CLOCK_STEP)
+}
+
+/// The version of a file's content.
+pub(super) fn etag(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex()[..16].to_owned()
+}
+
 /// The page of each name that only one has.
 fn unique<'p>(named: impl Iterator<Item = (String, &'p PagePath)>) -> HashMap<String, Option<PagePath>> {
     let mut names: HashMap<String, Option<PagePath>> = HashMap::new();
@@ -255,8 +317,11 @@ fn unique<'p>(named: impl Iterator<Item = (String, &'p PagePath)>) -> HashMap<St
 
 impl Page {
     /// Reads a page; `None` if it is the file that `muninn init` creates.
-    fn read(root: &Path, path: &PagePath, file: &str, (size, modified): (u64, SystemTime)) -> io::Result<Option<Page>> {
-        let text = read_text(&root.join(file))?;
+    fn read(root: &Path, path: &PagePath, listed: &MarkdownFile) -> io::Result<Option<Page>> {
+        let file = listed.path.as_str();
+        let bytes = fs::read(root.join(file))?;
+        let etag = etag(&bytes);
+        let text = decoded(bytes)?;
         if is_placeholder(&text) {
             return Ok(None);
         }
@@ -283,8 +348,9 @@ impl Page {
             links: links(body, offset),
             path: path.clone(),
             file: file.to_owned(),
-            modified,
-            size,
+            etag,
+            modified: listed.modified,
+            size: listed.size,
             body: offset,
         }))
     }
@@ -302,14 +368,9 @@ impl Page {
         }
     }
 
-    /// Whether the page was read from a file with this name, size and time.
-    pub(super) fn is(&self, file: &str, size: u64, modified: SystemTime) -> bool {
-        self.file == file && self.size == size && self.modified == modified
-    }
-
-    /// The size and the time of the file that was read.
-    pub(super) fn stamp(&self) -> (u64, SystemTime) {
-        (self.size, self.modified)
+    /// Whether the page was read from this file as it is now.
+    fn is(&self, listed: &MarkdownFile) -> bool {
+        self.file == listed.path.as_str() && self.size == listed.size && self.modified == listed.modified
     }
 
     /// The first byte of the text below the front matter.

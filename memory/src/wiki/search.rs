@@ -1,24 +1,86 @@
 //! Full-text search over pages, ranked by BM25, with the line of each page that matches best.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
+use super::folder::WikiFolder;
 use super::pages::{Page, Pages};
 use super::path::PagePath;
+use crate::image::{self, ImageFormat};
 use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, content_terms, idf, saturation};
+use crate::private_file;
 
 /// The weight of words in the title, aliases and path: they count as if written so often.
 const TITLE_WEIGHT: usize = 3;
 /// The most characters of a snippet.
 const SNIPPET: usize = 200;
 
+/// The image of the index.
+const IMAGE: ImageFormat = ImageFormat {
+    prefix: "search-",
+    magic: b"muninn page search 1\n",
+};
+/// The pages after whose reading the image is written. Fewer are read in a few milliseconds.
+const READ_FOR_IMAGE: usize = 100;
+
+/// Searches the pages of a wiki. The index is kept in memory for the next call and in an image for the next process.
+pub struct PageSearch {
+    root: PathBuf,
+    /// The directory of the image.
+    state: PathBuf,
+    /// `None` before the first search.
+    kept: Mutex<Option<SearchIndex>>,
+}
+
+impl PageSearch {
+    /// The search over the pages of a folder.
+    #[must_use]
+    pub fn new(folder: &WikiFolder) -> PageSearch {
+        PageSearch {
+            root: folder.root().to_owned(),
+            state: folder.state().to_owned(),
+            kept: Mutex::default(),
+        }
+    }
+
+    /// The pages that match a query best, the best first; equal ones in the order of their paths.
+    pub fn find(&self, query: &str, pages: &Pages, limit: usize) -> Vec<Found> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = kept.take().unwrap_or_else(|| self.restored());
+        let index = before.refreshed(pages, &self.root);
+        let index = kept.insert(index);
+        if index.unsaved >= READ_FOR_IMAGE {
+            index.unsaved = 0;
+            self.save(index);
+        }
+        index.find(query, pages, &self.root, limit)
+    }
+
+    fn restored(&self) -> SearchIndex {
+        let stored = image::read(&IMAGE, &self.state, &self.root).ok().flatten();
+        stored.unwrap_or_default()
+    }
+
+    fn save(&self, index: &SearchIndex) {
+        // Without an image, the next process reads all pages.
+        if private_file::dir(&self.state).is_ok() {
+            image::write(&IMAGE, &self.state, &self.root, index).ok();
+        }
+    }
+}
+
 /// An index over the texts of pages.
-#[derive(Default)]
-pub struct SearchIndex {
-    /// The page of each document, with the stamp of the file that was read.
-    documents: Vec<(PagePath, u64, SystemTime)>,
+#[derive(Default, Serialize, Deserialize)]
+struct SearchIndex {
+    /// The page of each document, with the version that was read.
+    documents: Vec<(PagePath, String)>,
     terms: Bm25,
+    /// The number of pages that were read since the image was written.
+    #[serde(skip)]
+    unsaved: usize,
 }
 
 /// A found page.
@@ -32,17 +94,15 @@ pub struct Found {
 
 impl SearchIndex {
     /// The index over pages as they are now. Texts of pages that are in this index unchanged are not read again.
-    #[must_use]
-    pub fn refreshed(self, pages: &Pages, root: &Path) -> SearchIndex {
-        let is_current = |(path, size, modified): &(PagePath, u64, SystemTime)| {
-            pages
-                .get(path)
-                .is_some_and(|page| page.path == *path && page.stamp() == (*size, *modified))
+    fn refreshed(self, pages: &Pages, root: &Path) -> SearchIndex {
+        let is_current = |(path, etag): &(PagePath, String)| {
+            let page = pages.get(path);
+            page.is_some_and(|page| page.path == *path && page.etag == *etag)
         };
         let keep: Vec<bool> = self.documents.iter().map(is_current).collect();
         let kept = self.documents.iter().zip(&keep).filter(|(_, keep)| **keep);
         let kept: Vec<_> = kept.map(|(document, _)| document.clone()).collect();
-        let known: HashSet<&PagePath> = kept.iter().map(|(path, ..)| path).collect();
+        let known: HashSet<&PagePath> = kept.iter().map(|(path, _)| path).collect();
         let mut tokenizer = Tokenizer::new();
         let mut builder = Bm25Builder::default();
         let mut added = Vec::new();
@@ -50,20 +110,22 @@ impl SearchIndex {
             let Ok(body) = page.body(root) else { continue };
             let terms = content_terms(&mut tokenizer, &weighted(page, &body));
             builder.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
-            let (size, modified) = page.stamp();
-            added.push((page.path.clone(), size, modified));
+            added.push((page.path.clone(), page.etag.clone()));
         }
         if added.is_empty() && kept.len() == self.documents.len() {
             return self;
         }
         let terms = Bm25::merged(&[(&self.terms, Some(&keep)), (&builder.finish(), None)]);
+        let unsaved = self.unsaved + added.len();
         let documents = kept.into_iter().chain(added).collect();
-        SearchIndex { documents, terms }
+        SearchIndex {
+            documents,
+            terms,
+            unsaved,
+        }
     }
 
-    /// The pages that match a query best, the best first; equal ones in the order of their paths.
-    #[must_use]
-    pub fn find(&self, query: &str, pages: &Pages, root: &Path, limit: usize) -> Vec<Found> {
+    fn find(&self, query: &str, pages: &Pages, root: &Path, limit: usize) -> Vec<Found> {
         let mut tokenizer = Tokenizer::new();
         let terms = content_terms(&mut tokenizer, query);
         let terms: Vec<&str> = terms.iter().map(|(term, _)| term.as_str()).collect();
@@ -93,7 +155,7 @@ impl SearchIndex {
                 *scores.entry(document.0).or_default() += score;
             }
         }
-        let path = |document: u32| self.documents.get(document as usize).map(|(path, ..)| path);
+        let path = |document: u32| self.documents.get(document as usize).map(|(path, _)| path);
         let mut ranked: Vec<(f32, &PagePath)> = scores
             .into_iter()
             .filter_map(|(document, score)| Some((score, path(document)?)))

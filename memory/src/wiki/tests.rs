@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::*;
 
@@ -18,8 +19,8 @@ fn write(root: &Path, path: &str, text: &str) {
     fs::write(file, text).unwrap();
 }
 
-fn read(root: &Path, style: LinkStyle) -> Pages {
-    Pages::read(root, style, &Pages::default())
+fn read(root: &Path, style: LinkStyle) -> Arc<Pages> {
+    Pages::read(root, style, &Arc::default())
 }
 
 fn path(path: &str) -> PagePath {
@@ -160,9 +161,10 @@ fn composed_and_decomposed_names_are_one_page() {
 
 fn digest(root: &Path, recents: &[&str], most: usize) -> Digest {
     let pages = read(root, LinkStyle::Auto);
-    let texts: Vec<String> = pages.iter().map(|page| page.body(root).unwrap()).collect();
     let recents = recents.iter().map(|page| path(page)).collect();
-    Digest::of(&pages, cloud(&texts, 50, &[]), recents, most)
+    let all: Vec<&Page> = pages.iter().collect();
+    let terms = cloud(&all, |page| page.body(root).ok(), 50, &[]);
+    Digest::of(&pages, terms, recents, most)
 }
 
 #[test]
@@ -229,24 +231,21 @@ fn search_ranks_titles_first_and_follows_the_files() {
         ("cats.md", "Cats sleep.\n"),
     ]);
     let pages = read(folder.path(), LinkStyle::Auto);
-    let index = SearchIndex::default().refreshed(&pages, folder.path());
-    let search = |index: &SearchIndex, pages: &Pages, query: &str| -> Vec<(String, String)> {
-        let found = index.find(query, pages, folder.path(), 20).into_iter();
+    let state = tempfile::tempdir().unwrap();
+    let kept = PageSearch::new(&WikiFolder::new(folder.path(), LinkStyle::Auto, state.path(), None).unwrap());
+    let search = |pages: &Pages, query: &str| -> Vec<(String, String)> {
+        let found = kept.find(query, pages, 20).into_iter();
         found.map(|found| (found.path.to_string(), found.snippet)).collect()
     };
-    let found = search(&index, &pages, "how are errors handled?");
+    let found = search(&pages, "how are errors handled?");
     assert_eq!(found[0], ("http/errors".to_owned(), "# Error handling".to_owned()));
     assert_eq!(found[1].0, "http/retries");
-    assert_eq!(
-        search(&index, &pages, "timeouts")[0].1,
-        "The gateway maps timeouts to 504."
-    );
-    assert!(search(&index, &pages, "zebra").is_empty() && search(&index, &pages, "").is_empty());
+    assert_eq!(search(&pages, "timeouts")[0].1, "The gateway maps timeouts to 504.");
+    assert!(search(&pages, "zebra").is_empty() && search(&pages, "").is_empty());
     write(folder.path(), "cats.md", "Zebras gallop.\n");
     fs::remove_file(folder.path().join("http/errors.md")).unwrap();
     let pages = read(folder.path(), LinkStyle::Auto);
-    let index = index.refreshed(&pages, folder.path());
-    assert_eq!(search(&index, &pages, "zebra")[0].0, "cats");
-    assert_eq!(search(&index, &pages, "errors").len(), 1);
-    assert!(search(&index, &pages, "sleep").is_empty());
+    assert_eq!(search(&pages, "zebra")[0].0, "cats");
+    assert_eq!(search(&pages, "errors").len(), 1);
+    assert!(search(&pages, "sleep").is_empty());
 }

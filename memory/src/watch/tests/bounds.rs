@@ -18,7 +18,7 @@ fn too_many_changes_require_a_walk() {
 #[test]
 fn too_many_directories_are_an_error() {
     let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
-    let watcher = Watcher::start_bounded(&fixture.worktree(), None, &Supervisor::default(), 2).unwrap();
+    let watcher = Watcher::start_bounded(Scope::Worktree(fixture.worktree()), None, &Supervisor::default(), 2).unwrap();
     assert!(!watcher.wait_ready(LONG));
     assert!(matches!(watcher.failure(), Some(WatchError::TooMany { max: 2 })));
     for _ in 0..2 {
@@ -30,7 +30,7 @@ fn too_many_directories_are_an_error() {
 #[test]
 fn exceeding_the_directory_limit_stops_watching() {
     let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
-    let watcher = Watcher::start_bounded(&fixture.worktree(), None, &Supervisor::default(), 3).unwrap();
+    let watcher = Watcher::start_bounded(Scope::Worktree(fixture.worktree()), None, &Supervisor::default(), 3).unwrap();
     assert!(watcher.wait_ready(LONG) && watcher.failure().is_none());
     fs::remove_dir_all(fixture.path("d")).unwrap();
     fixture.write("f/x.rs", b"x");
@@ -123,6 +123,6 @@ fn watcher_can_be_dropped_during_setup() {
     let fixture = Fixture::with(&[]);
     (0..200).for_each(|n| fixture.write(&format!("{n}/a.rs"), b"x"));
     for _ in 0..5 {
-        drop(Watcher::start(&fixture.worktree(), None, &Supervisor::default()).unwrap());
+        drop(Watcher::start(Scope::Worktree(fixture.worktree()), None, &Supervisor::default()).unwrap());
     }
 }

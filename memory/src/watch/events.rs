@@ -58,13 +58,13 @@ impl Kind {
 }
 
 fn note(shared: &Shared, path: &Path, kind: Kind) {
-    if let Ok(in_git) = path.strip_prefix(&shared.common_dir) {
+    if let Some(in_git) = in_common_dir(shared, path) {
         if in_git == Path::new("info") && kind == Kind::Structure || in_git == Path::new("info/exclude") {
             shared.update(State::reset);
         }
         return;
     }
-    let Ok(relative) = path.strip_prefix(&shared.root) else {
+    let Ok(relative) = path.strip_prefix(shared.scope.root()) else {
         return mark(shared, path);
     };
     if relative.as_os_str().is_empty() {
@@ -79,6 +79,10 @@ fn note(shared: &Shared, path: &Path, kind: Kind) {
     }
 }
 
+fn in_common_dir<'p>(shared: &Shared, path: &'p Path) -> Option<&'p Path> {
+    path.strip_prefix(shared.scope.common_dir()?).ok()
+}
+
 fn mark(shared: &Shared, path: &Path) {
     let number = path.file_name().and_then(|name| name.to_str()?.parse().ok());
     if let Some(number) = number {
@@ -91,8 +95,9 @@ fn mark(shared: &Shared, path: &Path) {
 }
 
 fn root_changed(shared: &Shared, kind: Kind) {
-    if !shared.root.is_dir() {
-        let root = shared.root.clone();
+    let root = shared.scope.root();
+    if !root.is_dir() {
+        let root = root.to_owned();
         shared.fail(WatchError::Gone { root });
     } else if kind == Kind::Structure {
         shared.update(State::reset);
@@ -115,7 +120,7 @@ fn inside(shared: &Shared, path: &Path, relative: RelPath, kind: Kind) {
     let is_directory = kind == Kind::Structure && path.symlink_metadata().is_ok_and(|found| found.is_dir());
     let mut state = shared.lock();
     let parent = relative.parent();
-    if relative.as_str() == ".muninn" || parent.is_some_and(|parent| !state.directories.contains(&parent)) {
+    if shared.scope.leaves_out(&relative) || parent.is_some_and(|parent| !state.directories.contains(&parent)) {
         return;
     }
     if IGNORE_FILES.contains(&relative.file_name()) {

@@ -1,4 +1,4 @@
-//! Watches a worktree for changes, through the operating system.
+//! Watches a worktree, or a folder of pages, for changes, through the operating system.
 //!
 //! Every change is a hint: a reported file can be unchanged or ignored, but a changed file is never missed. If this
 //! cannot be guaranteed, the result is [`Changes::Everything`], and the caller must walk the worktree. There are four
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{RelPath, Supervisor, Task, Worktree};
+use muninn_repo_tools::{Directories, RelPath, Supervisor, Task, Worktree, visible_directories, walked_directories};
 
 use marks::Marks;
 use setter::WatchSetter;
@@ -41,7 +41,46 @@ const MAX_PATHS: usize = 1_000;
 /// Maximum number of watched directories. Each takes about 1 kB of kernel memory.
 const MAX_DIRECTORIES: usize = 100_000;
 
-/// Watches a worktree until it is dropped.
+/// The directories that are watched.
+#[derive(Debug, Clone)]
+pub enum Scope {
+    /// Those that a walk of a worktree enters.
+    Worktree(Worktree),
+    /// A folder and all directories below it, but no hidden ones.
+    Folder(PathBuf),
+}
+
+impl Scope {
+    fn root(&self) -> &Path {
+        match self {
+            Self::Worktree(worktree) => worktree.root(),
+            Self::Folder(root) => root,
+        }
+    }
+
+    /// The directory of `info/exclude`, which decides what is ignored.
+    fn common_dir(&self) -> Option<&Path> {
+        match self {
+            Self::Worktree(worktree) => Some(worktree.common_dir()),
+            Self::Folder(_) => None,
+        }
+    }
+
+    /// Whether changes of an entry of the root are of no interest.
+    fn leaves_out(&self, path: &RelPath) -> bool {
+        matches!(self, Self::Worktree(_)) && path.as_str() == ".muninn"
+    }
+
+    /// Lists the directories without the root, or only `top` and those below it; at most `max`.
+    fn directories(&self, top: Option<&RelPath>, max: usize) -> Directories {
+        match self {
+            Self::Worktree(worktree) => walked_directories(worktree, top, max),
+            Self::Folder(root) => visible_directories(root, top, max),
+        }
+    }
+}
+
+/// Watches directories until it is dropped.
 pub struct Watcher {
     shared: Arc<Shared>,
     marks: Marks,
@@ -114,22 +153,22 @@ impl Watcher {
     /// used. Returns at once: watches are set in the background, and until then everything can have changed.
     ///
     /// # Errors
-    /// [`WatchError`] if the system cannot watch this worktree. Later failures are returned by [`Watcher::failure`].
-    pub fn start(worktree: &Worktree, home: Option<&Path>, supervisor: &Supervisor) -> Result<Self, WatchError> {
-        Self::start_bounded(worktree, home, supervisor, MAX_DIRECTORIES)
+    /// [`WatchError`] if the system cannot watch these directories. Later failures are returned by [`Watcher::failure`].
+    pub fn start(scope: Scope, home: Option<&Path>, supervisor: &Supervisor) -> Result<Self, WatchError> {
+        Self::start_bounded(scope, home, supervisor, MAX_DIRECTORIES)
     }
 
     fn start_bounded(
-        worktree: &Worktree,
+        scope: Scope,
         home: Option<&Path>,
         supervisor: &Supervisor,
         max_directories: usize,
     ) -> Result<Self, WatchError> {
         #[cfg(target_os = "linux")]
-        shares::refuse(worktree.root())?;
+        shares::refuse(scope.root())?;
         let (marks, directory) = Marks::new(home).map_err(|source| WatchError::Marks { source })?;
-        let shared = Arc::new(Shared::new(worktree, directory));
-        let setter = WatchSetter::new(worktree, &shared, max_directories)?;
+        let shared = Arc::new(Shared::new(scope, directory));
+        let setter = WatchSetter::new(&shared, max_directories)?;
         let setter = supervisor
             .run("watch", move || setter.run())
             .map_err(|source| WatchError::Thread { source })?;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use muninn_repo_tools::{RelPath, Worktree, walked_directories};
+use muninn_repo_tools::RelPath;
 use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::WatchError;
@@ -16,7 +16,6 @@ use super::shared::{Shared, Work};
 const ONE_BY_ONE: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
 pub(super) struct WatchSetter {
-    worktree: Worktree,
     shared: Arc<Shared>,
     system: RecommendedWatcher,
     max_directories: usize,
@@ -26,11 +25,10 @@ pub(super) struct WatchSetter {
 type SetupStop = Option<WatchError>;
 
 impl WatchSetter {
-    pub(super) fn new(worktree: &Worktree, shared: &Arc<Shared>, max_directories: usize) -> Result<Self, WatchError> {
+    pub(super) fn new(shared: &Arc<Shared>, max_directories: usize) -> Result<Self, WatchError> {
         let config = Config::default().with_follow_symlinks(false);
         let system = RecommendedWatcher::new(Events(Arc::clone(shared)), config).map_err(unavailable)?;
         Ok(Self {
-            worktree: worktree.clone(),
             shared: Arc::clone(shared),
             system,
             max_directories,
@@ -75,7 +73,7 @@ impl WatchSetter {
         } else {
             RecursiveMode::Recursive
         };
-        let root = self.worktree.root().to_owned();
+        let root = self.shared.scope.root().to_owned();
         if let Err(error) = self.system.watch(&root, mode) {
             let gone = !root.is_dir();
             return Err(Some(if gone {
@@ -102,7 +100,7 @@ impl WatchSetter {
     fn watch_tree(&mut self, top: Option<&RelPath>) -> Result<(), SetupStop> {
         let mut done = HashSet::new();
         loop {
-            let found = walked_directories(&self.worktree, top, self.max_directories);
+            let found = self.shared.scope.directories(top, self.max_directories);
             let known = self.shared.lock().directories.len();
             let new: Vec<_> = found.paths.iter().filter(|path| !done.contains(*path)).collect();
             if found.cut || known + new.len() > self.max_directories {
@@ -142,7 +140,9 @@ impl WatchSetter {
 
     /// Watches `info/exclude`, which decides what is ignored. If there is no `info`, its parent is watched.
     fn watch_excludes(&mut self) -> Result<(), SetupStop> {
-        let common = self.worktree.common_dir().to_owned();
+        let Some(common) = self.shared.scope.common_dir().map(Path::to_owned) else {
+            return Ok(());
+        };
         let info = common.join("info");
         self.watch_one(if info.is_dir() { &info } else { &common })
     }
@@ -156,7 +156,7 @@ impl WatchSetter {
     }
 
     fn absolute(&self, path: &RelPath) -> PathBuf {
-        self.worktree.root().join(path.to_path_buf())
+        self.shared.scope.root().join(path.to_path_buf())
     }
 }
 

@@ -6,16 +6,13 @@ use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::RelPath;
 
-use super::{Changes, MAX_PATHS, WatchError};
+use super::{Changes, MAX_PATHS, Scope, WatchError};
 
 /// Never locked during file system calls.
 pub(super) struct Shared {
-    /// Root of the worktree.
-    pub(super) root: PathBuf,
-    /// Directory of `info/exclude`.
-    pub(super) common_dir: PathBuf,
+    pub(super) scope: Scope,
     state: Mutex<State>,
     /// Signalled when a mark arrives, when work is added or finished, and when watching stops.
     changed: Condvar,
@@ -56,7 +53,7 @@ impl Work {
 }
 
 impl Shared {
-    pub(super) fn new(worktree: &Worktree, marks: PathBuf) -> Self {
+    pub(super) fn new(scope: Scope, marks: PathBuf) -> Self {
         let state = State {
             seen: Changes::Everything,
             directories: BTreeSet::new(),
@@ -72,8 +69,7 @@ impl Shared {
             stopped: false,
         };
         Self {
-            root: worktree.root().to_owned(),
-            common_dir: worktree.common_dir().to_owned(),
+            scope,
             state: Mutex::new(state),
             changed: Condvar::new(),
             failure: OnceLock::new(),

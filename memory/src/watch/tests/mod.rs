@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use muninn_repo_tools::{RelPath, Supervisor, WalkLimits, Worktree, read_text, walk, walk_at};
 
-use super::{Changes, Watcher};
+use super::{Changes, Scope, Watcher};
 use crate::fixture::Fixture;
 
 /// A timeout that only broken code reaches.
@@ -55,7 +55,7 @@ impl Watched {
     }
 
     fn of(fixture: Fixture, worktree: Worktree) -> Self {
-        let watcher = Watcher::start(&worktree, None, &Supervisor::default()).unwrap();
+        let watcher = Watcher::start(Scope::Worktree(worktree.clone()), None, &Supervisor::default()).unwrap();
         let mut watched = Self {
             fixture,
             worktree,

@@ -1,0 +1,214 @@
+//! The digest of a wiki, with its terms and its pages in use, which are kept in the state directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use muninn_memory::wiki::{Digest, PagePath, Pages, Recents, Term, cloud};
+use muninn_memory::{Clock, private_file};
+use muninn_repo_tools::Supervisor;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::Wiki;
+use crate::config::DigestConfig;
+
+/// Makes the digest of a wiki.
+pub(super) struct KeptDigest {
+    settings: DigestConfig,
+    /// The file of the pages in use.
+    recents: PathBuf,
+    /// The file of the terms.
+    cloud_file: PathBuf,
+    cloud: Mutex<Option<Arc<Cloud>>>,
+    /// Held while terms are counted.
+    counting: Mutex<()>,
+    /// Whether a thread counts the terms again when pages change.
+    in_background: AtomicBool,
+    /// The thread ends when this is dropped.
+    ends: Mutex<Option<Sender<()>>>,
+    last: Mutex<Option<Last>>,
+}
+
+/// The last digest, and what it was made of.
+struct Last {
+    pages: String,
+    cloud: Arc<Cloud>,
+    recents: Vec<PagePath>,
+    digest: Arc<Digest>,
+}
+
+/// Counted terms.
+#[derive(Serialize, Deserialize)]
+struct Cloud {
+    terms: Vec<Term>,
+    /// The version of the pages that were counted.
+    of: String,
+    at: SystemTime,
+    /// The settings that decide about terms.
+    size: usize,
+    stopwords_extra: Vec<String>,
+}
+
+impl KeptDigest {
+    pub(super) fn new(state: &Path, settings: &DigestConfig) -> KeptDigest {
+        KeptDigest {
+            settings: settings.clone(),
+            recents: state.join("recents.json"),
+            cloud_file: state.join("cloud.json"),
+            cloud: Mutex::default(),
+            counting: Mutex::default(),
+            in_background: AtomicBool::new(false),
+            ends: Mutex::default(),
+            last: Mutex::default(),
+        }
+    }
+
+    /// The digest of pages below a folder.
+    pub(super) fn of(&self, pages: &Pages, root: &Path) -> Arc<Digest> {
+        let cloud = self.cloud_for(pages, root);
+        let recents = self.load_recents().existing(pages);
+        let mut last = locked(&self.last);
+        if let Some(last) = &*last
+            && last.pages == pages.version()
+            && Arc::ptr_eq(&last.cloud, &cloud)
+            && last.recents == recents
+        {
+            return Arc::clone(&last.digest);
+        }
+        let digest = Digest::of(
+            pages,
+            cloud.terms.clone(),
+            recents.clone(),
+            self.settings.max_render_bytes,
+        );
+        let digest = Arc::new(digest);
+        *last = Some(Last {
+            pages: pages.version().to_owned(),
+            cloud,
+            recents,
+            digest: Arc::clone(&digest),
+        });
+        digest
+    }
+
+    /// The terms. They are counted here if they never were, or, without a thread that does it, if the pages have changed
+    /// and the last counting is long enough ago.
+    fn cloud_for(&self, pages: &Pages, root: &Path) -> Arc<Cloud> {
+        let is_usable = |cloud: &Cloud| {
+            let age = || now().duration_since(cloud.at).unwrap_or_default();
+            cloud.of == pages.version()
+                || self.in_background.load(Ordering::Relaxed)
+                || age() < self.settings.cloud_refresh
+        };
+        match self.known_cloud().filter(|cloud| is_usable(cloud)) {
+            Some(cloud) => cloud,
+            None => self.count(pages, root),
+        }
+    }
+
+    /// The terms that were counted last, by this process or an earlier one.
+    fn known_cloud(&self) -> Option<Arc<Cloud>> {
+        let mut known = locked(&self.cloud);
+        if known.is_none() {
+            let stored: Option<Cloud> = load(&self.cloud_file, "the terms are counted again");
+            let settings = (self.settings.cloud_size, &self.settings.stopwords_extra);
+            let stored = stored.filter(|cloud| (cloud.size, &cloud.stopwords_extra) == settings);
+            *known = stored.map(Arc::new);
+        }
+        known.clone()
+    }
+
+    /// Counts the terms, if no other thread just did. Pages that cannot be read do not count.
+    fn count(&self, pages: &Pages, root: &Path) -> Arc<Cloud> {
+        let _counting = locked(&self.counting);
+        if let Some(cloud) = self.known_cloud().filter(|cloud| cloud.of == pages.version()) {
+            return cloud;
+        }
+        let (size, extra) = (self.settings.cloud_size, &self.settings.stopwords_extra);
+        let cloud = Arc::new(Cloud {
+            terms: cloud(
+                &pages.iter().collect::<Vec<_>>(),
+                |page| page.body(root).ok(),
+                size,
+                extra,
+            ),
+            of: pages.version().to_owned(),
+            at: now(),
+            size,
+            stopwords_extra: extra.clone(),
+        });
+        *locked(&self.cloud) = Some(Arc::clone(&cloud));
+        self.store(&self.cloud_file, || &*cloud);
+        cloud
+    }
+
+    fn load_recents(&self) -> Recents {
+        let used: Vec<PagePath> = load(&self.recents, "the pages in use are forgotten").unwrap_or_default();
+        Recents::new(self.settings.recents_size, used)
+    }
+
+    /// Notes the use of pages, at once and for all processes.
+    pub(super) fn note_use(&self, note: impl FnOnce(&mut Recents)) {
+        self.store(&self.recents, || {
+            let mut recents = self.load_recents();
+            note(&mut recents);
+            recents.iter().cloned().collect::<Vec<_>>()
+        });
+    }
+
+    /// Writes a file of the state directory, under its lock. A wiki works without.
+    fn store<T: Serialize>(&self, file: &Path, value: impl FnOnce() -> T) {
+        let write = || -> std::io::Result<()> {
+            private_file::dir(file.parent().unwrap_or(file))?;
+            let _lock = private_file::lock(&file.with_extension("lock"))?;
+            private_file::replace(file, &serde_json::to_vec(&value())?)
+        };
+        if let Err(error) = write() {
+            tracing::debug!("{}: {error}", file.display());
+        }
+    }
+}
+
+/// Counts the terms of a wiki now and again after each pause, if its pages have changed, until it is dropped.
+pub(super) fn count_in_background(wiki: &Arc<Wiki>, supervisor: &Supervisor) {
+    let (ends, ended) = channel();
+    let (weak, pause) = (Arc::downgrade(wiki), wiki.digest.settings.cloud_refresh);
+    let started = supervisor.keep_owned("wiki-terms", move || {
+        loop {
+            let Some(wiki) = weak.upgrade() else { return };
+            wiki.digest.count(&wiki.pages(), wiki.folder.root());
+            drop(wiki);
+            if ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+        }
+    });
+    match started {
+        Ok(_) => {
+            *locked(&wiki.digest.ends) = Some(ends);
+            wiki.digest.in_background.store(true, Ordering::Relaxed);
+        }
+        Err(error) => tracing::debug!("{error}; terms are counted when they are needed"),
+    }
+}
+
+/// The value of a file of the state directory; `None` if there is none, or it is damaged.
+fn load<T: DeserializeOwned>(file: &Path, loss: &str) -> Option<T> {
+    let text = fs::read(file).ok()?;
+    let value = serde_json::from_slice(&text);
+    value
+        .inspect_err(|error| tracing::warn!("{}: {error}; {loss}", file.display()))
+        .ok()
+}
+
+fn now() -> SystemTime {
+    Clock::system().now().into()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

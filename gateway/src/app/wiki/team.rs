@@ -1,0 +1,89 @@
+//! The team's wiki of a worktree.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use muninn_context_engine::tokens;
+use muninn_memory::wiki::WikiError;
+
+use super::Wiki;
+use crate::app::Workspace;
+use crate::config::{DigestInPrompt, WikiConfig};
+
+/// The pages from which a digest is part of a preamble by default.
+const PAGES_FOR_PROMPTS: usize = 5;
+/// The time that a preamble waits for the digest of a wiki that was not read yet.
+const PROMPT_PATIENCE: Duration = Duration::from_millis(150);
+
+/// The team's wiki of a worktree, with the settings that it was opened with.
+pub(in crate::app) struct TeamWiki {
+    settings: WikiConfig,
+    wiki: Arc<Wiki>,
+}
+
+impl Workspace {
+    /// The team's wiki, with the settings in force.
+    ///
+    /// # Errors
+    /// [`WikiError::NoFolder`] if there is no such folder, or a link in the repository leads out of it.
+    pub fn wiki(&self) -> Result<Arc<Wiki>, WikiError> {
+        let settings = &self.settings().wiki;
+        let mut open = self.wiki.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(team) = open.as_ref().filter(|team| team.settings == *settings) {
+            return Ok(Arc::clone(&team.wiki));
+        }
+        let folder = wiki_folder(&self.root, settings)?;
+        let (style, digest) = (settings.link_style, &settings.digest);
+        let wiki = Wiki::supervised(&folder, style, digest, &self.state_dir, &self.supervisor)?;
+        *open = Some(TeamWiki {
+            settings: settings.clone(),
+            wiki: Arc::clone(&wiki),
+        });
+        Ok(wiki)
+    }
+
+    /// The Markdown of the digest for a preamble, with at most so many tokens. A wiki that takes long to read is left out,
+    /// and is in memory for the next conversation. May block for a moment.
+    pub(in crate::app) fn digest_for_prompt(&self, most_tokens: u32) -> Option<String> {
+        let least_pages = match self.settings().wiki.digest_in_prompt {
+            DigestInPrompt::Never => return None,
+            DigestInPrompt::Always => 1,
+            DigestInPrompt::Auto => PAGES_FOR_PROMPTS,
+        };
+        let wiki = self.wiki().ok()?;
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || sender.send(wiki.digest()).ok());
+        let digest = receiver.recv_timeout(PROMPT_PATIENCE).ok()?;
+        if digest.page_count < least_pages {
+            return None;
+        }
+        let mut text = digest.markdown.clone();
+        while tokens::count(&text) > most_tokens {
+            let shorter = digest.rendered(text.len() * 3 / 4);
+            if shorter.len() >= text.len() {
+                return None;
+            }
+            text = shorter;
+        }
+        Some(text)
+    }
+}
+
+/// The folder of a worktree's wiki. A relative path must lie in the worktree, and no part of it may be a link: a repository
+/// must not lead to other files of the user.
+pub fn wiki_folder(root: &Path, settings: &WikiConfig) -> Result<PathBuf, WikiError> {
+    if settings.path.is_absolute() {
+        return Ok(settings.path.clone());
+    }
+    let mut folder = root.to_owned();
+    for part in settings.path.components() {
+        folder.push(part);
+        let is_real = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if !is_real || matches!(part, Component::ParentDir) {
+            return Err(WikiError::NoFolder(folder));
+        }
+    }
+    Ok(folder)
+}
