@@ -76,3 +76,5 @@ pub mod upstream;
 #[cfg(feature = "gateway")]
 pub mod value;
 pub mod vectors;
+#[cfg(feature = "gateway")]
+pub mod wiki_scale;

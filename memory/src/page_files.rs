@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use tempfile::NamedTempFile;
@@ -14,6 +15,8 @@ const PREFIX: &str = ".muninn-";
 const SUFFIX: &str = ".tmp";
 /// The age from which such a file is known to be left behind by a killed process.
 const ABANDONED: Duration = Duration::from_mins(10);
+/// The most files that are written at the same time.
+const WRITERS: usize = 8;
 
 /// Why a file was not written.
 #[derive(Debug, Error)]
@@ -37,6 +40,7 @@ pub enum FileError {
 /// Creates a file below the directory `top`, unless it exists. Returns whether it did.
 pub(crate) fn create(top: &Path, path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
     let written = write_beside(top, path, bytes)?;
+    sweep_beside(&written);
     match written.persist_noclobber(path) {
         Ok(_) => Ok(true),
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(false),
@@ -47,6 +51,26 @@ pub(crate) fn create(top: &Path, path: &Path, bytes: &[u8]) -> Result<bool, File
 /// Replaces a file below the directory `top`; its permissions stay.
 pub(crate) fn replace(top: &Path, path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let written = write_beside(top, path, bytes)?;
+    sweep_beside(&written);
+    persist(written, path)
+}
+
+/// Replaces several files below the directory `top`, several at a time, because each waits for the disk. After an error,
+/// any of them can be replaced.
+pub(crate) fn replace_all(top: &Path, files: &[(PathBuf, &str)]) -> Result<(), FileError> {
+    let replace = |files: &[(PathBuf, &str)]| {
+        let mut files = files.iter();
+        files.try_for_each(|(path, text)| persist(write_beside(top, path, text.as_bytes())?, path))
+    };
+    thread::scope(|scope| {
+        let parts = files.chunks(files.len().div_ceil(WRITERS).max(1));
+        let parts: Vec<_> = parts.map(|part| scope.spawn(move || replace(part))).collect();
+        let mut done = parts.into_iter().map(|part| part.join());
+        done.try_for_each(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+fn persist(written: NamedTempFile, path: &Path) -> Result<(), FileError> {
     if let Ok(metadata) = path.symlink_metadata() {
         let permissions = written.as_file().set_permissions(metadata.permissions());
         permissions.map_err(|source| io_error(path, source))?;
@@ -65,7 +89,6 @@ fn write_beside(top: &Path, path: &Path, bytes: &[u8]) -> Result<NamedTempFile, 
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let mut file = builder.tempfile_in(directory)?;
-        sweep(directory, file.as_file().metadata()?.modified()?);
         file.write_all(bytes)?;
         file.as_file().sync_data()?;
         Ok(file)
@@ -73,7 +96,15 @@ fn write_beside(top: &Path, path: &Path, bytes: &[u8]) -> Result<NamedTempFile, 
     write().map_err(|source| io_error(path, source))
 }
 
-/// Removes the temporary files of processes that were killed.
+/// Removes temporary files beside this one whose processes were killed.
+fn sweep_beside(written: &NamedTempFile) {
+    // The time comes from the file system's clock, which also dated the other files.
+    let now = written.as_file().metadata().and_then(|metadata| metadata.modified());
+    if let (Ok(now), Some(directory)) = (now, written.path().parent()) {
+        sweep(directory, now);
+    }
+}
+
 fn sweep(directory: &Path, now: SystemTime) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();

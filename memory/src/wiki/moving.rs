@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
@@ -85,11 +85,14 @@ impl Plan {
 
     /// Makes the first `count` writes.
     pub(super) fn write_first(&self, root: &Path, count: usize) -> Result<(), WikiError> {
-        for (file, change) in self.files.iter().take(count) {
-            if *file != self.from {
-                page_files::replace(root, &root.join(file), change.after.as_bytes())?;
-                continue;
-            }
+        let files = self.files.iter().take(count);
+        let (moved, others): (Vec<_>, Vec<_>) = files.partition(|(file, _)| **file == self.from);
+        let others: Vec<(PathBuf, &str)> = others
+            .into_iter()
+            .map(|(file, change)| (root.join(file), change.after.as_str()))
+            .collect();
+        page_files::replace_all(root, &others)?;
+        for (_, change) in moved {
             let to = root.join(&self.to);
             if !page_files::create(root, &to, change.after.as_bytes())? {
                 return Err(PagePath::of_file(&self.to).map_or_else(|| WikiError::NoFolder(to), WikiError::Exists));
@@ -220,8 +223,8 @@ impl<'p> Move<'p> {
         }
         let offset = page.body_start();
         let here = self.path_after(&page.path);
-        let now = links(text.get(offset..).unwrap_or_default(), offset);
-        let now = now.iter().map(|link| link.resolve(here, self.after, self.style));
+        let links = links(text.get(offset..).unwrap_or_default(), offset);
+        let now = links.iter().map(|link| link.resolve(here, self.after, self.style));
         let then = page
             .links
             .iter()
@@ -229,9 +232,7 @@ impl<'p> Move<'p> {
         let expected = then.map(|found| found.map(|(target, _)| self.path_after(target)));
         let agrees = now.map(|found| found.map(|(target, _)| target)).zip(expected.clone());
         let is_led = |(now, then): (Option<&PagePath>, Option<&PagePath>)| then.is_none() || now == then;
-        if links(text.get(offset..).unwrap_or_default(), offset).len() != page.links.len()
-            || !agrees.into_iter().all(is_led)
-        {
+        if links.len() != page.links.len() || !agrees.into_iter().all(is_led) {
             return Err(refused("it would lead elsewhere"));
         }
         Ok(text)

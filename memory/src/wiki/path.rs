@@ -164,7 +164,10 @@ impl PagePath {
 
 /// A text in composed form and lower case.
 pub(super) fn folded(text: &str) -> String {
-    text.nfc().flat_map(char::to_lowercase).collect()
+    match text.is_ascii() {
+        true => text.to_ascii_lowercase(),
+        false => text.nfc().flat_map(char::to_lowercase).collect(),
+    }
 }
 
 fn is_portable(part: &str) -> bool {

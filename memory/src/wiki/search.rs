@@ -1,6 +1,6 @@
 //! Full-text search over pages, ranked by BM25, with the line of each page that matches best.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -31,8 +31,15 @@ pub struct PageSearch {
     root: PathBuf,
     /// The directory of the image.
     state: PathBuf,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
     /// `None` before the first search.
-    kept: Mutex<Option<SearchIndex>>,
+    index: Option<SearchIndex>,
+    /// It remembers the stems of words.
+    tokenizer: Tokenizer,
 }
 
 impl PageSearch {
@@ -49,14 +56,14 @@ impl PageSearch {
     /// The pages that match a query best, the best first; equal ones in the order of their paths.
     pub fn find(&self, query: &str, pages: &Pages, limit: usize) -> Vec<Found> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = kept.take().unwrap_or_else(|| self.restored());
-        let index = before.refreshed(pages, &self.root);
-        let index = kept.insert(index);
+        let Kept { index, tokenizer } = &mut *kept;
+        let before = index.take().unwrap_or_else(|| self.restored());
+        let index = index.insert(before.refreshed(tokenizer, pages, &self.root));
         if index.unsaved >= READ_FOR_IMAGE {
             index.unsaved = 0;
             self.save(index);
         }
-        index.find(query, pages, &self.root, limit)
+        index.find(tokenizer, query, limit, |path| pages.get(path)?.body(&self.root).ok())
     }
 
     fn restored(&self) -> SearchIndex {
@@ -78,6 +85,8 @@ struct SearchIndex {
     /// The page of each document, with the version that was read.
     documents: Vec<(PagePath, String)>,
     terms: Bm25,
+    /// The version of all pages.
+    of: String,
     /// The number of pages that were read since the image was written.
     #[serde(skip)]
     unsaved: usize,
@@ -94,7 +103,11 @@ pub struct Found {
 
 impl SearchIndex {
     /// The index over pages as they are now. Texts of pages that are in this index unchanged are not read again.
-    fn refreshed(self, pages: &Pages, root: &Path) -> SearchIndex {
+    fn refreshed(mut self, tokenizer: &mut Tokenizer, pages: &Pages, root: &Path) -> SearchIndex {
+        if self.of == pages.version() {
+            return self;
+        }
+        pages.version().clone_into(&mut self.of);
         let is_current = |(path, etag): &(PagePath, String)| {
             let page = pages.get(path);
             page.is_some_and(|page| page.path == *path && page.etag == *etag)
@@ -103,12 +116,11 @@ impl SearchIndex {
         let kept = self.documents.iter().zip(&keep).filter(|(_, keep)| **keep);
         let kept: Vec<_> = kept.map(|(document, _)| document.clone()).collect();
         let known: HashSet<&PagePath> = kept.iter().map(|(path, _)| path).collect();
-        let mut tokenizer = Tokenizer::new();
         let mut builder = Bm25Builder::default();
         let mut added = Vec::new();
         for page in pages.iter().filter(|page| !known.contains(&page.path)) {
             let Ok(body) = page.body(root) else { continue };
-            let terms = content_terms(&mut tokenizer, &weighted(page, &body));
+            let terms = content_terms(tokenizer, &weighted(page, &body));
             builder.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
             added.push((page.path.clone(), page.etag.clone()));
         }
@@ -121,70 +133,87 @@ impl SearchIndex {
         SearchIndex {
             documents,
             terms,
+            of: self.of,
             unsaved,
         }
     }
 
-    fn find(&self, query: &str, pages: &Pages, root: &Path, limit: usize) -> Vec<Found> {
-        let mut tokenizer = Tokenizer::new();
-        let terms = content_terms(&mut tokenizer, query);
-        let terms: Vec<&str> = terms.iter().map(|(term, _)| term.as_str()).collect();
+    fn find(
+        &self,
+        tokenizer: &mut Tokenizer,
+        query: &str,
+        limit: usize,
+        body: impl Fn(&PagePath) -> Option<String>,
+    ) -> Vec<Found> {
+        let weight = |term: &str| idf(self.terms.inverted().frequency(term), self.terms.len());
+        let terms = content_terms(tokenizer, query).into_iter();
+        let terms: Vec<(String, f32)> = terms
+            .map(|(term, _)| {
+                let weight = weight(&term);
+                (term, weight)
+            })
+            .collect();
         let found = self.ranked(&terms, limit);
         let shown = found.into_iter().filter_map(|path| {
-            let body = pages.get(path)?.body(root).ok()?;
+            let body = body(path)?;
             Some(Found {
                 path: path.clone(),
-                snippet: self.snippet(&mut tokenizer, &terms, &body),
+                snippet: snippet(tokenizer, &terms, &body),
             })
         });
         shown.collect()
     }
 
-    fn ranked(&self, terms: &[&str], limit: usize) -> Vec<&PagePath> {
+    fn ranked(&self, terms: &[(String, f32)], limit: usize) -> Vec<&PagePath> {
         let lengths = self.terms.lengths();
         let sum: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
         #[expect(clippy::cast_precision_loss, reason = "a mean needs no last digit")]
         let mean = sum as f32 / lengths.len().max(1) as f32;
-        let mut scores: HashMap<u32, f32> = HashMap::new();
-        for term in terms {
-            let weight = self.weight(term);
+        let mut scores = vec![0.0; lengths.len()];
+        for (term, weight) in terms {
             for (document, count) in self.terms.inverted().postings(term) {
-                let length = lengths.get(document.0 as usize).copied().unwrap_or_default();
+                let document = document.0 as usize;
+                let (Some(score), Some(length)) = (scores.get_mut(document), lengths.get(document)) else {
+                    continue;
+                };
                 #[expect(clippy::cast_precision_loss, reason = "counts of words are far below 2^24")]
-                let score = weight * saturation(count as f32, length as f32, mean);
-                *scores.entry(document.0).or_default() += score;
+                let part = weight * saturation(count as f32, *length as f32, mean);
+                *score += part;
             }
         }
-        let path = |document: u32| self.documents.get(document as usize).map(|(path, _)| path);
+        let paths = self.documents.iter().map(|(path, _)| path);
         let mut ranked: Vec<(f32, &PagePath)> = scores
             .into_iter()
-            .filter_map(|(document, score)| Some((score, path(document)?)))
+            .zip(paths)
+            .filter(|(score, _)| *score > 0.0)
             .collect();
         ranked.sort_by(|(a, first), (b, second)| b.total_cmp(a).then_with(|| first.cmp(second)));
         ranked.into_iter().take(limit).map(|(_, path)| path).collect()
     }
+}
 
-    fn weight(&self, term: &str) -> f32 {
-        idf(self.terms.inverted().frequency(term), self.terms.len())
-    }
-
-    /// The line whose words weigh most, shortened; of equal ones the first.
-    fn snippet(&self, tokenizer: &mut Tokenizer, terms: &[&str], body: &str) -> String {
-        let (mut best, mut most) = ("", 0.0);
-        for line in body.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            let in_line = content_terms(tokenizer, line);
-            let matching = in_line.iter().filter(|(term, _)| terms.contains(&&**term));
-            let weight: f32 = matching.map(|(term, _)| self.weight(term)).sum();
-            if weight > most || best.is_empty() {
-                (best, most) = (line, weight);
+/// The line whose words weigh most, each once, shortened; of equal ones the first.
+fn snippet(tokenizer: &mut Tokenizer, terms: &[(String, f32)], body: &str) -> String {
+    let (mut best, mut most) = ("", 0.0);
+    for line in body.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let mut found = vec![false; terms.len()];
+        tokenizer.each_term(line, |word| {
+            let is_word = |(term, _): &(String, f32)| term == word;
+            if let Some(found) = terms.iter().position(is_word).and_then(|at| found.get_mut(at)) {
+                *found = true;
             }
+        });
+        let weights = terms.iter().zip(found).filter(|(_, found)| *found);
+        let weight: f32 = weights.map(|((_, weight), _)| weight).sum();
+        if weight > most || best.is_empty() {
+            (best, most) = (line, weight);
         }
-        let mut snippet: String = best.chars().take(SNIPPET).collect();
-        if snippet.len() < best.len() {
-            snippet.push('…');
-        }
-        snippet
     }
+    let mut snippet: String = best.chars().take(SNIPPET).collect();
+    if snippet.len() < best.len() {
+        snippet.push('…');
+    }
+    snippet
 }
 
 /// The text of a page with its names repeated.
