@@ -44,6 +44,31 @@ fn reload_applies_to_the_next_request() {
 }
 
 #[test]
+fn reload_applies_to_the_wiki() {
+    let env = TestEnv::new(MUNINN);
+    let upstream = Upstream::start();
+    let (root, gateway) = start(&env, &upstream.backend("mock"));
+    for (folder, text) in [
+        (".muninn/knowledge", "alpha beta gamma"),
+        ("docs", "delta delta epsilon"),
+    ] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+        std::fs::write(root.join(folder).join("page.md"), text).unwrap();
+    }
+    let terms = || -> Vec<String> {
+        let digest = gateway.request("GET", "/api/digest", &[], b"").json();
+        let terms = digest["cloud"].as_array().unwrap().iter();
+        terms.map(|term| term["term"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(terms(), ["alpha", "alpha beta", "beta", "beta gamma", "gamma"]);
+    let settings = "[wiki]\npath = \"docs\"\n[wiki.digest]\ncloud_size = 1\nstopwords_extra = [\"Delta\"]\n";
+    env.write_config(&format!("{}{settings}", upstream.backend("mock")));
+    gateway.hang_up();
+    gateway.wait_logged(IN_FORCE, 1);
+    assert_eq!(terms(), ["epsilon"]);
+}
+
+#[test]
 fn invalid_file_changes_nothing_and_is_reported() {
     let env = TestEnv::new(MUNINN);
     let upstream = Upstream::start();
@@ -56,6 +81,11 @@ fn invalid_file_changes_nothing_and_is_reported() {
             "routes[0].backend",
         ),
         ("roots = [\"/there/is/no/such/place\"]\n".to_owned(), "roots"),
+        (
+            format!("{good}[wiki.digest]\nstopwords_extra = 7\n"),
+            "expected a sequence",
+        ),
+        (format!("{good}[wiki.digest]\ncloud_sise = 7\n"), "cloud_sise"),
         ("not toml".to_owned(), "line 1"),
     ];
     for (number, (text, said)) in wrong.iter().enumerate() {

@@ -77,6 +77,26 @@ fn commands_create_change_move_find_and_delete_pages() {
         read(&root, "money.md"),
         "# Money\nAmounts are integers. [errors](codes.md)\n"
     );
+    let set = [
+        "edit",
+        "codes",
+        "--set",
+        "owner=ann",
+        "--set",
+        "tags=[1, true]",
+        "--set",
+        "domain=",
+    ];
+    assert!(wiki(&env, &root, &set).status.success());
+    let shown = json_of(&env, &root, &["show", "codes"]);
+    assert_eq!(shown["frontmatter"], json!({"owner": "ann", "tags": [1, true]}));
+    assert!(read(&root, "codes.md").starts_with("---\n# reviewed in May\nowner: ann\ntags: [1, true]\n---\n"));
+    let shown = wiki(&env, &root, &["show", "codes"]).stdout;
+    assert!(String::from_utf8_lossy(&shown).contains("\nowner      ann\ntags       1, true\n"));
+    assert_eq!(
+        wiki(&env, &root, &["edit", "codes", "--set", "a:b=1"]).status.code(),
+        Some(2)
+    );
     let found = json_of(&env, &root, &["search", "retries", "double"]);
     assert_eq!(
         found[0],
@@ -185,6 +205,66 @@ fn client_reads_the_digest_and_changes_pages() {
     assert_eq!(read(&root, "long.md"), "");
     let front = call("get_page", json!({"path": "http/errors"})).1;
     assert_eq!(front["frontmatter"], json!({"domain": "http"}));
+    for values in [json!({"reviewed": 2026, "domain": null}), json!("{\"owner\": \"ann\"}")] {
+        let changed = call("update_page", json!({"path": "http/errors", "frontmatter": values}));
+        assert!(!changed.0, "{changed:?}");
+    }
+    let front = "---\n# reviewed in May\nreviewed: 2026\nowner: ann\n---\n# Errors\n";
+    assert!(read(&root, "http/errors.md").starts_with(front));
+    assert!(
+        call("update_page", json!({"path": "http/errors"})).0,
+        "nothing to change"
+    );
+}
+
+#[test]
+fn each_page_of_the_chosen_folder_is_a_resource() {
+    let (env, root) = team();
+    env.write_config(&format!("{ALONE}[wiki]\npath = \"docs\"\n"));
+    std::fs::create_dir_all(root.join("docs/größe")).unwrap();
+    std::fs::write(root.join("docs/größe/a.md"), "---\na: 1\n---\n# A\n").unwrap();
+    let mut client = Client::start(&env, &root, |_| {});
+    let listed = client.request("resources/list", &json!({}));
+    assert_eq!(listed["result"]["resources"].as_array().unwrap().len(), 1, "{listed}");
+    let address = listed["result"]["resources"][0]["uri"].clone();
+    let page = client.request("resources/read", &json!({"uri": address}));
+    assert_eq!(page["result"]["contents"][0]["text"], "---\na: 1\n---\n# A\n", "{page}");
+    let outside = json!({"uri": "muninn://knowledge/../README.md"});
+    assert!(client.request("resources/read", &outside)["error"].is_object());
+}
+
+#[test]
+fn terms_are_kept_for_the_next_process_and_damaged_state_is_made_anew() {
+    let (env, root) = team();
+    let digest = || json_of(&env, &root, &["digest"]);
+    let first = digest();
+    write(&root, "new.md", "zebra zebra zebra zebra zebra\n");
+    let second = digest();
+    assert_eq!(second["page_count"], 3);
+    assert_eq!(second["cloud"], first["cloud"], "counted less than five minutes ago");
+    json_of(&env, &root, &["show", "money"]);
+    let mut damaged = 0;
+    for entry in std::fs::read_dir(env.state_dir().join("wiki")).unwrap() {
+        for name in ["cloud.json", "recents.json"] {
+            let file = entry.as_ref().unwrap().path().join(name);
+            damaged += usize::from(file.exists());
+            std::fs::write(file, "{").unwrap();
+        }
+    }
+    assert_eq!(damaged, 2);
+    let third = wiki(&env, &root, &["digest", "--json"]);
+    let warning = String::from_utf8_lossy(&third.stderr).into_owned();
+    assert!(
+        warning.contains("the terms are counted again") && warning.contains("are forgotten"),
+        "{warning}"
+    );
+    let third: Value = serde_json::from_slice(&third.stdout).unwrap();
+    assert_eq!(
+        (&third["cloud"][0]["term"], &third["recents"]),
+        (&json!("zebra"), &json!([]))
+    );
+    json_of(&env, &root, &["show", "money"]);
+    assert_eq!(digest()["recents"], json!(["money"]));
 }
 
 #[test]

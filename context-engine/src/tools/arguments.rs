@@ -140,6 +140,7 @@ pub(super) fn read<A: DeserializeOwned>(
             Some("string") => text(call, parameter.names()).map(Value::from),
             Some("integer") => number(call, parameter.names()).map(Value::from),
             Some("boolean") => flag(call, parameter.names()).then_some(Value::Bool(true)),
+            Some("object") => object(call, parameter.names()).map(Value::from),
             _ => parameter.names().find_map(|name| call.get(name)).cloned(),
         };
         if let Some(value) = value {
@@ -174,6 +175,16 @@ fn text<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>)
 fn document<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
     let mut found = names.into_iter().filter_map(|name| call.get(name)?.as_str());
     found.next().map(str::to_owned)
+}
+
+/// Returns the first object under one of these names, also from its JSON as a text.
+fn object<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>) -> Option<Map<String, Value>> {
+    let object = |value: &Value| match value {
+        Value::Object(object) => Some(object.clone()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => None,
+    };
+    names.into_iter().find_map(|name| call.get(name).and_then(object))
 }
 
 /// Returns a whole number, also from a text.

@@ -4,9 +4,9 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use clap::{Args, Subcommand, ValueEnum};
-use muninn_memory::wiki::{Deleted, LinkStyle, Moved, PagePath, WikiError};
-use serde_json::json;
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+use muninn_memory::wiki::{Deleted, LinkStyle, Moved, PageChange, PagePath, WikiError};
+use serde_json::{Map, Value, json};
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::app::{FoundPage, ListedPage, PageView, Wiki, wiki_folder};
@@ -76,11 +76,12 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
     },
-    /// Edit a page in $VISUAL or $EDITOR, or replace its text
+    /// Edit a page in $VISUAL or $EDITOR, replace its text, or set keys of its front matter
     #[command(after_help = examples(&[
         ("muninn wiki edit http/errors", "In the editor"),
         ("muninn wiki edit http/errors --from new.md", "The front matter stays if the file has none"),
-    ]))]
+        ("muninn wiki edit http/errors --set owner=ann --set draft=", "Other keys and comments stay; draft is removed"),
+    ]), group = ArgGroup::new("change").args(["from", "set"]).multiple(true))]
     Edit {
         /// The path, without .md
         #[arg(value_name = "PAGE")]
@@ -88,8 +89,11 @@ enum Action {
         /// Read the new text from this file; `-` is standard input
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
+        /// Set a key of the front matter to a JSON value or a text; without a value, remove it
+        #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
+        set: Vec<(String, Value)>,
         /// Refuse if the page is not this version, which `show` prints
-        #[arg(long, value_name = "ETAG", requires = "from")]
+        #[arg(long, value_name = "ETAG", requires = "change")]
         etag: Option<String>,
     },
     /// Move a page, and change all links to it
@@ -149,7 +153,15 @@ impl WikiCommand {
             Action::List { prefix } => self.print(&*wiki.list(prefix), table),
             Action::Show { page } => self.print(&wiki.show(page)?, text),
             Action::New { page, from } => self.create(&wiki, page, from.as_deref())?,
-            Action::Edit { page, from, etag } => self.edit(&wiki, page, from.as_deref(), etag.as_deref())?,
+            Action::Edit { page, from, set, etag } => {
+                let text = from.as_deref().map(read_text).transpose()?;
+                let set: Map<String, Value> = set.iter().cloned().collect();
+                let change = PageChange {
+                    text: text.as_deref(),
+                    front_matter: (!set.is_empty()).then_some(&set),
+                };
+                self.edit(&wiki, page, &change, etag.as_deref())?;
+            }
             Action::Mv { from, to } => self.print(&wiki.rename(from, to)?, moved),
             Action::Rm { page } => self.print(&wiki.delete(page)?, deleted),
             Action::Search { words, max } => self.print(&*wiki.search(&words.join(" "), *max), found),
@@ -179,10 +191,11 @@ impl WikiCommand {
         Ok(())
     }
 
-    fn edit(&self, wiki: &Wiki, page: &str, from: Option<&Path>, etag: Option<&str>) -> Result<(), CliError> {
-        let etag = match from {
-            Some(from) => wiki.update(page, &read_text(from)?, etag)?,
-            None => {
+    fn edit(&self, wiki: &Wiki, page: &str, change: &PageChange<'_>, etag: Option<&str>) -> Result<(), CliError> {
+        let etag = match change.text.is_some() || change.front_matter.is_some() {
+            true => wiki.update(page, change, etag)?,
+            // An editor works on the file itself.
+            false => {
                 open_editor(&wiki.file(page)?)?;
                 wiki.show(page)?.etag
             }
@@ -282,6 +295,25 @@ fn table(pages: &[ListedPage]) -> String {
     pages.iter().map(row).collect()
 }
 
+/// A key and its value, null if nothing follows the sign. What is no JSON is a text.
+fn assignment(written: &str) -> Result<(String, Value), String> {
+    let (key, value) = written.split_once('=').ok_or("write KEY=VALUE")?;
+    let value = match value {
+        "" => Value::Null,
+        value => serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)),
+    };
+    Ok((key.to_owned(), value))
+}
+
+/// A value of front matter on one line: texts and lists of texts as they are.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.replace('\n', " "),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        value => value.to_string(),
+    }
+}
+
 fn text(page: &PageView) -> String {
     let list = |name: &str, pages: &[PagePath]| match pages {
         [] => String::new(),
@@ -290,8 +322,12 @@ fn text(page: &PageView) -> String {
             format!("{name:<10} {}\n", pages.join(", "))
         }
     };
+    let front = page.frontmatter.iter().filter(|(key, _)| *key != "title");
+    let front: String = front
+        .map(|(key, value)| format!("{key:<10} {}\n", shown(value)))
+        .collect();
     format!(
-        "page       {}\ntitle      {}\nmodified   {}\netag       {}\n{}{}\n{}",
+        "page       {}\ntitle      {}\nmodified   {}\netag       {}\n{front}{}{}\n{}",
         page.path,
         page.title,
         output::local_time(&page.modified_at),
@@ -310,7 +346,7 @@ impl From<WikiError> for CliError {
                 CliError::new(Exit::NotFound, message).hint("run `muninn init`, or name a folder with `--dir`")
             }
             WikiError::NoPage(_) => CliError::new(Exit::NotFound, message).hint("`muninn wiki list` lists the pages"),
-            WikiError::Path(_) => CliError::new(Exit::Usage, message),
+            WikiError::Path(_) | WikiError::FrontMatterKey(_) => CliError::new(Exit::Usage, message),
             WikiError::Write(error) => error.into(),
             WikiError::Changed { .. } => {
                 CliError::new(Exit::Failure, message).hint("read it again with `muninn wiki show`")
@@ -319,6 +355,7 @@ impl From<WikiError> for CliError {
             | WikiError::Secret
             | WikiError::TooLong(_)
             | WikiError::FrontMatter(_)
+            | WikiError::NotUtf8(_)
             | WikiError::Link { .. }
             | WikiError::Read { .. }
             | WikiError::State { .. } => CliError::new(Exit::Failure, message),

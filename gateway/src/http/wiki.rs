@@ -9,9 +9,9 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Extension, Path, State};
 use axum::routing::{get, post};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
-use muninn_memory::wiki::{PagePath, WikiError};
+use muninn_memory::wiki::{PageChange, PagePath, WikiError};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{Worker, reply};
 use crate::access::Caller;
@@ -70,9 +70,12 @@ impl Refusal {
                 WikiError::Exists(_) => StatusCode::CONFLICT,
                 WikiError::Changed { .. } => StatusCode::PRECONDITION_FAILED,
                 WikiError::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
-                WikiError::Path(_) | WikiError::Secret | WikiError::FrontMatter(_) | WikiError::Link { .. } => {
-                    StatusCode::BAD_REQUEST
-                }
+                WikiError::Path(_)
+                | WikiError::Secret
+                | WikiError::FrontMatter(_)
+                | WikiError::FrontMatterKey(_)
+                | WikiError::NotUtf8(_)
+                | WikiError::Link { .. } => StatusCode::BAD_REQUEST,
                 WikiError::Read { .. } | WikiError::Write(_) | WikiError::State { .. } => {
                     StatusCode::INTERNAL_SERVER_ERROR
                 }
@@ -200,6 +203,14 @@ fn parsed<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(body).map_err(|error| Refusal::Malformed(format!("the body: {error}")))
 }
 
+/// The body of a change of a page.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChangeBody {
+    content: Option<String>,
+    frontmatter: Option<Map<String, Value>>,
+}
+
 async fn create(
     State(worker): State<Worker>,
     Extension(caller): Extension<Caller>,
@@ -229,15 +240,24 @@ async fn update(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
-    let written: PageBody = match parsed(&body) {
+    let written: ChangeBody = match parsed(&body) {
         Ok(written) => written,
         Err(refusal) => return refused(&refusal),
     };
+    if written.content.is_none() && written.frontmatter.is_none() {
+        return refused(&Refusal::Malformed(
+            "the body: content or frontmatter is missing".to_owned(),
+        ));
+    }
     let etag = headers.get(header::IF_MATCH).map(HeaderValue::as_bytes);
     let etag = etag.map(|etag| String::from_utf8_lossy(etag).trim_matches('"').to_owned());
     let update = move |wiki: &Wiki| {
         let path = PagePath::new(&page)?;
-        let etag = wiki.update(&page, &written.content, etag.as_deref())?;
+        let change = PageChange {
+            text: written.content.as_deref(),
+            front_matter: written.frontmatter.as_ref(),
+        };
+        let etag = wiki.update(&page, &change, etag.as_deref())?;
         Ok(WrittenPage { path, etag })
     };
     answer(&worker, &caller, Access::Write, update).await

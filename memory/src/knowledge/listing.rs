@@ -32,7 +32,7 @@ pub(crate) struct Bounds {
     pub(crate) file_bytes: u64,
     /// The most bytes of all files.
     pub(crate) bytes: u64,
-    /// Whether hidden files and directories are listed.
+    /// Whether hidden files and directories are listed: those of git, of editors and of forges.
     pub(crate) hidden: bool,
 }
 

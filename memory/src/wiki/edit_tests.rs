@@ -36,7 +36,11 @@ impl Wiki {
     }
 
     fn update(&self, page: &str, text: &str, etag: Option<&str>) -> Result<String, WikiError> {
-        self.folder.update(&path(page), text, etag)
+        let change = PageChange {
+            text: Some(text),
+            ..PageChange::default()
+        };
+        self.folder.update(&path(page), &change, etag)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<Moved, WikiError> {
@@ -117,6 +121,36 @@ fn changed_page_is_updated_only_with_its_version() {
     wiki.update("a", "---\ntitle: T\n---\nown\n", None).unwrap();
     assert_eq!(wiki.text("a.md"), "---\ntitle: T\n---\nown\n");
     assert!(matches!(wiki.update("b", "", None), Err(WikiError::NoPage(_))));
+}
+
+#[test]
+fn keys_of_front_matter_change_alone_or_with_the_text() {
+    let text = "---\n# keep\nowner: ann # since May\ntags: [a]\n---\nbody\n";
+    let wiki = Wiki::with(&[("a.md", text), ("plain.md", "body\n")]);
+    fs::write(wiki.folder.root().join("latin.md"), b"---\na: caf\xe9\n---\n").unwrap();
+    let values = serde_json::json!({"owner": "bob", "tags": null, "draft": true});
+    let change = |page: &str, text: Option<&str>| {
+        let change = PageChange {
+            text,
+            front_matter: values.as_object(),
+        };
+        wiki.folder.update(&path(page), &change, None)
+    };
+    change("a", None).unwrap();
+    assert_eq!(
+        wiki.text("a.md"),
+        "---\n# keep\nowner: bob # since May\ndraft: true\n---\nbody\n"
+    );
+    change("a", Some("new\n")).unwrap();
+    assert_eq!(
+        wiki.text("a.md"),
+        "---\n# keep\nowner: bob # since May\ndraft: true\n---\nnew\n"
+    );
+    change("plain", None).unwrap();
+    assert_eq!(wiki.text("plain.md"), "---\ndraft: true\nowner: bob\n---\nbody\n");
+    assert!(matches!(change("latin", None), Err(WikiError::NotUtf8(_))));
+    assert!(matches!(wiki.update("latin", "x", None), Err(WikiError::NotUtf8(_))));
+    assert!(wiki.update("latin", "---\n---\nx", None).is_ok());
 }
 
 #[test]

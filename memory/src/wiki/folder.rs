@@ -8,9 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use muninn_repo_tools::front_matter::FrontMatter;
+use muninn_repo_tools::front_matter::{EditError, FrontMatter, UnclosedFrontMatter, with_values};
 use muninn_repo_tools::{BlobId, RelPath, Supervisor, Worktree};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::current::CurrentPages;
@@ -94,7 +95,13 @@ pub enum WikiError {
     TooLong(usize),
     /// The front matter of the text is never closed.
     #[error(transparent)]
-    FrontMatter(#[from] muninn_repo_tools::front_matter::UnclosedFrontMatter),
+    FrontMatter(#[from] UnclosedFrontMatter),
+    /// The front matter cannot be changed.
+    #[error(transparent)]
+    FrontMatterKey(#[from] EditError),
+    /// Parts of the page that are to stay cannot be read.
+    #[error("{0} is not UTF-8, so it can only be replaced with its front matter")]
+    NotUtf8(PagePath),
     /// A link of another page cannot be changed.
     #[error("cannot move the page: {page} has a link to it that cannot be changed: {reason}")]
     Link {
@@ -240,12 +247,12 @@ impl WikiFolder {
         Ok((path.clone(), path.file()))
     }
 
-    /// Replaces the text of a page. If the new text has no front matter, that of the page stays. With an `etag`, the page
-    /// must not have changed since that version. Returns the new version.
+    /// Changes the text of a page, single keys of its front matter, or both. If a new text has no front matter, that of the
+    /// page stays. With an `etag`, the page must not have changed since that version. Returns the new version.
     ///
     /// # Errors
     /// [`WikiError::Changed`] and others; nothing is written then.
-    pub fn update(&self, path: &PagePath, text: &str, etag: Option<&str>) -> Result<String, WikiError> {
+    pub fn update(&self, path: &PagePath, change: &PageChange<'_>, etag: Option<&str>) -> Result<String, WikiError> {
         let _lock = self.lock()?;
         let pages = self.current.read();
         let page = pages.get(path).ok_or_else(|| WikiError::NoPage(path.clone()))?;
@@ -257,7 +264,7 @@ impl WikiFolder {
                 etag: version,
             });
         }
-        let new = with_front_matter_of(&String::from_utf8_lossy(&old), text)?;
+        let new = change.applied(&page.path, &old)?;
         check_text(&new)?;
         if new.as_bytes() != old {
             page_files::replace(self.root(), &self.root().join(&page.file), new.as_bytes())?;
@@ -386,14 +393,29 @@ fn check_text(text: &str) -> Result<(), WikiError> {
     Ok(())
 }
 
-/// A new text with the front matter of the old one, if it has none of its own.
-fn with_front_matter_of(old: &str, new: &str) -> Result<String, WikiError> {
-    let has_own = FrontMatter::of(new)?.is_some();
-    match FrontMatter::of(old) {
-        Ok(Some(front)) if !has_own => {
-            let kept = &old[..old.len() - front.body.len()];
-            Ok(format!("{kept}{new}"))
-        }
-        _ => Ok(new.to_owned()),
+/// A change of a page.
+#[derive(Debug, Clone, Default)]
+pub struct PageChange<'c> {
+    /// The new text; the page keeps its own without.
+    pub text: Option<&'c str>,
+    /// New values of keys of the front matter; null removes a key. Other keys and comments stay.
+    pub front_matter: Option<&'c Map<String, Value>>,
+}
+
+impl PageChange<'_> {
+    fn applied(&self, page: &PagePath, old: &[u8]) -> Result<String, WikiError> {
+        let kept = || std::str::from_utf8(old).map_err(|_| WikiError::NotUtf8(page.clone()));
+        let text = match self.text {
+            None => kept()?.to_owned(),
+            Some(text) if FrontMatter::of(text)?.is_some() => text.to_owned(),
+            Some(text) => {
+                let front = FrontMatter::head(kept()?);
+                format!("{front}{text}")
+            }
+        };
+        Ok(match self.front_matter {
+            Some(values) => with_values(&text, values)?,
+            None => text,
+        })
     }
 }

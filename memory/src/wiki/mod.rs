@@ -21,7 +21,7 @@ mod words;
 
 pub use cloud::{Term, cloud};
 pub use digest::{Area, Digest, MOST_BYTES};
-pub use folder::{Deleted, Moved, PageText, WikiError, WikiFolder};
+pub use folder::{Deleted, Moved, PageChange, PageText, WikiError, WikiFolder};
 pub use links::{Link, LinkStyle};
 pub use pages::{BrokenLink, Page, Pages};
 pub use path::{PagePath, PagePathError};

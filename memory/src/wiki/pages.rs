@@ -18,7 +18,7 @@ use crate::markdown::sections;
 
 /// The most bytes of a page. Larger files are no pages.
 pub(super) const MOST_BYTES: u64 = 4 << 20;
-/// The files of a wiki. Hidden folders are those of git, of editors and of forges.
+/// The files of a wiki.
 const BOUNDS: Bounds = Bounds {
     files: 50_000,
     file_bytes: MOST_BYTES,

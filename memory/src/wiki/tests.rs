@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 
+const MOST_PAGE_BYTES: usize = 4 << 20;
+
 /// A folder with pages.
 fn folder(pages: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -134,20 +136,30 @@ fn bad_files_are_noted_and_harm_nothing() {
         (".obsidian/workspace.md", "[[good]]"),
     ]);
     fs::write(folder.path().join("binary.md"), b"\0\x01").unwrap();
+    fs::write(folder.path().join("huge.md"), "x".repeat(MOST_PAGE_BYTES + 1)).unwrap();
+    let front = format!("---\ntitle: Long\nnote: |\n{}---\n[[good]]", "  line\n".repeat(150_000));
+    fs::write(folder.path().join("front.md"), front).unwrap();
     fs::write(folder.path().join("latin.md"), b"caf\xe9 [[good]]").unwrap();
     fs::create_dir(folder.path().join("folder.md")).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link.md")).unwrap();
     let pages = read(folder.path(), LinkStyle::Auto);
     let names: Vec<_> = pages.iter().map(|page| page.path.as_str()).collect();
-    assert_eq!(names, ["crlf", "good", "latin", "list", "merge", "open"]);
+    assert_eq!(names, ["crlf", "front", "good", "latin", "list", "merge", "open"]);
     assert_eq!(
         strings(pages.backlinks(&path("good"))),
-        ["crlf", "latin", "list", "merge", "open"]
+        ["crlf", "front", "latin", "list", "merge", "open"]
     );
+    assert_eq!(pages.get(&path("front")).unwrap().title, "Long");
     assert_eq!(pages.get(&path("crlf")).unwrap().title, "Windows");
     let notes = pages.notes.join("\n");
-    assert!(notes.contains("nul.md") && notes.contains("binary file"), "{notes}");
+    for note in [
+        "nul.md: ",
+        "binary.md: it is a binary file",
+        "huge.md: skipped: it has 4194305 bytes",
+    ] {
+        assert!(notes.contains(note), "{notes}");
+    }
 }
 
 #[test]

@@ -46,6 +46,9 @@ fn pages_are_read_and_written_with_a_key() {
         request(&shared, &shared.ana, "PUT", money, &[("if-match", etag)], &body)
     };
     assert_eq!(update(&etag).status, 200);
+    assert_eq!(ask("PUT", money, json!({"frontmatter": {"unit": "cent"}})).0, 200);
+    assert_eq!(ask("GET", money, Value::Null).1["frontmatter"], json!({"unit": "cent"}));
+    assert_eq!(ask("PUT", money, json!({"frontmatter": {"unit": null}})).0, 200);
     let refused = update(&etag);
     assert_eq!(refused.status, 412);
     assert!(refused.text().contains("was changed since it was read"));
@@ -90,6 +93,13 @@ fn pages_are_read_and_written_with_a_key() {
         ("POST", "/api/wiki/pages/x", Value::Null, 400),
         ("POST", "/api/wiki/pages/%2e%2e/%2e%2e/x", json!({"content": ""}), 400),
         ("GET", "/api/wiki/search", Value::Null, 400),
+        ("PUT", "/api/wiki/pages/http/errors", json!({}), 400),
+        (
+            "PUT",
+            "/api/wiki/pages/http/errors",
+            json!({"frontmatter": {"a: b": 1}}),
+            400,
+        ),
     ] {
         let (found, answer) = ask(method, target, body);
         assert_eq!(found, status, "{method} {target}: {answer}");

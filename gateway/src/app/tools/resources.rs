@@ -1,12 +1,11 @@
-//! Knowledge pages, memories and receipts by their addresses.
+//! Pages of the wiki, memories and receipts by their addresses.
 
-use muninn_memory::{knowledge, redact};
-use muninn_repo_tools::{RelPath, read_text};
+use muninn_memory::redact;
 use serde::{Deserialize, Serialize};
 
 use super::ToolSession;
 use super::result::MOST;
-use crate::app::{RecallQuery, RecalledMemory, find_receipt, list_knowledge};
+use crate::app::{ListedPage, RecallQuery, RecalledMemory, find_receipt};
 
 const KNOWLEDGE: &str = "muninn://knowledge/";
 const MEMORY: &str = "muninn://memory/";
@@ -33,21 +32,12 @@ pub struct ResourceText {
     pub kind: ResourceKind,
 }
 
-/// The address and the path of each knowledge page.
+/// The address and the file of each page of the wiki.
 pub(super) fn list(session: &ToolSession) -> Vec<(String, String)> {
-    let Some(engine) = &session.workspace.engine else {
-        return Vec::new();
-    };
-    let pages = list_knowledge(engine.worktree()).into_iter();
-    let pages = pages.filter_map(|page| {
-        let path = page
-            .path
-            .as_str()
-            .strip_prefix(knowledge::ROOT)?
-            .trim_start_matches('/');
-        Some((format!("{KNOWLEDGE}{path}"), path.to_owned()))
-    });
-    pages.collect()
+    let pages = session.workspace.wiki().map(|wiki| wiki.list("")).unwrap_or_default();
+    let file = |page: &ListedPage| page.path.file();
+    let pages = pages.iter().map(file);
+    pages.map(|file| (format!("{KNOWLEDGE}{file}"), file)).collect()
 }
 
 /// Reads a resource; `None` if there is none with this address. Blocks.
@@ -65,10 +55,8 @@ pub(super) fn read(session: &ToolSession, address: &str) -> Option<ResourceText>
 }
 
 fn page(session: &ToolSession, path: &str) -> Option<String> {
-    let worktree = session.workspace.engine.as_ref()?.worktree();
-    let path = RelPath::new(&format!("{}/{path}", knowledge::ROOT)).ok()?;
-    let file = read_text(worktree, &path, MAX_PAGE_BYTES).ok()?;
-    Some(file.text)
+    let wiki = session.workspace.wiki().ok()?;
+    (wiki.size(path) <= MAX_PAGE_BYTES).then(|| wiki.text(path).ok())?
 }
 
 fn memory(session: &ToolSession, id: &str) -> Option<String> {

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
-use muninn_memory::wiki::{Deleted, Digest, Moved, WikiError};
+use muninn_memory::wiki::{Deleted, Digest, Moved, PageChange, WikiError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::ToolSession;
 use crate::app::{FoundPage, ListedPage, PageView, Wiki, WikiContext};
@@ -244,7 +245,9 @@ pub(super) struct UpdatePageArguments {
     /// the page's path without .md
     path: String,
     /// the whole new Markdown; without front matter the page keeps its own
-    content: String,
+    content: Option<String>,
+    /// keys of the front matter to set; null removes one, the others stay
+    frontmatter: Option<Map<String, Value>>,
     /// the etag that get_page gave: the call fails if the page was changed since
     etag: Option<String>,
 }
@@ -255,10 +258,11 @@ impl Tool for UpdatePage {
 
     const NAME: &'static str = "update_page";
     const HINT: &'static str = "update change edit wiki page";
-    const DESCRIPTION: &'static str = "Replace a wiki page's text. Read the page first.";
+    const DESCRIPTION: &'static str = "Change a wiki page's text or front matter. Read the page first.";
     const PARAMETERS: &'static [Parameter] = &[
         PATH,
         Parameter::document("content", &["text", "body", "markdown"]),
+        Parameter::described("frontmatter", &["front_matter", "metadata"]),
         Parameter::described("etag", &["version"]),
     ];
     const EFFECT: Effect = Effect::Replaces;
@@ -266,10 +270,18 @@ impl Tool for UpdatePage {
 
     fn answer(&self, _: &ToolContext<'_>, arguments: &UpdatePageArguments) -> Result<WrittenPage, ToolError> {
         let wiki = wiki(&self.0)?;
-        if wiki.size(&arguments.path) > MAX_PAGE_BYTES as u64 {
+        if arguments.content.is_none() && arguments.frontmatter.is_none() {
+            return Err(ToolError::Missing("content"));
+        }
+        // A model cannot have read all of such a page.
+        if arguments.content.is_some() && wiki.size(&arguments.path) > MAX_PAGE_BYTES as u64 {
             return Err(ToolError::Application(Box::new(TooLong(arguments.path.clone()))));
         }
-        let etag = wiki.update(&arguments.path, &arguments.content, arguments.etag.as_deref());
+        let change = PageChange {
+            text: arguments.content.as_deref(),
+            front_matter: arguments.frontmatter.as_ref(),
+        };
+        let etag = wiki.update(&arguments.path, &change, arguments.etag.as_deref());
         Ok(WrittenPage {
             path: arguments.path.clone(),
             etag: Some(etag.map_err(error)?),

@@ -114,7 +114,7 @@ impl KeptDigest {
     fn known_cloud(&self) -> Option<Arc<Cloud>> {
         let mut known = locked(&self.cloud);
         if known.is_none() {
-            let stored: Option<Cloud> = load(&self.cloud_file, "the terms are counted again");
+            let stored = logged(self.load_cloud());
             let settings = (self.settings.cloud_size, &self.settings.stopwords_extra);
             let stored = stored.filter(|cloud| (cloud.size, &cloud.stopwords_extra) == settings);
             *known = stored.map(Arc::new);
@@ -147,8 +147,22 @@ impl KeptDigest {
     }
 
     fn load_recents(&self) -> Recents {
-        let used: Vec<PagePath> = load(&self.recents, "the pages in use are forgotten").unwrap_or_default();
-        Recents::new(self.settings.recents_size, used)
+        let used = logged(self.load_used());
+        Recents::new(self.settings.recents_size, used.unwrap_or_default())
+    }
+
+    fn load_used(&self) -> Result<Option<Vec<PagePath>>, String> {
+        load(&self.recents, "the pages in use are forgotten")
+    }
+
+    fn load_cloud(&self) -> Result<Option<Cloud>, String> {
+        load(&self.cloud_file, "the terms are counted again")
+    }
+
+    /// The files of the state directory that are damaged.
+    pub(super) fn damages(&self) -> Vec<String> {
+        let found = [self.load_used().err(), self.load_cloud().err()];
+        found.into_iter().flatten().collect()
     }
 
     /// Notes the use of pages, at once and for all processes.
@@ -196,13 +210,24 @@ pub(super) fn count_in_background(wiki: &Arc<Wiki>, supervisor: &Supervisor) {
     }
 }
 
-/// The value of a file of the state directory; `None` if there is none, or it is damaged.
-fn load<T: DeserializeOwned>(file: &Path, loss: &str) -> Option<T> {
-    let text = fs::read(file).ok()?;
+/// The value of a file of the state directory; `None` if there is none.
+///
+/// # Errors
+/// The warning if the file is damaged.
+fn load<T: DeserializeOwned>(file: &Path, loss: &str) -> Result<Option<T>, String> {
+    let Ok(text) = fs::read(file) else {
+        return Ok(None);
+    };
     let value = serde_json::from_slice(&text);
-    value
-        .inspect_err(|error| tracing::warn!("{}: {error}; {loss}", file.display()))
-        .ok()
+    value.map_err(|error| format!("{}: {error}; {loss}", file.display()))
+}
+
+/// A value, or nothing after a warning in the log.
+fn logged<T>(loaded: Result<Option<T>, String>) -> Option<T> {
+    loaded.unwrap_or_else(|warning| {
+        tracing::warn!("{warning}");
+        None
+    })
 }
 
 fn now() -> SystemTime {

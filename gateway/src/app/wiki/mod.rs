@@ -3,14 +3,13 @@
 mod digest;
 mod team;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use muninn_memory::wiki::{
-    Area, BrokenLink, Deleted, Digest, LinkStyle, Moved, Page, PagePath, PageSearch, Pages, Recents, Term, WikiError,
-    WikiFolder,
+    Area, BrokenLink, Deleted, Digest, LinkStyle, Moved, Page, PageChange, PagePath, PageSearch, Pages, Recents, Term,
+    WikiError, WikiFolder,
 };
 use muninn_repo_tools::Supervisor;
 use muninn_repo_tools::front_matter::FrontMatter;
@@ -41,7 +40,7 @@ pub struct PageView {
     pub title: String,
     /// The text below the front matter.
     pub body: String,
-    /// The front matter: texts, and lists of texts.
+    /// The values of the front matter.
     pub frontmatter: Map<String, Value>,
     /// The pages that it links to.
     pub links: Vec<PagePath>,
@@ -152,7 +151,7 @@ impl Wiki {
             path: page.path.clone(),
             title: page.title.clone(),
             body: front.as_ref().map_or(&*read.text, |front| front.body).to_owned(),
-            frontmatter: front.as_ref().map(values).unwrap_or_default(),
+            frontmatter: front.as_ref().map(FrontMatter::values).unwrap_or_default(),
             links: pages.targets(page, self.folder.style()),
             backlinks: pages.backlinks(&page.path).to_vec(),
             modified_at: modified.to_string(),
@@ -160,6 +159,17 @@ impl Wiki {
         };
         self.note_use(|recents| recents.touch(&view.path));
         Ok(view)
+    }
+
+    /// All of a page's file. It becomes the page that was used last.
+    ///
+    /// # Errors
+    /// [`WikiError`].
+    pub fn text(&self, path: &str) -> Result<String, WikiError> {
+        let path = PagePath::new(path)?;
+        let read = self.folder.text(&self.pages(), &path)?;
+        self.note_use(|recents| recents.touch(&path));
+        Ok(read.text)
     }
 
     /// The file of a page.
@@ -190,13 +200,13 @@ impl Wiki {
         Ok(path)
     }
 
-    /// Replaces the text of a page; without front matter in the new text, the page keeps its own. Returns the new version.
+    /// Changes the text of a page, keys of its front matter, or both. Returns the new version.
     ///
     /// # Errors
     /// [`WikiError`]; nothing is written then.
-    pub fn update(&self, path: &str, text: &str, etag: Option<&str>) -> Result<String, WikiError> {
+    pub fn update(&self, path: &str, change: &PageChange<'_>, etag: Option<&str>) -> Result<String, WikiError> {
         let path = PagePath::new(path)?;
-        let etag = self.folder.update(&path, text, etag)?;
+        let etag = self.folder.update(&path, change, etag)?;
         self.note_use(|recents| recents.touch(&path));
         Ok(etag)
     }
@@ -264,10 +274,10 @@ impl Wiki {
         pages.orphans().map(|page| listed_page(&pages, page)).collect()
     }
 
-    /// The files that are no pages, with the reason.
+    /// The files that are no pages, and those of the state directory that are damaged, with the reason.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        self.pages().notes.clone()
+        [self.pages().notes.clone(), self.digest.damages()].concat()
     }
 
     /// The digest.
@@ -309,18 +319,4 @@ fn listed_page(pages: &Pages, page: &Page) -> ListedPage {
         title: page.title.clone(),
         backlinks: pages.backlinks(&page.path).len(),
     }
-}
-
-/// The values of front matter: the first of each key.
-fn values(front: &FrontMatter<'_>) -> Map<String, Value> {
-    let mut values = BTreeMap::new();
-    for entry in &front.entries {
-        let value = match (entry.text(), entry.list()) {
-            (_, list) if list.len() > 1 => Value::from(list),
-            (Some(text), _) if !text.starts_with('[') => Value::from(text),
-            (_, list) => Value::from(list),
-        };
-        values.entry(entry.key.to_owned()).or_insert(value);
-    }
-    values.into_iter().collect()
 }

@@ -1,9 +1,19 @@
-//! Front matter: the YAML subset between two `---` lines at the head of a Markdown file.
+//! Front matter: the YAML mapping between two `---` lines at the head of a Markdown file.
 //!
-//! Front matter consists of keys at the start of a line, scalars with or without quotes, and lists on one line or with
-//! one item per line. A YAML parser rejects common input: in `applies_to: [*.rs]` it reads an alias, and `title: Auth:
-//! tokens` is an error. One such line would lose all other keys. Therefore each key is parsed separately, and
-//! unreadable lines are reported by number.
+//! A YAML parser rejects common input: in `applies_to: [*.rs]` it reads an alias, and `title: Auth: tokens` is an error.
+//! One such line would lose all other keys. Therefore each key at the start of a line is parsed separately; what YAML
+//! rejects is read as a scalar with or without quotes, or a list on one line or with one item per line. Lines that belong
+//! to no key are reported by number. A changed key replaces its own lines, so all others stay as they are.
+
+mod edit;
+mod yaml;
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+pub use self::edit::{EditError, with_values};
+use self::yaml::Node;
 
 /// The front matter of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +26,10 @@ pub struct FrontMatter<'t> {
     pub last_line: u32,
     /// The text below the front matter.
     pub body: &'t str,
+    /// The lines between the first and the closing one.
+    block: &'t str,
+    /// Their first byte in the text.
+    block_start: usize,
 }
 
 /// A key with its value.
@@ -28,6 +42,10 @@ pub struct Entry<'t> {
     value: &'t str,
     /// The indented lines and list items below the key.
     below: Vec<&'t str>,
+    /// The first byte of its first line, and the end of its last one, in the block.
+    lines: Range<usize>,
+    /// These lines.
+    text: &'t str,
 }
 
 /// The front matter has no closing line.
@@ -52,30 +70,50 @@ impl<'t> FrontMatter<'t> {
             return Ok(None);
         };
         let mut front = Self::default();
+        let start = read;
         for (number, line, bytes) in lines {
-            read += bytes;
             if matches!(line, "---" | "...") {
                 front.last_line = number;
-                front.body = &rest[read..];
+                front.block = &rest[start..read];
+                front.block_start = text.len() - rest.len() + start;
+                front.body = &rest[read + bytes..];
+                front
+                    .entries
+                    .iter_mut()
+                    .for_each(|entry| entry.text = &front.block[entry.lines.clone()]);
                 return Ok(Some(front));
             }
-            front.add_line(number, line);
+            front.add_line(number, line, read - start..read - start + bytes);
+            read += bytes;
         }
         Err(UnclosedFrontMatter)
     }
 
-    fn add_line(&mut self, number: u32, line: &'t str) {
+    /// Returns the front matter of a text with its first and its closing line; empty if it has none that is closed.
+    pub fn head(text: &str) -> &str {
+        match FrontMatter::of(text) {
+            Ok(Some(front)) => &text[..text.len() - front.body.len()],
+            _ => "",
+        }
+    }
+
+    fn add_line(&mut self, number: u32, line: &'t str, span: Range<usize>) {
         let is_comment = line.is_empty() || line.starts_with('#');
         let is_continuation = line.starts_with([' ', '\t', '-', ']']);
         let key = line.split_once(':').filter(|(key, _)| is_key(key));
         match (key, self.entries.last_mut()) {
             _ if is_comment => {}
-            (_, Some(entry)) if is_continuation => entry.below.push(line.trim()),
+            (_, Some(entry)) if is_continuation => {
+                entry.below.push(line.trim());
+                entry.lines.end = span.end;
+            }
             (Some((key, value)), _) if !is_continuation => self.entries.push(Entry {
                 key,
                 line: number,
                 value: value.trim(),
                 below: Vec::new(),
+                lines: span,
+                text: "",
             }),
             _ => self.unparsed_lines.push(number),
         }
@@ -95,11 +133,53 @@ impl<'t> FrontMatter<'t> {
     pub fn list(&self, key: &str) -> Vec<String> {
         self.entry(key).map_or_else(Vec::new, Entry::list)
     }
+
+    /// Returns all values with their types. If the block as a whole is no YAML, these are the keys that can be read.
+    pub fn values(&self) -> Map<String, Value> {
+        if let Some((entries, _)) = yaml::mapping(self.block) {
+            return yaml::to_map(&entries);
+        }
+        let mut values = Map::new();
+        for entry in &self.entries {
+            values.entry(entry.key).or_insert_with(|| entry.to_json());
+        }
+        values
+    }
 }
 
 impl Entry<'_> {
     /// Returns the scalar; `None` if it is empty or null. The lines of a block scalar are joined with spaces.
     pub fn text(&self) -> Option<String> {
+        match self.node() {
+            Some(node) => node.text(),
+            None => self.lenient_text(),
+        }
+    }
+
+    /// Returns the list. A scalar is a list with one item.
+    pub fn list(&self) -> Vec<String> {
+        match self.node() {
+            Some(node) => node.list(),
+            None => self.lenient_list(),
+        }
+    }
+
+    /// The value, if it is YAML.
+    fn node(&self) -> Option<Node> {
+        let (mut entries, _) = yaml::mapping(self.text)?;
+        let (_, node) = entries.pop()?;
+        entries.is_empty().then_some(node)
+    }
+
+    fn to_json(&self) -> Value {
+        match (self.node(), self.value.starts_with('[') || self.value.is_empty()) {
+            (Some(node), _) => node.to_json(),
+            (None, true) => Value::from(self.lenient_list()),
+            (None, false) => Value::from(self.lenient_text()),
+        }
+    }
+
+    fn lenient_text(&self) -> Option<String> {
         let value = match self.value {
             "|" | ">" | "|-" | ">-" => self.below.join(" "),
             value => scalar(value),
@@ -108,14 +188,13 @@ impl Entry<'_> {
         (!nothing).then_some(value)
     }
 
-    /// Returns the list. A scalar is a list with one item.
-    pub fn list(&self) -> Vec<String> {
+    fn lenient_list(&self) -> Vec<String> {
         let below = self.below.iter().filter(|line| !line.starts_with('#'));
         if let Some(first) = self.value.strip_prefix('[') {
             let whole = below.fold(first.to_owned(), |whole, line| format!("{whole} {line}"));
             return flow_items(&whole);
         }
-        match self.text() {
+        match self.lenient_text() {
             Some(one) => vec![one],
             None => below
                 .filter_map(|line| line.strip_prefix("- "))
@@ -129,14 +208,15 @@ impl Entry<'_> {
 pub fn quoted(value: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/');
     let has_plain_start = value.starts_with(char::is_alphanumeric);
-    if has_plain_start && !value.ends_with(' ') && value.chars().all(plain) && !is_yaml_keyword(value) {
+    let is_text = || yaml::plain(value).is_string() && !is_yaml_keyword(value);
+    if has_plain_start && !value.ends_with(' ') && value.chars().all(plain) && is_text() {
         return value.to_owned();
     }
     let line = value.replace(char::is_control, " ");
     format!("\"{}\"", line.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Returns whether YAML reads a plain value as null or a boolean instead of a text.
+/// Returns whether YAML 1.1 reads a plain value as null or a boolean instead of a text.
 fn is_yaml_keyword(value: &str) -> bool {
     let word = value.to_ascii_lowercase();
     matches!(
@@ -146,8 +226,9 @@ fn is_yaml_keyword(value: &str) -> bool {
 }
 
 fn is_key(key: &str) -> bool {
-    let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    !key.is_empty() && key.chars().all(part)
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ');
+    let has_plain_start = key.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    has_plain_start && key.chars().all(part) && !key.ends_with(' ')
 }
 
 /// Removes the quotes of a scalar, or the comment after it.
@@ -270,7 +351,7 @@ mod tests {
         let front = of("---\n- nobody's\na: 1\ntype convention\nwords and more: x\n---\n");
         assert_eq!(
             (front.unparsed_lines.as_slice(), front.entries.len()),
-            ([2, 4, 5].as_slice(), 1)
+            ([2, 4].as_slice(), 2)
         );
     }
 
@@ -294,5 +375,54 @@ mod tests {
             );
         }
         assert_eq!(quoted("team-decision"), "team-decision");
+    }
+
+    #[test]
+    fn values_have_the_types_of_yaml() {
+        let text = "---\nn: 12\nf: -1.5e3\nt: true\nnull_: ~\ndate: 2024-01-02\nversion: 1.10.2\nhex: 0x1F\nq: \"12\"\nhuge: 123456789012345678901234567890\ndate created: today\nm:\n  a: [1, {b: c}]\n  \"d e\": |\n    one\n    two\nx: [a, b]\nx: twice\n---\n";
+        let expected = serde_json::json!({
+            "n": 12, "f": -1500.0, "t": true, "null_": null, "date": "2024-01-02", "version": "1.10.2", "hex": "0x1F",
+            "q": "12", "huge": "123456789012345678901234567890", "date created": "today",
+            "m": {"a": [1, {"b": "c"}], "d e": "one\ntwo\n"}, "x": ["a", "b"],
+        });
+        assert_eq!(Value::Object(of(text).values()), expected);
+    }
+
+    #[test]
+    fn values_are_read_where_yaml_refuses_the_block() {
+        let text = "---\nglobs: [*.rs, !x]\ntitle: Auth: tokens\nn: 12\nopen: [a, \"b\nlist:\n  - *.md\n- item\nodd line\n---\n";
+        let expected = serde_json::json!({
+            "globs": ["*.rs", "!x"], "title": "Auth: tokens", "n": 12, "open": ["a", "b"], "list": ["*.md", "item"],
+        });
+        assert_eq!(Value::Object(of(text).values()), expected);
+    }
+
+    #[test]
+    fn hostile_yaml_is_bounded() {
+        let bomb: String = (1..30)
+            .map(|n| format!("a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1))
+            .collect();
+        let text = format!("---\na0: &a0 [x, x]\n{bomb}---\nbody");
+        assert_eq!(of(&text).list("a29"), ["&a29 [*a28, *a28]"]);
+        assert!(Value::Object(of(&text).values()).to_string().len() < 2 * text.len());
+        let deep = format!("---\ndeep: {}{}\nn: 1\n---\n", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(of(&deep).values().get("n"), Some(&Value::from(1)));
+        let long = format!(
+            "---\ntitle: {}\n{}---\nbody",
+            "x".repeat(1 << 20),
+            "k: v\n".repeat(1_000)
+        );
+        let front = of(&long);
+        assert_eq!(
+            (front.text("title").map(|title| title.len()), front.body),
+            (Some(1 << 20), "body")
+        );
+        for text in [
+            "---\n- a\n- b\n---\nbody",
+            "---\nonly text\n---\nbody",
+            "---\n\0\u{7}: x\n---\nbody",
+        ] {
+            assert!(of(text).values().is_empty() && of(text).body == "body", "{text:?}");
+        }
     }
 }

@@ -1,0 +1,161 @@
+//! Changes of single keys. All other bytes stay.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::{Entry, FrontMatter, UnclosedFrontMatter, is_key, quoted, yaml};
+
+/// Why front matter was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// It has no closing line.
+    #[error(transparent)]
+    Unclosed(#[from] UnclosedFrontMatter),
+    /// A key has other characters than letters, digits, blanks, `_`, `-` and `.`.
+    #[error("`{key}` is no key of front matter: it needs letters, digits, blanks, _, - and . only")]
+    Key {
+        /// The key.
+        key: String,
+    },
+}
+
+/// Returns a text whose front matter has other values; null removes a key. A new key comes last. Comments, the order and
+/// the form of other keys stay, as do the text below and the comment behind a value that is replaced.
+///
+/// # Errors
+/// [`EditError`].
+pub fn with_values(text: &str, values: &Map<String, Value>) -> Result<String, EditError> {
+    if let Some(key) = values.keys().find(|key| !is_key(key)) {
+        return Err(EditError::Key { key: key.clone() });
+    }
+    let Some(front) = FrontMatter::of(text)? else {
+        let lines: String = values
+            .iter()
+            .filter_map(|(key, value)| line(key, value, "", "\n"))
+            .collect();
+        return Ok(match lines.is_empty() {
+            true => text.to_owned(),
+            false => format!("---\n{lines}---\n{text}"),
+        });
+    };
+    let line_end = if front.block.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    let mut added = String::new();
+    for (key, value) in values {
+        let mut entries = front.entries.iter().filter(|entry| entry.key == key);
+        match entries.next() {
+            Some(entry) => {
+                let comment = entry.comment().unwrap_or_default();
+                edits.push((
+                    entry.lines.clone(),
+                    line(key, value, comment, line_end).unwrap_or_default(),
+                ));
+            }
+            None => added.extend(line(key, value, "", line_end)),
+        }
+        // Of equal keys the first counts, and the others would contradict it.
+        edits.extend(entries.map(|entry| (entry.lines.clone(), String::new())));
+    }
+    let mut block = front.block.to_owned();
+    edits.sort_by_key(|(span, _)| span.start);
+    for (span, new) in edits.into_iter().rev() {
+        block.replace_range(span, &new);
+    }
+    let (above, below) = (
+        &text[..front.block_start],
+        &text[front.block_start + front.block.len()..],
+    );
+    Ok(format!("{above}{block}{added}{below}"))
+}
+
+/// The line of a key; `None` for null.
+fn line(key: &str, value: &Value, comment: &str, line_end: &str) -> Option<String> {
+    let written = match value {
+        Value::Null => return None,
+        Value::Array(items) if items.iter().all(|item| !item.is_array() && !item.is_object()) => {
+            let items: Vec<String> = items.iter().map(scalar).collect();
+            format!("[{}]", items.join(", "))
+        }
+        value => scalar(value),
+    };
+    Some(format!("{key}: {written}{comment}{line_end}"))
+}
+
+/// A value on one line. JSON is YAML.
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::String(text) if !text.contains(char::is_control) => quoted(text),
+        value => value.to_string(),
+    }
+}
+
+impl<'t> Entry<'t> {
+    /// The comment behind a value on one line, with the blanks in front of it.
+    fn comment(&self) -> Option<&'t str> {
+        if !self.below.is_empty() {
+            return None;
+        }
+        let (_, end) = yaml::mapping(self.text)?;
+        let rest = self.text.get(end..)?.trim_end();
+        rest.trim_start().starts_with('#').then_some(rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn with(text: &str, values: Value) -> String {
+        with_values(text, values.as_object().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn other_keys_comments_and_the_body_stay() {
+        let text = "\u{feff}---\n# who wrote it\nauthor:   'Ann' # first\ntitle: Old # why\ntags:\n  - a # one\n  - b\n# last\n---\nbody\n---\n";
+        let new = with(
+            text,
+            json!({"title": "New: one", "tags": ["x, y", 3], "draft": true, "absent": null}),
+        );
+        let expected = "\u{feff}---\n# who wrote it\nauthor:   'Ann' # first\ntitle: \"New: one\" # why\ntags: [\"x, y\", 3]\n# last\ndraft: true\n---\nbody\n---\n";
+        assert_eq!(new, expected);
+        let removed = with(&new, json!({"tags": null, "title": null, "draft": null}));
+        assert_eq!(
+            removed,
+            "\u{feff}---\n# who wrote it\nauthor:   'Ann' # first\n# last\n---\nbody\n---\n"
+        );
+        assert_eq!(with(text, json!({})), text);
+    }
+
+    #[test]
+    fn front_matter_is_added_where_there_is_none() {
+        assert_eq!(with("body\n", json!({"title": "T"})), "---\ntitle: T\n---\nbody\n");
+        assert_eq!(with("body\n", json!({"title": null})), "body\n");
+        assert_eq!(with("---\n---\n", json!({"a": 1})), "---\na: 1\n---\n");
+        let refused = |text, values: Value| with_values(text, values.as_object().unwrap()).unwrap_err();
+        assert_eq!(
+            refused("---\na: 1\n", json!({"a": 2})),
+            EditError::Unclosed(UnclosedFrontMatter)
+        );
+        assert!(matches!(refused("", json!({"k: y": 2})), EditError::Key { .. }));
+        assert_eq!(
+            with("---\r\na: 1\r\n---\r\nx", json!({"a": 2, "b": 3})),
+            "---\r\na: 2\r\nb: 3\r\n---\r\nx"
+        );
+    }
+
+    #[test]
+    fn written_values_are_read_back() {
+        let values = json!({
+            "text": "a", "number": 12, "float": 1.5, "word": "1.5", "no": "no", "null": "null", "yes": true,
+            "lines": "one\n\ttwo", "list": ["a", "b: c", "", "*.rs", 4, false], "nested": {"a": [1, {"b": "c"}]},
+            "empty": [], "a key": "x", "ü": "Größe \u{1F600} \\ \"", "hash": "a # b",
+        });
+        let text = with("---\ntext: old\nlist:\n- x\n---\nbody", values.clone());
+        let front = FrontMatter::of(&text).unwrap().unwrap();
+        assert_eq!(Value::Object(front.values()), values, "{text}");
+        assert_eq!(front.body, "body");
+    }
+}
