@@ -105,7 +105,8 @@ impl Node {
             return None;
         };
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        (!lines.is_empty() && !(*is_plain && is_null(text))).then(|| lines.join(" "))
+        let is_nothing = lines.is_empty() || *is_plain && is_null(text);
+        (!is_nothing).then(|| lines.join(" "))
     }
 
     /// The texts of a list. A scalar is a list with one item.
