@@ -351,8 +351,10 @@ impl From<WikiError> for CliError {
             WikiError::Changed { .. } => {
                 CliError::new(Exit::Failure, message).hint("read it again with `muninn wiki show`")
             }
-            WikiError::Exists(_)
-            | WikiError::Secret
+            WikiError::Exists(page) => {
+                CliError::new(Exit::Failure, message).hint(format!("`muninn wiki edit {page}` changes it"))
+            }
+            WikiError::Secret
             | WikiError::TooLong(_)
             | WikiError::FrontMatter(_)
             | WikiError::NotUtf8(_)
