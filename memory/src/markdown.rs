@@ -5,6 +5,8 @@
 pub struct Section {
     /// The heading's text; empty before the first heading.
     pub title: String,
+    /// The number of `#`, from 1 to 6; 0 before the first heading.
+    pub level: usize,
     /// The number of the first line, from 1: the heading's line, if there is a heading.
     pub first: u32,
     /// The number of the last line, which belongs to the section.
@@ -25,6 +27,7 @@ pub fn sections(text: &str, first: u32) -> Vec<Section> {
             close(&mut sections, last_content);
             let title = heading(line).unwrap_or_default().to_owned();
             sections.push(Section {
+                level: if opens_section { level(line) } else { 0 },
                 title,
                 first: number,
                 last: number,
@@ -57,9 +60,12 @@ fn close(sections: &mut Vec<Section>, last_content: u32) {
 /// The text of an ATX heading; `None` for other lines.
 pub fn heading(line: &str) -> Option<&str> {
     let words = line.trim_start_matches('#');
-    let level = line.len() - words.len();
-    let is_heading = (1..=6).contains(&level) && words.starts_with([' ', '\t']);
+    let is_heading = (1..=6).contains(&level(line)) && words.starts_with([' ', '\t']);
     is_heading.then(|| words.trim().trim_end_matches('#').trim_end())
+}
+
+fn level(line: &str) -> usize {
+    line.len() - line.trim_start_matches('#').len()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::watch::{Changes, Scope, Watcher};
 /// The image of the pages.
 const IMAGE: ImageFormat = ImageFormat {
     prefix: "pages-",
-    magic: b"muninn pages 1\n",
+    magic: b"muninn pages 2\n",
 };
 /// The pages from which a wiki is watched. Fewer are looked at in two milliseconds.
 const MANY: usize = 500;
@@ -223,7 +223,7 @@ mod tests {
         );
         // The image is damaged.
         let images = fs::read_dir(wiki.dir.path().join("state")).unwrap();
-        images.for_each(|image| fs::write(image.unwrap().path(), "muninn pages 1\nnot").unwrap());
+        images.for_each(|image| fs::write(image.unwrap().path(), "muninn pages 2\nnot").unwrap());
         assert_eq!(wiki.open(None).get().files_read(), READ_FOR_IMAGE - 1);
     }
 

@@ -217,6 +217,15 @@ fn every_link_leads_where_it_led_before_a_move() {
 }
 
 #[test]
+fn separators_in_tables_stay_escaped() {
+    let table = "|a|b|\n|-|-|\n| [[shown\\|a]] | [[a\\|shown]] |\n";
+    let wiki = Wiki::with(&[("a.md", "text"), ("table.md", table)]);
+    wiki.rename("a", "x/b").unwrap();
+    let expected = "|a|b|\n|-|-|\n| [[x/b\\|shown]] | [[x/b\\|shown]] |\n";
+    assert_eq!(wiki.text("table.md"), expected);
+}
+
+#[test]
 fn names_that_a_move_makes_ambiguous_are_written_out() {
     let wiki = Wiki::with(&[("a/x.md", ""), ("b/y.md", ""), ("c.md", "[[x]] [[y]]")]);
     let moved = wiki.rename("b/y", "b/x").unwrap();

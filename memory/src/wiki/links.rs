@@ -32,14 +32,39 @@ pub struct Link {
     pub other: Option<(Range<usize>, String)>,
     /// The heading behind `#`.
     pub heading: Option<String>,
+    /// Whether `|` is written `\|`, as in a table.
+    pub is_escaped: bool,
     /// Whether it is a Markdown link. Its target is relative to the folder of its page.
     pub is_markdown: bool,
 }
 
 /// Files that a page embeds or offers and that are no pages.
-const ATTACHMENTS: [&str; 17] = [
-    "png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "bmp", "pdf", "mp3", "mp4", "wav", "webm", "csv", "zip",
-    "canvas", "base",
+const ATTACHMENTS: [&str; 25] = [
+    "png",
+    "jpg",
+    "jpeg",
+    "gif",
+    "svg",
+    "webp",
+    "avif",
+    "bmp",
+    "pdf",
+    "mp3",
+    "mp4",
+    "wav",
+    "webm",
+    "flac",
+    "m4a",
+    "ogg",
+    "3gp",
+    "mkv",
+    "mov",
+    "ogv",
+    "csv",
+    "zip",
+    "canvas",
+    "base",
+    "excalidraw",
 ];
 
 /// The links of a Markdown text, in order. `offset` is added to their positions.
@@ -68,7 +93,7 @@ pub(super) fn links(text: &str, offset: usize) -> Vec<Link> {
     links
 }
 
-/// `[[target]]`, `[[a|b]]`, `[[target#heading]]`, `![[target]]`.
+/// `[[target]]`, `[[a|b]]`, in a table `[[a\|b]]`, `[[target#heading]]`, `![[target]]`.
 fn wiki_link(text: &str, span: Range<usize>, offset: usize) -> Option<Link> {
     let whole = text.get(span.clone())?;
     let embedded = whole.strip_prefix('!').unwrap_or(whole);
@@ -90,9 +115,11 @@ fn wiki_link(text: &str, span: Range<usize>, offset: usize) -> Option<Link> {
         Some((first, second)) => (first, Some((first.len() + 1, second))),
         None => (inner, None),
     };
-    let (target, written, heading) = half(0, first);
+    let unescaped = second.and_then(|_| first.strip_suffix('\\'));
+    let (target, written, heading) = half(0, unescaped.unwrap_or(first));
     // `[[#heading]]` stays on its page.
-    if written.is_empty() && second.is_none() || is_attachment(&written) {
+    let stays = written.is_empty() && (second.is_none() || heading.is_some());
+    if stays || is_attachment(&written) {
         return None;
     }
     Some(Link {
@@ -103,6 +130,7 @@ fn wiki_link(text: &str, span: Range<usize>, offset: usize) -> Option<Link> {
             let (span, written, _) = half(at, second);
             (span, written)
         }),
+        is_escaped: unescaped.is_some(),
         is_markdown: false,
     })
 }
@@ -130,6 +158,7 @@ fn markdown_link(text: &str, span: Range<usize>, target: &str, offset: usize) ->
         written: page.to_owned(),
         other: None,
         heading: heading.map(str::to_owned),
+        is_escaped: false,
         is_markdown: true,
     })
 }
@@ -183,7 +212,9 @@ fn find<'t>(page: &PagePath, written: &str, is_markdown: bool, targets: &'t dyn 
     }
     let written = written.trim_start_matches('/');
     let key = folded(written.strip_suffix(".md").unwrap_or(written));
-    targets.by_path(&key).or_else(|| targets.by_name(&key))
+    // Of several pages with a name, the one beside this page is meant, as in Obsidian.
+    let beside = || targets.by_path(&format!("{}/{key}", folded(page.folder())));
+    targets.by_path(&key).or_else(|| targets.by_name(&key)).or_else(beside)
 }
 
 #[cfg(test)]
@@ -219,6 +250,13 @@ mod tests {
     fn embedded_pages_and_definitions_are_links_and_attachments_are_not() {
         let text = "![[note]] ![[photo.PNG]] [[paper.pdf|p]] ![x](y.md) [one][r]\n\n[r]: sub/z.md#top 'Z'\n";
         assert_eq!(written(text), ["note", "y.md", "sub/z.md"]);
+    }
+
+    #[test]
+    fn links_in_tables_have_an_escaped_separator() {
+        let text = "|a|b|\n|-|-|\n| [[x/y\\|shown]] | ![[photo.png\\|100]] [[#here\\|there]] [[#here|there]] |\n";
+        assert_eq!(written(text), ["x/y|shown"]);
+        assert!(links(text, 0)[0].is_escaped);
     }
 
     #[test]

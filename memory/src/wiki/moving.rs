@@ -192,8 +192,8 @@ impl<'p> Move<'p> {
             && let Some((other, _)) = shown_first
         {
             // The shown half can name a page after the move. The other order cannot be misread.
-            let shown = &link.written;
-            return (link.target.start..other.end, format!("{target}|{shown}"));
+            let (shown, separator) = (&link.written, if link.is_escaped { "\\|" } else { "|" });
+            return (link.target.start..other.end, format!("{target}{separator}{shown}"));
         }
         let has_extension = match shown_first {
             Some((_, written)) => written.ends_with(EXTENSION),

@@ -34,7 +34,8 @@ const CLOCK_STEP: Duration = Duration::from_secs(2);
 pub struct Page {
     /// Its path.
     pub path: PagePath,
-    /// The title: from the front matter, else the first heading, else the file's name.
+    /// The title: from the front matter, else the heading at the beginning, else the first `#`
+    /// heading, else the file's name.
     pub title: String,
     /// Other names, from the front matter.
     pub aliases: Vec<String>,
@@ -333,10 +334,11 @@ impl Page {
             .and_then(|front| front.text("title"))
             .filter(|title| !title.trim().is_empty());
         let heading = || {
-            sections(body, 1)
-                .into_iter()
-                .map(|section| section.title)
-                .find(|title| !title.is_empty())
+            // `##` below a text is the heading of a part: a page of Obsidian has no heading of its own.
+            let sections = sections(body, 1).into_iter().enumerate();
+            let mut own = sections.filter(|(at, section)| *at == 0 || section.level == 1);
+            own.find(|(_, section)| !section.title.is_empty())
+                .map(|(_, section)| section.title)
         };
         let aliases = front.iter().flat_map(|front| &front.entries);
         let aliases = aliases.filter(|entry| matches!(entry.key, "alias" | "aliases"));

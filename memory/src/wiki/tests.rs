@@ -110,6 +110,36 @@ fn both_orders_of_halves_are_understood() {
 }
 
 #[test]
+fn heading_of_a_part_is_no_title() {
+    let folder = folder(&[
+        ("a.md", "\n## Appendix A\n# Other\n"),
+        ("b.md", "Text.\n## Part\n# Title #\n"),
+        ("c.md", "Text.\n## Part\n```\n# code\n```\n"),
+    ]);
+    let pages = read(folder.path(), LinkStyle::Auto);
+    let titles: Vec<_> = pages.iter().map(|page| &*page.title).collect();
+    assert_eq!(titles, ["Appendix A", "Title", "c"]);
+}
+
+#[test]
+fn page_beside_the_link_is_meant_if_several_have_a_name() {
+    let folder = folder(&[
+        ("Sync/keys.md", "[[Security]] [[sub/x]] [[y]]"),
+        ("Sync/Security.md", ""),
+        ("Sync/sub/x.md", "[[Security]]"),
+        ("Publish/Security.md", ""),
+        ("Publish/sub/x.md", ""),
+        ("y.md", "[[Security]]"),
+        ("Sync/y.md", ""),
+    ]);
+    let pages = read(folder.path(), LinkStyle::Auto);
+    let links = |page: &str| pages.targets(pages.get(&path(page)).unwrap(), LinkStyle::Auto);
+    assert_eq!(strings(&links("Sync/keys")), ["Sync/Security", "Sync/sub/x", "y"]);
+    let broken: Vec<_> = pages.broken().iter().map(|link| link.page.as_str()).collect();
+    assert_eq!(broken, ["Sync/sub/x", "y"]);
+}
+
+#[test]
 fn changed_files_are_read_again_and_others_are_not() {
     let folder = folder(&[("a.md", "[[b]]"), ("b.md", "# B")]);
     let first = read(folder.path(), LinkStyle::Auto);
