@@ -42,6 +42,12 @@ class Home:
         status, stdout, stderr = run(command, home=self.folder, cwd=self.root, environment=self.environment)
         return status, stdout + stderr
 
+    def stop_daemon(self, muninn):
+        """Ends the daemon that a client's server began to start, so that nobody writes into the home any more."""
+        self.run(muninn, "daemon", "start")
+        status, output = self.run(muninn, "daemon", "stop")
+        return [] if "stopped" in output else [f"the daemon: exit status {status}: {output}"]
+
     def texts(self, names):
         """The bytes of the files that exist."""
         files = [(name, self.folder / name) for name in names]
@@ -126,12 +132,13 @@ def main():
         binaries = args.installs / installed / "node_modules" / ".bin"
         with tempfile.TemporaryDirectory() as folder:
             home = Home(pathlib.Path(folder), binaries, args.root)
-            report(f"{client} {version}: install, list, uninstall",
-                   connect(home, args.muninn, client, before, listing, connected))
+            failed = connect(home, args.muninn, client, before, listing, connected)
+            report(f"{client} {version}: install, list, uninstall", failed + home.stop_daemon(args.muninn))
         if client == "claude-code":
             with tempfile.TemporaryDirectory() as folder:
                 home = Home(pathlib.Path(folder), f"{binaries}:{args.muninn.parent}", args.root)
-                report(f"{client} {version}: plugin from the local marketplace", plugin(home, args.checkout.resolve()))
+                failed = plugin(home, args.checkout.resolve())
+                report(f"{client} {version}: plugin from the local marketplace", failed + home.stop_daemon(args.muninn))
     print(f"{passed} passed, {failures} failed")
     sys.exit(1 if failures else 0)
 
