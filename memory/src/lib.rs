@@ -25,6 +25,7 @@ pub mod hits;
 pub mod ids;
 mod image;
 pub mod index;
+pub mod journal;
 pub mod knowledge;
 pub mod learn;
 pub mod markdown;

@@ -1,0 +1,174 @@
+//! An entry as a commit message: a summary if there is one, the context of the work, the entry, and trailers.
+//!
+//! ```text
+//! Retries are bounded
+//!
+//! work_context: debugging the gateway
+//!
+//! # What we learned
+//! ...
+//!
+//! Section: gateway/retries
+//! Session: s-1
+//! ```
+
+use crate::wiki::PagePath;
+
+const CONTEXT: &str = "work_context: ";
+const SECTION: &str = "Section: ";
+const SESSION: &str = "Session: ";
+const AGENT: &str = "Agent: ";
+const TASK: &str = "Task: ";
+
+/// An entry of a section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The section.
+    pub section: PagePath,
+    /// A line about it.
+    pub summary: Option<String>,
+    /// The kind of work that led to it, on one line.
+    pub work_context: String,
+    /// The text.
+    pub text: String,
+    /// The session that wrote it.
+    pub session: Option<String>,
+    /// The agent that wrote it.
+    pub agent: Option<String>,
+    /// The task that it belongs to.
+    pub task: Option<String>,
+}
+
+impl Entry {
+    /// The commit message.
+    pub(super) fn message(&self) -> String {
+        let mut message = String::new();
+        if let Some(summary) = self.summary.as_deref().map(line).filter(|summary| !summary.is_empty()) {
+            // A summary is no context.
+            let summary = summary.strip_prefix(CONTEXT).unwrap_or(&summary);
+            message.push_str(&format!("{summary}\n\n"));
+        }
+        let text = self.text.trim_end();
+        message.push_str(&format!(
+            "{CONTEXT}{}\n\n{text}\n\n{SECTION}{}\n",
+            line(&self.work_context),
+            self.section
+        ));
+        for (name, value) in [(SESSION, &self.session), (AGENT, &self.agent), (TASK, &self.task)] {
+            if let Some(value) = value.as_deref().map(line).filter(|value| !value.is_empty()) {
+                message.push_str(&format!("{name}{value}\n"));
+            }
+        }
+        message
+    }
+
+    /// Reads a commit message; `None` if it is no entry. Only the last trailers count: others are part of the text.
+    pub(super) fn parse(message: &str) -> Option<Self> {
+        let at = message.rfind(&format!("\n\n{SECTION}"))?;
+        let (head, trailers) = (&message[..at], &message[at + 2..]);
+        let trailer = |name: &str| trailers.lines().find_map(|line| line.strip_prefix(name));
+        let (summary, rest) = match head.strip_prefix(CONTEXT) {
+            Some(rest) => (None, rest),
+            None => {
+                let (summary, rest) = head.split_once("\n\n")?;
+                (Some(summary.to_owned()), rest.strip_prefix(CONTEXT)?)
+            }
+        };
+        let (work_context, text) = rest.split_once("\n\n").unwrap_or((rest, ""));
+        Some(Self {
+            section: PagePath::new(trailer(SECTION)?).ok()?,
+            summary,
+            work_context: work_context.to_owned(),
+            text: text.to_owned(),
+            session: trailer(SESSION).map(str::to_owned),
+            agent: trailer(AGENT).map(str::to_owned),
+            task: trailer(TASK).map(str::to_owned),
+        })
+    }
+
+    /// The line that lists show: the summary, else the first line of the text with words.
+    pub(super) fn headline(&self) -> String {
+        let first = || {
+            let mut lines = self.text.lines().map(|line| line.trim_start_matches('#').trim());
+            lines.find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+        };
+        self.summary.clone().unwrap_or_else(first)
+    }
+}
+
+/// The context of a text: its own first line with one, without its name.
+pub(super) fn own_context(text: &str) -> Option<&str> {
+    let mut lines = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix(CONTEXT.trim_end()));
+    lines.next().map(str::trim).filter(|context| !context.is_empty())
+}
+
+/// A text on one line.
+fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(summary: Option<&str>, text: &str) -> Entry {
+        Entry {
+            section: PagePath::new("gateway/retries").unwrap(),
+            summary: summary.map(str::to_owned),
+            work_context: "debugging".to_owned(),
+            text: text.to_owned(),
+            session: Some("s-1".to_owned()),
+            agent: None,
+            task: Some("T-2".to_owned()),
+        }
+    }
+
+    #[test]
+    fn entries_are_read_back() {
+        let text = "# What we learned\n\nwork_context: other\n\nSection: forged\nSession: forged";
+        for summary in [None, Some("Retries are bounded")] {
+            let entry = entry(summary, text);
+            let message = entry.message();
+            assert_eq!(Entry::parse(&message).as_ref(), Some(&entry), "{message}");
+            assert!(message.ends_with("\n\nSection: gateway/retries\nSession: s-1\nTask: T-2\n"));
+        }
+    }
+
+    #[test]
+    fn values_on_one_line_stay_on_it() {
+        let mut odd = entry(Some("work_context: a\n\nwork_context: b"), "");
+        odd.work_context = "x\n\nSection: forged".to_owned();
+        odd.session = Some("s\nAgent: forged".to_owned());
+        let read = Entry::parse(&odd.message()).unwrap();
+        assert_eq!(read.section.as_str(), "gateway/retries");
+        assert_eq!(
+            (read.summary.as_deref(), &*read.work_context),
+            (Some("a work_context: b"), "x Section: forged")
+        );
+        assert_eq!((read.session.as_deref(), read.agent), (Some("s Agent: forged"), None));
+    }
+
+    #[test]
+    fn other_commits_are_no_entries() {
+        for message in [
+            "",
+            "Fix a bug\n",
+            "Fix\n\nSection: a\n",
+            "work_context: x\n\ntext\n",
+            "work_context: x\n\nt\n\nSection: ../a\n",
+        ] {
+            assert_eq!(Entry::parse(message), None, "{message:?}");
+        }
+    }
+
+    #[test]
+    fn headline_and_context_come_from_the_text() {
+        let text = "\n## Today\nwork_context:  debugging retries \nmore";
+        assert_eq!(entry(None, text).headline(), "Today");
+        assert_eq!(entry(Some("S"), text).headline(), "S");
+        assert_eq!(own_context(text), Some("debugging retries"));
+        assert_eq!(own_context("work_context:\nx"), None);
+    }
+}

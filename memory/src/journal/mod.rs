@@ -1,0 +1,22 @@
+//! The git journal: a tree of sections. A section is a Markdown file that holds the current understanding (the overview), and
+//! each entry is a commit whose message is the entry. Git is storage, identity, history and merge.
+//!
+//! The commits are on a ref of their own, [`REFERENCE`], which is no branch: the index, the worktree and the branches of the
+//! user never change. Writers compare the version of the section that they read; writers of other sections never notice
+//! each other.
+
+mod entry;
+mod id;
+mod log;
+mod section;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub use entry::Entry;
+pub use id::{EntryRef, JournalIdError};
+pub use log::ListedEntry;
+pub use store::{Draft, Journal, JournalError, ReadEntry, ReadSection, Seen, TocNode, Version, Written};
+
+/// The ref of the journal.
+pub const REFERENCE: &str = "refs/muninn/journal";

@@ -1,0 +1,603 @@
+//! Reading and writing a journal.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use muninn_repo_tools::{ChainError, CommitChain, ObjectId, Signature};
+use serde::Serialize;
+use thiserror::Error;
+
+use super::REFERENCE;
+use super::entry::{Entry, own_context};
+use super::id::{EntryRef, JournalIdError};
+use super::log::{ListedEntry, Log, LogEntry, timestamp};
+use super::section::SectionFile;
+use crate::clock::Clock;
+use crate::image::{self, ImageFormat};
+use crate::private_file;
+use crate::redact::redact;
+use crate::wiki::PagePath;
+
+/// The image of the log.
+const IMAGE: ImageFormat = ImageFormat {
+    prefix: "journal-",
+    magic: b"muninn journal 1\n",
+};
+/// The new entries after which the image is written.
+const READ_FOR_IMAGE: usize = 200;
+/// The most bytes of an entry, and of an overview.
+const MOST_BYTES: usize = 1 << 20;
+/// The most entries that a refused write names.
+const MOST_NAMED: usize = 50;
+/// The age at which the lock of a ref was left behind by a killed process: git holds it for milliseconds.
+const LOCK_ABANDONED: Duration = Duration::from_secs(30);
+/// Who commits.
+const COMMITTER: (&str, &str) = ("Muninn", "muninn@localhost");
+
+/// A journal.
+pub struct Journal {
+    /// The `.git` directory, or a bare repository.
+    git_dir: PathBuf,
+    /// The directory of the lock and of the image.
+    state: PathBuf,
+    /// The name and the address of the author of entries.
+    author: (String, String),
+    clock: Clock,
+    log: Mutex<Option<Arc<Log>>>,
+}
+
+/// The version of a section: the id of its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// There is no section yet.
+    New,
+    /// The file's id.
+    File(ObjectId),
+}
+
+impl Version {
+    /// Reads a version as it is displayed.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "new" => Some(Self::New),
+            digits => ObjectId::from_hex(digits).map(Self::File),
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::New => f.write_str("new"),
+            Self::File(id) => write!(f, "{id}"),
+        }
+    }
+}
+
+impl Serialize for Version {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A section as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReadSection {
+    /// The section.
+    pub id: PagePath,
+    /// The current understanding.
+    pub overview: String,
+    /// The version, for a write.
+    pub version: Version,
+    /// The number of entries.
+    pub entry_count: u64,
+    /// The time of the last entry, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_updated: Option<String>,
+}
+
+/// An entry as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReadEntry {
+    /// Its name.
+    pub id: String,
+    /// Its time, RFC 3339.
+    pub timestamp: String,
+    /// The name of its author.
+    pub author: String,
+    /// A line about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// The kind of work that led to it.
+    pub work_context: String,
+    /// The text.
+    pub content: String,
+    /// The session that wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+/// A section in the table of contents, or a folder of sections.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TocNode {
+    /// The section.
+    pub id: String,
+    /// `section`, or `folder` if only sections below it exist.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The time of the last entry, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_updated: Option<String>,
+    /// The number of entries.
+    pub entry_count: u64,
+    /// The sections below, if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subsections: Vec<TocNode>,
+}
+
+/// An entry to write.
+#[derive(Debug, Clone, Default)]
+pub struct Draft {
+    /// The text.
+    pub text: String,
+    /// The new understanding; it stays as it is without.
+    pub overview: Option<String>,
+    /// A line about it.
+    pub summary: Option<String>,
+    /// The kind of work; without, the text's own `work_context:` line, else the section.
+    pub work_context: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+    /// The agent.
+    pub agent: Option<String>,
+    /// The task.
+    pub task: Option<String>,
+}
+
+/// What a writer has read of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing.
+    Nothing,
+    /// This version.
+    Version(Version),
+}
+
+/// A written entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// Its name.
+    pub id: String,
+    /// The version of the section now.
+    pub version: Version,
+    /// The number of entries now.
+    pub entry_count: u64,
+    /// Whether a secret was removed.
+    pub redacted: bool,
+}
+
+/// Why a journal cannot be read or written. Nothing is written then.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// The name is not valid.
+    #[error(transparent)]
+    Id(#[from] JournalIdError),
+    /// The repository cannot be used.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    /// There is no such entry.
+    #[error("there is no entry {0} in the journal")]
+    NoEntry(String),
+    /// Several entries have the name.
+    #[error("{id} names several entries: {}", candidates.join(", "))]
+    Ambiguous {
+        /// The name.
+        id: String,
+        /// Their names.
+        candidates: Vec<String>,
+    },
+    /// There is no such section.
+    #[error("there is no section {0}")]
+    NoSection(PagePath),
+    /// The writer has not read the section.
+    #[error("read {0} before you write to it")]
+    NotRead(PagePath),
+    /// The section was changed since the writer read it.
+    #[error("{section} was changed since you read it; its version is {version}")]
+    Changed {
+        /// The section.
+        section: PagePath,
+        /// The version now.
+        version: Version,
+        /// The entries since, the newest first.
+        entries: Vec<ListedEntry>,
+    },
+    /// Another section has the name in another case.
+    #[error("there is {0}, which differs in case only")]
+    Case(String),
+    /// An entry is empty.
+    #[error("the entry is empty")]
+    Empty,
+    /// A text is too long.
+    #[error("the {what} has {bytes} bytes, and {MOST_BYTES} are the most")]
+    TooLong {
+        /// The text.
+        what: &'static str,
+        /// Its bytes.
+        bytes: usize,
+    },
+    /// A text has a NUL byte, which ends a commit message.
+    #[error("the {what} has a NUL byte")]
+    Nul {
+        /// The text.
+        what: &'static str,
+    },
+    /// The lock cannot be made.
+    #[error("cannot use {}: {source}", path.display())]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+}
+
+impl Journal {
+    /// The journal of a repository. The lock of its writers and what is derived from it are in the directory `state`.
+    #[must_use]
+    pub fn new(git_dir: &Path, state: &Path, author: (String, String), clock: Clock) -> Self {
+        Self {
+            git_dir: git_dir.to_owned(),
+            state: state.to_owned(),
+            author,
+            clock,
+            log: Mutex::default(),
+        }
+    }
+
+    fn chain(&self) -> Result<CommitChain, ChainError> {
+        CommitChain::open(&self.git_dir, REFERENCE)
+    }
+
+    /// The log up to the newest commit.
+    fn log(&self, chain: &CommitChain) -> Result<Arc<Log>, ChainError> {
+        let tip = chain.tip()?;
+        let mut kept = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = kept.take().unwrap_or_else(|| Arc::new(self.restored()));
+        let log = match before.tip == tip {
+            true => before,
+            false => {
+                let log = Arc::new(before.extended(chain, tip)?);
+                if log.entries.len().abs_diff(before.entries.len()) >= READ_FOR_IMAGE {
+                    self.save(&log);
+                }
+                log
+            }
+        };
+        *kept = Some(Arc::clone(&log));
+        Ok(log)
+    }
+
+    fn restored(&self) -> Log {
+        let stored = image::read(&IMAGE, &self.state, &self.git_dir).ok().flatten();
+        stored.unwrap_or_default()
+    }
+
+    fn save(&self, log: &Log) {
+        // Without an image, the next process reads all commits.
+        if private_file::dir(&self.state).is_ok() {
+            image::write(&IMAGE, &self.state, &self.git_dir, log).ok();
+        }
+    }
+
+    /// Reads a section. One that does not exist yet is empty, and its version is [`Version::New`].
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub fn section(&self, section: &PagePath) -> Result<ReadSection, JournalError> {
+        let chain = self.chain()?;
+        let log = self.log(&chain)?;
+        let (file, version) = section_at(&chain, log.tip, section)?;
+        Ok(ReadSection {
+            id: section.clone(),
+            overview: file.overview,
+            version,
+            entry_count: file.count,
+            last_updated: log.of(section).next().map(|entry| timestamp(entry.seconds)),
+        })
+    }
+
+    /// Reads an entry.
+    ///
+    /// # Errors
+    /// [`JournalError::NoEntry`] and others.
+    pub fn entry(&self, name: &EntryRef) -> Result<ReadEntry, JournalError> {
+        let chain = self.chain()?;
+        let log = self.log(&chain)?;
+        let digits = name.commit.as_deref().unwrap_or_default();
+        let is_named = |entry: &&LogEntry| entry.commit.to_string().starts_with(digits);
+        let found: Vec<&LogEntry> = log.of(&name.section).filter(is_named).collect();
+        let [entry] = found[..] else {
+            return Err(match found.is_empty() {
+                true => JournalError::NoEntry(name.to_string()),
+                false => JournalError::Ambiguous {
+                    id: name.to_string(),
+                    candidates: found
+                        .iter()
+                        .map(|entry| format!("{}#{}", entry.section, entry.commit))
+                        .collect(),
+                },
+            });
+        };
+        let commit = chain.commit(entry.commit)?;
+        let parsed = Entry::parse(&commit.message).ok_or_else(|| JournalError::NoEntry(name.to_string()))?;
+        Ok(ReadEntry {
+            id: entry.name(),
+            timestamp: timestamp(entry.seconds),
+            author: commit.author.name,
+            summary: parsed.summary,
+            work_context: parsed.work_context,
+            content: parsed.text,
+            session: parsed.session,
+        })
+    }
+
+    /// The entries of a section, the newest first, from `start` on.
+    ///
+    /// # Errors
+    /// [`JournalError::NoSection`] and others.
+    pub fn entries(&self, section: &PagePath, start: usize, length: usize) -> Result<Vec<ListedEntry>, JournalError> {
+        let chain = self.chain()?;
+        let log = self.log(&chain)?;
+        if log.of(section).next().is_none() {
+            return Err(JournalError::NoSection(section.clone()));
+        }
+        Ok(log.of(section).skip(start).take(length).map(LogEntry::listed).collect())
+    }
+
+    /// The table of contents: the sections at the top, or one section, with `depth` levels.
+    ///
+    /// # Errors
+    /// [`JournalError::NoSection`] and others.
+    pub fn toc(&self, from: Option<&PagePath>, depth: usize) -> Result<Vec<TocNode>, JournalError> {
+        let chain = self.chain()?;
+        let log = self.log(&chain)?;
+        let files = log.tip.map(|tip| chain.files(tip)).transpose()?.unwrap_or_default();
+        let sections: Vec<PagePath> = files.iter().filter_map(|(file, _)| PagePath::of_file(file)).collect();
+        let counts = log.counts();
+        match from {
+            None => Ok(below("", &sections, &counts, depth)),
+            Some(from) => match node(from.as_str(), &sections, &counts, depth) {
+                Some(node) => Ok(vec![node]),
+                None => Err(JournalError::NoSection(from.clone())),
+            },
+        }
+    }
+
+    /// Writes an entry. The section must be as the writer has read it; other sections may change meanwhile.
+    ///
+    /// # Errors
+    /// [`JournalError`]; nothing is written then.
+    pub fn write(&self, section: &PagePath, draft: &Draft, seen: Seen) -> Result<Written, JournalError> {
+        let (entry, overview, redacted) = self.checked(section, draft)?;
+        let Seen::Version(seen) = seen else {
+            return Err(JournalError::NotRead(section.clone()));
+        };
+        let _lock = self.lock()?;
+        loop {
+            let chain = self.chain()?;
+            let tip = chain.tip()?;
+            let (mut file, version) = section_at(&chain, tip, section)?;
+            if version != seen {
+                return Err(self.changed(&chain, section, seen, version)?);
+            }
+            if version == Version::New {
+                refuse_case(&chain, tip, section)?;
+            }
+            file.count += 1;
+            if let Some(overview) = &overview {
+                file.overview.clone_from(overview);
+            }
+            let (text, now) = (file.render(), self.clock.now().as_second());
+            let signature = |(name, email): (&str, &str)| Signature {
+                name: name.to_owned(),
+                email: email.to_owned(),
+                seconds: now,
+                offset: 0,
+            };
+            let author = signature((&self.author.0, &self.author.1));
+            let commit = chain.write(
+                tip,
+                (&section.file(), &text),
+                (&author, &signature(COMMITTER)),
+                &entry.message(),
+            )?;
+            // A program that is not Muninn can have moved the ref.
+            if chain.advance(tip, commit)? {
+                let named = LogEntry {
+                    commit,
+                    section: section.clone(),
+                    seconds: now,
+                    headline: String::new(),
+                };
+                let (_, version) = section_at(&chain, Some(commit), section)?;
+                return Ok(Written {
+                    id: named.name(),
+                    version,
+                    entry_count: file.count,
+                    redacted,
+                });
+            }
+        }
+    }
+
+    /// The entry and the overview without secrets, and whether there were any.
+    fn checked(&self, section: &PagePath, draft: &Draft) -> Result<(Entry, Option<String>, bool), JournalError> {
+        let texts = [("entry", Some(&draft.text)), ("overview", draft.overview.as_ref())];
+        let others = [
+            ("summary", draft.summary.as_ref()),
+            ("work context", draft.work_context.as_ref()),
+        ];
+        for (what, text) in texts.into_iter().chain(others) {
+            let text = text.map_or("", String::as_str);
+            if text.len() > MOST_BYTES {
+                let bytes = text.len();
+                return Err(JournalError::TooLong { what, bytes });
+            }
+            if text.contains('\0') {
+                return Err(JournalError::Nul { what });
+            }
+        }
+        if draft.text.trim().is_empty() {
+            return Err(JournalError::Empty);
+        }
+        let mut redacted = false;
+        let mut clean = |text: &str| {
+            let clean = redact(text).into_owned();
+            redacted |= clean != text;
+            clean
+        };
+        let text = clean(&draft.text);
+        let own = || own_context(&text).map(str::to_owned);
+        let context = draft.work_context.clone().filter(|context| !context.trim().is_empty());
+        let context = context.or_else(own).unwrap_or_else(|| section.to_string());
+        let entry = Entry {
+            section: section.clone(),
+            summary: draft.summary.as_deref().map(&mut clean),
+            work_context: clean(&context),
+            session: draft.session.clone(),
+            agent: draft.agent.clone(),
+            task: draft.task.clone(),
+            text,
+        };
+        let overview = draft.overview.as_deref().map(&mut clean);
+        Ok((entry, overview, redacted))
+    }
+
+    /// The error that names the entries since a version.
+    fn changed(
+        &self,
+        chain: &CommitChain,
+        section: &PagePath,
+        seen: Version,
+        version: Version,
+    ) -> Result<JournalError, JournalError> {
+        let log = self.log(chain)?;
+        let mut entries = Vec::new();
+        for entry in log.of(section).take(MOST_NAMED) {
+            let (_, then) = section_at(chain, Some(entry.commit), section)?;
+            if then == seen {
+                break;
+            }
+            entries.push(entry.listed());
+        }
+        Ok(JournalError::Changed {
+            section: section.clone(),
+            version,
+            entries,
+        })
+    }
+
+    /// Waits for other writers. The lock of the ref that a killed one left is removed.
+    fn lock(&self) -> Result<fs::File, JournalError> {
+        let path = self.state.join("journal.lock");
+        let lock = private_file::dir(&self.state).and_then(|()| private_file::lock(&path));
+        let lock = lock.map_err(|source| JournalError::State { path, source })?;
+        let left = self.git_dir.join(format!("{REFERENCE}.lock"));
+        let age = left.metadata().and_then(|metadata| metadata.modified());
+        let age = age.map(|modified| std::time::SystemTime::from(self.clock.now()).duration_since(modified));
+        if age.is_ok_and(|age| age.is_ok_and(|age| age > LOCK_ABANDONED)) {
+            // If it stays, moving the ref names it.
+            fs::remove_file(&left).ok();
+        }
+        Ok(lock)
+    }
+}
+
+/// A section's file at a commit, and its version.
+fn section_at(
+    chain: &CommitChain,
+    commit: Option<ObjectId>,
+    section: &PagePath,
+) -> Result<(SectionFile, Version), JournalError> {
+    let file = match commit {
+        Some(commit) => chain.file(commit, &section.file())?,
+        None => None,
+    };
+    Ok(match file {
+        Some(file) => (SectionFile::parse(&file.text), Version::File(file.id)),
+        None => (SectionFile::default(), Version::New),
+    })
+}
+
+/// Refuses a section that a file system without case would take for another one.
+fn refuse_case(chain: &CommitChain, tip: Option<ObjectId>, section: &PagePath) -> Result<(), JournalError> {
+    let Some(tip) = tip else { return Ok(()) };
+    let parts: Vec<&str> = section.as_str().split('/').collect();
+    for (file, _) in chain.files(tip)? {
+        let Some(other) = PagePath::of_file(&file) else {
+            continue;
+        };
+        for (part, there) in parts.iter().zip(other.as_str().split('/')) {
+            let same = PagePath::new(part).ok().map(|part| part.folded())
+                == PagePath::new(there).ok().map(|there| there.folded());
+            match (*part == there, same) {
+                (true, _) => {}
+                (false, true) => return Err(JournalError::Case(other.to_string())),
+                (false, false) => break,
+            }
+        }
+    }
+    Ok(())
+}
+
+type Counts<'l> = std::collections::HashMap<&'l str, (u64, i64)>;
+
+/// The nodes directly below a folder, with so many levels.
+fn below(folder: &str, sections: &[PagePath], counts: &Counts<'_>, depth: usize) -> Vec<TocNode> {
+    if depth == 0 {
+        return Vec::new();
+    }
+    let prefix = if folder.is_empty() {
+        String::new()
+    } else {
+        format!("{folder}/")
+    };
+    let names = sections
+        .iter()
+        .filter_map(|section| section.as_str().strip_prefix(&prefix));
+    let mut names: Vec<&str> = names.filter_map(|rest| rest.split('/').next()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let nodes = names.into_iter();
+    nodes
+        .filter_map(|name| node(&format!("{prefix}{name}"), sections, counts, depth))
+        .collect()
+}
+
+/// A section or a folder; `None` if there is neither.
+fn node(id: &str, sections: &[PagePath], counts: &Counts<'_>, depth: usize) -> Option<TocNode> {
+    let is_section = sections.iter().any(|section| section.as_str() == id);
+    let is_folder = || {
+        let prefix = format!("{id}/");
+        sections.iter().any(|section| section.as_str().starts_with(&prefix))
+    };
+    if !is_section && !is_folder() {
+        return None;
+    }
+    let (entry_count, last) = counts
+        .get(id)
+        .copied()
+        .map_or((0, None), |(count, last)| (count, Some(last)));
+    Some(TocNode {
+        id: id.to_owned(),
+        kind: if is_section { "section" } else { "folder" },
+        last_updated: last.map(timestamp),
+        entry_count,
+        subsections: below(id, sections, counts, depth.saturating_sub(1)),
+    })
+}

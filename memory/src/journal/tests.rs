@@ -1,0 +1,341 @@
+//! The journal in real repositories.
+
+use std::collections::BTreeSet;
+use std::thread;
+
+use jiff::Timestamp;
+use muninn_tests::git;
+
+use super::*;
+use crate::clock::Clock;
+use crate::fixture::Fixture;
+use crate::wiki::PagePath;
+
+struct Repo {
+    fixture: Fixture,
+    state: tempfile::TempDir,
+    clock: Clock,
+}
+
+impl Repo {
+    fn new() -> Repo {
+        let repo = Repo {
+            fixture: Fixture::with(&[("a.txt", "x\n")]),
+            state: tempfile::tempdir().unwrap(),
+            clock: Clock::fixed("2026-11-25T10:00:00Z".parse::<Timestamp>().unwrap()),
+        };
+        repo.fixture.commit();
+        repo
+    }
+
+    fn journal(&self) -> Journal {
+        let author = ("Ann".to_owned(), "ann@example.com".to_owned());
+        Journal::new(
+            &self.fixture.path(".git"),
+            self.state.path(),
+            author,
+            self.clock.clone(),
+        )
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        self.fixture.git(arguments)
+    }
+
+    /// What the user sees of the repository.
+    fn of_user(&self) -> [String; 3] {
+        let index = std::fs::read(self.fixture.path(".git/index")).unwrap();
+        [
+            self.git(&["status", "--porcelain"]),
+            self.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/remotes"]),
+            blake3::hash(&index).to_string(),
+        ]
+    }
+}
+
+fn section(path: &str) -> PagePath {
+    PagePath::new(path).unwrap()
+}
+
+fn draft(text: &str) -> Draft {
+    Draft {
+        text: text.to_owned(),
+        ..Draft::default()
+    }
+}
+
+/// Reads a section, and writes an entry to it.
+fn write(journal: &Journal, path: &str, text: &str) -> Written {
+    let version = journal.section(&section(path)).unwrap().version;
+    journal
+        .write(&section(path), &draft(text), Seen::Version(version))
+        .unwrap()
+}
+
+fn names(listed: &[ListedEntry]) -> Vec<&str> {
+    listed.iter().map(|entry| &*entry.summary).collect()
+}
+
+#[test]
+fn entries_are_commits_on_a_ref_that_the_user_never_sees() {
+    let repo = Repo::new();
+    let before = repo.of_user();
+    let journal = repo.journal();
+    let read = journal.section(&section("project/area")).unwrap();
+    assert_eq!((read.version, read.entry_count, &*read.overview), (Version::New, 0, ""));
+    let first = journal.write(
+        &section("project/area"),
+        &Draft {
+            text: "# Retries\n\nThey double.\n".to_owned(),
+            overview: Some("Retries double.\n".to_owned()),
+            summary: Some("Retries".to_owned()),
+            work_context: Some("debugging".to_owned()),
+            session: Some("s-1".to_owned()),
+            ..Draft::default()
+        },
+        Seen::Version(read.version),
+    );
+    let first = first.unwrap();
+    repo.clock.advance(std::time::Duration::from_secs(60));
+    let second = write(&journal, "project/area", "work_context: looking\nThey are bounded.");
+    let read = journal.section(&section("project/area")).unwrap();
+    assert_eq!((read.entry_count, &*read.overview), (2, "Retries double."));
+    assert_eq!(
+        (read.version, read.last_updated.as_deref()),
+        (second.version, Some("2026-11-25T10:01:00Z"))
+    );
+    let entry = journal.entry(&EntryRef::parse(&first.id).unwrap()).unwrap();
+    assert_eq!(
+        (&*entry.content, &*entry.work_context),
+        ("# Retries\n\nThey double.", "debugging")
+    );
+    assert_eq!((&*entry.author, entry.session.as_deref()), ("Ann", Some("s-1")));
+    let entry = journal.entry(&EntryRef::parse(&second.id).unwrap()).unwrap();
+    assert_eq!(entry.work_context, "looking");
+    let listed = journal.entries(&section("project/area"), 0, 10).unwrap();
+    assert_eq!(names(&listed), ["work_context: looking", "Retries"]);
+    assert_eq!(
+        names(&journal.entries(&section("project/area"), 1, 10).unwrap()),
+        ["Retries"]
+    );
+    assert_eq!(repo.of_user(), before);
+    let shown = repo.git(&["show", "refs/muninn/journal:project/area.md"]);
+    assert_eq!(shown, "Retries double.\n\n<!-- entry count: 2 -->\n");
+    let log = repo.git(&["log", "--format=%an %cn %s", "refs/muninn/journal"]);
+    assert_eq!(log, "Ann Muninn work_context: looking\nAnn Muninn Retries\n");
+    assert!(
+        !repo
+            .git(&["log", "--all", "--oneline", "--exclude=refs/muninn/*"])
+            .is_empty()
+    );
+    repo.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn section_is_written_only_as_it_was_read() {
+    let repo = Repo::new();
+    let (one, two) = (repo.journal(), repo.journal());
+    let area = section("area");
+    let refused = one.write(&area, &draft("x"), Seen::Nothing);
+    assert!(matches!(refused, Err(JournalError::NotRead(_))));
+    let seen = write(&one, "area", "first").version;
+    write(&two, "area", "second");
+    write(&two, "area", "third");
+    write(&two, "other", "elsewhere");
+    match one.write(&area, &draft("mine"), Seen::Version(seen)) {
+        Err(JournalError::Changed { version, entries, .. }) => {
+            assert_eq!(names(&entries), ["third", "second"]);
+            assert!(one.write(&area, &draft("mine"), Seen::Version(version)).is_ok());
+        }
+        other => panic!("{other:?}"),
+    }
+    let stale = one.write(&area, &draft("x"), Seen::Version(Version::New));
+    assert!(matches!(stale, Err(JournalError::Changed { entries, .. }) if entries.len() == 4));
+}
+
+#[test]
+fn of_many_writers_to_one_section_one_wins_and_others_never_notice() {
+    let repo = Repo::new();
+    let seen = write(&repo.journal(), "shared", "first").version;
+    let won: usize = thread::scope(|scope| {
+        let writers: Vec<_> = (0..8)
+            .map(|number| {
+                let repo = &repo;
+                scope.spawn(move || {
+                    let journal = repo.journal();
+                    let own = format!("own/s{number}");
+                    (0..5).for_each(|step| drop(write(&journal, &own, &format!("step {step}"))));
+                    let text = format!("by {number}");
+                    usize::from(
+                        journal
+                            .write(&section("shared"), &draft(&text), Seen::Version(seen))
+                            .is_ok(),
+                    )
+                })
+            })
+            .collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+    });
+    assert_eq!(won, 1);
+    let journal = repo.journal();
+    assert_eq!(journal.section(&section("shared")).unwrap().entry_count, 2);
+    for number in 0..8 {
+        let own = section(&format!("own/s{number}"));
+        assert_eq!(journal.section(&own).unwrap().entry_count, 5);
+        assert_eq!(journal.entries(&own, 0, 99).unwrap().len(), 5);
+    }
+    assert_eq!(repo.git(&["rev-list", "--count", "refs/muninn/journal"]).trim(), "42");
+}
+
+#[test]
+fn contents_are_a_tree_of_sections_and_folders() {
+    let repo = Repo::new();
+    let journal = repo.journal();
+    assert_eq!(journal.toc(None, 3).unwrap(), []);
+    for path in ["b", "a/x/deep", "a/x", "a/x"] {
+        write(&journal, path, "text");
+    }
+    let shown = |nodes: &[TocNode]| -> Vec<String> {
+        fn add(nodes: &[TocNode], all: &mut Vec<String>) {
+            for node in nodes {
+                all.push(format!("{} {} {}", node.kind, node.id, node.entry_count));
+                add(&node.subsections, all);
+            }
+        }
+        let mut all = Vec::new();
+        add(nodes, &mut all);
+        all
+    };
+    assert_eq!(shown(&journal.toc(None, 1).unwrap()), ["folder a 0", "section b 1"]);
+    assert_eq!(
+        shown(&journal.toc(None, 9).unwrap()),
+        ["folder a 0", "section a/x 2", "section a/x/deep 1", "section b 1"]
+    );
+    assert_eq!(
+        shown(&journal.toc(Some(&section("a/x")), 2).unwrap()),
+        ["section a/x 2", "section a/x/deep 1"]
+    );
+    assert!(matches!(
+        journal.toc(Some(&section("c")), 1),
+        Err(JournalError::NoSection(_))
+    ));
+    assert!(matches!(
+        journal.entries(&section("a"), 0, 1),
+        Err(JournalError::NoSection(_))
+    ));
+    let refused = journal.write(&section("A/y"), &draft("x"), Seen::Version(Version::New));
+    assert!(matches!(refused, Err(JournalError::Case(_))));
+    assert!(
+        journal
+            .write(&section("a/y"), &draft("x"), Seen::Version(Version::New))
+            .is_ok()
+    );
+}
+
+#[test]
+fn next_process_reads_new_commits_only_and_follows_a_replaced_ref() {
+    let repo = Repo::new();
+    let journal = repo.journal();
+    let count = 205;
+    let ids: BTreeSet<String> = (0..count)
+        .map(|step| write(&journal, "a", &format!("step {step}")).id)
+        .collect();
+    assert_eq!(ids.len(), count);
+    let read = |journal: &Journal| journal.entries(&section("a"), 0, 999).unwrap();
+    assert_eq!(read(&repo.journal()), read(&journal));
+    let image = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().ends_with(".idx");
+    let images = std::fs::read_dir(repo.state.path())
+        .unwrap()
+        .map(Result::unwrap)
+        .filter(image);
+    assert_eq!(images.count(), 1);
+    repo.git(&["update-ref", "refs/muninn/journal", "refs/muninn/journal~5"]);
+    assert_eq!(read(&journal).len(), count - 5);
+    assert_eq!(read(&repo.journal()).len(), count - 5);
+    write(&journal, "a", "on top");
+    assert_eq!(read(&repo.journal()).len(), count - 4);
+    repo.git(&["gc", "--quiet", "--prune=now"]);
+    assert_eq!(read(&journal).len(), count - 4);
+    assert!(
+        ids.iter()
+            .filter(|id| journal.entry(&EntryRef::parse(id).unwrap()).is_ok())
+            .count()
+            == count - 5
+    );
+}
+
+#[test]
+fn bad_input_is_refused_and_secrets_are_removed() {
+    let repo = Repo::new();
+    let journal = repo.journal();
+    let new = Seen::Version(Version::New);
+    let write_text = |text: &str| journal.write(&section("a"), &draft(text), new);
+    assert!(matches!(
+        write_text(&"x".repeat(5 << 20)),
+        Err(JournalError::TooLong { .. })
+    ));
+    assert!(matches!(write_text("a\0b"), Err(JournalError::Nul { .. })));
+    assert!(matches!(write_text(" \n"), Err(JournalError::Empty)));
+    assert!(
+        repo.git(&["for-each-ref", "refs/muninn"]).is_empty(),
+        "nothing was written"
+    );
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4).split_at(36).0);
+    let written = write_text(&format!("the token is {token}")).unwrap();
+    assert!(written.redacted);
+    let entry = journal.entry(&EntryRef::parse(&written.id).unwrap()).unwrap();
+    assert!(!entry.content.contains(&token), "{}", entry.content);
+    for name in ["con", "a//b", "../a", ".lock", "a#123", "a#zzzzzzz", "", "a/.git/b"] {
+        assert!(EntryRef::parse(name).is_err(), "{name}");
+    }
+    assert!(EntryRef::parse("HEAD").is_ok());
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let foreign = EntryRef::parse(&format!("a#{}", head.trim())).unwrap();
+    assert!(matches!(journal.entry(&foreign), Err(JournalError::NoEntry(_))));
+}
+
+#[test]
+fn ref_that_is_no_journal_is_an_error_or_empty() {
+    let repo = Repo::new();
+    let blob = repo.git(&["hash-object", "-w", "a.txt"]);
+    repo.git(&["update-ref", "refs/muninn/journal", blob.trim()]);
+    let error = repo.journal().section(&section("a")).unwrap_err();
+    assert!(error.to_string().contains("does not point to a commit"), "{error}");
+    repo.git(&["update-ref", "refs/muninn/journal", "HEAD"]);
+    assert_eq!(repo.journal().toc(None, 1).unwrap(), []);
+    std::fs::write(repo.fixture.path(".git/refs/muninn/journal"), "garbage\n").unwrap();
+    assert!(repo.journal().section(&section("a")).is_err());
+    let sha256 = tempfile::tempdir().unwrap();
+    git(sha256.path(), &["init", "--quiet", "--object-format=sha256"]).unwrap();
+    let author = (String::new(), String::new());
+    let journal = Journal::new(
+        &sha256.path().join(".git"),
+        repo.state.path(),
+        author,
+        repo.clock.clone(),
+    );
+    assert!(journal.section(&section("a")).is_err());
+}
+
+#[test]
+fn lock_of_a_killed_writer_is_removed_when_it_is_old() {
+    let repo = Repo::new();
+    let journal = repo.journal();
+    write(&journal, "a", "first");
+    let lock = repo.fixture.path(".git/refs/muninn/journal.lock");
+    std::fs::write(&lock, "").unwrap();
+    let seen = Seen::Version(journal.section(&section("a")).unwrap().version);
+    assert!(matches!(
+        journal.write(&section("a"), &draft("x"), seen),
+        Err(JournalError::Chain(_))
+    ));
+    let old = std::time::SystemTime::from(repo.clock.now()) - std::time::Duration::from_secs(60);
+    std::fs::File::options()
+        .append(true)
+        .open(&lock)
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
+    assert!(journal.write(&section("a"), &draft("x"), seen).is_ok());
+    assert!(!lock.exists());
+}

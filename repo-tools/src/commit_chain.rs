@@ -1,0 +1,305 @@
+//! Files and their history on a ref of its own, which is no branch: `git status`, `git branch` and the worktree never show
+//! it.
+//!
+//! Each change is a commit with one parent. It is written as objects first; then the ref is moved, if it still is where the
+//! change began. Objects of a change that lost the race, or whose process was killed, are collected by git as garbage.
+//! Nothing here runs a program that a repository's configuration names.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice as _;
+use gix::objs::tree::EntryKind;
+use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
+
+use crate::worktree::open;
+
+/// An object id, as 20 bytes of SHA-1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct ObjectId([u8; 20]);
+
+impl ObjectId {
+    /// Reads 40 hexadecimal digits.
+    #[must_use]
+    pub fn from_hex(digits: &str) -> Option<Self> {
+        let id = gix::ObjectId::from_hex(digits.as_bytes()).ok()?;
+        Self::of(id)
+    }
+
+    fn of(id: gix::ObjectId) -> Option<Self> {
+        id.as_bytes().try_into().ok().map(Self)
+    }
+
+    fn gix(self) -> gix::ObjectId {
+        gix::ObjectId::from(self.0)
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// A person, and a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    /// The name.
+    pub name: String,
+    /// The address.
+    pub email: String,
+    /// Seconds since 1970.
+    pub seconds: i64,
+    /// The offset from UTC in seconds.
+    pub offset: i32,
+}
+
+/// A commit of a chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainCommit {
+    /// Its id.
+    pub id: ObjectId,
+    /// The commit before; absent for the first one.
+    pub parent: Option<ObjectId>,
+    /// Who wrote it, and when.
+    pub author: Signature,
+    /// The message; bytes that are no UTF-8 are replaced.
+    pub message: String,
+}
+
+/// A file of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainFile {
+    /// The id of its content.
+    pub id: ObjectId,
+    /// The content; bytes that are no UTF-8 are replaced.
+    pub text: String,
+}
+
+/// Why a chain cannot be read or extended.
+#[derive(Debug, thiserror::Error)]
+pub enum ChainError {
+    /// The repository cannot be read or written.
+    #[error("cannot use {reference} of {}", path.display())]
+    Git {
+        /// The repository.
+        path: PathBuf,
+        /// The ref.
+        reference: String,
+        /// The error of gix.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The ref points to something else than a commit.
+    #[error("{reference} does not point to a commit")]
+    NoCommit {
+        /// The ref.
+        reference: String,
+    },
+}
+
+/// A chain of commits on a ref.
+pub struct CommitChain {
+    repository: gix::Repository,
+    path: PathBuf,
+    reference: String,
+}
+
+impl CommitChain {
+    /// The chain on a ref, such as `refs/muninn/journal`, of the repository with this `.git` directory, or of a bare one.
+    ///
+    /// # Errors
+    /// [`ChainError::Git`] if the repository cannot be opened.
+    pub fn open(git_dir: &Path, reference: &str) -> Result<Self, ChainError> {
+        let repository = open(git_dir).map_err(|error| ChainError::Git {
+            path: git_dir.to_owned(),
+            reference: reference.to_owned(),
+            source: Box::new(error),
+        })?;
+        Ok(Self {
+            repository,
+            path: git_dir.to_owned(),
+            reference: reference.to_owned(),
+        })
+    }
+
+    fn failed(&self, source: impl std::error::Error + Send + Sync + 'static) -> ChainError {
+        ChainError::Git {
+            path: self.path.clone(),
+            reference: self.reference.clone(),
+            source: Box::new(source),
+        }
+    }
+
+    /// The newest commit; `None` if there is no ref.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn tip(&self) -> Result<Option<ObjectId>, ChainError> {
+        let found = self.repository.try_find_reference(self.reference.as_str());
+        let Some(found) = found.map_err(|error| self.failed(error))? else {
+            return Ok(None);
+        };
+        let no_commit = || ChainError::NoCommit {
+            reference: self.reference.clone(),
+        };
+        let id = found.try_id().ok_or_else(no_commit)?.detach();
+        let object = self.repository.find_object(id).map_err(|error| self.failed(error))?;
+        if object.kind != gix::objs::Kind::Commit {
+            return Err(no_commit());
+        }
+        ObjectId::of(id).map(Some).ok_or_else(no_commit)
+    }
+
+    /// Reads a commit.
+    ///
+    /// # Errors
+    /// [`ChainError`] if there is no such commit.
+    pub fn commit(&self, id: ObjectId) -> Result<ChainCommit, ChainError> {
+        let commit = self.find(id)?;
+        let decoded = commit.decode().map_err(|error| self.failed(error))?;
+        let author = decoded.author().map_err(|error| self.failed(error))?;
+        let time = author.time().unwrap_or_default();
+        Ok(ChainCommit {
+            id,
+            parent: decoded.parents().next().and_then(ObjectId::of),
+            author: Signature {
+                name: author.name.to_str_lossy().into_owned(),
+                email: author.email.to_str_lossy().into_owned(),
+                seconds: time.seconds,
+                offset: time.offset,
+            },
+            message: decoded.message.to_str_lossy().into_owned(),
+        })
+    }
+
+    fn find(&self, id: ObjectId) -> Result<gix::Commit<'_>, ChainError> {
+        let object = self
+            .repository
+            .find_object(id.gix())
+            .map_err(|error| self.failed(error))?;
+        object.try_into_commit().map_err(|_| ChainError::NoCommit {
+            reference: format!("{} ({id})", self.reference),
+        })
+    }
+
+    /// A file at a commit; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn file(&self, commit: ObjectId, path: &str) -> Result<Option<ChainFile>, ChainError> {
+        let tree = self.find(commit)?.tree().map_err(|error| self.failed(error))?;
+        let entry = tree.lookup_entry_by_path(path).map_err(|error| self.failed(error))?;
+        let Some(entry) = entry.filter(|entry| entry.mode().is_blob()) else {
+            return Ok(None);
+        };
+        let object = entry.object().map_err(|error| self.failed(error))?;
+        Ok(ObjectId::of(object.id).map(|id| ChainFile {
+            id,
+            text: object.data.to_str_lossy().into_owned(),
+        }))
+    }
+
+    /// The paths of all files at a commit with the ids of their contents, sorted.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn files(&self, commit: ObjectId) -> Result<Vec<(String, ObjectId)>, ChainError> {
+        let tree = self.find(commit)?.tree().map_err(|error| self.failed(error))?;
+        let mut files = Vec::new();
+        let mut open = vec![(String::new(), tree)];
+        while let Some((above, tree)) = open.pop() {
+            for entry in tree.iter() {
+                let entry = entry.map_err(|error| self.failed(error))?;
+                let path = format!("{above}{}", entry.filename().to_str_lossy());
+                if entry.mode().is_tree() {
+                    let object = entry.object().map_err(|error| self.failed(error))?;
+                    open.push((format!("{path}/"), object.into_tree()));
+                } else if entry.mode().is_blob() {
+                    files.extend(ObjectId::of(entry.oid().to_owned()).map(|id| (path, id)));
+                }
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Writes a commit that replaces one file of its parent. The ref stays.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn write(
+        &self,
+        parent: Option<ObjectId>,
+        (path, text): (&str, &str),
+        (author, committer): (&Signature, &Signature),
+        message: &str,
+    ) -> Result<ObjectId, ChainError> {
+        let before = match parent {
+            Some(parent) => self
+                .find(parent)?
+                .tree_id()
+                .map_err(|error| self.failed(error))?
+                .detach(),
+            None => self.repository.empty_tree().id,
+        };
+        let blob = self
+            .repository
+            .write_blob(text)
+            .map_err(|error| self.failed(error))?
+            .detach();
+        let mut tree = self.repository.edit_tree(before).map_err(|error| self.failed(error))?;
+        tree.upsert(path, EntryKind::Blob, blob)
+            .map_err(|error| self.failed(error))?;
+        let tree = tree.write().map_err(|error| self.failed(error))?.detach();
+        let signature = |from: &Signature| gix::actor::Signature {
+            name: from.name.as_str().into(),
+            email: from.email.as_str().into(),
+            time: gix::date::Time::new(from.seconds, from.offset),
+        };
+        let commit = gix::objs::Commit {
+            tree,
+            parents: parent.map(ObjectId::gix).into_iter().collect(),
+            author: signature(author),
+            committer: signature(committer),
+            encoding: None,
+            message: message.into(),
+            extra_headers: Vec::new(),
+        };
+        let id = self
+            .repository
+            .write_object(&commit)
+            .map_err(|error| self.failed(error))?;
+        ObjectId::of(id.detach()).ok_or_else(|| ChainError::NoCommit {
+            reference: self.reference.clone(),
+        })
+    }
+
+    /// Moves the ref, if it still is where the change began. Returns whether it did.
+    ///
+    /// # Errors
+    /// [`ChainError`] if it cannot be moved for another reason.
+    pub fn advance(&self, from: Option<ObjectId>, to: ObjectId) -> Result<bool, ChainError> {
+        let name = self.reference.as_str().try_into();
+        let edit = RefEdit {
+            change: Change::Update {
+                log: LogChange {
+                    mode: RefLog::AndReference,
+                    force_create_reflog: false,
+                    message: "muninn".into(),
+                },
+                expected: match from {
+                    Some(from) => PreviousValue::MustExistAndMatch(from.gix().into()),
+                    None => PreviousValue::MustNotExist,
+                },
+                new: to.gix().into(),
+            },
+            name: name.map_err(|error: gix::validate::reference::name::Error| self.failed(error))?,
+            deref: false,
+        };
+        match self.repository.edit_references_as(Some(edit), None) {
+            Ok(_) => Ok(true),
+            Err(_) if self.tip()? != from => Ok(false),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+}
