@@ -39,12 +39,18 @@ impl Worktree {
         Some(id.to_string())
     }
 
-    /// Returns the configured author name for commits; `None` if git has none. Only this method reads the git
-    /// configuration of the user and the system.
+    /// Returns the configured author name for commits; `None` if git has none.
     pub fn author(&self) -> Option<String> {
+        self.author_identity().map(|(name, _)| name)
+    }
+
+    /// Returns the configured name and address for commits; `None` if git has none. Only this method reads the git
+    /// configuration of the user and the system.
+    pub fn author_identity(&self) -> Option<(String, String)> {
         let repository = gix::open(self.root()).ok()?;
         let author = repository.author()?.ok()?;
-        Some(author.name.to_string()).filter(|name| !name.trim().is_empty())
+        let identity = (author.name.to_string(), author.email.to_string());
+        Some(identity).filter(|(name, _)| !name.trim().is_empty())
     }
 
     /// Returns whether a commit, in hexadecimal, is HEAD or an ancestor of HEAD. An unknown commit is neither.

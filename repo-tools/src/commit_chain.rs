@@ -122,6 +122,25 @@ impl CommitChain {
         })
     }
 
+    /// The `.git` directory of a repository at a path, which is made as a bare one if nothing is there, or an empty directory.
+    ///
+    /// # Errors
+    /// [`ChainError::Git`] if there is something else, or it cannot be made.
+    pub fn repository_at(path: &Path) -> Result<PathBuf, ChainError> {
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| ChainError::Git {
+            path: path.to_owned(),
+            reference: "HEAD".to_owned(),
+            source,
+        };
+        std::fs::create_dir_all(path).map_err(|error| failed(error.into()))?;
+        let mut entries = path.read_dir().map_err(|error| failed(error.into()))?;
+        if entries.next().is_none() {
+            gix::init_bare(path).map_err(|error| failed(error.into()))?;
+        }
+        let repository = open(path).map_err(|error| failed(error.into()))?;
+        Ok(repository.common_dir().to_owned())
+    }
+
     fn failed(&self, source: impl std::error::Error + Send + Sync + 'static) -> ChainError {
         ChainError::Git {
             path: self.path.clone(),

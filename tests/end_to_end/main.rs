@@ -47,6 +47,7 @@ mod hooks;
 mod hostile;
 mod http2;
 mod install;
+mod journal;
 mod knowledge;
 mod large_bodies;
 mod last_answer;

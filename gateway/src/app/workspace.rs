@@ -14,9 +14,10 @@ use thiserror::Error;
 
 use super::balance::Balance;
 use super::embedder::ConfiguredEmbedder;
+use super::journal::SessionJournal;
 use super::wiki::TeamWiki;
 use crate::config::{
-    Config, ConfigError, ContextConfig, MemoryConfig, WikiConfig, paths, repository as repository_config,
+    Config, ConfigError, ContextConfig, JournalConfig, MemoryConfig, WikiConfig, paths, repository as repository_config,
 };
 use muninn_repo_tools::with_causes;
 
@@ -51,6 +52,8 @@ pub struct Workspace {
     pub(super) supervisor: Supervisor,
     /// The team's wiki, once it was used.
     pub(super) wiki: Mutex<Option<TeamWiki>>,
+    /// The journal, once it was used, with the settings that it was opened with.
+    pub(super) journal: Mutex<Option<(JournalConfig, Arc<SessionJournal>)>>,
     opened: Instant,
     refreshing: AtomicBool,
     next_refresh_ms: AtomicU64,
@@ -76,6 +79,8 @@ pub struct WorkspaceSettings {
     pub memory: MemoryConfig,
     /// The settings of the wiki: the user's.
     pub wiki: WikiConfig,
+    /// The settings of the journal: the user's.
+    pub journal: JournalConfig,
     /// The error in the repository's own configuration, which is then ignored.
     pub problem: Option<ConfigError>,
 }
@@ -94,6 +99,7 @@ impl WorkspaceSettings {
             context,
             memory,
             wiki: config.wiki.clone(),
+            journal: config.journal.clone(),
             problem,
         }
     }
@@ -157,6 +163,7 @@ impl Workspace {
             balance: Mutex::default(),
             supervisor: supervisor.clone(),
             wiki: Mutex::default(),
+            journal: Mutex::default(),
             opened: Instant::now(),
             refreshing: AtomicBool::new(false),
             next_refresh_ms: AtomicU64::new(0),

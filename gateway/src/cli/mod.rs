@@ -13,6 +13,7 @@ mod hook;
 mod index;
 mod init;
 mod install;
+mod journal;
 mod key;
 mod knowledge;
 mod local_calls;
@@ -36,7 +37,7 @@ mod why;
 mod wiki;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::{StyledStr, Styles};
@@ -127,6 +128,7 @@ fn groups() -> Groups {
                 entry("flush", memory::Flush::run),
                 entry("knowledge", knowledge::KnowledgeCommand::run),
                 entry("wiki", wiki::WikiCommand::run),
+                entry("journal", journal::JournalCommand::run),
             ],
         ),
         (
@@ -294,4 +296,16 @@ impl Common {
             listen,
         })?)
     }
+}
+
+/// The text of a file; `-` is standard input.
+fn read_text(from: &Path) -> Result<String, CliError> {
+    let read = match from.as_os_str() == "-" {
+        true => {
+            let mut text = String::new();
+            std::io::Read::read_to_string(&mut std::io::stdin(), &mut text).map(|_| text)
+        }
+        false => std::fs::read_to_string(from),
+    };
+    read.map_err(|error| CliError::new(Exit::Failure, format!("cannot read {}: {error}", from.display())))
 }

@@ -1,6 +1,6 @@
 //! `muninn wiki`: the linked pages of the team's knowledge, or of any folder of Markdown.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use muninn_memory::wiki::{Deleted, LinkStyle, Moved, PageChange, PagePath, WikiError};
 use serde_json::{Map, Value, json};
 
-use super::{CliError, Common, Exit, examples, output};
+use super::{CliError, Common, Exit, examples, output, read_text};
 use crate::app::{FoundPage, ListedPage, PageView, Wiki, wiki_folder};
 use crate::config::paths;
 
@@ -172,10 +172,7 @@ impl WikiCommand {
     }
 
     fn print<T: serde::Serialize + ?Sized>(&self, value: &T, text: impl FnOnce(&T) -> String) {
-        match self.json {
-            true => output::json(value),
-            false => output::print(&output::sanitize(&text(value))),
-        }
+        output::value(self.json, value, text);
     }
 
     fn create(&self, wiki: &Wiki, page: &str, from: Option<&Path>) -> Result<(), CliError> {
@@ -218,18 +215,6 @@ impl WikiCommand {
             output::line(&output::sanitize(&format!("orphan   {}", page.path)));
         }
     }
-}
-
-/// The text of a file; `-` is standard input.
-fn read_text(from: &Path) -> Result<String, CliError> {
-    let read = match from.as_os_str() == "-" {
-        true => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).map(|_| text)
-        }
-        false => std::fs::read_to_string(from),
-    };
-    read.map_err(|error| CliError::new(Exit::Failure, format!("cannot read {}: {error}", from.display())))
 }
 
 /// Opens a file in the user's editor, and waits until it ends.

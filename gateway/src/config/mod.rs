@@ -12,6 +12,7 @@ pub mod env_vars;
 mod explore;
 mod files;
 mod hosts;
+mod journal;
 mod keys;
 mod memory;
 pub mod paths;
@@ -30,6 +31,7 @@ pub use explore::{ExploreConfig, ExploreMode};
 pub use files::ConfigError;
 pub(crate) use files::nearest;
 pub use hosts::HostPattern;
+pub use journal::JournalConfig;
 pub use keys::{NameError, check_name};
 pub use memory::{EmbedderConfig, MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
 #[cfg(test)]
@@ -82,6 +84,8 @@ pub struct Config {
     pub hooks: HooksConfig,
     /// The team's wiki.
     pub wiki: WikiConfig,
+    /// The git journal.
+    pub journal: JournalConfig,
     /// The limits of every request: sizes and times.
     pub limits: LimitsConfig,
     /// Switches for tests.

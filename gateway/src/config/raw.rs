@@ -42,6 +42,8 @@ pub(crate) struct UserFile {
     #[serde(default)]
     pub(crate) wiki: Wiki,
     #[serde(default)]
+    pub(crate) journal: Journal,
+    #[serde(default)]
     pub(crate) limits: Limits,
     #[serde(default)]
     #[cfg_attr(test, serde(skip_serializing), schemars(skip))]
@@ -386,6 +388,17 @@ pub(crate) struct WikiDigest {
     pub(crate) stopwords_extra: Option<Vec<String>>,
     /// Size above which the digest is trimmed, in bytes. 0 or less: no trimming.
     pub(crate) max_render_bytes: Option<i64>,
+}
+
+/// The git journal: sections whose entries are commits.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Journal {
+    /// Repository of its own, bare or not, made if it is missing. Default: the ref `refs/muninn/journal` of each repository.
+    pub(crate) path: Option<String>,
+    /// Author of entries, `NAME <ADDRESS>`. Default: that of git's configuration.
+    pub(crate) author: Option<String>,
 }
 
 /// Sizes and times that bound every request.

@@ -116,6 +116,10 @@ fn defaults() -> Value {
                 max_render_bytes: i64::try_from(config.wiki.digest.max_render_bytes).ok(),
             },
         },
+        journal: raw::Journal {
+            path: None,
+            author: None,
+        },
         explore: raw::Explore {
             mode: word(&explore.mode),
             backend: None,

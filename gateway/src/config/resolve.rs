@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::backends::{backends, routes};
 use super::explore::explore;
 use super::hosts::hosts;
+use super::journal::journal;
 use super::keys::keys;
 use super::memory::{embedder, memory, memory_write, reconciler, summarizer};
 use super::raw::{self, RepositoryFile, UserFile};
@@ -86,6 +87,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
             daemon_idle: Duration::from_mins(file.hooks.daemon_idle_minutes.unwrap_or(30).min(MOST_IDLE_MINUTES)),
         },
         wiki: wiki(&origin, &file.wiki)?,
+        journal: journal(&origin, &file.journal)?,
         limits,
         test: TestConfig {
             discovery_ports: file.test.discovery_ports,
@@ -149,7 +151,7 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Ok(table) = text.parse::<toml::Table>() else {
         return Ok(());
     };
-    const RESERVED: [&str; 13] = [
+    const RESERVED: [&str; 14] = [
         "backends",
         "mcp",
         "routes",
@@ -157,6 +159,7 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
         "explore",
         "hooks",
         "wiki",
+        "journal",
         "listen",
         "allowed_hosts",
         "roots",
@@ -411,6 +414,7 @@ pub(super) mod tests {
             ("explore", "[explore]\nmode = \"off\"\n"),
             ("hooks", "[hooks]\nenabled = true\n"),
             ("wiki", "[wiki]\npath = \"/\"\n"),
+            ("journal", "[journal]\npath = \"/\"\n"),
             ("listen", "listen = \"0.0.0.0:80\"\n"),
             ("allowed_hosts", "allowed_hosts = [\"evil.example\"]\n"),
             ("roots", "roots = [\"/\"]\n"),

@@ -16,7 +16,7 @@ mod tests;
 pub use entry::Entry;
 pub use id::{EntryRef, JournalIdError};
 pub use log::ListedEntry;
-pub use store::{Draft, Journal, JournalError, ReadEntry, ReadSection, Seen, TocNode, Version, Written};
+pub use store::{Draft, Journal, JournalError, ReadEntry, ReadSection, TocNode, Version, Written};
 
 /// The ref of the journal.
 pub const REFERENCE: &str = "refs/muninn/journal";

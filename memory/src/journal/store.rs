@@ -158,15 +158,6 @@ pub struct Draft {
     pub task: Option<String>,
 }
 
-/// What a writer has read of a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    /// Nothing.
-    Nothing,
-    /// This version.
-    Version(Version),
-}
-
 /// A written entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Written {
@@ -207,7 +198,10 @@ pub enum JournalError {
     #[error("read {0} before you write to it")]
     NotRead(PagePath),
     /// The section was changed since the writer read it.
-    #[error("{section} was changed since you read it; its version is {version}")]
+    #[error(
+        "{section} was changed since you read it; its version is {version}; read it again{}",
+        shown(entries)
+    )]
     Changed {
         /// The section.
         section: PagePath,
@@ -244,6 +238,12 @@ pub enum JournalError {
         /// The system's error.
         source: std::io::Error,
     },
+}
+
+/// Entries, a line each.
+fn shown(entries: &[ListedEntry]) -> String {
+    let line = |entry: &ListedEntry| format!("\n- {} {} {}", entry.id, entry.timestamp, entry.summary);
+    entries.iter().map(line).collect()
 }
 
 impl Journal {
@@ -378,15 +378,13 @@ impl Journal {
         }
     }
 
-    /// Writes an entry. The section must be as the writer has read it; other sections may change meanwhile.
+    /// Writes an entry. The section must be as the writer has `seen` it; other sections may change meanwhile.
     ///
     /// # Errors
     /// [`JournalError`]; nothing is written then.
-    pub fn write(&self, section: &PagePath, draft: &Draft, seen: Seen) -> Result<Written, JournalError> {
+    pub fn write(&self, section: &PagePath, draft: &Draft, seen: Option<Version>) -> Result<Written, JournalError> {
         let (entry, overview, redacted) = self.checked(section, draft)?;
-        let Seen::Version(seen) = seen else {
-            return Err(JournalError::NotRead(section.clone()));
-        };
+        let seen = seen.ok_or_else(|| JournalError::NotRead(section.clone()))?;
         let _lock = self.lock()?;
         loop {
             let chain = self.chain()?;

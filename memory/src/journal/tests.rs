@@ -67,9 +67,7 @@ fn draft(text: &str) -> Draft {
 /// Reads a section, and writes an entry to it.
 fn write(journal: &Journal, path: &str, text: &str) -> Written {
     let version = journal.section(&section(path)).unwrap().version;
-    journal
-        .write(&section(path), &draft(text), Seen::Version(version))
-        .unwrap()
+    journal.write(&section(path), &draft(text), Some(version)).unwrap()
 }
 
 fn names(listed: &[ListedEntry]) -> Vec<&str> {
@@ -93,7 +91,7 @@ fn entries_are_commits_on_a_ref_that_the_user_never_sees() {
             session: Some("s-1".to_owned()),
             ..Draft::default()
         },
-        Seen::Version(read.version),
+        Some(read.version),
     );
     let first = first.unwrap();
     repo.clock.advance(std::time::Duration::from_secs(60));
@@ -136,20 +134,20 @@ fn section_is_written_only_as_it_was_read() {
     let repo = Repo::new();
     let (one, two) = (repo.journal(), repo.journal());
     let area = section("area");
-    let refused = one.write(&area, &draft("x"), Seen::Nothing);
+    let refused = one.write(&area, &draft("x"), None);
     assert!(matches!(refused, Err(JournalError::NotRead(_))));
     let seen = write(&one, "area", "first").version;
     write(&two, "area", "second");
     write(&two, "area", "third");
     write(&two, "other", "elsewhere");
-    match one.write(&area, &draft("mine"), Seen::Version(seen)) {
+    match one.write(&area, &draft("mine"), Some(seen)) {
         Err(JournalError::Changed { version, entries, .. }) => {
             assert_eq!(names(&entries), ["third", "second"]);
-            assert!(one.write(&area, &draft("mine"), Seen::Version(version)).is_ok());
+            assert!(one.write(&area, &draft("mine"), Some(version)).is_ok());
         }
         other => panic!("{other:?}"),
     }
-    let stale = one.write(&area, &draft("x"), Seen::Version(Version::New));
+    let stale = one.write(&area, &draft("x"), Some(Version::New));
     assert!(matches!(stale, Err(JournalError::Changed { entries, .. }) if entries.len() == 4));
 }
 
@@ -166,11 +164,7 @@ fn of_many_writers_to_one_section_one_wins_and_others_never_notice() {
                     let own = format!("own/s{number}");
                     (0..5).for_each(|step| drop(write(&journal, &own, &format!("step {step}"))));
                     let text = format!("by {number}");
-                    usize::from(
-                        journal
-                            .write(&section("shared"), &draft(&text), Seen::Version(seen))
-                            .is_ok(),
-                    )
+                    usize::from(journal.write(&section("shared"), &draft(&text), Some(seen)).is_ok())
                 })
             })
             .collect();
@@ -223,13 +217,9 @@ fn contents_are_a_tree_of_sections_and_folders() {
         journal.entries(&section("a"), 0, 1),
         Err(JournalError::NoSection(_))
     ));
-    let refused = journal.write(&section("A/y"), &draft("x"), Seen::Version(Version::New));
+    let refused = journal.write(&section("A/y"), &draft("x"), Some(Version::New));
     assert!(matches!(refused, Err(JournalError::Case(_))));
-    assert!(
-        journal
-            .write(&section("a/y"), &draft("x"), Seen::Version(Version::New))
-            .is_ok()
-    );
+    assert!(journal.write(&section("a/y"), &draft("x"), Some(Version::New)).is_ok());
 }
 
 #[test]
@@ -268,7 +258,7 @@ fn next_process_reads_new_commits_only_and_follows_a_replaced_ref() {
 fn bad_input_is_refused_and_secrets_are_removed() {
     let repo = Repo::new();
     let journal = repo.journal();
-    let new = Seen::Version(Version::New);
+    let new = Some(Version::New);
     let write_text = |text: &str| journal.write(&section("a"), &draft(text), new);
     assert!(matches!(
         write_text(&"x".repeat(5 << 20)),
@@ -324,7 +314,7 @@ fn lock_of_a_killed_writer_is_removed_when_it_is_old() {
     write(&journal, "a", "first");
     let lock = repo.fixture.path(".git/refs/muninn/journal.lock");
     std::fs::write(&lock, "").unwrap();
-    let seen = Seen::Version(journal.section(&section("a")).unwrap().version);
+    let seen = Some(journal.section(&section("a")).unwrap().version);
     assert!(matches!(
         journal.write(&section("a"), &draft("x"), seen),
         Err(JournalError::Chain(_))

@@ -6,6 +6,7 @@
 mod call;
 mod context;
 mod explore;
+mod journal;
 mod memory;
 mod resources;
 mod result;
@@ -35,14 +36,17 @@ pub enum ToolSet {
     Memory,
     /// The team's wiki.
     Wiki,
+    /// The git journal.
+    Journal,
 }
 
 impl ToolSet {
     /// All sets with their names.
-    pub const EACH: [(&'static str, ToolSet); 3] = [
+    pub const EACH: [(&'static str, ToolSet); 4] = [
         ("code", ToolSet::Code),
         ("memory", ToolSet::Memory),
         ("wiki", ToolSet::Wiki),
+        ("journal", ToolSet::Journal),
     ];
 }
 
@@ -93,7 +97,7 @@ impl ClientTool {
 /// All tools of clients, in the order in which doors list them.
 pub fn client_tools() -> &'static [ClientTool] {
     static TOOLS: LazyLock<Vec<ClientTool>> = LazyLock::new(|| {
-        use ToolSet::{Code, Memory, Wiki};
+        use ToolSet::{Code, Journal, Memory, Wiki};
         vec![
             ClientTool::of::<context::FindContext>(Code, |registry, session| {
                 registry.add(context::FindContext(Arc::clone(session)));
@@ -153,6 +157,18 @@ pub fn client_tools() -> &'static [ClientTool] {
             }),
             ClientTool::of::<wiki::GetBacklinks>(Wiki, |registry, session| {
                 registry.add(wiki::GetBacklinks(Arc::clone(session)));
+            }),
+            ClientTool::of::<journal::JournalRead>(Journal, |registry, session| {
+                registry.add(journal::JournalRead(Arc::clone(session)));
+            }),
+            ClientTool::of::<journal::JournalToc>(Journal, |registry, session| {
+                registry.add(journal::JournalToc(Arc::clone(session)));
+            }),
+            ClientTool::of::<journal::JournalListEntries>(Journal, |registry, session| {
+                registry.add(journal::JournalListEntries(Arc::clone(session)));
+            }),
+            ClientTool::of::<journal::JournalWrite>(Journal, |registry, session| {
+                registry.add(journal::JournalWrite(Arc::clone(session)));
             }),
         ]
     });

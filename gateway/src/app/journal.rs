@@ -1,0 +1,222 @@
+//! The git journal of a worktree, and what each session has read of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use muninn_memory::journal::{
+    Draft, EntryRef, Journal, JournalError, ListedEntry, ReadEntry, ReadSection, TocNode, Version, Written,
+};
+use muninn_memory::wiki::PagePath;
+use muninn_memory::{Clock, private_file};
+use muninn_repo_tools::{CommitChain, Worktree};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::Workspace;
+use crate::config::JournalConfig;
+
+/// The author of entries where git has none.
+const NOBODY: (&str, &str) = ("unknown", "unknown@localhost");
+/// The most sessions whose reads are kept. The oldest are forgotten first: their next write needs a read.
+const MOST_SESSIONS: usize = 200;
+
+/// A journal, and what each session has read of it.
+pub struct SessionJournal {
+    journal: Journal,
+    /// The file of what sessions have read.
+    reads: PathBuf,
+}
+
+/// Why a journal cannot be used.
+#[derive(Debug, Error)]
+pub enum JournalUseError {
+    /// The journal itself.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// There is no repository.
+    #[error("there is no git repository, and no `[journal] path`")]
+    NoRepository,
+    /// The version of a write is none.
+    #[error("`{0}` is no version: `journal read` shows it")]
+    Version(String),
+    /// The name of an entry where a section is needed.
+    #[error("`{0}` is an entry, and a section is needed")]
+    NoSection(String),
+}
+
+/// What a name of the journal stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum JournalText {
+    /// A section.
+    Section(ReadSection),
+    /// An entry.
+    Entry(ReadEntry),
+}
+
+/// The sections that a session has read, with their versions.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Reads {
+    /// The session that read last is the last one.
+    sessions: Vec<(String, BTreeMap<String, String>)>,
+}
+
+impl SessionJournal {
+    /// The journal of a worktree, or that of the configuration.
+    ///
+    /// # Errors
+    /// [`JournalUseError`].
+    pub fn open(
+        worktree: Option<&Worktree>,
+        settings: &JournalConfig,
+        state_dir: &Path,
+        clock: Clock,
+    ) -> Result<Self, JournalUseError> {
+        let git_dir = match (&settings.path, worktree) {
+            (Some(path), _) => CommitChain::repository_at(path).map_err(JournalError::from)?,
+            (None, Some(worktree)) => worktree.common_dir().to_owned(),
+            (None, None) => return Err(JournalUseError::NoRepository),
+        };
+        let author = settings.author.clone().or_else(|| worktree?.author_identity());
+        let author = author.unwrap_or_else(|| (NOBODY.0.to_owned(), NOBODY.1.to_owned()));
+        let name = blake3::hash(git_dir.as_os_str().as_encoded_bytes()).to_hex();
+        let state = state_dir.join("journal").join(&name[..16]);
+        Ok(Self {
+            reads: state.join("reads.json"),
+            journal: Journal::new(&git_dir, &state, author, clock),
+        })
+    }
+
+    /// Reads a section or an entry. The session has read the section then.
+    ///
+    /// # Errors
+    /// [`JournalUseError`].
+    pub fn read(&self, name: &str, session: Option<&str>) -> Result<JournalText, JournalUseError> {
+        let name = EntryRef::parse(name).map_err(JournalError::from)?;
+        if name.commit.is_some() {
+            return Ok(JournalText::Entry(self.journal.entry(&name)?));
+        }
+        let read = self.journal.section(&name.section)?;
+        self.note(session, &name.section, read.version);
+        Ok(JournalText::Section(read))
+    }
+
+    /// Writes an entry to a section, which the session must have read, or whose version is given.
+    ///
+    /// # Errors
+    /// [`JournalUseError`]; nothing is written then.
+    pub fn write(&self, section: &str, draft: &Draft, version: Option<&str>) -> Result<Written, JournalUseError> {
+        let section = self.section(section)?;
+        let session = draft.session.as_deref();
+        let seen = match version {
+            Some(version) => {
+                let parsed = Version::parse(version);
+                Some(parsed.ok_or_else(|| JournalUseError::Version(version.escape_debug().to_string()))?)
+            }
+            None => self.noted(session, &section),
+        };
+        let written = self.journal.write(&section, draft, seen)?;
+        self.note(session, &section, written.version);
+        Ok(written)
+    }
+
+    /// The table of contents; see [`Journal::toc`].
+    ///
+    /// # Errors
+    /// [`JournalUseError`].
+    pub fn toc(&self, from: Option<&str>, depth: usize) -> Result<Vec<TocNode>, JournalUseError> {
+        let from = from.filter(|from| !from.is_empty());
+        let from = from.map(|from| self.section(from)).transpose()?;
+        Ok(self.journal.toc(from.as_ref(), depth)?)
+    }
+
+    /// The entries of a section; see [`Journal::entries`].
+    ///
+    /// # Errors
+    /// [`JournalUseError`].
+    pub fn entries(&self, section: &str, start: usize, length: usize) -> Result<Vec<ListedEntry>, JournalUseError> {
+        Ok(self.journal.entries(&self.section(section)?, start, length)?)
+    }
+
+    fn section(&self, name: &str) -> Result<PagePath, JournalUseError> {
+        let name = EntryRef::parse(name).map_err(JournalError::from)?;
+        match name.commit {
+            None => Ok(name.section),
+            Some(_) => Err(JournalUseError::NoSection(name.to_string())),
+        }
+    }
+
+    fn noted(&self, session: Option<&str>, section: &PagePath) -> Option<Version> {
+        let (session, reads) = (session?, self.load());
+        let (_, sections) = reads.sections_of(session)?;
+        Version::parse(sections.get(section.as_str())?)
+    }
+
+    fn load(&self) -> Reads {
+        let text = fs::read(&self.reads).unwrap_or_default();
+        if text.is_empty() {
+            return Reads::default();
+        }
+        serde_json::from_slice(&text).unwrap_or_else(|error| {
+            tracing::warn!(
+                "{}: {error}; sections must be read again before a write",
+                self.reads.display()
+            );
+            Reads::default()
+        })
+    }
+
+    /// Notes what a session has read. If that fails, its write is refused until it names the version.
+    fn note(&self, session: Option<&str>, section: &PagePath, version: Version) {
+        let Some(session) = session else { return };
+        let write = || -> std::io::Result<()> {
+            private_file::dir(self.reads.parent().unwrap_or(&self.reads))?;
+            let _lock = private_file::lock(&self.reads.with_extension("lock"))?;
+            let mut reads = self.load();
+            reads.note(session, section, version);
+            private_file::replace(&self.reads, &serde_json::to_vec(&reads)?)
+        };
+        if let Err(error) = write() {
+            tracing::warn!("{}: {error}", self.reads.display());
+        }
+    }
+}
+
+impl Reads {
+    fn sections_of(&self, session: &str) -> Option<&(String, BTreeMap<String, String>)> {
+        self.sessions.iter().find(|(name, _)| name == session)
+    }
+
+    fn note(&mut self, session: &str, section: &PagePath, version: Version) {
+        let at = self.sessions.iter().position(|(name, _)| name == session);
+        let mut entry = match at {
+            Some(at) => self.sessions.remove(at),
+            None => (session.to_owned(), BTreeMap::new()),
+        };
+        entry.1.insert(section.to_string(), version.to_string());
+        self.sessions.push(entry);
+        let forgotten = self.sessions.len().saturating_sub(MOST_SESSIONS);
+        self.sessions.drain(..forgotten);
+    }
+}
+
+impl Workspace {
+    /// The journal, with the settings in force.
+    ///
+    /// # Errors
+    /// [`JournalUseError`].
+    pub fn journal(&self) -> Result<Arc<SessionJournal>, JournalUseError> {
+        let settings = &self.settings().journal;
+        let mut open = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, journal)) = open.as_ref().filter(|(with, _)| with == settings) {
+            return Ok(Arc::clone(journal));
+        }
+        let worktree = self.engine.as_ref().map(|engine| engine.worktree());
+        let journal = SessionJournal::open(worktree, settings, &self.state_dir, self.clock().clone())?;
+        let journal = Arc::new(journal);
+        *open = Some((settings.clone(), Arc::clone(&journal)));
+        Ok(journal)
+    }
+}

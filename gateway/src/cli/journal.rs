@@ -1,0 +1,218 @@
+//! `muninn journal`: the git journal.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use muninn_memory::journal::{Draft, JournalError, ListedEntry, TocNode};
+use muninn_repo_tools::with_causes;
+
+use super::{CliError, Common, Exit, examples, output, read_text};
+use crate::app::{JournalText, JournalUseError, SessionJournal};
+use crate::config::{env_vars, paths};
+
+/// Read and write the git journal: sections whose entries are commits on refs/muninn/journal
+#[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn journal toc --depth 2", "The sections, with the number of their entries"),
+    ("muninn journal read gateway/retries", "The current understanding, and its version"),
+    ("muninn journal write gateway/retries --version new --entry \"Retries double.\"", "A first entry"),
+]))]
+pub(crate) struct JournalCommand {
+    #[command(subcommand)]
+    action: Action,
+    /// The session that reads and writes [default: CLAUDE_CODE_SESSION_ID]
+    #[arg(long, value_name = "ID", global = true)]
+    session: Option<String>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Print a section with its version, or an entry
+    #[command(after_help = examples(&[
+        ("muninn journal read gateway/retries", "The section"),
+        ("muninn journal read gateway/retries#1a2b3c4d", "One entry, by 7 or more digits"),
+    ]))]
+    Read {
+        /// The section, or the entry
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Write an entry to a section that was read
+    #[command(after_help = examples(&[
+        ("muninn journal write gateway/retries --entry \"Retries double.\"", "In a session that has read the section"),
+        ("muninn journal write gateway/retries --from - --overview now.md --version new", "Entry from standard input, overview from a file"),
+    ]))]
+    Write {
+        /// The section
+        #[arg(value_name = "SECTION")]
+        section: String,
+        /// The entry: what changed or was learned
+        #[arg(long, value_name = "TEXT", required_unless_present = "from")]
+        entry: Option<String>,
+        /// Read the entry from this file; `-` is standard input
+        #[arg(long, value_name = "FILE", conflicts_with = "entry")]
+        from: Option<PathBuf>,
+        /// Replace the overview by the text of this file
+        #[arg(long, value_name = "FILE")]
+        overview: Option<PathBuf>,
+        /// A line about the entry
+        #[arg(long, value_name = "TEXT")]
+        summary: Option<String>,
+        /// The kind of work that led to it [default: the entry's own `work_context:` line, else the section]
+        #[arg(long, value_name = "TEXT")]
+        work_context: Option<String>,
+        /// The version of the section that was read [default: what the session read last]
+        #[arg(long, value_name = "VERSION")]
+        version: Option<String>,
+        /// The task that the entry belongs to
+        #[arg(long, value_name = "ID")]
+        task: Option<String>,
+    },
+    /// List the sections with the number of their entries
+    #[command(after_help = examples(&[("muninn journal toc gateway --depth 3", "The sections below gateway, three levels")]))]
+    Toc {
+        /// Begin with this section
+        #[arg(value_name = "SECTION")]
+        id: Option<String>,
+        /// Show so many levels
+        #[arg(long, value_name = "COUNT", default_value_t = 1)]
+        depth: usize,
+    },
+    /// List the entries of a section, the newest first
+    #[command(after_help = examples(&[("muninn journal list gateway/retries --length 20", "The last twenty")]))]
+    List {
+        /// The section
+        #[arg(value_name = "SECTION")]
+        section: String,
+        /// Leave out so many of the newest
+        #[arg(long, value_name = "COUNT", default_value_t = 0)]
+        start: usize,
+        /// List at most so many
+        #[arg(long, value_name = "COUNT", default_value_t = 10)]
+        length: usize,
+    },
+}
+
+impl JournalCommand {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        let settings = common.configuration(None)?.journal;
+        let worktree = match settings.path {
+            Some(_) => common.worktree().ok(),
+            None => Some(common.worktree()?),
+        };
+        let journal = SessionJournal::open(worktree.as_ref(), &settings, &paths::state_dir()?, Common::clock())?;
+        let from_client = || std::env::var(env_vars::CLAUDE_CODE_SESSION_ID).ok();
+        let session = self.session.clone().or_else(from_client);
+        match self.action {
+            Action::Read { id } => output::value(self.json, &journal.read(&id, session.as_deref())?, text),
+            Action::Write {
+                section,
+                entry,
+                from,
+                overview,
+                summary,
+                work_context,
+                version,
+                task,
+            } => {
+                let entry = match (entry, from) {
+                    (Some(entry), _) => entry,
+                    (None, from) => read_text(&from.unwrap_or_default())?,
+                };
+                let draft = Draft {
+                    text: entry,
+                    overview: overview.as_deref().map(read_text).transpose()?,
+                    summary,
+                    work_context,
+                    session,
+                    agent: None,
+                    task,
+                };
+                let written = journal.write(&section, &draft, version.as_deref())?;
+                output::value(self.json, &written, |written| {
+                    let redacted = if written.redacted { "; a secret was removed" } else { "" };
+                    format!("wrote {}, version {}{redacted}\n", written.id, written.version)
+                });
+            }
+            Action::Toc { id, depth } => output::value(self.json, &*journal.toc(id.as_deref(), depth)?, |nodes| {
+                contents(nodes, 0)
+            }),
+            Action::List { section, start, length } => {
+                output::value(self.json, &*journal.entries(&section, start, length)?, list)
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn text(read: &JournalText) -> String {
+    match read {
+        JournalText::Section(section) => format!(
+            "section    {}\nentries    {}\nupdated    {}\nversion    {}\n\n{}\n",
+            section.id,
+            section.entry_count,
+            section
+                .last_updated
+                .as_deref()
+                .map_or_else(|| "never".to_owned(), output::local_time),
+            section.version,
+            section.overview
+        ),
+        JournalText::Entry(entry) => format!(
+            "entry      {}\nauthor     {}\nwritten    {}\ncontext    {}\n\n{}\n",
+            entry.id,
+            entry.author,
+            output::local_time(&entry.timestamp),
+            entry.work_context,
+            entry.content
+        ),
+    }
+}
+
+fn contents(nodes: &[TocNode], level: usize) -> String {
+    let line = |node: &TocNode| {
+        let entries = match node.entry_count {
+            1 => "1 entry".to_owned(),
+            count => format!("{count} entries"),
+        };
+        let below = contents(&node.subsections, level + 1);
+        format!("{}{}  {entries}\n{below}", "  ".repeat(level), node.id)
+    };
+    nodes.iter().map(line).collect()
+}
+
+fn list(entries: &[ListedEntry]) -> String {
+    let line = |entry: &ListedEntry| {
+        format!(
+            "{}  {}  {}\n",
+            entry.id,
+            output::local_time(&entry.timestamp),
+            entry.summary
+        )
+    };
+    entries.iter().map(line).collect()
+}
+
+impl From<JournalUseError> for CliError {
+    fn from(error: JournalUseError) -> Self {
+        let message = with_causes(&error);
+        match error {
+            JournalUseError::NoRepository => CliError::no_repository(message),
+            JournalUseError::Version(_) | JournalUseError::NoSection(_) => CliError::new(Exit::Usage, message),
+            JournalUseError::Journal(error) => match error {
+                JournalError::Id(_) => CliError::new(Exit::Usage, message),
+                JournalError::NoEntry(_) | JournalError::Ambiguous { .. } | JournalError::NoSection(_) => {
+                    CliError::new(Exit::NotFound, message).hint("`muninn journal toc` lists the sections")
+                }
+                JournalError::NotRead(section) => CliError::new(Exit::Failure, message).hint(format!(
+                    "`muninn journal read {section}` shows the version for `--version`"
+                )),
+                _ => CliError::new(Exit::Failure, message),
+            },
+        }
+    }
+}

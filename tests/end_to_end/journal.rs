@@ -1,0 +1,187 @@
+//! The git journal: by commands and by the tools of MCP clients, in the user's repository and in one of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use muninn_tests::{TestEnv, git};
+use serde_json::{Value, json};
+
+use crate::MUNINN;
+use crate::mcp::{ALONE, Client};
+use crate::stage::FILES;
+
+fn repository() -> (TestEnv, PathBuf) {
+    let env = TestEnv::new(MUNINN);
+    env.write_config(ALONE);
+    let root = env.repository("demo", &FILES);
+    (env, root)
+}
+
+fn journal(env: &TestEnv, root: &Path, arguments: &[&str]) -> Output {
+    env.run(root, &[&["journal"], arguments].concat())
+}
+
+fn json_of(env: &TestEnv, root: &Path, arguments: &[&str]) -> Value {
+    let output = journal(env, root, &[arguments, &["--json"]].concat());
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// What the user sees of the repository.
+fn of_user(root: &Path) -> (String, String, Vec<u8>) {
+    let of = |arguments: &[&str]| git(root, arguments).unwrap();
+    (
+        of(&["status", "--porcelain", "--ignored"]),
+        of(&["for-each-ref", "refs/heads", "refs/tags"]),
+        std::fs::read(root.join(".git/index")).unwrap(),
+    )
+}
+
+#[test]
+fn commands_read_and_write_and_the_user_sees_no_change() {
+    let (env, root) = repository();
+    let before = of_user(&root);
+    let unread = journal(&env, &root, &["write", "gateway/retries", "--entry", "x"]);
+    assert_eq!(unread.status.code(), Some(1));
+    let hint = String::from_utf8_lossy(&unread.stderr).into_owned();
+    assert!(hint.contains("muninn journal read gateway/retries"), "{hint}");
+    let read = json_of(&env, &root, &["read", "gateway/retries"]);
+    assert_eq!((&read["version"], &read["entry_count"]), (&json!("new"), &json!(0)));
+    let overview = env.path("overview.md");
+    std::fs::write(&overview, "# Retries\nThey double.\n").unwrap();
+    let write = [
+        "write",
+        "gateway/retries",
+        "--entry",
+        "work_context: debugging\nFound the loop.",
+        "--summary",
+        "The loop",
+    ];
+    let write = [
+        &write[..],
+        &["--version", "new", "--overview", overview.to_str().unwrap()],
+    ]
+    .concat();
+    let written = json_of(&env, &root, &write);
+    assert_eq!(written["entry_count"], 1);
+    let stale = journal(&env, &root, &write);
+    assert!(String::from_utf8_lossy(&stale.stderr).contains("The loop"), "{stale:?}");
+    let id = written["id"].as_str().unwrap();
+    let entry = json_of(&env, &root, &["read", id]);
+    assert_eq!(
+        (&entry["work_context"], &entry["summary"]),
+        (&json!("debugging"), &json!("The loop"))
+    );
+    let shown = env.stdout_of(&root, &["journal", "read", "gateway/retries"]);
+    assert!(
+        shown.contains("entries    1\n") && shown.ends_with("\n# Retries\nThey double.\n"),
+        "{shown}"
+    );
+    // A session that has read needs no version.
+    for session in ["one", "two"] {
+        json_of(&env, &root, &["read", "gateway/retries", "--session", session]);
+    }
+    let by = |session: &str| {
+        journal(
+            &env,
+            &root,
+            &["write", "gateway/retries", "--entry", "More.", "--session", session],
+        )
+    };
+    assert!(
+        by("one").status.success() && by("one").status.success(),
+        "its own write is read"
+    );
+    let refused = by("two");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&refused.stderr)
+            .matches("gateway/retries#")
+            .count()
+            == 2,
+        "{refused:?}"
+    );
+    let listed = json_of(&env, &root, &["list", "gateway/retries", "--start", "1"]);
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+    assert_eq!(listed[1]["id"], written["id"]);
+    assert_eq!(
+        env.stdout_of(&root, &["journal", "toc", "--depth", "2"]),
+        "gateway  0 entries\n  gateway/retries  3 entries\n"
+    );
+    for (arguments, status) in [
+        (&["read", "gateway/retries#0000000"][..], 4),
+        (&["read", "../x"], 2),
+        (&["read", "gateway/retries#12"], 2),
+        (&["list", "gone"], 4),
+        (&["toc", "gone"], 4),
+        (&["write", "a", "--entry", "x", "--version", "1"], 2),
+    ] {
+        assert_eq!(
+            journal(&env, &root, arguments).status.code(),
+            Some(status),
+            "{arguments:?}"
+        );
+    }
+    assert_eq!(of_user(&root), before);
+}
+
+#[test]
+fn client_writes_what_it_has_read_and_is_told_what_others_wrote() {
+    let (env, root) = repository();
+    let start = || {
+        Client::start(&env, &root, |command| {
+            command.args(["--tools", "journal"]);
+        })
+    };
+    let (mut one, mut two) = (start(), start());
+    let write = |client: &mut Client, entry: &str| {
+        let (result, text) = client.call(
+            "journal_write",
+            &json!({"path": "area", "entry": entry, "summary": entry}),
+        );
+        (result["isError"] == true, text)
+    };
+    let refused = write(&mut one, "first");
+    assert!(refused.0 && refused.1.contains("call `journal_read`"), "{}", refused.1);
+    for client in [&mut one, &mut two] {
+        let (read, _) = client.call("journal_read", &json!({"id": "area"}));
+        assert_eq!(read["structuredContent"]["version"], "new");
+    }
+    assert!(!write(&mut one, "first").0);
+    let refused = write(&mut two, "second");
+    assert!(refused.0 && refused.1.contains(" first"), "{}", refused.1);
+    two.call("journal_read", &json!({"id": "area"}));
+    assert!(!write(&mut two, "second").0);
+    let (listed, _) = two.call("journal_list_entries", &json!({"path": "area"}));
+    let entries = listed["structuredContent"]["entries"].clone();
+    assert_eq!(
+        (&entries[0]["summary"], &entries[1]["summary"]),
+        (&json!("second"), &json!("first"))
+    );
+    let (entry, _) = two.call("journal_read", &json!({"id": entries[0]["id"]}));
+    assert_eq!(entry["structuredContent"]["content"], "second");
+    let (contents, _) = one.call("journal_toc", &json!({}));
+    assert_eq!(contents["structuredContent"]["sections"][0]["entry_count"], 2);
+    let message = git(&root, &["log", "-1", "--format=%B", "refs/muninn/journal"]).unwrap();
+    assert!(
+        message.contains("\nAgent: test\n") && message.contains("\nSession: "),
+        "{message}"
+    );
+}
+
+#[test]
+fn journal_can_have_a_repository_of_its_own() {
+    let (env, root) = repository();
+    let own = env.path("own/journal.git");
+    let settings = format!(
+        "[journal]\npath = \"{}\"\nauthor = \"Ann <ann@example.com>\"\n",
+        own.display()
+    );
+    env.write_config(&format!("{ALONE}{settings}"));
+    let write = ["write", "a", "--entry", "x", "--version", "new"];
+    json_of(&env, &root, &write);
+    json_of(&env, &env.path("home"), &["read", "a"]);
+    let author = git(&own, &["log", "--format=%an <%ae>", "refs/muninn/journal"]).unwrap();
+    assert_eq!(author, "Ann <ann@example.com>\n");
+    assert_eq!(git(&root, &["for-each-ref", "refs/muninn"]).unwrap(), "");
+}
