@@ -11,7 +11,7 @@ use super::{CliError, Common, Exit, examples, output, read_text};
 use crate::app::{JournalText, JournalUseError, SessionJournal};
 use crate::config::{env_vars, paths};
 
-/// Read and write the git journal: sections whose entries are commits on refs/muninn/journal
+/// Read and write the git journal: sections whose entries are commits
 #[derive(Args)]
 #[command(after_help = examples(&[
     ("muninn journal toc --depth 2", "The sections, with the number of their entries"),
@@ -142,7 +142,7 @@ impl JournalCommand {
                 contents(nodes, 0)
             }),
             Action::List { section, start, length } => {
-                output::value(self.json, &*journal.entries(&section, start, length)?, list)
+                output::value(self.json, &*journal.entries(&section, start, length)?, list);
             }
         }
         Ok(ExitCode::SUCCESS)

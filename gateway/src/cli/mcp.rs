@@ -24,7 +24,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
     ("muninn mcp --tools find_context,recall", "Offer two tools"),
 ]))]
 pub(crate) struct Mcp {
-    /// The tools to offer, by their names or the names of sets: code, memory, wiki [default: those of `[mcp] tools`]
+    /// The tools to offer, by their names or the names of sets: code, memory, wiki, journal [default: those of `[mcp] tools`]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tools: Vec<String>,
 }

@@ -51,7 +51,8 @@ fn documented_tokens_of_each_set_are_the_real_ones() {
         ("code", &["code"]),
         ("memory", &["memory"]),
         ("wiki", &["wiki"]),
-        ("all", &["code", "memory", "wiki"]),
+        ("journal", &["journal"]),
+        ("all", &["code", "memory", "wiki", "journal"]),
     ] {
         let offer = offer(chosen);
         let row = format!("| {set} | {} | {} |", names(&offer).len(), definition_tokens(&offer));
@@ -61,7 +62,7 @@ fn documented_tokens_of_each_set_are_the_real_ones() {
 
 #[test]
 fn sets_and_names_choose_tools_once() {
-    let all = offer(&["code", "memory", "wiki"]);
+    let all = offer(&["code", "memory", "wiki", "journal"]);
     assert_eq!(names(&all).len(), client_tools().len());
     assert_eq!(
         names(&offer(&["recall", "memory", "recall"])),
@@ -73,14 +74,14 @@ fn sets_and_names_choose_tools_once() {
     assert!(names(&offer(&["code"])).contains(&"explore".to_owned()));
     let unknown = Offer::of(&["gerp".to_owned()], false, true).err().unwrap().to_string();
     assert!(
-        unknown.contains("`gerp`") && unknown.contains("code, memory, wiki, find_context"),
+        unknown.contains("`gerp`") && unknown.contains("code, memory, wiki, journal, find_context"),
         "{unknown}"
     );
 }
 
 #[test]
 fn every_definition_is_accepted_by_strict_validators() {
-    let all = offer(&["code", "memory", "wiki"]);
+    let all = offer(&["code", "memory", "wiki", "journal"]);
     let mut seen = BTreeSet::new();
     for tool in all.definitions() {
         assert!(seen.insert(tool.name.clone()));
