@@ -201,6 +201,28 @@ impl CommitChain {
         })
     }
 
+    /// The text of a blob; bytes that are no UTF-8 are replaced. `None` if there is no such blob.
+    #[must_use]
+    pub fn text(&self, blob: ObjectId) -> Option<String> {
+        let object = self.repository.find_object(blob.gix()).ok()?;
+        (object.kind == gix::objs::Kind::Blob).then(|| object.data.to_str_lossy().into_owned())
+    }
+
+    /// The commits from one back to the first, the newest first, without those from `known` on.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn back_to(&self, from: Option<ObjectId>, known: Option<ObjectId>) -> Result<Vec<ChainCommit>, ChainError> {
+        let mut commits = Vec::new();
+        let mut next = from.filter(|from| Some(*from) != known);
+        while let Some(id) = next {
+            let commit = self.commit(id)?;
+            next = commit.parent.filter(|parent| Some(*parent) != known);
+            commits.push(commit);
+        }
+        Ok(commits)
+    }
+
     /// A file at a commit; `None` if there is none.
     ///
     /// # Errors
@@ -242,14 +264,14 @@ impl CommitChain {
         Ok(files)
     }
 
-    /// Writes a commit that replaces one file of its parent. The ref stays.
+    /// Writes a commit that replaces files of its parent, or removes those without a text. The ref stays.
     ///
     /// # Errors
     /// [`ChainError`].
     pub fn write(
         &self,
         parent: Option<ObjectId>,
-        (path, text): (&str, &str),
+        files: &[(&str, Option<&str>)],
         (author, committer): (&Signature, &Signature),
         message: &str,
     ) -> Result<ObjectId, ChainError> {
@@ -261,14 +283,16 @@ impl CommitChain {
                 .detach(),
             None => self.repository.empty_tree().id,
         };
-        let blob = self
-            .repository
-            .write_blob(text)
-            .map_err(|error| self.failed(error))?
-            .detach();
         let mut tree = self.repository.edit_tree(before).map_err(|error| self.failed(error))?;
-        tree.upsert(path, EntryKind::Blob, blob)
-            .map_err(|error| self.failed(error))?;
+        for (path, text) in files {
+            let Some(text) = text else {
+                tree.remove(*path).map_err(|error| self.failed(error))?;
+                continue;
+            };
+            let blob = self.repository.write_blob(text).map_err(|error| self.failed(error))?;
+            tree.upsert(*path, EntryKind::Blob, blob.detach())
+                .map_err(|error| self.failed(error))?;
+        }
         let tree = tree.write().map_err(|error| self.failed(error))?.detach();
         let signature = |from: &Signature| gix::actor::Signature {
             name: from.name.as_str().into(),

@@ -19,6 +19,7 @@ const SECTION: &str = "Section: ";
 const SESSION: &str = "Session: ";
 const AGENT: &str = "Agent: ";
 const TASK: &str = "Task: ";
+const WAS: &str = "Was: ";
 
 /// An entry of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct Entry {
     pub agent: Option<String>,
     /// The task that it belongs to.
     pub task: Option<String>,
+    /// The commits that it was before a merge of two journals, in hexadecimal, the oldest first.
+    pub was: Vec<String>,
 }
 
 impl Entry {
@@ -58,6 +61,9 @@ impl Entry {
             if let Some(value) = value.as_deref().map(line).filter(|value| !value.is_empty()) {
                 message.push_str(&format!("{name}{value}\n"));
             }
+        }
+        for was in &self.was {
+            message.push_str(&format!("{WAS}{was}\n"));
         }
         message
     }
@@ -83,6 +89,11 @@ impl Entry {
             session: trailer(SESSION).map(str::to_owned),
             agent: trailer(AGENT).map(str::to_owned),
             task: trailer(TASK).map(str::to_owned),
+            was: trailers
+                .lines()
+                .filter_map(|line| line.strip_prefix(WAS))
+                .map(str::to_owned)
+                .collect(),
         })
     }
 
@@ -122,6 +133,7 @@ mod tests {
             session: Some("s-1".to_owned()),
             agent: None,
             task: Some("T-2".to_owned()),
+            was: vec!["00ff".to_owned(), "11ff".to_owned()],
         }
     }
 
@@ -132,7 +144,7 @@ mod tests {
             let entry = entry(summary, text);
             let message = entry.message();
             assert_eq!(Entry::parse(&message).as_ref(), Some(&entry), "{message}");
-            assert!(message.ends_with("\n\nSection: gateway/retries\nSession: s-1\nTask: T-2\n"));
+            assert!(message.ends_with("\n\nSection: gateway/retries\nSession: s-1\nTask: T-2\nWas: 00ff\nWas: 11ff\n"));
         }
     }
 

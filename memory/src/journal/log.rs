@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
+use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, ObjectId};
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
@@ -27,6 +27,8 @@ pub(super) struct LogEntry {
     /// Seconds since 1970.
     pub(super) seconds: i64,
     pub(super) headline: String,
+    /// The commits that it was before merges.
+    pub(super) was: Vec<ObjectId>,
 }
 
 /// An entry in a list.
@@ -44,26 +46,16 @@ impl Log {
     /// The log up to another commit. Only commits after this log's last one are read; if that one is not among the
     /// ancestors of the new commit, because the ref was replaced, all are.
     pub(super) fn extended(&self, chain: &CommitChain, tip: Option<ObjectId>) -> Result<Log, ChainError> {
-        let mut new = Vec::new();
-        let mut next = tip.filter(|tip| Some(*tip) != self.tip);
-        let mut is_rewritten = tip != self.tip;
-        while let Some(id) = next {
-            let commit = chain.commit(id)?;
-            // Commits of other means are no entries.
-            new.extend(Entry::parse(&commit.message).map(|entry| LogEntry {
-                commit: id,
-                headline: entry.headline(),
-                section: entry.section,
-                seconds: commit.author.seconds,
-            }));
-            next = commit.parent;
-            if next.is_some() && next == self.tip {
-                is_rewritten = false;
-                break;
-            }
-        }
-        let mut entries = if is_rewritten { Vec::new() } else { self.entries.clone() };
-        entries.extend(new.into_iter().rev());
+        let commits = chain.back_to(tip, self.tip)?;
+        let is_continued = match commits.last() {
+            Some(first) => first.parent == self.tip,
+            None => tip == self.tip,
+        };
+        let mut entries = match is_continued {
+            true => self.entries.clone(),
+            false => Vec::new(),
+        };
+        entries.extend(commits.iter().rev().filter_map(LogEntry::of));
         Ok(Log { tip, entries })
     }
 
@@ -84,6 +76,24 @@ impl Log {
 }
 
 impl LogEntry {
+    /// The entry of a commit; `None` for a commit of other means.
+    fn of(commit: &ChainCommit) -> Option<LogEntry> {
+        let entry = Entry::parse(&commit.message)?;
+        Some(LogEntry {
+            commit: commit.id,
+            headline: entry.headline(),
+            seconds: commit.author.seconds,
+            was: entry.was.iter().filter_map(|was| ObjectId::from_hex(was)).collect(),
+            section: entry.section,
+        })
+    }
+
+    /// Whether the entry's commit, or one that it was before, begins with these digits.
+    pub(super) fn is_named(&self, digits: &str) -> bool {
+        let mut commits = std::iter::once(&self.commit).chain(&self.was);
+        commits.any(|commit| commit.to_string().starts_with(digits))
+    }
+
     /// The name of the entry.
     pub(super) fn name(&self) -> String {
         let digits: String = self.commit.to_string().chars().take(DIGITS).collect();

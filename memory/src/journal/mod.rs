@@ -5,17 +5,21 @@
 //! user never change. Writers compare the version of the section that they read; writers of other sections never notice
 //! each other.
 
+mod conflict;
 mod entry;
 mod id;
 mod log;
+mod merge;
 mod section;
 mod store;
 #[cfg(test)]
 mod tests;
 
+pub use conflict::OverviewConflict;
 pub use entry::Entry;
 pub use id::{EntryRef, JournalIdError};
 pub use log::ListedEntry;
+pub use merge::Merged;
 pub use store::{Draft, Journal, JournalError, ReadEntry, ReadSection, TocNode, Version, Written};
 
 /// The ref of the journal.

@@ -11,9 +11,11 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::REFERENCE;
+use super::conflict::{self, OverviewConflict};
 use super::entry::{Entry, own_context};
 use super::id::{EntryRef, JournalIdError};
 use super::log::{ListedEntry, Log, LogEntry, timestamp};
+use super::merge::{self, Merged};
 use super::section::SectionFile;
 use crate::clock::Clock;
 use crate::image::{self, ImageFormat};
@@ -24,7 +26,7 @@ use crate::wiki::PagePath;
 /// The image of the log.
 const IMAGE: ImageFormat = ImageFormat {
     prefix: "journal-",
-    magic: b"muninn journal 1\n",
+    magic: b"muninn journal 2\n",
 };
 /// The new entries after which the image is written.
 const READ_FOR_IMAGE: usize = 200;
@@ -35,7 +37,7 @@ const MOST_NAMED: usize = 50;
 /// The age at which the lock of a ref was left behind by a killed process: git holds it for milliseconds.
 const LOCK_ABANDONED: Duration = Duration::from_secs(30);
 /// Who commits.
-const COMMITTER: (&str, &str) = ("Muninn", "muninn@localhost");
+pub(super) const COMMITTER: (&str, &str) = ("Muninn", "muninn@localhost");
 
 /// A journal.
 pub struct Journal {
@@ -98,6 +100,9 @@ pub struct ReadSection {
     /// The time of the last entry, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<String>,
+    /// Another overview, if two journals with different ones were merged. Writing a new overview settles it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<OverviewConflict>,
 }
 
 /// An entry as it was written.
@@ -308,6 +313,7 @@ impl Journal {
             version,
             entry_count: file.count,
             last_updated: log.of(section).next().map(|entry| timestamp(entry.seconds)),
+            conflict: conflict::of(&chain, log.tip, section)?,
         })
     }
 
@@ -319,8 +325,8 @@ impl Journal {
         let chain = self.chain()?;
         let log = self.log(&chain)?;
         let digits = name.commit.as_deref().unwrap_or_default();
-        let is_named = |entry: &&LogEntry| entry.commit.to_string().starts_with(digits);
-        let found: Vec<&LogEntry> = log.of(&name.section).filter(is_named).collect();
+        let found = log.of(&name.section).filter(|entry| entry.is_named(digits));
+        let found: Vec<&LogEntry> = found.collect();
         let [entry] = found[..] else {
             return Err(match found.is_empty() {
                 true => JournalError::NoEntry(name.to_string()),
@@ -401,6 +407,12 @@ impl Journal {
                 file.overview.clone_from(overview);
             }
             let (text, now) = (file.render(), self.clock.now().as_second());
+            let (path, beside) = (section.file(), conflict::file(section));
+            let mut files = vec![(&*path, Some(&*text))];
+            // A new overview settles a conflict, which its writer has read.
+            if overview.is_some() && conflict::of(&chain, tip, section)?.is_some() {
+                files.push((&*beside, None));
+            }
             let signature = |(name, email): (&str, &str)| Signature {
                 name: name.to_owned(),
                 email: email.to_owned(),
@@ -408,12 +420,7 @@ impl Journal {
                 offset: 0,
             };
             let author = signature((&self.author.0, &self.author.1));
-            let commit = chain.write(
-                tip,
-                (&section.file(), &text),
-                (&author, &signature(COMMITTER)),
-                &entry.message(),
-            )?;
+            let commit = chain.write(tip, &files, (&author, &signature(COMMITTER)), &entry.message())?;
             // A program that is not Muninn can have moved the ref.
             if chain.advance(tip, commit)? {
                 let named = LogEntry {
@@ -421,6 +428,7 @@ impl Journal {
                     section: section.clone(),
                     seconds: now,
                     headline: String::new(),
+                    was: Vec::new(),
                 };
                 let (_, version) = section_at(&chain, Some(commit), section)?;
                 return Ok(Written {
@@ -431,6 +439,37 @@ impl Journal {
                 });
             }
         }
+    }
+
+    /// Takes in the entries of another chain of commits, such as that of a remote: those that only this journal has are put
+    /// on top of it. If both changed an overview, both are kept.
+    ///
+    /// # Errors
+    /// [`JournalError`]; the journal stays as it is then.
+    pub fn merge(&self, other: ObjectId) -> Result<Merged, JournalError> {
+        let _lock = self.lock()?;
+        loop {
+            let chain = self.chain()?;
+            let tip = chain.tip()?;
+            let merged = merge::onto(&chain, tip, other)?;
+            if Some(merged.tip) == tip || chain.advance(tip, merged.tip)? {
+                return Ok(merged);
+            }
+        }
+    }
+
+    /// The newest commit; `None` if the journal is empty.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub fn tip(&self) -> Result<Option<ObjectId>, JournalError> {
+        Ok(self.chain()?.tip()?)
+    }
+
+    /// The repository of the journal.
+    #[must_use]
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
     }
 
     /// The entry and the overview without secrets, and whether there were any.
@@ -470,6 +509,7 @@ impl Journal {
             session: draft.session.clone(),
             agent: draft.agent.clone(),
             task: draft.task.clone(),
+            was: Vec::new(),
             text,
         };
         let overview = draft.overview.as_deref().map(&mut clean);
@@ -517,7 +557,7 @@ impl Journal {
 }
 
 /// A section's file at a commit, and its version.
-fn section_at(
+pub(super) fn section_at(
     chain: &CommitChain,
     commit: Option<ObjectId>,
     section: &PagePath,
