@@ -35,7 +35,7 @@ pub(crate) use context_model::answer as answer_with_context;
 pub(crate) use deep::{ProgressReceiver, ProgressSender, choose_deep_lane, rename_candidates, strip_deep_suffix};
 pub use embedder::{ConfiguredEmbedder, EmbedderError};
 pub use explore::{ExplorerError, explorer};
-pub use journal::{JournalText, JournalUseError, SessionJournal};
+pub use journal::{JournalText, JournalUseError, SessionJournal, Synced, TransferError};
 pub use knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,
     new_knowledge,

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use muninn_memory::journal::{Draft, JournalError, ListedEntry, TocNode};
+use muninn_memory::journal::{Draft, JournalError, ListedEntry, OverviewConflict, TocNode};
 use muninn_repo_tools::with_causes;
 
 use super::{CliError, Common, Exit, examples, output, read_text};
-use crate::app::{JournalText, JournalUseError, SessionJournal};
+use crate::app::{JournalText, JournalUseError, SessionJournal, Synced};
 use crate::config::{env_vars, paths};
 
 /// Read and write the git journal: sections whose entries are commits
@@ -71,6 +71,27 @@ enum Action {
         /// The task that the entry belongs to
         #[arg(long, value_name = "ID")]
         task: Option<String>,
+    },
+    /// Exchange entries with a remote
+    #[command(after_help = examples(&[("muninn journal sync", "With origin: entries of both sides are on both sides then")]))]
+    Sync {
+        /// The remote, by its name or address
+        #[arg(value_name = "REMOTE", default_value = "origin")]
+        remote: String,
+    },
+    /// Take in the entries of a remote
+    #[command(after_help = examples(&[("muninn journal fetch upstream", "The remote stays as it is")]))]
+    Fetch {
+        /// The remote, by its name or address
+        #[arg(value_name = "REMOTE", default_value = "origin")]
+        remote: String,
+    },
+    /// Give a remote the entries of this journal
+    #[command(after_help = examples(&[("muninn journal push", "Refused if origin has entries that this journal lacks")]))]
+    Push {
+        /// The remote, by its name or address
+        #[arg(value_name = "REMOTE", default_value = "origin")]
+        remote: String,
     },
     /// List the sections with the number of their entries
     #[command(after_help = examples(&[("muninn journal toc gateway --depth 3", "The sections below gateway, three levels")]))]
@@ -138,6 +159,9 @@ impl JournalCommand {
                     format!("wrote {}, version {}{redacted}\n", written.id, written.version)
                 });
             }
+            Action::Sync { remote } => output::value(self.json, &journal.sync(&remote)?, synced),
+            Action::Fetch { remote } => output::value(self.json, &journal.fetch(&remote)?, synced),
+            Action::Push { remote } => output::value(self.json, &journal.push(&remote)?, synced),
             Action::Toc { id, depth } => output::value(self.json, &*journal.toc(id.as_deref(), depth)?, |nodes| {
                 contents(nodes, 0)
             }),
@@ -151,17 +175,19 @@ impl JournalCommand {
 
 fn text(read: &JournalText) -> String {
     match read {
-        JournalText::Section(section) => format!(
-            "section    {}\nentries    {}\nupdated    {}\nversion    {}\n\n{}\n",
-            section.id,
-            section.entry_count,
-            section
-                .last_updated
-                .as_deref()
-                .map_or_else(|| "never".to_owned(), output::local_time),
-            section.version,
-            section.overview
-        ),
+        JournalText::Section(section) => {
+            format!(
+                "section    {}\nentries    {}\nupdated    {}\nversion    {}\n\n{}\n",
+                section.id,
+                section.entry_count,
+                section
+                    .last_updated
+                    .as_deref()
+                    .map_or_else(|| "never".to_owned(), output::local_time),
+                section.version,
+                section.overview
+            ) + &section.conflict.as_ref().map(other).unwrap_or_default()
+        }
         JournalText::Entry(entry) => format!(
             "entry      {}\nauthor     {}\nwritten    {}\ncontext    {}\n\n{}\n",
             entry.id,
@@ -171,6 +197,26 @@ fn text(read: &JournalText) -> String {
             entry.content
         ),
     }
+}
+
+/// The second overview of a section.
+fn other(conflict: &OverviewConflict) -> String {
+    let base = conflict.base.as_deref().unwrap_or("(there was none)");
+    format!(
+        "\n--- another overview, of a merged journal; write one of both with --overview\n\n{}\n\n--- both come from\n\n{base}\n",
+        conflict.other
+    )
+}
+
+fn synced(synced: &Synced) -> String {
+    let pushed = if synced.pushed { "pushed" } else { "nothing to push" };
+    let mut text = format!("{} received, {} put on top, {pushed}\n", synced.received, synced.moved);
+    for section in &synced.conflicts {
+        text.push_str(&format!(
+            "two overviews  {section}: read it, and write one with --overview\n"
+        ));
+    }
+    text
 }
 
 fn contents(nodes: &[TocNode], level: usize) -> String {
@@ -203,6 +249,8 @@ impl From<JournalUseError> for CliError {
         match error {
             JournalUseError::NoRepository => CliError::no_repository(message),
             JournalUseError::Version(_) | JournalUseError::NoSection(_) => CliError::new(Exit::Usage, message),
+            JournalUseError::Transfer(_) => CliError::new(Exit::Failure, message)
+                .hint("the remote must accept refs/muninn/journal; some hosts accept only branches and tags"),
             JournalUseError::Journal(error) => match error {
                 JournalError::Id(_) => CliError::new(Exit::Usage, message),
                 JournalError::NoEntry(_) | JournalError::Ambiguous { .. } | JournalError::NoSection(_) => {

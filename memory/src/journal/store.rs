@@ -466,6 +466,17 @@ impl Journal {
         Ok(self.chain()?.tip()?)
     }
 
+    /// Whether a commit is in the journal.
+    #[must_use]
+    pub fn has(&self, commit: ObjectId) -> bool {
+        let found = || -> Result<bool, ChainError> {
+            let chain = self.chain()?;
+            let commits = chain.back_to(chain.tip()?, None)?;
+            Ok(commits.iter().any(|found| found.id == commit))
+        };
+        found().unwrap_or(false)
+    }
+
     /// The repository of the journal.
     #[must_use]
     pub fn git_dir(&self) -> &Path {

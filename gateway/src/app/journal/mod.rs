@@ -1,5 +1,7 @@
 //! The git journal of a worktree, and what each session has read of it.
 
+mod transfer;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use muninn_repo_tools::{CommitChain, Worktree};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use self::transfer::{Synced, TransferError};
 use super::Workspace;
 use crate::config::JournalConfig;
 
@@ -41,6 +44,9 @@ pub enum JournalUseError {
     /// The version of a write is none.
     #[error("`{0}` is no version: `journal read` shows it")]
     Version(String),
+    /// The journal of a remote cannot be fetched or pushed.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     /// The name of an entry where a section is needed.
     #[error("`{0}` is an entry, and a section is needed")]
     NoSection(String),
