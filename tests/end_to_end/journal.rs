@@ -106,7 +106,7 @@ fn commands_read_and_write_and_the_user_sees_no_change() {
     assert_eq!(listed[1]["id"], written["id"]);
     assert_eq!(
         env.stdout_of(&root, &["journal", "toc", "--depth", "2"]),
-        "gateway  0 entries\n  gateway/retries  3 entries\n"
+        "gateway/\n  gateway/retries  3 entries\n"
     );
     for (arguments, status) in [
         (&["read", "gateway/retries#0000000"][..], 4),

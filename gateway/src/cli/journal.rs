@@ -8,7 +8,7 @@ use muninn_memory::journal::{Draft, JournalError, ListedEntry, OverviewConflict,
 use muninn_repo_tools::with_causes;
 
 use super::{CliError, Common, Exit, examples, output, read_text};
-use crate::app::{JournalText, JournalUseError, SessionJournal, Synced};
+use crate::app::{JournalText, JournalUseError, SessionJournal, Synced, TransferError};
 use crate::config::{env_vars, paths};
 
 /// Read and write the git journal: sections whose entries are commits
@@ -221,12 +221,13 @@ fn synced(synced: &Synced) -> String {
 
 fn contents(nodes: &[TocNode], level: usize) -> String {
     let line = |node: &TocNode| {
-        let entries = match node.entry_count {
-            1 => "1 entry".to_owned(),
-            count => format!("{count} entries"),
+        let entries = match (node.kind, node.entry_count) {
+            ("folder", _) => "/".to_owned(),
+            (_, 1) => "  1 entry".to_owned(),
+            (_, count) => format!("  {count} entries"),
         };
         let below = contents(&node.subsections, level + 1);
-        format!("{}{}  {entries}\n{below}", "  ".repeat(level), node.id)
+        format!("{}{}{entries}\n{below}", "  ".repeat(level), node.id)
     };
     nodes.iter().map(line).collect()
 }
@@ -249,8 +250,9 @@ impl From<JournalUseError> for CliError {
         match error {
             JournalUseError::NoRepository => CliError::no_repository(message),
             JournalUseError::Version(_) | JournalUseError::NoSection(_) => CliError::new(Exit::Usage, message),
-            JournalUseError::Transfer(_) => CliError::new(Exit::Failure, message)
+            JournalUseError::Transfer(TransferError::Git { what: "push", .. }) => CliError::new(Exit::Failure, message)
                 .hint("the remote must accept refs/muninn/journal; some hosts accept only branches and tags"),
+            JournalUseError::Transfer(_) => CliError::new(Exit::Failure, message),
             JournalUseError::Journal(error) => match error {
                 JournalError::Id(_) => CliError::new(Exit::Usage, message),
                 JournalError::NoEntry(_) | JournalError::Ambiguous { .. } | JournalError::NoSection(_) => {

@@ -28,30 +28,39 @@ pub struct Merged {
 
 /// Puts the commits that only `local` has on top of `other`. No ref is moved.
 pub(super) fn onto(chain: &CommitChain, local: Option<ObjectId>, other: ObjectId) -> Result<Merged, JournalError> {
-    let theirs = chain.back_to(Some(other), None)?;
     let ours = chain.back_to(local, None)?;
-    let their_ids: HashSet<ObjectId> = theirs.iter().map(|commit| commit.id).collect();
     let our_ids: HashSet<ObjectId> = ours.iter().map(|commit| commit.id).collect();
+    let mut only_theirs = Vec::new();
+    let mut next = Some(other);
+    let base = loop {
+        match next {
+            Some(id) if !our_ids.contains(&id) => {
+                let commit = chain.commit(id)?;
+                next = commit.parent;
+                only_theirs.push(commit);
+            }
+            base => break base,
+        }
+    };
+    let only_ours: Vec<ChainCommit> = ours.into_iter().take_while(|commit| Some(commit.id) != base).collect();
     // An entry that one side has put on top before is the same entry.
     let was = |commits: &[ChainCommit]| -> HashSet<String> {
         let entries = commits.iter().filter_map(|commit| Entry::parse(&commit.message));
         entries.flat_map(|entry| entry.was).collect()
     };
-    let (their_was, our_was) = (was(&theirs), was(&ours));
-    let is_new = |commit: &&ChainCommit| !our_ids.contains(&commit.id) && !our_was.contains(&commit.id.to_string());
+    let (their_was, our_was) = (was(&only_theirs), was(&only_ours));
+    let is_new = |commit: &&ChainCommit| !our_was.contains(&commit.id.to_string());
     let mut merged = Merged {
         tip: other,
-        received: theirs.iter().filter(is_new).count(),
+        received: only_theirs.iter().filter(is_new).count(),
         moved: 0,
         conflicts: Vec::new(),
     };
-    if let Some(local) = local.filter(|_| our_ids.contains(&other)) {
+    if let Some(local) = local.filter(|_| only_theirs.is_empty()) {
         merged.tip = local;
         return Ok(merged);
     }
-    let base = ours.iter().map(|commit| commit.id).find(|id| their_ids.contains(id));
-    let only_ours: Vec<&ChainCommit> = ours.iter().take_while(|commit| Some(commit.id) != base).collect();
-    for commit in only_ours.into_iter().rev() {
+    for commit in only_ours.iter().rev() {
         let Some(entry) = Entry::parse(&commit.message).filter(|_| !their_was.contains(&commit.id.to_string())) else {
             continue;
         };
