@@ -108,6 +108,12 @@ fn commands_read_and_write_and_the_user_sees_no_change() {
         env.stdout_of(&root, &["journal", "toc", "--depth", "2"]),
         "gateway/\n  gateway/retries  3 entries\n"
     );
+    let found = json_of(
+        &env,
+        &root,
+        &["search", "found the loop", "--work-context", "debugging"],
+    );
+    assert_eq!(found[0]["id"], written["id"], "{found}");
     for (arguments, status) in [
         (&["read", "gateway/retries#0000000"][..], 4),
         (&["read", "../x"], 2),
@@ -160,6 +166,14 @@ fn client_writes_what_it_has_read_and_is_told_what_others_wrote() {
     );
     let (entry, _) = two.call("journal_read", &json!({"id": entries[0]["id"]}));
     assert_eq!(entry["structuredContent"]["content"], "second");
+    let (found, _) = one.call(
+        "journal_search",
+        &json!({"work_context": "area", "content": "the second"}),
+    );
+    assert_eq!(
+        found["structuredContent"]["entries"][0]["id"], entries[0]["id"],
+        "{found}"
+    );
     let (contents, _) = one.call("journal_toc", &json!({}));
     assert_eq!(contents["structuredContent"]["sections"][0]["entry_count"], 2);
     let message = git(&root, &["log", "-1", "--format=%B", "refs/muninn/journal"]).unwrap();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use muninn_memory::journal::{Draft, JournalError, ListedEntry, OverviewConflict, TocNode};
+use muninn_memory::journal::{Draft, FoundEntry, JournalError, ListedEntry, OverviewConflict, TocNode};
 use muninn_repo_tools::with_causes;
 
 use super::{CliError, Common, Exit, examples, output, read_text};
@@ -71,6 +71,22 @@ enum Action {
         /// The task that the entry belongs to
         #[arg(long, value_name = "ID")]
         task: Option<String>,
+    },
+    /// Search entries by their text and by the kind of work that led to them
+    #[command(after_help = examples(&[
+        ("muninn journal search \"retries after a timeout\"", "By the text alone"),
+        ("muninn journal search \"wait doubles\" --work-context \"debugging the gateway\"", "By both"),
+    ]))]
+    Search {
+        /// The text
+        #[arg(value_name = "TEXT")]
+        content: String,
+        /// The kind of work
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        work_context: String,
+        /// The score that a new entry needs, from 0 to 1 [default: `[journal.search] default_salience_threshold`]
+        #[arg(long, value_name = "SCORE")]
+        threshold: Option<f32>,
     },
     /// Exchange entries with a remote
     #[command(after_help = examples(&[("muninn journal sync", "With origin: entries of both sides are on both sides then")]))]
@@ -159,6 +175,11 @@ impl JournalCommand {
                     format!("wrote {}, version {}{redacted}\n", written.id, written.version)
                 });
             }
+            Action::Search {
+                content,
+                work_context,
+                threshold,
+            } => output::value(self.json, &*journal.search(&work_context, &content, threshold)?, found),
             Action::Sync { remote } => output::value(self.json, &journal.sync(&remote)?, synced),
             Action::Fetch { remote } => output::value(self.json, &journal.fetch(&remote)?, synced),
             Action::Push { remote } => output::value(self.json, &journal.push(&remote)?, synced),
@@ -217,6 +238,19 @@ fn synced(synced: &Synced) -> String {
         ));
     }
     text
+}
+
+fn found(entries: &[FoundEntry]) -> String {
+    let entry = |entry: &FoundEntry| {
+        let first = entry
+            .content
+            .lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default();
+        let written = output::local_time(&entry.timestamp);
+        format!("{:.2}  {}  {written}\n      {first}\n", entry.combined_score, entry.id)
+    };
+    entries.iter().map(entry).collect()
 }
 
 fn contents(nodes: &[TocNode], level: usize) -> String {

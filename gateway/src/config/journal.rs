@@ -2,17 +2,21 @@
 
 use std::path::PathBuf;
 
+use muninn_memory::journal::SearchSettings;
+
 use super::ConfigError;
 use super::raw;
 use super::resolve::invalid;
 
 /// The git journal.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct JournalConfig {
     /// A repository of its own; `None` for a ref of each repository.
     pub path: Option<PathBuf>,
     /// The name and the address of the author of entries; `None` for those of git's configuration.
     pub author: Option<(String, String)>,
+    /// The search.
+    pub search: SearchSettings,
 }
 
 pub(super) fn journal(origin: &str, raw: &raw::Journal) -> Result<JournalConfig, ConfigError> {
@@ -29,7 +33,45 @@ pub(super) fn journal(origin: &str, raw: &raw::Journal) -> Result<JournalConfig,
     Ok(JournalConfig {
         path,
         author: author.transpose()?,
+        search: search(origin, &raw.search)?,
     })
+}
+
+fn search(origin: &str, raw: &raw::JournalSearch) -> Result<SearchSettings, ConfigError> {
+    let default = SearchSettings::default();
+    let settings = SearchSettings {
+        max_results: raw.max_results.unwrap_or(default.max_results),
+        default_salience_threshold: raw
+            .default_salience_threshold
+            .unwrap_or(default.default_salience_threshold),
+        half_life_days: raw.half_life_days.unwrap_or(default.half_life_days),
+        minimum_salience: raw.minimum_salience.unwrap_or(default.minimum_salience),
+        context_weight: raw.context_weight.unwrap_or(default.context_weight),
+        content_weight: raw.content_weight.unwrap_or(default.content_weight),
+    };
+    let weights = [settings.context_weight, settings.content_weight];
+    let wrong = [
+        (
+            "default_salience_threshold",
+            (0.0..=1.0).contains(&settings.default_salience_threshold),
+            "it must be from 0 to 1",
+        ),
+        (
+            "minimum_salience",
+            (0.0..=1.0).contains(&settings.minimum_salience),
+            "it must be from 0 to 1",
+        ),
+        ("half_life_days", settings.half_life_days > 0.0, "it must be above 0"),
+        (
+            "context_weight",
+            weights.iter().all(|weight| *weight >= 0.0) && weights.iter().sum::<f32>() > 0.0,
+            "the weights must not be negative, and one must be above 0",
+        ),
+    ];
+    match wrong.into_iter().find(|(_, is_right, _)| !is_right) {
+        Some((key, _, message)) => Err(invalid(origin, format!("journal.search.{key}"), message.to_owned())),
+        None => Ok(settings),
+    }
 }
 
 /// The halves of `NAME <ADDRESS>`.
@@ -58,6 +100,18 @@ mod tests {
             ("[journal]\nauthor = \"A\\nB <a@b>\"\n", "journal.author"),
             ("[journal]\npath = \"here\"\n", "journal.path"),
             ("[journal]\npaht = \"/x\"\n", "paht"),
+            (
+                "[journal.search]\nhalf_life_days = 0.0\n",
+                "journal.search.half_life_days",
+            ),
+            (
+                "[journal.search]\ndefault_salience_threshold = 2.0\n",
+                "default_salience_threshold",
+            ),
+            (
+                "[journal.search]\ncontext_weight = 0.0\ncontent_weight = 0.0\n",
+                "journal.search.context_weight",
+            ),
         ] {
             let error = of(text).unwrap_err().to_string();
             assert!(error.contains(named), "{text}: {error}");

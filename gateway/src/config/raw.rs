@@ -399,6 +399,27 @@ pub(crate) struct Journal {
     pub(crate) path: Option<String>,
     /// Author of entries, `NAME <ADDRESS>`. Default: that of git's configuration.
     pub(crate) author: Option<String>,
+    #[serde(default)]
+    pub(crate) search: JournalSearch,
+}
+
+/// The search of the git journal.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JournalSearch {
+    /// Most results.
+    pub(crate) max_results: Option<usize>,
+    /// Score that a new entry needs, from 0 to 1.
+    pub(crate) default_salience_threshold: Option<f32>,
+    /// Days after which the salience of an entry is half as large: an old entry needs a better match.
+    pub(crate) half_life_days: Option<f64>,
+    /// Least salience, from 0 to 1.
+    pub(crate) minimum_salience: Option<f64>,
+    /// Weight of the context of the work.
+    pub(crate) context_weight: Option<f32>,
+    /// Weight of the content.
+    pub(crate) content_weight: Option<f32>,
 }
 
 /// Sizes and times that bound every request.

@@ -119,6 +119,14 @@ fn defaults() -> Value {
         journal: raw::Journal {
             path: None,
             author: None,
+            search: raw::JournalSearch {
+                max_results: Some(config.journal.search.max_results),
+                default_salience_threshold: Some(config.journal.search.default_salience_threshold),
+                half_life_days: Some(config.journal.search.half_life_days),
+                minimum_salience: Some(config.journal.search.minimum_salience),
+                context_weight: Some(config.journal.search.context_weight),
+                content_weight: Some(config.journal.search.content_weight),
+            },
         },
         explore: raw::Explore {
             mode: word(&explore.mode),

@@ -10,6 +10,7 @@ mod entry;
 mod id;
 mod log;
 mod merge;
+mod search;
 mod section;
 mod store;
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub use entry::Entry;
 pub use id::{EntryRef, JournalIdError};
 pub use log::ListedEntry;
 pub use merge::Merged;
+pub use search::{FoundEntry, SearchSettings};
 pub use store::{Draft, Journal, JournalError, ReadEntry, ReadSection, TocNode, Version, Written};
 
 /// The ref of the journal.

@@ -16,8 +16,10 @@ use super::entry::{Entry, own_context};
 use super::id::{EntryRef, JournalIdError};
 use super::log::{ListedEntry, Log, LogEntry, timestamp};
 use super::merge::{self, Merged};
+use super::search::{self, FoundEntry, SearchIndex, SearchSettings, age_days, required};
 use super::section::SectionFile;
 use crate::clock::Clock;
+use crate::embed::{LoadError, StaticVectors};
 use crate::image::{self, ImageFormat};
 use crate::private_file;
 use crate::redact::redact;
@@ -28,7 +30,12 @@ const IMAGE: ImageFormat = ImageFormat {
     prefix: "journal-",
     magic: b"muninn journal 2\n",
 };
-/// The new entries after which the image is written.
+/// The image of the search.
+const SEARCH_IMAGE: ImageFormat = ImageFormat {
+    prefix: "journal-search-",
+    magic: b"muninn journal search 1\n",
+};
+/// The new entries after which an image is written.
 const READ_FOR_IMAGE: usize = 200;
 /// The most bytes of an entry, and of an overview.
 const MOST_BYTES: usize = 1 << 20;
@@ -49,6 +56,16 @@ pub struct Journal {
     author: (String, String),
     clock: Clock,
     log: Mutex<Option<Arc<Log>>>,
+    search: Mutex<Search>,
+}
+
+/// The index of the search, once it was used.
+#[derive(Default)]
+struct Search {
+    index: Option<SearchIndex>,
+    vectors: Option<StaticVectors>,
+    /// The entries of the image.
+    saved: usize,
 }
 
 /// The version of a section: the id of its file.
@@ -235,6 +252,9 @@ pub enum JournalError {
         /// The text.
         what: &'static str,
     },
+    /// The word vectors cannot be read.
+    #[error(transparent)]
+    Vectors(#[from] LoadError),
     /// The lock cannot be made.
     #[error("cannot use {}: {source}", path.display())]
     State {
@@ -261,6 +281,7 @@ impl Journal {
             author,
             clock,
             log: Mutex::default(),
+            search: Mutex::default(),
         }
     }
 
@@ -382,6 +403,61 @@ impl Journal {
                 None => Err(JournalError::NoSection(from.clone())),
             },
         }
+    }
+
+    /// The entries that match best in their context and their content. An old entry needs a better match. Without a
+    /// `threshold`, that of the settings holds.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub fn search(
+        &self,
+        work_context: &str,
+        content: &str,
+        threshold: Option<f32>,
+        settings: &SearchSettings,
+    ) -> Result<Vec<FoundEntry>, JournalError> {
+        let chain = self.chain()?;
+        let log = self.log(&chain)?;
+        let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
+        let Search {
+            index: kept,
+            vectors,
+            saved,
+        } = &mut *search;
+        let vectors = match vectors {
+            Some(vectors) => vectors,
+            None => vectors.insert(StaticVectors::shipped()?),
+        };
+        let before = kept.take().unwrap_or_else(|| {
+            let stored = image::read(&SEARCH_IMAGE, &self.state, &self.git_dir).ok().flatten();
+            stored.unwrap_or_default()
+        });
+        let index = before.extended(&chain, &log, vectors)?;
+        let (now, threshold) = (
+            self.clock.now().as_second(),
+            threshold.unwrap_or(settings.default_salience_threshold),
+        );
+        let is_wanted = |at: usize, score: f32| {
+            let age = log.entries.get(at).map(|entry| age_days(now, entry));
+            score > 0.0 && age.is_some_and(|age| score >= required(age, threshold, settings))
+        };
+        let best = index.best((work_context, content), vectors, settings, is_wanted);
+        if index.len().abs_diff(*saved) >= READ_FOR_IMAGE {
+            *saved = index.len();
+            // Without an image, the next process reads all entries.
+            if private_file::dir(&self.state).is_ok() {
+                image::write(&SEARCH_IMAGE, &self.state, &self.git_dir, &index).ok();
+            }
+        }
+        *kept = Some(index);
+        let mut found = Vec::new();
+        for (at, scores) in best {
+            let Some(entry) = log.entries.get(at) else { continue };
+            let text = Entry::parse(&chain.commit(entry.commit)?.message).map(|entry| entry.text);
+            found.push(search::found(entry, text.unwrap_or_default(), scores));
+        }
+        Ok(found)
     }
 
     /// Writes an entry. The section must be as the writer has `seen` it; other sections may change meanwhile.

@@ -331,6 +331,88 @@ fn lock_of_a_killed_writer_is_removed_when_it_is_old() {
     assert!(!lock.exists());
 }
 
+#[test]
+fn search_ranks_both_dimensions_and_asks_more_of_old_entries() {
+    let repo = Repo::new();
+    let journal = repo.journal();
+    let day = std::time::Duration::from_secs(86_400);
+    let write = |path: &str, context: &str, text: &str| {
+        let version = journal.section(&section(path)).unwrap().version;
+        let draft = Draft {
+            work_context: Some(context.to_owned()),
+            ..draft(text)
+        };
+        journal.write(&section(path), &draft, Some(version)).unwrap().id
+    };
+    let old = write(
+        "gateway/retries",
+        "debugging the gateway",
+        "The retry loop doubles its wait after a timeout.",
+    );
+    write(
+        "gateway/retries",
+        "debugging the gateway",
+        "Headers are copied in order.",
+    );
+    repo.clock.advance(day * 800);
+    let new = write("billing", "reviewing invoices", "Amounts are integers of cents.");
+    let near = write(
+        "gateway/errors",
+        "debugging the gateway",
+        "A timeout is mapped to status 504.",
+    );
+    let settings = SearchSettings::default();
+    let search = |context: &str, content: &str, threshold: Option<f32>| -> Vec<String> {
+        let found = journal.search(context, content, threshold, &settings).unwrap();
+        for found in &found {
+            let scores = [found.work_context_score, found.content_score, found.combined_score];
+            assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)), "{found:?}");
+        }
+        found.into_iter().map(|found| found.id).collect()
+    };
+    // A perfect match is found at any age, and comes first.
+    let exact = "The retry loop doubles its wait after a timeout.";
+    assert_eq!(search("debugging the gateway", exact, None)[0], old);
+    assert_eq!(search("debugging the gateway", exact, Some(1.0)), [&*old]);
+    // A partial one is found in a new entry only.
+    let found = search("debugging the gateway", "timeout status of sockets", None);
+    assert!(found.contains(&near) && !found.contains(&old), "{found:?}");
+    assert!(search("debugging the gateway", "timeout wait loop", Some(0.0)).len() == 3);
+    assert_eq!(search("", "integers of cents", None), [&*new], "one dimension alone");
+    assert_eq!(search("reviewing invoices", "", None), [&*new]);
+    assert!(search("baking bread", "sourdough needs time", None).is_empty());
+    assert!(search("", "", None).is_empty());
+    // Another process, and new entries.
+    let more = write("billing", "reviewing invoices", "Rounding is half even.");
+    assert_eq!(search("reviewing invoices", "rounding half even", None)[0], more);
+    let other = repo
+        .journal()
+        .search("reviewing invoices", "rounding half even", None, &settings)
+        .unwrap();
+    assert_eq!(other[0].id, more);
+    repo.git(&["update-ref", "refs/muninn/journal", "refs/muninn/journal~1"]);
+    assert!(
+        search("reviewing invoices", "rounding half even", None)
+            .iter()
+            .all(|id| *id != more)
+    );
+}
+
+#[test]
+fn required_score_grows_with_age_and_never_exceeds_a_perfect_match() {
+    let settings = SearchSettings::default();
+    let of = |days: f64| super::search::required(days, 0.5, &settings);
+    assert!((of(0.0) - 0.5).abs() < 1e-6 && (of(30.0) - 0.5f32.sqrt()).abs() < 1e-6 && (of(-5.0) - 0.5).abs() < 1e-6);
+    assert!((of(1e9) - 0.5f32.powf(0.1)).abs() < 1e-6);
+    assert!((1..200).all(|days| of(f64::from(days)) >= of(f64::from(days - 1))));
+    let none = SearchSettings {
+        half_life_days: 0.0,
+        minimum_salience: 0.0,
+        ..settings
+    };
+    assert!(super::search::required(1.0, 0.5, &none) <= 1.0);
+}
+
 /// Clones of one repository, each with its journal.
 struct Team {
     dir: tempfile::TempDir,

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use muninn_memory::journal::{
-    Draft, EntryRef, Journal, JournalError, ListedEntry, ReadEntry, ReadSection, TocNode, Version, Written,
+    Draft, EntryRef, FoundEntry, Journal, JournalError, ListedEntry, ReadEntry, ReadSection, SearchSettings, TocNode,
+    Version, Written,
 };
 use muninn_memory::wiki::PagePath;
 use muninn_memory::{Clock, private_file};
@@ -30,6 +31,7 @@ pub struct SessionJournal {
     journal: Journal,
     /// The file of what sessions have read.
     reads: PathBuf,
+    search: SearchSettings,
 }
 
 /// Why a journal cannot be used.
@@ -91,6 +93,7 @@ impl SessionJournal {
         let state = state_dir.join("journal").join(&name[..16]);
         Ok(Self {
             reads: state.join("reads.json"),
+            search: settings.search.clone(),
             journal: Journal::new(&git_dir, &state, author, clock),
         })
     }
@@ -136,6 +139,19 @@ impl SessionJournal {
         let from = from.filter(|from| !from.is_empty());
         let from = from.map(|from| self.section(from)).transpose()?;
         Ok(self.journal.toc(from.as_ref(), depth)?)
+    }
+
+    /// The entries that match best; see [`Journal::search`].
+    ///
+    /// # Errors
+    /// [`JournalUseError`].
+    pub fn search(
+        &self,
+        work_context: &str,
+        content: &str,
+        threshold: Option<f32>,
+    ) -> Result<Vec<FoundEntry>, JournalUseError> {
+        Ok(self.journal.search(work_context, content, threshold, &self.search)?)
     }
 
     /// The entries of a section; see [`Journal::entries`].

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
-use muninn_memory::journal::{Draft, JournalError, ListedEntry, TocNode, Written};
+use muninn_memory::journal::{Draft, FoundEntry, JournalError, ListedEntry, TocNode, Written};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,53 @@ struct Hinted {
 
 fn json(value: &impl Serialize) -> Output {
     Output::from_text(serde_json::to_string_pretty(value).unwrap_or_default())
+}
+
+/// Searches entries.
+pub(super) struct JournalSearch(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`JournalSearch`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct SearchArguments {
+    /// the kind of work
+    work_context: Option<String>,
+    /// what is sought
+    content: String,
+    /// the score that a new entry needs, 0 to 1
+    salience_threshold: Option<f32>,
+}
+
+/// Found entries.
+#[derive(Debug, Serialize)]
+pub(super) struct Found {
+    entries: Vec<FoundEntry>,
+}
+
+impl Tool for JournalSearch {
+    type Arguments = SearchArguments;
+    type Answer = Found;
+
+    const NAME: &'static str = "journal_search";
+    const HINT: &'static str = "journal search entries";
+    const DESCRIPTION: &'static str = "Search journal entries by their text and by the kind of work that led to them. Old entries need a better match.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("work_context", &["context"]),
+        Parameter::described("content", &["query", "text"]),
+        Parameter::described("salience_threshold", &["threshold"]),
+    ];
+    const PAGED: bool = false;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &SearchArguments) -> Result<Found, ToolError> {
+        let context = arguments.work_context.as_deref().unwrap_or_default();
+        let entries = journal(&self.0)?.search(context, &arguments.content, arguments.salience_threshold);
+        Ok(Found {
+            entries: entries.map_err(error)?,
+        })
+    }
+
+    fn output(&self, _: &SearchArguments, found: &Found) -> Output {
+        json(&found.entries)
+    }
 }
 
 /// Reads a section or an entry.

@@ -158,6 +158,9 @@ pub fn client_tools() -> &'static [ClientTool] {
             ClientTool::of::<wiki::GetBacklinks>(Wiki, |registry, session| {
                 registry.add(wiki::GetBacklinks(Arc::clone(session)));
             }),
+            ClientTool::of::<journal::JournalSearch>(Journal, |registry, session| {
+                registry.add(journal::JournalSearch(Arc::clone(session)));
+            }),
             ClientTool::of::<journal::JournalRead>(Journal, |registry, session| {
                 registry.add(journal::JournalRead(Arc::clone(session)));
             }),

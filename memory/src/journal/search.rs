@@ -1,0 +1,307 @@
+//! Search on two dimensions: the context of the work, and the content of entries.
+//!
+//! Each dimension has a score from 0 to 1: the share of the query's words, weighted by how rare they are, that the text
+//! has; or the likeness of their vectors, if that is more. An older entry needs a better match: see [`required`].
+
+use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
+use serde::{Deserialize, Serialize};
+
+use super::entry::Entry;
+use super::log::{Log, LogEntry, timestamp};
+use crate::embed::StaticVectors;
+use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, content_terms, idf};
+use crate::index::vectors::{bytes, cosine};
+
+/// A cosine of static vectors that means nothing, and one that means the same. Two random entries have about 0.2.
+const UNLIKE: f32 = 0.3;
+const ALIKE: f32 = 0.95;
+/// The most entries of the newest part, which is made anew with each new entry.
+const MOST_NEWEST: usize = 500;
+/// The words of an entry that count.
+const MOST_TEXT: usize = 20_000;
+const DAY: f64 = 86_400.0;
+
+/// The settings of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchSettings {
+    /// The most results.
+    pub max_results: usize,
+    /// The score that a new entry needs, from 0 to 1.
+    pub default_salience_threshold: f32,
+    /// The days after which the salience of an entry is half as large.
+    pub half_life_days: f64,
+    /// The least salience, above 0.
+    pub minimum_salience: f64,
+    /// The weight of the context.
+    pub context_weight: f32,
+    /// The weight of the content.
+    pub content_weight: f32,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        Self {
+            max_results: 20,
+            default_salience_threshold: 0.5,
+            half_life_days: 30.0,
+            minimum_salience: 0.1,
+            context_weight: 0.5,
+            content_weight: 0.5,
+        }
+    }
+}
+
+/// A found entry.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FoundEntry {
+    /// Its name.
+    pub id: String,
+    /// Its text.
+    pub content: String,
+    /// How well its context matches, from 0 to 1.
+    pub work_context_score: f32,
+    /// How well its text matches, from 0 to 1.
+    pub content_score: f32,
+    /// Both, weighted.
+    pub combined_score: f32,
+    /// Its time, RFC 3339.
+    pub timestamp: String,
+}
+
+/// The score that an entry of an age needs: `threshold ^ salience`, where the salience is `0.5 ^ (age / half-life)`, at least
+/// the minimum. A new entry needs the threshold; an old one more, and never more than a perfect match.
+///
+/// The decay is the one of the journal's specification; there, entries below the threshold of salience are dropped, however
+/// well they match.
+pub(super) fn required(age_days: f64, threshold: f32, settings: &SearchSettings) -> f32 {
+    let salience = 0.5f64.powf(age_days.max(0.0) / settings.half_life_days.max(f64::MIN_POSITIVE));
+    #[expect(clippy::cast_possible_truncation, reason = "a share from 0 to 1")]
+    let salience = salience.clamp(settings.minimum_salience.clamp(0.0, 1.0), 1.0) as f32;
+    threshold.clamp(0.0, 1.0).powf(salience)
+}
+
+/// An index over the entries of a log.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct SearchIndex {
+    tip: Option<ObjectId>,
+    old: Part,
+    newest: Part,
+}
+
+/// An index over a run of entries, in the order of the log.
+#[derive(Default, Serialize, Deserialize)]
+struct Part {
+    commits: Vec<ObjectId>,
+    context: Field,
+    content: Field,
+}
+
+/// The texts of one dimension.
+#[derive(Default, Serialize, Deserialize)]
+struct Field {
+    words: Bm25,
+    /// The vectors in their byte form, one after the other.
+    vectors: Vec<i8>,
+}
+
+/// Makes the fields of a part.
+#[derive(Default)]
+struct FieldBuilder {
+    words: Bm25Builder,
+    vectors: Vec<i8>,
+}
+
+impl FieldBuilder {
+    fn add(&mut self, tokenizer: &mut Tokenizer, vectors: &StaticVectors, text: &str) {
+        let text = &text[..text.floor_char_boundary(MOST_TEXT)];
+        let terms = content_terms(tokenizer, text);
+        self.words
+            .add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
+        self.vectors.extend(bytes(&vectors.embed_one(text)));
+    }
+
+    fn finish(self) -> Field {
+        Field {
+            words: self.words.finish(),
+            vectors: self.vectors,
+        }
+    }
+}
+
+impl Part {
+    fn of(chain: &CommitChain, entries: &[LogEntry], vectors: &StaticVectors) -> Result<Part, ChainError> {
+        let mut tokenizer = Tokenizer::new();
+        let (mut context, mut content) = (FieldBuilder::default(), FieldBuilder::default());
+        let mut commits = Vec::new();
+        for entry in entries {
+            let commit = chain.commit(entry.commit)?;
+            let Some(parsed) = Entry::parse(&commit.message) else {
+                continue;
+            };
+            let place = parsed.section.as_str().replace('/', " ");
+            context.add(&mut tokenizer, vectors, &format!("{} {place}", parsed.work_context));
+            let summary = parsed.summary.as_deref().unwrap_or_default();
+            content.add(&mut tokenizer, vectors, &format!("{summary}\n{}", parsed.text));
+            commits.push(entry.commit);
+        }
+        Ok(Part {
+            commits,
+            context: context.finish(),
+            content: content.finish(),
+        })
+    }
+
+    fn joined(self, next: Part) -> Part {
+        let join = |a: Field, b: Field| Field {
+            words: Bm25::merged(&[(&a.words, None), (&b.words, None)]),
+            vectors: [a.vectors, b.vectors].concat(),
+        };
+        Part {
+            commits: [self.commits, next.commits].concat(),
+            context: join(self.context, next.context),
+            content: join(self.content, next.content),
+        }
+    }
+}
+
+/// A query of one dimension.
+struct Query {
+    /// The words with their weights.
+    terms: Vec<(String, f32)>,
+    vector: Vec<f32>,
+}
+
+impl Query {
+    fn of(text: &str, vectors: &StaticVectors, fields: [&Field; 2]) -> Query {
+        let terms = content_terms(&mut Tokenizer::new(), text).into_iter();
+        let weight = |term: &str| {
+            let frequency = fields.iter().map(|field| field.words.inverted().frequency(term)).sum();
+            idf(frequency, fields.iter().map(|field| field.words.len()).sum())
+        };
+        Query {
+            terms: terms
+                .map(|(term, _)| {
+                    let weight = weight(&term);
+                    (term, weight)
+                })
+                .collect(),
+            vector: vectors.embed_one(text),
+        }
+    }
+
+    /// The score of each text of a field.
+    fn scores(&self, field: &Field) -> Vec<f32> {
+        let mut scores = vec![0.0f32; field.words.len()];
+        let all: f32 = self.terms.iter().map(|(_, weight)| weight).sum();
+        for (term, weight) in self.terms.iter().filter(|_| all > 0.0) {
+            for (document, _) in field.words.inverted().postings(term) {
+                if let Some(score) = scores.get_mut(document.0 as usize) {
+                    *score += weight / all;
+                }
+            }
+        }
+        let texts = field.vectors.chunks_exact(self.vector.len().max(1));
+        for (score, text) in scores.iter_mut().zip(texts) {
+            let likeness = (cosine(&self.vector, text) - UNLIKE) / (ALIKE - UNLIKE);
+            *score = score.max(likeness).clamp(0.0, 1.0);
+        }
+        scores
+    }
+}
+
+impl SearchIndex {
+    /// The number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.old.commits.len() + self.newest.commits.len()
+    }
+
+    /// The index up to the end of a log. Only new entries are read, if the log continues.
+    pub(super) fn extended(
+        self,
+        chain: &CommitChain,
+        log: &Log,
+        vectors: &StaticVectors,
+    ) -> Result<SearchIndex, ChainError> {
+        if self.tip == log.tip {
+            return Ok(self);
+        }
+        let known = self.old.commits.len();
+        let is_continued = log.entries.len() >= known
+            && log
+                .entries
+                .iter()
+                .zip(&self.old.commits)
+                .all(|(entry, commit)| entry.commit == *commit);
+        let (old, known) = if is_continued {
+            (self.old, known)
+        } else {
+            (Part::default(), 0)
+        };
+        let newest = Part::of(chain, log.entries.get(known..).unwrap_or_default(), vectors)?;
+        let (old, newest) = match newest.commits.len() > MOST_NEWEST {
+            true => (old.joined(newest), Part::default()),
+            false => (old, newest),
+        };
+        Ok(SearchIndex {
+            tip: log.tip,
+            old,
+            newest,
+        })
+    }
+
+    /// The commits of the best entries with the scores of their contexts and contents, and both weighted.
+    pub(super) fn best(
+        &self,
+        (work_context, content): (&str, &str),
+        vectors: &StaticVectors,
+        settings: &SearchSettings,
+        wanted: impl Fn(usize, f32) -> bool,
+    ) -> Vec<(usize, [f32; 3])> {
+        let [context_weight, content_weight] = match (work_context.trim().is_empty(), content.trim().is_empty()) {
+            (true, _) => [0.0, 1.0],
+            (_, true) => [1.0, 0.0],
+            _ => [settings.context_weight.max(0.0), settings.content_weight.max(0.0)],
+        };
+        let sum = (context_weight + content_weight).max(f32::MIN_POSITIVE);
+        let context = Query::of(work_context, vectors, [&self.old.context, &self.newest.context]);
+        let content = Query::of(content, vectors, [&self.old.content, &self.newest.content]);
+        let mut found = Vec::new();
+        let mut first = 0;
+        for part in [&self.old, &self.newest] {
+            let scores = context
+                .scores(&part.context)
+                .into_iter()
+                .zip(content.scores(&part.content));
+            for (at, (context, content)) in scores.enumerate() {
+                let combined = (context * context_weight + content * content_weight) / sum;
+                if wanted(first + at, combined) {
+                    found.push((first + at, [context, content, combined]));
+                }
+            }
+            first += part.commits.len();
+        }
+        // Of equally good entries the newest comes first.
+        found.sort_by(|(a, first), (b, second)| second[2].total_cmp(&first[2]).then(b.cmp(a)));
+        found.truncate(settings.max_results);
+        found
+    }
+}
+
+/// The age of an entry in days.
+pub(super) fn age_days(now: i64, entry: &LogEntry) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "seconds of an age")]
+    let seconds = now.saturating_sub(entry.seconds) as f64;
+    seconds / DAY
+}
+
+/// A found entry with its text.
+pub(super) fn found(entry: &LogEntry, text: String, [context, content, combined]: [f32; 3]) -> FoundEntry {
+    FoundEntry {
+        id: entry.name(),
+        content: text,
+        work_context_score: context,
+        content_score: content,
+        combined_score: combined,
+        timestamp: timestamp(entry.seconds),
+    }
+}
