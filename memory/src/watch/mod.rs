@@ -9,7 +9,7 @@
 //! watch a whole tree, events in other directories are dropped.
 //!
 //! A watcher has two threads, which sleep until an event arrives. notify's thread reads events and records paths
-//! ([`events`]). The [`setter`] thread sets watches. A new directory is reported twice: when its event arrives, and
+//! (`events.rs`). The thread of `setter.rs` sets watches. A new directory is reported twice: when its event arrives, and
 //! when its watch is set. A walk below it after the second report finds everything that was created before.
 //!
 //! Not reported: writes through a memory map before the file is closed, writes through a hard link elsewhere, a nested
