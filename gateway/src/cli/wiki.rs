@@ -280,7 +280,7 @@ fn table(pages: &[ListedPage]) -> String {
     pages.iter().map(row).collect()
 }
 
-/// A key and its value, null if nothing follows the sign. What is no JSON is a text.
+/// Parses `KEY=VALUE`. An empty value is null; a value that is not JSON is a text.
 fn assignment(written: &str) -> Result<(String, Value), String> {
     let (key, value) = written.split_once('=').ok_or("write KEY=VALUE")?;
     let value = match value {

@@ -23,23 +23,23 @@ const WAS: &str = "Was: ";
 
 /// An entry of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub(super) struct Entry {
     /// The section.
-    pub section: PagePath,
+    pub(super) section: PagePath,
     /// A line about it.
-    pub summary: Option<String>,
+    pub(super) summary: Option<String>,
     /// The kind of work that led to it, on one line.
-    pub work_context: String,
+    pub(super) work_context: String,
     /// The text.
-    pub text: String,
+    pub(super) text: String,
     /// The session that wrote it.
-    pub session: Option<String>,
+    pub(super) session: Option<String>,
     /// The agent that wrote it.
-    pub agent: Option<String>,
+    pub(super) agent: Option<String>,
     /// The task that it belongs to.
-    pub task: Option<String>,
+    pub(super) task: Option<String>,
     /// The commits that it was before a merge of two journals, in hexadecimal, the oldest first.
-    pub was: Vec<String>,
+    pub(super) was: Vec<String>,
 }
 
 impl Entry {

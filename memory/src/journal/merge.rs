@@ -9,8 +9,9 @@ use muninn_repo_tools::{ChainCommit, CommitChain, ObjectId, Signature};
 
 use super::conflict;
 use super::entry::Entry;
+use super::error::JournalError;
 use super::section::SectionFile;
-use super::store::{COMMITTER, JournalError, Version, section_at};
+use super::store::{COMMITTER, Version, section_at};
 use crate::wiki::PagePath;
 
 /// A merge of two journals.

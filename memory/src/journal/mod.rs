@@ -7,6 +7,7 @@
 
 mod conflict;
 mod entry;
+mod error;
 mod id;
 mod log;
 mod merge;
@@ -15,14 +16,16 @@ mod section;
 mod store;
 #[cfg(test)]
 mod tests;
+mod toc;
 
 pub use conflict::OverviewConflict;
-pub use entry::Entry;
+pub use error::JournalError;
 pub use id::{EntryRef, JournalIdError};
 pub use log::ListedEntry;
 pub use merge::Merged;
 pub use search::{FoundEntry, SearchSettings};
-pub use store::{Draft, Journal, JournalError, ReadEntry, ReadSection, TocNode, Version, Written};
+pub use store::{Draft, Journal, ReadEntry, ReadSection, Version, Written};
+pub use toc::TocNode;
 
 /// The ref of the journal.
 pub const REFERENCE: &str = "refs/muninn/journal";

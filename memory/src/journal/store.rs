@@ -8,18 +8,19 @@ use std::time::Duration;
 
 use muninn_repo_tools::{ChainError, CommitChain, ObjectId, Signature};
 use serde::Serialize;
-use thiserror::Error;
 
 use super::REFERENCE;
 use super::conflict::{self, OverviewConflict};
 use super::entry::{Entry, own_context};
-use super::id::{EntryRef, JournalIdError};
+use super::error::JournalError;
+use super::id::EntryRef;
 use super::log::{ListedEntry, Log, LogEntry, timestamp};
 use super::merge::{self, Merged};
 use super::search::{self, FoundEntry, SearchIndex, SearchSettings, age_days, required};
 use super::section::SectionFile;
+use super::toc::{TocNode, below, node};
 use crate::clock::Clock;
-use crate::embed::{LoadError, StaticVectors};
+use crate::embed::StaticVectors;
 use crate::image::{self, ImageFormat};
 use crate::private_file;
 use crate::redact::redact;
@@ -38,7 +39,7 @@ const SEARCH_IMAGE: ImageFormat = ImageFormat {
 /// The new entries after which an image is written.
 const READ_FOR_IMAGE: usize = 200;
 /// The most bytes of an entry, and of an overview.
-const MOST_BYTES: usize = 1 << 20;
+pub(super) const MOST_BYTES: usize = 1 << 20;
 /// The most entries that a refused write names.
 const MOST_NAMED: usize = 50;
 /// The age at which the lock of a ref was left behind by a killed process: git holds it for milliseconds.
@@ -143,24 +144,6 @@ pub struct ReadEntry {
     pub session: Option<String>,
 }
 
-/// A section in the table of contents, or a folder of sections.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TocNode {
-    /// The section.
-    pub id: String,
-    /// `section`, or `folder` if only sections below it exist.
-    #[serde(rename = "type")]
-    pub kind: &'static str,
-    /// The time of the last entry, RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_updated: Option<String>,
-    /// The number of entries.
-    pub entry_count: u64,
-    /// The sections below, if they were asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub subsections: Vec<TocNode>,
-}
-
 /// An entry to write.
 #[derive(Debug, Clone, Default)]
 pub struct Draft {
@@ -191,84 +174,6 @@ pub struct Written {
     pub entry_count: u64,
     /// Whether a secret was removed.
     pub redacted: bool,
-}
-
-/// Why a journal cannot be read or written. Nothing is written then.
-#[derive(Debug, Error)]
-pub enum JournalError {
-    /// The name is not valid.
-    #[error(transparent)]
-    Id(#[from] JournalIdError),
-    /// The repository cannot be used.
-    #[error(transparent)]
-    Chain(#[from] ChainError),
-    /// There is no such entry.
-    #[error("there is no entry {0} in the journal")]
-    NoEntry(String),
-    /// Several entries have the name.
-    #[error("{id} names several entries: {}", candidates.join(", "))]
-    Ambiguous {
-        /// The name.
-        id: String,
-        /// Their names.
-        candidates: Vec<String>,
-    },
-    /// There is no such section.
-    #[error("there is no section {0}")]
-    NoSection(PagePath),
-    /// The writer has not read the section.
-    #[error("read {0} before you write to it")]
-    NotRead(PagePath),
-    /// The section was changed since the writer read it.
-    #[error(
-        "{section} was changed since you read it; its version is {version}; read it again{}",
-        shown(entries)
-    )]
-    Changed {
-        /// The section.
-        section: PagePath,
-        /// The version now.
-        version: Version,
-        /// The entries since, the newest first.
-        entries: Vec<ListedEntry>,
-    },
-    /// Another section has the name in another case.
-    #[error("there is {0}, which differs in case only")]
-    Case(String),
-    /// An entry is empty.
-    #[error("the entry is empty")]
-    Empty,
-    /// A text is too long.
-    #[error("the {what} has {bytes} bytes, and {MOST_BYTES} are the most")]
-    TooLong {
-        /// The text.
-        what: &'static str,
-        /// Its bytes.
-        bytes: usize,
-    },
-    /// A text has a NUL byte, which ends a commit message.
-    #[error("the {what} has a NUL byte")]
-    Nul {
-        /// The text.
-        what: &'static str,
-    },
-    /// The word vectors cannot be read.
-    #[error(transparent)]
-    Vectors(#[from] LoadError),
-    /// The lock cannot be made.
-    #[error("cannot use {}: {source}", path.display())]
-    State {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-}
-
-/// Entries, a line each.
-fn shown(entries: &[ListedEntry]) -> String {
-    let line = |entry: &ListedEntry| format!("\n- {} {} {}", entry.id, entry.timestamp, entry.summary);
-    entries.iter().map(line).collect()
 }
 
 impl Journal {
@@ -678,51 +583,4 @@ fn refuse_case(chain: &CommitChain, tip: Option<ObjectId>, section: &PagePath) -
         }
     }
     Ok(())
-}
-
-type Counts<'l> = std::collections::HashMap<&'l str, (u64, i64)>;
-
-/// The nodes directly below a folder, with so many levels.
-fn below(folder: &str, sections: &[PagePath], counts: &Counts<'_>, depth: usize) -> Vec<TocNode> {
-    if depth == 0 {
-        return Vec::new();
-    }
-    let prefix = if folder.is_empty() {
-        String::new()
-    } else {
-        format!("{folder}/")
-    };
-    let names = sections
-        .iter()
-        .filter_map(|section| section.as_str().strip_prefix(&prefix));
-    let mut names: Vec<&str> = names.filter_map(|rest| rest.split('/').next()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let nodes = names.into_iter();
-    nodes
-        .filter_map(|name| node(&format!("{prefix}{name}"), sections, counts, depth))
-        .collect()
-}
-
-/// A section or a folder; `None` if there is neither.
-fn node(id: &str, sections: &[PagePath], counts: &Counts<'_>, depth: usize) -> Option<TocNode> {
-    let is_section = sections.iter().any(|section| section.as_str() == id);
-    let is_folder = || {
-        let prefix = format!("{id}/");
-        sections.iter().any(|section| section.as_str().starts_with(&prefix))
-    };
-    if !is_section && !is_folder() {
-        return None;
-    }
-    let (entry_count, last) = counts
-        .get(id)
-        .copied()
-        .map_or((0, None), |(count, last)| (count, Some(last)));
-    Some(TocNode {
-        id: id.to_owned(),
-        kind: if is_section { "section" } else { "folder" },
-        last_updated: last.map(timestamp),
-        entry_count,
-        subsections: below(id, sections, counts, depth.saturating_sub(1)),
-    })
 }

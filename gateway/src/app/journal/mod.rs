@@ -54,7 +54,7 @@ pub enum JournalUseError {
     NoSection(String),
 }
 
-/// What a name of the journal stands for.
+/// The section or the entry that a name refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum JournalText {

@@ -45,7 +45,7 @@ pub enum TransferError {
         what: &'static str,
         /// The remote.
         remote: String,
-        /// What git wrote.
+        /// The error output of git.
         message: String,
     },
     /// git refused the push each time, because others pushed.

@@ -151,18 +151,18 @@ impl KeptDigest {
         Recents::new(self.settings.recents_size, used.unwrap_or_default())
     }
 
-    fn load_used(&self) -> Result<Option<Vec<PagePath>>, String> {
+    fn load_used(&self) -> Result<Option<Vec<PagePath>>, Damaged> {
         load(&self.recents, "the pages in use are forgotten")
     }
 
-    fn load_cloud(&self) -> Result<Option<Cloud>, String> {
+    fn load_cloud(&self) -> Result<Option<Cloud>, Damaged> {
         load(&self.cloud_file, "the terms are counted again")
     }
 
     /// The files of the state directory that are damaged.
     pub(super) fn damages(&self) -> Vec<String> {
         let found = [self.load_used().err(), self.load_cloud().err()];
-        found.into_iter().flatten().collect()
+        found.into_iter().flatten().map(|damaged| damaged.to_string()).collect()
     }
 
     /// Notes the use of pages, at once and for all processes.
@@ -210,22 +210,36 @@ pub(super) fn count_in_background(wiki: &Arc<Wiki>, supervisor: &Supervisor) {
     }
 }
 
+/// A file of the state directory cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}; {loss}", file.display())]
+struct Damaged {
+    file: PathBuf,
+    source: serde_json::Error,
+    /// What follows.
+    loss: &'static str,
+}
+
 /// The value of a file of the state directory; `None` if there is none.
 ///
 /// # Errors
-/// The warning if the file is damaged.
-fn load<T: DeserializeOwned>(file: &Path, loss: &str) -> Result<Option<T>, String> {
+/// [`Damaged`].
+fn load<T: DeserializeOwned>(file: &Path, loss: &'static str) -> Result<Option<T>, Damaged> {
     let Ok(text) = fs::read(file) else {
         return Ok(None);
     };
     let value = serde_json::from_slice(&text);
-    value.map_err(|error| format!("{}: {error}; {loss}", file.display()))
+    value.map_err(|source| Damaged {
+        file: file.to_owned(),
+        source,
+        loss,
+    })
 }
 
 /// A value, or nothing after a warning in the log.
-fn logged<T>(loaded: Result<Option<T>, String>) -> Option<T> {
-    loaded.unwrap_or_else(|warning| {
-        tracing::warn!("{warning}");
+fn logged<T>(loaded: Result<Option<T>, Damaged>) -> Option<T> {
+    loaded.unwrap_or_else(|damaged| {
+        tracing::warn!("{damaged}");
         None
     })
 }

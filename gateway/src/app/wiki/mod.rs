@@ -94,7 +94,7 @@ impl Wiki {
     /// # Errors
     /// [`WikiError::NoFolder`].
     pub fn open(root: &Path, style: LinkStyle, digest: &DigestConfig, state_dir: &Path) -> Result<Wiki, WikiError> {
-        Wiki::with(WikiFolder::new(root, style, state_dir, None)?, digest)
+        Ok(Wiki::with(WikiFolder::new(root, style, state_dir, None)?, digest))
     }
 
     /// Opens a wiki for a process that stays: its files are watched if there are many, and its terms are counted in the
@@ -109,18 +109,18 @@ impl Wiki {
         state_dir: &Path,
         supervisor: &Supervisor,
     ) -> Result<Arc<Wiki>, WikiError> {
-        let wiki = Wiki::with(WikiFolder::new(root, style, state_dir, Some(supervisor))?, digest)?;
+        let wiki = Wiki::with(WikiFolder::new(root, style, state_dir, Some(supervisor))?, digest);
         let wiki = Arc::new(wiki);
         digest::count_in_background(&wiki, supervisor);
         Ok(wiki)
     }
 
-    fn with(folder: WikiFolder, digest: &DigestConfig) -> Result<Wiki, WikiError> {
-        Ok(Wiki {
+    fn with(folder: WikiFolder, digest: &DigestConfig) -> Wiki {
+        Wiki {
             search: PageSearch::new(&folder),
             digest: KeptDigest::new(folder.state(), digest),
             folder,
-        })
+        }
     }
 
     /// The pages as the files are now.

@@ -1,0 +1,90 @@
+//! Errors of the journal.
+
+use std::path::PathBuf;
+
+use muninn_repo_tools::ChainError;
+use thiserror::Error;
+
+use super::id::JournalIdError;
+use super::log::ListedEntry;
+use super::store::{MOST_BYTES, Version};
+use crate::embed::LoadError;
+use crate::wiki::PagePath;
+
+/// Why a journal cannot be read or written. Nothing is written then.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// The name is not valid.
+    #[error(transparent)]
+    Id(#[from] JournalIdError),
+    /// The repository cannot be used.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    /// There is no such entry.
+    #[error("there is no entry {0} in the journal")]
+    NoEntry(String),
+    /// Several entries have the name.
+    #[error("{id} names several entries: {}", candidates.join(", "))]
+    Ambiguous {
+        /// The name.
+        id: String,
+        /// Their names.
+        candidates: Vec<String>,
+    },
+    /// There is no such section.
+    #[error("there is no section {0}")]
+    NoSection(PagePath),
+    /// The writer has not read the section.
+    #[error("read {0} before you write to it")]
+    NotRead(PagePath),
+    /// The section was changed since the writer read it.
+    #[error(
+        "{section} was changed since you read it; its version is {version}; read it again{}",
+        shown(entries)
+    )]
+    Changed {
+        /// The section.
+        section: PagePath,
+        /// The version now.
+        version: Version,
+        /// The entries since, the newest first.
+        entries: Vec<ListedEntry>,
+    },
+    /// Another section has the name in another case.
+    #[error("there is {0}, which differs in case only")]
+    Case(String),
+    /// An entry is empty.
+    #[error("the entry is empty")]
+    Empty,
+    /// A text is too long.
+    #[error("the {what} has {bytes} bytes, and {MOST_BYTES} are the most")]
+    TooLong {
+        /// The text.
+        what: &'static str,
+        /// Its bytes.
+        bytes: usize,
+    },
+    /// A text has a NUL byte, which ends a commit message.
+    #[error("the {what} has a NUL byte")]
+    Nul {
+        /// The text.
+        what: &'static str,
+    },
+    /// The word vectors cannot be read.
+    #[error(transparent)]
+    Vectors(#[from] LoadError),
+    /// The lock cannot be made.
+    #[error("cannot use {}: {source}", path.display())]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+}
+
+/// Entries, a line each.
+fn shown(entries: &[ListedEntry]) -> String {
+    let line = |entry: &ListedEntry| format!("\n- {} {} {}", entry.id, entry.timestamp, entry.summary);
+    entries.iter().map(line).collect()
+}
