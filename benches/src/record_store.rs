@@ -44,7 +44,7 @@ impl Store {
         let worktree = Worktree::discover(root)?;
         let home = Home::Repository(worktree);
         let files: Vec<RecordFile> = RecordFile::of_team(&home);
-        let memories = Memories::load_from(&home, &files, embedder, None);
+        let memories = Memories::load_from(&home, &files.into(), embedder, None);
         ensure!(
             memories.items().len() == lines.len(),
             "of {} records {} are remembered: {}",

@@ -41,6 +41,8 @@ pub struct EngineSettings {
     /// The store that lists the record files of the current checkout; with `None`, only `.muninn/memory/main.jsonl` is
     /// read.
     pub memory: Option<Store>,
+    /// The repository of the git journal, whose entries are recalled; `None` for none.
+    pub journal: Option<PathBuf>,
     /// The owner of background threads.
     pub supervisor: Supervisor,
     /// The clock.
@@ -55,6 +57,7 @@ impl Default for EngineSettings {
             max_file_bytes: 1 << 20,
             embedder: shipped(),
             memory: None,
+            journal: None,
             supervisor: Supervisor::default(),
             clock: Clock::system(),
         }

@@ -368,7 +368,9 @@ impl Packer<'_> {
 
     /// Truncates an item to those of its first lines that fit the budget; `None` if fewer than two lines fit.
     fn shortened(&self, mut item: Item, budget: u32) -> Option<Item> {
-        let path = item.source.rsplit_once(':').map(|(path, _)| path.to_owned());
+        // An entry of the journal keeps its name.
+        let path = item.source.rsplit_once(':').filter(|_| item.first_line > 0);
+        let path = path.map(|(path, _)| path.to_owned());
         let mut lines: Vec<String> = item.text.lines().map(str::to_owned).collect();
         while measure(&mut item) > budget {
             // The item keeps lines in proportion to the budget, and always loses at least one line, so that the loop

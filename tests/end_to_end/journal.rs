@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::MUNINN;
 use crate::mcp::{ALONE, Client};
-use crate::stage::FILES;
+use crate::stage::{FILES, Stage, simple};
 
 fn repository() -> (TestEnv, PathBuf) {
     let env = TestEnv::new(MUNINN);
@@ -316,4 +316,47 @@ fn remote_that_refuses_the_ref_or_is_none_is_an_error() {
     git(&remote, &["config", "--unset", "receive.hideRefs"]).unwrap();
     assert_eq!(json_of(&env, &one, &["sync"])["pushed"], true);
     assert!(!one.join("hook-ran").exists());
+}
+
+#[test]
+fn entries_and_overviews_are_recalled_into_prompts() {
+    let stage = Stage::new();
+    let (env, root) = (&stage.env, &stage.root);
+    let overview = env.path("overview.md");
+    std::fs::write(&overview, "# Invoices\n\nArchived invoices leave the ledger at midnight.\n").unwrap();
+    let entry = "The token bucket refills from a monotonic clock, since leap seconds emptied it twice.";
+    let write = ["write", "billing/limits", "--version", "new", "--entry", entry];
+    let written = json_of(
+        env,
+        root,
+        &[&write[..], &["--overview", overview.to_str().unwrap()]].concat(),
+    );
+    let recalled = env.stdout_of(root, &["recall", "leap seconds", "--json"]);
+    let recalled: Value = serde_json::from_str(&recalled).unwrap();
+    let source = format!("journal:{}", written["id"].as_str().unwrap());
+    assert_eq!(
+        (&recalled["memories"][0]["id"], &recalled["memories"][0]["kind"]),
+        (&json!(source), &json!("journal"))
+    );
+    let question = "does the token bucket refill with a monotonic clock through leap seconds?";
+    let sent = |question: &str| {
+        let response = stage.ask("/v1/chat/completions", &[], &simple(question)[0].1);
+        let receipt = stage.why(&response);
+        let items = receipt["items"].as_array().unwrap().clone();
+        let named = items
+            .into_iter()
+            .find(|item| item["source"].as_str().unwrap().starts_with("journal:"));
+        (named, receipt, stage.upstream.last().text())
+    };
+    let (named, receipt, body) = sent(question);
+    assert_eq!(
+        named.unwrap_or_else(|| panic!("{receipt}"))["source"],
+        source.as_str()
+    );
+    assert!(body.contains(&source) && body.contains("emptied it twice"), "{body}");
+    let (named, receipt, _) = sent("when do archived invoices leave the ledger, at midnight?");
+    assert_eq!(
+        named.unwrap_or_else(|| panic!("{receipt}"))["source"],
+        "journal:billing/limits"
+    );
 }

@@ -178,7 +178,7 @@ impl Task {
         let embedder = self.embedder.load(self.model.as_deref())?;
         let home = Home::Repository(worktree);
         let files: Vec<RecordFile> = RecordFile::of_team(&home);
-        let memories = Memories::load_from(&home, &files, embedder, Some(&self.cache));
+        let memories = Memories::load_from(&home, &files.into(), embedder, Some(&self.cache));
         let ready_ms = millis(started.elapsed());
         for note in memories.notes() {
             progress(note);

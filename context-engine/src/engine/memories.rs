@@ -10,7 +10,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use muninn_memory::Memories;
+use muninn_memory::{Memories, MemorySources};
 use muninn_memory::records::RecordFile;
 
 use super::{Engine, State};
@@ -44,53 +44,57 @@ impl Engine {
 
     /// Returns the current memory. If loading it takes longer than `deadline`, returns the part that is already loaded.
     pub(super) fn memories(&self, state: &State, deadline: Instant) -> Arc<Memories> {
-        let files = self.record_files();
+        let sources = self.memory_sources();
         match &state.memories {
-            Some(memories) if memories.is_current(&self.home, &files) => Arc::clone(memories),
+            Some(memories) if memories.is_current(&self.home, &sources) => Arc::clone(memories),
             Some(memories) if memories.is_large() => {
                 let now = Instant::now();
                 let until = now + deadline.saturating_duration_since(now) / WAIT_DIVISOR;
                 self.reload_in_background(until)
-                    .unwrap_or_else(|| Arc::new(memories.only(&files)))
+                    .unwrap_or_else(|| Arc::new(memories.only(&sources.records)))
             }
-            None => self.load_first(files, deadline),
-            _ => self.store_memories(Memories::load_from(&self.home, &files, None, None)),
+            None => self.load_first(sources, deadline),
+            _ => self.store_memories(Memories::load_from(&self.home, &sources, None, None)),
         }
     }
 
     /// Returns the memory of the current record files, with vectors.
     pub(super) fn memories_with_vectors(&self, state: &State) -> Arc<Memories> {
-        let files = self.record_files();
+        let sources = self.memory_sources();
         let embedder = self.vectors().map(|vectors| Arc::clone(vectors.embedder()));
         let id = embedder.as_ref().map(|embedder| embedder.id());
         // If the embedder has failed, the memory is not read for it, because the embedder would fail again.
         let is_down = embedder.as_ref().is_some_and(|embedder| embedder.problem().is_some());
         match &state.memories {
-            Some(memories) if memories.is_current(&self.home, &files) && (is_down || memories.embedder_id() == id) => {
+            Some(memories) if memories.is_current(&self.home, &sources) && (is_down || memories.embedder_id() == id) => {
                 Arc::clone(memories)
             }
             _ => {
                 let cache = self.settings.cache_dir.as_deref();
-                self.store_memories(Memories::load_from(&self.home, &files, embedder, cache))
+                self.store_memories(Memories::load_from(&self.home, &sources, embedder, cache))
             }
         }
     }
 
-    fn record_files(&self) -> Vec<RecordFile> {
-        match &self.settings.memory {
+    fn memory_sources(&self) -> MemorySources {
+        let records = match &self.settings.memory {
             Some(store) => store.files(),
             None => RecordFile::of_team(&self.home),
+        };
+        MemorySources {
+            records,
+            journal: self.settings.journal.clone(),
         }
     }
 
     /// Loads the memory for the first time if loading ends by `deadline`. Otherwise, the first refresh loads it for the
     /// next question.
-    fn load_first(&self, files: Vec<RecordFile>, deadline: Instant) -> Arc<Memories> {
+    fn load_first(&self, sources: MemorySources, deadline: Instant) -> Arc<Memories> {
         let home = self.home.clone();
         let (done, wait) = sync_channel(1);
         let read = move || {
             // The send fails if the question no longer waits for it.
-            done.send(Memories::load_from(&home, &files, None, None)).ok();
+            done.send(Memories::load_from(&home, &sources, None, None)).ok();
         };
         if let Err(error) = self.settings.supervisor.run("recall", read) {
             tracing::warn!(%error, "cannot start a thread to read memory");

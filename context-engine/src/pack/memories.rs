@@ -50,7 +50,7 @@ impl Packer<'_> {
                 continue;
             };
             let of_its_file = packed.remembered.iter().filter(|path| **path == memory.path).count();
-            if memory.kind == MemoryKind::Knowledge && of_its_file >= MAX_OF_ONE_FILE {
+            if memory.kind != MemoryKind::Record && of_its_file >= MAX_OF_ONE_FILE {
                 continue;
             }
             if tried == MAX_MEMORIES {
@@ -108,7 +108,7 @@ impl Packer<'_> {
         }
         Item {
             kind: match memory.kind {
-                MemoryKind::Knowledge => ItemKind::Knowledge,
+                MemoryKind::Knowledge | MemoryKind::Journal => ItemKind::Knowledge,
                 MemoryKind::Record => ItemKind::Memory,
             },
             source: memory.source.clone(),

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::balance::Balance;
 use super::embedder::ConfiguredEmbedder;
-use super::journal::SessionJournal;
+use super::journal::{self, SessionJournal};
 use super::wiki::TeamWiki;
 use crate::config::{
     Config, ConfigError, ContextConfig, JournalConfig, MemoryConfig, WikiConfig, paths, repository as repository_config,
@@ -138,8 +138,11 @@ impl Workspace {
                 let cache_dir = paths::repository_cache_dir(&root, worktree.common_dir(), state_dir)
                     .inspect_err(|error| tracing::warn!(%error, "the index is kept in memory only"))
                     .ok();
+                let journal = journal::git_dir(Some(&worktree), &merged.journal)
+                    .inspect_err(|error| tracing::warn!(%error, "the journal is not recalled"));
                 let settings = EngineSettings {
                     cache_dir,
+                    journal: journal.ok(),
                     threshold: merged.context.threshold,
                     memory: memory.clone(),
                     supervisor: supervisor.clone(),

@@ -73,7 +73,7 @@ pub struct PreamblePart {
 pub struct ReceiptItem {
     /// `code`, `place`, `memory` or `knowledge`.
     pub kind: String,
-    /// `path:first-last`, the path of a place without lines, or the id of a memory.
+    /// `path:first-last`, the path of a place without lines, the id of a memory, or `journal:section#commit`.
     pub source: String,
     /// Git's id of the file's content at the time.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -77,7 +77,7 @@ impl Log {
 
 impl LogEntry {
     /// The entry of a commit; `None` for a commit of other means.
-    fn of(commit: &ChainCommit) -> Option<LogEntry> {
+    pub(super) fn of(commit: &ChainCommit) -> Option<LogEntry> {
         let entry = Entry::parse(&commit.message)?;
         Some(LogEntry {
             commit: commit.id,

@@ -13,6 +13,8 @@ pub enum MemoryKind {
     Knowledge,
     /// A record of `memory/`.
     Record,
+    /// An entry or an overview of the git journal.
+    Journal,
 }
 
 /// A file that a memory cites, with its content at that time.
@@ -29,7 +31,7 @@ pub struct CitedFile {
 pub struct Memory {
     /// The kind.
     pub kind: MemoryKind,
-    /// `path:first-last` of a section, or the record's id.
+    /// `path:first-last` of a section, the record's id, or `journal:section#commit`.
     pub source: String,
     /// The file that it comes from, for display.
     pub path: String,
@@ -37,7 +39,7 @@ pub struct Memory {
     pub title: String,
     /// The text.
     pub text: String,
-    /// The first line of a section, counted from 1; 0 for a record.
+    /// The first line of a section of knowledge, counted from 1; 0 for others.
     pub first_line: u32,
     /// Time of writing of a record.
     pub date: Option<Moment>,

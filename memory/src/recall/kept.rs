@@ -8,25 +8,26 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::MemorySources;
 use super::order::NeighbourRuns;
 use crate::hits::Hits;
 use crate::image::{self, ImageFormat};
 use crate::index::lexical::Bm25;
 use crate::memories::Memory;
-use crate::records::{Home, RecordFile};
+use crate::records::Home;
 use crate::stamp::Stamp;
 
 /// Increased whenever the format or the meaning of the stored data changes.
 const FORM: ImageFormat = ImageFormat {
     prefix: "memory-",
-    magic: b"muninn memory index 4\n",
+    magic: b"muninn memory index 5\n",
 };
 
 /// The data that is built from the files.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Store {
-    /// The requested files of records, including missing ones.
-    pub(super) files: Vec<RecordFile>,
+    /// The requested sources, including missing ones.
+    pub(super) sources: MemorySources,
     pub(super) stamps: Vec<Stamp>,
     pub(super) notes: Vec<String>,
     pub(super) items: Vec<Memory>,

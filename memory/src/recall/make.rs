@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use super::embedding::Embedding;
 use super::kept::Store;
 use super::order::NeighbourRuns;
-use super::{confidence, order, summaries, words};
+use super::{MemorySources, confidence, order, summaries, words};
 use crate::hits::{Hit, Hits};
-use crate::knowledge;
+use crate::{journal, knowledge};
 use crate::memories::{ConflictPairs, LoadedMemories, MemoryKind};
-use crate::records::{Home, MAIN, RecordFile, RecordReferences, Superseded};
+use crate::records::{Home, MAIN, RecordReferences, Superseded};
 use crate::redact::redact;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,12 +21,13 @@ pub(super) enum RecordSelection {
 }
 
 impl Store {
-    /// Builds the store of knowledge and these files.
-    pub(super) fn of(home: &Home, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| LoadedMemories::of_file(file, home));
-        let parts = home.worktree().map(knowledge::load).into_iter().chain(records);
+    /// Builds the store of knowledge and these sources.
+    pub(super) fn of(home: &Home, sources: &MemorySources) -> Self {
+        let records = sources.records.iter().map(|file| LoadedMemories::of_file(file, home));
+        let journal = sources.journal.as_deref().map(journal::load);
+        let parts = home.worktree().map(knowledge::load).into_iter().chain(records).chain(journal);
         Self {
-            files: files.to_vec(),
+            sources: sources.clone(),
             ..Self::from_parts(parts, RecordSelection::Valid, home.path(MAIN))
         }
     }
@@ -90,16 +91,17 @@ impl Store {
         }
     }
 
-    /// Returns whether the store was built from these files and this embedder. Without an embedder, a store with
+    /// Returns whether the store was built from these sources and this embedder. Without an embedder, a store with
     /// vectors is accepted too.
-    pub(super) fn serves(&self, files: &[RecordFile], embedder: &str) -> bool {
-        self.files == files && (embedder.is_empty() || self.embedder == embedder)
+    pub(super) fn serves(&self, sources: &MemorySources, embedder: &str) -> bool {
+        self.sources == *sources && (embedder.is_empty() || self.embedder == embedder)
     }
 
-    /// Returns whether the files are unchanged.
+    /// Returns whether the sources are unchanged.
     pub(super) fn is_current(&self, home: &Home) -> bool {
         let mut now = home.worktree().map(knowledge::stamps).unwrap_or_default();
-        now.extend(self.files.iter().filter_map(|file| file.stamp(home)));
+        now.extend(self.sources.records.iter().filter_map(|file| file.stamp(home)));
+        now.extend(self.sources.journal.as_deref().and_then(journal::stamp));
         now == self.stamps
     }
 }

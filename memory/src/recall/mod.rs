@@ -16,10 +16,11 @@ mod types;
 mod words;
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use muninn_repo_tools::{GlobSet, RelPath};
+use serde::{Deserialize, Serialize};
 
 use self::embedding::Embedding;
 use self::kept::Store;
@@ -48,6 +49,21 @@ const WORTH_KEEPING: usize = 100;
 
 /// Number of memories that take longer to load than a question should wait.
 const LARGE: usize = 2_000;
+
+/// The sources of memories, besides knowledge.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemorySources {
+    /// Files of records.
+    pub records: Vec<RecordFile>,
+    /// The repository of the git journal: a `.git` directory, or a bare repository.
+    pub journal: Option<PathBuf>,
+}
+
+impl From<Vec<RecordFile>> for MemorySources {
+    fn from(records: Vec<RecordFile>) -> Self {
+        Self { records, journal: None }
+    }
+}
 
 /// The loaded memories.
 #[derive(Clone, Default)]
@@ -98,23 +114,23 @@ pub struct Recalled {
 }
 
 impl Memories {
-    /// Reads knowledge and these files of records, for recall by words and, with an embedder, by vectors. Knowledge is
+    /// Reads knowledge and these sources, for recall by words and, with an embedder, by vectors. Knowledge is
     /// `.muninn/knowledge/**/*.md` and Metis documents, which exist only in a repository. If the embedder fails, recall
     /// uses words alone, and a note reports it. If a cache directory is given, the result is stored there for the next
     /// process. After the files change, texts that existed before are not embedded again.
     pub fn load_from(
         home: &Home,
-        files: &[RecordFile],
+        sources: &MemorySources,
         embedder: Option<Arc<dyn Embedder>>,
         cache: Option<&Path>,
     ) -> Self {
         let id = embedder.as_ref().map_or("", |embedder| embedder.id());
         let kept = cache.and_then(|dir| kept::read(dir, home));
         let store = match kept {
-            Some(kept) if kept.serves(files, id) && kept.is_current(home) => kept,
+            Some(kept) if kept.serves(sources, id) && kept.is_current(home) => kept,
             older => {
                 let embedder = embedder.as_deref().map(|embedder| Embedding::new(embedder, older));
-                let mut store = Store::of(home, files);
+                let mut store = Store::of(home, sources);
                 if let Some(embedder) = embedder {
                     store.embed(&embedder);
                 }
@@ -256,9 +272,9 @@ impl Memories {
         allowed.into_iter().take(options.keep).map(recalled).collect()
     }
 
-    /// Returns whether these files were loaded and are unchanged, judged by their metadata.
-    pub fn is_current(&self, home: &Home, files: &[RecordFile]) -> bool {
-        self.store.files == files && self.store.is_current(home)
+    /// Returns whether these sources were loaded and are unchanged, judged by their metadata.
+    pub fn is_current(&self, home: &Home, sources: &MemorySources) -> bool {
+        self.store.sources == *sources && self.store.is_current(home)
     }
 
     /// The part of the memories that is in these files, without reading others.

@@ -1,4 +1,4 @@
-//! Neighbours: sections of one file, and records of one session in order of time.
+//! Neighbours: sections of one file, entries of one section of the journal and records of one session in order of time.
 //!
 //! A record is often explained by the record before it or answered by the record after it. Memories are numbered so
 //! that neighbours have adjacent numbers, which needs no table of pairs.
@@ -23,11 +23,12 @@ pub(super) fn sort(items: &mut [Memory]) {
     items.sort_by(|a, b| key(a).cmp(&key(b)));
 }
 
-/// Sections come first, in file order.
-fn key(memory: &Memory) -> (bool, Option<&str>, Option<&Moment>) {
+/// Sections come first, in file order, then the journal.
+fn key(memory: &Memory) -> (u8, Option<&str>, Option<&Moment>) {
     match memory.kind {
-        MemoryKind::Knowledge => (false, None, None),
-        MemoryKind::Record => (true, memory.session.as_deref(), memory.date.as_ref()),
+        MemoryKind::Knowledge => (0, None, None),
+        MemoryKind::Journal => (1, Some(&memory.path), memory.date.as_ref()),
+        MemoryKind::Record => (2, memory.session.as_deref(), memory.date.as_ref()),
     }
 }
 
@@ -65,7 +66,7 @@ impl NeighbourRuns {
 
 fn neighbours(a: &Memory, b: &Memory) -> bool {
     match (a.kind, b.kind) {
-        (MemoryKind::Knowledge, MemoryKind::Knowledge) => a.path == b.path,
+        (MemoryKind::Knowledge, MemoryKind::Knowledge) | (MemoryKind::Journal, MemoryKind::Journal) => a.path == b.path,
         (MemoryKind::Record, MemoryKind::Record) => a.session.is_some() && a.session == b.session,
         _ => false,
     }

@@ -10,7 +10,7 @@ use crate::records::MAIN;
 impl Memories {
     /// Knowledge and records of a team, for recall by words alone.
     pub(crate) fn load(home: &Home) -> Self {
-        Self::load_from(home, &RecordFile::of_team(home), None, None)
+        Self::load_from(home, &RecordFile::of_team(home).into(), None, None)
     }
 }
 
@@ -47,9 +47,9 @@ fn both_layers_are_loaded_and_changes_detected() {
     assert_eq!(best("what do endpoints return?"), [".muninn/knowledge/errors.md:1-2"]);
     assert_eq!(best("is there jitter?"), ["01A"]);
     assert_eq!(best("absent"), [] as [&str; 0]);
-    assert!(memories.is_current(&home, &main_alone()));
+    assert!(memories.is_current(&home, &main_alone().into()));
     repo.write(".muninn/knowledge/new.md", b"# New\n");
-    assert!(!memories.is_current(&home, &main_alone()));
+    assert!(!memories.is_current(&home, &main_alone().into()));
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn worktree_without_memory_is_valid() {
     let repo = Fixture::with(&[("a.txt", "x")]);
     let memories = Memories::load(&repo.home());
     assert!(memories.items().is_empty() && memories.notes().is_empty());
-    assert!(memories.is_current(&repo.home(), &main_alone()));
+    assert!(memories.is_current(&repo.home(), &main_alone().into()));
     assert!(memories.recall("anything", &RecallOptions::default()).is_empty());
 }
 
@@ -87,7 +87,7 @@ fn vectors_find_memories_without_a_common_word() {
     let question = "attempts that fail are repeated later";
     assert!(ids(&Memories::load(&repo.home()), question, &RecallOptions::default()).is_empty());
     let embedder = Arc::new(StaticVectors::shipped().unwrap());
-    let memories = Memories::load_from(&repo.home(), &main_alone(), Some(embedder.clone()), None);
+    let memories = Memories::load_from(&repo.home(), &main_alone().into(), Some(embedder.clone()), None);
     assert_eq!(memories.embedder_id(), Some(embedder.id()));
     let found = memories.recall(question, &RecallOptions::default());
     assert_eq!(memories.get(found[0].doc).unwrap().source, "1");
@@ -245,7 +245,7 @@ fn cached_memory_is_used_until_a_file_changes() {
     let cache = tempfile::tempdir().unwrap();
     let embedder: Arc<dyn Embedder> = Arc::new(StaticVectors::shipped().unwrap());
     let files = main_alone();
-    let load = |embedder| Memories::load_from(&repo.home(), &files, embedder, Some(cache.path()));
+    let load = |embedder| Memories::load_from(&repo.home(), &files.clone().into(), embedder, Some(cache.path()));
     let made = load(Some(Arc::clone(&embedder)));
     let kept = || kept::read(cache.path(), &repo.home()).unwrap();
     assert!(kept().is_current(&repo.home()));
@@ -322,7 +322,7 @@ fn only_new_texts_are_embedded_after_a_change() {
     let cache = tempfile::tempdir().unwrap();
     let load = |embedder: &Arc<Counting>, cache| {
         let embedder: Arc<dyn Embedder> = embedder.clone();
-        Memories::load_from(&repo.home(), &main_alone(), Some(embedder), cache)
+        Memories::load_from(&repo.home(), &main_alone().into(), Some(embedder), cache)
     };
     let (one, other) = (Counting::of("one"), Counting::of("other"));
     let cached = Some(cache.path());
@@ -371,7 +371,7 @@ fn excluded_memories_do_not_displace_others() {
     lines.push(line("failure", 2500));
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
     let embedder = Arc::new(StaticVectors::shipped().unwrap());
-    let memories = Memories::load_from(&repo.home(), &main_alone(), Some(embedder), None);
+    let memories = Memories::load_from(&repo.home(), &main_alone().into(), Some(embedder), None);
     let options = RecallOptions {
         types: &["failure"],
         ..RecallOptions::default()
@@ -418,7 +418,7 @@ fn open_conflict_links_both_sides() {
     ];
     let repo = Fixture::with(&[(MAIN, &(main.concat() + &conflicts.concat()))]);
     let files = main_alone();
-    let memories = Memories::load_from(&repo.home(), &files, None, None);
+    let memories = Memories::load_from(&repo.home(), &files.clone().into(), None, None);
     let sides: Vec<_> = memories
         .items()
         .iter()
@@ -444,8 +444,8 @@ fn open_conflict_links_both_sides() {
         r#"{"id":"E","type":"decision","conflict":"C","keep":["2","3"]}"#,
     ] {
         repo.write(MAIN, [&main.concat(), &conflicts.concat(), settled].concat().as_bytes());
-        assert!(!memories.is_current(&repo.home(), &files));
-        let settled = Memories::load_from(&repo.home(), &files, None, None);
+        assert!(!memories.is_current(&repo.home(), &files.clone().into()));
+        let settled = Memories::load_from(&repo.home(), &files.clone().into(), None, None);
         assert!(settled.items().iter().all(|item| item.contested.is_none()));
     }
 }

@@ -247,7 +247,7 @@ fn reconciled_segments_are_not_read_again() {
         "a segment that grew must be read as a whole"
     );
     let recalled = || {
-        let memories = crate::recall::Memories::load_from(store.home(), &store.files(), None, None);
+        let memories = crate::recall::Memories::load_from(store.home(), &store.files().into(), None, None);
         let mut texts: Vec<String> = memories.items().iter().map(|item| item.text.clone()).collect();
         texts.sort();
         texts

@@ -71,6 +71,18 @@ struct Reads {
     sessions: Vec<(String, BTreeMap<String, String>)>,
 }
 
+/// The repository of the journal of a worktree, or of the configuration, which is made as a bare one if it is missing.
+///
+/// # Errors
+/// [`JournalUseError`].
+pub(in crate::app) fn git_dir(worktree: Option<&Worktree>, settings: &JournalConfig) -> Result<PathBuf, JournalUseError> {
+    match (&settings.path, worktree) {
+        (Some(path), _) => Ok(CommitChain::repository_at(path).map_err(JournalError::from)?),
+        (None, Some(worktree)) => Ok(worktree.common_dir().to_owned()),
+        (None, None) => Err(JournalUseError::NoRepository),
+    }
+}
+
 impl SessionJournal {
     /// The journal of a worktree, or that of the configuration.
     ///
@@ -82,11 +94,7 @@ impl SessionJournal {
         state_dir: &Path,
         clock: Clock,
     ) -> Result<Self, JournalUseError> {
-        let git_dir = match (&settings.path, worktree) {
-            (Some(path), _) => CommitChain::repository_at(path).map_err(JournalError::from)?,
-            (None, Some(worktree)) => worktree.common_dir().to_owned(),
-            (None, None) => return Err(JournalUseError::NoRepository),
-        };
+        let git_dir = git_dir(worktree, settings)?;
         let author = settings.author.clone().or_else(|| worktree?.author_identity());
         let author = author.unwrap_or_else(|| (NOBODY.0.to_owned(), NOBODY.1.to_owned()));
         let name = blake3::hash(git_dir.as_os_str().as_encoded_bytes()).to_hex();

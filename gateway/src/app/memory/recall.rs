@@ -126,6 +126,7 @@ impl RecalledMemory {
             "kind": match memory.kind {
                 MemoryKind::Knowledge => "knowledge",
                 MemoryKind::Record => "record",
+                MemoryKind::Journal => "journal",
             },
             "type": memory.record_type,
             "title": memory.title,

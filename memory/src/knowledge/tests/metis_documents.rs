@@ -63,13 +63,13 @@ fn changed_document_is_reloaded() {
     let repo = Fixture::with(&[(".metis/adrs/001.md", ADR)]);
     let home = repo.home();
     let memories = crate::Memories::load(&home);
-    assert!(memories.is_current(&home, &main_alone()));
+    assert!(memories.is_current(&home, &main_alone().into()));
     repo.write(".metis/vision.md", b"---\nid: v\n---\n# V\n");
-    assert!(!memories.is_current(&home, &main_alone()));
+    assert!(!memories.is_current(&home, &main_alone().into()));
     let memories = crate::Memories::load(&home);
     repo.write(".gitignore", b".metis/\n");
     assert!(
-        !memories.is_current(&home, &main_alone()),
+        !memories.is_current(&home, &main_alone().into()),
         "what git ignores is not packed"
     );
     assert!(crate::Memories::load(&home).items().is_empty());

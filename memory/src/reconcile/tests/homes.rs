@@ -82,7 +82,7 @@ impl MemoryFixture {
 
     /// The recalled texts.
     fn recalled(&self) -> Vec<String> {
-        let memories = Memories::load_from(&self.home, &self.store().files(), None, None);
+        let memories = Memories::load_from(&self.home, &self.store().files().into(), None, None);
         let recalled = memories.recall("What about indexing?", &RecallOptions::default());
         let texts = recalled
             .iter()
