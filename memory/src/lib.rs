@@ -49,7 +49,7 @@ mod fixture;
 pub use clock::Clock;
 pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};
 pub use page_files::FileError;
-pub use recall::{Memories, MemorySources, MemoryCounts, RecallOptions, Recalled};
+pub use recall::{Memories, MemoryCounts, MemorySources, RecallOptions, Recalled};
 pub use records::Home;
 pub use redact::redact;
 pub use store::Store;

@@ -323,7 +323,11 @@ fn entries_and_overviews_are_recalled_into_prompts() {
     let stage = Stage::new();
     let (env, root) = (&stage.env, &stage.root);
     let overview = env.path("overview.md");
-    std::fs::write(&overview, "# Invoices\n\nArchived invoices leave the ledger at midnight.\n").unwrap();
+    std::fs::write(
+        &overview,
+        "# Invoices\n\nArchived invoices leave the ledger at midnight.\n",
+    )
+    .unwrap();
     let entry = "The token bucket refills from a monotonic clock, since leap seconds emptied it twice.";
     let write = ["write", "billing/limits", "--version", "new", "--entry", entry];
     let written = json_of(
@@ -349,10 +353,7 @@ fn entries_and_overviews_are_recalled_into_prompts() {
         (named, receipt, stage.upstream.last().text())
     };
     let (named, receipt, body) = sent(question);
-    assert_eq!(
-        named.unwrap_or_else(|| panic!("{receipt}"))["source"],
-        source.as_str()
-    );
+    assert_eq!(named.unwrap_or_else(|| panic!("{receipt}"))["source"], source.as_str());
     assert!(body.contains(&source) && body.contains("emptied it twice"), "{body}");
     let (named, receipt, _) = sent("when do archived invoices leave the ledger, at midnight?");
     assert_eq!(

@@ -10,8 +10,8 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use muninn_memory::{Memories, MemorySources};
 use muninn_memory::records::RecordFile;
+use muninn_memory::{Memories, MemorySources};
 
 use super::{Engine, State};
 
@@ -66,7 +66,9 @@ impl Engine {
         // If the embedder has failed, the memory is not read for it, because the embedder would fail again.
         let is_down = embedder.as_ref().is_some_and(|embedder| embedder.problem().is_some());
         match &state.memories {
-            Some(memories) if memories.is_current(&self.home, &sources) && (is_down || memories.embedder_id() == id) => {
+            Some(memories)
+                if memories.is_current(&self.home, &sources) && (is_down || memories.embedder_id() == id) =>
+            {
                 Arc::clone(memories)
             }
             _ => {

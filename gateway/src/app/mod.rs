@@ -35,7 +35,9 @@ pub(crate) use context_model::answer as answer_with_context;
 pub(crate) use deep::{ProgressReceiver, ProgressSender, choose_deep_lane, rename_candidates, strip_deep_suffix};
 pub use embedder::{ConfiguredEmbedder, EmbedderError};
 pub use explore::{ExplorerError, explorer};
-pub use journal::{JournalText, JournalUseError, SessionJournal, Synced, TransferError};
+pub use journal::{
+    JournalText, JournalUseError, SYNTHESIS_TIME, SessionJournal, Synced, SynthesisRequest, Synthesized, TransferError,
+};
 pub use knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,
     new_knowledge,
@@ -51,7 +53,8 @@ pub use settings::Settings;
 pub use state::App;
 pub use stats::{Counts, RepositoryStats, Stats, stats};
 pub use tools::{
-    ClientTool, ResourceKind, ResourceText, ToolReply, ToolRequest, ToolRequestKind, ToolResult, ToolSet, client_tools,
+    ClientTool, ModelUse, ResourceKind, ResourceText, ToolReply, ToolRequest, ToolRequestKind, ToolResult, ToolSet,
+    client_tools,
 };
 pub(crate) use turn::{Plan, PlanRequest, millis, new_receipt, plan, replay_only};
 pub use wiki::{FoundPage, ListedPage, PageView, Wiki, WikiContext, wiki_folder};

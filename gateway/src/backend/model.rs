@@ -15,10 +15,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
 use muninn_memory::model::{Model, ModelError, ModelRequest, PendingReply, Reply, block_on};
-use muninn_repo_tools::Until;
+use muninn_repo_tools::{Supervisor, Until};
 
 use super::credentials::{self, OPENAI_URL};
-use super::{BlockingClient, Candidate, Outgoing};
+use super::{BlockingClient, BlockingClientError, Candidate, Outgoing, Router};
+use crate::config::{ChosenModel, Config};
 use crate::wire::{ANTHROPIC_VERSION, WireFormat, convert};
 
 /// The interval at which the cancel flag is polled. Deadlines are exact to a millisecond, by a timer.
@@ -56,6 +57,23 @@ impl RemoteModel {
             candidate,
             blocking_client: blocking_client.clone(),
         }
+    }
+
+    /// The model that the configuration names for a task outside of any request; `None` if its backend does not exist.
+    ///
+    /// # Errors
+    /// [`BlockingClientError`].
+    pub fn chosen(config: &Config, model: &ChosenModel) -> Result<Option<RemoteModel>, BlockingClientError> {
+        let Some(candidate) = Router::new(config, 0).chosen(model) else {
+            return Ok(None);
+        };
+        let blocking_client = BlockingClient::start(&Supervisor::default(), config.limits.connect_timeout)?;
+        Ok(Some(RemoteModel::new(
+            &blocking_client,
+            candidate,
+            &model.model,
+            &HeaderMap::new(),
+        )))
     }
 
     async fn answer(&self, ask: &ModelRequest<'_>, until: &Until) -> Result<Reply, ModelError> {

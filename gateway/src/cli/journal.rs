@@ -1,15 +1,19 @@
 //! `muninn journal`: the git journal.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use muninn_memory::journal::{Draft, FoundEntry, JournalError, ListedEntry, OverviewConflict, TocNode};
-use muninn_repo_tools::with_causes;
+use muninn_memory::journal::{Draft, FoundEntry, JournalError, ListedEntry, OverviewConflict, TocNode, Written};
+use muninn_memory::model::block_on;
+use muninn_repo_tools::{Until, Worktree, with_causes};
 
 use super::{CliError, Common, Exit, examples, output, read_text};
-use crate::app::{JournalText, JournalUseError, SessionJournal, Synced, TransferError};
-use crate::config::{env_vars, paths};
+use crate::app::{
+    JournalText, JournalUseError, SYNTHESIS_TIME, SessionJournal, Synced, SynthesisRequest, Synthesized, TransferError,
+};
+use crate::config::{Config, env_vars, paths};
+use crate::store::{Receipt, SqliteStore, Store as _};
 
 /// Read and write the git journal: sections whose entries are commits
 #[derive(Args)]
@@ -109,6 +113,28 @@ enum Action {
         #[arg(value_name = "REMOTE", default_value = "origin")]
         remote: String,
     },
+    /// Merge the two overviews of a section, which a sync has left
+    #[command(after_help = examples(&[
+        ("muninn journal resolve gateway/retries > merged.md", "Both overviews, merged line by line, with markers to edit"),
+        ("muninn journal resolve gateway/retries --overview merged.md", "Write the edited text"),
+    ]))]
+    Resolve {
+        /// The section
+        #[arg(value_name = "SECTION")]
+        section: String,
+        /// Write the text of this file as the overview
+        #[arg(long, value_name = "FILE")]
+        overview: Option<PathBuf>,
+        /// Let the model of `[journal] model` merge both
+        #[arg(long, conflicts_with = "overview")]
+        ask_model: bool,
+        /// The entry about it
+        #[arg(long, value_name = "TEXT", default_value = "Two overviews were merged into one.")]
+        entry: String,
+        /// The kind of work that led to the conflict
+        #[arg(long, value_name = "TEXT")]
+        work_context: Option<String>,
+    },
     /// List the sections with the number of their entries
     #[command(after_help = examples(&[("muninn journal toc gateway --depth 3", "The sections below gateway, three levels")]))]
     Toc {
@@ -136,12 +162,13 @@ enum Action {
 
 impl JournalCommand {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let settings = common.configuration(None)?.journal;
+        let config = common.configuration(None)?;
+        let settings = &config.journal;
         let worktree = match settings.path {
             Some(_) => common.worktree().ok(),
             None => Some(common.worktree()?),
         };
-        let journal = SessionJournal::open(worktree.as_ref(), &settings, &paths::state_dir()?, Common::clock())?;
+        let journal = SessionJournal::open(worktree.as_ref(), settings, &paths::state_dir()?, Common::clock())?;
         let from_client = || std::env::var(env_vars::CLAUDE_CODE_SESSION_ID).ok();
         let session = self.session.clone().or_else(from_client);
         match self.action {
@@ -170,10 +197,7 @@ impl JournalCommand {
                     task,
                 };
                 let written = journal.write(&section, &draft, version.as_deref())?;
-                output::value(self.json, &written, |written| {
-                    let redacted = if written.redacted { "; a secret was removed" } else { "" };
-                    format!("wrote {}, version {}{redacted}\n", written.id, written.version)
-                });
+                output::value(self.json, &written, written_text);
             }
             Action::Search {
                 content,
@@ -183,6 +207,28 @@ impl JournalCommand {
             Action::Sync { remote } => output::value(self.json, &journal.sync(&remote)?, synced),
             Action::Fetch { remote } => output::value(self.json, &journal.fetch(&remote)?, synced),
             Action::Push { remote } => output::value(self.json, &journal.push(&remote)?, synced),
+            Action::Resolve {
+                section,
+                overview,
+                ask_model,
+                entry,
+                work_context,
+            } => {
+                let draft = Draft {
+                    text: entry,
+                    overview: overview.as_deref().map(read_text).transpose()?,
+                    work_context,
+                    session,
+                    ..Draft::default()
+                };
+                self::resolve(
+                    self.json,
+                    &journal,
+                    &config,
+                    worktree.as_ref(),
+                    (&section, draft, ask_model),
+                )?;
+            }
             Action::Toc { id, depth } => output::value(self.json, &*journal.toc(id.as_deref(), depth)?, |nodes| {
                 contents(nodes, 0)
             }),
@@ -192,6 +238,60 @@ impl JournalCommand {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Merges two overviews: by the model, by the text of the user, or by showing both.
+fn resolve(
+    is_json: bool,
+    journal: &SessionJournal,
+    config: &Config,
+    worktree: Option<&Worktree>,
+    (section, draft, ask_model): (&str, Draft, bool),
+) -> Result<(), CliError> {
+    if ask_model && config.journal.model.is_none() {
+        return Err(CliError::new(Exit::Usage, "no model merges overviews here")
+            .hint("name one with `backend` and `model` under [journal] in muninn.toml"));
+    }
+    if ask_model {
+        let root = worktree.map_or_else(|| Path::new(""), Worktree::root);
+        let request = SynthesisRequest {
+            section: section.to_owned(),
+            version_a: None,
+            version_b: None,
+            draft,
+            receipt: Receipt::of(ulid::Ulid::generate().to_string(), root, section),
+        };
+        let store = SqliteStore::open(&paths::state_dir()?, &config.limits)?;
+        let until = Until::within(SYNTHESIS_TIME);
+        let merged = journal.synthesize(config, request, &until, &|receipt| store.note_receipt(receipt));
+        block_on(store.flush());
+        output::value(is_json, &merged?, merged_text);
+        return Ok(());
+    }
+    let sides = journal.sides(section)?;
+    if draft.overview.is_some() {
+        let written = journal.write(section, &draft, Some(&sides.version.to_string()))?;
+        output::value(is_json, &written, written_text);
+        return Ok(());
+    }
+    output::value(is_json, &sides, |sides| {
+        let both = || format!("{}\n\n--- other\n\n{}\n", sides.version_a, sides.version_b);
+        sides.three_way.clone().unwrap_or_else(both)
+    });
+    Ok(())
+}
+
+fn merged_text(merged: &Synthesized) -> String {
+    match merged {
+        Synthesized::Written { entry, overview, .. } => format!("{}\n{overview}\n", written_text(entry)),
+        Synthesized::Proposed { overview, .. } => format!("{overview}\n"),
+        Synthesized::Sides { sides, .. } => sides.three_way.clone().unwrap_or_default(),
+    }
+}
+
+fn written_text(written: &Written) -> String {
+    let redacted = if written.redacted { "; a secret was removed" } else { "" };
+    format!("wrote {}, version {}{redacted}\n", written.id, written.version)
 }
 
 fn text(read: &JournalText) -> String {
@@ -224,7 +324,7 @@ fn text(read: &JournalText) -> String {
 fn other(conflict: &OverviewConflict) -> String {
     let base = conflict.base.as_deref().unwrap_or("(there was none)");
     format!(
-        "\n--- another overview, of a merged journal; write one of both with --overview\n\n{}\n\n--- both come from\n\n{base}\n",
+        "\n--- another overview, of a merged journal; merge both with `muninn journal resolve`\n\n{}\n\n--- both come from\n\n{base}\n",
         conflict.other
     )
 }
@@ -234,7 +334,7 @@ fn synced(synced: &Synced) -> String {
     let mut text = format!("{} received, {} put on top, {pushed}\n", synced.received, synced.moved);
     for section in &synced.conflicts {
         text.push_str(&format!(
-            "two overviews  {section}: read it, and write one with --overview\n"
+            "two overviews  {section}: `muninn journal resolve {section}` shows both\n"
         ));
     }
     text
@@ -286,7 +386,9 @@ impl From<JournalUseError> for CliError {
             JournalUseError::Version(_) | JournalUseError::NoSection(_) => CliError::new(Exit::Usage, message),
             JournalUseError::Transfer(TransferError::Git { what: "push", .. }) => CliError::new(Exit::Failure, message)
                 .hint("the remote must accept refs/muninn/journal; some hosts accept only branches and tags"),
-            JournalUseError::Transfer(_) => CliError::new(Exit::Failure, message),
+            JournalUseError::Transfer(_) | JournalUseError::Synthesis(_) | JournalUseError::Client(_) => {
+                CliError::new(Exit::Failure, message)
+            }
             JournalUseError::Journal(error) => match error {
                 JournalError::Id(_) => CliError::new(Exit::Usage, message),
                 JournalError::NoEntry(_) | JournalError::Ambiguous { .. } | JournalError::NoSection(_) => {

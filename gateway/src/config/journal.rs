@@ -4,22 +4,53 @@ use std::path::PathBuf;
 
 use muninn_memory::journal::SearchSettings;
 
-use super::ConfigError;
+use super::chosen::{ChosenModel, chosen};
 use super::raw;
 use super::resolve::invalid;
+use super::{BackendConfig, ConfigError};
+
+/// The most tokens of a merged overview if the user names none.
+const MAX_ANSWER_TOKENS: u32 = 8_192;
 
 /// The git journal.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct JournalConfig {
     /// A repository of its own; `None` for a ref of each repository.
     pub path: Option<PathBuf>,
     /// The name and the address of the author of entries; `None` for those of git's configuration.
     pub author: Option<(String, String)>,
+    /// Whether a write needs that no section has changed since its writer read one.
+    pub strict: bool,
+    /// Whether a repository of its own is packed in the background.
+    pub auto_gc: bool,
+    /// The model that merges overviews.
+    pub model: Option<ChosenModel>,
+    /// The most tokens of a merged overview.
+    pub max_answer_tokens: u32,
     /// The search.
     pub search: SearchSettings,
 }
 
-pub(super) fn journal(origin: &str, raw: &raw::Journal) -> Result<JournalConfig, ConfigError> {
+impl Default for JournalConfig {
+    fn default() -> Self {
+        Self {
+            path: None,
+            author: None,
+            strict: false,
+            auto_gc: true,
+            model: None,
+            max_answer_tokens: MAX_ANSWER_TOKENS,
+            search: SearchSettings::default(),
+        }
+    }
+}
+
+pub(super) fn journal(
+    origin: &str,
+    raw: &raw::Journal,
+    backends: &[BackendConfig],
+) -> Result<JournalConfig, ConfigError> {
+    let default = JournalConfig::default();
     let path = raw.path.as_ref().map(PathBuf::from);
     if path.as_ref().is_some_and(|path| !path.is_absolute()) {
         return Err(invalid(origin, "journal.path", "it must be absolute".to_owned()));
@@ -30,9 +61,17 @@ pub(super) fn journal(origin: &str, raw: &raw::Journal) -> Result<JournalConfig,
             invalid(origin, "journal.author", message)
         })
     });
+    if raw.max_answer_tokens == Some(0) {
+        return Err(invalid(origin, "journal.max_answer_tokens", "must be at least 1"));
+    }
+    let written = (raw.backend.as_deref(), raw.model.as_deref());
     Ok(JournalConfig {
         path,
         author: author.transpose()?,
+        strict: raw.strict.unwrap_or(default.strict),
+        auto_gc: raw.auto_gc.unwrap_or(default.auto_gc),
+        model: chosen(origin, ("journal", "merges overviews"), written, backends)?,
+        max_answer_tokens: raw.max_answer_tokens.unwrap_or(default.max_answer_tokens),
         search: search(origin, &raw.search)?,
     })
 }
@@ -100,6 +139,8 @@ mod tests {
             ("[journal]\nauthor = \"A\\nB <a@b>\"\n", "journal.author"),
             ("[journal]\npath = \"here\"\n", "journal.path"),
             ("[journal]\npaht = \"/x\"\n", "paht"),
+            ("[journal]\nmodel = \"m\"\n", "journal.backend"),
+            ("[journal]\nmax_answer_tokens = 0\n", "journal.max_answer_tokens"),
             (
                 "[journal.search]\nhalf_life_days = 0.0\n",
                 "journal.search.half_life_days",

@@ -399,6 +399,16 @@ pub(crate) struct Journal {
     pub(crate) path: Option<String>,
     /// Author of entries, `NAME <ADDRESS>`. Default: that of git's configuration.
     pub(crate) author: Option<String>,
+    /// Whether a write is refused if any section has changed since its writer read one, not only the section that it writes.
+    pub(crate) strict: Option<bool>,
+    /// Whether `git gc --auto` packs a repository of its own in the background. In the user's repository nothing runs.
+    pub(crate) auto_gc: Option<bool>,
+    /// Backend of `model`. Default: no model merges overviews.
+    pub(crate) backend: Option<String>,
+    /// Model that merges two overviews of a section when it is asked to.
+    pub(crate) model: Option<String>,
+    /// Most tokens of the merged overview.
+    pub(crate) max_answer_tokens: Option<u32>,
     #[serde(default)]
     pub(crate) search: JournalSearch,
 }

@@ -119,6 +119,11 @@ fn defaults() -> Value {
         journal: raw::Journal {
             path: None,
             author: None,
+            strict: Some(config.journal.strict),
+            auto_gc: Some(config.journal.auto_gc),
+            backend: None,
+            model: None,
+            max_answer_tokens: Some(config.journal.max_answer_tokens),
             search: raw::JournalSearch {
                 max_results: Some(config.journal.search.max_results),
                 default_salience_threshold: Some(config.journal.search.default_salience_threshold),

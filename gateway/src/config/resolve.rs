@@ -74,6 +74,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         embedder: embedder(&origin, file.memory.embedder.as_ref(), &backends)?,
         summarizer: summarizer(&origin, file.memory.summarizer.as_ref(), &backends)?,
         reconciler: reconciler(&origin, file.memory.reconciler.as_ref(), &backends)?,
+        journal: journal(&origin, &file.journal, &backends)?,
         backends,
         context: context(&origin, &file.context)?,
         memory: memory(&origin, &file.memory)?,
@@ -87,7 +88,6 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
             daemon_idle: Duration::from_mins(file.hooks.daemon_idle_minutes.unwrap_or(30).min(MOST_IDLE_MINUTES)),
         },
         wiki: wiki(&origin, &file.wiki)?,
-        journal: journal(&origin, &file.journal)?,
         limits,
         test: TestConfig {
             discovery_ports: file.test.discovery_ports,

@@ -7,7 +7,7 @@ use rmcp::model::{Implementation, JsonObject, MetaObject, ServerCapabilities, Se
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::app::{ClientTool, ToolSet, client_tools};
+use crate::app::{ClientTool, ModelUse, ToolSet, client_tools};
 
 /// The tools that are offered if the user chooses none. Clients have their own search and reading, and some send every
 /// definition in each request.
@@ -71,7 +71,7 @@ impl Offer {
             names => names.iter().any(|name| chosen(tool, name)),
         };
         let tools = client_tools().iter().filter(is_offered);
-        let tools = tools.filter(|tool| explores || !tool.calls_model);
+        let tools = tools.filter(|tool| explores || tool.model != ModelUse::Explorer);
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources()

@@ -7,7 +7,8 @@ use thiserror::Error;
 
 use super::id::JournalIdError;
 use super::log::ListedEntry;
-use super::store::{MOST_BYTES, Version};
+use super::store::Version;
+use super::write::MOST_BYTES;
 use crate::embed::LoadError;
 use crate::wiki::PagePath;
 
@@ -53,6 +54,9 @@ pub enum JournalError {
     /// Another section has the name in another case.
     #[error("there is {0}, which differs in case only")]
     Case(String),
+    /// The section has one overview.
+    #[error("{0} has one overview, so there is nothing to merge")]
+    NoConflict(PagePath),
     /// An entry is empty.
     #[error("the entry is empty")]
     Empty,

@@ -45,14 +45,14 @@ pub struct ListedEntry {
 impl Log {
     /// The log up to another commit. Only commits after this log's last one are read; if that one is not among the
     /// ancestors of the new commit, because the ref was replaced, all are.
-    pub(super) fn extended(&self, chain: &CommitChain, tip: Option<ObjectId>) -> Result<Log, ChainError> {
+    pub(super) fn extended(self, chain: &CommitChain, tip: Option<ObjectId>) -> Result<Log, ChainError> {
         let commits = chain.back_to(tip, self.tip)?;
         let is_continued = match commits.last() {
             Some(first) => first.parent == self.tip,
             None => tip == self.tip,
         };
         let mut entries = match is_continued {
-            true => self.entries.clone(),
+            true => self.entries,
             false => Vec::new(),
         };
         entries.extend(commits.iter().rev().filter_map(LogEntry::of));

@@ -11,7 +11,8 @@ use super::conflict;
 use super::entry::Entry;
 use super::error::JournalError;
 use super::section::SectionFile;
-use super::store::{COMMITTER, Version, section_at};
+use super::store::{Version, section_at};
+use super::write::COMMITTER;
 use crate::wiki::PagePath;
 
 /// A merge of two journals.
@@ -103,7 +104,7 @@ fn moved(
             true => overview.clone_from(&ours.overview),
             false => {
                 let version = match base_version {
-                    Version::File(id) => Some(id),
+                    Version::Of(id) => Some(id),
                     Version::New => None,
                 };
                 kept = Some(conflict::render(&ours.overview, version));

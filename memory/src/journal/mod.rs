@@ -15,9 +15,11 @@ mod merge;
 mod search;
 mod section;
 mod store;
+mod synthesis;
 #[cfg(test)]
 mod tests;
 mod toc;
+mod write;
 
 pub use conflict::OverviewConflict;
 pub use error::JournalError;
@@ -26,8 +28,10 @@ pub use log::ListedEntry;
 pub(crate) use memories::{load, stamp};
 pub use merge::Merged;
 pub use search::{FoundEntry, SearchSettings};
-pub use store::{Draft, Journal, ReadEntry, ReadSection, Version, Written};
+pub use store::{Journal, JournalSettings, ReadEntry, ReadSection, Version};
+pub use synthesis::{OverviewSides, Synthesis, SynthesisError};
 pub use toc::TocNode;
+pub use write::{Draft, Written};
 
 /// The ref of the journal.
 pub const REFERENCE: &str = "refs/muninn/journal";

@@ -3,12 +3,17 @@
 //! Each dimension has a score from 0 to 1: the share of the query's words, weighted by how rare they are, that the text
 //! has; or the likeness of their vectors, if that is more. An older entry needs a better match: see [`required`].
 
+use std::sync::PoisonError;
+
 use muninn_repo_tools::{ChainError, CommitChain, ObjectId};
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
+use super::error::JournalError;
 use super::log::{Log, LogEntry, timestamp};
+use super::store::{Journal, READ_FOR_IMAGE};
 use crate::embed::StaticVectors;
+use crate::image::ImageFormat;
 use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, content_terms, idf};
 use crate::index::vectors::{bytes, cosine};
 
@@ -20,6 +25,11 @@ const MOST_NEWEST: usize = 500;
 /// The words of an entry that count.
 const MOST_TEXT: usize = 20_000;
 const DAY: f64 = 86_400.0;
+/// The image of the search.
+const SEARCH_IMAGE: ImageFormat = ImageFormat {
+    prefix: "journal-search-",
+    magic: b"muninn journal search 1\n",
+};
 
 /// The settings of a search.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +92,7 @@ pub(super) fn required(age_days: f64, threshold: f32, settings: &SearchSettings)
 
 /// An index over the entries of a log.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct SearchIndex {
+struct SearchIndex {
     tip: Option<ObjectId>,
     old: Part,
     newest: Part,
@@ -209,19 +219,78 @@ impl Query {
     }
 }
 
+/// The index of the search, once it was used.
+#[derive(Default)]
+pub(super) struct Search {
+    index: Option<SearchIndex>,
+    vectors: Option<StaticVectors>,
+    /// The entries of the image.
+    saved: usize,
+}
+
+impl Journal {
+    /// The entries that match best in their context and their content. An old entry needs a better match. Without a
+    /// `threshold`, that of the settings holds.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub fn search(
+        &self,
+        work_context: &str,
+        content: &str,
+        threshold: Option<f32>,
+        settings: &SearchSettings,
+    ) -> Result<Vec<FoundEntry>, JournalError> {
+        let chain = self.chain()?;
+        let log = self.log(&chain)?;
+        let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
+        let Search {
+            index: kept,
+            vectors,
+            saved,
+        } = &mut *search;
+        let vectors = match vectors {
+            Some(vectors) => vectors,
+            None => vectors.insert(StaticVectors::shipped()?),
+        };
+        let before = kept.take().unwrap_or_else(|| {
+            let stored: SearchIndex = self.kept(&SEARCH_IMAGE);
+            *saved = stored.len();
+            stored
+        });
+        let index = before.extended(&chain, &log, vectors)?;
+        let (now, threshold) = (
+            self.clock.now().as_second(),
+            threshold.unwrap_or(settings.default_salience_threshold),
+        );
+        let is_wanted = |at: usize, score: f32| {
+            let age = log.entries.get(at).map(|entry| age_days(now, entry));
+            score > 0.0 && age.is_some_and(|age| score >= required(age, threshold, settings))
+        };
+        let best = index.best((work_context, content), vectors, settings, is_wanted);
+        if index.len().abs_diff(*saved) >= READ_FOR_IMAGE {
+            *saved = index.len();
+            self.keep(&SEARCH_IMAGE, &index);
+        }
+        *kept = Some(index);
+        let mut found = Vec::new();
+        for (at, scores) in best {
+            let Some(entry) = log.entries.get(at) else { continue };
+            let text = Entry::parse(&chain.commit(entry.commit)?.message).map(|entry| entry.text);
+            found.push(found_entry(entry, text.unwrap_or_default(), scores));
+        }
+        Ok(found)
+    }
+}
+
 impl SearchIndex {
     /// The number of entries.
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.old.commits.len() + self.newest.commits.len()
     }
 
     /// The index up to the end of a log. Only new entries are read, if the log continues.
-    pub(super) fn extended(
-        self,
-        chain: &CommitChain,
-        log: &Log,
-        vectors: &StaticVectors,
-    ) -> Result<SearchIndex, ChainError> {
+    fn extended(self, chain: &CommitChain, log: &Log, vectors: &StaticVectors) -> Result<SearchIndex, ChainError> {
         if self.tip == log.tip {
             return Ok(self);
         }
@@ -250,7 +319,7 @@ impl SearchIndex {
     }
 
     /// The commits of the best entries with the scores of their contexts and contents, and both weighted.
-    pub(super) fn best(
+    fn best(
         &self,
         (work_context, content): (&str, &str),
         vectors: &StaticVectors,
@@ -288,14 +357,14 @@ impl SearchIndex {
 }
 
 /// The age of an entry in days.
-pub(super) fn age_days(now: i64, entry: &LogEntry) -> f64 {
+fn age_days(now: i64, entry: &LogEntry) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "seconds of an age")]
     let seconds = now.saturating_sub(entry.seconds) as f64;
     seconds / DAY
 }
 
 /// A found entry with its text.
-pub(super) fn found(entry: &LogEntry, text: String, [context, content, combined]: [f32; 3]) -> FoundEntry {
+fn found_entry(entry: &LogEntry, text: String, [context, content, combined]: [f32; 3]) -> FoundEntry {
     FoundEntry {
         id: entry.name(),
         content: text,

@@ -18,6 +18,13 @@ struct Repo {
     clock: Clock,
 }
 
+fn settings(name: &str, address: &str) -> JournalSettings {
+    JournalSettings {
+        author: (name.to_owned(), address.to_owned()),
+        strict: false,
+    }
+}
+
 impl Repo {
     fn new() -> Repo {
         let repo = Repo {
@@ -30,13 +37,12 @@ impl Repo {
     }
 
     fn journal(&self) -> Journal {
-        let author = ("Ann".to_owned(), "ann@example.com".to_owned());
-        Journal::new(
-            &self.fixture.path(".git"),
-            self.state.path(),
-            author,
-            self.clock.clone(),
-        )
+        self.journal_with(settings("Ann", "ann@example.com"))
+    }
+
+    fn journal_with(&self, settings: JournalSettings) -> Journal {
+        let git_dir = self.fixture.path(".git");
+        Journal::new(&git_dir, self.state.path(), settings, self.clock.clone())
     }
 
     fn git(&self, arguments: &[&str]) -> String {
@@ -298,11 +304,10 @@ fn ref_that_is_no_journal_is_an_error_or_empty() {
     assert!(repo.journal().section(&section("a")).is_err());
     let sha256 = tempfile::tempdir().unwrap();
     git(sha256.path(), &["init", "--quiet", "--object-format=sha256"]).unwrap();
-    let author = (String::new(), String::new());
     let journal = Journal::new(
         &sha256.path().join(".git"),
         repo.state.path(),
-        author,
+        settings("", ""),
         repo.clock.clone(),
     );
     assert!(journal.section(&section("a")).is_err());
@@ -441,7 +446,7 @@ impl Team {
     }
 
     fn journal(&self, clone: usize) -> Journal {
-        let author = (format!("Author {clone}"), format!("{clone}@example.com"));
+        let author = settings(&format!("Author {clone}"), &format!("{clone}@example.com"));
         let state = self.dir.path().join(format!("state{clone}"));
         Journal::new(&self.root(clone).join(".git"), &state, author, self.clock.clone())
     }

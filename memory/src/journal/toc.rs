@@ -28,47 +28,58 @@ pub struct TocNode {
 /// The number of entries and the time of the last one, by section.
 type Counts<'l> = HashMap<&'l str, (u64, i64)>;
 
-/// The nodes directly below a folder, with so many levels.
-pub(super) fn below(folder: &str, sections: &[PagePath], counts: &Counts<'_>, depth: usize) -> Vec<TocNode> {
+/// The table of contents of sections: all, or one section or folder with what is below it; empty if it does not exist.
+pub(super) fn contents(
+    sections: &[PagePath],
+    counts: &Counts<'_>,
+    from: Option<&PagePath>,
+    depth: usize,
+) -> Vec<TocNode> {
+    let mut names: Vec<&str> = sections.iter().map(PagePath::as_str).collect();
+    names.sort_by(|a, b| a.split('/').cmp(b.split('/')));
+    let Some(from) = from.map(PagePath::as_str) else {
+        return below(&names, 0, counts, depth);
+    };
+    names.retain(|name| {
+        let rest = name.strip_prefix(from);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    let start = from.rfind('/').map_or(0, |at| at + 1);
+    node(&names, start, counts, depth).into_iter().collect()
+}
+
+/// The nodes of sorted names, which agree up to `start`.
+fn below(names: &[&str], start: usize, counts: &Counts<'_>, depth: usize) -> Vec<TocNode> {
     if depth == 0 {
         return Vec::new();
     }
-    let prefix = if folder.is_empty() {
-        String::new()
-    } else {
-        format!("{folder}/")
-    };
-    let names = sections
-        .iter()
-        .filter_map(|section| section.as_str().strip_prefix(&prefix));
-    let mut names: Vec<&str> = names.filter_map(|rest| rest.split('/').next()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let nodes = names.into_iter();
-    nodes
-        .filter_map(|name| node(&format!("{prefix}{name}"), sections, counts, depth))
-        .collect()
+    let groups = names.chunk_by(|a, b| part(a, start) == part(b, start));
+    groups.filter_map(|group| node(group, start, counts, depth)).collect()
 }
 
-/// A section or a folder; `None` if there is neither.
-pub(super) fn node(id: &str, sections: &[PagePath], counts: &Counts<'_>, depth: usize) -> Option<TocNode> {
-    let is_section = sections.iter().any(|section| section.as_str() == id);
-    let is_folder = || {
-        let prefix = format!("{id}/");
-        sections.iter().any(|section| section.as_str().starts_with(&prefix))
+/// The node of names that agree in the part at `start`.
+fn node(names: &[&str], start: usize, counts: &Counts<'_>, depth: usize) -> Option<TocNode> {
+    let first = names.first()?;
+    let end = start + part(first, start).len();
+    let id = &first[..end];
+    let is_section = first.len() == end;
+    let rest = &names[usize::from(is_section)..];
+    let (entry_count, last) = match counts.get(id) {
+        Some((count, last)) => (*count, Some(*last)),
+        None => (0, None),
     };
-    if !is_section && !is_folder() {
-        return None;
-    }
-    let (entry_count, last) = counts
-        .get(id)
-        .copied()
-        .map_or((0, None), |(count, last)| (count, Some(last)));
     Some(TocNode {
         id: id.to_owned(),
         kind: if is_section { "section" } else { "folder" },
         last_updated: last.map(timestamp),
         entry_count,
-        subsections: below(id, sections, counts, depth.saturating_sub(1)),
+        subsections: below(rest, end + 1, counts, depth.saturating_sub(1)),
     })
+}
+
+/// The part of a name that begins at a byte.
+fn part(name: &str, start: usize) -> &str {
+    name.get(start..)
+        .and_then(|rest| rest.split('/').next())
+        .unwrap_or_default()
 }

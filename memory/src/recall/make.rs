@@ -7,10 +7,10 @@ use super::kept::Store;
 use super::order::NeighbourRuns;
 use super::{MemorySources, confidence, order, summaries, words};
 use crate::hits::{Hit, Hits};
-use crate::{journal, knowledge};
 use crate::memories::{ConflictPairs, LoadedMemories, MemoryKind};
 use crate::records::{Home, MAIN, RecordReferences, Superseded};
 use crate::redact::redact;
+use crate::{journal, knowledge};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordSelection {
@@ -25,7 +25,12 @@ impl Store {
     pub(super) fn of(home: &Home, sources: &MemorySources) -> Self {
         let records = sources.records.iter().map(|file| LoadedMemories::of_file(file, home));
         let journal = sources.journal.as_deref().map(journal::load);
-        let parts = home.worktree().map(knowledge::load).into_iter().chain(records).chain(journal);
+        let parts = home
+            .worktree()
+            .map(knowledge::load)
+            .into_iter()
+            .chain(records)
+            .chain(journal);
         Self {
             sources: sources.clone(),
             ..Self::from_parts(parts, RecordSelection::Valid, home.path(MAIN))

@@ -1,5 +1,6 @@
 //! The git journal of a worktree, and what each session has read of it.
 
+mod synthesis;
 mod transfer;
 
 use std::collections::BTreeMap;
@@ -8,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use muninn_memory::journal::{
-    Draft, EntryRef, FoundEntry, Journal, JournalError, ListedEntry, ReadEntry, ReadSection, SearchSettings, TocNode,
-    Version, Written,
+    Draft, EntryRef, FoundEntry, Journal, JournalError, JournalSettings, ListedEntry, ReadEntry, ReadSection,
+    SearchSettings, SynthesisError, TocNode, Version, Written,
 };
 use muninn_memory::wiki::PagePath;
 use muninn_memory::{Clock, private_file};
@@ -17,8 +18,10 @@ use muninn_repo_tools::{CommitChain, Worktree};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use self::synthesis::{SYNTHESIS_TIME, SynthesisRequest, Synthesized};
 pub use self::transfer::{Synced, TransferError};
 use super::Workspace;
+use crate::backend::BlockingClientError;
 use crate::config::JournalConfig;
 
 /// The author of entries where git has none.
@@ -32,6 +35,8 @@ pub struct SessionJournal {
     /// The file of what sessions have read.
     reads: PathBuf,
     search: SearchSettings,
+    /// Whether git packs the repository in the background.
+    packs: bool,
 }
 
 /// Why a journal cannot be used.
@@ -49,6 +54,12 @@ pub enum JournalUseError {
     /// The journal of a remote cannot be fetched or pushed.
     #[error(transparent)]
     Transfer(#[from] TransferError),
+    /// The model merged nothing.
+    #[error(transparent)]
+    Synthesis(#[from] SynthesisError),
+    /// The model cannot be asked.
+    #[error(transparent)]
+    Client(#[from] BlockingClientError),
     /// The name of an entry where a section is needed.
     #[error("`{0}` is an entry, and a section is needed")]
     NoSection(String),
@@ -75,7 +86,10 @@ struct Reads {
 ///
 /// # Errors
 /// [`JournalUseError`].
-pub(in crate::app) fn git_dir(worktree: Option<&Worktree>, settings: &JournalConfig) -> Result<PathBuf, JournalUseError> {
+pub(in crate::app) fn git_dir(
+    worktree: Option<&Worktree>,
+    settings: &JournalConfig,
+) -> Result<PathBuf, JournalUseError> {
     match (&settings.path, worktree) {
         (Some(path), _) => Ok(CommitChain::repository_at(path).map_err(JournalError::from)?),
         (None, Some(worktree)) => Ok(worktree.common_dir().to_owned()),
@@ -102,7 +116,16 @@ impl SessionJournal {
         Ok(Self {
             reads: state.join("reads.json"),
             search: settings.search.clone(),
-            journal: Journal::new(&git_dir, &state, author, clock),
+            packs: settings.auto_gc && settings.path.is_some(),
+            journal: Journal::new(
+                &git_dir,
+                &state,
+                JournalSettings {
+                    author,
+                    strict: settings.strict,
+                },
+                clock,
+            ),
         })
     }
 
@@ -136,6 +159,9 @@ impl SessionJournal {
         };
         let written = self.journal.write(&section, draft, seen)?;
         self.note(session, &section, written.version);
+        if self.packs {
+            transfer::pack_in_background(self.journal.git_dir());
+        }
         Ok(written)
     }
 

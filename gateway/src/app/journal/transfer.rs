@@ -2,7 +2,7 @@
 //!
 //! git runs without hooks and without prompts, and touches no other ref than the journal's and its copy of the remote's.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use muninn_memory::journal::REFERENCE;
@@ -15,6 +15,9 @@ use super::{JournalUseError, SessionJournal};
 
 /// How often a push is tried, if others push at the same time.
 const TRIES: usize = 5;
+
+/// The loose objects of one of 256 folders from which git packs: 6,700 of all, git's default.
+const LOOSE_OF_256: usize = 27;
 
 /// An exchange with a remote.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -59,24 +62,20 @@ struct Git<'r> {
     remote: &'r str,
 }
 
+/// git on a repository, without hooks and prompts.
+fn git(git_dir: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.arg("--git-dir").arg(git_dir);
+    command.args(["-c", "core.hooksPath=/dev/null"]);
+    command.stdin(Stdio::null()).env("GIT_TERMINAL_PROMPT", "0");
+    command
+}
+
 impl Git<'_> {
     fn run(&self, what: &'static str, arguments: &[&str]) -> Result<String, TransferError> {
-        let mut command = Command::new("git");
-        command.arg("--git-dir").arg(&self.git_dir);
-        command.args([
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "fetch.writeCommitGraph=false",
-            "-c",
-            "gc.auto=0",
-            what,
-        ]);
-        command
-            .args(arguments)
-            .stdin(Stdio::null())
-            .env("GIT_TERMINAL_PROMPT", "0");
-        let output = command.output().map_err(TransferError::Start)?;
+        let mut command = git(&self.git_dir);
+        command.args(["-c", "fetch.writeCommitGraph=false", "-c", "gc.auto=0", what]);
+        let output = command.args(arguments).output().map_err(TransferError::Start)?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         match output.status.success() {
             true => Ok(text(&output.stdout)),
@@ -219,5 +218,21 @@ impl SessionJournal {
             }
         }
         Ok(())
+    }
+}
+
+/// Lets git pack a repository in the background, if it has as many loose objects as `git gc --auto` packs.
+pub(super) fn pack_in_background(git_dir: &Path) {
+    // git's own estimate: the objects of one of 256 folders.
+    let loose = git_dir.join("objects").join("17").read_dir();
+    if loose.is_ok_and(|loose| loose.count() > LOOSE_OF_256) {
+        let mut command = git(git_dir);
+        command.args(["gc", "--auto", "--quiet"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        match command.spawn() {
+            // A process that stays must wait for its children.
+            Ok(mut started) => drop(std::thread::spawn(move || started.wait())),
+            Err(error) => tracing::warn!(%error, "the journal is not packed: git does not start"),
+        }
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::HeaderMap;
 use muninn_context_engine::Progress;
 use muninn_memory::Home;
 use muninn_memory::embed::StaticVectors;
@@ -13,12 +12,12 @@ use muninn_memory::reconcile::{
     JudgeSetup, Keep, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler,
     ReconcilerLimits, ResolveError, open_conflicts, reconcile, resolve,
 };
-use muninn_repo_tools::{Supervisor, Worktree};
+use muninn_repo_tools::Worktree;
 use thiserror::Error;
 
 use super::MemoryError;
 use crate::app::{Workspace, millis};
-use crate::backend::{BlockingClient, BlockingClientError, RemoteModel, Router};
+use crate::backend::{BlockingClientError, RemoteModel};
 use crate::config::Config;
 use crate::store::{Outcome, Receipt, SqliteStore, Store as _, StoreError};
 
@@ -139,11 +138,9 @@ fn reconciler(
     let Some(reconciler) = config.reconciler.as_ref().filter(|_| request.ask_model) else {
         return Ok(None);
     };
-    let Some(candidate) = Router::new(config, 0).chosen(&reconciler.model) else {
+    let Some(model) = RemoteModel::chosen(config, &reconciler.model)? else {
         return Ok(None);
     };
-    let blocking_client = BlockingClient::start(&Supervisor::default(), config.limits.connect_timeout)?;
-    let model = RemoteModel::new(&blocking_client, candidate, &reconciler.model.model, &HeaderMap::new());
     let tokens = if request.dry_run { 0 } else { reconciler.limits.tokens };
     let limits = ReconcilerLimits {
         tokens,

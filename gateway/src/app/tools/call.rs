@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 
 use super::resources::{self, ResourceText};
 use super::result::ToolResult;
-use super::{ClientTool, client_tools};
+use super::{ClientTool, ModelUse, client_tools};
 use crate::access::Caller;
+use crate::app::journal::SYNTHESIS_TIME;
 use crate::app::{App, Workspace};
 use crate::store::Receipt;
 
@@ -45,10 +46,10 @@ impl ToolRequest {
         }
     }
 
-    /// Whether the call asks a model.
+    /// Whether the call can ask a model.
     #[must_use]
     pub fn calls_model(&self) -> bool {
-        matches!(&self.kind, ToolRequestKind::Run { name, .. } if tool(name).is_some_and(|tool| tool.calls_model))
+        matches!(&self.kind, ToolRequestKind::Run { name, .. } if tool(name).is_some_and(|tool| tool.model != ModelUse::None))
     }
 }
 
@@ -160,9 +161,10 @@ impl ToolSession {
         };
         let mut registry = Registry::default();
         (tool.add)(&mut registry, self);
-        let time = match tool.calls_model {
-            true => self.app.settings().config.explore.deadline + BESIDE_MODEL,
-            false => MAX_CALL_TIME,
+        let time = match tool.model {
+            ModelUse::None => MAX_CALL_TIME,
+            ModelUse::Explorer => self.app.settings().config.explore.deadline + BESIDE_MODEL,
+            ModelUse::Journal => SYNTHESIS_TIME + BESIDE_MODEL,
         };
         let until = Until::within(time).or(cancelled);
         engine.run_tool(&registry, tool.name(), arguments, until)

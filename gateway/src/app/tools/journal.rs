@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ToolSession;
-use crate::app::{JournalText, JournalUseError, SessionJournal};
+use crate::app::{JournalText, JournalUseError, SessionJournal, SynthesisRequest, Synthesized};
 
 /// The number of listed entries if the caller names none, and the most that one call lists.
 const LISTED: u32 = 10;
@@ -274,5 +274,67 @@ impl Tool for JournalWrite {
             ""
         };
         Output::from_text(format!("wrote {}, version {}{redacted}", written.id, written.version))
+    }
+}
+
+/// Merges two overviews.
+pub(super) struct JournalSynthesizeConflict(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`JournalSynthesizeConflict`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct SynthesisArguments {
+    /// the section
+    section: String,
+    /// one overview, that of the section if absent
+    version_a: Option<String>,
+    /// the other overview, that beside the section if absent
+    version_b: Option<String>,
+    /// the kind of work that led to the conflict
+    work_context: Option<String>,
+}
+
+impl Tool for JournalSynthesizeConflict {
+    type Arguments = SynthesisArguments;
+    type Answer = Synthesized;
+
+    const NAME: &'static str = "journal_synthesize_conflict";
+    const HINT: &'static str = "journal merge conflict overviews";
+    const DESCRIPTION: &'static str = "Merge two overviews of a journal section. The configured model writes the merged one; \
+        without a model, you get both and write it with journal_write.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("section", &["path", "id"]),
+        Parameter::document("version_a", &[]),
+        Parameter::document("version_b", &[]),
+        Parameter::described("work_context", &["context"]),
+    ];
+    const EFFECT: Effect = Effect::Writes;
+    const PAGED: bool = false;
+
+    fn answer(&self, context: &ToolContext<'_>, arguments: &SynthesisArguments) -> Result<Synthesized, ToolError> {
+        let session = &self.0;
+        let request = SynthesisRequest {
+            section: arguments.section.clone(),
+            version_a: arguments.version_a.clone(),
+            version_b: arguments.version_b.clone(),
+            draft: Draft {
+                work_context: arguments.work_context.clone(),
+                session: session.session.clone(),
+                agent: Some(session.client.clone()),
+                ..Draft::default()
+            },
+            receipt: session.receipt(&arguments.section),
+        };
+        let account = |receipt| {
+            if let Some(store) = &session.app.store {
+                store.note_receipt(receipt);
+            }
+        };
+        let settings = session.app.settings();
+        let merged = journal(session)?.synthesize(&settings.config, request, &context.until, &account);
+        merged.map_err(error)
+    }
+
+    fn output(&self, _: &SynthesisArguments, merged: &Synthesized) -> Output {
+        json(merged)
     }
 }

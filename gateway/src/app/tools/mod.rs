@@ -50,6 +50,17 @@ impl ToolSet {
     ];
 }
 
+/// The model of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelUse {
+    /// None.
+    None,
+    /// The explorer, without which the tool is not offered.
+    Explorer,
+    /// That of the journal, if there is one.
+    Journal,
+}
+
 /// A tool as doors offer it.
 pub struct ClientTool {
     /// The name, the description and the arguments.
@@ -62,8 +73,8 @@ pub struct ClientTool {
     pub effect: Effect,
     /// Whether the result is prose or code, which is shown as text only.
     pub is_prose: bool,
-    /// Whether a call asks a model. Such a tool is offered only where a model is configured for it.
-    pub calls_model: bool,
+    /// Whether a call asks a model.
+    pub model: ModelUse,
     add: fn(&mut Registry, &Arc<ToolSession>),
 }
 
@@ -75,16 +86,13 @@ impl ClientTool {
             hint: T::HINT,
             effect: T::EFFECT,
             is_prose: T::IS_PROSE,
-            calls_model: false,
+            model: ModelUse::None,
             add,
         }
     }
 
-    fn with_model(self) -> Self {
-        Self {
-            calls_model: true,
-            ..self
-        }
+    fn with_model(self, model: ModelUse) -> Self {
+        Self { model, ..self }
     }
 
     /// The name in calls.
@@ -120,7 +128,7 @@ pub fn client_tools() -> &'static [ClientTool] {
             ClientTool::of::<explore::Explore>(Code, |registry, session| {
                 registry.add(explore::Explore(Arc::clone(session)));
             })
-            .with_model(),
+            .with_model(ModelUse::Explorer),
             ClientTool::of::<memory::Forget>(Memory, |registry, session| {
                 registry.add(memory::Forget(Arc::clone(session)));
             }),
@@ -173,6 +181,10 @@ pub fn client_tools() -> &'static [ClientTool] {
             ClientTool::of::<journal::JournalWrite>(Journal, |registry, session| {
                 registry.add(journal::JournalWrite(Arc::clone(session)));
             }),
+            ClientTool::of::<journal::JournalSynthesizeConflict>(Journal, |registry, session| {
+                registry.add(journal::JournalSynthesizeConflict(Arc::clone(session)));
+            })
+            .with_model(ModelUse::Journal),
         ]
     });
     &TOOLS
