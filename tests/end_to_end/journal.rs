@@ -10,18 +10,18 @@ use crate::MUNINN;
 use crate::mcp::{ALONE, Client};
 use crate::stage::{FILES, Stage, simple};
 
-fn repository() -> (TestEnv, PathBuf) {
+pub(crate) fn repository() -> (TestEnv, PathBuf) {
     let env = TestEnv::new(MUNINN);
     env.write_config(ALONE);
     let root = env.repository("demo", &FILES);
     (env, root)
 }
 
-fn journal(env: &TestEnv, root: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn journal(env: &TestEnv, root: &Path, arguments: &[&str]) -> Output {
     env.run(root, &[&["journal"], arguments].concat())
 }
 
-fn json_of(env: &TestEnv, root: &Path, arguments: &[&str]) -> Value {
+pub(crate) fn json_of(env: &TestEnv, root: &Path, arguments: &[&str]) -> Value {
     let output = journal(env, root, &[arguments, &["--json"]].concat());
     assert!(output.status.success(), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
@@ -198,124 +198,6 @@ fn journal_can_have_a_repository_of_its_own() {
     let author = git(&own, &["log", "--format=%an <%ae>", "refs/muninn/journal"]).unwrap();
     assert_eq!(author, "Ann <ann@example.com>\n");
     assert_eq!(git(&root, &["for-each-ref", "refs/muninn"]).unwrap(), "");
-}
-
-/// Two clones of one remote, each with a user of its own.
-fn clones() -> (TestEnv, PathBuf, PathBuf, PathBuf) {
-    let (env, root) = repository();
-    let remote = env.path("remote.git");
-    git(&root, &["clone", "--quiet", "--bare", ".", remote.to_str().unwrap()]).unwrap();
-    git(&root, &["remote", "add", "origin", remote.to_str().unwrap()]).unwrap();
-    let other = env.path("other");
-    git(
-        &root,
-        &["clone", "--quiet", remote.to_str().unwrap(), other.to_str().unwrap()],
-    )
-    .unwrap();
-    (env, root, other, remote)
-}
-
-#[test]
-fn clones_exchange_entries_and_settle_two_overviews() {
-    let (env, one, two, _) = clones();
-    let overview = env.path("overview.md");
-    let write = |root: &Path, entry: &str, text: &str| {
-        std::fs::write(&overview, text).unwrap();
-        let version = json_of(&env, root, &["read", "area"])["version"].clone();
-        let arguments = [
-            "write",
-            "area",
-            "--entry",
-            entry,
-            "--version",
-            version.as_str().unwrap(),
-        ];
-        json_of(
-            &env,
-            root,
-            &[&arguments[..], &["--overview", overview.to_str().unwrap()]].concat(),
-        )
-    };
-    let empty = json_of(&env, &one, &["sync"]);
-    assert_eq!(
-        empty,
-        json!({"received": 0, "moved": 0, "pushed": false, "conflicts": []})
-    );
-    write(&one, "begins", "common");
-    assert_eq!(json_of(&env, &one, &["push"])["pushed"], true);
-    assert_eq!(json_of(&env, &two, &["fetch"])["received"], 1);
-    let mine = write(&one, "of one", "overview of one");
-    write(&two, "of two", "overview of two");
-    assert_eq!(json_of(&env, &two, &["sync"])["pushed"], true);
-    let refused = journal(&env, &one, &["push"]);
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("muninn journal sync"),
-        "{refused:?}"
-    );
-    let synced = json_of(&env, &one, &["sync"]);
-    assert_eq!(
-        synced,
-        json!({"received": 1, "moved": 1, "pushed": true, "conflicts": ["area"]})
-    );
-    let read = json_of(&env, &one, &["read", "area"]);
-    assert_eq!(
-        (&read["overview"], &read["entry_count"]),
-        (&json!("overview of two"), &json!(3))
-    );
-    assert_eq!(read["conflict"], json!({"other": "overview of one", "base": "common"}));
-    assert_eq!(
-        json_of(&env, &one, &["read", mine["id"].as_str().unwrap()])["content"],
-        "of one"
-    );
-    json_of(&env, &two, &["sync"]);
-    let shown = env.stdout_of(&two, &["journal", "read", "area"]);
-    assert!(
-        shown.contains("overview of one\n\n--- both come from\n\ncommon\n"),
-        "{shown}"
-    );
-    write(&two, "settles", "overview of both");
-    json_of(&env, &two, &["sync"]);
-    json_of(&env, &one, &["sync"]);
-    for root in [&one, &two] {
-        let read = json_of(&env, root, &["read", "area"]);
-        assert_eq!(
-            (&read["overview"], read.get("conflict")),
-            (&json!("overview of both"), None)
-        );
-        assert_eq!(git(root, &["status", "--porcelain"]).unwrap(), "");
-    }
-    let graph = git(&one, &["log", "--graph", "--format=%s", "refs/muninn/journal"]).unwrap();
-    assert_eq!(graph.lines().count(), 4, "{graph}");
-    assert!(!graph.contains('|'), "one line of commits: {graph}");
-}
-
-#[test]
-fn remote_that_refuses_the_ref_or_is_none_is_an_error() {
-    let (env, one, _, remote) = clones();
-    json_of(&env, &one, &["write", "a", "--entry", "x", "--version", "new"]);
-    git(&remote, &["config", "receive.hideRefs", "refs/muninn"]).unwrap();
-    let refused = journal(&env, &one, &["sync"]);
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(
-        refused.status.code() == Some(1) && told.contains("must accept refs/muninn/journal"),
-        "{told}"
-    );
-    for remote in ["nowhere", "--upload-pack=touch /tmp/x", ""] {
-        assert_eq!(
-            journal(&env, &one, &["sync", "--", remote]).status.code(),
-            Some(1),
-            "{remote}"
-        );
-    }
-    // A hook of the repository does not run.
-    let hook = one.join(".git/hooks/pre-push");
-    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    std::fs::write(&hook, "#!/bin/sh\ntouch hook-ran\nexit 1\n").unwrap();
-    #[cfg(unix)]
-    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    git(&remote, &["config", "--unset", "receive.hideRefs"]).unwrap();
-    assert_eq!(json_of(&env, &one, &["sync"])["pushed"], true);
-    assert!(!one.join("hook-ran").exists());
 }
 
 #[test]

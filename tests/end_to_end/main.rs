@@ -48,6 +48,7 @@ mod hostile;
 mod http2;
 mod install;
 mod journal;
+mod journal_clones;
 mod knowledge;
 mod large_bodies;
 mod last_answer;

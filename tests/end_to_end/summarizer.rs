@@ -13,7 +13,7 @@ const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 const SAID: &str = "Totals are kept in cents";
 
 /// A completion that says this, for so many tokens of the prompt and five of the answer.
-fn completion(text: &str, input: u64) -> String {
+pub(crate) fn completion(text: &str, input: u64) -> String {
     json!({
         "id": "chatcmpl-x", "object": "chat.completion", "created": 1, "model": "small-1",
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],

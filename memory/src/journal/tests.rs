@@ -314,6 +314,27 @@ fn ref_that_is_no_journal_is_an_error_or_empty() {
 }
 
 #[test]
+fn strict_journal_needs_that_nothing_was_written_since() {
+    let repo = Repo::new();
+    let strict = JournalSettings {
+        strict: true,
+        ..settings("Ann", "ann@example.com")
+    };
+    let journal = repo.journal_with(strict);
+    let seen = journal.section(&section("a")).unwrap().version;
+    let first = journal.write(&section("a"), &draft("first"), Some(seen)).unwrap();
+    let refused = journal.write(&section("b"), &draft("x"), Some(seen)).unwrap_err();
+    let JournalError::Changed { version, entries, .. } = &refused else {
+        panic!("{refused}")
+    };
+    assert_eq!((*version, names(entries)), (first.version, vec!["first"]));
+    let second = journal
+        .write(&section("b"), &draft("second"), Some(first.version))
+        .unwrap();
+    assert_eq!(journal.section(&section("a")).unwrap().version, second.version);
+}
+
+#[test]
 fn lock_of_a_killed_writer_is_removed_when_it_is_old() {
     let repo = Repo::new();
     let journal = repo.journal();
