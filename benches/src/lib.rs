@@ -33,6 +33,7 @@ pub mod grep;
 pub mod hooks;
 pub mod http1;
 pub mod instances;
+pub mod journal;
 pub mod json_lines;
 pub mod learning;
 pub mod limits;
@@ -78,3 +79,4 @@ pub mod value;
 pub mod vectors;
 #[cfg(feature = "gateway")]
 pub mod wiki_scale;
+mod zipf;

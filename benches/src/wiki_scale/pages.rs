@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use fastrand::Rng;
+use crate::zipf::ZipfWords;
 
 const SEED: u64 = 1;
-const WORDS: usize = 20_000;
 const WORDS_OF_A_PAGE: usize = 800;
 const WORDS_OF_A_LINE: usize = 12;
 const LINKS_OF_A_PAGE: usize = 9;
@@ -18,35 +17,12 @@ const AGE: Duration = Duration::from_mins(10);
 /// The page that one in ten pages links to.
 pub(super) const HUB: &str = "area0/sub0/page0";
 
-pub(super) struct Made {
-    words: Vec<String>,
-    /// The sums of the words' weights.
-    sums: Vec<f64>,
-    rng: Rng,
-}
+/// Makes pages.
+pub(super) struct Made(ZipfWords);
 
 impl Made {
     pub(super) fn new() -> Made {
-        let mut rng = Rng::with_seed(SEED);
-        let word = |_| -> String { (0..rng.usize(3..=10)).map(|_| rng.lowercase()).collect() };
-        let words = (0..WORDS).map(word).collect();
-        let mut sum = 0.0;
-        let sums = (0..WORDS).map(|rank| {
-            sum += 1.0 / f64::from(u32::try_from(rank + 1).unwrap_or(u32::MAX));
-            sum
-        });
-        Made {
-            words,
-            sums: sums.collect(),
-            rng,
-        }
-    }
-
-    fn word(&mut self) -> &str {
-        let most = self.sums.last().copied().unwrap_or_default();
-        let at = self.rng.f64() * most;
-        let rank = self.sums.partition_point(|sum| *sum < at);
-        self.words.get(rank).map_or("word", String::as_str)
+        Made(ZipfWords::new(SEED))
     }
 
     /// Writes so many pages. Returns their size in bytes.
@@ -66,9 +42,9 @@ impl Made {
     }
 
     fn page(&mut self, number: usize, count: usize) -> String {
-        let mut words: Vec<String> = (0..WORDS_OF_A_PAGE).map(|_| self.word().to_owned()).collect();
+        let mut words = self.0.words(WORDS_OF_A_PAGE);
         for _ in 0..LINKS_OF_A_PAGE {
-            let (at, target) = (self.rng.usize(..words.len()), self.rng.usize(..count));
+            let (at, target) = (self.0.rng.usize(..words.len()), self.0.rng.usize(..count));
             words[at] = format!("[[{}]]", name(target));
         }
         if number.is_multiple_of(10) {
@@ -83,12 +59,7 @@ impl Made {
 
     /// Queries of two or three words.
     pub(super) fn queries(&mut self, count: usize) -> Vec<String> {
-        let query = |_| {
-            let words = self.rng.usize(2..=3);
-            let words: Vec<String> = (0..words).map(|_| self.word().to_owned()).collect();
-            words.join(" ")
-        };
-        (0..count).map(query).collect()
+        self.0.queries(count)
     }
 }
 
