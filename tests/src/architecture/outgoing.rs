@@ -30,7 +30,8 @@ fn is_opening(owner: &str, name: &str) -> bool {
         "TcpSocket" | "UdpSocket" | "UnixDatagram" | "UnixStream" | "ClientBuilder" => true,
         "Client" => ["builder", "default", "new"].contains(&name),
         "reqwest" => ["blocking", "get"].contains(&name),
-        "Command" | "RemoteModel" | "Transport" => name == "new",
+        "RemoteModel" => matches!(name, "new" | "chosen"),
+        "Command" | "Transport" => name == "new",
         "RemoteEmbedder" => name == "connect",
         _ => false,
     }
