@@ -147,11 +147,7 @@ impl Subject {
             max_results: BEST,
             ..SearchSettings::default()
         };
-        let words: Vec<&str> = pair
-            .content
-            .split_whitespace()
-            .filter(|word| is_telling(word))
-            .collect();
+        let words: Vec<&str> = pair.content.split_whitespace().filter(is_telling).collect();
         let summary = self.summaries.get(&pair.commit).context("an unknown commit")?;
         let context = &pair.context;
         let exact = self.search(context, summary, None, &by_default)?;
