@@ -162,6 +162,21 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
+/// Returns the cosine of a query of unit length and each of the vectors, which are stored one after the other.
+pub(crate) fn cosines(query: &[f32], vectors: &[i8]) -> Vec<f32> {
+    let vectors = vectors.chunks_exact(query.len().max(1));
+    let mut cosines = Vec::with_capacity(vectors.len());
+    scan::fastest(
+        #[inline(always)]
+        || {
+            for vector in vectors {
+                cosines.push(small::cosine(query, vector));
+            }
+        },
+    );
+    cosines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,6 +19,7 @@ mod text;
 
 pub use by_blob::ByBlob;
 pub use fill::Filled;
+pub(crate) use index::cosines;
 pub use index::{MOST_BYTES_HELD, VectorIndex};
 pub use lane::{Near, Vectors};
 pub use small::{bytes, cosine};
