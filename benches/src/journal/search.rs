@@ -18,6 +18,9 @@ use crate::json_lines;
 
 /// Results that count.
 const BEST: usize = 5;
+/// Every so many commits are asked for by their own summary, if it has so many words.
+const EVERY: usize = 20;
+const LEAST_WORDS: usize = 3;
 /// Between two commits in the output of `git log`, and between their parts.
 const COMMIT: char = '\u{1e}';
 const PART: char = '\u{1f}';
@@ -49,7 +52,9 @@ pub struct Quality {
     pub grep_all: f64,
     /// The same: commits with any of the words.
     pub grep_any: f64,
-    /// A commit's own summary as the query: it must be the first result, at any age.
+    /// Commits whose own summary and directory are a query.
+    pub exact_queries: usize,
+    /// The share of them that are the first result, at any age.
     pub exact_first: f64,
 }
 
@@ -57,7 +62,9 @@ pub struct Quality {
 #[derive(Default)]
 struct Found {
     queries: usize,
-    hits: [usize; 5],
+    hits: [usize; 4],
+    /// Exact queries, and those of them whose entry came first.
+    exact: [usize; 2],
 }
 
 pub(super) fn quality(pairs: &Path, repositories: &Path) -> Result<Quality> {
@@ -74,12 +81,11 @@ pub(super) fn quality(pairs: &Path, repositories: &Path) -> Result<Quality> {
         for pair in pairs {
             subject.ask(pair, &mut found)?;
         }
+        subject.ask_exactly(&mut found)?;
     }
     let share = |at: usize| {
         let hits = found.hits.get(at).copied().unwrap_or_default();
-        #[expect(clippy::cast_precision_loss, reason = "counts of queries")]
-        let share = hits as f64 / found.queries.max(1) as f64;
-        (share * 1e3).round() / 1e3
+        rounded_share(hits, found.queries)
     };
     Ok(Quality {
         queries: found.queries,
@@ -87,8 +93,15 @@ pub(super) fn quality(pairs: &Path, repositories: &Path) -> Result<Quality> {
         journal_all: share(1),
         grep_all: share(2),
         grep_any: share(3),
-        exact_first: share(4),
+        exact_queries: found.exact[0],
+        exact_first: rounded_share(found.exact[1], found.exact[0]),
     })
+}
+
+fn rounded_share(part: usize, all: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "counts of queries")]
+    let share = part as f64 / all.max(1) as f64;
+    (share * 1e3).round() / 1e3
 }
 
 /// The clone of `owner/name`.
@@ -102,7 +115,8 @@ fn clone_of(repositories: &Path, name: &str) -> PathBuf {
 struct Subject {
     clone: PathBuf,
     journal: Journal,
-    summaries: BTreeMap<String, String>,
+    /// The directory and the summary of each commit.
+    commits: BTreeMap<String, (String, String)>,
     /// Holds the journal.
     _dir: tempfile::TempDir,
 }
@@ -113,7 +127,7 @@ impl Subject {
         let log = ["log", "--no-merges", "--reverse", "--name-only", &format];
         let log = git(clone, &log)?;
         let mut entries = Vec::new();
-        let mut summaries = BTreeMap::new();
+        let mut commits = BTreeMap::new();
         for commit in log.split(COMMIT).skip(1) {
             let parts: Vec<&str> = commit.split(PART).collect();
             let [hash, seconds, message, files] = parts[..] else {
@@ -121,8 +135,8 @@ impl Subject {
             };
             let seconds: i64 = seconds.parse()?;
             let summary = message.lines().next().unwrap_or_default();
-            summaries.insert(hash.to_owned(), summary.to_owned());
             let directory = directory(files);
+            commits.insert(hash.to_owned(), (directory.clone(), summary.to_owned()));
             entries.push(Imported {
                 section: section(&directory),
                 context: directory,
@@ -136,7 +150,7 @@ impl Subject {
         Ok(Subject {
             clone: clone.to_owned(),
             journal: journal(&dir.path().join("journal"), &dir.path().join("state")),
-            summaries,
+            commits,
             _dir: dir,
         })
     }
@@ -148,22 +162,37 @@ impl Subject {
             ..SearchSettings::default()
         };
         let words: Vec<&str> = pair.content.split_whitespace().filter(is_telling).collect();
-        let summary = self.summaries.get(&pair.commit).context("an unknown commit")?;
-        let context = &pair.context;
-        let exact = self.search(context, summary, None, &by_default)?;
         let results = [
-            self.search(context, &pair.content, None, &by_default)?
+            self.search(&pair.context, &pair.content, None, &by_default)?
                 .contains(&pair.commit),
-            self.search(context, &pair.content, Some(0.0), &by_default)?
+            self.search(&pair.context, &pair.content, Some(0.0), &by_default)?
                 .contains(&pair.commit),
             self.grep(&words, &["--all-match"], &pair.context)?
                 .contains(&pair.commit),
             self.grep(&words, &[], &pair.context)?.contains(&pair.commit),
-            exact.first() == Some(&pair.commit),
         ];
         found.queries += 1;
         for (count, is_found) in found.hits.iter_mut().zip(results) {
             *count += usize::from(is_found);
+        }
+        Ok(())
+    }
+
+    /// Asks for every so many commits by their own words. Several commits can have the same.
+    fn ask_exactly(&self, found: &mut Found) -> Result<()> {
+        let settings = SearchSettings::default();
+        let telling = |(_, summary): &&(String, String)| summary.split_whitespace().count() >= LEAST_WORDS;
+        let mut telling: Vec<&(String, String)> = self.commits.values().filter(telling).collect();
+        telling.sort();
+        for (directory, summary) in telling.into_iter().step_by(EVERY) {
+            let commits = self.search(directory, summary, None, &settings)?;
+            let first = commits.first().and_then(|commit| self.commits.get(commit));
+            let is_first = first.is_some_and(|(_, of_first)| of_first == summary);
+            if !is_first {
+                progress(&format!("not first: {summary}"));
+            }
+            found.exact[0] += 1;
+            found.exact[1] += usize::from(is_first);
         }
         Ok(())
     }

@@ -25,6 +25,8 @@ const UNLIKE: f32 = 0.15;
 const ALIKE: f32 = 0.6;
 /// Scores are exact to a ten-thousandth.
 const STEPS: f32 = 10_000.0;
+/// The fewest of the best entries whose texts are compared with the query.
+const LEAST_COMPARED: usize = 50;
 /// The most entries of the newest part, which is made anew with each new entry.
 const MOST_NEWEST: usize = 500;
 /// The words of an entry that count.
@@ -297,6 +299,14 @@ impl Journal {
             let text = Entry::parse(&chain.commit(entry.commit)?.message).map(|entry| entry.text);
             found.push(found_entry(entry, text.unwrap_or_default(), scores));
         }
+        // Of entries with all words of a query, the one that has them as a quotation comes first.
+        let quoted = content.trim().to_lowercase();
+        found.sort_by(|a, b| {
+            let is_quoted = |entry: &FoundEntry| entry.content.to_lowercase().contains(&quoted);
+            let by_score = b.combined_score.total_cmp(&a.combined_score);
+            by_score.then_with(|| is_quoted(b).cmp(&is_quoted(a)))
+        });
+        found.truncate(settings.max_results);
         Ok(found)
     }
 }
@@ -375,9 +385,10 @@ impl SearchIndex {
             let by_score = second[2].total_cmp(&first[2]);
             by_score.then(other.total_cmp(cosine)).then(b.cmp(a))
         };
-        if found.len() > settings.max_results {
-            found.select_nth_unstable_by(settings.max_results, order);
-            found.truncate(settings.max_results);
+        let most = settings.max_results.max(LEAST_COMPARED);
+        if found.len() > most {
+            found.select_nth_unstable_by(most, order);
+            found.truncate(most);
         }
         found.sort_unstable_by(order);
         found.into_iter().map(|(at, scores, _)| (at, scores)).collect()
