@@ -42,6 +42,7 @@ pub mod store;
 pub mod tokens;
 pub mod watch;
 pub mod wiki;
+pub mod worklog;
 
 #[cfg(test)]
 mod fixture;

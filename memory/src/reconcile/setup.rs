@@ -21,7 +21,8 @@ pub const SETUP: [(&str, &str); 8] = [
     (
         ".muninn/.gitattributes",
         "memory/*.jsonl merge=union\nmemory/archive/pruned.jsonl merge=union\n\
-         memory/sessions/archive/sessions.jsonl merge=union\n",
+         memory/sessions/archive/sessions.jsonl merge=union\n\
+         journals/corrections.md merge=union\njournals/patterns.jsonl merge=union\n",
     ),
     (MAIN, ""),
     (CONFLICTS, ""),

@@ -23,6 +23,7 @@ use crate::records::{
     Durability, Flushed, Home, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool,
     SpoolError,
 };
+use crate::worklog::PATTERNS;
 
 /// Where segments are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,10 +114,13 @@ impl Store {
 
     /// Returns the files that recall reads for the checkout, main first. Reconciled segments are skipped. If a
     /// reconciled segment grew since, the archive of pruned records follows main, so that pruned records are not
-    /// restored.
+    /// restored. The patterns of archived worklogs come last.
     #[must_use]
     pub fn files(&self) -> Vec<RecordFile> {
-        self.files_on(self.settings.default_branch_segments, false)
+        let mut files = self.files_on(self.settings.default_branch_segments, false);
+        let patterns = RecordFile::of(&self.home, PATTERNS);
+        files.extend(patterns.filter(|file| file.metadata(&self.home).is_ok()));
+        files
     }
 
     /// The segments of the home that belong to the checkout, of all sessions: the input of a reconciliation.

@@ -1,0 +1,33 @@
+//! The worklog: `JOURNAL.md` of a worktree, which all agents and people that work there share. It is an ordinary file.
+//! Muninn appends lines to it, and never changes lines that exist.
+//!
+//! ```text
+//! # JOURNAL — auth/machine-token
+//!
+//! ## 2026-03-17 14:30 — attempted direct token swap
+//! Intent: replace JWT with machine token in all API routes
+//! Approach: open
+//! Agent: claude-code, session 4f1c
+//!
+//! ❌ Failed: `cargo test` (error[E0308]: mismatched types)
+//! → Cannot swap at middleware layer
+//! ```
+
+mod archive;
+mod file;
+mod mutation;
+mod parsed;
+#[cfg(test)]
+mod tests;
+
+pub use archive::{Archived, CORRECTIONS, FOLDER, PATTERNS};
+pub use file::{Appended, SessionHeader, Tail, Worklog, WorklogError};
+pub use mutation::{Mutation, MutationKind, UnknownMutation};
+pub use parsed::{ParsedMutation, ParsedWorklog};
+
+/// The file's name, in the root of a worktree.
+pub const FILE: &str = "JOURNAL.md";
+/// The number of last lines that an agent reads first.
+pub const HANDOVER_LINES: usize = 50;
+/// The number of consecutive failures after which an agent declares a mutation.
+pub const FAILURES_BEFORE_MUTATION: u32 = 3;
