@@ -28,6 +28,7 @@ mod stats;
 mod tools;
 mod turn;
 mod wiki;
+mod worklog;
 mod workspace;
 mod workspaces;
 
@@ -58,5 +59,6 @@ pub use tools::{
 };
 pub(crate) use turn::{Plan, PlanRequest, millis, new_receipt, plan, replay_only};
 pub use wiki::{FoundPage, ListedPage, PageView, Wiki, WikiContext, wiki_folder};
+pub use worklog::{SessionWorklog, ToolCall, ToolOutcome, WorklogStatus, WorklogUseError};
 pub use workspace::{RefreshError, Workspace, WorkspaceSettings};
 pub use workspaces::{Location, MOST_OPEN, OpenError, Workspaces};

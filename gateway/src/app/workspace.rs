@@ -17,7 +17,8 @@ use super::embedder::ConfiguredEmbedder;
 use super::journal::{self, SessionJournal};
 use super::wiki::TeamWiki;
 use crate::config::{
-    Config, ConfigError, ContextConfig, JournalConfig, MemoryConfig, WikiConfig, paths, repository as repository_config,
+    Config, ConfigError, ContextConfig, JournalConfig, MemoryConfig, WikiConfig, WorklogConfig, paths,
+    repository as repository_config,
 };
 use muninn_repo_tools::with_causes;
 
@@ -81,6 +82,8 @@ pub struct WorkspaceSettings {
     pub wiki: WikiConfig,
     /// The settings of the journal: the user's.
     pub journal: JournalConfig,
+    /// The settings of the worklog.
+    pub worklog: WorklogConfig,
     /// The error in the repository's own configuration, which is then ignored.
     pub problem: Option<ConfigError>,
 }
@@ -89,17 +92,21 @@ impl WorkspaceSettings {
     fn of(config: &Config, root: &Path) -> WorkspaceSettings {
         let (settled, problem) = match repository_config(config, root) {
             Ok(settled) => (settled, None),
-            Err(problem) => ((config.context.clone(), config.memory.clone()), Some(problem)),
+            Err(problem) => (
+                (config.context.clone(), config.memory.clone(), config.worklog),
+                Some(problem),
+            ),
         };
         if let Some(problem) = &problem {
             tracing::warn!("{problem}; the file is ignored");
         }
-        let (context, memory) = settled;
+        let (context, memory, worklog) = settled;
         WorkspaceSettings {
             context,
             memory,
             wiki: config.wiki.clone(),
             journal: config.journal.clone(),
+            worklog,
             problem,
         }
     }

@@ -35,6 +35,7 @@ mod status;
 mod tests;
 mod why;
 mod wiki;
+mod worklog;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -129,6 +130,7 @@ fn groups() -> Groups {
                 entry("knowledge", knowledge::KnowledgeCommand::run),
                 entry("wiki", wiki::WikiCommand::run),
                 entry("journal", journal::JournalCommand::run),
+                entry("worklog", worklog::WorklogCommand::run),
             ],
         ),
         (

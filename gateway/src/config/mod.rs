@@ -21,6 +21,7 @@ mod raw;
 mod reference;
 mod resolve;
 mod wiki;
+mod worklog;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -38,6 +39,7 @@ pub use memory::{EmbedderConfig, MemoryConfig, MemoryWrite, ReconcilerConfig, Su
 pub(crate) use resolve::tests::load_text;
 pub use resolve::{Overrides, load, repository};
 pub use wiki::{DigestConfig, DigestInPrompt, WikiConfig};
+pub use worklog::WorklogConfig;
 
 use muninn_context_engine::value::Prices;
 
@@ -86,6 +88,8 @@ pub struct Config {
     pub wiki: WikiConfig,
     /// The git journal.
     pub journal: JournalConfig,
+    /// The worklog.
+    pub worklog: WorklogConfig,
     /// The limits of every request: sizes and times.
     pub limits: LimitsConfig,
     /// Switches for tests.

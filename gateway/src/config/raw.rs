@@ -44,13 +44,15 @@ pub(crate) struct UserFile {
     #[serde(default)]
     pub(crate) journal: Journal,
     #[serde(default)]
+    pub(crate) worklog: Worklog,
+    #[serde(default)]
     pub(crate) limits: Limits,
     #[serde(default)]
     #[cfg_attr(test, serde(skip_serializing), schemars(skip))]
     pub(crate) test: Test,
 }
 
-/// A repository's file, `.muninn/config.toml`. It can set context and memory, and nothing else.
+/// A repository's file, `.muninn/config.toml`. It can set context, memory, and whether git tracks the worklog; nothing else.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -59,6 +61,8 @@ pub(crate) struct RepositoryFile {
     pub(crate) context: Context,
     #[serde(default)]
     pub(crate) memory: RepositoryMemory,
+    #[serde(default)]
+    pub(crate) worklog: RepositoryWorklog,
 }
 
 /// The Model Context Protocol.
@@ -411,6 +415,26 @@ pub(crate) struct Journal {
     pub(crate) max_answer_tokens: Option<u32>,
     #[serde(default)]
     pub(crate) search: JournalSearch,
+}
+
+/// The worklog: `JOURNAL.md` in the root of each worktree that was set up with `muninn init`.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Worklog {
+    /// Whether sessions write one, and read its end first.
+    pub(crate) enabled: Option<bool>,
+    /// Whether git tracks it. Otherwise it is added to `.git/info/exclude`.
+    pub(crate) track: Option<bool>,
+}
+
+/// The worklog of a repository.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RepositoryWorklog {
+    /// Whether git tracks `JOURNAL.md`. Otherwise it is added to `.git/info/exclude`.
+    pub(crate) track: Option<bool>,
 }
 
 /// The search of the git journal.

@@ -116,6 +116,10 @@ fn defaults() -> Value {
                 max_render_bytes: i64::try_from(config.wiki.digest.max_render_bytes).ok(),
             },
         },
+        worklog: raw::Worklog {
+            enabled: Some(config.worklog.enabled),
+            track: Some(config.worklog.track),
+        },
         journal: raw::Journal {
             path: None,
             author: None,

@@ -18,7 +18,7 @@ use super::raw::{self, RepositoryFile, UserFile};
 use super::wiki::wiki;
 use super::{
     CircuitConfig, Config, ConfigError, ContextConfig, HooksConfig, LimitsConfig, McpConfig, MemoryConfig, MemoryWrite,
-    TestConfig, env_vars, files, paths,
+    TestConfig, WorklogConfig, env_vars, files, paths,
 };
 
 /// The longest idle time of a daemon: a year, so that no sum of times overflows.
@@ -88,6 +88,10 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
             daemon_idle: Duration::from_mins(file.hooks.daemon_idle_minutes.unwrap_or(30).min(MOST_IDLE_MINUTES)),
         },
         wiki: wiki(&origin, &file.wiki)?,
+        worklog: WorklogConfig {
+            enabled: file.worklog.enabled.unwrap_or_default(),
+            track: file.worklog.track.unwrap_or_default(),
+        },
         limits,
         test: TestConfig {
             discovery_ports: file.test.discovery_ports,
@@ -101,10 +105,10 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
 /// [`ConfigError::NotForRepositories`] if the file sets a key that is reserved for the user's file;
 /// [`ConfigError::Read`], [`ConfigError::Parse`] or [`ConfigError::Value`] if it is unreadable or invalid. The caller
 /// then continues with the user's settings, because a repository must not stop the gateway.
-pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryConfig), ConfigError> {
+pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryConfig, WorklogConfig), ConfigError> {
     let path = root.join(".muninn").join("config.toml");
     let Some(text) = files::read(&path)? else {
-        return Ok((config.context.clone(), config.memory.clone()));
+        return Ok((config.context.clone(), config.memory.clone(), config.worklog));
     };
     refuse_reserved_keys(&path, &text)?;
     let file: RepositoryFile = files::parse(&path, &text)?;
@@ -142,7 +146,11 @@ pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, Memory
     memory.write = write;
     memory.max_main_bytes = file.memory.max_main_bytes.unwrap_or(memory.max_main_bytes);
     memory.store.default_branch = file.memory.default_branch.or(memory.store.default_branch);
-    Ok((resolved, memory))
+    let worklog = WorklogConfig {
+        track: file.worklog.track.unwrap_or(config.worklog.track),
+        ..config.worklog
+    };
+    Ok((resolved, memory, worklog))
 }
 
 /// Refuses keys that are reserved for the user's file. It runs before the file's types are checked, so that the error
@@ -175,7 +183,11 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
             .find(|key| memory.contains_key(*key))?;
         Some(format!("memory.{key}"))
     };
-    match top_level.or_else(in_memory) {
+    let in_worklog = || {
+        let enabled = table.get("worklog")?.get("enabled");
+        enabled.map(|_| "worklog.enabled".to_owned())
+    };
+    match top_level.or_else(in_memory).or_else(in_worklog) {
         Some(key) => Err(ConfigError::NotForRepositories {
             path: path.to_owned(),
             key,
@@ -376,7 +388,7 @@ pub(super) mod tests {
             std::fs::write(folder.join("config.toml"), text).unwrap();
             repository(&config, root.path())
         };
-        let (context, memory) =
+        let (context, memory, _) =
             set("[context]\ntokens_with_tools = 500\ndeadline_ms = 99999\n[memory]\nwrite = \"repo\"\n").unwrap();
         assert_eq!(context.tokens_with_tools, 500);
         assert_eq!(
@@ -385,7 +397,7 @@ pub(super) mod tests {
         );
         assert_eq!(memory.write, MemoryWrite::Repo);
         for (threshold, resolved) in [("0.0", DEFAULT_THRESHOLD), ("0.9", 0.9)] {
-            let (context, _) = set(&format!("[context]\nthreshold = {threshold}\n")).unwrap();
+            let (context, _, _) = set(&format!("[context]\nthreshold = {threshold}\n")).unwrap();
             assert_eq!(
                 context.threshold,
                 Some(resolved),
@@ -398,7 +410,7 @@ pub(super) mod tests {
         }
         set("[memory]\nwrite = \"repo\"\n").unwrap();
         let off = load_text("[memory]\nwrite = \"off\"\nrecord = \"text\"\nsync = \"append\"\n").unwrap();
-        let (_, memory) = repository(&off, root.path()).unwrap();
+        let (_, memory, _) = repository(&off, root.path()).unwrap();
         assert_eq!(
             (memory.write, memory.with_text),
             (MemoryWrite::Off, true),
@@ -415,6 +427,7 @@ pub(super) mod tests {
             ("hooks", "[hooks]\nenabled = true\n"),
             ("wiki", "[wiki]\npath = \"/\"\n"),
             ("journal", "[journal]\npath = \"/\"\n"),
+            ("worklog.enabled", "[worklog]\nenabled = true\n"),
             ("listen", "listen = \"0.0.0.0:80\"\n"),
             ("allowed_hosts", "allowed_hosts = [\"evil.example\"]\n"),
             ("roots", "roots = [\"/\"]\n"),

@@ -18,7 +18,7 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> V
     let Ok(worktree) = Worktree::discover(directory) else {
         return Vec::new();
     };
-    let Ok((_, settings)) = repository(config, worktree.root()) else {
+    let Ok((_, settings, _)) = repository(config, worktree.root()) else {
         return Vec::new();
     };
     let store = Store::at(Home::Repository(worktree), state_dir, settings.store, Common::clock());

@@ -1,0 +1,270 @@
+//! What agents try: failures in succession, edits that are taken back, and the mutation that is due after three failures.
+//!
+//! A fault of ours must not stop an agent. So what cannot be written is logged, and the answer is that nothing is to be said.
+
+use serde::{Deserialize, Serialize};
+
+use muninn_memory::redact;
+use muninn_memory::worklog::{FAILURES_BEFORE_MUTATION, HANDOVER_LINES, MutationKind};
+
+use super::sessions::{EditDone, SessionState};
+use super::{SessionWorklog, WorklogUseError, handover_text};
+
+/// The longest command and error in a line, in characters.
+const MOST_COMMAND: usize = 120;
+const MOST_ERROR: usize = 160;
+/// Words of commands whose failure is an attempt that failed: they check something. A `grep` without a match has failed too.
+const CHECKS: [&str; 14] = [
+    "test", "check", "build", "clippy", "lint", "pytest", "make", "tsc", "jest", "vitest", "mypy", "ruff", "compile",
+    "verify",
+];
+
+/// A call of a client's tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolCall {
+    /// A command.
+    Command(String),
+    /// An edit of a file: the text before and after.
+    Edit {
+        /// The file.
+        file: String,
+        /// The replaced text; empty for a new file.
+        before: String,
+        /// The new text.
+        after: String,
+    },
+    /// Another tool.
+    Other,
+}
+
+/// The outcome of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolOutcome {
+    /// It worked.
+    Worked,
+    /// It failed, with this message.
+    Failed(String),
+}
+
+impl SessionWorklog {
+    /// The reason to hold a call once, if there is one: the session has not had the handover and changes a file, or it tries
+    /// again what failed three times, without a mutation.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`]; the call is to be allowed then.
+    pub fn hold(&self, session: Option<&str>, call: &ToolCall) -> Result<Option<String>, WorklogUseError> {
+        let Some(id) = session else { return Ok(None) };
+        match call {
+            ToolCall::Edit { .. } => {
+                let Some(tail) = self.handover(session)? else {
+                    return Ok(None);
+                };
+                Ok(Some(format!(
+                    "Read the last {HANDOVER_LINES} lines of the worklog first; here they are. Then make the edit again: it is \
+                     held only once.\n\n{}",
+                    handover_text(&tail)
+                )))
+            }
+            ToolCall::Command(command) => {
+                let is_due = |state: &SessionState| {
+                    let attempt = state.attempts.iter().find(|attempt| attempt.what == key(command));
+                    attempt.is_some_and(|attempt| attempt.is_due && !attempt.held)
+                };
+                if !self.sessions.read().of(id).is_some_and(is_due) {
+                    return Ok(None);
+                }
+                self.sessions
+                    .change(id, |state| state.attempt(&key(command)).held = true)?;
+                Ok(Some(due_text(command)))
+            }
+            ToolCall::Other => Ok(None),
+        }
+    }
+
+    /// Notes the outcome of a call. Returns what the agent is to be told: that a mutation is due.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub fn observe(
+        &self,
+        session: Option<&str>,
+        call: &ToolCall,
+        outcome: &ToolOutcome,
+    ) -> Result<Option<String>, WorklogUseError> {
+        let Some(id) = session else { return Ok(None) };
+        match (call, outcome) {
+            (ToolCall::Command(command), ToolOutcome::Failed(message)) if is_check(command) => {
+                let line = format!("❌ Failed: {}{}", quoted(command), error_of(message));
+                self.failed(id, &key(command), command, &line)
+            }
+            (ToolCall::Command(command), ToolOutcome::Worked) if is_check(command) => {
+                self.worked(id, command)?;
+                Ok(None)
+            }
+            (ToolCall::Edit { file, before, after }, ToolOutcome::Worked) => {
+                self.edited(id, file, before, after)?;
+                Ok(None)
+            }
+            (ToolCall::Edit { file, .. }, ToolOutcome::Failed(message)) => {
+                let what = format!("edit of {file}: {}", first_line(message));
+                let line = format!("❌ Failed: edit of {file}{}", error_of(message));
+                self.failed(id, &what, &what, &line)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Counts a failure. The first one since it last worked gets a line.
+    fn failed(&self, id: &str, key: &str, what: &str, line: &str) -> Result<Option<String>, WorklogUseError> {
+        let (is_new, is_due) = self.sessions.change(id, |state| {
+            let attempt = state.attempt(key);
+            attempt.failures += 1;
+            let is_new = !std::mem::replace(&mut attempt.noted, true);
+            let is_due = attempt.failures >= FAILURES_BEFORE_MUTATION && !attempt.is_due;
+            if is_due {
+                attempt.is_due = true;
+                attempt.held = false;
+            }
+            (is_new, is_due)
+        })?;
+        if is_new && self.worklog.exists() {
+            self.worklog.append(line)?;
+        }
+        Ok(is_due.then(|| due_text(what)))
+    }
+
+    /// A command worked: its failures are over, and the mutation before it was right.
+    fn worked(&self, id: &str, command: &str) -> Result<(), WorklogUseError> {
+        let is_known = |state: &SessionState| state.attempts.iter().any(|attempt| attempt.what == key(command));
+        if !self.sessions.read().of(id).is_some_and(is_known) {
+            return Ok(());
+        }
+        let before = self
+            .sessions
+            .change(id, |state| std::mem::take(state.attempt(&key(command))))?;
+        self.sessions
+            .change(id, |state| state.attempts.retain(|attempt| !attempt.what.is_empty()))?;
+        if let Some(kind) = before.mutation.filter(|_| self.worklog.exists()) {
+            self.worklog
+                .append(&format!("✅ Worked after {kind}: {}", quoted(command)))?;
+        }
+        Ok(())
+    }
+
+    /// An edit worked. If it takes an earlier one of the session back, that is a failed attempt.
+    fn edited(&self, id: &str, file: &str, before: &str, after: &str) -> Result<(), WorklogUseError> {
+        let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
+        let edit = EditDone {
+            file: file.to_owned(),
+            before: hash(before),
+            after: hash(after),
+        };
+        let is_revert = self.sessions.change(id, |state| {
+            state.changed_files = true;
+            let reverted = state.edits.iter().position(|done| {
+                done.file == edit.file && done.before == edit.after && done.after == edit.before && !before.is_empty()
+            });
+            match reverted {
+                Some(at) => drop(state.edits.remove(at)),
+                None => state.edits.push(edit),
+            }
+            reverted.is_some()
+        })?;
+        if is_revert && self.worklog.exists() {
+            self.worklog.append(&format!(
+                "❌ Failed: an edit of {} was taken back",
+                one_line(file, MOST_COMMAND)
+            ))?;
+        }
+        Ok(())
+    }
+}
+
+impl SessionState {
+    /// A mutation is declared: what was due may be tried again, from zero.
+    pub(super) fn declare(&mut self, kind: &str) {
+        for attempt in self.attempts.iter_mut().filter(|attempt| attempt.is_due) {
+            attempt.is_due = false;
+            attempt.failures = 0;
+            attempt.noted = false;
+            attempt.mutation = Some(kind.to_owned());
+        }
+    }
+}
+
+/// What an agent is told after three failures.
+fn due_text(what: &str) -> String {
+    format!(
+        "{} failed {FAILURES_BEFORE_MUTATION} times in succession. Before the next try, declare what you change: `muninn \
+         worklog mutate KIND --failed-on TEXT --switching-to TEXT --rationale TEXT`, or the tool `worklog_mutate`. Kinds: {}.",
+        quoted(what),
+        MutationKind::listed()
+    )
+}
+
+/// A command without the parts that vary between tries.
+fn key(command: &str) -> String {
+    let main = command.rsplit("&&").next().unwrap_or(command);
+    let main = main.split(['|', ';', '>']).next().unwrap_or(main);
+    one_line(main, MOST_COMMAND)
+}
+
+fn is_check(command: &str) -> bool {
+    let words = command.split(|c: char| !c.is_alphanumeric());
+    words.into_iter().any(|word| CHECKS.contains(&word))
+}
+
+fn quoted(text: &str) -> String {
+    format!("`{}`", one_line(text, MOST_COMMAND).replace('`', "'"))
+}
+
+/// The message of a failure in parentheses.
+fn error_of(message: &str) -> String {
+    match first_line(message) {
+        line if line.is_empty() => String::new(),
+        line => format!(" ({line})"),
+    }
+}
+
+/// The line of a message that tells of an error, else its first one.
+fn first_line(message: &str) -> String {
+    let lines = || message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let tells = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        line.contains("error") || line.contains("failed") || line.contains("panicked") || line.contains("assert")
+    };
+    let line = lines().find(tells).or_else(|| lines().next()).unwrap_or_default();
+    one_line(line, MOST_ERROR)
+}
+
+fn one_line(text: &str, most: usize) -> String {
+    let text = redact(text).into_owned();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_compared_without_what_varies() {
+        assert_eq!(key("cd /x && cargo test  --lib 2>&1 | tail -5"), "cargo test --lib 2");
+        assert_eq!(key("cargo test"), key("cargo  test | head"));
+        assert!(
+            is_check("cargo test") && is_check("npm run build") && !is_check("ls -la") && !is_check("grep latest x")
+        );
+    }
+
+    #[test]
+    fn line_of_an_error_is_chosen() {
+        assert_eq!(
+            first_line("Compiling x\nerror[E0308]: mismatched types\n"),
+            "error[E0308]: mismatched types"
+        );
+        assert_eq!(first_line("exit code 1\n"), "exit code 1");
+        assert_eq!(error_of(""), "");
+    }
+}

@@ -1,0 +1,309 @@
+//! The worklog of a worktree, `JOURNAL.md`, and what each session has done with it: whether it has read what others wrote,
+//! what it tried, and whether it must declare a mutation.
+
+mod attempts;
+mod exclude;
+mod sessions;
+
+use std::io;
+use std::path::PathBuf;
+
+use muninn_memory::knowledge::metis::current_task;
+use muninn_memory::redact;
+use muninn_memory::worklog::{
+    Appended, Archived, FILE, HANDOVER_LINES, Mutation, ParsedWorklog, SessionHeader, Tail, Worklog, WorklogError,
+};
+use muninn_repo_tools::Worktree;
+use serde::Serialize;
+use thiserror::Error;
+
+use self::sessions::{SessionState, SessionsFile};
+use super::Workspace;
+use super::memory::{Fact, FactKind, MemoryError};
+use crate::config::paths;
+
+pub use self::attempts::{ToolCall, ToolOutcome};
+
+/// The confidence of a discovery that a worklog tells.
+const GOSSIP_CONFIDENCE: f64 = 0.6;
+/// The session of a caller that names none.
+const NO_SESSION: &str = "unnamed";
+/// The longest intent, in characters.
+const MOST_INTENT: usize = 200;
+
+/// The worklog of a worktree.
+pub struct SessionWorklog {
+    worklog: Worklog,
+    worktree: Worktree,
+    sessions: SessionsFile,
+    track: bool,
+}
+
+/// Why a worklog cannot be used.
+#[derive(Debug, Error)]
+pub enum WorklogUseError {
+    /// It is not enabled.
+    #[error("the worklog is not enabled")]
+    Disabled,
+    /// The worktree was not set up.
+    #[error("this repository was not set up for Muninn")]
+    NotInitialised,
+    /// There is no repository.
+    #[error("there is no git repository")]
+    NoRepository,
+    /// The file.
+    #[error(transparent)]
+    Worklog(#[from] WorklogError),
+    /// The state of the sessions cannot be written.
+    #[error("cannot write what sessions did: {0}")]
+    State(#[from] io::Error),
+    /// A discovery was not remembered.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
+
+/// The state of a worklog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WorklogStatus {
+    /// The file.
+    pub file: PathBuf,
+    /// Whether it exists.
+    pub exists: bool,
+    /// The content.
+    pub content: ParsedWorklog,
+    /// The sessions that changed files and wrote nothing.
+    pub silent: Vec<String>,
+    /// Whether the task is a branch that was merged into the current one, so that the worklog can be archived.
+    pub is_merged: bool,
+}
+
+impl Workspace {
+    /// The worklog.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`] if it is not enabled, or the worktree was not set up.
+    pub fn worklog(&self) -> Result<SessionWorklog, WorklogUseError> {
+        let settings = self.settings().worklog;
+        if !settings.enabled {
+            return Err(WorklogUseError::Disabled);
+        }
+        let engine = self.engine.as_ref().ok_or(WorklogUseError::NoRepository)?;
+        if !paths::is_initialised(&self.root) {
+            return Err(WorklogUseError::NotInitialised);
+        }
+        let name = blake3::hash(self.root.as_os_str().as_encoded_bytes()).to_hex();
+        let state = self.state_dir.join("worklog").join(&name[..16]);
+        Ok(SessionWorklog {
+            worklog: Worklog::new(&self.root, &state, self.clock().clone()),
+            worktree: engine.worktree().clone(),
+            sessions: SessionsFile(state.join("sessions.json")),
+            track: settings.track,
+        })
+    }
+
+    /// Remembers the discoveries of the worklog that are not remembered yet. Returns their number.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub fn remember_gossip(&self, worklog: &SessionWorklog) -> Result<usize, WorklogUseError> {
+        if !worklog.worklog.exists() {
+            return Ok(0);
+        }
+        let known = worklog.sessions.read().gossip;
+        let parsed = worklog.worklog.parsed()?;
+        let mut count = 0;
+        for text in parsed.gossip {
+            let hash = blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
+            if text.is_empty() || known.contains(&hash) {
+                continue;
+            }
+            self.writable_memory()?.remember(&Fact {
+                text,
+                kind: FactKind::Learning,
+                files: Vec::new(),
+                task: None,
+                confidence: GOSSIP_CONFIDENCE,
+                session: None,
+            })?;
+            worklog.sessions.update(|sessions| sessions.gossip.insert(hash))?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+impl SessionWorklog {
+    /// Begins a session, unless it has begun: what others wrote before is the handover, then its header is appended. The
+    /// intent is the first sentence of `question`. Returns the handover, if the session has not had it yet.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub fn begin(
+        &self,
+        session: Option<&str>,
+        agent: Option<&str>,
+        task: Option<&str>,
+        question: &str,
+    ) -> Result<Option<Tail>, WorklogUseError> {
+        let handover = self.handover(session)?;
+        let id = session.unwrap_or(NO_SESSION);
+        let is_new = self
+            .sessions
+            .change(id, |state| !std::mem::replace(&mut state.begun, true))?;
+        if !is_new && session.is_some() {
+            return Ok(handover);
+        }
+        if !self.track {
+            exclude::exclude(&self.worktree)?;
+        }
+        let header = SessionHeader {
+            intent: first_sentence(question),
+            approach: None,
+            agent: agent.map(str::to_owned),
+            session: session.map(str::to_owned),
+        };
+        self.worklog.begin(&self.task(task), &header)?;
+        Ok(handover)
+    }
+
+    /// The last lines of what others wrote, if the session has not had them; it has then.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub fn handover(&self, session: Option<&str>) -> Result<Option<Tail>, WorklogUseError> {
+        let id = session.unwrap_or(NO_SESSION);
+        if self.sessions.read().of(id).is_some_and(|state| state.delivered) {
+            return Ok(None);
+        }
+        let tail = self.worklog.tail(HANDOVER_LINES)?;
+        self.sessions.change(id, |state| state.delivered = true)?;
+        Ok(tail)
+    }
+
+    /// The last lines.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub fn tail(&self, lines: usize) -> Result<Option<Tail>, WorklogUseError> {
+        Ok(self.worklog.tail(lines)?)
+    }
+
+    /// Appends a text of one or two lines. A worklog that does not exist yet is begun.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub fn append(&self, session: Option<&str>, agent: Option<&str>, text: &str) -> Result<Appended, WorklogUseError> {
+        if !self.worklog.exists() {
+            self.begin(session, agent, None, "")?;
+        }
+        let appended = self.worklog.append(text)?;
+        self.sessions
+            .change(session.unwrap_or(NO_SESSION), |state| state.wrote = true)?;
+        Ok(appended)
+    }
+
+    /// Declares a mutation: what was held may be tried again.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub fn mutate(&self, session: Option<&str>, mutation: &Mutation) -> Result<(), WorklogUseError> {
+        if !self.worklog.exists() {
+            self.begin(session, None, None, "")?;
+        }
+        self.worklog.mutate(mutation)?;
+        let kind = mutation.kind.to_string();
+        self.sessions.change(session.unwrap_or(NO_SESSION), |state| {
+            state.wrote = true;
+            state.declare(&kind);
+        })?;
+        Ok(())
+    }
+
+    /// The state.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub fn status(&self) -> Result<WorklogStatus, WorklogUseError> {
+        let exists = self.worklog.exists();
+        let content = match exists {
+            true => self.worklog.parsed()?,
+            false => ParsedWorklog::default(),
+        };
+        let sessions = self.sessions.read();
+        let silent = |state: &&SessionState| state.changed_files && !state.wrote;
+        let silent = sessions.all().iter().filter(silent).map(|state| state.id.clone());
+        let branch = self.worktree.branch();
+        let was_merged = |task: &String| branch.as_ref() != Some(task) && self.worktree.has_branch(task);
+        let is_merged = content.task.as_ref().is_some_and(was_merged);
+        Ok(WorklogStatus {
+            file: self.worklog.path(),
+            exists,
+            content,
+            silent: silent.collect(),
+            is_merged,
+        })
+    }
+
+    /// Archives the worklog; see [`Worklog::archive`].
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub fn archive(&self, task: Option<&str>, keep: bool) -> Result<Archived, WorklogUseError> {
+        Ok(self.worklog.archive(&self.worktree, task, keep)?)
+    }
+
+    /// The task: the given one, that of Metis, the branch, or the worktree's name.
+    fn task(&self, given: Option<&str>) -> String {
+        let name = || {
+            let name = self.worktree.root().file_name()?;
+            Some(name.to_string_lossy().into_owned())
+        };
+        let task = given.map(str::to_owned).or_else(|| current_task(&self.worktree));
+        let task = task.or_else(|| self.worktree.branch()).or_else(name);
+        task.unwrap_or_else(|| FILE.to_owned())
+    }
+}
+
+/// The text of a handover for an agent.
+#[must_use]
+pub fn handover_text(tail: &Tail) -> String {
+    let markers = match tail.has_conflict_markers {
+        true => "It has git's conflict markers: both sides are quoted.\n",
+        false => "",
+    };
+    format!(
+        "# The worklog of this worktree ({FILE}, last {HANDOVER_LINES} lines)\nOthers worked here before. Do not repeat what \
+         failed. After a decision, a failure or a finding, add a line: `muninn worklog append TEXT`.\n{markers}{}",
+        tail.text
+    )
+}
+
+/// The first sentence of a human turn, without secrets.
+fn first_sentence(question: &str) -> String {
+    let text = redact(question.trim()).into_owned();
+    let line = text
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+        .trim();
+    let end = [". ", "! ", "? "].iter().filter_map(|end| line.find(end)).min();
+    let sentence = end.map_or(line, |end| &line[..=end]);
+    sentence.chars().take(MOST_INTENT).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_sentence;
+
+    #[test]
+    fn intent_is_the_first_sentence() {
+        for (question, intent) in [
+            ("Fix the bucket. It leaks.", "Fix the bucket."),
+            ("\n\nWhy does v1.2 fail?\nLog: ...", "Why does v1.2 fail?"),
+            ("", ""),
+        ] {
+            assert_eq!(first_sentence(question), intent);
+        }
+        assert_eq!(first_sentence(&"é".repeat(500)).chars().count(), 200);
+    }
+}

@@ -1,0 +1,152 @@
+//! What the sessions of a worktree have done with its worklog. It is kept in the state directory, because each hook is a
+//! process of its own.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use muninn_memory::private_file;
+use serde::{Deserialize, Serialize};
+
+/// The most sessions that are kept; the oldest are forgotten first.
+const MOST_SESSIONS: usize = 100;
+/// The most approaches and edits of a session that are kept.
+const MOST_OF_A_SESSION: usize = 50;
+
+/// The sessions of a worktree.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Sessions {
+    /// The last one is the one that did something last.
+    sessions: Vec<SessionState>,
+    /// The hashes of gossip that became learnings.
+    #[serde(default)]
+    pub(super) gossip: BTreeSet<String>,
+}
+
+/// A session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct SessionState {
+    pub(super) id: String,
+    /// Whether its header is in the worklog.
+    pub(super) begun: bool,
+    /// Whether it has seen what others wrote before it.
+    pub(super) delivered: bool,
+    /// Whether it changed a file.
+    pub(super) changed_files: bool,
+    /// Whether it wrote a line.
+    pub(super) wrote: bool,
+    /// What it tried, and how often that failed in succession.
+    pub(super) attempts: Vec<Attempt>,
+    /// Its last edits, to recognise one that is taken back.
+    pub(super) edits: Vec<EditDone>,
+}
+
+/// An approach that failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Attempt {
+    /// The command, or the file with the error.
+    pub(super) what: String,
+    /// The failures in succession.
+    pub(super) failures: u32,
+    /// Whether a line about it was written since it last worked.
+    pub(super) noted: bool,
+    /// Whether the agent was told to declare a mutation, and has not yet.
+    pub(super) is_due: bool,
+    /// Whether a further try was held once.
+    pub(super) held: bool,
+    /// The mutation that was declared after it failed.
+    pub(super) mutation: Option<String>,
+}
+
+/// An edit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EditDone {
+    pub(super) file: String,
+    /// The hashes of the text before and after.
+    pub(super) before: String,
+    pub(super) after: String,
+}
+
+/// The file of the sessions.
+#[derive(Debug, Clone)]
+pub(super) struct SessionsFile(pub(super) PathBuf);
+
+impl SessionsFile {
+    /// The sessions. A damaged file has none, with a warning.
+    pub(super) fn read(&self) -> Sessions {
+        let bytes = std::fs::read(&self.0).unwrap_or_default();
+        if bytes.is_empty() {
+            return Sessions::default();
+        }
+        serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+            tracing::warn!("{}: {error}; it is begun anew", self.0.display());
+            Sessions::default()
+        })
+    }
+
+    /// Changes a session, and returns what `change` returns.
+    pub(super) fn change<T>(&self, id: &str, change: impl FnOnce(&mut SessionState) -> T) -> io::Result<T> {
+        self.update(|sessions| {
+            let at = sessions.sessions.iter().position(|session| session.id == id);
+            let mut session = match at {
+                Some(at) => sessions.sessions.remove(at),
+                None => SessionState {
+                    id: id.to_owned(),
+                    ..SessionState::default()
+                },
+            };
+            let result = change(&mut session);
+            keep_last(&mut session.attempts, MOST_OF_A_SESSION);
+            keep_last(&mut session.edits, MOST_OF_A_SESSION);
+            sessions.sessions.push(session);
+            keep_last(&mut sessions.sessions, MOST_SESSIONS);
+            result
+        })
+    }
+
+    /// Changes all of it.
+    pub(super) fn update<T>(&self, change: impl FnOnce(&mut Sessions) -> T) -> io::Result<T> {
+        private_file::dir(self.0.parent().unwrap_or(Path::new(".")))?;
+        let _lock = private_file::lock(&self.0.with_extension("lock"))?;
+        let mut sessions = self.read();
+        let result = change(&mut sessions);
+        private_file::replace(&self.0, &serde_json::to_vec(&sessions)?)?;
+        Ok(result)
+    }
+}
+
+impl Sessions {
+    /// The state of a session.
+    pub(super) fn of(&self, id: &str) -> Option<&SessionState> {
+        self.sessions.iter().find(|session| session.id == id)
+    }
+
+    /// All sessions.
+    pub(super) fn all(&self) -> &[SessionState] {
+        &self.sessions
+    }
+}
+
+impl SessionState {
+    /// The attempt at something; a new one if it was not tried before.
+    pub(super) fn attempt(&mut self, what: &str) -> &mut Attempt {
+        let at = match self.attempts.iter().position(|attempt| attempt.what == what) {
+            Some(at) => at,
+            None => {
+                self.attempts.push(Attempt {
+                    what: what.to_owned(),
+                    ..Attempt::default()
+                });
+                self.attempts.len() - 1
+            }
+        };
+        &mut self.attempts[at]
+    }
+}
+
+fn keep_last<T>(values: &mut Vec<T>, most: usize) {
+    let extra = values.len().saturating_sub(most);
+    values.drain(..extra);
+}
