@@ -82,6 +82,7 @@ mod uninvited;
 mod wiki;
 mod wiki_changes;
 mod wiki_processes;
+mod worklog;
 mod worktrees;
 
 /// The binary under test.

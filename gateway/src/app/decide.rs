@@ -12,6 +12,7 @@ use super::Workspace;
 use super::deep::{BackgroundResult, Explorer, PendingResults, ProgressSender, drive};
 use super::preamble::Preamble;
 use super::turn::{millis, now_ms};
+use super::worklog::{handover_text, logged};
 use crate::store::{Entry, EntryId, Estimate, NewEntry, PreamblePart, Store, TurnKey, Use};
 
 /// The time after the deadline in which an exploration's result is still accepted.
@@ -57,6 +58,8 @@ pub(super) struct ExplorationRequest {
     pub(super) wants_map: bool,
     /// Whether the block begins with the preamble.
     pub(super) wants_preamble: bool,
+    /// The session, for the worklog; `None` for a turn that is not the user's.
+    pub(super) session: Option<String>,
     /// The tokens for lexical results; 0 where only pending results are added.
     pub(super) lexical_budget: u32,
     /// The tokens for the whole block, with the files that models cited.
@@ -72,6 +75,39 @@ impl ExplorationRequest {
     fn timeout(&self, lexical: Duration) -> Duration {
         let deep = self.deep.as_ref().map(|(explorer, _)| explorer.deadline() + PACKING);
         lexical + deep.unwrap_or_default()
+    }
+
+    /// The text before the items of a block: the preamble, with what others wrote into the worklog before this session; or that
+    /// a mutation is due.
+    fn lead(&self, workspace: &Workspace) -> (String, Vec<PreamblePart>) {
+        let worklog = self
+            .session
+            .as_ref()
+            .and_then(|session| Some((workspace.worklog_in_use()?, session)));
+        let mut handover = None;
+        if let Some((worklog, session)) = &worklog {
+            handover = logged(worklog.begin(Some(session), None, None, &self.question)).flatten();
+        }
+        let preamble = self
+            .wants_preamble
+            .then(|| Preamble::of(workspace, handover.as_ref()))
+            .flatten();
+        if let Some(preamble) = preamble {
+            return (preamble.text, preamble.parts);
+        }
+        let due = worklog.and_then(|(worklog, session)| logged(worklog.due(Some(session))).flatten());
+        let text = match (handover, due) {
+            (Some(handover), _) => handover_text(&handover),
+            (None, due) => due.unwrap_or_default(),
+        };
+        if text.is_empty() {
+            return Default::default();
+        }
+        let part = PreamblePart {
+            part: "worklog".to_owned(),
+            characters: text.chars().count(),
+        };
+        (render::neutralize(&text).into_owned(), vec![part])
     }
 
     /// The estimated value of a block.
@@ -184,8 +220,7 @@ pub(super) async fn decide(
             let cost = block_tokens(&exploration.items);
             let has_items = !exploration.items.is_empty();
             let estimate = has_items.then(|| request.estimate(&exploration.items, cost));
-            let preamble = request.wants_preamble.then(|| Preamble::of(&workspace)).flatten();
-            let (lead, preamble) = preamble.map_or_else(Default::default, |preamble| (preamble.text, preamble.parts));
+            let (lead, preamble) = request.lead(&workspace);
             let block = render::block_after(&lead, &exploration.items);
             Some(Box::new(Explored {
                 cost: match lead.is_empty() {

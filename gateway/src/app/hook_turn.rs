@@ -13,13 +13,15 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use muninn_context_engine::IndexStatus;
+use muninn_context_engine::render::{block_after, neutralize};
 use muninn_context_engine::value::Prices;
 use muninn_memory::redact;
 
 use super::deep::{DeepLane, ProgressSender};
 use super::learn::{ObservedRequest, Observing};
-use super::local::{HookSession, HookTurn};
+use super::local::{HookSession, HookTool, HookTurn};
 use super::turn::{PlanRequest, millis, new_receipt, plan};
+use super::worklog::{SessionWorklog, ToolOutcome, handover_text, logged};
 use super::{App, Workspace};
 use crate::access::Caller;
 use crate::presence::{is_gateway, loopback_port};
@@ -45,6 +47,17 @@ impl App {
         if self.sees_requests_of(session).await {
             return None;
         }
+        let handover = self.begin_in_worklog(turn).await;
+        let block = self.hook_block(turn).await;
+        match (handover.map(|text| block_after(&neutralize(&text), &[])), block) {
+            (Some(handover), Some(block)) => Some(format!("{handover}\n{block}")),
+            (handover, block) => handover.or(block),
+        }
+    }
+
+    /// The block for a prompt; `None` if nothing is added.
+    async fn hook_block(self: &Arc<Self>, turn: &HookTurn) -> Option<String> {
+        let session = &turn.session;
         let started = Instant::now();
         let transcript = transcript_of(session);
         let format = transcript.format();
@@ -85,6 +98,36 @@ impl App {
             self.observe_hook(Path::new(&worktree), body, headers, format, Observing::Transcript);
         }
         block
+    }
+
+    /// The reason to hold a call of a tool.
+    pub(super) async fn before_tool(self: &Arc<Self>, tool: HookTool) -> Option<String> {
+        let worklog = self.worklog_of(&tool.session).await?;
+        let held = blocking(move || logged(worklog.hold(tool.session.session.as_deref(), &tool.call))).await;
+        held.flatten()
+    }
+
+    /// What the agent is to be told after a call of a tool.
+    pub(super) async fn after_tool(self: &Arc<Self>, tool: HookTool, outcome: ToolOutcome) -> Option<String> {
+        let worklog = self.worklog_of(&tool.session).await?;
+        let told = blocking(move || {
+            let (session, id) = (tool.session.session.as_deref(), tool.id.as_deref());
+            logged(worklog.observe(session, &tool.call, (id, &outcome), true))
+        });
+        told.await.flatten()
+    }
+
+    /// The worklog of a session's worktree, if it is in use there.
+    async fn worklog_of(self: &Arc<Self>, session: &HookSession) -> Option<SessionWorklog> {
+        self.workspace_of(session).await?.worklog_in_use()
+    }
+
+    /// Begins a session in the worklog. Returns what others wrote before, if the session has not had it.
+    async fn begin_in_worklog(self: &Arc<Self>, turn: &HookTurn) -> Option<String> {
+        let worklog = self.worklog_of(&turn.session).await?;
+        let (session, client, prompt) = (turn.session.session.clone(), turn.session.client, turn.prompt.clone());
+        let begun = blocking(move || logged(worklog.begin(session.as_deref(), Some(client.name()), None, &prompt)));
+        begun.await.flatten().map(|tail| handover_text(&tail))
     }
 
     /// Learns from the last turn of a session, and writes its records.
@@ -166,6 +209,11 @@ impl App {
             .iter()
             .any(|receipt| receipt.session.as_deref() == Some(&*id) && formats.contains(&&*receipt.format))
     }
+}
+
+/// The result of work that uses files; `None` if it panics.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok().flatten()
 }
 
 /// The conversation so far. Without a readable transcript, the prompt stands alone.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{App, ToolReply, ToolRequest};
+use super::{App, ToolCall, ToolOutcome, ToolReply, ToolRequest};
 use crate::access::Caller;
 use crate::transcript::Client;
 
@@ -22,6 +22,10 @@ pub enum LocalRequest {
     HookTurn(HookTurn),
     /// A session ends, or is compacted: its last turn is learned from.
     HookEnd(HookSession),
+    /// A tool is about to be called: answered with a reason to hold the call, or with nothing.
+    HookBeforeTool(HookTool),
+    /// A tool was called: answered with what the agent is to be told.
+    HookAfterTool(HookTool, ToolOutcome),
     /// A client of the MCP server makes a call.
     Tools {
         /// The directory that the client was started in.
@@ -64,12 +68,26 @@ pub struct HookTurn {
     pub prompt: String,
 }
 
+/// A call of a tool that a hook sees.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct HookTool {
+    /// The session.
+    pub session: HookSession,
+    /// The call's id.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// The call.
+    pub call: ToolCall,
+}
+
 /// The answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LocalReply {
     /// Text for the agent's context.
     Context(String),
+    /// The reason for which a call of a tool is held.
+    Hold(String),
     /// There is nothing to add.
     Nothing,
     /// The answer to the call of an MCP client.
@@ -88,6 +106,8 @@ impl LocalRequest {
     pub fn directory(&self) -> &PathBuf {
         match self {
             LocalRequest::HookTurn(HookTurn { session, .. })
+            | LocalRequest::HookBeforeTool(HookTool { session, .. })
+            | LocalRequest::HookAfterTool(HookTool { session, .. }, _)
             | LocalRequest::HookSessionStart(session)
             | LocalRequest::HookEnd(session) => &session.directory,
             LocalRequest::Tools { directory, .. } => directory,
@@ -105,6 +125,11 @@ impl App {
                 self.end_session(&session).await;
                 LocalReply::Nothing
             }
+            LocalRequest::HookBeforeTool(tool) => self
+                .before_tool(tool)
+                .await
+                .map_or(LocalReply::Nothing, LocalReply::Hold),
+            LocalRequest::HookAfterTool(tool, outcome) => self.after_tool(tool, outcome).await.into(),
             LocalRequest::Tools { directory, request } => LocalReply::Tools(self.call_tools(&directory, request).await),
         }
     }

@@ -44,7 +44,7 @@ pub use knowledge::{
     new_knowledge,
 };
 pub(crate) use learn::{AnswerRecorder, ObservedAnswer, ObservedRequest, Observing, SummarizerChoice};
-pub use local::{HookSession, HookTurn, LocalReply, LocalRequest};
+pub use local::{HookSession, HookTool, HookTurn, LocalReply, LocalRequest};
 pub use memory::{
     ChoreError, ConflictView, Fact, FactKind, Kept, MemoryError, RecallQuery, RecalledMemory, ReconcileRequest,
     SideView, WritableMemory, conflicts,

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use muninn_context_engine::render::{block_after, neutralize};
 use muninn_context_engine::{IndexStatus, tokens};
+use muninn_memory::worklog::Tail;
 
 use super::local::HookSession;
+use super::worklog::{handover_text, logged};
 use super::{App, Workspace};
 use crate::config::paths;
 use crate::store::{Outcome, PreamblePart};
@@ -15,6 +17,8 @@ use crate::transcript::Transcript;
 
 /// The most characters of a preamble.
 const MOST_CHARACTERS: usize = 7_700;
+/// The most characters of the worklog's last lines.
+const MOST_WORKLOG: usize = 4_500;
 /// The most characters of the orientation.
 const MOST_ORIENTATION: usize = 600;
 /// The most tokens and characters of the wiki's digest.
@@ -41,13 +45,15 @@ pub(super) struct Preamble {
 }
 
 impl Preamble {
-    /// The preamble of a worktree that was set up for Muninn; `None` if there is nothing to say. The cost is a look at the
+    /// The preamble of a worktree that was set up for Muninn; `None` if there is nothing to say. It begins with the end of the
+    /// worklog, if there is one. The cost is a look at the
     /// index in memory, and at the files of the wiki.
-    pub(super) fn of(workspace: &Workspace) -> Option<Preamble> {
+    pub(super) fn of(workspace: &Workspace, handover: Option<&Tail>) -> Option<Preamble> {
         if !paths::is_initialised(&workspace.root) || !workspace.settings().context.enabled {
             return None;
         }
-        assemble(&[orientation(workspace), wiki_digest(workspace)], MOST_CHARACTERS)
+        let parts = [worklog(handover), orientation(workspace), wiki_digest(workspace)];
+        assemble(&parts, MOST_CHARACTERS)
     }
 }
 
@@ -111,7 +117,12 @@ impl App {
         let workspace = self.workspace_of(session).await?;
         let preamble = tokio::task::spawn_blocking({
             let workspace = Arc::clone(&workspace);
-            move || Preamble::of(&workspace)
+            let session = session.session.clone();
+            move || {
+                let worklog = workspace.worklog_in_use();
+                let handover = worklog.and_then(|worklog| logged(worklog.deliver(session.as_deref())));
+                Preamble::of(&workspace, handover.flatten().as_ref())
+            }
         });
         let preamble = preamble.await.ok()??;
         let mut receipt = self.hook_receipt(session, Transcript::empty(session.client).format());
@@ -125,6 +136,26 @@ impl App {
             store.note_receipt(receipt);
         }
         Some(block)
+    }
+}
+
+/// The end of the worklog. Its last lines count most, so lines are left out at the beginning.
+fn worklog(handover: Option<&Tail>) -> Part {
+    let text = handover.map(|tail| {
+        let mut tail = tail.clone();
+        while handover_text(&tail).chars().count() > MOST_WORKLOG {
+            match tail.text.split_once('\n') {
+                Some((_, rest)) => tail.text = rest.to_owned(),
+                None => break,
+            }
+        }
+        handover_text(&tail)
+    });
+    Part {
+        name: "worklog",
+        text: text.unwrap_or_default(),
+        most: MOST_WORKLOG,
+        rest: "muninn worklog show",
     }
 }
 

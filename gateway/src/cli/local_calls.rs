@@ -137,6 +137,8 @@ fn can_repeat(request: &LocalRequest, error: &CallError) -> bool {
 fn tools_reply(reply: LocalReply) -> ToolReply {
     match reply {
         LocalReply::Tools(reply) => reply,
-        LocalReply::Context(_) | LocalReply::Nothing => ToolReply::Refused("the call failed inside Muninn".to_owned()),
+        LocalReply::Context(_) | LocalReply::Hold(_) | LocalReply::Nothing => {
+            ToolReply::Refused("the call failed inside Muninn".to_owned())
+        }
     }
 }

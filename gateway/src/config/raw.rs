@@ -70,7 +70,7 @@ pub(crate) struct RepositoryFile {
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mcp {
-    /// Names of tools, and of the sets `code`, `memory`, `wiki` and `journal`. Default: `find_context`, `definition`, `references`,
+    /// Names of tools, and of the sets `code`, `memory`, `wiki`, `journal` and `worklog`. Default: `find_context`, `definition`, `references`,
     /// `callers`, `recall` and `remember`.
     pub(crate) tools: Option<Vec<String>>,
     /// Whether `muninn serve` answers at `/mcp`.

@@ -28,6 +28,12 @@ pub(crate) enum Event {
     SessionStart,
     /// The user submits a prompt.
     UserPromptSubmit,
+    /// A tool is about to be called.
+    PreToolUse,
+    /// A tool was called.
+    PostToolUse,
+    /// A tool was called, and failed.
+    PostToolUseFailure,
     /// The client is about to replace the conversation by a summary.
     PreCompact,
     /// A session ends.
@@ -41,6 +47,9 @@ impl Event {
         match name {
             "SessionStart" => Some(Event::SessionStart),
             "UserPromptSubmit" => Some(Event::UserPromptSubmit),
+            "PreToolUse" => Some(Event::PreToolUse),
+            "PostToolUse" => Some(Event::PostToolUse),
+            "PostToolUseFailure" => Some(Event::PostToolUseFailure),
             "PreCompact" => Some(Event::PreCompact),
             "SessionEnd" => Some(Event::SessionEnd),
             _ => None,
@@ -51,6 +60,9 @@ impl Event {
         match self {
             Event::SessionStart => "SessionStart",
             Event::UserPromptSubmit => "UserPromptSubmit",
+            Event::PreToolUse => "PreToolUse",
+            Event::PostToolUse => "PostToolUse",
+            Event::PostToolUseFailure => "PostToolUseFailure",
             Event::PreCompact => "PreCompact",
             Event::SessionEnd => "SessionEnd",
         }
@@ -87,7 +99,15 @@ pub(crate) fn read(input: impl Read) -> Result<Value, InputError> {
 /// The client's JSON for a reply; `None` if there is nothing to say.
 #[must_use]
 pub(crate) fn answer(event: Event, client: Client, reply: LocalReply) -> Option<Value> {
-    let LocalReply::Context(text) = reply else { return None };
+    let text = match reply {
+        LocalReply::Context(text) => text,
+        LocalReply::Hold(reason) => {
+            return Some(json!({"hookSpecificOutput": {
+                "hookEventName": event.name(), "permissionDecision": "deny", "permissionDecisionReason": reason
+            }}));
+        }
+        LocalReply::Nothing | LocalReply::Tools(_) => return None,
+    };
     match (event, client) {
         // Claude Code takes no context for the other events; text would be shown to the user.
         (Event::PreCompact | Event::SessionEnd, _) => None,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::{Event, addresses};
-use crate::app::{HookSession, HookTurn, LocalRequest};
+use crate::app::{HookSession, HookTool, HookTurn, LocalRequest, ToolCall, ToolOutcome};
 use crate::transcript::Client;
 
 /// The sources of a `SessionStart` whose conversation already holds a preamble.
@@ -37,7 +37,79 @@ pub(crate) fn request(
             let session = session(client, input, directory)?;
             Some(LocalRequest::HookTurn(HookTurn { session, prompt }))
         }
+        Event::PreToolUse => Some(LocalRequest::HookBeforeTool(tool(client, input, directory)?)),
+        Event::PostToolUse | Event::PostToolUseFailure => {
+            let outcome = outcome(event, input);
+            Some(LocalRequest::HookAfterTool(tool(client, input, directory)?, outcome))
+        }
         Event::PreCompact | Event::SessionEnd => Some(LocalRequest::HookEnd(session(client, input, directory)?)),
+    }
+}
+
+/// The call of a tool; `None` for one that nothing depends on.
+fn tool(client: Client, input: &Value, directory: impl FnOnce() -> Option<PathBuf>) -> Option<HookTool> {
+    let arguments = &input["tool_input"];
+    let of = |key: &str| arguments[key].as_str().unwrap_or_default().to_owned();
+    let call = match text(input, "tool_name")? {
+        "Bash" | "shell" | "exec_command" => ToolCall::Command(command(arguments)?),
+        "Edit" | "edit" => ToolCall::Edit {
+            file: of("file_path"),
+            before: of("old_string"),
+            after: of("new_string"),
+        },
+        "Write" | "write" => ToolCall::Edit {
+            file: of("file_path"),
+            before: String::new(),
+            after: of("content"),
+        },
+        "MultiEdit" | "NotebookEdit" | "apply_patch" => ToolCall::Edit {
+            file: [of("file_path"), of("notebook_path")].concat(),
+            before: String::new(),
+            after: arguments.to_string(),
+        },
+        _ => return None,
+    };
+    Some(HookTool {
+        session: session(client, input, directory)?,
+        id: text(input, "tool_use_id").map(str::to_owned),
+        call,
+    })
+}
+
+/// The command of a shell tool: a string, or the words of a command line.
+fn command(arguments: &Value) -> Option<String> {
+    let words = |value: &Value| -> Option<String> {
+        let words = value.as_array()?.iter().filter_map(Value::as_str);
+        Some(words.collect::<Vec<_>>().join(" "))
+    };
+    let given = ["command", "cmd"].into_iter().map(|key| &arguments[key]);
+    let text = given
+        .into_iter()
+        .find_map(|value| value.as_str().map(str::to_owned).or_else(|| words(value)));
+    text.filter(|text| !text.trim().is_empty())
+}
+
+/// The outcome of a call. A client without an event for failures tells the exit code in the response.
+fn outcome(event: Event, input: &Value) -> ToolOutcome {
+    let response = &input["tool_response"];
+    let message = || {
+        let texts = [
+            &input["error"],
+            &response["stderr"],
+            &response["stdout"],
+            &response["output"],
+            response,
+        ];
+        texts.into_iter().find_map(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let code = ["exit_code", "exitCode"]
+        .into_iter()
+        .find_map(|key| response[key].as_i64());
+    let is_failure = event == Event::PostToolUseFailure || code.is_some_and(|code| code != 0);
+    let is_interrupt = input["is_interrupt"] == true || response["interrupted"] == true;
+    match is_failure && !is_interrupt {
+        true => ToolOutcome::Failed(message()),
+        false => ToolOutcome::Worked,
     }
 }
 

@@ -52,7 +52,8 @@ fn documented_tokens_of_each_set_are_the_real_ones() {
         ("memory", &["memory"]),
         ("wiki", &["wiki"]),
         ("journal", &["journal"]),
-        ("all", &["code", "memory", "wiki", "journal"]),
+        ("worklog", &["worklog"]),
+        ("all", &["code", "memory", "wiki", "journal", "worklog"]),
     ] {
         let offer = offer(chosen);
         let row = format!("| {set} | {} | {} |", names(&offer).len(), definition_tokens(&offer));
@@ -62,7 +63,7 @@ fn documented_tokens_of_each_set_are_the_real_ones() {
 
 #[test]
 fn sets_and_names_choose_tools_once() {
-    let all = offer(&["code", "memory", "wiki", "journal"]);
+    let all = offer(&["code", "memory", "wiki", "journal", "worklog"]);
     assert_eq!(names(&all).len(), client_tools().len());
     assert_eq!(
         names(&offer(&["recall", "memory", "recall"])),
@@ -81,7 +82,7 @@ fn sets_and_names_choose_tools_once() {
 
 #[test]
 fn every_definition_is_accepted_by_strict_validators() {
-    let all = offer(&["code", "memory", "wiki", "journal"]);
+    let all = offer(&["code", "memory", "wiki", "journal", "worklog"]);
     let mut seen = BTreeSet::new();
     for tool in all.definitions() {
         assert!(seen.insert(tool.name.clone()));

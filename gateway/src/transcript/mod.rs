@@ -45,6 +45,18 @@ pub enum Client {
     Opencode,
 }
 
+impl Client {
+    /// The name on command lines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Client::ClaudeCode => "claude-code",
+            Client::Codex => "codex",
+            Client::Opencode => "opencode",
+        }
+    }
+}
+
 /// A client that is not known.
 #[derive(Debug, Error)]
 #[error("`{0}` is no known client; write claude-code, codex or opencode")]
@@ -54,12 +66,9 @@ impl FromStr for Client {
     type Err = UnknownClient;
 
     fn from_str(name: &str) -> Result<Client, UnknownClient> {
-        match name {
-            "claude-code" => Ok(Client::ClaudeCode),
-            "codex" => Ok(Client::Codex),
-            "opencode" => Ok(Client::Opencode),
-            _ => Err(UnknownClient(name.to_owned())),
-        }
+        let each = [Client::ClaudeCode, Client::Codex, Client::Opencode];
+        let found = each.into_iter().find(|client| client.name() == name);
+        found.ok_or_else(|| UnknownClient(name.to_owned()))
     }
 }
 

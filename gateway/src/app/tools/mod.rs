@@ -11,6 +11,7 @@ mod memory;
 mod resources;
 mod result;
 mod wiki;
+mod worklog;
 
 use std::sync::{Arc, LazyLock};
 
@@ -38,15 +39,18 @@ pub enum ToolSet {
     Wiki,
     /// The git journal.
     Journal,
+    /// The worklog.
+    Worklog,
 }
 
 impl ToolSet {
     /// All sets with their names.
-    pub const EACH: [(&'static str, ToolSet); 4] = [
+    pub const EACH: [(&'static str, ToolSet); 5] = [
         ("code", ToolSet::Code),
         ("memory", ToolSet::Memory),
         ("wiki", ToolSet::Wiki),
         ("journal", ToolSet::Journal),
+        ("worklog", ToolSet::Worklog),
     ];
 }
 
@@ -105,7 +109,7 @@ impl ClientTool {
 /// All tools of clients, in the order in which doors list them.
 pub fn client_tools() -> &'static [ClientTool] {
     static TOOLS: LazyLock<Vec<ClientTool>> = LazyLock::new(|| {
-        use ToolSet::{Code, Journal, Memory, Wiki};
+        use ToolSet::{Code, Journal, Memory, Wiki, Worklog};
         vec![
             ClientTool::of::<context::FindContext>(Code, |registry, session| {
                 registry.add(context::FindContext(Arc::clone(session)));
@@ -185,6 +189,15 @@ pub fn client_tools() -> &'static [ClientTool] {
                 registry.add(journal::JournalSynthesizeConflict(Arc::clone(session)));
             })
             .with_model(ModelUse::Journal),
+            ClientTool::of::<worklog::WorklogRead>(Worklog, |registry, session| {
+                registry.add(worklog::WorklogRead(Arc::clone(session)));
+            }),
+            ClientTool::of::<worklog::WorklogAppend>(Worklog, |registry, session| {
+                registry.add(worklog::WorklogAppend(Arc::clone(session)));
+            }),
+            ClientTool::of::<worklog::WorklogMutate>(Worklog, |registry, session| {
+                registry.add(worklog::WorklogMutate(Arc::clone(session)));
+            }),
         ]
     });
     &TOOLS

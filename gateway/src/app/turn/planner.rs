@@ -171,6 +171,7 @@ impl TurnPlanner<'_, '_> {
             prices: budget.prices,
             wants_map: budget.wants_map,
             wants_preamble: budget.wants_map && self.begins_conversation(),
+            session: self.worklog_session(budget.wants_map).map(str::to_owned),
             lexical_budget: budget.lexical,
             total_budget: budget.total,
             pending: pending.results(),
@@ -206,6 +207,7 @@ impl TurnPlanner<'_, '_> {
             prices: budget.prices,
             wants_map: false,
             wants_preamble: false,
+            session: None,
             lexical_budget: 0,
             total_budget: budget.total,
             pending: results,
@@ -241,6 +243,12 @@ impl TurnPlanner<'_, '_> {
 
     fn session(&self) -> Option<&str> {
         self.identity.session.as_deref()
+    }
+
+    /// The session whose worklog the turn belongs to. Subagents and clients without tools have none, and hooks do it themselves.
+    fn worklog_session(&self, has_tools: bool) -> Option<&str> {
+        let is_users = self.with_preamble && has_tools && self.identity.agent.is_none();
+        self.session().filter(|_| is_users)
     }
 
     /// The earlier human turns without a ledger row, whatever the reason.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use muninn_memory::redact;
 use muninn_memory::worklog::{FAILURES_BEFORE_MUTATION, HANDOVER_LINES, MutationKind};
 
-use super::sessions::{EditDone, SessionState};
+use super::sessions::{Attempt, EditDone, SessionState};
 use super::{SessionWorklog, WorklogUseError, handover_text};
 
 /// The longest command and error in a line, in characters.
@@ -83,7 +83,8 @@ impl SessionWorklog {
         }
     }
 
-    /// Notes the outcome of a call. Returns what the agent is to be told: that a mutation is due.
+    /// Notes the outcome of a call. Returns what the agent is to be told: that a mutation is due. `tells` is whether the caller
+    /// can tell it at once; otherwise [`Self::due`] does.
     ///
     /// # Errors
     /// [`WorklogUseError`].
@@ -91,15 +92,24 @@ impl SessionWorklog {
         &self,
         session: Option<&str>,
         call: &ToolCall,
-        outcome: &ToolOutcome,
+        (call_id, outcome): (Option<&str>, &ToolOutcome),
+        tells: bool,
     ) -> Result<Option<String>, WorklogUseError> {
         let Some(id) = session else { return Ok(None) };
+        let is_observed = match (call, outcome) {
+            (ToolCall::Command(command), _) => is_check(command),
+            (ToolCall::Edit { .. }, _) => true,
+            (ToolCall::Other, _) => false,
+        };
+        if !is_observed || !self.is_new(id, call_id)? {
+            return Ok(None);
+        }
         match (call, outcome) {
-            (ToolCall::Command(command), ToolOutcome::Failed(message)) if is_check(command) => {
+            (ToolCall::Command(command), ToolOutcome::Failed(message)) => {
                 let line = format!("❌ Failed: {}{}", quoted(command), error_of(message));
-                self.failed(id, &key(command), command, &line)
+                self.failed(id, (&key(command), command), &line, tells)
             }
-            (ToolCall::Command(command), ToolOutcome::Worked) if is_check(command) => {
+            (ToolCall::Command(command), ToolOutcome::Worked) => {
                 self.worked(id, command)?;
                 Ok(None)
             }
@@ -110,14 +120,56 @@ impl SessionWorklog {
             (ToolCall::Edit { file, .. }, ToolOutcome::Failed(message)) => {
                 let what = format!("edit of {file}: {}", first_line(message));
                 let line = format!("❌ Failed: edit of {file}{}", error_of(message));
-                self.failed(id, &what, &what, &line)
+                self.failed(id, (&what, &what), &line, tells)
             }
-            _ => Ok(None),
+            (ToolCall::Other, _) => Ok(None),
         }
     }
 
+    /// What the agent is to be told at the next allowed place, if a mutation is due and it was not told yet.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub fn due(&self, session: Option<&str>) -> Result<Option<String>, WorklogUseError> {
+        let Some(id) = session else { return Ok(None) };
+        let is_untold = |attempt: &Attempt| attempt.is_due && !attempt.told;
+        if !self
+            .sessions
+            .read()
+            .of(id)
+            .is_some_and(|state| state.attempts.iter().any(is_untold))
+        {
+            return Ok(None);
+        }
+        let what = self.sessions.change(id, |state| {
+            let due = state.attempts.iter_mut().find(|attempt| is_untold(attempt))?;
+            due.told = true;
+            Some(due.what.clone())
+        })?;
+        Ok(what.map(|what| due_text(&what)))
+    }
+
+    /// Whether a call was not observed yet; it is then.
+    fn is_new(&self, id: &str, call_id: Option<&str>) -> Result<bool, WorklogUseError> {
+        let Some(call_id) = call_id else { return Ok(true) };
+        let is_new = self.sessions.change(id, |state| {
+            let is_new = !state.seen.iter().any(|seen| seen == call_id);
+            if is_new {
+                state.seen.push(call_id.to_owned());
+            }
+            is_new
+        });
+        Ok(is_new?)
+    }
+
     /// Counts a failure. The first one since it last worked gets a line.
-    fn failed(&self, id: &str, key: &str, what: &str, line: &str) -> Result<Option<String>, WorklogUseError> {
+    fn failed(
+        &self,
+        id: &str,
+        (key, what): (&str, &str),
+        line: &str,
+        tells: bool,
+    ) -> Result<Option<String>, WorklogUseError> {
         let (is_new, is_due) = self.sessions.change(id, |state| {
             let attempt = state.attempt(key);
             attempt.failures += 1;
@@ -126,6 +178,7 @@ impl SessionWorklog {
             if is_due {
                 attempt.is_due = true;
                 attempt.held = false;
+                attempt.told = tells;
             }
             (is_new, is_due)
         })?;
@@ -207,8 +260,10 @@ fn due_text(what: &str) -> String {
 /// A command without the parts that vary between tries.
 fn key(command: &str) -> String {
     let main = command.rsplit("&&").next().unwrap_or(command);
-    let main = main.split(['|', ';', '>']).next().unwrap_or(main);
-    one_line(main, MOST_COMMAND)
+    let main = main.split(['|', ';']).next().unwrap_or(main);
+    let is_redirection = |word: &str| word.contains(['>', '<']);
+    let words: Vec<&str> = main.split_whitespace().filter(|word| !is_redirection(word)).collect();
+    one_line(&words.join(" "), MOST_COMMAND)
 }
 
 fn is_check(command: &str) -> bool {
@@ -251,7 +306,7 @@ mod tests {
 
     #[test]
     fn commands_are_compared_without_what_varies() {
-        assert_eq!(key("cd /x && cargo test  --lib 2>&1 | tail -5"), "cargo test --lib 2");
+        assert_eq!(key("cd /x && cargo test  --lib 2>&1 | tail -5"), "cargo test --lib");
         assert_eq!(key("cargo test"), key("cargo  test | head"));
         assert!(
             is_check("cargo test") && is_check("npm run build") && !is_check("ls -la") && !is_check("grep latest x")

@@ -13,7 +13,7 @@ use muninn_memory::redact;
 use muninn_memory::worklog::{
     Appended, Archived, FILE, HANDOVER_LINES, Mutation, ParsedWorklog, SessionHeader, Tail, Worklog, WorklogError,
 };
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{Worktree, with_causes};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -101,6 +101,14 @@ impl Workspace {
         })
     }
 
+    /// The worklog, if it is in use here; a fault is logged.
+    pub(super) fn worklog_in_use(&self) -> Option<SessionWorklog> {
+        match self.worklog() {
+            Err(WorklogUseError::Disabled | WorklogUseError::NotInitialised | WorklogUseError::NoRepository) => None,
+            found => logged(found),
+        }
+    }
+
     /// Remembers the discoveries of the worklog that are not remembered yet. Returns their number.
     ///
     /// # Errors
@@ -171,12 +179,22 @@ impl SessionWorklog {
     /// # Errors
     /// [`WorklogUseError`].
     pub fn handover(&self, session: Option<&str>) -> Result<Option<Tail>, WorklogUseError> {
-        let id = session.unwrap_or(NO_SESSION);
-        if self.sessions.read().of(id).is_some_and(|state| state.delivered) {
-            return Ok(None);
+        let is_delivered = |id: &str| self.sessions.read().of(id).is_some_and(|state| state.delivered);
+        match session.is_some_and(is_delivered) {
+            true => Ok(None),
+            false => self.deliver(session),
         }
+    }
+
+    /// The last lines for a session, also if it had them before, as after a compaction.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub fn deliver(&self, session: Option<&str>) -> Result<Option<Tail>, WorklogUseError> {
         let tail = self.worklog.tail(HANDOVER_LINES)?;
-        self.sessions.change(id, |state| state.delivered = true)?;
+        if let Some(id) = session {
+            self.sessions.change(id, |state| state.delivered = true)?;
+        }
         Ok(tail)
     }
 
@@ -264,9 +282,16 @@ impl SessionWorklog {
     }
 }
 
+/// A result without its error, which is logged: a fault of the worklog must not stop an agent.
+pub(super) fn logged<T>(result: Result<T, WorklogUseError>) -> Option<T> {
+    result
+        .inspect_err(|error| tracing::warn!("worklog: {}", with_causes(error)))
+        .ok()
+}
+
 /// The text of a handover for an agent.
 #[must_use]
-pub fn handover_text(tail: &Tail) -> String {
+pub(super) fn handover_text(tail: &Tail) -> String {
     let markers = match tail.has_conflict_markers {
         true => "It has git's conflict markers: both sides are quoted.\n",
         false => "",

@@ -36,6 +36,8 @@ pub(super) struct SessionState {
     pub(super) changed_files: bool,
     /// Whether it wrote a line.
     pub(super) wrote: bool,
+    /// The ids of the last calls that were observed: a gateway and a hook can see the same one.
+    pub(super) seen: Vec<String>,
     /// What it tried, and how often that failed in succession.
     pub(super) attempts: Vec<Attempt>,
     /// Its last edits, to recognise one that is taken back.
@@ -54,6 +56,8 @@ pub(super) struct Attempt {
     pub(super) noted: bool,
     /// Whether the agent was told to declare a mutation, and has not yet.
     pub(super) is_due: bool,
+    /// Whether it was told.
+    pub(super) told: bool,
     /// Whether a further try was held once.
     pub(super) held: bool,
     /// The mutation that was declared after it failed.
@@ -100,6 +104,7 @@ impl SessionsFile {
             let result = change(&mut session);
             keep_last(&mut session.attempts, MOST_OF_A_SESSION);
             keep_last(&mut session.edits, MOST_OF_A_SESSION);
+            keep_last(&mut session.seen, MOST_OF_A_SESSION);
             sessions.sessions.push(session);
             keep_last(&mut sessions.sessions, MOST_SESSIONS);
             result

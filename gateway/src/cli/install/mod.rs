@@ -72,6 +72,7 @@ impl Install {
             &directories()?,
             &binary,
             &url(&config),
+            config.worklog.enabled,
         )?;
         if parts.contains(&Part::Hooks) {
             programs::probe_hook(&binary)?;

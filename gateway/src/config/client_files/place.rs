@@ -129,13 +129,14 @@ pub(crate) enum PlaceError {
 }
 
 /// The events for which Muninn's hook does something. The client starts a process for each.
-pub(crate) fn events() -> [&'static str; 4] {
-    ["SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd"]
-}
+const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd"];
+/// Those of the worklog, with the tools that they are for. Each call of such a tool costs two processes.
+const WORKLOG_EVENTS: [&str; 3] = ["PreToolUse", "PostToolUse", "PostToolUseFailure"];
+const WORKLOG_TOOLS: &str = "Bash|Edit|Write|MultiEdit|NotebookEdit|apply_patch";
 
 impl Setup {
     /// The settings that connect a client. `root` is the repository of [`Scope::Project`], `binary` the absolute path of
-    /// Muninn, `url` the address of the gateway.
+    /// Muninn, `url` the address of the gateway. `with_worklog` is whether hooks keep the worklog.
     ///
     /// # Errors
     /// If the client does not offer a part.
@@ -146,6 +147,7 @@ impl Setup {
         directories: &Directories,
         binary: &str,
         url: &str,
+        with_worklog: bool,
     ) -> Result<Setup, PlaceError> {
         let has = |part| parts.contains(&part);
         if has(Part::Hooks) && !client.is_agent() {
@@ -170,7 +172,7 @@ impl Setup {
             setup.add_server(&places, binary);
         }
         if has(Part::Hooks) {
-            setup.add_hooks(&places, binary);
+            setup.add_hooks(&places, binary, with_worklog);
         }
         if has(Part::Gateway) {
             setup.add_gateway(&places, url);
@@ -216,7 +218,7 @@ impl Setup {
         self.add(path, format, edit);
     }
 
-    fn add_hooks(&mut self, places: &Places<'_>, binary: &str) {
+    fn add_hooks(&mut self, places: &Places<'_>, binary: &str, with_worklog: bool) {
         if self.client == Client::Opencode {
             let program = format!("const MUNINN = {}", Value::from(binary));
             let text = OPENCODE_PLUGIN.replacen(OPENCODE_PROGRAM, &program, 1);
@@ -224,7 +226,8 @@ impl Setup {
             return;
         }
         let name = self.client.name();
-        for event in events() {
+        let of_worklog = WORKLOG_EVENTS.iter().filter(|_| with_worklog);
+        for event in EVENTS.iter().chain(of_worklog) {
             let command = if self.client == Client::ClaudeCode {
                 let arguments = ["hook", event, "--client", name];
                 json!({"type": "command", "command": binary, "args": arguments, "timeout": 5})
@@ -233,9 +236,13 @@ impl Setup {
                 let line = format!("{} hook {event} --client {name}", quoted(binary));
                 json!({"type": "command", "command": line, "timeout": 5})
             };
+            let group = match WORKLOG_EVENTS.contains(event) {
+                true => json!({"matcher": WORKLOG_TOOLS, "hooks": [command]}),
+                false => json!({"hooks": [command]}),
+            };
             let edit = Edit {
                 append: true,
-                ..set(&["hooks", event], json!({"hooks": [command]}))
+                ..set(&["hooks", event], group)
             };
             self.add(places.hooks(self.client), Format::Json, edit);
         }
