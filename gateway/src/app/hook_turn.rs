@@ -132,6 +132,9 @@ impl App {
 
     /// Learns from the last turn of a session, and writes its records.
     pub(super) async fn end_session(self: &Arc<Self>, session: &HookSession) {
+        if let Some(workspace) = self.workspace_of(session).await {
+            blocking(move || logged(workspace.remember_gossip(&workspace.worklog_in_use()?))).await;
+        }
         if self.sees_requests_of(session).await {
             return;
         }

@@ -56,7 +56,7 @@ enum Action {
     },
     /// Declare what you do differently after three failures
     #[command(after_help = examples(&[
-        ("muninn worklog mutate M5 --failed-on \"full swap\" --switching-to \"hook only\" --rationale \"too broad\"", "Reduce the scope"),
+        ("muninn worklog mutate M5 --failed-on swap --switching-to hook --rationale broad", "Reduce the scope"),
     ]))]
     Mutate {
         /// M1 Reproduce First, M2 Observe, M3 Bisect, M4 Change One Thing, M5 Reduce Scope, M6 Check Assumptions, M7 Change Approach

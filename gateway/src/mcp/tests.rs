@@ -75,7 +75,7 @@ fn sets_and_names_choose_tools_once() {
     assert!(names(&offer(&["code"])).contains(&"explore".to_owned()));
     let unknown = Offer::of(&["gerp".to_owned()], false, true).err().unwrap().to_string();
     assert!(
-        unknown.contains("`gerp`") && unknown.contains("code, memory, wiki, journal, find_context"),
+        unknown.contains("`gerp`") && unknown.contains("code, memory, wiki, journal, worklog, find_context"),
         "{unknown}"
     );
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Prefixes of paths in users' directories and repositories.
-const USER_PATHS: [&str; 3] = ["muninn.toml", ".muninn", ".metis"];
+const USER_PATHS: [&str; 4] = ["muninn.toml", ".muninn", ".metis", "JOURNAL.md"];
 
 /// The Markdown files of the book, with their texts.
 pub(super) fn pages(docs: &Path) -> Vec<(PathBuf, String)> {
