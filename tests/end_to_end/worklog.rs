@@ -310,3 +310,46 @@ fn first_prompt_of_a_session_through_the_gateway_begins_with_the_handover() {
     let (again, _) = ask("one");
     assert_eq!(sent, again, "a replayed block is the same byte for byte");
 }
+
+#[test]
+fn mutation_that_is_due_is_told_through_the_gateway_at_the_next_human_turn() {
+    let stage = Stage::with(muninn_tests::Upstream::start(), ENABLED);
+    stage.gateway.wait_ready();
+    let (env, root) = (&stage.env, &stage.root);
+    env.stdout_of(root, &["init", "--memory", "local"]);
+    let tool = |name: &str| json!({"name": name, "input_schema": {"type": "object"}});
+    let ask = |messages: &[Value]| {
+        let body = json!({"model": "m", "max_tokens": 9, "tools": [tool("Read"), tool("Bash")], "messages": messages});
+        stage.ask("/v1/messages", &[("x-muninn-session", "one")], &body.to_string());
+        stage.upstream.last().text()
+    };
+    let mut messages = vec![json!({"role": "user", "content": "Where is the bucket refilled?"})];
+    assert!(!ask(&messages).contains("failed 3 times"));
+    for number in 0..3 {
+        let id = format!("toolu_{number}");
+        let call = json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "cargo test --lib"}});
+        let result = json!({"type": "tool_result", "tool_use_id": id, "is_error": true, "content": "Exit code 101\nerror: it leaks"});
+        messages.push(json!({"role": "assistant", "content": [call]}));
+        messages.push(json!({"role": "user", "content": [result]}));
+    }
+    assert!(!ask(&messages).contains("failed 3 times"), "not behind a tool's result");
+    messages.push(json!({"role": "assistant", "content": "It fails."}));
+    messages.push(json!({"role": "user", "content": "Then try the bucket's refill again."}));
+    let told = ask(&messages);
+    assert!(
+        told.contains("`cargo test --lib` failed 3 times in succession"),
+        "{told}"
+    );
+    assert_eq!(ask(&messages), told);
+    assert_eq!(
+        text(root)
+            .matches("❌ Failed: `cargo test --lib` (error: it leaks)")
+            .count(),
+        1,
+        "{}",
+        text(root)
+    );
+    messages.push(json!({"role": "assistant", "content": "Done."}));
+    messages.push(json!({"role": "user", "content": "And the parser of invoices?"}));
+    assert_eq!(ask(&messages).matches("failed 3 times").count(), 1, "it is told once");
+}

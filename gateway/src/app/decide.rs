@@ -13,6 +13,7 @@ use super::deep::{BackgroundResult, Explorer, PendingResults, ProgressSender, dr
 use super::preamble::Preamble;
 use super::turn::{millis, now_ms};
 use super::worklog::{handover_text, logged};
+use crate::session::AnsweredCall;
 use crate::store::{Entry, EntryId, Estimate, NewEntry, PreamblePart, Store, TurnKey, Use};
 
 /// The time after the deadline in which an exploration's result is still accepted.
@@ -58,8 +59,8 @@ pub(super) struct ExplorationRequest {
     pub(super) wants_map: bool,
     /// Whether the block begins with the preamble.
     pub(super) wants_preamble: bool,
-    /// The session, for the worklog; `None` for a turn that is not the user's.
-    pub(super) session: Option<String>,
+    /// The session and the calls of its last turn, for the worklog; `None` for a turn that is not the user's.
+    pub(super) session: Option<(String, Vec<AnsweredCall>)>,
     /// The tokens for lexical results; 0 where only pending results are added.
     pub(super) lexical_budget: u32,
     /// The tokens for the whole block, with the files that models cited.
@@ -85,7 +86,10 @@ impl ExplorationRequest {
             .as_ref()
             .and_then(|session| Some((workspace.worklog_in_use()?, session)));
         let mut handover = None;
-        if let Some((worklog, session)) = &worklog {
+        if let Some((worklog, (session, calls))) = &worklog {
+            for call in calls {
+                logged(worklog.observe_answered(session, call));
+            }
             handover = logged(worklog.begin(Some(session), None, None, &self.question)).flatten();
         }
         let preamble = self
@@ -95,7 +99,7 @@ impl ExplorationRequest {
         if let Some(preamble) = preamble {
             return (preamble.text, preamble.parts);
         }
-        let due = worklog.and_then(|(worklog, session)| logged(worklog.due(Some(session))).flatten());
+        let due = worklog.and_then(|(worklog, (session, _))| logged(worklog.due(Some(session))).flatten());
         let text = match (handover, due) {
             (Some(handover), _) => handover_text(&handover),
             (None, due) => due.unwrap_or_default(),

@@ -48,45 +48,12 @@ pub(crate) fn request(
 
 /// The call of a tool; `None` for one that nothing depends on.
 fn tool(client: Client, input: &Value, directory: impl FnOnce() -> Option<PathBuf>) -> Option<HookTool> {
-    let arguments = &input["tool_input"];
-    let of = |key: &str| arguments[key].as_str().unwrap_or_default().to_owned();
-    let call = match text(input, "tool_name")? {
-        "Bash" | "shell" | "exec_command" => ToolCall::Command(command(arguments)?),
-        "Edit" | "edit" => ToolCall::Edit {
-            file: of("file_path"),
-            before: of("old_string"),
-            after: of("new_string"),
-        },
-        "Write" | "write" => ToolCall::Edit {
-            file: of("file_path"),
-            before: String::new(),
-            after: of("content"),
-        },
-        "MultiEdit" | "NotebookEdit" | "apply_patch" => ToolCall::Edit {
-            file: [of("file_path"), of("notebook_path")].concat(),
-            before: String::new(),
-            after: arguments.to_string(),
-        },
-        _ => return None,
-    };
+    let call = ToolCall::of(text(input, "tool_name")?, &input["tool_input"])?;
     Some(HookTool {
         session: session(client, input, directory)?,
         id: text(input, "tool_use_id").map(str::to_owned),
         call,
     })
-}
-
-/// The command of a shell tool: a string, or the words of a command line.
-fn command(arguments: &Value) -> Option<String> {
-    let words = |value: &Value| -> Option<String> {
-        let words = value.as_array()?.iter().filter_map(Value::as_str);
-        Some(words.collect::<Vec<_>>().join(" "))
-    };
-    let given = ["command", "cmd"].into_iter().map(|key| &arguments[key]);
-    let text = given
-        .into_iter()
-        .find_map(|value| value.as_str().map(str::to_owned).or_else(|| words(value)));
-    text.filter(|text| !text.trim().is_empty())
 }
 
 /// The outcome of a call. A client without an event for failures tells the exit code in the response.

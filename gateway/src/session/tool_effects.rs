@@ -9,6 +9,7 @@ use std::path::Path;
 
 use muninn_memory::learn::Failure;
 use muninn_repo_tools::RelPath;
+use serde_json::Value;
 
 use super::calls::{Call, FileUse, NamedFile, PathResolver};
 use super::human::without_packs;
@@ -133,6 +134,55 @@ pub fn tool_effects(
         }
     }
     tool_effects
+}
+
+/// A call whose result the conversation holds.
+#[derive(Debug, PartialEq)]
+pub struct AnsweredCall {
+    /// Its id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments.
+    pub arguments: Value,
+    /// The result's text, if the call failed.
+    pub failure: Option<String>,
+}
+
+/// The calls in these messages that have a result, in their order.
+#[must_use]
+pub fn answered_calls(prompt: &Prompt<'_>, messages: Range<usize>) -> Vec<AnsweredCall> {
+    let parts = || {
+        prompt.messages[messages.clone()]
+            .iter()
+            .flat_map(|message| &message.tools)
+    };
+    let failures: HashMap<&str, Option<String>> = parts()
+        .filter_map(|part| match part {
+            ToolPart::Result { id, content, failed } => {
+                let is_failure = matches!(outcome_of(content, *failed), CallOutcome::Failed(_));
+                Some((
+                    id.literal(),
+                    is_failure.then(|| result_text(content).unwrap_or_default()),
+                ))
+            }
+            ToolPart::Call { .. } => None,
+        })
+        .collect();
+    let call = |part: &ToolPart<'_>| match part {
+        ToolPart::Call { id, name, arguments } => Some(AnsweredCall {
+            failure: failures.get(id.literal())?.clone(),
+            id: id.decode().into_owned(),
+            name: name.decode().into_owned(),
+            // Some formats hold the arguments as a string.
+            arguments: match serde_json::from_str(arguments).ok()? {
+                Value::String(text) => serde_json::from_str(&text).ok()?,
+                arguments => arguments,
+            },
+        }),
+        ToolPart::Result { .. } => None,
+    };
+    parts().filter_map(call).collect()
 }
 
 /// The outcome of a call.

@@ -13,7 +13,9 @@ use crate::app::deep::{BackgroundQuestion, DeepLane, PendingResults, ProgressSen
 use crate::app::enter::enter;
 use crate::app::{App, Location, Workspace};
 use crate::inject::{Boundary, Chain, Replay};
-use crate::session::{HumanTurn, Identity, Mode, SideRequest, human_turn, newest_human_turn};
+use crate::session::{
+    AnsweredCall, HumanTurn, Identity, Mode, SideRequest, answered_calls, human_turn, newest_human_turn,
+};
 use crate::store::{EntryId, NewEntry, Receipt, Store, TurnKey, Use};
 use crate::wire::{Prompt, Site};
 
@@ -171,7 +173,7 @@ impl TurnPlanner<'_, '_> {
             prices: budget.prices,
             wants_map: budget.wants_map,
             wants_preamble: budget.wants_map && self.begins_conversation(),
-            session: self.worklog_session(budget.wants_map).map(str::to_owned),
+            session: self.worklog_turn(workspace, budget.wants_map),
             lexical_budget: budget.lexical,
             total_budget: budget.total,
             pending: pending.results(),
@@ -245,10 +247,21 @@ impl TurnPlanner<'_, '_> {
         self.identity.session.as_deref()
     }
 
-    /// The session whose worklog the turn belongs to. Subagents and clients without tools have none, and hooks do it themselves.
-    fn worklog_session(&self, has_tools: bool) -> Option<&str> {
+    /// The session whose worklog the turn belongs to, with the calls since its last human turn. Subagents and clients without
+    /// tools have none, and hooks do it themselves.
+    fn worklog_turn(&self, workspace: &Workspace, has_tools: bool) -> Option<(String, Vec<AnsweredCall>)> {
         let is_users = self.with_preamble && has_tools && self.identity.agent.is_none();
-        self.session().filter(|_| is_users)
+        let session = self
+            .session()
+            .filter(|_| is_users && workspace.settings().worklog.enabled)?;
+        let mut turns = (0..self.prompt.messages.len()).rev();
+        let mut is_human = |at: &usize| human_turn(self.prompt, *at).is_some();
+        let newest = turns.find(&mut is_human)?;
+        let calls = match turns.find(&mut is_human) {
+            Some(before) => answered_calls(self.prompt, before + 1..newest + 1),
+            None => Vec::new(),
+        };
+        Some((session.to_owned(), calls))
     }
 
     /// The earlier human turns without a ledger row, whatever the reason.

@@ -3,12 +3,14 @@
 //! A fault of ours must not stop an agent. So what cannot be written is logged, and the answer is that nothing is to be said.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use muninn_memory::redact;
 use muninn_memory::worklog::{FAILURES_BEFORE_MUTATION, HANDOVER_LINES, MutationKind};
 
 use super::sessions::{Attempt, EditDone, SessionState};
 use super::{SessionWorklog, WorklogUseError, handover_text};
+use crate::session::AnsweredCall;
 
 /// The longest command and error in a line, in characters.
 const MOST_COMMAND: usize = 120;
@@ -34,8 +36,6 @@ pub enum ToolCall {
         /// The new text.
         after: String,
     },
-    /// Another tool.
-    Other,
 }
 
 /// The outcome of a call.
@@ -46,6 +46,44 @@ pub enum ToolOutcome {
     Worked,
     /// It failed, with this message.
     Failed(String),
+}
+
+impl ToolCall {
+    /// The call of a tool with these arguments; `None` for a tool that nothing depends on.
+    #[must_use]
+    pub fn of(name: &str, arguments: &Value) -> Option<ToolCall> {
+        let of = |key: &str| arguments[key].as_str().unwrap_or_default().to_owned();
+        match name {
+            "Bash" | "bash" | "shell" | "exec_command" => Some(ToolCall::Command(command(arguments)?)),
+            "Edit" | "edit" => Some(ToolCall::Edit {
+                file: [of("file_path"), of("filePath")].concat(),
+                before: [of("old_string"), of("oldString")].concat(),
+                after: [of("new_string"), of("newString")].concat(),
+            }),
+            "Write" | "write" => Some(ToolCall::Edit {
+                file: [of("file_path"), of("filePath")].concat(),
+                before: String::new(),
+                after: of("content"),
+            }),
+            "MultiEdit" | "NotebookEdit" | "apply_patch" => Some(ToolCall::Edit {
+                file: [of("file_path"), of("notebook_path")].concat(),
+                before: String::new(),
+                after: arguments.to_string(),
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// The command of a shell tool: a string, or the words of a command line.
+fn command(arguments: &Value) -> Option<String> {
+    let words = |value: &Value| -> Option<String> {
+        let words = value.as_array()?.iter().filter_map(Value::as_str);
+        Some(words.collect::<Vec<_>>().join(" "))
+    };
+    let mut given = ["command", "cmd"].into_iter().map(|key| &arguments[key]);
+    let text = given.find_map(|value| value.as_str().map(str::to_owned).or_else(|| words(value)));
+    text.filter(|text| !text.trim().is_empty())
 }
 
 impl SessionWorklog {
@@ -79,7 +117,6 @@ impl SessionWorklog {
                     .change(id, |state| state.attempt(&key(command)).held = true)?;
                 Ok(Some(due_text(command)))
             }
-            ToolCall::Other => Ok(None),
         }
     }
 
@@ -96,10 +133,9 @@ impl SessionWorklog {
         tells: bool,
     ) -> Result<Option<String>, WorklogUseError> {
         let Some(id) = session else { return Ok(None) };
-        let is_observed = match (call, outcome) {
-            (ToolCall::Command(command), _) => is_check(command),
-            (ToolCall::Edit { .. }, _) => true,
-            (ToolCall::Other, _) => false,
+        let is_observed = match call {
+            ToolCall::Command(command) => is_check(command),
+            ToolCall::Edit { .. } => true,
         };
         if !is_observed || !self.is_new(id, call_id)? {
             return Ok(None);
@@ -122,8 +158,27 @@ impl SessionWorklog {
                 let line = format!("❌ Failed: edit of {file}{}", error_of(message));
                 self.failed(id, (&what, &what), &line, tells)
             }
-            (ToolCall::Other, _) => Ok(None),
         }
+    }
+
+    /// Notes the outcome of a call that a gateway sees in a later prompt.
+    ///
+    /// # Errors
+    /// [`WorklogUseError`].
+    pub(in crate::app) fn observe_answered(
+        &self,
+        session: &str,
+        answered: &AnsweredCall,
+    ) -> Result<(), WorklogUseError> {
+        let Some(call) = ToolCall::of(&answered.name, &answered.arguments) else {
+            return Ok(());
+        };
+        let outcome = match &answered.failure {
+            Some(message) => ToolOutcome::Failed(message.clone()),
+            None => ToolOutcome::Worked,
+        };
+        self.observe(Some(session), &call, (Some(&answered.id), &outcome), false)?;
+        Ok(())
     }
 
     /// What the agent is to be told at the next allowed place, if a mutation is due and it was not told yet.
