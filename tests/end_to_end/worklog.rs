@@ -353,3 +353,26 @@ fn mutation_that_is_due_is_told_through_the_gateway_at_the_next_human_turn() {
     messages.push(json!({"role": "user", "content": "And the parser of invoices?"}));
     assert_eq!(ask(&messages).matches("failed 3 times").count(), 1, "it is told once");
 }
+
+#[test]
+fn init_enables_it_in_the_users_file_and_install_adds_its_hooks() {
+    let env = TestEnv::new(MUNINN);
+    env.write_config("# mine\n[context]\nenabled = true\n");
+    let root = env.repository("demo", &FILES);
+    let offered = env.stdout_of(&root, &["init"]);
+    assert!(offered.contains("`muninn init --worklog`"), "{offered}");
+    let hooks = || env.stdout_of(&root, &["install", "claude-code", "--with", "hooks", "--dry-run"]);
+    assert!(!hooks().contains("PreToolUse"));
+    env.stdout_of(&root, &["init", "--worklog"]);
+    env.stdout_of(&root, &["worklog", "start", "x"]);
+    assert!(root.join("JOURNAL.md").exists());
+    let hooks = hooks();
+    assert!(
+        hooks.contains("PreToolUse") && hooks.contains("PostToolUseFailure"),
+        "{hooks}"
+    );
+    let refused = root.join(".muninn/config.toml");
+    std::fs::write(&refused, "[worklog]\nenabled = true\n").unwrap();
+    let checked = env.run(&root, &["config", "check"]);
+    assert!(format!("{checked:?}").contains("worklog.enabled"), "{checked:?}");
+}

@@ -8,9 +8,11 @@ use clap::{Args, ValueEnum};
 use muninn_memory::knowledge::PLACEHOLDER;
 use muninn_memory::reconcile::SETUP;
 use muninn_memory::records::SESSIONS;
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{Worktree, with_causes};
 
 use super::{CliError, Common, Exit, examples, output};
+use crate::config::client_files::set_key;
+use crate::config::paths;
 
 /// Create .muninn/ in this repository, and print how to connect each client
 #[derive(Args)]
@@ -22,6 +24,9 @@ pub(crate) struct Init {
     /// Where session memory is written [default: asks on a terminal, else `local`]
     #[arg(long, value_enum)]
     memory: Option<MemoryChoice>,
+    /// Keep a worklog, JOURNAL.md, in all your repositories with .muninn/ [default: asks on a terminal, else no]
+    #[arg(long)]
+    worklog: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -73,6 +78,12 @@ impl Init {
             output::line(&format!("created {} (memory: {})", folder.display(), memory.name()));
         } else {
             output::line(&format!("{} already exists; nothing was changed", folder.display()));
+        }
+        let is_new = made.contains(&true) && !config.worklog.enabled;
+        if self.worklog || is_new && ask_for_worklog()? {
+            enable_worklog(common)?;
+        } else if !config.worklog.enabled {
+            output::line("no worklog is kept; `muninn init --worklog` enables it (docs/worklog.md)");
         }
         output::print(&client_setup(&format!("http://{}", config.listen)));
         Ok(ExitCode::SUCCESS)
@@ -127,6 +138,34 @@ fn ask_for_memory() -> Result<MemoryChoice, CliError> {
     }
     Err(CliError::new(Exit::Usage, "no valid answer after three questions")
         .hint("choose with --memory repo, --memory local or --memory off"))
+}
+
+fn ask_for_worklog() -> Result<bool, CliError> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    output::note(
+        "Keep a worklog, JOURNAL.md, in your repositories with .muninn/? Agents note what failed, and read it before they edit.",
+    );
+    write!(anstream::stderr(), "yes or no [no]: ").ok();
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "yes"))
+}
+
+/// Sets `[worklog] enabled` in the user's file.
+fn enable_worklog(common: &Common) -> Result<(), CliError> {
+    let path = match &common.config {
+        Some(path) => path.clone(),
+        None => paths::config_file()?,
+    };
+    set_key(&path, &["worklog", "enabled"], true.into())
+        .map_err(|error| CliError::new(Exit::Failure, with_causes(&error)))?;
+    output::line(&format!(
+        "a worklog is kept: {} has `[worklog] enabled = true`; run `muninn install CLIENT --with hooks` again for the hooks of tools",
+        path.display()
+    ));
+    Ok(())
 }
 
 fn configuration(memory: MemoryChoice) -> String {

@@ -18,7 +18,7 @@ pub(crate) use file::{Change, ClientFile};
 pub(crate) use journal::{Install, Journal, Plan, apply_rest};
 pub(crate) use place::{Client, ClientCommand, Directories, Part, PlaceError, Scope, Setup};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -195,6 +195,22 @@ impl EditError {
 
 /// A byte order mark. It is kept, and the parsers do not see it.
 const MARK: &str = "\u{feff}";
+
+/// Sets a key of a TOML file, such as the user's own of Muninn.
+///
+/// # Errors
+/// If the file cannot be edited; then it is unchanged.
+pub(crate) fn set_key(path: &Path, keys: &[&str], value: Value) -> Result<(), FileError> {
+    let file = ClientFile::read(path, None)?;
+    let edit = Edit {
+        keys: keys.iter().map(|&key| key.to_owned()).collect(),
+        value,
+        append: false,
+    };
+    let applied = apply(Format::Toml, file.text.as_deref(), &[edit]);
+    let (text, _) = applied.map_err(|error| error.at(path.to_owned(), Format::Toml))?;
+    Change { file, text: Some(text) }.write()
+}
 
 /// Applies edits to a text, or to a file that does not exist. Edits that the file contains already change nothing.
 fn apply(format: Format, text: Option<&str>, edits: &[Edit]) -> Result<(String, Vec<Applied>), EditError> {
