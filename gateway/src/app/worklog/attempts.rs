@@ -345,7 +345,9 @@ fn first_line(message: &str) -> String {
         let line = line.to_ascii_lowercase();
         line.contains("error") || line.contains("failed") || line.contains("panicked") || line.contains("assert")
     };
-    let line = lines().find(tells).or_else(|| lines().next()).unwrap_or_default();
+    let is_code = |line: &&str| line.to_ascii_lowercase().starts_with("exit code");
+    let told = lines().find(tells).or_else(|| lines().find(|line| !is_code(line)));
+    let line = told.or_else(|| lines().next()).unwrap_or_default();
     one_line(line, MOST_ERROR)
 }
 
@@ -375,6 +377,7 @@ mod tests {
             "error[E0308]: mismatched types"
         );
         assert_eq!(first_line("exit code 1\n"), "exit code 1");
+        assert_eq!(first_line("Exit code 2\nmake: no rule\n"), "make: no rule");
         assert_eq!(error_of(""), "");
     }
 }
