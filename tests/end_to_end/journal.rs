@@ -1,7 +1,7 @@
 //! The git journal: by commands and by the tools of MCP clients, in the user's repository and in one of its own.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use muninn_tests::{TestEnv, git};
 use serde_json::{Value, json};
@@ -242,4 +242,55 @@ fn entries_and_overviews_are_recalled_into_prompts() {
         named.unwrap_or_else(|| panic!("{receipt}"))["source"],
         "journal:billing/limits"
     );
+}
+
+/// The number of object files, which grows before the ref moves.
+fn objects(root: &Path) -> usize {
+    let folders = std::fs::read_dir(root.join(".git/objects")).unwrap();
+    let files = folders.filter_map(|folder| Some(std::fs::read_dir(folder.ok()?.path()).ok()?.count()));
+    files.sum()
+}
+
+#[test]
+fn writers_that_are_killed_lose_nothing_that_was_acknowledged() {
+    let (env, root) = repository();
+    let before = of_user(&root);
+    let (mut acknowledged, mut killed) = (Vec::new(), 0);
+    for number in 0..24 {
+        let version = json_of(&env, &root, &["read", "area"])["version"].clone();
+        let mut command = env.muninn();
+        let text = format!("entry {number}");
+        command.args(["journal", "write", "area", "--json", "--entry", &text, "--version"]);
+        command.arg(version.as_str().unwrap()).current_dir(&root);
+        let there = objects(&root);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let is_killed = number % 2 == 0;
+        while is_killed && child.try_wait().unwrap().is_none() {
+            // After its first, second or third object.
+            if objects(&root) > there + number / 2 % 3 {
+                child.kill().unwrap();
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let output = child.wait_with_output().unwrap();
+        match output.status.success() {
+            true => acknowledged.push(serde_json::from_slice::<Value>(&output.stdout).unwrap()["id"].clone()),
+            false => killed += 1,
+        }
+        // The lock of the ref, if the process was killed while it had it: it is removed when it is old.
+        if let Ok(lock) = std::fs::File::open(root.join(".git/refs/muninn/journal.lock")) {
+            lock.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(60))
+                .unwrap();
+        }
+    }
+    assert!(acknowledged.len() >= 12, "{killed} were killed");
+    for id in &acknowledged {
+        json_of(&env, &root, &["read", id.as_str().unwrap()]);
+    }
+    let commits = git(&root, &["rev-list", "--count", "refs/muninn/journal"]).unwrap();
+    let read = json_of(&env, &root, &["read", "area"]);
+    assert_eq!(read["entry_count"].to_string(), commits.trim());
+    assert_eq!(of_user(&root), before);
+    git(&root, &["fsck", "--strict", "--no-dangling"]).unwrap();
 }

@@ -230,3 +230,54 @@ fn configured_model_merges_two_overviews_at_a_cost_on_a_receipt() {
     let reason = receipts.to_string();
     assert!(reason.contains("merged two overviews of area: 321 + "), "{reason}");
 }
+
+#[test]
+fn shallow_and_partial_clones_have_the_whole_journal() {
+    let (env, one, _, remote) = clones();
+    for number in 0..3 {
+        let version = json_of(&env, &one, &["read", "area"])["version"].clone();
+        let overview = env.path("overview.md");
+        std::fs::write(&overview, format!("overview {number}")).unwrap();
+        let write = [
+            "write",
+            "area",
+            "--entry",
+            "x",
+            "--overview",
+            overview.to_str().unwrap(),
+            "--version",
+        ];
+        json_of(&env, &one, &[&write[..], &[version.as_str().unwrap()]].concat());
+    }
+    json_of(&env, &one, &["sync"]);
+    git(&remote, &["config", "uploadpack.allowFilter", "true"]).unwrap();
+    for (name, how) in [("shallow", "--depth=1"), ("partial", "--filter=blob:none")] {
+        let root = env.path(name);
+        let address = format!("file://{}", remote.display());
+        git(
+            remote.parent().unwrap(),
+            &[
+                "clone",
+                "--quiet",
+                "--no-checkout",
+                how,
+                &address,
+                root.to_str().unwrap(),
+            ],
+        )
+        .unwrap();
+        let synced = json_of(&env, &root, &["sync"]);
+        let read = json_of(&env, &root, &["read", "area"]);
+        assert_eq!(
+            (&read["overview"], &read["entry_count"]),
+            (&json!("overview 2"), &synced["received"]),
+            "{name}"
+        );
+        let version = read["version"].as_str().unwrap();
+        json_of(&env, &root, &["write", "area", "--entry", name, "--version", version]);
+        assert_eq!(json_of(&env, &root, &["sync"])["pushed"], true, "{name}");
+        json_of(&env, &one, &["sync"]);
+        let listed = json_of(&env, &one, &["list", "area", "--length", "1"]);
+        assert_eq!(listed[0]["summary"], name);
+    }
+}

@@ -1,7 +1,6 @@
 //! The journal in real repositories.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::thread;
 
 use jiff::Timestamp;
@@ -335,6 +334,23 @@ fn strict_journal_needs_that_nothing_was_written_since() {
 }
 
 #[test]
+fn entries_keep_their_order_when_the_clock_jumps() {
+    let repo = Repo::new();
+    let times = ["2026-11-25T10:00:00Z", "2031-01-01T00:00:00Z", "1969-12-31T00:00:00Z"];
+    for (number, time) in times.iter().enumerate() {
+        let clock = Clock::fixed(time.parse().unwrap());
+        let git_dir = repo.fixture.path(".git");
+        let journal = Journal::new(&git_dir, repo.state.path(), settings("Ann", "ann@example.com"), clock);
+        write(&journal, "a", &format!("entry {number}"));
+    }
+    let journal = repo.journal();
+    let listed = journal.entries(&section("a"), 0, 9).unwrap();
+    assert_eq!(names(&listed), ["entry 2", "entry 1", "entry 0"]);
+    let found = journal.search("", "entry 1", None, &SearchSettings::default()).unwrap();
+    assert_eq!(&*found[0].content, "entry 1", "the future is no older than now");
+}
+
+#[test]
 fn lock_of_a_killed_writer_is_removed_when_it_is_old() {
     let repo = Repo::new();
     let journal = repo.journal();
@@ -441,180 +457,4 @@ fn required_score_grows_with_age_and_never_exceeds_a_perfect_match() {
     assert!(super::search::required(1.0, 0.5, &none) <= 1.0);
 }
 
-/// Clones of one repository, each with its journal.
-struct Team {
-    dir: tempfile::TempDir,
-    clock: Clock,
-}
-
-const REMOTE: &str = "refs/muninn/remotes/origin/journal";
-
-impl Team {
-    fn of(clones: usize) -> Team {
-        let team = Team {
-            dir: tempfile::tempdir().unwrap(),
-            clock: Clock::fixed("2026-11-25T10:00:00Z".parse::<Timestamp>().unwrap()),
-        };
-        git(team.dir.path(), &["init", "--quiet", "--bare", "remote"]).unwrap();
-        for clone in 0..clones {
-            git(team.dir.path(), &["clone", "--quiet", "remote", &clone.to_string()]).unwrap();
-            let commit = ["commit", "--quiet", "--allow-empty", "-m", "of the user"];
-            git(&team.root(clone), &commit).unwrap();
-        }
-        team
-    }
-
-    fn root(&self, clone: usize) -> PathBuf {
-        self.dir.path().join(clone.to_string())
-    }
-
-    fn journal(&self, clone: usize) -> Journal {
-        let author = settings(&format!("Author {clone}"), &format!("{clone}@example.com"));
-        let state = self.dir.path().join(format!("state{clone}"));
-        Journal::new(&self.root(clone).join(".git"), &state, author, self.clock.clone())
-    }
-
-    /// Takes in what the remote has. Returns the sections with two overviews since.
-    fn fetch(&self, clone: usize) -> Vec<PagePath> {
-        let spec = format!("+{REFERENCE}:{REMOTE}");
-        if git(&self.root(clone), &["fetch", "--quiet", "--no-tags", "origin", &spec]).is_err() {
-            return Vec::new();
-        }
-        let tip = git(&self.root(clone), &["rev-parse", REMOTE]).unwrap();
-        let tip = muninn_repo_tools::ObjectId::from_hex(tip.trim()).unwrap();
-        self.journal(clone).merge(tip).unwrap().conflicts
-    }
-
-    fn push(&self, clone: usize) -> bool {
-        let spec = format!("{REFERENCE}:{REFERENCE}");
-        git(&self.root(clone), &["push", "--quiet", "origin", &spec]).is_ok()
-    }
-}
-
-#[test]
-fn overviews_of_both_sides_are_kept_until_one_is_written() {
-    let team = Team::of(2);
-    let (one, two) = (team.journal(0), team.journal(1));
-    let set = |journal: &Journal, overview: &str| {
-        let version = journal.section(&section("area")).unwrap().version;
-        let draft = Draft {
-            overview: Some(overview.to_owned()),
-            ..draft(&format!("now {overview}"))
-        };
-        journal.write(&section("area"), &draft, Some(version)).unwrap()
-    };
-    set(&one, "common");
-    team.push(0);
-    team.fetch(1);
-    let old = set(&one, "of one");
-    let other = set(&two, "of two");
-    assert!(team.push(1) && !team.push(0), "the second push is no fast-forward");
-    assert_eq!(team.fetch(0), [section("area")]);
-    let read = one.section(&section("area")).unwrap();
-    assert_eq!((&*read.overview, read.entry_count), ("of two", 3));
-    let conflict = read.conflict.unwrap();
-    assert_eq!((&*conflict.other, conflict.base.as_deref()), ("of one", Some("common")));
-    for id in [&old.id, &other.id] {
-        assert!(one.entry(&EntryRef::parse(id).unwrap()).is_ok(), "{id}");
-    }
-    assert!(team.push(0));
-    team.fetch(1);
-    assert_eq!(
-        two.section(&section("area")).unwrap(),
-        one.section(&section("area")).unwrap()
-    );
-    write(&one, "area", "only an entry");
-    assert!(one.section(&section("area")).unwrap().conflict.is_some());
-    set(&one, "of both");
-    let read = one.section(&section("area")).unwrap();
-    assert_eq!((&*read.overview, read.conflict, read.entry_count), ("of both", None, 5));
-    // Meanwhile the other side writes: what was settled stays settled.
-    write(&two, "area", "another entry");
-    assert!(team.push(1));
-    assert_eq!(team.fetch(0), []);
-    let read = one.section(&section("area")).unwrap();
-    assert_eq!((&*read.overview, read.conflict, read.entry_count), ("of both", None, 6));
-}
-
-/// Random work of several clones: no entry that was acknowledged is lost, and every name that was given resolves.
-#[test]
-fn no_entry_is_lost_in_random_histories_of_clones() {
-    let rounds = std::env::var("MUNINN_JOURNAL_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok());
-    let (mut written, mut synced, mut conflicts) = (0, 0, 0);
-    for seed in 0..rounds.unwrap_or(6u64) {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let team = Team::of(3);
-        let users: Vec<String> = (0..3)
-            .map(|clone| git(&team.root(clone), &["rev-parse", "HEAD"]).unwrap())
-            .collect();
-        let mut given: Vec<Vec<String>> = vec![Vec::new(); 3];
-        for step in 0..24 {
-            let clone = random.usize(..3);
-            team.clock.advance(std::time::Duration::from_secs(random.u64(..1_000)));
-            let journal = team.journal(clone);
-            match random.u8(..12) {
-                0..7 => {
-                    let path = section(["a", "b/c", "b/d"][random.usize(..3)]);
-                    let draft = Draft {
-                        overview: random.bool().then(|| format!("overview {step} of {clone}")),
-                        ..draft(&format!("entry {step} of {clone}"))
-                    };
-                    let version = journal.section(&path).unwrap().version;
-                    given[clone].push(journal.write(&path, &draft, Some(version)).unwrap().id);
-                    written += 1;
-                }
-                7..9 => {
-                    conflicts += team.fetch(clone).len();
-                    synced += usize::from(team.push(clone));
-                }
-                // Killed after the push of another process, or before its own.
-                9 => conflicts += team.fetch(clone).len(),
-                10 => drop(git(&team.root(clone), &["gc", "--quiet", "--prune=now"]).unwrap()),
-                // Somebody rewinds the remote.
-                _ => drop(git(
-                    &team.dir.path().join("remote"),
-                    &["update-ref", REFERENCE, &format!("{REFERENCE}~1")],
-                )),
-            }
-        }
-        for clone in [0, 1, 2, 0, 1, 2] {
-            team.fetch(clone);
-            assert!(team.push(clone), "seed {seed}");
-        }
-        let all: usize = given.iter().map(Vec::len).sum();
-        let journal = team.journal(0);
-        let mut counted = 0;
-        for node in journal
-            .toc(None, 9)
-            .unwrap()
-            .iter()
-            .flat_map(|node| std::iter::once(node).chain(&node.subsections))
-        {
-            if node.kind == "section" {
-                assert_eq!(
-                    journal.section(&section(&node.id)).unwrap().entry_count,
-                    node.entry_count,
-                    "seed {seed}"
-                );
-                counted += usize::try_from(node.entry_count).unwrap();
-            }
-        }
-        assert_eq!(counted, all, "seed {seed}: no entry is lost, and none is there twice");
-        for (clone, ids) in given.iter().enumerate() {
-            let journal = team.journal(clone);
-            for id in ids {
-                let entry = journal.entry(&EntryRef::parse(id).unwrap());
-                assert!(entry.is_ok(), "seed {seed}, clone {clone}: {id} {entry:?}");
-            }
-            assert_eq!(git(&team.root(clone), &["rev-parse", "HEAD"]).unwrap(), users[clone]);
-            assert_eq!(git(&team.root(clone), &["status", "--porcelain"]).unwrap(), "");
-        }
-    }
-    assert!(
-        written > 0 && synced > 0 && conflicts > 0,
-        "{written} entries, {synced} syncs, {conflicts} conflicts"
-    );
-    println!("{written} entries, {synced} syncs, {conflicts} conflicts");
-}
+mod clones;

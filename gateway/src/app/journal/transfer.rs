@@ -101,6 +101,8 @@ impl Git<'_> {
             "--no-tags",
             "--no-write-fetch-head",
             "--no-recurse-submodules",
+            // A partial clone would leave out the sections' files, which only git itself fetches later.
+            "--no-filter",
             "--",
             self.remote,
         ];

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
 use muninn_memory::journal::{Draft, FoundEntry, JournalError, ListedEntry, TocNode, Written};
+use muninn_memory::model::block_on;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -327,6 +328,8 @@ impl Tool for JournalSynthesizeConflict {
         let account = |receipt| {
             if let Some(store) = &session.app.store {
                 store.note_receipt(receipt);
+                // The client may end this process as soon as it has the answer.
+                block_on(store.flush());
             }
         };
         let settings = session.app.settings();
