@@ -75,6 +75,44 @@ fn nothing_happens_unless_it_is_enabled_and_the_repository_was_set_up() {
 }
 
 #[test]
+fn the_worklog_of_a_removed_worktree_is_archived_in_another() {
+    let (env, root) = place();
+    git(&root, &["commit", "--quiet", "--allow-empty", "-m", "first"]).unwrap();
+    let side = root.with_file_name("side");
+    git(
+        &root,
+        &["worktree", "add", "--quiet", "-b", "refill", &side.to_string_lossy()],
+    )
+    .unwrap();
+    env.stdout_of(&side, &["init", "--memory", "local"]);
+    env.stdout_of(&side, &["worklog", "start", "Fix the refill"]);
+    env.stdout_of(&side, &["worklog", "append", "❌ Failed: a larger bucket"]);
+    env.stdout_of(&side, &["worklog", "append", "❌ Failed: a larger bucket"]);
+    // An editor that saves by renaming makes another file of it; the next line is in both.
+    let edited = text(&side);
+    fs::write(side.join("new"), edited + "by hand\n").unwrap();
+    fs::rename(side.join("new"), side.join("JOURNAL.md")).unwrap();
+    env.stdout_of(&side, &["worklog", "append", "Found: it rounds down"]);
+    let written = text(&side);
+    assert!(!env.stdout_of(&root, &["worklog", "status"]).contains("was removed"));
+
+    git(&root, &["worktree", "remove", "--force", &side.to_string_lossy()]).unwrap();
+    let status = env.stdout_of(&root, &["worklog", "status"]);
+    assert!(
+        status.contains("side was removed: `muninn worklog archive --removed`"),
+        "{status}"
+    );
+    let archived = env.stdout_of(&root, &["worklog", "archive", "--removed", "--json"]);
+    let archived: Value = serde_json::from_str(&archived).unwrap();
+    let copy = archived["copy"].as_str().unwrap();
+    assert!(copy.ends_with("-refill.md"), "{copy}");
+    assert_eq!(fs::read_to_string(root.join(copy)).unwrap(), written);
+    assert_eq!(archived["corrections"], 1, "{archived}");
+    assert!(!env.stdout_of(&root, &["worklog", "status"]).contains("was removed"));
+    assert_eq!(env.stdout_of(&root, &["worklog", "archive", "--removed"]), "");
+}
+
+#[test]
 fn commands_keep_a_worklog_that_git_ignores_until_it_is_archived() {
     let (env, root) = place();
     env.stdout_of(

@@ -1,5 +1,6 @@
 //! `muninn worklog`: `JOURNAL.md` of the worktree.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -87,6 +88,9 @@ enum Action {
         /// Keep JOURNAL.md
         #[arg(long)]
         keep: bool,
+        /// Archive the worklogs of removed worktrees instead
+        #[arg(long, conflicts_with_all = ["task", "keep"])]
+        removed: bool,
     },
 }
 
@@ -155,28 +159,55 @@ fn run(
         Action::Wishes => output::value(is_json, &worklog.status()?.content.wishes, |wishes| {
             wishes.iter().map(|wish| format!("{wish}\n")).collect()
         }),
-        Action::Archive { task, keep } => {
-            let remembered = workspace.remember_gossip(worklog)?;
-            let archived = worklog.archive(task.as_deref(), keep)?;
-            output::value(is_json, &archived, |archived| {
-                let removed = if archived.removed {
-                    format!("; {FILE} is removed")
-                } else {
-                    String::new()
-                };
-                format!(
-                    "{}: {} corrections, {} patterns, {remembered} discoveries remembered{removed}\n",
-                    archived.copy, archived.corrections, archived.patterns
-                )
-            });
+        Action::Archive {
+            task: None,
+            removed: true,
+            ..
+        } => {
+            let removed = worklog.removed();
+            if removed.is_empty() {
+                output::note("no removed worktree of this repository left a worklog");
+            }
+            for worklog in &removed {
+                archive(is_json, workspace, worklog, None, false)?;
+            }
         }
+        Action::Archive { task, keep, .. } => archive(is_json, workspace, worklog, task.as_deref(), keep)?,
     }
     Ok(())
 }
 
+fn archive(
+    is_json: bool,
+    workspace: &Workspace,
+    worklog: &SessionWorklog,
+    task: Option<&str>,
+    keep: bool,
+) -> Result<(), CliError> {
+    let remembered = workspace.remember_gossip(worklog)?;
+    let archived = worklog.archive(task, keep)?;
+    output::value(is_json, &archived, |archived| {
+        let removed = if archived.removed {
+            format!("; {FILE} is removed")
+        } else {
+            String::new()
+        };
+        format!(
+            "{}: {} corrections, {} patterns, {remembered} discoveries remembered{removed}\n",
+            archived.copy, archived.corrections, archived.patterns
+        )
+    });
+    Ok(())
+}
+
 fn status(status: &WorklogStatus) -> String {
+    let removed = |worktree: &PathBuf| {
+        let worktree = worktree.display();
+        format!("{worktree} was removed: `muninn worklog archive --removed` keeps what was learned there\n")
+    };
+    let removed: String = status.removed.iter().map(removed).collect();
     if !status.exists {
-        return format!("there is no {FILE} yet; the next session begins it\n");
+        return format!("there is no {FILE} yet; the next session begins it\n{removed}");
     }
     let content = &status.content;
     let mut text = format!(
@@ -194,7 +225,7 @@ fn status(status: &WorklogStatus) -> String {
     if status.is_merged {
         text.push_str("the branch of this task is merged: `muninn worklog archive` keeps what was learned\n");
     }
-    text
+    text + &removed
 }
 
 fn mutation(found: &ParsedMutation) -> String {

@@ -50,8 +50,8 @@ pub struct Archived {
 }
 
 impl Worklog {
-    /// Copies the worklog to [`FOLDER`], and adds to [`CORRECTIONS`] and [`PATTERNS`]. Then it is removed, unless it is to be
-    /// kept, or has changed meanwhile.
+    /// Copies the worklog to [`FOLDER`] of `worktree`, and adds to [`CORRECTIONS`] and [`PATTERNS`]. Then it is removed, unless
+    /// it is to be kept, or has changed meanwhile.
     ///
     /// # Errors
     /// [`WorklogError`]; the worklog is unchanged then.
@@ -60,17 +60,17 @@ impl Worklog {
         let parsed = self.parsed()?;
         let home = Home::Repository(worktree.clone());
         let folder = home.own_directory(FOLDER).map_err(|error| WorklogError::Io {
-            path: self.root().join(FOLDER),
+            path: worktree.root().join(FOLDER),
             source: io::Error::other(error),
         })?;
         let before = self.state()?;
         let task = task.or(parsed.task.as_deref()).unwrap_or("task").to_owned();
         let date = self.clock().today().to_string();
         let copy = self.copy(&folder, &format!("{date}-{}", file_name(&task)))?;
-        let (corrections, patterns) = self.learn(&parsed, (&date, &task, &copy))?;
+        let (corrections, patterns) = self.learn(worktree.root(), &parsed, (&date, &task, &copy))?;
         let removed = !keep && self.state()? == before;
         if removed {
-            fs::remove_file(self.path()).map_err(|source| self.failed(source))?;
+            self.remove().map_err(|source| self.failed(source))?;
         }
         Ok(Archived {
             copy: format!("{FOLDER}/{copy}"),
@@ -121,6 +121,7 @@ impl Worklog {
     /// Adds to the shared files. Returns the numbers of lines.
     fn learn(
         &self,
+        root: &Path,
         parsed: &ParsedWorklog,
         (date, task, copy): (&str, &str, &str),
     ) -> Result<(usize, usize), WorklogError> {
@@ -131,48 +132,12 @@ impl Worklog {
             .filter_map(|found| self.pattern(found, copy))
             .collect();
         let heading = format!("\n## {date} — {task} ({copy})\n");
-        let added = self.add(CORRECTIONS, &heading, &corrections)?;
-        let learned = self.add(PATTERNS, "", &patterns)?;
+        let added = add(&root.join(CORRECTIONS), &heading, &corrections)?;
+        let learned = add(&root.join(PATTERNS), "", &patterns)?;
         if added + learned > 0 {
-            self.add(ATTRIBUTES, "", &UNION.map(str::to_owned))?;
+            add(&root.join(ATTRIBUTES), "", &UNION.map(str::to_owned))?;
         }
         Ok((added, learned))
-    }
-
-    /// Adds lines that a file lacks below a heading. Returns their number.
-    fn add(&self, name: &str, heading: &str, lines: &[String]) -> Result<usize, WorklogError> {
-        let path = self.root().join(name);
-        let add = || -> io::Result<usize> {
-            match path.symlink_metadata() {
-                Ok(metadata) if !metadata.is_file() => return Err(io::Error::other("not an ordinary file")),
-                _ => {}
-            }
-            let there = match fs::read(&path) {
-                Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-                read => read?,
-            };
-            let there = String::from_utf8_lossy(&there);
-            let known: Vec<&str> = there.lines().collect();
-            let new: Vec<&String> = lines.iter().filter(|line| !known.contains(&line.as_str())).collect();
-            if new.is_empty() {
-                return Ok(0);
-            }
-            let end = if there.is_empty() || there.ends_with('\n') {
-                ""
-            } else {
-                "\n"
-            };
-            let heading = if known.contains(&heading.trim()) { "" } else { heading };
-            let text: String = new.iter().map(|line| format!("{line}\n")).collect();
-            let mut file: File = OpenOptions::new().append(true).create(true).open(&path)?;
-            file.write_all(format!("{end}{heading}{text}").as_bytes())?;
-            file.sync_all()?;
-            Ok(new.len())
-        };
-        add().map_err(|source| WorklogError::Io {
-            path: path.clone(),
-            source,
-        })
     }
 
     /// The record of a mutation that worked.
@@ -197,6 +162,41 @@ impl Worklog {
         let record = Record::derived(body, &[copy, &pattern], &ts);
         serde_json::to_string(&record).ok()
     }
+}
+
+/// Adds lines that a file lacks below a heading. Returns their number.
+fn add(path: &Path, heading: &str, lines: &[String]) -> Result<usize, WorklogError> {
+    let add = || -> io::Result<usize> {
+        match path.symlink_metadata() {
+            Ok(metadata) if !metadata.is_file() => return Err(io::Error::other("not an ordinary file")),
+            _ => {}
+        }
+        let there = match fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            read => read?,
+        };
+        let there = String::from_utf8_lossy(&there);
+        let known: Vec<&str> = there.lines().collect();
+        let new: Vec<&String> = lines.iter().filter(|line| !known.contains(&line.as_str())).collect();
+        if new.is_empty() {
+            return Ok(0);
+        }
+        let end = if there.is_empty() || there.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        let heading = if known.contains(&heading.trim()) { "" } else { heading };
+        let text: String = new.iter().map(|line| format!("{line}\n")).collect();
+        let mut file: File = OpenOptions::new().append(true).create(true).open(path)?;
+        file.write_all(format!("{end}{heading}{text}").as_bytes())?;
+        file.sync_all()?;
+        Ok(new.len())
+    };
+    add().map_err(|source| WorklogError::Io {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// The lines of corrections: mutations, and failures that were met several times.

@@ -26,8 +26,8 @@ const LINE_END_WITHIN: u64 = 64 << 10;
 #[derive(Debug, Clone)]
 pub struct Worklog {
     root: PathBuf,
-    /// The file that writers lock, in the state directory.
-    lock: PathBuf,
+    /// The directory of the file that writers lock, and of a second name of the worklog.
+    state: PathBuf,
     clock: Clock,
 }
 
@@ -97,26 +97,27 @@ pub struct Tail {
 }
 
 impl Worklog {
-    /// The worklog of the worktree at `root`. The lock of its writers is in the directory `state`.
+    /// The worklog of the worktree at `root`. The directory `state` has the lock of its writers, and a second name of the file,
+    /// by which it can be read after the worktree was removed.
     #[must_use]
     pub fn new(root: &Path, state: &Path, clock: Clock) -> Self {
         Self {
             root: root.to_owned(),
-            lock: state.join("worklog.lock"),
+            state: state.to_owned(),
             clock,
         }
+    }
+
+    /// The worklog of a worktree that was removed, whose second name is in the directory `state`.
+    #[must_use]
+    pub fn moved(&self, state: &Path) -> Self {
+        Self::new(state, state, self.clock.clone())
     }
 
     /// The file.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.root.join(FILE)
-    }
-
-    /// The worktree.
-    #[must_use]
-    pub fn root(&self) -> &Path {
-        &self.root
     }
 
     /// Whether the file exists.
@@ -297,12 +298,9 @@ impl Worklog {
 
     /// Waits for other writers.
     pub(super) fn lock(&self) -> Result<File, WorklogError> {
-        let locked = private_file::dir(self.lock.parent().unwrap_or(&self.lock));
-        let locked = locked.and_then(|()| private_file::lock(&self.lock));
-        locked.map_err(|source| WorklogError::Io {
-            path: self.lock.clone(),
-            source,
-        })
+        let path = self.state.join("worklog.lock");
+        let locked = private_file::dir(&self.state).and_then(|()| private_file::lock(&path));
+        locked.map_err(|source| WorklogError::Io { path, source })
     }
 
     /// Appends lines in one write, with the line ends of the file. A last line without an end gets one.
@@ -329,7 +327,31 @@ impl Worklog {
             file.write_all(text.as_bytes())?;
             file.sync_data()
         };
-        write().map_err(|source| self.failed(source))
+        write().map_err(|source| self.failed(source))?;
+        // The line is written: without a second name it is only lost with the worktree.
+        self.link().ok();
+        Ok(())
+    }
+
+    /// Gives the file its second name, in the state directory. On another file system it is a copy.
+    fn link(&self) -> io::Result<()> {
+        let new = self.state.join(format!("{FILE}.new"));
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        if fs::hard_link(self.path(), &new).is_err() {
+            fs::copy(self.path(), &new)?;
+        }
+        // The renaming of a name to another one of the same file does nothing, and leaves both.
+        fs::rename(&new, self.state.join(FILE))?;
+        fs::remove_file(&new).or(Ok(()))
+    }
+
+    /// Removes the file and its second name.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        fs::remove_file(self.path())?;
+        fs::remove_file(self.state.join(FILE)).or(Ok(()))
     }
 }
 

@@ -5,6 +5,7 @@ mod attempts;
 mod exclude;
 mod sessions;
 
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -17,7 +18,7 @@ use muninn_repo_tools::{Worktree, with_causes};
 use serde::Serialize;
 use thiserror::Error;
 
-use self::sessions::{SessionState, SessionsFile};
+use self::sessions::{Place, SessionState, SessionsFile};
 use super::Workspace;
 use super::memory::{Fact, FactKind, MemoryError};
 use crate::config::paths;
@@ -35,6 +36,8 @@ const MOST_INTENT: usize = 200;
 pub struct SessionWorklog {
     worklog: Worklog,
     worktree: Worktree,
+    /// The directory of what is kept about it. Its siblings are those of other worktrees.
+    state: PathBuf,
     sessions: SessionsFile,
     track: bool,
 }
@@ -75,6 +78,8 @@ pub struct WorklogStatus {
     pub silent: Vec<String>,
     /// Whether the task is a branch that was merged into the current one, so that the worklog can be archived.
     pub is_merged: bool,
+    /// The removed worktrees of this repository whose worklogs were not archived.
+    pub removed: Vec<PathBuf>,
 }
 
 impl Workspace {
@@ -96,7 +101,14 @@ impl Workspace {
         Ok(SessionWorklog {
             worklog: Worklog::new(&self.root, &state, self.clock().clone()),
             worktree: engine.worktree().clone(),
-            sessions: SessionsFile(state.join("sessions.json")),
+            sessions: SessionsFile::new(
+                &state,
+                Place {
+                    worktree: self.root.clone(),
+                    repository: engine.worktree().common_dir().to_owned(),
+                },
+            ),
+            state,
             track: settings.track,
         })
     }
@@ -259,7 +271,41 @@ impl SessionWorklog {
             content,
             silent: silent.collect(),
             is_merged,
+            removed: self
+                .removed()
+                .into_iter()
+                .map(|worklog| worklog.sessions.place().worktree.clone())
+                .collect(),
         })
+    }
+
+    /// The worklogs of the repository's removed worktrees. They are archived in this one.
+    #[must_use]
+    pub fn removed(&self) -> Vec<SessionWorklog> {
+        let beside = self.state.parent().and_then(|parent| fs::read_dir(parent).ok());
+        let mut states: Vec<PathBuf> = beside
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
+        states.sort();
+        let removed = states
+            .into_iter()
+            .filter(|state| state.join(FILE).exists())
+            .filter_map(|state| {
+                let sessions = SessionsFile::existing(&state)?;
+                let place = sessions.place();
+                let is_removed = place.repository == self.worktree.common_dir() && !place.worktree.exists();
+                is_removed.then(|| SessionWorklog {
+                    worklog: self.worklog.moved(&state),
+                    worktree: self.worktree.clone(),
+                    sessions,
+                    state,
+                    track: self.track,
+                })
+            });
+        removed.collect()
     }
 
     /// Archives the worklog; see [`Worklog::archive`].

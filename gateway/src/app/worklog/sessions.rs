@@ -16,11 +16,23 @@ const MOST_OF_A_SESSION: usize = 50;
 /// The sessions of a worktree.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Sessions {
+    #[serde(default, flatten)]
+    pub(super) place: Place,
     /// The last one is the one that did something last.
     sessions: Vec<SessionState>,
     /// The hashes of gossip that became learnings.
     #[serde(default)]
     pub(super) gossip: BTreeSet<String>,
+}
+
+/// The worktree of sessions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Place {
+    /// Its root.
+    pub(super) worktree: PathBuf,
+    /// The git directory that all worktrees of the repository share.
+    pub(super) repository: PathBuf,
 }
 
 /// A session.
@@ -75,17 +87,40 @@ pub(super) struct EditDone {
 
 /// The file of the sessions.
 #[derive(Debug, Clone)]
-pub(super) struct SessionsFile(pub(super) PathBuf);
+pub(super) struct SessionsFile {
+    path: PathBuf,
+    place: Place,
+}
 
 impl SessionsFile {
+    /// The file in the directory `state`.
+    pub(super) fn new(state: &Path, place: Place) -> Self {
+        Self {
+            path: state.join("sessions.json"),
+            place,
+        }
+    }
+
+    /// The file that is in the directory `state`, if there is one.
+    pub(super) fn existing(state: &Path) -> Option<Self> {
+        let mut file = Self::new(state, Place::default());
+        file.place = file.path.exists().then(|| file.read().place)?;
+        Some(file)
+    }
+
+    /// The worktree.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// The sessions. A damaged file has none, with a warning.
     pub(super) fn read(&self) -> Sessions {
-        let bytes = std::fs::read(&self.0).unwrap_or_default();
+        let bytes = std::fs::read(&self.path).unwrap_or_default();
         if bytes.is_empty() {
             return Sessions::default();
         }
         serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-            tracing::warn!("{}: {error}; it is begun anew", self.0.display());
+            tracing::warn!("{}: {error}; it is begun anew", self.path.display());
             Sessions::default()
         })
     }
@@ -113,11 +148,12 @@ impl SessionsFile {
 
     /// Changes all of it.
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut Sessions) -> T) -> io::Result<T> {
-        private_file::dir(self.0.parent().unwrap_or(Path::new(".")))?;
-        let _lock = private_file::lock(&self.0.with_extension("lock"))?;
+        private_file::dir(self.path.parent().unwrap_or(Path::new(".")))?;
+        let _lock = private_file::lock(&self.path.with_extension("lock"))?;
         let mut sessions = self.read();
+        sessions.place.clone_from(&self.place);
         let result = change(&mut sessions);
-        private_file::replace(&self.0, &serde_json::to_vec(&sessions)?)?;
+        private_file::replace(&self.path, &serde_json::to_vec(&sessions)?)?;
         Ok(result)
     }
 }

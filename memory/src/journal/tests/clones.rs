@@ -256,21 +256,15 @@ fn history(seed: u64, totals: &mut Totals) {
             }
         }
     }
-    for clone in 0..CLONES {
+    for (clone, given) in given.iter_mut().enumerate() {
         // A lock that a killed writer left goes with the next write.
-        if team.journal(clone).tip().unwrap().is_some() {
-            let draft = draft("the last one");
-            let version = team.journal(clone).section(&section("a")).unwrap().version;
-            given[clone].push(
-                team.journal(clone)
-                    .write(&section("a"), &draft, Some(version))
-                    .unwrap()
-                    .id,
-            );
+        let journal = team.journal(clone);
+        if journal.tip().unwrap().is_some() {
+            given.push(write(&journal, "a", "the last one").id);
             totals.entries += 1;
         }
         totals.conflicts += team.fetch(clone).len();
-        if team.journal(clone).tip().unwrap().is_some() {
+        if journal.tip().unwrap().is_some() {
             assert!(team.push(clone), "seed {seed}");
             totals.syncs += 1;
         }
