@@ -279,6 +279,12 @@ impl Engine {
         Duration::from_micros(self.walk_micros.load(Ordering::Relaxed))
     }
 
+    /// Makes it an engine whose worktree the system cannot watch.
+    #[cfg(test)]
+    pub(crate) fn refuse_watching(&self) {
+        self.watcher.set(None).ok();
+    }
+
     /// Sets the duration of the last walk.
     #[cfg(test)]
     pub(crate) fn set_last_walk(&self, micros: u64) {
