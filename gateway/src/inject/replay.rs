@@ -7,7 +7,7 @@ use crate::wire::{Insertion, Prompt, Site};
 
 use super::{Boundary, Chain};
 
-/// The longest wait for notes of earlier requests. A ledger that another process holds may take longer.
+/// The longest wait for the rows and notes of earlier requests. A ledger that another process holds may take longer.
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// A turn of the conversation with its ledger entry.
@@ -126,6 +126,7 @@ pub async fn replay(
     now_ms: i64,
 ) -> Result<Replay, StoreError> {
     let keys: Vec<_> = chain.boundaries.iter().map(|boundary| boundary.key).collect();
+    tokio::time::timeout(SETTLE, store.settle(session)).await.ok();
     let mut rows = store.entries(&keys).await?;
     if is_ambiguous(chain, &rows, session) {
         // Only continuations tell the rows apart, and those that earlier requests noted may not be written yet.
@@ -298,6 +299,44 @@ mod tests {
         assert_eq!(chosen(rows(), Some(9), Some("fork")), Some(3), "by elimination");
         assert_eq!(chosen(rows(), Some(7), Some("s")), Some(3), "the session's own");
         assert_eq!(chosen(rows(), Some(7), Some("fork")), Some(1));
+    }
+
+    /// A session continued another one's history and then goes back, before the rows that it adopted are written.
+    #[test]
+    fn session_that_goes_back_finds_the_block_that_it_adopted_a_moment_ago() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(async {
+            let folder = tempfile::tempdir().unwrap();
+            let store = SqliteStore::open(folder.path(), &LimitsConfig::default()).unwrap();
+            let answered = Chain {
+                boundaries: vec![boundary(Some(7))],
+            };
+            let row = NewEntry {
+                session: Some("a".to_owned()),
+                block: Some("first".to_owned()),
+                ..NewEntry::default()
+            };
+            store.record(answered.boundaries[0].key, row).await.unwrap();
+            for unwritten in [true, false] {
+                let session = Some(if unwritten { "b" } else { "c" });
+                let continued = replay(&answered, session, &store, 0).await.unwrap();
+                if unwritten {
+                    let without = NewEntry {
+                        session: session.map(str::to_owned),
+                        before: continued.uses(session),
+                        ..NewEntry::default()
+                    };
+                    store.record_without_block(TurnKey::for_test(9), without).await;
+                } else {
+                    store.note_uses(continued.uses(session));
+                }
+                let back = Chain {
+                    boundaries: vec![boundary(None)],
+                };
+                let replayed = replay(&back, session, &store, 0).await.unwrap();
+                assert_eq!(replayed.each_block().collect::<Vec<_>>(), ["first"]);
+            }
+        });
     }
 
     /// Two sessions had different blocks at the same words, and the first one's continuation was noted a moment ago.

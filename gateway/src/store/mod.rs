@@ -120,6 +120,9 @@ pub trait Store: Send + Sync {
     /// The ledger's health.
     async fn health(&self) -> LedgerHealth;
 
+    /// Waits until the rows that a session adopted in earlier requests are written, so that [`Self::entries`] finds them.
+    async fn settle(&self, session: Option<&str>);
+
     /// Waits until everything noted so far is written, at most a few seconds.
     async fn flush(&self);
 }

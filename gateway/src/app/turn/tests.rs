@@ -253,6 +253,10 @@ impl Store for Slow {
         self.inner.health().await
     }
 
+    async fn settle(&self, session: Option<&str>) {
+        self.inner.settle(session).await;
+    }
+
     async fn flush(&self) {
         self.inner.flush().await;
     }

@@ -5,6 +5,7 @@
 //! work: a lookup while no other one is pending (`direct.rs`), and the journal line of a turn without a block
 //! (`journal.rs`).
 
+mod adoptions;
 #[cfg(test)]
 mod contention;
 mod damage;
@@ -40,6 +41,7 @@ use super::turn_key::{TurnKey, UNNAMED_SESSION_MEMORY, is_recent};
 use super::usage::{KeyUsage, UsageSum};
 use super::{Store, StoreCounts};
 use crate::config::LimitsConfig;
+use adoptions::Adoptions;
 use database::{Database, directory_error, is_damage, lock};
 use journal::{Journal, orphans};
 use reader::Reader;
@@ -60,6 +62,7 @@ pub struct SqliteStore {
     reader: Reader,
     recorder: Recorder,
     writer: Writer,
+    adoptions: Adoptions,
     check: Mutex<Option<(InterruptHandle, Task)>>,
 }
 
@@ -98,6 +101,7 @@ impl SqliteStore {
             recorder: Recorder::start(supervisor, recorder).map_err(system)?,
             journal,
             writer,
+            adoptions: Adoptions::default(),
             database,
             check: Mutex::default(),
         })
@@ -175,11 +179,13 @@ impl Store for SqliteStore {
 
     async fn record_without_block(&self, key: TurnKey, entry: NewEntry) {
         lock(&self.journal).note(key, entry.clone());
+        self.adoptions.note(&entry.before);
         self.writer.without_block(key, entry);
     }
 
     fn note_uses(&self, uses: Vec<Use>) {
         if !uses.is_empty() {
+            self.adoptions.note(&uses);
             self.writer.uses(uses);
         }
     }
@@ -260,6 +266,13 @@ impl Store for SqliteStore {
         health
             .await
             .unwrap_or_else(|error| LedgerHealth::Unusable(error.to_string()))
+    }
+
+    async fn settle(&self, session: Option<&str>) {
+        if let Some(number) = self.adoptions.pending(session) {
+            self.writer.flush().await;
+            self.adoptions.written(session, number);
+        }
     }
 
     async fn flush(&self) {
