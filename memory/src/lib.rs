@@ -32,6 +32,7 @@ pub mod markdown;
 mod memories;
 pub mod model;
 mod page_files;
+pub mod personal;
 pub mod private_file;
 pub mod recall;
 pub mod reconcile;

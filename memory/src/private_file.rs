@@ -3,7 +3,7 @@
 //! They are in the user's state directory and in the cache, whose index contains text of the repository.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 /// Options for opening a file that only its owner can read.
@@ -96,6 +96,22 @@ pub fn lock(path: &Path) -> io::Result<File> {
     let file = options().create(true).truncate(false).write(true).open(path)?;
     file.lock()?;
     Ok(file)
+}
+
+/// Returns whether a file's last line has no end: a writer was killed, or an editor writes none.
+///
+/// # Errors
+/// Any error of the file system.
+pub(crate) fn ends_within_a_line(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let size = file.metadata()?.len();
+    if size == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::Start(size - 1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 /// Replaces a file as a whole. The caller must hold a lock, because concurrent calls would share a temporary file.

@@ -22,6 +22,7 @@ mod mcp;
 mod memory;
 mod model;
 mod output;
+mod personal;
 mod progress;
 mod reconcile;
 mod repo;
@@ -131,6 +132,7 @@ fn groups() -> Groups {
                 entry("wiki", wiki::WikiCommand::run),
                 entry("journal", journal::JournalCommand::run),
                 entry("worklog", worklog::WorklogCommand::run),
+                entry("personal", personal::PersonalCommand::run),
             ],
         ),
         (

@@ -12,6 +12,8 @@ pub const LISTEN: &str = "MUNINN_LISTEN";
 pub const ROOT: &str = "MUNINN_ROOT";
 /// Directory of the ledger, the receipts and live records. Default: `muninn` in the user's state directory.
 pub const STATE_DIR: &str = "MUNINN_STATE_DIR";
+/// Directory of personal memory. macrodata's variable.
+pub const MACRODATA_ROOT: &str = "MACRODATA_ROOT";
 /// Directory of models and of indexes for repositories without `.muninn/`. Default: `muninn` in the user's cache
 /// directory.
 pub const CACHE_DIR: &str = "MUNINN_CACHE_DIR";

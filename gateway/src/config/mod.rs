@@ -16,6 +16,7 @@ mod journal;
 mod keys;
 mod memory;
 pub mod paths;
+mod personal;
 mod raw;
 #[cfg(test)]
 mod reference;
@@ -35,6 +36,7 @@ pub use hosts::HostPattern;
 pub use journal::JournalConfig;
 pub use keys::{NameError, check_name};
 pub use memory::{EmbedderConfig, MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
+pub use personal::PersonalConfig;
 #[cfg(test)]
 pub(crate) use resolve::tests::load_text;
 pub use resolve::{Overrides, load, repository};
@@ -90,6 +92,8 @@ pub struct Config {
     pub journal: JournalConfig,
     /// The worklog.
     pub worklog: WorklogConfig,
+    /// Personal memory.
+    pub personal: PersonalConfig,
     /// The limits of every request: sizes and times.
     pub limits: LimitsConfig,
     /// Switches for tests.

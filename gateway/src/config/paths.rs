@@ -54,6 +54,38 @@ pub fn state_dir() -> Result<PathBuf, ConfigError> {
     }
 }
 
+/// Returns the directory of personal memory, which may not exist: the given one, that of macrodata if it is used, or `personal`
+/// in the user's data directory.
+///
+/// # Errors
+/// [`ConfigError::NoHome`] without a home directory and without the environment variable.
+pub fn personal_dir(given: Option<&Path>) -> Result<PathBuf, ConfigError> {
+    let named = given
+        .map(Path::to_owned)
+        .or_else(|| from_environment(env_vars::MACRODATA_ROOT));
+    if let Some(path) = named {
+        return Ok(path);
+    }
+    if let Ok(home) = etcetera::home_dir() {
+        let theirs = home.join(".config/macrodata");
+        if let Some(root) = named_root(&theirs.join("config.json")) {
+            return Ok(root);
+        }
+        if theirs.is_dir() {
+            return Ok(theirs);
+        }
+    }
+    Ok(strategy(env_vars::MACRODATA_ROOT)?.data_dir().join("personal"))
+}
+
+/// The `root` of macrodata's configuration; `None` without one.
+fn named_root(file: &Path) -> Option<PathBuf> {
+    let text = std::fs::read(file).ok()?;
+    let config: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let root = PathBuf::from(config.get("root")?.as_str()?);
+    root.is_absolute().then_some(root)
+}
+
 /// Returns the path of Codex's configuration file, which may not exist; `None` without a home directory.
 #[must_use]
 pub fn codex_config() -> Option<PathBuf> {

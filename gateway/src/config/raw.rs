@@ -46,6 +46,8 @@ pub(crate) struct UserFile {
     #[serde(default)]
     pub(crate) worklog: Worklog,
     #[serde(default)]
+    pub(crate) personal: Personal,
+    #[serde(default)]
     pub(crate) limits: Limits,
     #[serde(default)]
     #[cfg_attr(test, serde(skip_serializing), schemars(skip))]
@@ -70,7 +72,7 @@ pub(crate) struct RepositoryFile {
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mcp {
-    /// Names of tools, and of the sets `code`, `memory`, `wiki`, `journal` and `worklog`. Default: `find_context`, `definition`, `references`,
+    /// Names of tools, and of the sets `code`, `memory`, `wiki`, `journal`, `worklog` and `personal`. Default: `find_context`, `definition`, `references`,
     /// `callers`, `recall` and `remember`.
     pub(crate) tools: Option<Vec<String>>,
     /// Whether `muninn serve` answers at `/mcp`.
@@ -426,6 +428,26 @@ pub(crate) struct Worklog {
     pub(crate) enabled: Option<bool>,
     /// Whether git tracks it. Otherwise it is added to `.git/info/exclude`.
     pub(crate) track: Option<bool>,
+}
+
+/// Personal memory: files of one person, outside of every repository.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Personal {
+    /// Whether it is used at all.
+    pub(crate) enabled: Option<bool>,
+    /// Its directory. Default: `$MACRODATA_ROOT`, else `root` in `~/.config/macrodata/config.json`, else `~/.config/macrodata` if
+    /// it exists, else `muninn/personal` in the user's data directory.
+    pub(crate) path: Option<String>,
+    /// Name of the owner's access key. Requests with other keys get nothing of it. Default: only requests without a key.
+    pub(crate) key: Option<String>,
+    /// Most tokens of journal entries and entities that a question gets. 0: none.
+    pub(crate) max_tokens: Option<u32>,
+    /// Whether Muninn logs events of sessions to `signals/`.
+    pub(crate) signals: Option<bool>,
+    /// Days for which signals are kept.
+    pub(crate) signals_days: Option<u32>,
 }
 
 /// The worklog of a repository.

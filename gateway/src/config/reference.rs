@@ -120,6 +120,14 @@ fn defaults() -> Value {
             enabled: Some(config.worklog.enabled),
             track: Some(config.worklog.track),
         },
+        personal: raw::Personal {
+            enabled: Some(config.personal.enabled),
+            path: None,
+            key: None,
+            max_tokens: Some(config.personal.max_tokens),
+            signals: Some(config.personal.signals),
+            signals_days: Some(config.personal.signals_days),
+        },
         journal: raw::Journal {
             path: None,
             author: None,

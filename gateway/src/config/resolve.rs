@@ -14,6 +14,7 @@ use super::hosts::hosts;
 use super::journal::journal;
 use super::keys::keys;
 use super::memory::{embedder, memory, memory_write, reconciler, summarizer};
+use super::personal::personal;
 use super::raw::{self, RepositoryFile, UserFile};
 use super::wiki::wiki;
 use super::{
@@ -62,11 +63,13 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         return Err(invalid(&origin, "limits.total_body_bytes", message));
     }
     let backends = backends(&origin, &file.backends, &limits)?;
+    let keys = keys(&origin, &file.keys, &backends)?;
     Ok(Config {
         file: text.is_some().then(|| path.clone()),
         listen: listen(overrides, &file, &origin)?,
         allowed_hosts: hosts(&origin, file.allowed_hosts.as_deref().unwrap_or_default())?,
-        keys: keys(&origin, &file.keys, &backends)?,
+        personal: personal(&origin, &file.personal, &keys)?,
+        keys,
         roots: roots(&origin, file.roots.as_deref().unwrap_or_default())?,
         discover: discover(&file),
         routes: routes(&origin, &file.routes, &backends)?,
@@ -159,7 +162,7 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Ok(table) = text.parse::<toml::Table>() else {
         return Ok(());
     };
-    const RESERVED: [&str; 14] = [
+    const RESERVED: [&str; 15] = [
         "backends",
         "mcp",
         "routes",
@@ -168,6 +171,7 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
         "hooks",
         "wiki",
         "journal",
+        "personal",
         "listen",
         "allowed_hosts",
         "roots",

@@ -19,6 +19,7 @@ mod rows;
 mod segment;
 mod snapshot;
 mod syntax;
+mod texts;
 pub mod vectors;
 
 pub use co_change::{CoChange, Companion, Companions};
@@ -30,3 +31,4 @@ pub use language::{FileRole, Form, file_role, is_boilerplate, language};
 pub use segment::{File, FileFacts};
 pub use snapshot::{Field, Posting, Snapshot};
 pub use syntax::{Symbol, Syntax};
+pub(crate) use texts::{TextQuery, TextScore, Texts, TextsBuilder};

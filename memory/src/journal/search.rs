@@ -1,8 +1,6 @@
 //! Search on two dimensions: the context of the work, and the content of entries.
 //!
-//! Each dimension has a score from 0 to 1. Two signs speak for a text: the share of the query's words that it has, weighted by
-//! how rare they are, and the likeness of their vectors. They count as independent: the score is `1 - (1 - share) (1 -
-//! likeness)`. An older entry needs a better match: see [`required`].
+//! Each dimension has a score from 0 to 1, that of [`TextQuery::scores`]. An older entry needs a better match: see [`required`].
 
 use std::sync::PoisonError;
 
@@ -15,22 +13,15 @@ use super::log::{Log, LogEntry, timestamp};
 use super::store::{Journal, READ_FOR_IMAGE};
 use crate::embed::StaticVectors;
 use crate::image::ImageFormat;
-use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, content_terms, idf};
-use crate::index::vectors::{bytes, cosines};
+use crate::index::lexical::Tokenizer;
+use crate::index::{TextQuery, Texts, TextsBuilder};
 
-/// The cosine of static vectors from which two texts are alike at all, and that from which they say the same. Of the commit
-/// messages of three repositories, 90% are below the first for a query, and the paraphrased ones have 0.34 in the median
-/// (`benches/README.md`, journal).
-const UNLIKE: f32 = 0.15;
-const ALIKE: f32 = 0.6;
 /// Scores are exact to a ten-thousandth.
 const STEPS: f32 = 10_000.0;
 /// The fewest of the best entries whose texts are compared with the query.
 const LEAST_COMPARED: usize = 50;
 /// The most entries of the newest part, which is made anew with each new entry.
 const MOST_NEWEST: usize = 500;
-/// The words of an entry that count.
-const MOST_TEXT: usize = 20_000;
 const DAY: f64 = 86_400.0;
 /// The image of the search.
 const SEARCH_IMAGE: ImageFormat = ImageFormat {
@@ -109,46 +100,14 @@ struct SearchIndex {
 #[derive(Default, Serialize, Deserialize)]
 struct Part {
     commits: Vec<ObjectId>,
-    context: Field,
-    content: Field,
-}
-
-/// The texts of one dimension.
-#[derive(Default, Serialize, Deserialize)]
-struct Field {
-    words: Bm25,
-    /// The vectors in their byte form, one after the other.
-    vectors: Vec<i8>,
-}
-
-/// Makes the fields of a part.
-#[derive(Default)]
-struct FieldBuilder {
-    words: Bm25Builder,
-    vectors: Vec<i8>,
-}
-
-impl FieldBuilder {
-    fn add(&mut self, tokenizer: &mut Tokenizer, vectors: &StaticVectors, text: &str) {
-        let text = &text[..text.floor_char_boundary(MOST_TEXT)];
-        let terms = content_terms(tokenizer, text);
-        self.words
-            .add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
-        self.vectors.extend(bytes(&vectors.embed_one(text)));
-    }
-
-    fn finish(self) -> Field {
-        Field {
-            words: self.words.finish(),
-            vectors: self.vectors,
-        }
-    }
+    context: Texts,
+    content: Texts,
 }
 
 impl Part {
     fn of(chain: &CommitChain, entries: &[LogEntry], vectors: &StaticVectors) -> Result<Part, ChainError> {
         let mut tokenizer = Tokenizer::new();
-        let (mut context, mut content) = (FieldBuilder::default(), FieldBuilder::default());
+        let (mut context, mut content) = (TextsBuilder::default(), TextsBuilder::default());
         let mut commits = Vec::new();
         for entry in entries {
             let commit = chain.commit(entry.commit)?;
@@ -169,73 +128,11 @@ impl Part {
     }
 
     fn joined(self, next: Part) -> Part {
-        let join = |a: Field, b: Field| Field {
-            words: Bm25::merged(&[(&a.words, None), (&b.words, None)]),
-            vectors: [a.vectors, b.vectors].concat(),
-        };
         Part {
             commits: [self.commits, next.commits].concat(),
-            context: join(self.context, next.context),
-            content: join(self.content, next.content),
+            context: Texts::merged(&[(&self.context, None), (&next.context, None)]),
+            content: Texts::merged(&[(&self.content, None), (&next.content, None)]),
         }
-    }
-}
-
-/// How well a text matches.
-#[derive(Clone, Copy)]
-struct Score {
-    /// The score, from 0 to 1.
-    value: f32,
-    /// The cosine of the vectors, which orders texts with equal scores.
-    cosine: f32,
-}
-
-fn likeness(cosine: f32) -> f32 {
-    ((cosine - UNLIKE) / (ALIKE - UNLIKE)).clamp(0.0, 1.0)
-}
-
-/// A query of one dimension.
-struct Query {
-    /// The words with their weights.
-    terms: Vec<(String, f32)>,
-    vector: Vec<f32>,
-}
-
-impl Query {
-    fn of(text: &str, vectors: &StaticVectors, fields: [&Field; 2]) -> Query {
-        let terms = content_terms(&mut Tokenizer::new(), text).into_iter();
-        let weight = |term: &str| {
-            let frequency = fields.iter().map(|field| field.words.inverted().frequency(term)).sum();
-            idf(frequency, fields.iter().map(|field| field.words.len()).sum())
-        };
-        Query {
-            terms: terms
-                .map(|(term, _)| {
-                    let weight = weight(&term);
-                    (term, weight)
-                })
-                .collect(),
-            vector: vectors.embed_one(text),
-        }
-    }
-
-    /// The score of each text of a field.
-    fn scores(&self, field: &Field) -> Vec<Score> {
-        let mut shares = vec![0.0f32; field.words.len()];
-        let all: f32 = self.terms.iter().map(|(_, weight)| weight).sum();
-        for (term, weight) in self.terms.iter().filter(|_| all > 0.0) {
-            for (document, _) in field.words.inverted().postings(term) {
-                if let Some(share) = shares.get_mut(document.0 as usize) {
-                    *share += weight / all;
-                }
-            }
-        }
-        let cosines = cosines(&self.vector, &field.vectors);
-        let score = |(share, cosine): (f32, f32)| Score {
-            value: 1.0 - (1.0 - share.clamp(0.0, 1.0)) * (1.0 - likeness(cosine)),
-            cosine,
-        };
-        shares.into_iter().zip(cosines).map(score).collect()
     }
 }
 
@@ -354,10 +251,10 @@ impl SearchIndex {
         settings: &SearchSettings,
         wanted: impl Fn(usize, f32) -> bool,
     ) -> Vec<(usize, [f32; 3])> {
-        let context = Query::of(work_context, vectors, [&self.old.context, &self.newest.context]);
-        let content = Query::of(content, vectors, [&self.old.content, &self.newest.content]);
+        let context = TextQuery::of(work_context, vectors, &[&self.old.context, &self.newest.context]);
+        let content = TextQuery::of(content, vectors, &[&self.old.content, &self.newest.content]);
         // A query without words says nothing of its dimension.
-        let [context_weight, content_weight] = match (context.terms.is_empty(), content.terms.is_empty()) {
+        let [context_weight, content_weight] = match (context.is_empty(), content.is_empty()) {
             (true, _) => [0.0, 1.0],
             (_, true) => [1.0, 0.0],
             _ => [settings.context_weight.max(0.0), settings.content_weight.max(0.0)],

@@ -17,6 +17,7 @@
 //! recognised).
 
 mod events;
+mod folder;
 mod marks;
 mod setter;
 mod shared;
@@ -32,6 +33,7 @@ use std::time::{Duration, Instant};
 
 use muninn_repo_tools::{Directories, RelPath, Supervisor, Task, Worktree, visible_directories, walked_directories};
 
+pub(crate) use folder::WatchedFolder;
 use marks::Marks;
 use setter::WatchSetter;
 use shared::Shared;

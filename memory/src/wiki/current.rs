@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use muninn_repo_tools::Supervisor;
 
@@ -12,7 +11,7 @@ use super::links::LinkStyle;
 use super::pages::{Page, Pages};
 use crate::image::{self, ImageFormat};
 use crate::private_file;
-use crate::watch::{Changes, Scope, Watcher};
+use crate::watch::WatchedFolder;
 
 /// The image of the pages.
 const IMAGE: ImageFormat = ImageFormat {
@@ -23,8 +22,6 @@ const IMAGE: ImageFormat = ImageFormat {
 const MANY: usize = 500;
 /// The files after whose reading the image is written. Fewer are read in a few milliseconds.
 const READ_FOR_IMAGE: usize = 100;
-/// The time that the system has for reporting changes. Then all files are looked at.
-const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The pages of a folder.
 pub(super) struct CurrentPages {
@@ -32,27 +29,15 @@ pub(super) struct CurrentPages {
     style: LinkStyle,
     /// The directory of the image.
     state: PathBuf,
-    /// The owner of the watcher's threads.
-    supervisor: Option<Supervisor>,
     kept: Mutex<Kept>,
 }
 
-#[derive(Default)]
 struct Kept {
     /// `None` before the first look at the files.
     pages: Option<Arc<Pages>>,
-    watching: Watching,
+    watched: WatchedFolder,
     /// The number of files that were read since the image was written.
     unsaved: usize,
-}
-
-#[derive(Default)]
-enum Watching {
-    #[default]
-    NotYet,
-    By(Watcher),
-    /// The system cannot watch this folder.
-    Impossible,
 }
 
 impl CurrentPages {
@@ -61,8 +46,11 @@ impl CurrentPages {
             root: root.to_owned(),
             style,
             state: state.to_owned(),
-            supervisor: supervisor.cloned(),
-            kept: Mutex::default(),
+            kept: Mutex::new(Kept {
+                pages: None,
+                watched: WatchedFolder::new(root, state, supervisor),
+                unsaved: 0,
+            }),
         }
     }
 
@@ -77,7 +65,7 @@ impl CurrentPages {
     /// The pages, after a look at the files, or without if none has changed.
     pub(super) fn get(&self) -> Arc<Pages> {
         let mut kept = self.lock();
-        let is_current = kept.watching.saw_no_change();
+        let is_current = kept.watched.saw_no_change();
         match &kept.pages {
             Some(pages) if is_current => Arc::clone(pages),
             _ => self.look(&mut kept),
@@ -100,19 +88,10 @@ impl CurrentPages {
             kept.unsaved = 0;
             self.save(&pages);
         }
-        if let (Watching::NotYet, Some(supervisor)) = (&kept.watching, &self.supervisor)
-            && pages.len() >= MANY
-        {
-            kept.watching = self.watch(supervisor);
+        if pages.len() >= MANY {
+            kept.watched.watch();
         }
         pages
-    }
-
-    fn watch(&self, supervisor: &Supervisor) -> Watching {
-        match Watcher::start(Scope::Folder(self.root.clone()), Some(&self.state), supervisor) {
-            Ok(watcher) => Watching::By(watcher),
-            Err(_) => Watching::Impossible,
-        }
     }
 
     /// The pages of the image; none if there is no usable one.
@@ -134,26 +113,10 @@ impl CurrentPages {
     }
 }
 
-impl Watching {
-    /// Whether certainly nothing has changed since the last call.
-    fn saw_no_change(&mut self) -> bool {
-        let Self::By(watcher) = self else {
-            return false;
-        };
-        if watcher.failure().is_some() {
-            *self = Self::Impossible;
-            return false;
-        }
-        let is_settled = watcher.settle(PATIENCE);
-        // Changes are reported once, so they are taken in any case: a look follows.
-        watcher.changes() == Changes::None && is_settled
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
 
     use super::*;
 
@@ -258,10 +221,7 @@ mod tests {
         let wiki = Wiki::of(MANY);
         let pages = wiki.open(Some(&wiki.supervisor));
         assert_eq!(pages.get().len(), MANY);
-        match &pages.lock().watching {
-            Watching::By(watcher) => assert!(watcher.wait_ready(Duration::from_mins(1))),
-            _ => panic!("temporary folders can be watched"),
-        }
+        assert!(pages.lock().watched.wait_ready(Duration::from_mins(1)));
         let steps: [(&str, &dyn Fn(), usize, usize); 5] = [
             ("create", &|| wiki.write("new/deep/x.md", "# New\n"), MANY + 1, 1),
             ("edit", &|| wiki.write("new/deep/x.md", "# Old\n"), MANY + 1, 0),

@@ -317,7 +317,7 @@ impl Worklog {
                 .open(&path)?;
             let end = line_end(&mut file)?;
             let mut text = String::new();
-            if ends_within_a_line(&mut file)? {
+            if private_file::ends_within_a_line(&path)? {
                 text.push_str(end);
             }
             for line in lines {
@@ -363,17 +363,6 @@ fn line_end(file: &mut File) -> io::Result<&'static str> {
     let first = memchr::memchr(b'\n', &beginning);
     let is_crlf = first.is_some_and(|at| at > 0 && beginning.get(at - 1) == Some(&b'\r'));
     Ok(if is_crlf { "\r\n" } else { "\n" })
-}
-
-fn ends_within_a_line(file: &mut File) -> io::Result<bool> {
-    let size = file.metadata()?.len();
-    if size == 0 {
-        return Ok(false);
-    }
-    file.seek(SeekFrom::Start(size - 1))?;
-    let mut last = [0];
-    file.read_exact(&mut last)?;
-    Ok(last != *b"\n")
 }
 
 fn without_controls(text: &str) -> String {

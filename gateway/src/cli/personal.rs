@@ -1,0 +1,291 @@
+//! `muninn personal`: one person's memory, outside of every repository.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use jiff::tz::TimeZone;
+use muninn_memory::personal::{
+    BadLine, EntryMetadata, FoundItem, ItemType, JournalEntry, Personal, PersonalContext, PersonalError, QUESTIONS,
+    SearchOptions, Setup, SignalSummary, time,
+};
+use muninn_repo_tools::with_causes;
+use serde::Serialize;
+
+use super::{CliError, Common, Exit, examples, output};
+use crate::config::paths;
+
+/// Keep what concerns you, not a repository, in files of your own
+#[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn personal init", "Answer three questions"),
+    ("muninn personal log garden \"The tomatoes need water on Mondays\"", "Keep a note"),
+    ("muninn personal search tomatoes", "Find it again"),
+]))]
+pub(crate) struct PersonalCommand {
+    #[command(subcommand)]
+    action: Action,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Create the directory and its files; asks three questions unless their answers are given
+    #[command(after_help = examples(&[("muninn personal init --name Ann", "Without a question about the name")]))]
+    Init {
+        /// What you want to be called
+        #[arg(long, value_name = "TEXT")]
+        name: Option<String>,
+        /// How you want agents to work with you
+        #[arg(long, value_name = "TEXT")]
+        style: Option<String>,
+        /// What you are working on
+        #[arg(long, value_name = "TEXT")]
+        work: Option<String>,
+    },
+    /// Print what a session is told about you, and what is to be put right
+    #[command(after_help = examples(&[("muninn personal context --json", "As the tool get_context returns it")]))]
+    Context,
+    /// Add a note to the journal
+    #[command(after_help = examples(&[("muninn personal log health \"Slept badly\"", "A topic and a text")]))]
+    Log {
+        /// The category
+        #[arg(value_name = "TOPIC")]
+        topic: String,
+        /// The note
+        #[arg(value_name = "TEXT")]
+        content: String,
+    },
+    /// Print the newest notes
+    #[command(after_help = examples(&[("muninn personal recent --topic garden", "Only those about a topic")]))]
+    Recent {
+        /// So many notes
+        #[arg(long, value_name = "COUNT", default_value_t = 10)]
+        count: usize,
+        /// Only notes with this topic
+        #[arg(long, value_name = "TOPIC")]
+        topic: Option<String>,
+    },
+    /// Search notes and entities
+    #[command(after_help = examples(&[("muninn personal search \"who knows about boats\" --type person", "Only people")]))]
+    Search {
+        /// The question
+        #[arg(value_name = "QUERY")]
+        query: String,
+        /// Only journal, person, project, or another folder of entities
+        #[arg(long = "type", value_name = "TYPE")]
+        kind: Option<String>,
+        /// Only from this date or time on
+        #[arg(long, value_name = "DATE")]
+        since: Option<String>,
+        /// So many results
+        #[arg(long, value_name = "COUNT", default_value_t = 5)]
+        limit: usize,
+    },
+    /// List lines of the journal that cannot be read
+    #[command(after_help = examples(&[("muninn personal check", "Exits with 1 if there are any")]))]
+    Check,
+    /// Add up the logged events
+    #[command(after_help = examples(&[("muninn personal signals --days 7", "Those of a week")]))]
+    Signals {
+        /// Of the last days
+        #[arg(long, value_name = "COUNT", default_value_t = 30)]
+        days: u32,
+    },
+}
+
+impl PersonalCommand {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        output::log_to_stderr("warn");
+        let config = common.configuration(None)?;
+        if !config.personal.enabled {
+            return Err(CliError::new(Exit::Failure, "personal memory is not enabled")
+                .hint("set `enabled = true` under [personal] in your muninn.toml"));
+        }
+        let root = paths::personal_dir(config.personal.path.as_deref())?;
+        let personal = Personal::new(&root, Common::clock());
+        let json = self.json;
+        match self.action {
+            Action::Init { name, style, work } => init(&personal, [name, style, work], json)?,
+            Action::Context => output::value(json, &personal.context(), context),
+            Action::Log { topic, content } => {
+                let logged = personal.log(&topic, &content, EntryMetadata::default())?;
+                output::value(json, &logged, |logged| match logged.redacted {
+                    true => "logged; a secret was removed\n".to_owned(),
+                    false => "logged\n".to_owned(),
+                });
+            }
+            Action::Recent { count, topic } => {
+                output::value(json, &personal.recent(count, topic.as_deref())?, |entries| {
+                    entries.iter().map(entry).collect()
+                });
+            }
+            Action::Search {
+                query,
+                kind,
+                since,
+                limit,
+            } => {
+                let options = SearchOptions {
+                    kind: kind.filter(|kind| kind != "all").map(ItemType::from),
+                    since: since.map(|since| time(&since, &TimeZone::system())).transpose()?,
+                    limit,
+                };
+                let results = personal.search(&query, &options)?;
+                output::value(json, &results, |results| results.iter().map(found).collect());
+                if results.is_empty() {
+                    return Ok(ExitCode::from(Exit::Failure as u8));
+                }
+            }
+            Action::Check => {
+                let bad = personal.check_journal()?;
+                output::value(json, &bad, |bad| bad.iter().map(bad_line).collect());
+                if !bad.is_empty() {
+                    return Ok(ExitCode::from(Exit::Failure as u8));
+                }
+            }
+            Action::Signals { days } => output::value(json, &personal.summarize_signals(days)?, signals),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A directory that was set up.
+#[derive(Serialize)]
+struct Initialised {
+    root: String,
+    created: Vec<&'static str>,
+}
+
+fn init(personal: &Personal, answers: [Option<String>; 3], json: bool) -> Result<(), CliError> {
+    let is_asked = personal.is_first_run() && std::io::stdin().is_terminal();
+    let mut given = Vec::new();
+    for (question, answer) in QUESTIONS.iter().zip(answers) {
+        given.push(match answer {
+            Some(answer) => answer,
+            None if is_asked => ask(question)?,
+            None => String::new(),
+        });
+    }
+    let mut given = given.into_iter();
+    let mut next = || given.next().unwrap_or_default();
+    let setup = Setup {
+        name: next(),
+        style: next(),
+        work: next(),
+    };
+    let created = personal.set_up(&setup)?;
+    let root = personal.root().display().to_string();
+    output::value(json, &Initialised { root, created }, |made| match &*made.created {
+        [] => format!("{} is there already; nothing was changed\n", made.root),
+        created => format!("created in {}: {}\n", made.root, created.join(", ")),
+    });
+    if let Some(worktree) = personal.worktree_around() {
+        let worktree = worktree.display();
+        output::note(&format!(
+            "warning: it is in the git worktree {worktree}, where a commit could publish it"
+        ));
+    }
+    Ok(())
+}
+
+fn ask(question: &str) -> Result<String, CliError> {
+    let failed = |error: std::io::Error| CliError::new(Exit::Failure, format!("cannot ask: {error}"));
+    let mut terminal = anstream::stderr();
+    write!(terminal, "{question} ")
+        .and_then(|()| terminal.flush())
+        .map_err(failed)?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer).map_err(failed)?;
+    Ok(answer.trim().to_owned())
+}
+
+fn context(context: &PersonalContext) -> String {
+    if context.is_first_run {
+        let root = context.paths.root.display();
+        return format!("nothing is set up in {root}: `muninn personal init` does it\n");
+    }
+    let mut text = format!("{}\n", context.identity);
+    let state = &context.state;
+    let texts = [
+        Some(&state.inbox),
+        Some(&state.today),
+        Some(&state.commitments),
+        state.human.as_ref(),
+        state.workspace.as_ref(),
+    ];
+    for part in texts.into_iter().flatten().filter(|part| !part.is_empty()) {
+        text.push_str(&format!("\n{part}\n"));
+    }
+    if !context.recent_journal.is_empty() {
+        text.push_str("\n# Journal\n\n");
+        text.extend(context.recent_journal.iter().map(entry));
+    }
+    if !context.schedules.is_empty() {
+        text.push_str("\n# Reminders\n\n");
+        let line = |reminder: &muninn_memory::personal::ScheduleView| {
+            format!("- {}: {}\n", reminder.description, reminder.when)
+        };
+        text.extend(context.schedules.iter().map(line));
+    }
+    let notes = context.notes.iter().map(|note| format!("\nnote: {note}\n"));
+    text + &notes.collect::<String>()
+}
+
+fn entry(entry: &JournalEntry) -> String {
+    format!(
+        "{}  [{}] {}\n",
+        output::local_time(&entry.timestamp),
+        entry.topic,
+        entry.content
+    )
+}
+
+fn found(item: &FoundItem) -> String {
+    let section = item.section.as_ref().map(|section| format!(" / {section}"));
+    format!(
+        "{:.2}  {}{}  {}\n{}\n\n",
+        item.score,
+        item.source,
+        section.unwrap_or_default(),
+        output::local_time(&item.timestamp),
+        item.content
+    )
+}
+
+fn bad_line(bad: &BadLine) -> String {
+    format!("{}:{}: {}\n", bad.file, bad.line, bad.problem)
+}
+
+fn signals(summary: &SignalSummary) -> String {
+    let Some((first, last)) = &summary.days else {
+        return "no events are logged; `signals = true` under [personal] logs them\n".to_owned();
+    };
+    let mut text = format!("{} events from {first} to {last}\n", summary.signals);
+    let mut add = |heading: &str, counts: &mut dyn Iterator<Item = (&String, &usize)>| {
+        for (name, count) in counts {
+            text.push_str(&format!("  {heading}{name}: {count}\n"));
+        }
+    };
+    add("", &mut summary.kinds.iter());
+    add("file ", &mut summary.files.iter().map(|(name, count)| (name, count)));
+    add("query ", &mut summary.queries.iter().map(|(name, count)| (name, count)));
+    if summary.bad_lines > 0 {
+        text.push_str(&format!("{} lines cannot be read\n", summary.bad_lines));
+    }
+    text
+}
+
+impl From<PersonalError> for CliError {
+    fn from(error: PersonalError) -> Self {
+        let message = with_causes(&error);
+        let exit = match error {
+            PersonalError::Io { .. } | PersonalError::Damaged { .. } | PersonalError::Embed(_) => Exit::Failure,
+            PersonalError::NoReminder(_) => Exit::NotFound,
+            _ => Exit::Usage,
+        };
+        CliError::new(exit, message)
+    }
+}

@@ -1,0 +1,80 @@
+//! Files of JSON lines, one for each UTC day: lines are only ever appended.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::civil::Date;
+use serde::Serialize;
+
+use super::directory::Personal;
+use super::error::PersonalError;
+use crate::private_file;
+
+const EXTENSION: &str = ".jsonl";
+
+/// A line that is not what its file has. It is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BadLine {
+    /// The file, below the directory.
+    pub file: String,
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// A file of a day.
+pub(super) struct DayFile {
+    pub(super) day: Date,
+    pub(super) path: PathBuf,
+    /// The path below the directory of the memory.
+    pub(super) name: String,
+}
+
+impl Personal {
+    /// Appends a line to the file of a day, in one write.
+    pub(super) fn append(&self, folder: &str, day: Date, line: &str) -> Result<(), PersonalError> {
+        let _lock = self.lock()?;
+        let path = self.make(folder)?.join(format!("{day}{EXTENSION}"));
+        let append = || -> io::Result<()> {
+            // For its owner only, also if another program has created it.
+            let mut file = private_file::append(&path)?;
+            let mut text = String::new();
+            if private_file::ends_within_a_line(&path)? {
+                text.push('\n');
+            }
+            text.push_str(line);
+            text.push('\n');
+            file.write_all(text.as_bytes())?;
+            file.sync_data()
+        };
+        append().map_err(PersonalError::io(&path))
+    }
+
+    /// The files of a folder, the oldest first. Other files are left alone.
+    pub(super) fn day_files(&self, folder: &str) -> Result<Vec<DayFile>, PersonalError> {
+        let path = self.path(folder);
+        let entries = match fs::read_dir(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(PersonalError::io(&path))?,
+        };
+        let file = |entry: fs::DirEntry| {
+            let name = entry.file_name().into_string().ok()?;
+            Some(DayFile {
+                day: name.strip_suffix(EXTENSION)?.parse().ok()?,
+                path: entry.path(),
+                name: format!("{folder}/{name}"),
+            })
+        };
+        let mut files: Vec<DayFile> = entries.flatten().filter_map(file).collect();
+        files.sort_by_key(|file| file.day);
+        Ok(files)
+    }
+}
+
+/// The text of a file; bytes that are no UTF-8 are replaced.
+pub(super) fn text(path: &Path) -> Result<String, PersonalError> {
+    let bytes = fs::read(path).map_err(PersonalError::io(path))?;
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}

@@ -1,0 +1,76 @@
+//! The directory.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use super::error::PersonalError;
+use super::search::Search;
+use crate::clock::Clock;
+use crate::private_file;
+
+/// The directories of the layout.
+pub(super) const STATE: &str = "state";
+pub(super) const ENTITIES: &str = "entities";
+pub(super) const JOURNAL: &str = "journal";
+pub(super) const SIGNALS: &str = "signals";
+pub(super) const REMINDERS: &str = "reminders";
+/// What can be rebuilt.
+pub(super) const INDEX: &str = ".index";
+
+/// One person's memory. The directory need not exist.
+pub struct Personal {
+    root: PathBuf,
+    pub(super) clock: Clock,
+    pub(super) search: Mutex<Search>,
+}
+
+impl Personal {
+    /// The memory in the directory `root`.
+    #[must_use]
+    pub fn new(root: &Path, clock: Clock) -> Self {
+        Self {
+            root: root.to_owned(),
+            clock,
+            search: Mutex::default(),
+        }
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether nobody has set it up: there is no `identity.md`.
+    #[must_use]
+    pub fn is_first_run(&self) -> bool {
+        super::state::identity(&self.root).is_none()
+    }
+
+    /// The worktree that has the directory in it, where a commit could publish it.
+    #[must_use]
+    pub fn worktree_around(&self) -> Option<PathBuf> {
+        let above = self.root.ancestors().skip(1);
+        let has_git = |directory: &&Path| directory.join(".git").exists();
+        above.into_iter().find(has_git).map(Path::to_owned)
+    }
+
+    /// A file or a directory of it.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Creates a directory of the layout, for its owner only. Returns its path.
+    pub(super) fn make(&self, name: &str) -> Result<PathBuf, PersonalError> {
+        let path = self.path(name);
+        private_file::dir(&path).map_err(PersonalError::io(&path))?;
+        Ok(path)
+    }
+
+    /// Waits for the other writers of Muninn. Programs and people that know nothing of the lock append or replace files.
+    pub(super) fn lock(&self) -> Result<File, PersonalError> {
+        let path = self.make(INDEX)?.join("writers.lock");
+        private_file::lock(&path).map_err(PersonalError::io(path))
+    }
+}

@@ -1,0 +1,72 @@
+//! Errors of personal memory.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::embed::LoadError;
+
+/// Why personal memory was not read or written.
+#[derive(Debug, Error)]
+pub enum PersonalError {
+    /// A file system error.
+    #[error("cannot use {}: {source}", path.display())]
+    Io {
+        /// The file or the directory.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A text is empty.
+    #[error("`{0}` is empty")]
+    Empty(&'static str),
+    /// A text is too long.
+    #[error("`{name}` has {bytes} bytes, and {most} are the most")]
+    TooLong {
+        /// The name of the text.
+        name: &'static str,
+        /// Its size.
+        bytes: usize,
+        /// The largest size.
+        most: usize,
+    },
+    /// The id of a reminder cannot be the name of a file.
+    #[error("`{0}` cannot be an id: use letters, digits, `-`, `_` and `.`, at most 100, not beginning with `.`")]
+    Id(String),
+    /// There is no such reminder.
+    #[error("there is no reminder `{0}`")]
+    NoReminder(String),
+    /// A reminder's file is damaged.
+    #[error("{} is damaged: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A time or a date is not understood.
+    #[error("`{0}` is neither a date nor a time: write 2026-01-31 or 2026-01-31T10:00:00")]
+    Time(String),
+    /// An expression is not understood, or never due.
+    #[error("`{expression}` is no schedule: {message}")]
+    Schedule {
+        /// The expression.
+        expression: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// There is no such time zone.
+    #[error("there is no time zone `{0}`: write an IANA name such as Europe/Berlin")]
+    Zone(String),
+    /// The vectors for the search cannot be loaded.
+    #[error(transparent)]
+    Embed(#[from] LoadError),
+}
+
+impl PersonalError {
+    pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> PersonalError {
+        let path = path.into();
+        |source| PersonalError::Io { path, source }
+    }
+}

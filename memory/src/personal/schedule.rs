@@ -1,0 +1,109 @@
+//! When a reminder is due: cron expressions and single times, in a time zone.
+
+use croner::Cron;
+use croner::parser::{CronParser, Seconds, Year};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::error::PersonalError;
+use super::reminder::ReminderKind;
+use super::search::time;
+
+/// The longest expression, in bytes.
+const MOST_EXPRESSION: usize = 200;
+
+/// The times of a reminder.
+///
+/// Where clocks are changed, an expression with a fixed time that is skipped is due at the end of the gap, and one that is
+/// repeated is due once; an expression with `*` hours follows the clock (croner's rules, those of Vixie cron).
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    times: Times,
+    zone: TimeZone,
+}
+
+#[derive(Debug, Clone)]
+enum Times {
+    Cron(Box<Cron>),
+    Once(Timestamp),
+}
+
+impl Schedule {
+    /// The schedule of an expression: five fields or a nickname such as `@daily`, or a time.
+    ///
+    /// # Errors
+    /// [`PersonalError::Schedule`] or [`PersonalError::Time`] if it is not understood; whether it is ever due is not checked.
+    pub fn parse(kind: ReminderKind, expression: &str, zone: TimeZone) -> Result<Schedule, PersonalError> {
+        let refused = |message: String| PersonalError::Schedule {
+            expression: expression.chars().take(MOST_EXPRESSION).collect(),
+            message,
+        };
+        if expression.len() > MOST_EXPRESSION {
+            return Err(refused(format!("it has more than {MOST_EXPRESSION} bytes")));
+        }
+        let times = match kind {
+            ReminderKind::Once => Times::Once(time(expression, &zone)?),
+            ReminderKind::Cron => {
+                let parser = CronParser::builder()
+                    .seconds(Seconds::Disallowed)
+                    .year(Year::Disallowed)
+                    .build();
+                let cron = parser.parse(expression).map_err(|error| refused(error.to_string()))?;
+                Times::Cron(Box::new(cron))
+            }
+        };
+        Ok(Schedule { times, zone })
+    }
+
+    /// The first time after an instant; `None` if there is none.
+    #[must_use]
+    pub fn after(&self, instant: Timestamp) -> Option<Timestamp> {
+        match &self.times {
+            Times::Once(at) => (*at > instant).then_some(*at),
+            Times::Cron(cron) => {
+                let from = instant.to_zoned(self.zone.clone());
+                let next = cron.find_next_occurrence(&from, false).ok()?;
+                Some(next.timestamp())
+            }
+        }
+    }
+
+    /// The last time up to an instant, and that instant itself; `None` if there is none after `since`.
+    #[must_use]
+    pub fn last_between(&self, since: Timestamp, until: Timestamp) -> Option<Timestamp> {
+        let last = match &self.times {
+            Times::Once(at) => (*at <= until).then_some(*at)?,
+            Times::Cron(cron) => {
+                let until = until.to_zoned(self.zone.clone());
+                cron.find_previous_occurrence(&until, true).ok()?.timestamp()
+            }
+        };
+        (last > since).then_some(last)
+    }
+
+    /// The zone.
+    #[must_use]
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
+    }
+
+    /// The words of the expression.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match &self.times {
+            Times::Once(at) => format!("Once, at {}", at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M")),
+            Times::Cron(cron) => cron.describe(),
+        }
+    }
+}
+
+/// The zone with an IANA name; that of the system without one.
+///
+/// # Errors
+/// [`PersonalError::Zone`] if there is none with this name.
+pub fn zone(name: Option<&str>) -> Result<TimeZone, PersonalError> {
+    match name {
+        None => Ok(TimeZone::system()),
+        Some(name) => TimeZone::get(name).map_err(|_| PersonalError::Zone(name.to_owned())),
+    }
+}

@@ -1,0 +1,79 @@
+//! The first run: three questions, and the files that their answers make.
+
+use std::io::{ErrorKind, Write as _};
+
+use super::directory::{ENTITIES, JOURNAL, Personal, STATE};
+use super::error::PersonalError;
+use crate::private_file;
+use crate::redact::redact;
+
+/// The questions of the first run.
+pub const QUESTIONS: [&str; 3] = [
+    "What should I call you?",
+    "Any particular way you'd like me to work with you?",
+    "What are you working on right now?",
+];
+
+/// The answers; an empty one is left open.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// The person's name.
+    pub name: String,
+    /// How they want to work with agents.
+    pub style: String,
+    /// What they are working on.
+    pub work: String,
+}
+
+impl Personal {
+    /// Creates the directory, and those of its files that do not exist. Returns the paths of the new ones, below the directory.
+    ///
+    /// # Errors
+    /// [`PersonalError`].
+    pub fn set_up(&self, setup: &Setup) -> Result<Vec<&'static str>, PersonalError> {
+        let _lock = self.lock()?;
+        for folder in [
+            STATE,
+            JOURNAL,
+            &format!("{ENTITIES}/people"),
+            &format!("{ENTITIES}/projects"),
+        ] {
+            self.make(folder)?;
+        }
+        let or = |text: &str, open: &str| match text.trim() {
+            "" => open.to_owned(),
+            text => redact(text).into_owned(),
+        };
+        let identity = format!(
+            "# Identity\n\nName: {}\n\n## How to work with me\n\n{}\n",
+            or(&setup.name, "not told yet"),
+            or(&setup.style, "Not told yet.")
+        );
+        let today = format!("# Today\n\n{}\n", or(&setup.work, "Nothing yet."));
+        let files = [
+            ("identity.md", &*identity),
+            ("state/inbox.md", "# Inbox\n"),
+            ("state/today.md", &today),
+            ("state/commitments.md", "# Commitments\n"),
+        ];
+        let mut made = Vec::new();
+        for (name, text) in files {
+            let path = self.path(name);
+            // The shipped variant of macrodata has its identity elsewhere.
+            if name == "identity.md" && !self.is_first_run() {
+                continue;
+            }
+            let write = || {
+                let mut file = private_file::options().write(true).create_new(true).open(&path)?;
+                file.write_all(text.as_bytes())?;
+                file.sync_all()
+            };
+            match write() {
+                Ok(()) => made.push(name),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(PersonalError::io(path)(error)),
+            }
+        }
+        Ok(made)
+    }
+}
