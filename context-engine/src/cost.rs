@@ -13,9 +13,9 @@ use crate::{render, tokens};
 static FRAME: LazyLock<u32> =
     LazyLock::new(|| tokens::count(&render::opening()).saturating_add(tokens::count(&format!("{}\n", render::CLOSE))));
 
-/// Sets and returns an item's cost, including the empty line before the next item. The cost of a place is that of its
+/// Sets and returns an item's cost in tokens, including the empty line before the next item. The cost of a place is that of its
 /// own line.
-pub(crate) fn measure(item: &mut Item) -> u32 {
+pub fn measure(item: &mut Item) -> u32 {
     let mut entry = render::entry(item);
     if item.kind != ItemKind::Place {
         entry.push('\n');

@@ -99,6 +99,8 @@ pub enum ItemKind {
     Memory,
     /// A section of `.muninn/knowledge/`, or of a Metis document.
     Knowledge,
+    /// A text of the user's personal memory.
+    Personal,
 }
 
 /// The state of an engine's index.

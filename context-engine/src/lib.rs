@@ -45,7 +45,7 @@ mod tuning;
 pub mod value;
 mod vector_list;
 
-pub use cost::of_block as block_tokens;
+pub use cost::{measure as measure_item, of_block as block_tokens};
 pub use engine::{Engine, EngineSettings};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits};
 pub use muninn_memory::index::Progress;

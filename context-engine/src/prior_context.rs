@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use muninn_repo_tools::RelPath;
 
+use crate::item::Item;
 use crate::render::{self, SourceSpan};
 
 /// The repository text and the memories that a conversation already contains. The value is empty for a new
@@ -42,6 +43,12 @@ impl PriorContext {
     /// Returns the question of the turn before.
     pub(crate) fn question(&self) -> Option<&str> {
         self.question.as_deref()
+    }
+
+    /// Returns whether an earlier block contains an item as it is rendered.
+    #[must_use]
+    pub fn contains_item(&self, item: &Item) -> bool {
+        self.contains_entry(&render::entry(item))
     }
 
     /// Returns whether an earlier block contains a rendered item. Used for memories, which have no blob.

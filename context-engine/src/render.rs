@@ -126,6 +126,7 @@ pub(crate) fn entry(item: &Item) -> String {
         ItemKind::Code => write!(head, "## {}", item.source),
         ItemKind::Memory => write!(head, "## memory {}", item.source),
         ItemKind::Knowledge => write!(head, "## knowledge {}", item.source),
+        ItemKind::Personal => write!(head, "## {}", item.source),
     };
     if let (ItemKind::Code, Some(blob)) = (item.kind, &item.blob) {
         let _ = write!(head, " @{}", &blob[..blob.floor_char_boundary(10)]);

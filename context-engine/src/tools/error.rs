@@ -74,6 +74,9 @@ pub enum ToolError {
     /// The history cannot be read.
     #[error(transparent)]
     History(#[from] HistoryError),
+    /// The tool is about a worktree, and there is none.
+    #[error("there is no git repository")]
+    NoWorktree,
     /// A use case of the application failed.
     #[error(transparent)]
     Application(Box<dyn std::error::Error + Send + Sync>),

@@ -79,19 +79,32 @@ impl Registry {
         self.run_all(name, &[call], context).pop().unwrap_or_default()
     }
 
+    /// Runs one call outside of all worktrees. An error is the text of the output.
+    #[must_use]
+    pub fn run_anywhere(&self, name: &str, call: &Map<String, Value>) -> Output {
+        let ran = match self.get(name) {
+            Some(tool) => tool.run_anywhere(call),
+            None => Err(self.unknown(name)),
+        };
+        ran.unwrap_or_else(|error| Output::failed(error.to_string()))
+    }
+
+    fn unknown(&self, name: &str) -> ToolError {
+        ToolError::Unknown {
+            name: name.to_owned(),
+            known: self.tools.iter().map(|tool| tool.described().name).collect(),
+        }
+    }
+
     /// Runs several calls of one tool, and returns their outputs in the same order.
     pub(crate) fn run_all(&self, name: &str, calls: &[&Map<String, Value>], context: &ToolContext<'_>) -> Vec<Output> {
         let context = ToolContext {
             until: context.until.no_later_than(Instant::now() + MAX_CALL_TIME),
             ..context.clone()
         };
-        let unknown = || ToolError::Unknown {
-            name: name.to_owned(),
-            known: self.tools.iter().map(|tool| tool.described().name).collect(),
-        };
         let ran = match self.get(name) {
             Some(tool) => tool.run(&context, calls),
-            None => calls.iter().map(|_| Err(unknown())).collect(),
+            None => calls.iter().map(|_| Err(self.unknown(name))).collect(),
         };
         let failed = |error: ToolError| Output::failed(error.to_string());
         ran.into_iter().map(|ran| ran.unwrap_or_else(failed)).collect()

@@ -37,6 +37,8 @@ pub trait Tool: Send + Sync {
     const EFFECT: Effect = Effect::Reads;
     /// Whether the result is prose or code, which is shown as text only.
     const IS_PROSE: bool = false;
+    /// Whether it answers outside of all worktrees, too.
+    const ANYWHERE: bool = false;
 
     /// Answers one call.
     ///
@@ -48,6 +50,14 @@ pub trait Tool: Send + Sync {
     fn answer_all(&self, context: &ToolContext<'_>, calls: &[Self::Arguments]) -> Vec<Result<Self::Answer, ToolError>> {
         let answer = |arguments| self.answer(context, arguments);
         calls.iter().map(answer).collect()
+    }
+
+    /// Answers one call outside of all worktrees.
+    ///
+    /// # Errors
+    /// [`ToolError::NoWorktree`] by a tool that needs one, and the errors of [`Self::answer`].
+    fn answer_anywhere(&self, _: &Self::Arguments) -> Result<Self::Answer, ToolError> {
+        Err(ToolError::NoWorktree)
     }
 
     /// Formats the answer as text for a model.
@@ -70,6 +80,9 @@ pub(super) trait DynTool: Send + Sync {
     fn described(&self) -> &ToolDescription;
 
     fn shares_work(&self) -> bool;
+
+    /// Makes a call outside of all worktrees.
+    fn run_anywhere(&self, call: &Map<String, Value>) -> Result<Output, ToolError>;
 
     /// Makes calls, and returns their outputs in order.
     fn run(&self, context: &ToolContext<'_>, calls: &[&Map<String, Value>]) -> Vec<Result<Output, ToolError>>;
@@ -107,6 +120,12 @@ impl<T: Tool> DynTool for Registered<T> {
 
     fn shares_work(&self) -> bool {
         T::SHARES_WORK
+    }
+
+    fn run_anywhere(&self, call: &Map<String, Value>) -> Result<Output, ToolError> {
+        let arguments = read::<T::Arguments>(&self.schema, T::PARAMETERS, call)?;
+        let run = || Ok(self.output(&arguments, &self.tool.answer_anywhere(&arguments)?));
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(ToolError::Panicked(T::NAME)))
     }
 
     fn run(&self, context: &ToolContext<'_>, calls: &[&Map<String, Value>]) -> Vec<Result<Output, ToolError>> {

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use muninn_context_engine::explore::{ExploreOutcome, Trace};
 use muninn_context_engine::value::Prices;
 use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorContext, block_tokens, render, tokens};
+use muninn_memory::personal::Personal;
 use muninn_repo_tools::CancelFlag;
 
-use super::Workspace;
 use super::deep::{BackgroundResult, Explorer, PendingResults, ProgressSender, drive};
 use super::preamble::Preamble;
 use super::turn::{millis, now_ms};
 use super::worklog::{handover_text, logged};
+use super::{Workspace, personal};
 use crate::session::AnsweredCall;
 use crate::store::{Entry, EntryId, Estimate, NewEntry, PreamblePart, Store, TurnKey, Use};
 
@@ -67,6 +68,8 @@ pub(super) struct ExplorationRequest {
     pub(super) total_budget: u32,
     /// The results of background explorations for earlier turns.
     pub(super) pending: Vec<BackgroundResult>,
+    /// The personal memory of the caller, and the tokens that the question may get of it.
+    pub(super) personal: Option<(Arc<Personal>, u32)>,
     /// The explorer of an inline exploration, and the receiver of its progress.
     pub(super) deep: Option<(Explorer, ProgressSender)>,
 }
@@ -94,7 +97,13 @@ impl ExplorationRequest {
         }
         let preamble = self
             .wants_preamble
-            .then(|| Preamble::of(workspace, handover.as_ref()))
+            .then(|| {
+                Preamble::of(
+                    workspace,
+                    handover.as_ref(),
+                    self.personal.as_ref().map(|(personal, _)| &**personal),
+                )
+            })
             .flatten();
         if let Some(preamble) = preamble {
             return (preamble.text, preamble.parts);
@@ -220,6 +229,11 @@ pub(super) async fn decide(
             if exploration.items.iter().any(|item| item.kind == ItemKind::Place) {
                 let reasons = exploration.reason.into_iter().chain(reduction);
                 exploration.reason = reasons.reduce(|all, reason| format!("{all}; {reason}"));
+            }
+            if let Some((personal, tokens)) = &request.personal {
+                let left = request.total_budget.saturating_sub(block_tokens(&exploration.items));
+                let found = personal::items(personal, &request.question, &request.already, left.min(*tokens));
+                exploration.items.extend(found);
             }
             let cost = block_tokens(&exploration.items);
             let has_items = !exploration.items.is_empty();

@@ -136,7 +136,7 @@ impl App {
 
     async fn call_tools(self: &Arc<Self>, directory: &Path, mut request: ToolRequest) -> ToolReply {
         let caller = self.caller_at(directory);
-        if caller.own_root().is_none() && request.root.is_none() {
+        if caller.own_root().is_none() && request.root.is_none() && !request.works_anywhere() {
             return ToolReply::Refused(format!("{} is in no git repository", directory.display()));
         }
         request.root.get_or_insert_with(|| directory.display().to_string());

@@ -20,6 +20,7 @@ mod local;
 mod memory;
 mod notice;
 mod one_call;
+mod personal;
 mod preamble;
 mod receipts;
 mod settings;

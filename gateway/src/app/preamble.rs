@@ -6,19 +6,23 @@ use std::sync::Arc;
 
 use muninn_context_engine::render::{block_after, neutralize};
 use muninn_context_engine::{IndexStatus, tokens};
+use muninn_memory::personal::Personal;
 use muninn_memory::worklog::Tail;
 
 use super::local::HookSession;
+use super::personal::always_loaded;
 use super::worklog::{handover_text, logged};
 use super::{App, Workspace};
 use crate::config::paths;
-use crate::store::{Outcome, PreamblePart};
+use crate::store::{Outcome, PreamblePart, ReceiptItem};
 use crate::transcript::Transcript;
 
 /// The most characters of a preamble.
 const MOST_CHARACTERS: usize = 7_700;
 /// The most characters of the worklog's last lines.
 const MOST_WORKLOG: usize = 4_500;
+/// The most characters of what the user's personal memory always tells.
+const MOST_PERSONAL: usize = 2_500;
 /// The most characters of the orientation.
 const MOST_ORIENTATION: usize = 600;
 /// The most tokens and characters of the wiki's digest.
@@ -48,12 +52,25 @@ impl Preamble {
     /// The preamble of a worktree that was set up for Muninn; `None` if there is nothing to say. It begins with the end of the
     /// worklog, if there is one. The cost is a look at the
     /// index in memory, and at the files of the wiki.
-    pub(super) fn of(workspace: &Workspace, handover: Option<&Tail>) -> Option<Preamble> {
-        if !paths::is_initialised(&workspace.root) || !workspace.settings().context.enabled {
+    pub(super) fn of(workspace: &Workspace, handover: Option<&Tail>, personal: Option<&Personal>) -> Option<Preamble> {
+        if !workspace.settings().context.enabled {
             return None;
         }
-        let parts = [worklog(handover), orientation(workspace), wiki_digest(workspace)];
+        let mut parts = Vec::new();
+        let is_initialised = paths::is_initialised(&workspace.root);
+        if is_initialised {
+            parts.push(worklog(handover));
+        }
+        parts.extend(personal.map(about_user));
+        if is_initialised {
+            parts.extend([orientation(workspace), wiki_digest(workspace)]);
+        }
         assemble(&parts, MOST_CHARACTERS)
+    }
+
+    /// The preamble of a session outside of all repositories.
+    pub(super) fn of_user(personal: &Personal) -> Option<Preamble> {
+        assemble(&[about_user(personal)], MOST_CHARACTERS)
     }
 }
 
@@ -108,25 +125,32 @@ fn bounded(text: &str, most: usize, rest: &str) -> String {
 }
 
 impl App {
-    /// The preamble of a session that starts; `None` if the conversation holds one already, goes through a gateway, or is
-    /// not in a repository that was set up for Muninn.
+    /// The preamble of a session that starts; `None` if the conversation holds one already, goes through a gateway, or has
+    /// neither a repository that was set up for Muninn nor a user with personal memory.
     pub(super) async fn start_session(self: &Arc<Self>, session: &HookSession) -> Option<String> {
         if self.sees_requests_of(session).await {
             return None;
         }
-        let workspace = self.workspace_of(session).await?;
+        let workspace = self.workspace_of(session).await;
+        let personal = self.personal_for_prompt(&self.caller_at(&session.directory));
         let preamble = tokio::task::spawn_blocking({
-            let workspace = Arc::clone(&workspace);
+            let workspace = workspace.clone();
             let session = session.session.clone();
             move || {
+                let personal = personal.as_ref().map(|(personal, _)| &**personal);
+                let Some(workspace) = workspace else {
+                    return personal.and_then(Preamble::of_user);
+                };
                 let worklog = workspace.worklog_in_use();
                 let handover = worklog.and_then(|worklog| logged(worklog.deliver(session.as_deref())));
-                Preamble::of(&workspace, handover.flatten().as_ref())
+                Preamble::of(&workspace, handover.flatten().as_ref(), personal)
             }
         });
         let preamble = preamble.await.ok()??;
         let mut receipt = self.hook_receipt(session, Transcript::empty(session.client).format());
-        receipt.worktree = workspace.root.display().to_string();
+        receipt.worktree = workspace
+            .map(|workspace| workspace.root.display().to_string())
+            .unwrap_or_default();
         receipt.outcome = Outcome::Injected;
         receipt.reason = Some("the start of a session".to_owned());
         receipt.preamble = preamble.parts;
@@ -156,6 +180,16 @@ fn worklog(handover: Option<&Tail>) -> Part {
         text: text.unwrap_or_default(),
         most: MOST_WORKLOG,
         rest: "muninn worklog show",
+    }
+}
+
+/// What the user's personal memory always tells.
+fn about_user(personal: &Personal) -> Part {
+    Part {
+        name: ReceiptItem::PERSONAL,
+        text: always_loaded(&personal.context(), MOST_PERSONAL),
+        most: MOST_PERSONAL,
+        rest: "muninn personal context",
     }
 }
 

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use muninn_context_engine::tokens;
 use muninn_memory::Clock;
 use muninn_memory::model::block_on;
+use muninn_memory::personal::Personal;
 use muninn_repo_tools::Supervisor;
 
 use super::deep::BackgroundExplorations;
 use super::embedder::ConfiguredEmbedder;
 use super::learn::Learner;
 use super::settings::{Settings, keep_what_is_fixed};
-use super::{Workspace, Workspaces};
+use super::{Workspace, Workspaces, personal};
 use crate::backend::BlockingClient;
 use crate::config::{Config, ConfigError, paths};
 use crate::metrics::{FinishedRequest, ForwardedRequest, Metrics};
@@ -51,6 +52,8 @@ pub struct App {
     pub(crate) learner: Learner,
     /// The client for the gateway's own requests to models; started by the first one.
     blocking_client: OnceLock<Option<BlockingClient>>,
+    /// The user's personal memory, if it is to be used. Its place is fixed when the process starts.
+    pub(super) personal: Option<Arc<Personal>>,
     /// The user's state directory.
     pub(super) state_dir: PathBuf,
     /// Tells hooks that a gateway listens on the port.
@@ -113,6 +116,7 @@ impl App {
         let metrics = Arc::new(Metrics::default());
         metrics.add_backend_labels(config.backends.iter().map(|backend| backend.name.as_str()));
         let workspaces = Workspaces::new(Arc::clone(&workspace), &config, state_dir, &supervisor);
+        let personal = personal::open(&config);
         let settings = Settings::new(config, own_port, Arc::clone(&counters));
         let learner = Learner::start(
             &supervisor,
@@ -120,7 +124,7 @@ impl App {
             store.clone(),
             has_upkeep.then(|| Arc::clone(&workspace)),
         );
-        Ok(App {
+        let app = App {
             exposed: !settings.config.listen.ip().is_loopback(),
             settings: RwLock::new(Arc::new(settings)),
             workspace,
@@ -133,9 +137,14 @@ impl App {
             explorations: BackgroundExplorations::default(),
             learner,
             blocking_client: OnceLock::new(),
+            personal,
             state_dir: state_dir.to_owned(),
             _presence: presence(state_dir, own_port),
-        })
+        };
+        if has_upkeep {
+            app.index_personal();
+        }
+        Ok(app)
     }
 
     /// The settings in force now.

@@ -71,9 +71,9 @@ pub struct PreamblePart {
 /// One item of a pack.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ReceiptItem {
-    /// `code`, `place`, `memory` or `knowledge`.
+    /// `code`, `place`, `memory`, `knowledge` or `personal`.
     pub kind: String,
-    /// `path:first-last`, the path of a place without lines, the id of a memory, or `journal:section#commit`.
+    /// `path:first-last`, the path of a place without lines, the id of a memory, `journal:section#commit`, or `personal:file`.
     pub source: String,
     /// Git's id of the file's content at the time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -98,6 +98,11 @@ pub struct ReceiptItem {
     pub edited: Option<bool>,
 }
 
+impl ReceiptItem {
+    /// The kind of texts of personal memory, and the name of that part of a preamble.
+    pub const PERSONAL: &str = "personal";
+}
+
 impl From<&Item> for ReceiptItem {
     fn from(item: &Item) -> Self {
         let kind = match item.kind {
@@ -105,6 +110,7 @@ impl From<&Item> for ReceiptItem {
             ItemKind::Place => "place",
             ItemKind::Memory => "memory",
             ItemKind::Knowledge => "knowledge",
+            ItemKind::Personal => Self::PERSONAL,
         };
         ReceiptItem {
             kind: kind.to_owned(),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 use std::path::Path;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -39,6 +39,8 @@ const MOST_FILE: usize = 4 << 20;
 const LEAST_SCORE: f32 = 0.1;
 /// The files from which the directory is watched. Fewer are looked at in a millisecond.
 const MANY: usize = 500;
+/// The bytes below which all files are read in a few milliseconds.
+const SMALL: u64 = 200_000;
 /// A file that was changed so short a time ago can change again without a new time.
 const JUST_NOW: Duration = Duration::from_secs(2);
 /// The index that is kept.
@@ -201,7 +203,15 @@ impl Personal {
     /// # Errors
     /// [`PersonalError`].
     pub fn search(&self, query: &str, options: &SearchOptions) -> Result<Vec<FoundItem>, PersonalError> {
-        let mut search = self.searched();
+        self.find(self.searched(), query, options)
+    }
+
+    fn find(
+        &self,
+        mut search: MutexGuard<'_, Search>,
+        query: &str,
+        options: &SearchOptions,
+    ) -> Result<Vec<FoundItem>, PersonalError> {
         self.refresh(&mut search)?;
         let (Some(index), Some(vectors)) = (&search.index, &search.vectors) else {
             return Ok(Vec::new());
@@ -217,6 +227,26 @@ impl Personal {
             found_item(self.root(), file, document, score)
         });
         Ok(found.collect())
+    }
+
+    /// [`Self::search`] for a caller who must not wait: `None` while the index is built or used, or is not built yet and that
+    /// takes long.
+    pub fn search_now(&self, query: &str, options: &SearchOptions) -> Option<Result<Vec<FoundItem>, PersonalError>> {
+        let search = match self.search.try_lock() {
+            Ok(search) => search,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        if search.index.is_none() && !self.is_small() {
+            return None;
+        }
+        Some(self.find(search, query, options))
+    }
+
+    /// Whether an index is built in a few milliseconds, from the files or from the image.
+    fn is_small(&self) -> bool {
+        let listed = self.listed().unwrap_or_default();
+        listed.iter().map(|file| file.size).sum::<u64>() < SMALL
     }
 
     /// Brings the index up to date.

@@ -18,7 +18,8 @@ use super::answer::ObservedAnswer;
 use super::summarizer::{ConversationTurns, SummarizerChoice};
 use super::usage;
 use crate::app::Workspace;
-use crate::session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
+use crate::app::personal::is_personal_tool;
+use crate::session::{ToolEffects, answer, calls_tool, human_turn, identify, named_files, tool_effects};
 use crate::store::Store as Receipts;
 use crate::wire::{Prompt, Role, WireFormat};
 
@@ -169,7 +170,7 @@ impl ReadRequest<'_> {
         self.note_usage(at, &effects, false);
         let turn = Turn {
             terms,
-            decisions: self.decisions(question, &answer(self.prompt, self.messages(at))),
+            decisions: self.decisions(question, &self.answer(at)),
             ..turn(question, effects)
         };
         self.request.keep_turn(self.name, &turn, &mark(&self.turns[..=at]))
@@ -185,7 +186,8 @@ impl ReadRequest<'_> {
             effects[newest].cite(text, self.places(), &|path| self.request.may_be_named(path));
         }
         self.note_usage(newest, &effects[newest], last_answer.is_none());
-        let answers = (0..=newest).map(|at| answer(self.prompt, self.messages(at)));
+        let last_answer = last_answer.filter(|_| !self.is_personal(newest));
+        let answers = (0..=newest).map(|at| self.answer(at));
         let mut whole = ConversationTurns {
             answers: answers.collect(),
             marks: (0..=newest).map(|at| mark(&self.turns[..=at])).collect(),
@@ -201,6 +203,25 @@ impl ReadRequest<'_> {
             *last = text;
         }
         whole
+    }
+
+    /// The text of the answer to a turn, as far as it may be learned from.
+    fn answer(&self, at: usize) -> String {
+        match self.is_personal(at) {
+            true => String::new(),
+            false => answer(self.prompt, self.messages(at)),
+        }
+    }
+
+    /// Whether the answer to a turn may contain personal memory: the turn carried texts of it, or called its tools. If the
+    /// receipts cannot be read, it may.
+    fn is_personal(&self, at: usize) -> bool {
+        if calls_tool(self.prompt, self.messages(at), is_personal_tool) {
+            return true;
+        }
+        let Some(receipts) = self.receipts else { return false };
+        let turn = (self.name, &*self.turns[at].1);
+        usage::is_personal(receipts, turn, at == 0).unwrap_or(true)
     }
 
     /// The complete answer to the newest turn: a copy of what the client got, or the end of a transcript.

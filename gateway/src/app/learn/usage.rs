@@ -39,6 +39,30 @@ pub(super) fn note(
     Ok(Some(receipt))
 }
 
+/// Whether a turn carried texts of personal memory: its block, or, for the first turn, the text at the start of the session.
+///
+/// # Errors
+/// [`StoreError`] where receipts cannot be read.
+pub(super) fn is_personal(
+    receipts: &dyn Store,
+    (name, question): (&str, &str),
+    is_first: bool,
+) -> Result<bool, StoreError> {
+    let (name, words) = (redact(name), Receipt::first_words_of(question));
+    let of_turn = |receipt: &Receipt| {
+        let conversation = receipt.session.as_deref().or(receipt.derived.as_deref());
+        let is_start = is_first && receipt.first_words.is_empty();
+        conversation == Some(&*name) && (receipt.first_words == words || is_start)
+    };
+    let carries = |receipt: &Receipt| {
+        let mut items = receipt.items.iter().map(|item| &item.kind);
+        let mut parts = receipt.preamble.iter().map(|part| &part.part);
+        items.any(|kind| kind == ReceiptItem::PERSONAL) || parts.any(|part| part == ReceiptItem::PERSONAL)
+    };
+    let mut receipts = block_on(receipts.receipts(RECENT))?.into_iter();
+    Ok(receipts.any(|receipt| of_turn(&receipt) && carries(&receipt)))
+}
+
 fn mark(receipt: &mut Receipt, effects: &ToolEffects, is_open: bool) {
     let was_used = |path: &RelPath| {
         let mut worked_with = effects.edited.iter().chain(&effects.cited).chain(&effects.read);

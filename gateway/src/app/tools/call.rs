@@ -46,6 +46,11 @@ impl ToolRequest {
         }
     }
 
+    /// Whether the call is answered outside of all repositories, too.
+    pub(in crate::app) fn works_anywhere(&self) -> bool {
+        matches!(&self.kind, ToolRequestKind::Run { name, .. } if tool(name).is_some_and(|tool| tool.anywhere))
+    }
+
     /// Whether the call can ask a model.
     #[must_use]
     pub fn calls_model(&self) -> bool {
@@ -109,8 +114,10 @@ pub(super) struct ToolSession {
 impl App {
     /// Answers a call of a client. Dropping the future cancels the work.
     pub(crate) async fn answer_tools(self: &Arc<Self>, caller: Caller, request: ToolRequest) -> ToolReply {
+        let anywhere = request.works_anywhere();
         let workspace = match self.workspace_at(&caller, request.root).await {
             Ok(workspace) => workspace,
+            Err(_) if anywhere => Arc::clone(&self.workspace),
             Err(error) => return ToolReply::Refused(error.to_string()),
         };
         self.keep_index_fresh(&workspace.root.display().to_string());
@@ -156,11 +163,14 @@ impl ToolSession {
     }
 
     fn output(self: &Arc<Self>, tool: &ClientTool, arguments: &Map<String, Value>, cancelled: CancelFlag) -> Output {
-        let Some(engine) = &self.workspace.engine else {
-            return Output::failed(self.workspace.problem.clone().unwrap_or_default());
-        };
         let mut registry = Registry::default();
         (tool.add)(&mut registry, self);
+        let engine = match &self.workspace.engine {
+            // It need not wait for the index.
+            _ if tool.anywhere => return registry.run_anywhere(tool.name(), arguments),
+            Some(engine) => engine,
+            None => return Output::failed(self.workspace.problem.clone().unwrap_or_default()),
+        };
         let time = match tool.model {
             ModelUse::None => MAX_CALL_TIME,
             ModelUse::Explorer => self.app.settings().config.explore.deadline + BESIDE_MODEL,

@@ -8,6 +8,7 @@ mod context;
 mod explore;
 mod journal;
 mod memory;
+mod personal;
 mod resources;
 mod result;
 mod wiki;
@@ -41,16 +42,19 @@ pub enum ToolSet {
     Journal,
     /// The worklog.
     Worklog,
+    /// The user's personal memory.
+    Personal,
 }
 
 impl ToolSet {
     /// All sets with their names.
-    pub const EACH: [(&'static str, ToolSet); 5] = [
+    pub const EACH: [(&'static str, ToolSet); 6] = [
         ("code", ToolSet::Code),
         ("memory", ToolSet::Memory),
         ("wiki", ToolSet::Wiki),
         ("journal", ToolSet::Journal),
         ("worklog", ToolSet::Worklog),
+        ("personal", ToolSet::Personal),
     ];
 }
 
@@ -77,6 +81,8 @@ pub struct ClientTool {
     pub effect: Effect,
     /// Whether the result is prose or code, which is shown as text only.
     pub is_prose: bool,
+    /// Whether it answers outside of all repositories, too.
+    pub anywhere: bool,
     /// Whether a call asks a model.
     pub model: ModelUse,
     add: fn(&mut Registry, &Arc<ToolSession>),
@@ -90,6 +96,7 @@ impl ClientTool {
             hint: T::HINT,
             effect: T::EFFECT,
             is_prose: T::IS_PROSE,
+            anywhere: T::ANYWHERE,
             model: ModelUse::None,
             add,
         }
@@ -109,7 +116,7 @@ impl ClientTool {
 /// All tools of clients, in the order in which doors list them.
 pub fn client_tools() -> &'static [ClientTool] {
     static TOOLS: LazyLock<Vec<ClientTool>> = LazyLock::new(|| {
-        use ToolSet::{Code, Journal, Memory, Wiki, Worklog};
+        use ToolSet::{Code, Journal, Memory, Personal, Wiki, Worklog};
         vec![
             ClientTool::of::<context::FindContext>(Code, |registry, session| {
                 registry.add(context::FindContext(Arc::clone(session)));
@@ -197,6 +204,21 @@ pub fn client_tools() -> &'static [ClientTool] {
             }),
             ClientTool::of::<worklog::WorklogMutate>(Worklog, |registry, session| {
                 registry.add(worklog::WorklogMutate(Arc::clone(session)));
+            }),
+            ClientTool::of::<personal::GetContext>(Personal, |registry, session| {
+                registry.add(personal::GetContext(Arc::clone(session)));
+            }),
+            ClientTool::of::<personal::LogJournal>(Personal, |registry, session| {
+                registry.add(personal::LogJournal(Arc::clone(session)));
+            }),
+            ClientTool::of::<personal::GetRecentJournal>(Personal, |registry, session| {
+                registry.add(personal::GetRecentJournal(Arc::clone(session)));
+            }),
+            ClientTool::of::<personal::SearchMemory>(Personal, |registry, session| {
+                registry.add(personal::SearchMemory(Arc::clone(session)));
+            }),
+            ClientTool::of::<personal::LogSignal>(Personal, |registry, session| {
+                registry.add(personal::LogSignal(Arc::clone(session)));
             }),
         ]
     });

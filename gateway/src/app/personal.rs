@@ -1,0 +1,224 @@
+//! The user's personal memory: who may use it, and what of it goes into prompts.
+//!
+//! It is the owner's alone: programs of the same user on this machine, requests to a gateway without access keys, and requests
+//! with the access key that `[personal] key` names. Nothing of it is learned; see `app/learn`.
+
+use std::sync::Arc;
+
+use muninn_context_engine::{Item, ItemKind, PriorContext, measure_item};
+use muninn_memory::personal::{FoundItem, Personal, PersonalContext, SearchOptions};
+use muninn_memory::{Clock, redact};
+
+use super::App;
+use crate::access::Caller;
+use crate::config::{Config, paths};
+
+/// The names of the tools of personal memory. Other servers have tools with these names for the same purpose.
+const TOOLS: [&str; 9] = [
+    "get_context",
+    "log_journal",
+    "get_recent_journal",
+    "search_memory",
+    "schedule_reminder",
+    "schedule_once",
+    "list_reminders",
+    "remove_reminder",
+    "log_signal",
+];
+/// The score from which a text is worth its tokens.
+const LEAST_SCORE: f32 = 0.6;
+/// The most texts of a question.
+const MOST_ITEMS: usize = 3;
+
+/// Returns whether this is a tool of personal memory, by the name that a client gives it.
+pub(super) fn is_personal_tool(name: &str) -> bool {
+    let mut tools = TOOLS.iter();
+    tools.any(|tool| {
+        name.strip_suffix(tool)
+            .is_some_and(|before| before.is_empty() || before.ends_with(['_', '.', '-', '/']))
+    })
+}
+
+/// The memory that a configuration names; `None` if it is not to be used.
+pub(super) fn open(config: &Config) -> Option<Arc<Personal>> {
+    let config = Some(&config.personal).filter(|personal| personal.enabled)?;
+    let root = paths::personal_dir(config.path.as_deref());
+    let root = root
+        .inspect_err(|error| tracing::warn!("personal memory: {error}"))
+        .ok()?;
+    Some(Arc::new(Personal::new(&root, Clock::system())))
+}
+
+impl App {
+    /// The personal memory, for a caller who is its owner.
+    pub(crate) fn personal_of(&self, caller: &Caller) -> Option<Arc<Personal>> {
+        let owner = &self.settings().config.personal.key;
+        let is_owner = caller.name().is_empty() || owner.as_deref() == Some(caller.name());
+        self.personal.clone().filter(|_| is_owner)
+    }
+
+    /// [`Self::personal_of`], if there is anything in it, with the tokens that a question may get of it.
+    pub(super) fn personal_for_prompt(&self, caller: &Caller) -> Option<(Arc<Personal>, u32)> {
+        let personal = self.personal_of(caller)?;
+        let tokens = self.settings().config.personal.max_tokens;
+        personal.root().is_dir().then_some((personal, tokens))
+    }
+
+    /// Builds the index of the search in the background.
+    pub(super) fn index_personal(&self) {
+        let Some(personal) = self.personal.clone().filter(|personal| personal.root().is_dir()) else {
+            return;
+        };
+        personal.watch(&self.supervisor);
+        let indexing = self.supervisor.run("personal-index", move || {
+            let nothing = SearchOptions {
+                kind: None,
+                since: None,
+                limit: 0,
+            };
+            if let Err(error) = personal.search("", &nothing) {
+                tracing::warn!("personal memory: {error}");
+            }
+        });
+        if let Err(error) = indexing {
+            tracing::warn!(%error, "the thread that indexes personal memory did not start");
+        }
+    }
+}
+
+/// The texts for a question, within a number of tokens. Those that the conversation contains are left out.
+pub(super) fn items(personal: &Personal, question: &str, already: &PriorContext, most_tokens: u32) -> Vec<Item> {
+    let options = SearchOptions {
+        kind: None,
+        since: None,
+        limit: MOST_ITEMS,
+    };
+    let found = match personal.search_now(question, &options) {
+        None => return Vec::new(),
+        Some(found) => found
+            .inspect_err(|error| tracing::warn!("personal memory: {error}"))
+            .unwrap_or_default(),
+    };
+    let mut left = most_tokens;
+    let mut items = Vec::new();
+    for found in found.into_iter().filter(|found| found.score >= LEAST_SCORE) {
+        let mut item = item(found);
+        if measure_item(&mut item) <= left && !already.contains_item(&item) {
+            left -= item.tokens;
+            items.push(item);
+        }
+    }
+    items
+}
+
+fn item(found: FoundItem) -> Item {
+    Item {
+        kind: ItemKind::Personal,
+        source: format!("personal:{}", found.source),
+        blob: None,
+        date: Some(found.timestamp),
+        confidence: None,
+        title: found.section.unwrap_or_default(),
+        text: redact(&found.content).into_owned(),
+        first_line: 0,
+        language: "markdown",
+        tokens: 0,
+        score: found.score,
+        gain: 0.0,
+        why: format!("your personal memory, likeness {:.2}", found.score),
+    }
+}
+
+/// The text that each conversation begins with; empty if the memory has not been set up. The longest file is cut first.
+pub(super) fn always_loaded(context: &PersonalContext, most: usize) -> String {
+    if context.is_first_run {
+        return String::new();
+    }
+    let state = &context.state;
+    let mut texts: Vec<(&str, Vec<&str>)> = [
+        ("identity", Some(&context.identity)),
+        ("inbox", Some(&state.inbox)),
+        ("today", Some(&state.today)),
+        ("commitments", Some(&state.commitments)),
+        ("human", state.human.as_ref()),
+        ("workspace", state.workspace.as_ref()),
+    ]
+    .into_iter()
+    .filter_map(|(name, text)| Some((name, text?.lines().collect::<Vec<_>>())))
+    // A heading alone says nothing.
+    .filter(|(_, lines)| {
+        lines
+            .iter()
+            .any(|line| !line.trim().is_empty() && !line.starts_with('#'))
+    })
+    .collect();
+    let heading = format!(
+        "# About the user (personal memory in {}, for this user only)\n",
+        context.paths.root.display()
+    );
+    let size = |lines: &[&str]| lines.iter().map(|line| line.chars().count() + 1).sum::<usize>();
+    let mut cut = vec![0; texts.len()];
+    loop {
+        let notes = cut.iter().filter(|lines| **lines > 0).count() * 60;
+        let all = texts.iter().map(|(_, lines)| size(lines)).sum::<usize>() + heading.len() + notes;
+        let longest = (0..texts.len()).max_by_key(|at| size(&texts[*at].1));
+        match longest.filter(|_| all > most) {
+            Some(at) if texts[at].1.pop().is_some() => cut[at] += 1,
+            _ => break,
+        }
+    }
+    if texts.is_empty() {
+        return String::new();
+    }
+    let mut text = heading;
+    for ((name, lines), cut) in texts.iter().zip(cut) {
+        text.push_str(&lines.join("\n"));
+        text.push('\n');
+        if cut > 0 {
+            text.push_str(&format!("[{name}: {cut} more lines; shorten the file]\n"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_are_recognised_by_the_end_of_their_names() {
+        for name in [
+            "log_journal",
+            "mcp__muninn__log_journal",
+            "muninn_search_memory",
+            "mcp__macrodata__get_context",
+        ] {
+            assert!(is_personal_tool(name), "{name}");
+        }
+        for name in ["find_context", "prolog_journal", "journal_search", "Bash", ""] {
+            assert!(!is_personal_tool(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn longest_file_is_cut_first() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            std::fs::create_dir_all(directory.path().join("state")).unwrap();
+            std::fs::write(directory.path().join(name), text).unwrap();
+        };
+        write("identity.md", "# Identity\n\nAnn\n");
+        write("state/inbox.md", "# Inbox\n");
+        write(
+            "state/today.md",
+            &format!("# Today\n\n{}", "a long line of today\n".repeat(200)),
+        );
+        let context = Personal::new(directory.path(), Clock::system()).context();
+        let text = always_loaded(&context, 1_500);
+        assert!(text.chars().count() <= 1_500, "{}", text.len());
+        assert!(text.contains("Ann\n") && text.contains("[today: "), "{text}");
+        assert!(!text.contains("# Inbox"), "a file with only its heading says nothing");
+        std::fs::remove_file(directory.path().join("identity.md")).unwrap();
+        assert!(always_loaded(&Personal::new(directory.path(), Clock::system()).context(), 1_500).is_empty());
+    }
+}

@@ -1,0 +1,304 @@
+//! The tools of personal memory, with the names, arguments and results of macrodata.
+
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_memory::personal::{
+    EntryMetadata, FoundItem, ItemType, JournalEntry, Logged, Personal, PersonalContext, PersonalError, SearchOptions,
+    Signal, SignalContext, time,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ToolSession;
+
+/// The results if the caller names no number, and the most of one call.
+const FOUND: u32 = 5;
+const RECENT: u32 = 10;
+const MOST: u32 = 100;
+
+/// Why personal memory cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum PersonalUseError {
+    #[error("personal memory is not enabled, or belongs to another access key")]
+    NotYours,
+    #[error(transparent)]
+    Personal(#[from] PersonalError),
+}
+
+fn error(error: impl Into<PersonalUseError>) -> ToolError {
+    ToolError::Application(Box::new(error.into()))
+}
+
+fn personal(session: &ToolSession) -> Result<Arc<Personal>, ToolError> {
+    let found = session.app.personal_of(&session.caller);
+    found.ok_or_else(|| error(PersonalUseError::NotYours))
+}
+
+fn json(value: &impl Serialize) -> Output {
+    Output::from_text(serde_json::to_string_pretty(value).unwrap_or_default())
+}
+
+/// The context of a session.
+pub(super) struct GetContext(pub(super) Arc<ToolSession>);
+
+/// No arguments.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct NoArguments {}
+
+impl Tool for GetContext {
+    type Arguments = NoArguments;
+    type Answer = PersonalContext;
+
+    const NAME: &'static str = "get_context";
+    const HINT: &'static str = "personal memory identity inbox today commitments";
+    const DESCRIPTION: &'static str = "The user's own memory: who they are, their inbox, day and commitments, the newest journal \
+        entries, reminders, and the paths of the files, which you read and edit with your file tools.";
+    const PARAMETERS: &'static [Parameter] = &[];
+    const PAGED: bool = false;
+    const ANYWHERE: bool = true;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &NoArguments) -> Result<PersonalContext, ToolError> {
+        self.answer_anywhere(arguments)
+    }
+
+    fn answer_anywhere(&self, _: &NoArguments) -> Result<PersonalContext, ToolError> {
+        Ok(personal(&self.0)?.context())
+    }
+
+    fn output(&self, _: &NoArguments, context: &PersonalContext) -> Output {
+        json(context)
+    }
+}
+
+/// Appends a journal entry.
+pub(super) struct LogJournal(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`LogJournal`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct LogArguments {
+    /// a category
+    topic: String,
+    /// the note
+    content: String,
+    /// where it came from, such as conversation
+    source: Option<String>,
+    /// what you were doing
+    intent: Option<String>,
+}
+
+impl Tool for LogJournal {
+    type Arguments = LogArguments;
+    type Answer = Logged;
+
+    const NAME: &'static str = "log_journal";
+    const HINT: &'static str = "personal journal note";
+    const DESCRIPTION: &'static str = "Add a note to the user's own journal, which no repository and no teammate sees.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("topic", &["category"]),
+        Parameter::document("content", &["text", "note"]),
+        Parameter::described("source", &[]),
+        Parameter::described("intent", &[]),
+    ];
+    const EFFECT: Effect = Effect::Writes;
+    const PAGED: bool = false;
+    const ANYWHERE: bool = true;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &LogArguments) -> Result<Logged, ToolError> {
+        self.answer_anywhere(arguments)
+    }
+
+    fn answer_anywhere(&self, arguments: &LogArguments) -> Result<Logged, ToolError> {
+        let metadata = EntryMetadata {
+            source: arguments.source.clone(),
+            intent: arguments.intent.clone(),
+        };
+        let logged = personal(&self.0)?.log(&arguments.topic, &arguments.content, metadata);
+        logged.map_err(error)
+    }
+
+    fn output(&self, _: &LogArguments, logged: &Logged) -> Output {
+        Output::from_text(match logged.redacted {
+            true => "logged; a secret was removed",
+            false => "logged",
+        })
+    }
+}
+
+/// Lists the newest journal entries.
+pub(super) struct GetRecentJournal(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`GetRecentJournal`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct RecentArguments {
+    /// so many entries, 10 if absent
+    count: Option<u32>,
+    /// only entries with this topic
+    topic: Option<String>,
+}
+
+/// Journal entries.
+#[derive(Debug, Serialize)]
+pub(super) struct Entries {
+    entries: Vec<JournalEntry>,
+}
+
+impl Tool for GetRecentJournal {
+    type Arguments = RecentArguments;
+    type Answer = Entries;
+
+    const NAME: &'static str = "get_recent_journal";
+    const HINT: &'static str = "personal journal newest notes";
+    const DESCRIPTION: &'static str = "The newest notes of the user's own journal.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("count", &["limit"]),
+        Parameter::described("topic", &["category"]),
+    ];
+    const PAGED: bool = false;
+    const ANYWHERE: bool = true;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &RecentArguments) -> Result<Entries, ToolError> {
+        self.answer_anywhere(arguments)
+    }
+
+    fn answer_anywhere(&self, arguments: &RecentArguments) -> Result<Entries, ToolError> {
+        let count = arguments.count.unwrap_or(RECENT).min(MOST) as usize;
+        let entries = personal(&self.0)?.recent(count, arguments.topic.as_deref());
+        Ok(Entries {
+            entries: entries.map_err(error)?,
+        })
+    }
+
+    fn output(&self, _: &RecentArguments, entries: &Entries) -> Output {
+        json(&entries.entries)
+    }
+}
+
+/// Searches journal entries and entities.
+pub(super) struct SearchMemory(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`SearchMemory`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct SearchArguments {
+    /// what is sought
+    query: String,
+    /// journal, person, project, another folder of entities, or all
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// only from this date or time on
+    since: Option<String>,
+    /// so many results, 5 if absent
+    limit: Option<u32>,
+}
+
+/// Found texts.
+#[derive(Debug, Serialize)]
+pub(super) struct Found {
+    results: Vec<FoundItem>,
+}
+
+impl Tool for SearchMemory {
+    type Arguments = SearchArguments;
+    type Answer = Found;
+
+    const NAME: &'static str = "search_memory";
+    const HINT: &'static str = "personal memory search people projects notes";
+    const DESCRIPTION: &'static str = "Search the user's own journal, people and projects by meaning.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("query", &["content", "text"]),
+        Parameter::described("type", &["kind"]),
+        Parameter::described("since", &["after"]),
+        Parameter::described("limit", &["count"]),
+    ];
+    const PAGED: bool = false;
+    const ANYWHERE: bool = true;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &SearchArguments) -> Result<Found, ToolError> {
+        self.answer_anywhere(arguments)
+    }
+
+    fn answer_anywhere(&self, arguments: &SearchArguments) -> Result<Found, ToolError> {
+        let kind = arguments.kind.clone().filter(|kind| kind != "all");
+        let since = arguments.since.as_deref().map(|since| time(since, &TimeZone::system()));
+        let options = SearchOptions {
+            kind: kind.map(ItemType::from),
+            since: since.transpose().map_err(error)?,
+            limit: arguments.limit.unwrap_or(FOUND).min(MOST) as usize,
+        };
+        let results = personal(&self.0)?.search(&arguments.query, &options);
+        Ok(Found {
+            results: results.map_err(error)?,
+        })
+    }
+
+    fn output(&self, _: &SearchArguments, found: &Found) -> Output {
+        match &*found.results {
+            [] => Output::from_text("nothing matches"),
+            results => json(&results),
+        }
+    }
+}
+
+/// Logs an event.
+pub(super) struct LogSignal(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`LogSignal`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct SignalArguments {
+    /// the kind of event, such as file_edit
+    #[serde(rename = "type")]
+    kind: String,
+    /// what it is about: file, query, trigger
+    context: Option<SignalAbout>,
+    /// any data
+    raw: Option<Value>,
+}
+
+/// What a signal is about.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct SignalAbout {
+    /// a file
+    file: Option<String>,
+    /// the words of a search
+    query: Option<String>,
+    /// the cause
+    trigger: Option<String>,
+}
+
+impl Tool for LogSignal {
+    type Arguments = SignalArguments;
+    type Answer = Signal;
+
+    const NAME: &'static str = "log_signal";
+    const HINT: &'static str = "personal signal event";
+    const DESCRIPTION: &'static str = "Log an event that may matter to the user later. Signals are not searched.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("type", &["kind"]),
+        Parameter::described("context", &[]),
+        Parameter::described("raw", &["data"]),
+    ];
+    const EFFECT: Effect = Effect::Writes;
+    const PAGED: bool = false;
+    const ANYWHERE: bool = true;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &SignalArguments) -> Result<Signal, ToolError> {
+        self.answer_anywhere(arguments)
+    }
+
+    fn answer_anywhere(&self, arguments: &SignalArguments) -> Result<Signal, ToolError> {
+        let about = arguments.context.clone().map(|about| SignalContext {
+            file: about.file,
+            query: about.query,
+            trigger: about.trigger,
+        });
+        let days = self.0.app.settings().config.personal.signals_days;
+        let logged = personal(&self.0)?.log_signal(&arguments.kind, about, arguments.raw.clone(), days);
+        logged.map_err(error)
+    }
+
+    fn output(&self, _: &SignalArguments, _: &Signal) -> Output {
+        Output::from_text("logged")
+    }
+}
