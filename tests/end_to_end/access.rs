@@ -1,5 +1,6 @@
 //! Access keys of a shared gateway: authentication, permissions, and that no key is forwarded.
 
+mod personal;
 mod restricted;
 mod stage;
 mod usage;

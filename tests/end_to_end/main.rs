@@ -63,6 +63,7 @@ mod mcp;
 mod mcp_daemon;
 mod past_sessions;
 mod paths;
+mod personal;
 mod preamble;
 mod reconcile;
 mod reconciler;

@@ -40,16 +40,15 @@ impl Personal {
         ] {
             self.make(folder)?;
         }
-        let or = |text: &str, open: &str| match text.trim() {
-            "" => open.to_owned(),
-            text => redact(text).into_owned(),
+        // An open question leaves no text behind, which each conversation would carry.
+        let answered = |before: &str, text: &str| match text.trim() {
+            "" => String::new(),
+            text => format!("{before}{}\n", redact(text)),
         };
-        let identity = format!(
-            "# Identity\n\nName: {}\n\n## How to work with me\n\n{}\n",
-            or(&setup.name, "not told yet"),
-            or(&setup.style, "Not told yet.")
-        );
-        let today = format!("# Today\n\n{}\n", or(&setup.work, "Nothing yet."));
+        let name = answered("\nName: ", &setup.name);
+        let style = answered("\n## How to work with me\n\n", &setup.style);
+        let identity = format!("# Identity\n{name}{style}");
+        let today = format!("# Today\n{}", answered("\n", &setup.work));
         let files = [
             ("identity.md", &*identity),
             ("state/inbox.md", "# Inbox\n"),

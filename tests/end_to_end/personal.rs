@@ -1,0 +1,222 @@
+//! Personal memory: commands, tools, what goes into prompts, and that nothing of it is learned.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use muninn_tests::{TestEnv, Upstream};
+use serde_json::{Value, json};
+
+use crate::MUNINN;
+use crate::agent::{Conversation, gather};
+use crate::hooks::{PATIENT, context, hook};
+use crate::learning::Team;
+use crate::mcp::Client;
+use crate::stage::QUESTION;
+
+/// A word of personal memory that must be nowhere else.
+const MARKER: &str = "zanzibar-orchid";
+
+fn directory(env: &TestEnv) -> PathBuf {
+    let shown = env.stdout_of(&env.path("home"), &["personal", "context", "--json"]);
+    let context: Value = serde_json::from_str(&shown).unwrap();
+    PathBuf::from(context["paths"]["root"].as_str().unwrap())
+}
+
+fn set_up(env: &TestEnv) {
+    let home = env.path("home");
+    env.stdout_of(&home, &["personal", "init", "--name", "Ann", "--work", "a boat"]);
+    env.stdout_of(
+        &home,
+        &[
+            "personal",
+            "log",
+            "boat",
+            &format!("the varnish of the mast is {MARKER}"),
+        ],
+    );
+}
+
+#[test]
+fn first_run_makes_files_that_a_second_one_leaves_alone() {
+    let env = TestEnv::new(MUNINN);
+    let home = env.path("home");
+    assert!(
+        env.stdout_of(&home, &["personal", "context"])
+            .contains("`muninn personal init`")
+    );
+    set_up(&env);
+    let root = directory(&env);
+    let identity = fs::read_to_string(root.join("identity.md")).unwrap();
+    assert!(identity.contains("Name: Ann"), "{identity}");
+    fs::write(root.join("identity.md"), "# Ann\n\nMine.\n").unwrap();
+    let again = env.stdout_of(&home, &["personal", "init", "--name", "Eve"]);
+    assert!(again.contains("nothing was changed"), "{again}");
+    let shown = env.stdout_of(&home, &["personal", "context"]);
+    assert!(
+        shown.contains("Mine.") && shown.contains("a boat") && shown.contains(MARKER),
+        "{shown}"
+    );
+    let found = env.stdout_of(&home, &["personal", "search", "which varnish has the mast"]);
+    assert!(found.contains(MARKER), "{found}");
+    fs::write(root.join("journal/2020-01-01.jsonl"), "not json\n").unwrap();
+    let checked = env.run(&home, &["personal", "check"]);
+    assert_eq!(checked.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&checked.stdout).contains("journal/2020-01-01.jsonl:1:"),
+        "{checked:?}"
+    );
+    assert_eq!(
+        env.run(&home, &["personal", "search", "x", "--since", "soon"])
+            .status
+            .code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn place_is_that_of_the_other_program_if_it_is_used() {
+    let env = TestEnv::new(MUNINN);
+    let home = env.path("home");
+    let theirs = home.join(".config/macrodata");
+    fs::create_dir_all(theirs.join("state")).unwrap();
+    assert_eq!(directory(&env), theirs);
+    let elsewhere = env.path("elsewhere");
+    fs::write(theirs.join("config.json"), json!({"root": elsewhere}).to_string()).unwrap();
+    assert_eq!(directory(&env), elsewhere);
+    env.write_config(&format!("[personal]\npath = {}\n", json!(env.path("mine"))));
+    assert_eq!(directory(&env), env.path("mine"));
+    env.write_config("[personal]\nenabled = false\n");
+    let refused = env.run(&home, &["personal", "context"]);
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("not enabled"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn tools_work_in_and_outside_of_repositories() {
+    let env = TestEnv::new(MUNINN);
+    env.write_config(PATIENT);
+    set_up(&env);
+    let repository = env.repository("demo", &crate::stage::FILES);
+    for place in [env.path("home"), repository] {
+        let mut client = Client::start(&env, &place, |command| {
+            command.args(["--tools", "personal"]);
+        });
+        let (context, _) = client.call("get_context", &json!({}));
+        assert_eq!(context["structuredContent"]["isFirstRun"], false, "{context}");
+        assert!(context["structuredContent"]["paths"]["entities"].is_string());
+        let note = json!({"topic": "pets", "content": format!("the cat sleeps in {}", place.display()), "source": "conversation"});
+        let (logged, _) = client.call("log_journal", &note);
+        assert_eq!(
+            logged["structuredContent"]["entry"]["metadata"]["source"], "conversation",
+            "{logged}"
+        );
+        let (found, text) = client.call(
+            "search_memory",
+            &json!({"query": "where does the cat sleep", "type": "journal"}),
+        );
+        assert!(text.contains(&place.display().to_string()), "{found}");
+        let (recent, _) = client.call("get_recent_journal", &json!({"topic": "pets", "count": 1}));
+        assert_eq!(
+            recent["structuredContent"]["entries"].as_array().map(Vec::len),
+            Some(1),
+            "{recent}"
+        );
+        let (signal, _) = client.call("log_signal", &json!({"type": "file_edit", "context": {"file": "x.rs"}}));
+        assert_eq!(signal["structuredContent"]["context"]["file"], "x.rs", "{signal}");
+        let (refused, text) = client.call("log_journal", &json!({"topic": "", "content": "x"}));
+        assert!(refused["isError"] == true && text.contains("topic"), "{refused}");
+    }
+    let summary = env.stdout_of(&env.path("home"), &["personal", "signals", "--json"]);
+    assert_eq!(
+        serde_json::from_str::<Value>(&summary).unwrap()["kinds"]["file_edit"],
+        2
+    );
+}
+
+#[test]
+fn session_begins_with_the_always_loaded_files_in_and_outside_of_repositories() {
+    let env = TestEnv::new(MUNINN);
+    env.write_config(PATIENT);
+    let repository = env.repository("demo", &crate::stage::FILES);
+    let start = |place: &Path, session: &str| {
+        let input = json!({"session_id": session, "cwd": place, "source": "startup"}).to_string();
+        context(
+            &hook(&env, place, &["SessionStart"], input.as_bytes(), &[]),
+            "SessionStart",
+        )
+        .unwrap_or_default()
+    };
+    assert_eq!(start(&env.path("home"), "before"), "");
+    set_up(&env);
+    for place in [env.path("home"), repository] {
+        let given = start(&place, "s");
+        assert!(given.contains("Name: Ann") && given.contains("a boat"), "{given}");
+        assert!(
+            !given.contains(MARKER),
+            "journal entries are found by their likeness: {given}"
+        );
+    }
+}
+
+/// A team whose text is recorded, and what its memory and its state say in the end.
+fn remembered(team: &Team) -> String {
+    let mut text = team.state();
+    gather(&team.root.join(".muninn"), &mut text);
+    text
+}
+
+#[test]
+fn texts_that_fit_a_question_are_on_the_receipt_and_never_learned() {
+    let upstream = Upstream::start();
+    let team = Team::before(upstream, "repo", "[memory]\nrecord = \"text\"\n");
+    set_up(&team.env);
+    let gateway = team.serve();
+    let mut conversation = Conversation::new(&team.root);
+    conversation.says(QUESTION);
+    conversation.send(&gateway);
+    let sent = team.upstream.last().text();
+    assert!(!sent.contains(MARKER) && sent.contains("Name: Ann"), "{sent}");
+    conversation.answers(&format!("Decision: refilling is for Ann and her {MARKER} only."));
+    conversation.says("Which varnish has the mast?");
+    conversation.send(&gateway);
+    let sent = team.upstream.last().text();
+    assert!(sent.contains("## personal:journal/") && sent.contains(MARKER), "{sent}");
+    let receipts = team.env.stdout_of(&team.root, &["why", "--last", "--json"]);
+    let receipt: Value = serde_json::from_str(&receipts).unwrap();
+    let items = receipt["items"].as_array().unwrap();
+    let personal: Vec<&Value> = items.iter().filter(|item| item["kind"] == "personal").collect();
+    assert!(
+        personal[0]["source"].as_str().unwrap().starts_with("personal:journal/"),
+        "{receipt}"
+    );
+    assert!(
+        !receipts.contains(MARKER),
+        "a receipt names texts and does not hold them"
+    );
+
+    // The answers to the turns that carried them repeat them; that to the next one does not.
+    conversation.answers(&format!("Decision: the mast gets {MARKER} from now on."));
+    conversation.says("What does src/parser.rs parse?");
+    conversation.send(&gateway);
+    conversation.answers("Decision: invoices are parsed by src/parser.rs.");
+    conversation.says("Keep that in my journal.");
+    conversation.send(&gateway);
+    conversation.calls(
+        "mcp__muninn__log_journal",
+        &json!({"topic": "x", "content": format!("{MARKER} again")}),
+        "logged",
+    );
+    conversation.answers(&format!("Decision: I keep {MARKER} in the journal."));
+    conversation.says("Thanks.");
+    conversation.send(&gateway);
+    gateway.stop_cleanly();
+    let remembered = remembered(&team);
+    assert!(
+        remembered.contains("invoices are parsed by"),
+        "other answers are learned: {remembered}"
+    );
+    assert!(!remembered.contains(MARKER), "{remembered}");
+    assert!(!remembered.contains("Name: Ann"));
+}
