@@ -288,7 +288,7 @@ fn unknown_tool_names_are_configuration_errors() {
     assert_eq!(output.status.code(), Some(3));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("`gerp`") && said.contains("code, memory, wiki, journal, worklog, find_context"),
+        said.contains("`gerp`") && said.contains("code, memory, wiki, journal, worklog, personal, find_context"),
         "{said}"
     );
     env.write_config("[mcp]\ntools = [\"grap\"]\n");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use muninn_tests::{TestEnv, Upstream};
+use muninn_tests::{TestEnv, Upstream, wait_until};
 use serde_json::{Value, json};
 
 use crate::MUNINN;
@@ -183,14 +183,13 @@ fn texts_that_fit_a_question_are_on_the_receipt_and_never_learned() {
     conversation.send(&gateway);
     let sent = team.upstream.last().text();
     assert!(sent.contains("## personal:journal/") && sent.contains(MARKER), "{sent}");
-    let receipts = team.env.stdout_of(&team.root, &["why", "--last", "--json"]);
+    // Receipts are written after the answer.
+    let receipts = wait_until("the receipt", || {
+        let receipt = team.env.stdout_of(&team.root, &["why", "--last", "--json"]);
+        receipt.contains("personal:journal/").then_some(receipt)
+    });
     let receipt: Value = serde_json::from_str(&receipts).unwrap();
-    let items = receipt["items"].as_array().unwrap();
-    let personal: Vec<&Value> = items.iter().filter(|item| item["kind"] == "personal").collect();
-    assert!(
-        personal[0]["source"].as_str().unwrap().starts_with("personal:journal/"),
-        "{receipt}"
-    );
+    assert_eq!(receipt["items"][0]["kind"], "personal", "{receipt}");
     assert!(
         !receipts.contains(MARKER),
         "a receipt names texts and does not hold them"

@@ -261,7 +261,7 @@ fn bad_line(bad: &BadLine) -> String {
 
 fn signals(summary: &SignalSummary) -> String {
     let Some((first, last)) = &summary.days else {
-        return "no events are logged; `signals = true` under [personal] logs them\n".to_owned();
+        return "no events are logged\n".to_owned();
     };
     let mut text = format!("{} events from {first} to {last}\n", summary.signals);
     let mut add = |heading: &str, counts: &mut dyn Iterator<Item = (&String, &usize)>| {

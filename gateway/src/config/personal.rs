@@ -21,8 +21,6 @@ pub struct PersonalConfig {
     pub key: Option<String>,
     /// The most tokens of what a question recalls.
     pub max_tokens: u32,
-    /// Whether Muninn logs events.
-    pub signals: bool,
     /// The days for which signals are kept.
     pub signals_days: u32,
 }
@@ -34,7 +32,6 @@ impl Default for PersonalConfig {
             path: None,
             key: None,
             max_tokens: MAX_TOKENS,
-            signals: false,
             signals_days: SIGNALS_DAYS,
         }
     }
@@ -56,7 +53,6 @@ pub(super) fn personal(origin: &str, raw: &raw::Personal, keys: &[KeyConfig]) ->
         path,
         key: raw.key.clone(),
         max_tokens: raw.max_tokens.unwrap_or(default.max_tokens),
-        signals: raw.signals.unwrap_or(default.signals),
         signals_days: raw.signals_days.unwrap_or(default.signals_days),
     })
 }
@@ -70,8 +66,8 @@ mod tests {
     fn settings_are_read_or_named() {
         let of = |text: &str| load_text(text).map(|config| config.personal);
         assert_eq!(of("").unwrap(), PersonalConfig::default());
-        let found = of("[personal]\npath = \"/me\"\nsignals = true\n").unwrap();
-        assert_eq!((found.path, found.signals), (Some(PathBuf::from("/me")), true));
+        let found = of("[personal]\npath = \"/me\"\nmax_tokens = 5\n").unwrap();
+        assert_eq!((found.path, found.max_tokens), (Some(PathBuf::from("/me")), 5));
         for (text, named) in [
             ("[personal]\npath = \"me\"\n", "personal.path"),
             ("[personal]\nkey = \"ann\"\n", "personal.key"),

@@ -444,8 +444,6 @@ pub(crate) struct Personal {
     pub(crate) key: Option<String>,
     /// Most tokens of journal entries and entities that a question gets. 0: none.
     pub(crate) max_tokens: Option<u32>,
-    /// Whether Muninn logs events of sessions to `signals/`.
-    pub(crate) signals: Option<bool>,
     /// Days for which signals are kept.
     pub(crate) signals_days: Option<u32>,
 }

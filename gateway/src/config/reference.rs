@@ -125,7 +125,6 @@ fn defaults() -> Value {
             path: None,
             key: None,
             max_tokens: Some(config.personal.max_tokens),
-            signals: Some(config.personal.signals),
             signals_days: Some(config.personal.signals_days),
         },
         journal: raw::Journal {

@@ -53,7 +53,8 @@ fn documented_tokens_of_each_set_are_the_real_ones() {
         ("wiki", &["wiki"]),
         ("journal", &["journal"]),
         ("worklog", &["worklog"]),
-        ("all", &["code", "memory", "wiki", "journal", "worklog"]),
+        ("personal", &["personal"]),
+        ("all", &["code", "memory", "wiki", "journal", "worklog", "personal"]),
     ] {
         let offer = offer(chosen);
         let row = format!("| {set} | {} | {} |", names(&offer).len(), definition_tokens(&offer));
@@ -63,7 +64,7 @@ fn documented_tokens_of_each_set_are_the_real_ones() {
 
 #[test]
 fn sets_and_names_choose_tools_once() {
-    let all = offer(&["code", "memory", "wiki", "journal", "worklog"]);
+    let all = offer(&["code", "memory", "wiki", "journal", "worklog", "personal"]);
     assert_eq!(names(&all).len(), client_tools().len());
     assert_eq!(
         names(&offer(&["recall", "memory", "recall"])),
@@ -75,14 +76,14 @@ fn sets_and_names_choose_tools_once() {
     assert!(names(&offer(&["code"])).contains(&"explore".to_owned()));
     let unknown = Offer::of(&["gerp".to_owned()], false, true).err().unwrap().to_string();
     assert!(
-        unknown.contains("`gerp`") && unknown.contains("code, memory, wiki, journal, worklog, find_context"),
+        unknown.contains("`gerp`") && unknown.contains("code, memory, wiki, journal, worklog, personal, find_context"),
         "{unknown}"
     );
 }
 
 #[test]
 fn every_definition_is_accepted_by_strict_validators() {
-    let all = offer(&["code", "memory", "wiki", "journal", "worklog"]);
+    let all = offer(&["code", "memory", "wiki", "journal", "worklog", "personal"]);
     let mut seen = BTreeSet::new();
     for tool in all.definitions() {
         assert!(seen.insert(tool.name.clone()));

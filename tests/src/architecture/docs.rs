@@ -3,7 +3,18 @@
 use std::path::{Path, PathBuf};
 
 /// Prefixes of paths in users' directories and repositories.
-const USER_PATHS: [&str; 4] = ["muninn.toml", ".muninn", ".metis", "JOURNAL.md"];
+const USER_PATHS: [&str; 9] = [
+    "muninn.toml",
+    ".muninn",
+    ".metis",
+    "JOURNAL.md",
+    // Of personal memory.
+    "identity.md",
+    "state/",
+    "entities/",
+    "signals/",
+    ".index/",
+];
 
 /// The Markdown files of the book, with their texts.
 pub(super) fn pages(docs: &Path) -> Vec<(PathBuf, String)> {

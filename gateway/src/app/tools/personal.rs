@@ -10,7 +10,7 @@ use muninn_memory::personal::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::ToolSession;
 
@@ -253,7 +253,7 @@ pub(super) struct SignalArguments {
     /// what it is about: file, query, trigger
     context: Option<SignalAbout>,
     /// any data
-    raw: Option<Value>,
+    raw: Option<Map<String, Value>>,
 }
 
 /// What a signal is about.
@@ -294,7 +294,8 @@ impl Tool for LogSignal {
             trigger: about.trigger,
         });
         let days = self.0.app.settings().config.personal.signals_days;
-        let logged = personal(&self.0)?.log_signal(&arguments.kind, about, arguments.raw.clone(), days);
+        let logged =
+            personal(&self.0)?.log_signal(&arguments.kind, about, arguments.raw.clone().map(Value::Object), days);
         logged.map_err(error)
     }
 
