@@ -68,19 +68,6 @@ impl Schedule {
         }
     }
 
-    /// The last time up to an instant, and that instant itself; `None` if there is none after `since`.
-    #[must_use]
-    pub fn last_between(&self, since: Timestamp, until: Timestamp) -> Option<Timestamp> {
-        let last = match &self.times {
-            Times::Once(at) => (*at <= until).then_some(*at)?,
-            Times::Cron(cron) => {
-                let until = until.to_zoned(self.zone.clone());
-                cron.find_previous_occurrence(&until, true).ok()?.timestamp()
-            }
-        };
-        (last > since).then_some(last)
-    }
-
     /// The zone.
     #[must_use]
     pub fn zone(&self) -> &TimeZone {

@@ -1,0 +1,274 @@
+//! Which reminders are due, and what became of each: a database in the state directory of this machine.
+//!
+//! A due time is claimed, durably, before anything is done about it. So two programs never act on the same one, and one that is
+//! killed meanwhile is known: its claim has no result, and it is not repeated. Times that passed while nobody looked are made
+//! up for once, or left out, as the reminder says; their number is kept with the claim.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use thiserror::Error;
+
+use super::error::PersonalError;
+use super::reminder::{CatchUp, Reminder};
+use super::schedule::Schedule;
+use crate::private_file;
+
+/// The file.
+const FILE: &str = "reminders.db";
+/// A firing that is later than this is late, and is left out by [`CatchUp::Skip`]. A program looks every half minute.
+const LATE: Duration = Duration::from_secs(90);
+/// The most missed times that are counted.
+const MOST_MISSED: u32 = 10_000;
+/// How long one program waits for another one.
+const BUSY: Duration = Duration::from_secs(5);
+
+const SCHEMA: &str = "
+CREATE TABLE IF NOT EXISTS schedules (
+    root TEXT NOT NULL, id TEXT NOT NULL, schedule TEXT NOT NULL, accounted INTEGER NOT NULL, PRIMARY KEY (root, id)
+) STRICT;
+CREATE TABLE IF NOT EXISTS firings (
+    root TEXT NOT NULL, id TEXT NOT NULL, due INTEGER NOT NULL, claimed INTEGER NOT NULL, missed INTEGER NOT NULL,
+    skipped INTEGER NOT NULL, finished INTEGER, result TEXT, PRIMARY KEY (root, id, due)
+) STRICT;";
+
+/// The firings of all personal directories of this machine.
+pub struct Firings {
+    connection: Connection,
+    /// The next time of each schedule, before which nothing is looked up.
+    next: HashMap<(PathBuf, String), (String, Timestamp)>,
+}
+
+/// Why firings cannot be read or written.
+#[derive(Debug, Error)]
+pub enum FiringError {
+    /// The database.
+    #[error("cannot use {FILE}: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// The reminder, or the directory of the database.
+    #[error(transparent)]
+    Personal(#[from] PersonalError),
+}
+
+/// A due time that is to be acted on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The reminder.
+    pub id: String,
+    /// The time.
+    pub due: Timestamp,
+    /// Whether it passed while nobody looked.
+    pub is_late: bool,
+    /// The earlier times that passed as well.
+    pub missed: u32,
+}
+
+/// A firing, as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Firing {
+    /// The reminder.
+    pub id: String,
+    /// The time.
+    pub due: Timestamp,
+    /// When it was claimed.
+    pub claimed: Timestamp,
+    /// The earlier times that passed as well.
+    pub missed: u32,
+    /// Whether it was left out, being late.
+    pub is_skipped: bool,
+    /// What became of it; `None` while it runs, and for ever if its program was killed.
+    pub result: Option<String>,
+}
+
+impl Firings {
+    /// Opens the database in the state directory.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn open(state: &Path) -> Result<Self, FiringError> {
+        let path = state.join(FILE);
+        private_file::dir(state)
+            .and_then(|()| private_file::make(&path))
+            .map_err(PersonalError::io(&path))?;
+        let connection = Connection::open(&path)?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.execute_batch(SCHEMA)?;
+        Ok(Self {
+            connection,
+            next: HashMap::new(),
+        })
+    }
+
+    /// Claims the newest due time of a reminder, if there is one that no program has claimed.
+    ///
+    /// # Errors
+    /// [`FiringError`]; nothing is claimed then.
+    pub fn claim(&mut self, root: &Path, reminder: &Reminder, now: Timestamp) -> Result<Option<Claim>, FiringError> {
+        let words = schedule_words(reminder);
+        let key = (root.to_owned(), reminder.id.clone());
+        if self
+            .next
+            .get(&key)
+            .is_some_and(|(known, next)| *known == words && now < *next)
+        {
+            return Ok(None);
+        }
+        let schedule = reminder.schedule()?;
+        let claim = self.claim_due(root, reminder, &schedule, now)?;
+        self.next
+            .insert(key, (words, schedule.after(now).unwrap_or(Timestamp::MAX)));
+        Ok(claim)
+    }
+
+    fn claim_due(
+        &mut self,
+        root: &Path,
+        reminder: &Reminder,
+        schedule: &Schedule,
+        now: Timestamp,
+    ) -> Result<Option<Claim>, FiringError> {
+        let catch_up = reminder
+            .muninn
+            .as_ref()
+            .map_or(CatchUp::default(), |extras| extras.catch_up);
+        let root = root.to_string_lossy();
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let since = accounted(&transaction, &root, reminder, now)?;
+        let Some((due, missed)) = newest_due(schedule, since, now) else {
+            transaction.commit()?;
+            return Ok(None);
+        };
+        let late = now.duration_since(due);
+        let is_late = late.unsigned_abs() > LATE;
+        let is_skipped = is_late && catch_up == CatchUp::Skip;
+        let result = is_skipped.then_some("skipped: late");
+        transaction.execute(
+            "INSERT INTO firings (root, id, due, claimed, missed, skipped, finished, result) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![
+                root,
+                reminder.id,
+                due.as_second(),
+                now.as_second(),
+                missed,
+                is_skipped,
+                is_skipped.then(|| now.as_second()),
+                result
+            ],
+        )?;
+        transaction.execute(
+            "UPDATE schedules SET accounted = ?3 WHERE root = ?1 AND id = ?2",
+            params![root, reminder.id, due.as_second()],
+        )?;
+        transaction.commit()?;
+        Ok((!is_skipped).then(|| Claim {
+            id: reminder.id.clone(),
+            due,
+            is_late,
+            missed,
+        }))
+    }
+
+    /// Notes what became of a claimed time. Returns whether nobody has noted it before.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn finish(&self, root: &Path, claim: &Claim, result: &str, now: Timestamp) -> Result<bool, FiringError> {
+        let changed = self.connection.execute(
+            "UPDATE firings SET finished = ?4, result = ?5 WHERE root = ?1 AND id = ?2 AND due = ?3 AND finished IS NULL",
+            params![root.to_string_lossy(), claim.id, claim.due.as_second(), now.as_second(), result],
+        )?;
+        Ok(changed > 0)
+    }
+
+    /// The firings of a directory, the newest first.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn list(&self, root: &Path) -> Result<Vec<Firing>, FiringError> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT id, due, claimed, missed, skipped, result FROM firings WHERE root = ?1 ORDER BY due DESC, id",
+        )?;
+        let rows = select.query_map([root.to_string_lossy()], |row| {
+            Ok(Firing {
+                id: row.get(0)?,
+                due: second(row.get(1)?),
+                claimed: second(row.get(2)?),
+                missed: row.get(3)?,
+                is_skipped: row.get(4)?,
+                result: row.get(5)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+/// The time up to which a reminder's times are accounted for. A new one, or one with another schedule, begins when it was made
+/// or is first seen.
+fn accounted(
+    transaction: &Transaction<'_>,
+    root: &str,
+    reminder: &Reminder,
+    now: Timestamp,
+) -> rusqlite::Result<Timestamp> {
+    let schedule = schedule_words(reminder);
+    let known: Option<(String, i64)> = transaction
+        .prepare_cached("SELECT schedule, accounted FROM schedules WHERE root = ?1 AND id = ?2")?
+        .query_row(params![root, reminder.id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    if let Some((known, accounted)) = &known
+        && *known == schedule
+    {
+        return Ok(second(*accounted));
+    }
+    let made = reminder
+        .created_at
+        .as_deref()
+        .and_then(|made| made.parse::<Timestamp>().ok());
+    // A changed schedule does not make up for times before the change.
+    let since = match known {
+        Some(_) => now,
+        None => made.unwrap_or(now).min(now),
+    };
+    transaction
+        .prepare_cached("INSERT OR REPLACE INTO schedules (root, id, schedule, accounted) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![root, reminder.id, schedule, since.as_second()])?;
+    Ok(second(since.as_second()))
+}
+
+/// The expression and the zone: what a schedule follows from.
+fn schedule_words(reminder: &Reminder) -> String {
+    let zone = reminder.muninn.as_ref().and_then(|extras| extras.zone.as_deref());
+    format!("{} {}", reminder.expression, zone.unwrap_or_default())
+}
+
+/// The newest time of a schedule after `since` and up to `now`, and the number of those before it.
+///
+/// Times are followed forwards: where clocks go back, a search backwards can find the other one of two equal hours.
+fn newest_due(schedule: &Schedule, since: Timestamp, now: Timestamp) -> Option<(Timestamp, u32)> {
+    let mut due = None;
+    let mut count = 0u32;
+    let mut next = schedule.after(since);
+    while let Some(time) = next.filter(|time| *time <= now) {
+        (due, count) = (Some(time), count.saturating_add(1));
+        next = schedule.after(match count {
+            // So many times are close together: the last ones are within an hour.
+            MOST_MISSED => time.max(now.checked_sub(SignedDuration::from_hours(1)).unwrap_or(time)),
+            _ => time,
+        });
+    }
+    due.map(|due| (due, count.saturating_sub(1)))
+}
+
+fn second(value: i64) -> Timestamp {
+    Timestamp::from_second(value).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests;
