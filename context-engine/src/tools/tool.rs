@@ -37,7 +37,7 @@ pub trait Tool: Send + Sync {
     const EFFECT: Effect = Effect::Reads;
     /// Whether the result is prose or code, which is shown as text only.
     const IS_PROSE: bool = false;
-    /// Whether it answers outside of all worktrees, too.
+    /// Whether calls outside of a worktree are answered.
     const ANYWHERE: bool = false;
 
     /// Answers one call.

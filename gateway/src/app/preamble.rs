@@ -183,7 +183,7 @@ fn worklog(handover: Option<&Tail>) -> Part {
     }
 }
 
-/// What the user's personal memory always tells.
+/// The always-loaded files of the user's personal memory.
 fn about_user(personal: &Personal) -> Part {
     Part {
         name: ReceiptItem::PERSONAL,

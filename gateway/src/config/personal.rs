@@ -13,7 +13,7 @@ const SIGNALS_DAYS: u32 = 90;
 /// Personal memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonalConfig {
-    /// Whether it is used at all.
+    /// Whether personal memory is enabled.
     pub enabled: bool,
     /// Its directory, if the user names one.
     pub path: Option<PathBuf>,

@@ -36,7 +36,7 @@ pub struct Signal {
     pub raw: Option<Value>,
 }
 
-/// What a signal is about.
+/// The subject of a signal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalContext {
     /// A file.

@@ -81,7 +81,7 @@ pub struct ClientTool {
     pub effect: Effect,
     /// Whether the result is prose or code, which is shown as text only.
     pub is_prose: bool,
-    /// Whether it answers outside of all repositories, too.
+    /// Whether calls outside of a repository are answered.
     pub anywhere: bool,
     /// Whether a call asks a model.
     pub model: ModelUse,
