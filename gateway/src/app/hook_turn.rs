@@ -205,12 +205,9 @@ impl App {
         let (Some(store), Some(id)) = (&self.store, &session.session) else {
             return false;
         };
-        let id = redact(id);
-        let receipts = store.receipts(RECENT).await.unwrap_or_default();
+        let receipts = store.receipts_of(&redact(id), RECENT).await.unwrap_or_default();
         let formats = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses].map(Receipt::format_name);
-        receipts
-            .iter()
-            .any(|receipt| receipt.session.as_deref() == Some(&*id) && formats.contains(&&*receipt.format))
+        receipts.iter().any(|receipt| formats.contains(&&*receipt.format))
     }
 }
 

@@ -105,6 +105,12 @@ pub trait Store: Send + Sync {
     /// [`StoreError`] if receipts cannot be read.
     async fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError>;
 
+    /// The receipts of a conversation, by [`Receipt::conversation`], among the newest `among` of all; newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if receipts cannot be read.
+    async fn receipts_of(&self, conversation: &str, among: usize) -> Result<Vec<Receipt>, StoreError>;
+
     /// The newest `limit` receipts of a worktree whose [`Receipt::effect`] is known, newest first.
     ///
     /// # Errors

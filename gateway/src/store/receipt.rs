@@ -221,6 +221,12 @@ pub struct Receipt {
 }
 
 impl Receipt {
+    /// The name of the conversation: the client's session, or the derived name.
+    #[must_use]
+    pub fn conversation(&self) -> Option<&str> {
+        self.session.as_deref().or(self.derived.as_deref())
+    }
+
     /// An empty receipt with the present time, for a question.
     #[must_use]
     pub fn of(id: String, worktree: &Path, question: &str) -> Receipt {

@@ -1,5 +1,6 @@
 //! Extracting records from one request of a conversation.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use super::usage;
 use crate::app::Workspace;
 use crate::app::personal::is_personal_tool;
 use crate::session::{ToolEffects, answer, calls_tool, human_turn, identify, named_files, tool_effects};
-use crate::store::Store as Receipts;
+use crate::store::{Receipt, Store as Receipts};
 use crate::wire::{Prompt, Role, WireFormat};
 
 /// A request of a conversation, as it came in.
@@ -87,7 +88,8 @@ impl ObservedRequest {
             turns: &turns,
             name: &name,
             claimed: &identity.claimed_directories.now,
-            receipts,
+            store: receipts,
+            receipts: OnceCell::new(),
             lookup,
         };
         let (kept, whole) = match part {
@@ -156,7 +158,9 @@ struct ReadRequest<'a> {
     name: &'a str,
     /// The directories that the client claims.
     claimed: &'a [String],
-    receipts: Option<&'a dyn Receipts>,
+    store: Option<&'a dyn Receipts>,
+    /// The receipts of the conversation, read when they are first asked for; `None` if they cannot be read.
+    receipts: OnceCell<Option<Vec<Receipt>>>,
     /// The deadline for finding a question's terms.
     lookup: Instant,
 }
@@ -219,9 +223,21 @@ impl ReadRequest<'_> {
         if calls_tool(self.prompt, self.messages(at), is_personal_tool) {
             return true;
         }
-        let Some(receipts) = self.receipts else { return false };
-        let turn = (self.name, &*self.turns[at].1);
-        usage::is_personal(receipts, turn, at == 0).unwrap_or(true)
+        let receipts = self.receipts();
+        receipts.is_none_or(|receipts| usage::is_personal(receipts, &self.turns[at].1, at == 0))
+    }
+
+    fn receipts(&self) -> Option<&[Receipt]> {
+        let read = || {
+            let Some(store) = self.store else {
+                return Some(Vec::new());
+            };
+            let receipts = usage::receipts_of(store, self.name);
+            receipts
+                .inspect_err(|error| tracing::debug!(%error, "the receipts of the conversation are not read"))
+                .ok()
+        };
+        self.receipts.get_or_init(read).as_deref()
     }
 
     /// The complete answer to the newest turn: a copy of what the client got, or the end of a transcript.
@@ -254,12 +270,11 @@ impl ReadRequest<'_> {
 
     /// Notes the effects of a turn on its receipt. `is_open`: whether its answer is unknown.
     fn note_usage(&self, at: usize, effects: &ToolEffects, is_open: bool) {
-        let Some(receipts) = self.receipts else { return };
-        match usage::note(receipts, (self.name, &self.turns[at].1), effects, is_open) {
-            Ok(noted) => noted
-                .iter()
-                .for_each(|receipt| self.request.workspace.note_effect(receipt)),
-            Err(error) => tracing::debug!(%error, "the receipt's used items are not marked"),
+        let Some(store) = self.store else { return };
+        let receipts = self.receipts().unwrap_or_default();
+        if let Some(receipt) = usage::marked(receipts, &self.turns[at].1, effects, is_open) {
+            self.request.workspace.note_effect(&receipt);
+            store.note_receipt(receipt);
         }
     }
 

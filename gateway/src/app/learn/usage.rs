@@ -1,4 +1,5 @@
-//! Noting on a receipt what the agent then did: which items it used, and what the map spared.
+//! What the receipts of a conversation tell about its turns, and what the agent then did: which items it used, and what the map
+//! spared.
 
 use muninn_memory::model::block_on;
 use muninn_memory::redact;
@@ -10,57 +11,39 @@ use crate::store::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};
 /// The number of newest receipts that are searched for the one of a turn.
 const RECENT: usize = 400;
 
-/// Notes the effects of a turn on the receipt of its block, and returns the receipt. While the turn's answer is unknown
-/// (`is_open`), it may still cite a file, so items that are unused so far stay unmarked.
+/// The receipts of a conversation, newest first.
 ///
 /// # Errors
 /// [`StoreError`] where receipts cannot be read.
-pub(super) fn note(
-    receipts: &dyn Store,
-    (name, question): (&str, &str),
-    effects: &ToolEffects,
-    is_open: bool,
-) -> Result<Option<Receipt>, StoreError> {
-    let (name, words) = (redact(name), Receipt::first_words_of(question));
-    let of_turn = |receipt: &Receipt| {
-        let conversation = receipt.session.as_deref().or(receipt.derived.as_deref());
-        matches!(receipt.outcome, Outcome::Injected | Outcome::Partial)
-            && conversation == Some(&*name)
-            && receipt.first_words == words
-    };
-    let Some(mut receipt) = block_on(receipts.receipts(RECENT))?.into_iter().find(of_turn) else {
-        return Ok(None);
-    };
+pub(super) fn receipts_of(store: &dyn Store, name: &str) -> Result<Vec<Receipt>, StoreError> {
+    block_on(store.receipts_of(&redact(name), RECENT))
+}
+
+/// The receipt of the block of a turn with the effects of the turn, if it has any. While the turn's answer is unknown
+/// (`is_open`), it may still cite a file, so items that are unused so far stay unmarked.
+pub(super) fn marked(receipts: &[Receipt], question: &str, effects: &ToolEffects, is_open: bool) -> Option<Receipt> {
+    let words = Receipt::first_words_of(question);
+    let has_block = |receipt: &Receipt| matches!(receipt.outcome, Outcome::Injected | Outcome::Partial);
+    let mut of_turn = receipts.iter().filter(|receipt| receipt.first_words == words);
+    let mut receipt = of_turn.find(|receipt| has_block(receipt))?.clone();
     mark(&mut receipt, effects, is_open);
-    if receipt.effect.is_none() && receipt.items.iter().all(|item| item.used.is_none()) {
-        return Ok(None);
-    }
-    receipts.note_receipt(receipt.clone());
-    Ok(Some(receipt))
+    let is_marked = receipt.effect.is_some() || receipt.items.iter().any(|item| item.used.is_some());
+    is_marked.then_some(receipt)
 }
 
 /// Whether a turn carried texts of personal memory: its block, or, for the first turn, the text at the start of the session.
-///
-/// # Errors
-/// [`StoreError`] where receipts cannot be read.
-pub(super) fn is_personal(
-    receipts: &dyn Store,
-    (name, question): (&str, &str),
-    is_first: bool,
-) -> Result<bool, StoreError> {
-    let (name, words) = (redact(name), Receipt::first_words_of(question));
-    let of_turn = |receipt: &Receipt| {
-        let conversation = receipt.session.as_deref().or(receipt.derived.as_deref());
+pub(super) fn is_personal(receipts: &[Receipt], question: &str, is_first: bool) -> bool {
+    let words = Receipt::first_words_of(question);
+    let of_turn = |receipt: &&Receipt| {
         let is_start = is_first && receipt.first_words.is_empty();
-        conversation == Some(&*name) && (receipt.first_words == words || is_start)
+        receipt.first_words == words || is_start
     };
     let carries = |receipt: &Receipt| {
         let mut items = receipt.items.iter().map(|item| &item.kind);
         let mut parts = receipt.preamble.iter().map(|part| &part.part);
         items.any(|kind| kind == ReceiptItem::PERSONAL) || parts.any(|part| part == ReceiptItem::PERSONAL)
     };
-    let mut receipts = block_on(receipts.receipts(RECENT))?.into_iter();
-    Ok(receipts.any(|receipt| of_turn(&receipt) && carries(&receipt)))
+    receipts.iter().filter(of_turn).any(carries)
 }
 
 fn mark(receipt: &mut Receipt, effects: &ToolEffects, is_open: bool) {
@@ -166,7 +149,7 @@ mod tests {
         }
     }
 
-    fn marked(mut receipt: Receipt, effects: &ToolEffects, is_open: bool) -> Receipt {
+    fn with_effects(mut receipt: Receipt, effects: &ToolEffects, is_open: bool) -> Receipt {
         mark(&mut receipt, effects, is_open);
         receipt
     }
@@ -183,7 +166,7 @@ mod tests {
             (&[("src/c.rs", false, 0)], (9, 0, 0, 0.0)),
             (&[], (9, 0, 0, 0.0)),
         ] {
-            let receipt = marked(map.clone(), &turn(files, 9), false);
+            let receipt = with_effects(map.clone(), &turn(files, 9), false);
             let effect = receipt.effect.unwrap();
             let gain = effect.gain.unwrap();
             let found = (effect.exploring_calls, effect.places_used, effect.files_missed, gain);
@@ -209,7 +192,7 @@ mod tests {
             // An edit elsewhere ends the search, and the place is used later.
             (cites(turn(&[("src/c.rs", true, 1)], 3), "src/b.rs"), (1, 1, 800.0)),
         ] {
-            let effect = marked(map.clone(), &effects, false).effect.unwrap();
+            let effect = with_effects(map.clone(), &effects, false).effect.unwrap();
             let found = (effect.exploring_calls, effect.places_used, effect.gain.unwrap());
             assert_eq!(found, expected, "{effects:?}");
         }
@@ -219,15 +202,15 @@ mod tests {
     fn effect_is_unknown_without_places_and_before_the_first_call_of_an_open_turn() {
         let read = turn(&[("src/a.rs", false, 0)], 1);
         for pack in [pack(&[("code", "src/a.rs:1-9")]), pack(&[("memory", "01ABC")])] {
-            assert_eq!(marked(pack, &read, false).effect, None);
+            assert_eq!(with_effects(pack, &read, false).effect, None);
         }
         let map = pack(&[("place", "src/a.rs:1-9")]);
-        assert_eq!(marked(map.clone(), &turn(&[], 0), true).effect, None);
-        assert!(marked(map.clone(), &turn(&[], 0), false).effect.is_some());
-        assert!(marked(map.clone(), &read, true).effect.is_some());
+        assert_eq!(with_effects(map.clone(), &turn(&[], 0), true).effect, None);
+        assert!(with_effects(map.clone(), &turn(&[], 0), false).effect.is_some());
+        assert!(with_effects(map.clone(), &read, true).effect.is_some());
         // A receipt of an earlier version has no price of a call.
         let old = Receipt { estimate: None, ..map };
-        let old = marked(old, &read, false);
+        let old = with_effects(old, &read, false);
         assert_eq!((old.effect.unwrap().places_used, old.measured()), (1, None));
     }
 }

@@ -241,6 +241,10 @@ impl Store for Slow {
         self.inner.receipts(limit).await
     }
 
+    async fn receipts_of(&self, conversation: &str, among: usize) -> Result<Vec<Receipt>, StoreError> {
+        self.inner.receipts_of(conversation, among).await
+    }
+
     async fn measured(&self, worktree: &str, limit: usize) -> Result<Vec<Receipt>, StoreError> {
         self.inner.measured(worktree, limit).await
     }

@@ -36,6 +36,7 @@ macro_rules! suite {
             session_adopts_a_row_of_another_session,
             dropped_futures_complete_after_one_poll,
             receipts_are_listed_newest_first,
+            receipts_of_a_conversation_are_those_with_its_name,
             receipt_is_found_by_its_whole_id_only,
             receipt_ids_are_found_by_a_part,
             second_receipt_with_an_id_replaces_the_first,

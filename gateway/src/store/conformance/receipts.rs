@@ -51,6 +51,26 @@ pub(in crate::store) async fn second_receipt_with_an_id_replaces_the_first(subje
     assert_eq!(store.counts().await.unwrap().receipts, 2);
 }
 
+pub(in crate::store) async fn receipts_of_a_conversation_are_those_with_its_name(subject: &impl TestStores) {
+    let store = with_receipts(subject, &["A1"]).await;
+    let name = "a \"näme\"\n";
+    let named = |id: &str, session: Option<&str>, derived: Option<&str>| Receipt {
+        session: session.map(str::to_owned),
+        derived: derived.map(str::to_owned),
+        ..receipt(id)
+    };
+    store.note_receipt(named("B2", Some(name), None));
+    store.note_receipt(named("C3", None, Some(name)));
+    store.note_receipt(named("D4", Some("other"), Some(name)));
+    store.flush().await;
+    let found = async |among| {
+        let receipts = store.receipts_of(name, among).await.unwrap();
+        receipts.into_iter().map(|receipt| receipt.id).collect::<Vec<_>>()
+    };
+    assert_eq!(found(9).await, ["C3", "B2"]);
+    assert_eq!(found(2).await, ["C3"], "those before the newest are not looked at");
+}
+
 pub(in crate::store) async fn measured_receipts_are_those_of_a_worktree_with_an_effect(subject: &impl TestStores) {
     let store = with_receipts(subject, &["A1", "B2"]).await;
     let effect = Effect {

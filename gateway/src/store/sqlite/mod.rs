@@ -234,6 +234,16 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn receipts_of(&self, conversation: &str, among: usize) -> Result<Vec<Receipt>, StoreError> {
+        // Finding the name in the text is faster than parsing every receipt.
+        let select = "SELECT id, body FROM (SELECT seq, id, body FROM receipts ORDER BY seq DESC LIMIT ?2)
+             WHERE instr(body, ?1) > 0 ORDER BY seq DESC";
+        let name = serde_json::Value::from(conversation).to_string();
+        let mut receipts = self.reader.receipts(select, (name, limit_of(among))).await?;
+        receipts.retain(|receipt| receipt.conversation() == Some(conversation));
+        Ok(receipts)
+    }
+
     async fn measured(&self, worktree: &str, limit: usize) -> Result<Vec<Receipt>, StoreError> {
         // Most receipts have no effect. Finding its name is faster than parsing them.
         let select =
