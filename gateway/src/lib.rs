@@ -35,6 +35,7 @@ pub mod metrics;
 pub mod model;
 mod pattern;
 pub mod presence;
+pub mod reminders;
 pub mod secrets;
 pub mod session;
 pub mod socket;

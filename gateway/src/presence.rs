@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use http::Uri;
 use muninn_memory::private_file;
 
+use crate::config::env_vars;
+
 /// The mark of a running gateway. Dropping it removes the mark.
 #[derive(Debug)]
 pub struct Presence {
@@ -93,6 +95,27 @@ pub fn loopback_port(url: &str) -> Option<u16> {
 
 fn path(state_dir: &Path, port: u16) -> PathBuf {
     state_dir.join(format!("gateway-{port}"))
+}
+
+/// The environment variables by which clients find a gateway.
+#[must_use]
+pub fn client_variables(url: &str) -> Vec<(&'static str, String)> {
+    let mut exceptions: Vec<String> = ["no_proxy", "NO_PROXY"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .collect();
+    exceptions.truncate(1);
+    exceptions.push("127.0.0.1,localhost".to_owned());
+    let exceptions = exceptions.join(",");
+    vec![
+        ("ANTHROPIC_BASE_URL", url.to_owned()),
+        ("ANTHROPIC_API_BASE", url.to_owned()),
+        ("OPENAI_BASE_URL", format!("{url}/v1")),
+        ("OPENAI_API_BASE", format!("{url}/v1")),
+        (env_vars::URL, url.to_owned()),
+        ("NO_PROXY", exceptions.clone()),
+        ("no_proxy", exceptions),
+    ]
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use muninn_memory::{Clock, redact};
 use super::App;
 use crate::access::Caller;
 use crate::config::{Config, paths};
+use crate::reminders::{self, Means, Reminders};
 
 /// The names of the tools of personal memory. Other servers have tools with these names for the same purpose.
 const TOOLS: [&str; 9] = [
@@ -62,6 +63,32 @@ impl App {
         let personal = self.personal_of(caller)?;
         let tokens = self.settings().config.personal.max_tokens;
         personal.root().is_dir().then_some((personal, tokens))
+    }
+
+    /// Fires reminders for as long as the process lives.
+    pub fn keep_reminders(self: &Arc<Self>) {
+        let Some(personal) = &self.personal else { return };
+        let app = Arc::downgrade(self);
+        let means = move || {
+            let app = app.upgrade();
+            app.map(|app| Means::of(&app.settings().config, &app.state_dir)).unwrap_or_default()
+        };
+        let opened = Reminders::open(personal, &self.state_dir, Clock::system());
+        let kept = opened
+            .map_err(|error| error.to_string())
+            .and_then(|reminders| {
+                reminders::keep(Arc::new(reminders), means, &self.supervisor).map_err(|error| error.to_string())
+            });
+        if let Err(error) = kept {
+            tracing::warn!("reminders do not fire: {error}");
+        }
+    }
+
+    /// Whether this process is needed for reminders.
+    #[must_use]
+    pub fn has_reminders(&self) -> bool {
+        let reminders = self.personal.as_ref().map(|personal| personal.reminders());
+        reminders.is_some_and(|found| found.is_ok_and(|found| !found.reminders.is_empty()))
     }
 
     /// Builds the index of the search in the background.

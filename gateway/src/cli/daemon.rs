@@ -73,6 +73,6 @@ mod control;
 mod process;
 
 #[cfg(unix)]
-pub(super) use control::{DaemonPlace, wait};
+pub(super) use control::{DaemonPlace, is_running, wait};
 #[cfg(unix)]
 pub(super) use process::listen_beside;

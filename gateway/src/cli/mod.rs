@@ -23,6 +23,7 @@ mod memory;
 mod model;
 mod output;
 mod personal;
+mod remind;
 mod progress;
 mod reconcile;
 mod repo;
@@ -133,6 +134,7 @@ fn groups() -> Groups {
                 entry("journal", journal::JournalCommand::run),
                 entry("worklog", worklog::WorklogCommand::run),
                 entry("personal", personal::PersonalCommand::run),
+                entry("remind", remind::RemindCommand::run),
             ],
         ),
         (

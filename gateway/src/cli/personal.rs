@@ -13,7 +13,7 @@ use muninn_repo_tools::with_causes;
 use serde::Serialize;
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::config::paths;
+use crate::config::{Config, paths};
 
 /// Keep what concerns you, not a repository, in files of your own
 #[derive(Args)]
@@ -99,13 +99,7 @@ enum Action {
 impl PersonalCommand {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("warn");
-        let config = common.configuration(None)?;
-        if !config.personal.enabled {
-            return Err(CliError::new(Exit::Failure, "personal memory is not enabled")
-                .hint("set `enabled = true` under [personal] in your muninn.toml"));
-        }
-        let root = paths::personal_dir(config.personal.path.as_deref())?;
-        let personal = Personal::new(&root, Common::clock());
+        let personal = opened(&common.configuration(None)?)?;
         let json = self.json;
         match self.action {
             Action::Init { name, style, work } => init(&personal, [name, style, work], json)?,
@@ -150,6 +144,19 @@ impl PersonalCommand {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The personal memory of the user of this command.
+///
+/// # Errors
+/// If it is not enabled.
+pub(super) fn opened(config: &Config) -> Result<Personal, CliError> {
+    if !config.personal.enabled {
+        return Err(CliError::new(Exit::Failure, "personal memory is not enabled")
+            .hint("set `enabled = true` under [personal] in your muninn.toml"));
+    }
+    let root = paths::personal_dir(config.personal.path.as_deref())?;
+    Ok(Personal::new(&root, Common::clock()))
 }
 
 /// A directory that was set up.

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{CliError, Common, Exit, examples, mcp, output};
-use crate::config::env_vars;
 use crate::http::Server;
+use crate::presence::client_variables;
 
 /// Run a coding agent, or any command, with a gateway of its own
 #[derive(Args)]
@@ -41,33 +41,13 @@ impl Run {
     }
 }
 
-/// The environment variables by which clients find their API.
-fn variables(url: &str) -> Vec<(&'static str, String)> {
-    let mut exceptions: Vec<String> = ["no_proxy", "NO_PROXY"]
-        .iter()
-        .filter_map(|name| std::env::var(name).ok())
-        .collect();
-    exceptions.truncate(1);
-    exceptions.push("127.0.0.1,localhost".to_owned());
-    let exceptions = exceptions.join(",");
-    vec![
-        ("ANTHROPIC_BASE_URL", url.to_owned()),
-        ("ANTHROPIC_API_BASE", url.to_owned()),
-        ("OPENAI_BASE_URL", format!("{url}/v1")),
-        ("OPENAI_API_BASE", format!("{url}/v1")),
-        (env_vars::URL, url.to_owned()),
-        ("NO_PROXY", exceptions.clone()),
-        ("no_proxy", exceptions),
-    ]
-}
-
 async fn supervise(command: &[OsString], url: &str) -> Result<ExitCode, CliError> {
     let name = command[0].to_string_lossy().into_owned();
     // Installed before the child starts, so that no signal ends the gateway without reaching the child.
     let mut signals = Signals::install()?;
     let mut child = tokio::process::Command::new(&command[0])
         .args(&command[1..])
-        .envs(variables(url))
+        .envs(client_variables(url))
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| CliError::new(Exit::NotFound, format!("cannot start `{name}`: {error}")))?;

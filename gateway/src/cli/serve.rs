@@ -32,6 +32,7 @@ impl Serve {
         let server = Server::start(config, &common.directory()?, mounts)?;
         output::line(&format!("listening on http://{}", server.address()));
         server.app().index_in_background();
+        server.app().keep_reminders();
         #[cfg(unix)]
         let hooks = super::daemon::listen_beside(common, server.app());
         while signals.wait() == Request::Reload {

@@ -36,7 +36,7 @@ pub use hosts::HostPattern;
 pub use journal::JournalConfig;
 pub use keys::{NameError, check_name};
 pub use memory::{EmbedderConfig, MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
-pub use personal::PersonalConfig;
+pub use personal::{AgentClient, AgentConfig, PersonalConfig};
 #[cfg(test)]
 pub(crate) use resolve::tests::load_text;
 pub use resolve::{Overrides, load, repository};

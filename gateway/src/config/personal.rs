@@ -1,6 +1,8 @@
 //! `[personal]`: one person's memory.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::resolve::invalid;
 use super::{ConfigError, KeyConfig, raw};
@@ -9,9 +11,13 @@ use super::{ConfigError, KeyConfig, raw};
 const MAX_TOKENS: u32 = 300;
 /// The days for which signals are kept if the user names none.
 const SIGNALS_DAYS: u32 = 90;
+/// The bounds of an agent's runs if the user names none.
+const MAX_TURNS: u32 = 10;
+const TIMEOUT: Duration = Duration::from_mins(10);
+const MAX_RUNS_PER_HOUR: u32 = 12;
 
 /// Personal memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PersonalConfig {
     /// Whether personal memory is enabled.
     pub enabled: bool,
@@ -23,6 +29,68 @@ pub struct PersonalConfig {
     pub max_tokens: u32,
     /// The days for which signals are kept.
     pub signals_days: u32,
+    /// The agents that reminders may run, by name; only those that are enabled.
+    pub agents: BTreeMap<String, AgentConfig>,
+}
+
+/// An agent that reminders may run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentConfig {
+    /// The program's arguments.
+    pub client: AgentClient,
+    /// Whether reminders that a tool made may run it, too.
+    pub allow_from_tools: bool,
+    /// The program: a name on the PATH, or an absolute path.
+    pub program: String,
+    /// The model, if the user names one.
+    pub model: Option<String>,
+    /// The tools that it may use without asking.
+    pub allowed_tools: Vec<String>,
+    /// The permission mode or the sandbox.
+    pub permission_mode: Option<String>,
+    /// The most turns of a run.
+    pub max_turns: u32,
+    /// The most dollars of a run.
+    pub max_budget_usd: Option<f64>,
+    /// The time after which a run is ended.
+    pub timeout: Duration,
+    /// The most runs of a reminder in an hour.
+    pub max_runs_per_hour: u32,
+    /// The variables of the environment that it gets beside the usual ones.
+    pub environment: Vec<String>,
+}
+
+/// A client that runs without a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentClient {
+    /// `claude -p`.
+    Claude,
+    /// `codex exec`.
+    Codex,
+    /// `opencode run`.
+    Opencode,
+}
+
+impl AgentClient {
+    /// The client with a name.
+    fn named(name: &str) -> Option<AgentClient> {
+        match name {
+            "claude" => Some(AgentClient::Claude),
+            "codex" => Some(AgentClient::Codex),
+            "opencode" => Some(AgentClient::Opencode),
+            _ => None,
+        }
+    }
+
+    /// Its name, and that of its program.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            AgentClient::Claude => "claude",
+            AgentClient::Codex => "codex",
+            AgentClient::Opencode => "opencode",
+        }
+    }
 }
 
 impl Default for PersonalConfig {
@@ -33,6 +101,7 @@ impl Default for PersonalConfig {
             key: None,
             max_tokens: MAX_TOKENS,
             signals_days: SIGNALS_DAYS,
+            agents: BTreeMap::new(),
         }
     }
 }
@@ -54,6 +123,72 @@ pub(super) fn personal(origin: &str, raw: &raw::Personal, keys: &[KeyConfig]) ->
         key: raw.key.clone(),
         max_tokens: raw.max_tokens.unwrap_or(default.max_tokens),
         signals_days: raw.signals_days.unwrap_or(default.signals_days),
+        agents: agents(origin, &raw.agents)?,
+    })
+}
+
+fn agents(
+    origin: &str,
+    raw: &BTreeMap<String, raw::PersonalAgent>,
+) -> Result<BTreeMap<String, AgentConfig>, ConfigError> {
+    let mut agents = BTreeMap::new();
+    for (name, raw) in raw {
+        let agent = agent(name, raw)
+            .map_err(|(setting, message)| invalid(origin, &format!("personal.agents.{name}.{setting}"), message))?;
+        if raw.enabled == Some(true) {
+            agents.insert(name.clone(), agent);
+        }
+    }
+    Ok(agents)
+}
+
+/// The agent, or the setting that is wrong and why.
+fn agent(name: &str, raw: &raw::PersonalAgent) -> Result<AgentConfig, (&'static str, String)> {
+    let client = AgentClient::named(raw.client.as_deref().unwrap_or(name));
+    let client = client.ok_or_else(|| ("client", "write `claude`, `codex` or `opencode`".to_owned()))?;
+    // A limit that the client does not have would be none.
+    let has = |clients: &[AgentClient]| clients.contains(&client);
+    let (claude, modes) = ([AgentClient::Claude], [AgentClient::Claude, AgentClient::Codex]);
+    for (setting, is_set, clients) in [
+        ("allowed_tools", raw.allowed_tools.is_some(), &claude[..]),
+        ("max_turns", raw.max_turns.is_some(), &claude),
+        ("max_budget_usd", raw.max_budget_usd.is_some(), &claude),
+        ("permission_mode", raw.permission_mode.is_some(), &modes),
+    ] {
+        if is_set && !has(clients) {
+            return Err((setting, format!("`{}` has no such setting", client.name())));
+        }
+    }
+    let program = raw.program.clone().unwrap_or_else(|| client.name().to_owned());
+    let is_path = program.contains(['/', '\\']);
+    if program.is_empty() || (is_path && !Path::new(&program).is_absolute()) {
+        return Err(("program", "write a name on the PATH, or an absolute path".to_owned()));
+    }
+    let budget = raw.max_budget_usd;
+    if budget.is_some_and(|budget| !budget.is_finite() || budget <= 0.0) {
+        return Err(("max_budget_usd", "it must be greater than 0".to_owned()));
+    }
+    for (setting, value) in [
+        ("timeout_seconds", raw.timeout_seconds),
+        ("max_turns", raw.max_turns.map(u64::from)),
+        ("max_runs_per_hour", raw.max_runs_per_hour.map(u64::from)),
+    ] {
+        if value == Some(0) {
+            return Err((setting, "it must be greater than 0".to_owned()));
+        }
+    }
+    Ok(AgentConfig {
+        client,
+        allow_from_tools: raw.allow_from_tools.unwrap_or(false),
+        program,
+        model: raw.model.clone(),
+        allowed_tools: raw.allowed_tools.clone().unwrap_or_default(),
+        permission_mode: raw.permission_mode.clone(),
+        max_turns: raw.max_turns.unwrap_or(MAX_TURNS),
+        max_budget_usd: budget,
+        timeout: raw.timeout_seconds.map_or(TIMEOUT, Duration::from_secs),
+        max_runs_per_hour: raw.max_runs_per_hour.unwrap_or(MAX_RUNS_PER_HOUR),
+        environment: raw.environment.clone().unwrap_or_default(),
     })
 }
 
@@ -72,9 +207,26 @@ mod tests {
             ("[personal]\npath = \"me\"\n", "personal.path"),
             ("[personal]\nkey = \"ann\"\n", "personal.key"),
             ("[personal]\nkeys = \"ann\"\n", "keys"),
+            ("[personal.agents.gemini]\n", "personal.agents.gemini.client"),
+            ("[personal.agents.codex]\nmax_turns = 3\n", "personal.agents.codex.max_turns"),
+            ("[personal.agents.opencode]\npermission_mode = \"plan\"\n", "permission_mode"),
+            ("[personal.agents.claude]\nprogram = \"./claude\"\n", "program"),
+            ("[personal.agents.claude]\nmax_budget_usd = 0.0\n", "max_budget_usd"),
+            ("[personal.agents.claude]\ntimeout_seconds = 0\n", "timeout_seconds"),
         ] {
             let error = of(text).unwrap_err().to_string();
             assert!(error.contains(named), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn only_enabled_agents_are_kept() {
+        let text = "[personal.agents.claude]\nenabled = true\nallowed_tools = [\"Read\"]\n[personal.agents.codex]\n\
+            [personal.agents.cheap]\nclient = \"codex\"\nenabled = true\nmodel = \"small\"\n";
+        let agents = load_text(text).unwrap().personal.agents;
+        assert_eq!(agents.keys().collect::<Vec<_>>(), ["cheap", "claude"]);
+        assert_eq!((&*agents["cheap"].program, agents["cheap"].client), ("codex", AgentClient::Codex));
+        assert_eq!(agents["claude"].timeout, Duration::from_secs(600));
+        assert!(!agents["claude"].allow_from_tools);
     }
 }

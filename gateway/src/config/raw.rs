@@ -3,6 +3,8 @@
 //! [`super::resolve`] checks the values and fills in the defaults. The comments on the fields are user documentation:
 //! `docs/reference/configuration.md` is generated from them (see `reference.rs`).
 
+use std::collections::BTreeMap;
+
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -446,6 +448,40 @@ pub(crate) struct Personal {
     pub(crate) max_tokens: Option<u32>,
     /// Days for which signals are kept.
     pub(crate) signals_days: Option<u32>,
+    /// Agents that reminders may run, by their names.
+    #[serde(default)]
+    pub(crate) agents: BTreeMap<String, PersonalAgent>,
+}
+
+/// An agent that reminders may run.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PersonalAgent {
+    /// Whether it may run at all.
+    pub(crate) enabled: Option<bool>,
+    /// Whether reminders that an agent made with a tool may run it, too.
+    pub(crate) allow_from_tools: Option<bool>,
+    /// Its program's arguments: `claude`, `codex` or `opencode`. Default: the name.
+    pub(crate) client: Option<String>,
+    /// The program: a name on the PATH, or an absolute path. Default: the client's name.
+    pub(crate) program: Option<String>,
+    /// The model. Default: the client's.
+    pub(crate) model: Option<String>,
+    /// Tools that it may use without asking (claude).
+    pub(crate) allowed_tools: Option<Vec<String>>,
+    /// Its permission mode (claude: `dontAsk` by default) or sandbox (codex: `read-only` by default).
+    pub(crate) permission_mode: Option<String>,
+    /// Most turns of a run (claude).
+    pub(crate) max_turns: Option<u32>,
+    /// Most dollars of a run (claude).
+    pub(crate) max_budget_usd: Option<f64>,
+    /// Seconds after which a run is ended, unless the reminder says otherwise.
+    pub(crate) timeout_seconds: Option<u64>,
+    /// Most runs of a reminder in an hour, unless the reminder says otherwise.
+    pub(crate) max_runs_per_hour: Option<u32>,
+    /// Variables of the environment that it gets beside the usual ones, such as `ANTHROPIC_API_KEY`.
+    pub(crate) environment: Option<Vec<String>>,
 }
 
 /// The worklog of a repository.

@@ -3,6 +3,7 @@
 //! Keys, types and meanings come from the JSON Schema that schemars derives. Defaults come from the resolved
 //! configuration of a file with only the required keys.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -126,6 +127,7 @@ fn defaults() -> Value {
             key: None,
             max_tokens: Some(config.personal.max_tokens),
             signals_days: Some(config.personal.signals_days),
+            agents: BTreeMap::new(),
         },
         journal: raw::Journal {
             path: None,

@@ -69,7 +69,7 @@ pub(super) struct Times {
 }
 
 impl Server {
-    /// Answers the calls of a daemon until nobody has called for the time `idle`.
+    /// Answers the calls of a daemon until nobody has called for the time `idle` and there are no reminders.
     ///
     /// # Errors
     /// If a thread or a runtime cannot be created.
@@ -223,7 +223,8 @@ async fn accept<S: Service>(
             Some(end) = ending.recv() => return end,
             () = stop.cancelled() => return End::Stopped,
             _ = ticks.tick() => {
-                if times.idle.is_some_and(|idle| shared.activity.is_idle_for(idle)) {
+                let is_idle = times.idle.is_some_and(|idle| shared.activity.is_idle_for(idle));
+                if is_idle && !shared.service.is_needed() {
                     return End::Idle;
                 }
                 if !listener.is_reachable() {

@@ -19,6 +19,9 @@ pub(super) trait Service: Send + Sync + 'static {
 
     /// The roots of the open worktrees.
     fn worktrees(&self) -> Vec<PathBuf>;
+
+    /// Whether the process has work although nobody calls.
+    fn is_needed(&self) -> bool;
 }
 
 /// The application of this process.
@@ -46,6 +49,10 @@ impl Service for AppService {
         open.filter(|workspace| workspace.problem.is_none())
             .map(|workspace| workspace.root.clone())
             .collect()
+    }
+
+    fn is_needed(&self) -> bool {
+        self.app.has_reminders()
     }
 }
 

@@ -54,6 +54,10 @@ impl Service for Echo {
     fn worktrees(&self) -> Vec<PathBuf> {
         vec!["/b".into(), "/a".into()]
     }
+
+    fn is_needed(&self) -> bool {
+        false
+    }
 }
 
 /// A running server in a directory of its own.

@@ -157,7 +157,7 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
         let places = chain.boundaries.iter().zip(rows).enumerate().rev();
         places
             .filter_map(|(index, (boundary, rows))| Some((index, choose(rows, boundary, session, own, now_ms)?)))
-            .find(|(index, row)| own || shares_history(row, &chain.boundaries[..*index], rows))
+            .find(|(index, row)| own || shares_history(row, &chain.boundaries[..=*index], rows))
     };
     let Some((last, newest)) = newest(true).or_else(|| newest(false)) else {
         return Vec::new();
@@ -182,18 +182,25 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
     turns
 }
 
-/// Whether another session's row may belong to this history. Answers without text change no key, so two conversations with
-/// different answers may have the same keys. The row is rejected if a row before it has another continuation, while a row
-/// with this conversation's continuation exists.
-fn shares_history(row: &Entry, before: &[Boundary], rows: &[Vec<Entry>]) -> bool {
+/// Whether another session's row, at the last of the boundaries, may belong to this history. Answers without text change no
+/// key, so two conversations with different answers may have the same keys. The row is rejected if, at a boundary before it,
+/// a row with this conversation's continuation exists while its own history has another row there. Its history may have none
+/// there only if the row itself has this conversation's continuation.
+fn shares_history(row: &Entry, boundaries: &[Boundary], rows: &[Vec<Entry>]) -> bool {
+    let continues_alike = |boundary: &Boundary, row: &Entry| {
+        let went = boundary.continuation;
+        went.is_some_and(|went| row.continuations.contains(&went))
+    };
+    let Some((own, before)) = boundaries.split_last() else {
+        return true;
+    };
     before.iter().zip(rows).all(|(boundary, rows)| {
-        let continues_alike = |other: &Entry| {
-            boundary
-                .continuation
-                .is_some_and(|went| other.continuations.contains(&went))
-        };
         let stood_here = rows.iter().find(|other| row.before.contains(&other.id));
-        stood_here.is_none_or(|stood| continues_alike(stood) || !rows.iter().any(continues_alike))
+        let is_alike = match stood_here {
+            Some(stood) => continues_alike(boundary, stood),
+            None => continues_alike(own, row),
+        };
+        is_alike || !rows.iter().any(|other| continues_alike(boundary, other))
     })
 }
 

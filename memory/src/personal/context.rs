@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::directory::{ENTITIES, Personal, STATE};
 use super::error::PersonalError;
 use super::journal::JournalEntry;
-use super::reminder::{Reminders, ScheduleView};
+use super::reminder::ScheduleView;
 
 /// The journal entries of a context.
 const RECENT: usize = 5;
@@ -82,7 +82,7 @@ impl Personal {
                 _ => texts.workspace = Some(file.text),
             }
         }
-        let Reminders { reminders, problems } = noted(self.reminders(), &mut notes);
+        let (schedules, problems) = noted(self.schedules(), &mut notes);
         notes.extend(problems);
         if let Some(worktree) = self.worktree_around() {
             notes.push(format!(
@@ -95,10 +95,7 @@ impl Personal {
             identity,
             state: texts,
             recent_journal: noted(self.recent(RECENT, None), &mut notes),
-            schedules: reminders
-                .iter()
-                .map(|reminder| reminder.view(self.clock.now()))
-                .collect(),
+            schedules,
             is_first_run: self.is_first_run(),
             paths: PersonalPaths {
                 root: self.root().to_owned(),

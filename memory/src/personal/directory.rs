@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use super::error::PersonalError;
 use super::search::Search;
+use super::settings::PersonalSettings;
 use crate::clock::Clock;
 use crate::private_file;
 
@@ -40,6 +41,14 @@ impl Personal {
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The settings in `macrodata.json`.
+    ///
+    /// # Errors
+    /// As [`PersonalSettings::read`].
+    pub fn settings(&self) -> Result<PersonalSettings, PersonalError> {
+        PersonalSettings::read(&self.root)
     }
 
     /// Whether nobody has set it up: there is no `identity.md`.

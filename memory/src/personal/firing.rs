@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehav
 use thiserror::Error;
 
 use super::error::PersonalError;
-use super::reminder::{CatchUp, Reminder};
+use super::reminder::{CatchUp, Reminder, ReminderKind};
 use super::schedule::Schedule;
 use crate::private_file;
 
@@ -23,6 +23,8 @@ const FILE: &str = "reminders.db";
 const LATE: Duration = Duration::from_secs(90);
 /// The most missed times that are counted.
 const MOST_MISSED: u32 = 10_000;
+/// How long firings are kept.
+const KEPT: SignedDuration = SignedDuration::from_hours(400 * 24);
 /// How long one program waits for another one.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -79,6 +81,8 @@ pub struct Firing {
     pub missed: u32,
     /// Whether it was left out, being late.
     pub is_skipped: bool,
+    /// When its result was noted.
+    pub finished: Option<Timestamp>,
     /// What became of it; `None` while it runs, and for ever if its program was killed.
     pub result: Option<String>,
 }
@@ -104,12 +108,19 @@ impl Firings {
         })
     }
 
-    /// Claims the newest due time of a reminder, if there is one that no program has claimed.
+    /// Claims the newest due time of a reminder, if there is one that no program has claimed and that passed before `grace`.
     ///
     /// # Errors
     /// [`FiringError`]; nothing is claimed then.
-    pub fn claim(&mut self, root: &Path, reminder: &Reminder, now: Timestamp) -> Result<Option<Claim>, FiringError> {
+    pub fn claim(
+        &mut self,
+        root: &Path,
+        reminder: &Reminder,
+        now: Timestamp,
+        grace: Duration,
+    ) -> Result<Option<Claim>, FiringError> {
         let words = schedule_words(reminder);
+        let now = now.checked_sub(grace).unwrap_or(now);
         let key = (root.to_owned(), reminder.id.clone());
         if self
             .next
@@ -147,7 +158,8 @@ impl Firings {
         };
         let late = now.duration_since(due);
         let is_late = late.unsigned_abs() > LATE;
-        let is_skipped = is_late && catch_up == CatchUp::Skip;
+        // A single time is never left out without a word.
+        let is_skipped = is_late && catch_up == CatchUp::Skip && reminder.kind == ReminderKind::Cron;
         let result = is_skipped.then_some("skipped: late");
         transaction.execute(
             "INSERT INTO firings (root, id, due, claimed, missed, skipped, finished, result) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -162,6 +174,8 @@ impl Firings {
                 result
             ],
         )?;
+        let long_ago = now.as_second() - KEPT.as_secs();
+        transaction.execute("DELETE FROM firings WHERE claimed < ?1", [long_ago])?;
         transaction.execute(
             "UPDATE schedules SET accounted = ?3 WHERE root = ?1 AND id = ?2",
             params![root, reminder.id, due.as_second()],
@@ -173,6 +187,13 @@ impl Firings {
             is_late,
             missed,
         }))
+    }
+
+    /// The next time of a reminder; `None` before [`Self::claim`] has looked at it, and if there is none.
+    #[must_use]
+    pub fn next(&self, root: &Path, reminder: &Reminder) -> Option<Timestamp> {
+        let (_, next) = self.next.get(&(root.to_owned(), reminder.id.clone()))?;
+        Some(*next).filter(|next| *next < Timestamp::MAX)
     }
 
     /// Notes what became of a claimed time. Returns whether nobody has noted it before.
@@ -187,13 +208,27 @@ impl Firings {
         Ok(changed > 0)
     }
 
+    /// The claims of a reminder since an instant: their number, and whether one has no result yet.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn claims_since(&self, root: &Path, id: &str, since: Timestamp) -> Result<(u32, bool), FiringError> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT count(*), count(*) > count(finished) FROM firings WHERE root = ?1 AND id = ?2 AND claimed >= ?3",
+        )?;
+        let row = select.query_row(params![root.to_string_lossy(), id, since.as_second()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        Ok(row)
+    }
+
     /// The firings of a directory, the newest first.
     ///
     /// # Errors
     /// [`FiringError`].
     pub fn list(&self, root: &Path) -> Result<Vec<Firing>, FiringError> {
         let mut select = self.connection.prepare_cached(
-            "SELECT id, due, claimed, missed, skipped, result FROM firings WHERE root = ?1 ORDER BY due DESC, id",
+            "SELECT id, due, claimed, missed, skipped, finished, result FROM firings WHERE root = ?1 ORDER BY due DESC, id",
         )?;
         let rows = select.query_map([root.to_string_lossy()], |row| {
             Ok(Firing {
@@ -202,7 +237,8 @@ impl Firings {
                 claimed: second(row.get(2)?),
                 missed: row.get(3)?,
                 is_skipped: row.get(4)?,
-                result: row.get(5)?,
+                finished: row.get::<_, Option<i64>>(5)?.map(second),
+                result: row.get(6)?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)

@@ -10,6 +10,7 @@ mod directory;
 mod entities;
 mod error;
 mod firing;
+mod inbox;
 mod journal;
 mod reminder;
 mod schedule;

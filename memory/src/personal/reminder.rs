@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use notify::{RecursiveMode, Watcher as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -260,6 +261,16 @@ impl Personal {
         Ok(found)
     }
 
+    /// The reminders with their next times, and what is wrong with files.
+    ///
+    /// # Errors
+    /// [`PersonalError`] if the folder cannot be read.
+    pub fn schedules(&self) -> Result<(Vec<ScheduleView>, Vec<String>), PersonalError> {
+        let found = self.reminders()?;
+        let views = found.reminders.iter().map(|reminder| reminder.view(self.clock.now()));
+        Ok((views.collect(), found.problems))
+    }
+
     /// The reminder with an id.
     ///
     /// # Errors
@@ -347,8 +358,43 @@ impl Personal {
     /// # Errors
     /// [`PersonalError`].
     pub fn remove_reminder(&self, id: &str) -> Result<(), PersonalError> {
-        let path = self.reminder_path(id)?;
         let _lock = self.lock()?;
+        self.remove_locked(id)
+    }
+
+    /// Removes a reminder that is over, unless it has another time by now.
+    ///
+    /// # Errors
+    /// [`PersonalError`].
+    pub fn remove_unchanged(&self, reminder: &Reminder) -> Result<(), PersonalError> {
+        let _lock = self.lock()?;
+        match self.reminder(&reminder.id)?.expression == reminder.expression {
+            true => self.remove_locked(&reminder.id),
+            false => Ok(()),
+        }
+    }
+
+    /// Calls `changed` whenever the folder of the reminders changes, until the watcher is dropped. It may miss changes: the
+    /// folder is to be looked at now and then, too.
+    ///
+    /// # Errors
+    /// [`PersonalError`] if the system cannot watch it.
+    pub fn watch_reminders(&self, changed: impl Fn() + Send + 'static) -> Result<impl Send + 'static, PersonalError> {
+        let folder = self.path(REMINDERS);
+        let failed = |error: notify::Error| PersonalError::io(&folder)(io::Error::other(error));
+        let told = move |event: notify::Result<notify::Event>| {
+            // Reading the files is an event, too.
+            if event.is_ok_and(|event| !event.kind.is_access()) {
+                changed();
+            }
+        };
+        let mut watcher = notify::recommended_watcher(told).map_err(failed)?;
+        watcher.watch(&folder, RecursiveMode::NonRecursive).map_err(failed)?;
+        Ok(watcher)
+    }
+
+    fn remove_locked(&self, id: &str) -> Result<(), PersonalError> {
+        let path = self.reminder_path(id)?;
         match fs::remove_file(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Err(PersonalError::NoReminder(id.to_owned())),
             removed => removed.map_err(PersonalError::io(&path)),

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Write as _};
 
 use super::directory::{ENTITIES, JOURNAL, Personal, STATE};
 use super::error::PersonalError;
+use super::inbox::INBOX;
 use crate::private_file;
 use crate::redact::redact;
 
@@ -51,7 +52,7 @@ impl Personal {
         let today = format!("# Today\n{}", answered("\n", &setup.work));
         let files = [
             ("identity.md", &*identity),
-            ("state/inbox.md", "# Inbox\n"),
+            ("state/inbox.md", INBOX),
             ("state/today.md", &today),
             ("state/commitments.md", "# Commitments\n"),
         ];

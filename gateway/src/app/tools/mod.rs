@@ -9,6 +9,7 @@ mod explore;
 mod journal;
 mod memory;
 mod personal;
+mod reminders;
 mod resources;
 mod result;
 mod wiki;
@@ -216,6 +217,18 @@ pub fn client_tools() -> &'static [ClientTool] {
             }),
             ClientTool::of::<personal::SearchMemory>(Personal, |registry, session| {
                 registry.add(personal::SearchMemory(Arc::clone(session)));
+            }),
+            ClientTool::of::<reminders::ScheduleReminder>(Personal, |registry, session| {
+                registry.add(reminders::ScheduleReminder(Arc::clone(session)));
+            }),
+            ClientTool::of::<reminders::ScheduleOnce>(Personal, |registry, session| {
+                registry.add(reminders::ScheduleOnce(Arc::clone(session)));
+            }),
+            ClientTool::of::<reminders::ListReminders>(Personal, |registry, session| {
+                registry.add(reminders::ListReminders(Arc::clone(session)));
+            }),
+            ClientTool::of::<reminders::RemoveReminder>(Personal, |registry, session| {
+                registry.add(reminders::RemoveReminder(Arc::clone(session)));
             }),
             ClientTool::of::<personal::LogSignal>(Personal, |registry, session| {
                 registry.add(personal::LogSignal(Arc::clone(session)));

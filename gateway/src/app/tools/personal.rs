@@ -21,23 +21,27 @@ const MOST: u32 = 100;
 
 /// Why personal memory cannot be used.
 #[derive(Debug, thiserror::Error)]
-enum PersonalUseError {
+pub(super) enum PersonalUseError {
     #[error("personal memory is not enabled, or belongs to another access key")]
     NotYours,
+    #[error("`{0}` is no action: write inbox, notify, session or agent")]
+    Action(String),
+    #[error("the user has not allowed that tools have agent `{0}` run: `allow_from_tools` in [personal.agents.{0}]")]
+    Agent(String),
     #[error(transparent)]
     Personal(#[from] PersonalError),
 }
 
-fn error(error: impl Into<PersonalUseError>) -> ToolError {
+pub(super) fn error(error: impl Into<PersonalUseError>) -> ToolError {
     ToolError::Application(Box::new(error.into()))
 }
 
-fn personal(session: &ToolSession) -> Result<Arc<Personal>, ToolError> {
+pub(super) fn personal(session: &ToolSession) -> Result<Arc<Personal>, ToolError> {
     let found = session.app.personal_of(&session.caller);
     found.ok_or_else(|| error(PersonalUseError::NotYours))
 }
 
-fn json(value: &impl Serialize) -> Output {
+pub(super) fn json(value: &impl Serialize) -> Output {
     Output::from_text(serde_json::to_string_pretty(value).unwrap_or_default())
 }
 

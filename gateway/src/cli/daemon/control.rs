@@ -134,6 +134,12 @@ fn status_at(place: &Place) -> Result<Option<Status>, CliError> {
     }
 }
 
+/// Whether a daemon runs, or a gateway that does its work.
+pub(in crate::cli) fn is_running(common: &Common) -> bool {
+    let place = DaemonPlace::of(common).ok();
+    place.is_some_and(|place| matches!(place.status(), Ok(Some(_))))
+}
+
 /// `muninn daemon start`.
 pub(super) fn start(common: &Common) -> Result<ExitCode, CliError> {
     let place = DaemonPlace::of(common)?;

@@ -46,6 +46,7 @@ pub(super) fn run(common: &Common) -> Result<ExitCode, CliError> {
     let mut server = Server::daemon(&app, listener, file, idle)?;
     output::line(&format!("listening on {}", socket.display()));
     tracing::info!("listening on {}", socket.display());
+    app.keep_reminders();
     app.index_local_in_background(&common.directory()?);
     let end = loop {
         match signals.wait_unless(async { Event::Ended(server.ended().await) }) {

@@ -1,0 +1,265 @@
+//! The tools of reminders, with the names, arguments and results of macrodata.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_memory::personal::{Action, NewReminder, ReminderExtras, ReminderKind, ScheduleView};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ToolSession;
+use super::personal::{NoArguments, PersonalUseError, error, json, personal};
+
+/// How a reminder is told.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct How {
+    /// what happens: inbox (default), notify, session or agent
+    action: Option<String>,
+    /// an IANA time zone; the user's if absent
+    zone: Option<String>,
+    /// for the action agent: its name in the user's configuration
+    agent: Option<String>,
+    /// for the action agent: the absolute path where it runs
+    directory: Option<PathBuf>,
+}
+
+impl How {
+    fn extras(&self, session: &ToolSession) -> Result<ReminderExtras, ToolError> {
+        let action = match self.action.as_deref().unwrap_or("inbox") {
+            "inbox" => Action::Inbox,
+            "notify" => Action::Notify,
+            "session" => Action::Session,
+            "agent" => Action::Agent,
+            other => return Err(error(PersonalUseError::Action(other.to_owned()))),
+        };
+        if action == Action::Agent {
+            let name = self.agent.as_deref().unwrap_or("claude");
+            let agents = &session.app.settings().config.personal.agents;
+            if !agents.get(name).is_some_and(|agent| agent.allow_from_tools) {
+                return Err(error(PersonalUseError::Agent(name.to_owned())));
+            }
+        }
+        Ok(ReminderExtras {
+            zone: self.zone.clone(),
+            action,
+            agent: self.agent.clone(),
+            directory: self.directory.clone(),
+            from_tools: true,
+            ..ReminderExtras::default()
+        })
+    }
+}
+
+fn scheduled(view: &ScheduleView) -> Output {
+    let next = view.next.first().map_or("never", String::as_str);
+    Output::from_text(format!("scheduled `{}`: {}; next: {next}", view.id, view.when))
+}
+
+/// Makes a reminder that recurs.
+pub(super) struct ScheduleReminder(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`ScheduleReminder`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ReminderArguments {
+    /// a short name; a reminder with it is replaced
+    id: String,
+    /// five fields, such as 0 9 * * 1-5, or @daily
+    cron_expression: String,
+    /// what it is for
+    description: String,
+    /// the message when it is due
+    payload: String,
+    #[serde(flatten)]
+    how: How,
+}
+
+impl Tool for ScheduleReminder {
+    type Arguments = ReminderArguments;
+    type Answer = ScheduleView;
+
+    const NAME: &'static str = "schedule_reminder";
+    const HINT: &'static str = "personal reminder recurring cron schedule";
+    const DESCRIPTION: &'static str = "Make a reminder for the user that recurs. When it is due, its message goes to their inbox, \
+        which each session reads.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("id", &["name"]),
+        Parameter::described("cronExpression", &["cron_expression", "expression", "cron"]),
+        Parameter::described("description", &[]),
+        Parameter::document("payload", &["message", "text"]),
+        Parameter::described("action", &[]),
+        Parameter::described("zone", &["timezone"]),
+        Parameter::described("agent", &[]),
+        Parameter::described("directory", &["cwd"]),
+    ];
+    const EFFECT: Effect = Effect::Replaces;
+    const PAGED: bool = false;
+    const ANYWHERE: bool = true;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &ReminderArguments) -> Result<ScheduleView, ToolError> {
+        self.answer_anywhere(arguments)
+    }
+
+    fn answer_anywhere(&self, arguments: &ReminderArguments) -> Result<ScheduleView, ToolError> {
+        let new = NewReminder {
+            id: arguments.id.clone(),
+            kind: ReminderKind::Cron,
+            expression: arguments.cron_expression.clone(),
+            description: arguments.description.clone(),
+            payload: arguments.payload.clone(),
+            extras: arguments.how.extras(&self.0)?,
+        };
+        personal(&self.0)?.remind(new).map_err(error)
+    }
+
+    fn output(&self, _: &ReminderArguments, view: &ScheduleView) -> Output {
+        scheduled(view)
+    }
+}
+
+/// Makes a reminder for one time.
+pub(super) struct ScheduleOnce(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`ScheduleOnce`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct OnceArguments {
+    /// a short name; a reminder with it is replaced
+    id: String,
+    /// when, such as 2026-01-31T10:00:00
+    datetime: String,
+    /// what it is for
+    description: String,
+    /// the message when it is due
+    payload: String,
+    #[serde(flatten)]
+    how: How,
+}
+
+impl Tool for ScheduleOnce {
+    type Arguments = OnceArguments;
+    type Answer = ScheduleView;
+
+    const NAME: &'static str = "schedule_once";
+    const HINT: &'static str = "personal reminder once at a time";
+    const DESCRIPTION: &'static str = "Make a reminder for the user for one time.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("id", &["name"]),
+        Parameter::described("datetime", &["time", "at", "expression"]),
+        Parameter::described("description", &[]),
+        Parameter::document("payload", &["message", "text"]),
+        Parameter::described("action", &[]),
+        Parameter::described("zone", &["timezone"]),
+        Parameter::described("agent", &[]),
+        Parameter::described("directory", &["cwd"]),
+    ];
+    const EFFECT: Effect = Effect::Replaces;
+    const PAGED: bool = false;
+    const ANYWHERE: bool = true;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &OnceArguments) -> Result<ScheduleView, ToolError> {
+        self.answer_anywhere(arguments)
+    }
+
+    fn answer_anywhere(&self, arguments: &OnceArguments) -> Result<ScheduleView, ToolError> {
+        let new = NewReminder {
+            id: arguments.id.clone(),
+            kind: ReminderKind::Once,
+            expression: arguments.datetime.clone(),
+            description: arguments.description.clone(),
+            payload: arguments.payload.clone(),
+            extras: arguments.how.extras(&self.0)?,
+        };
+        personal(&self.0)?.remind(new).map_err(error)
+    }
+
+    fn output(&self, _: &OnceArguments, view: &ScheduleView) -> Output {
+        scheduled(view)
+    }
+}
+
+/// Lists the reminders.
+pub(super) struct ListReminders(pub(super) Arc<ToolSession>);
+
+/// The reminders.
+#[derive(Debug, Serialize)]
+pub(super) struct Listed {
+    reminders: Vec<ScheduleView>,
+    /// Files that cannot be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<String>,
+}
+
+impl Tool for ListReminders {
+    type Arguments = NoArguments;
+    type Answer = Listed;
+
+    const NAME: &'static str = "list_reminders";
+    const HINT: &'static str = "personal reminders schedules";
+    const DESCRIPTION: &'static str = "The user's reminders with their next times.";
+    const PARAMETERS: &'static [Parameter] = &[];
+    const PAGED: bool = false;
+    const ANYWHERE: bool = true;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &NoArguments) -> Result<Listed, ToolError> {
+        self.answer_anywhere(arguments)
+    }
+
+    fn answer_anywhere(&self, _: &NoArguments) -> Result<Listed, ToolError> {
+        let (reminders, problems) = personal(&self.0)?.schedules().map_err(error)?;
+        Ok(Listed { reminders, problems })
+    }
+
+    fn output(&self, _: &NoArguments, listed: &Listed) -> Output {
+        match listed.reminders.is_empty() && listed.problems.is_empty() {
+            true => Output::from_text("there are no reminders"),
+            false => json(listed),
+        }
+    }
+}
+
+/// Removes a reminder.
+pub(super) struct RemoveReminder(pub(super) Arc<ToolSession>);
+
+/// The arguments of [`RemoveReminder`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(super) struct RemoveArguments {
+    /// its name
+    id: String,
+}
+
+/// A removed reminder.
+#[derive(Debug, Serialize)]
+pub(super) struct Removed {
+    id: String,
+    removed: bool,
+}
+
+impl Tool for RemoveReminder {
+    type Arguments = RemoveArguments;
+    type Answer = Removed;
+
+    const NAME: &'static str = "remove_reminder";
+    const HINT: &'static str = "personal reminder delete cancel";
+    const DESCRIPTION: &'static str = "Remove a reminder of the user.";
+    const PARAMETERS: &'static [Parameter] = &[Parameter::described("id", &["name"])];
+    const EFFECT: Effect = Effect::Replaces;
+    const PAGED: bool = false;
+    const ANYWHERE: bool = true;
+
+    fn answer(&self, _: &ToolContext<'_>, arguments: &RemoveArguments) -> Result<Removed, ToolError> {
+        self.answer_anywhere(arguments)
+    }
+
+    fn answer_anywhere(&self, arguments: &RemoveArguments) -> Result<Removed, ToolError> {
+        personal(&self.0)?.remove_reminder(&arguments.id).map_err(error)?;
+        Ok(Removed {
+            id: arguments.id.clone(),
+            removed: true,
+        })
+    }
+
+    fn output(&self, _: &RemoveArguments, removed: &Removed) -> Output {
+        Output::from_text(format!("removed `{}`", removed.id))
+    }
+}

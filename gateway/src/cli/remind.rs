@@ -1,0 +1,276 @@
+//! `muninn remind`: reminders, and what is due.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand, ValueEnum};
+use jiff::{Span, Timestamp, Zoned};
+use muninn_memory::personal::{self, CatchUp, FiringError, NewReminder, Personal, ReminderExtras, ReminderKind, ScheduleView};
+use muninn_repo_tools::with_causes;
+use serde::Serialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{CliError, Common, Exit, examples, output};
+use crate::config::paths;
+use crate::reminders::{self, Means, Reminders, other_daemon};
+
+/// Have Muninn remind you, or run an agent, at a time
+#[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn remind once dentist 2027-03-01T09:00 \"Dentist at ten\"", "A line in your inbox at that time"),
+    ("muninn remind once tea +4m \"The tea is ready\" --action notify", "A notification in four minutes"),
+    ("muninn remind add review \"0 9 * * 1-5\" \"Read yesterday's pull requests\"", "Every weekday at nine"),
+    ("muninn remind list", "All, with their next times"),
+]))]
+pub(crate) struct RemindCommand {
+    #[command(subcommand)]
+    action: Option<Verb>,
+    /// Print reminders with the action `session` when they are due, a line each, until nobody reads: for an open session
+    #[arg(long)]
+    follow: bool,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Make a reminder that recurs
+    #[command(after_help = examples(&[
+        ("muninn remind add standup \"0 10 * * 1-5\" \"Stand-up\" --zone Europe/Berlin", "In a time zone"),
+        ("muninn remind add tidy \"@weekly\" \"Tidy up\" \"Summarise this week's journal\" --action agent", "Claude Code is asked"),
+    ]))]
+    Add {
+        /// A short name; a reminder with it is replaced
+        id: String,
+        /// Five fields: minute, hour, day, month, weekday; or a nickname such as @daily
+        #[arg(value_name = "SCHEDULE")]
+        expression: String,
+        #[command(flatten)]
+        what: What,
+    },
+    /// Make a reminder for one time
+    #[command(after_help = examples(&[
+        ("muninn remind once call 2027-01-31T10:00 \"Call Ann\"", "At a time"),
+        ("muninn remind once call +90m \"Call Ann\"", "In an hour and a half"),
+    ]))]
+    Once {
+        /// A short name; a reminder with it is replaced
+        id: String,
+        /// A date, a time, or + and a duration
+        #[arg(value_name = "TIME")]
+        time: String,
+        #[command(flatten)]
+        what: What,
+    },
+    /// List the reminders with their next times
+    #[command(after_help = examples(&[("muninn remind list --json", "As the tool list_reminders returns them")]))]
+    List,
+    /// Remove a reminder
+    #[command(after_help = examples(&[("muninn remind rm tea", "By its name")]))]
+    Rm {
+        /// Its name
+        id: String,
+    },
+    /// Do what is due now, and end; for cron and the like where no daemon runs
+    #[command(after_help = examples(&[("muninn remind run-due", "What is due fires once, whoever else looks")]))]
+    RunDue,
+}
+
+#[derive(Args)]
+struct What {
+    /// What it is for
+    description: String,
+    /// The message when it is due [default: the description]
+    payload: Option<String>,
+    /// What happens
+    #[arg(long, value_enum, default_value_t = Action::Inbox)]
+    action: Action,
+    /// An IANA time zone [default: the system's]
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
+    /// The agent that runs: a name in your configuration [default: claude]
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Where the agent runs [default: the directory of the personal memory]
+    #[arg(long, value_name = "DIRECTORY")]
+    directory: Option<PathBuf>,
+    /// Leave out times that passed while nothing looked, instead of making up for the last one
+    #[arg(long)]
+    skip_missed: bool,
+    /// The most runs of the agent in an hour
+    #[arg(long, value_name = "COUNT")]
+    max_runs_per_hour: Option<u32>,
+    /// The seconds after which a run of the agent is ended
+    #[arg(long, value_name = "SECONDS")]
+    timeout_seconds: Option<u64>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Action {
+    /// A line in state/inbox.md, which each session reads
+    Inbox,
+    /// A notification on the desktop
+    Notify,
+    /// A line for an open session of Claude Code
+    Session,
+    /// A run of an agent
+    Agent,
+}
+
+impl From<Action> for personal::Action {
+    fn from(action: Action) -> personal::Action {
+        match action {
+            Action::Inbox => personal::Action::Inbox,
+            Action::Notify => personal::Action::Notify,
+            Action::Session => personal::Action::Session,
+            Action::Agent => personal::Action::Agent,
+        }
+    }
+}
+
+/// What `list` prints.
+#[derive(Serialize)]
+struct Listed {
+    reminders: Vec<ScheduleView>,
+    problems: Vec<String>,
+}
+
+impl RemindCommand {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        output::log_to_stderr("warn");
+        let config = common.configuration(None)?;
+        let personal = Arc::new(super::personal::opened(&config)?);
+        let state_dir = paths::state_dir()?;
+        let means = Means::of(&config, &state_dir);
+        let opened = || Reminders::open(&personal, &state_dir, Common::clock()).map(Arc::new);
+        let json = self.json;
+        match self.action {
+            None if self.follow => reminders::follow(&opened()?, &means, &mut std::io::stdout())?,
+            Some(_) if self.follow => return Err(CliError::new(Exit::Usage, "--follow stands alone")),
+            None | Some(Verb::List) => {
+                let (reminders, problems) = personal.schedules()?;
+                output::value(json, &Listed { reminders, problems }, list);
+                warn_if_nothing_fires(&personal, common);
+            }
+            Some(Verb::Add { id, expression, what }) => {
+                let view = personal.remind(what.reminder(id, ReminderKind::Cron, expression, &means)?)?;
+                output::value(json, &view, reminder);
+                warn_if_nothing_fires(&personal, common);
+            }
+            Some(Verb::Once { id, time, what }) => {
+                let view = personal.remind(what.reminder(id, ReminderKind::Once, absolute(&time)?, &means)?)?;
+                output::value(json, &view, reminder);
+                warn_if_nothing_fires(&personal, common);
+            }
+            Some(Verb::Rm { id }) => {
+                personal.remove_reminder(&id)?;
+                output::value(json, &json!({"id": id, "removed": true}), |_| format!("removed {id}\n"));
+            }
+            Some(Verb::RunDue) => {
+                let (reminders, stopping) = (opened()?, CancellationToken::new());
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                let look = runtime.block_on(reminders.run_due(&means, &stopping));
+                look.problems.iter().for_each(|problem| output::note(&format!("warning: {problem}")));
+                output::value(json, &look.fired, |fired| fired.iter().map(|line| format!("{line}\n")).collect());
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl What {
+    fn reminder(
+        self,
+        id: String,
+        kind: ReminderKind,
+        expression: String,
+        means: &Means,
+    ) -> Result<NewReminder, CliError> {
+        let name = self.agent.as_deref().unwrap_or("claude");
+        if matches!(self.action, Action::Agent) && !means.config.agents.contains_key(name) {
+            output::note(&format!(
+                "warning: agent `{name}` is not enabled, so this goes to the inbox: set `enabled = true` under [personal.agents.{name}]"
+            ));
+        }
+        let directory = self.directory.map(std::path::absolute).transpose()?;
+        Ok(NewReminder {
+            id,
+            kind,
+            expression,
+            payload: self.payload.unwrap_or_else(|| self.description.clone()),
+            description: self.description,
+            extras: ReminderExtras {
+                zone: self.zone,
+                action: self.action.into(),
+                agent: self.agent,
+                directory,
+                catch_up: if self.skip_missed { CatchUp::Skip } else { CatchUp::Once },
+                max_runs_per_hour: self.max_runs_per_hour,
+                timeout_seconds: self.timeout_seconds,
+                ..ReminderExtras::default()
+            },
+        })
+    }
+}
+
+/// A time that is given as a duration from now, as an absolute one. Others stay as they are.
+fn absolute(time: &str) -> Result<String, CliError> {
+    let Some(duration) = time.strip_prefix('+') else {
+        return Ok(time.to_owned());
+    };
+    let wrong = |error: jiff::Error| CliError::new(Exit::Usage, format!("`{time}` is no duration: {error}"));
+    let span: Span = duration.parse().map_err(wrong)?;
+    let now: Zoned = Common::clock().now().to_zoned(jiff::tz::TimeZone::system());
+    let at: Timestamp = now.checked_add(span).map_err(wrong)?.timestamp();
+    Ok(at.to_string())
+}
+
+/// Tells the user if nothing will fire the reminders.
+fn warn_if_nothing_fires(personal: &Personal, common: &Common) {
+    if let Some(process) = other_daemon(personal.root()) {
+        output::note(&format!(
+            "note: macrodata's daemon (process {process}) fires the reminders, each as a run of its agent or not at all"
+        ));
+        return;
+    }
+    #[cfg(unix)]
+    if !super::daemon::is_running(common) {
+        output::note("note: nothing fires them now: `muninn daemon start`, or `muninn daemon install` for every login");
+    }
+    #[cfg(not(unix))]
+    let _ = common;
+}
+
+fn reminder(view: &ScheduleView) -> String {
+    let next = match view.next.is_empty() {
+        true => view.problem.clone().unwrap_or_else(|| "no next time".to_owned()),
+        false => view.next.join(", "),
+    };
+    let action = serde_json::to_value(view.action).ok();
+    let action = action.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
+    let expression = view.cron_expression.as_ref().map(|words| format!(" ({words})"));
+    format!(
+        "{}  {}\n  {}{}, {action}\n  next: {next}\n",
+        view.id,
+        view.description,
+        view.when,
+        expression.unwrap_or_default()
+    )
+}
+
+fn list(listed: &Listed) -> String {
+    if listed.reminders.is_empty() && listed.problems.is_empty() {
+        return "there are no reminders\n".to_owned();
+    }
+    let problems = listed.problems.iter().map(|problem| format!("cannot be read: {problem}\n"));
+    listed.reminders.iter().map(reminder).chain(problems).collect()
+}
+
+impl From<FiringError> for CliError {
+    fn from(error: FiringError) -> Self {
+        CliError::new(Exit::Failure, with_causes(&error))
+    }
+}

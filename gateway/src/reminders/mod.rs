@@ -1,0 +1,377 @@
+//! What happens when a reminder is due: a line in the inbox, a notification, a line for an open session, or a run of an agent.
+//!
+//! Due times are claimed in the database of [`Firings`] before anything is done, so any number of processes may look for them.
+
+mod agent;
+mod other_daemon;
+mod process;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use muninn_memory::Clock;
+use muninn_memory::personal::{
+    Action, CatchUp, Claim, FiringError, Firings, Personal, PersonalError, Reminder, ReminderKind,
+};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+pub use other_daemon::other_daemon;
+pub use schedule::{follow, keep};
+
+use crate::config::{AgentConfig, Config, PersonalConfig};
+use crate::presence;
+
+/// The time after which nobody else is waited for: a session takes its reminders within it, else they go to the inbox.
+const SESSION_GRACE: Duration = Duration::from_secs(60);
+/// The longest pause between two looks at the wall clock.
+const TICK: Duration = Duration::from_secs(30);
+/// The agent of a reminder that names none.
+const DEFAULT_AGENT: &str = "claude";
+/// The time that a run takes to end beyond its timeout.
+const ENDING: Duration = Duration::from_secs(60);
+
+/// The reminders of a directory, and the programs that they may start.
+pub struct Reminders {
+    personal: Arc<Personal>,
+    firings: Mutex<Firings>,
+    state_dir: PathBuf,
+    clock: Clock,
+}
+
+/// The settings that may change while a process runs.
+#[derive(Debug, Clone, Default)]
+pub struct Means {
+    /// `[personal]`.
+    pub config: PersonalConfig,
+    /// The address of a gateway that agents can use.
+    pub gateway: Option<String>,
+}
+
+/// A look at the reminders.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// What fired.
+    pub fired: Vec<String>,
+    /// When the next one is due.
+    pub next: Option<Timestamp>,
+    /// Reminders that cannot be read, and why nothing fires.
+    pub problems: Vec<String>,
+}
+
+/// What is done with a due reminder.
+enum Doing {
+    Inbox,
+    Notify,
+    Session,
+    Agent(Box<AgentConfig>),
+}
+
+/// A due reminder.
+#[derive(Clone)]
+struct Due {
+    reminder: Reminder,
+    claim: Claim,
+    /// Why it goes to the inbox instead.
+    note: Option<String>,
+}
+
+/// Which reminders a process acts on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// All; those for a session only if none took them.
+    All,
+    /// Those for a session.
+    Session,
+}
+
+impl Means {
+    /// The settings of a configuration. Agents use a gateway that runs now and that needs no access key.
+    #[must_use]
+    pub fn of(config: &Config, state_dir: &Path) -> Means {
+        let url = format!("http://127.0.0.1:{}", config.listen.port());
+        let is_open = config.keys.is_empty() && presence::is_gateway(state_dir, &url);
+        Means {
+            config: config.personal.clone(),
+            gateway: is_open.then_some(url),
+        }
+    }
+}
+
+impl Reminders {
+    /// Opens the database in the state directory.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn open(personal: &Arc<Personal>, state_dir: &Path, clock: Clock) -> Result<Reminders, FiringError> {
+        Ok(Reminders {
+            personal: Arc::clone(personal),
+            firings: Mutex::new(Firings::open(state_dir)?),
+            state_dir: state_dir.to_owned(),
+            clock,
+        })
+    }
+
+    /// Acts on all reminders that are due, and waits for the agents that run for them.
+    pub async fn run_due(self: &Arc<Self>, means: &Means, stopping: &CancellationToken) -> Look {
+        let mut runs = JoinSet::new();
+        let mut look = self.look(Part::All, means, (&mut runs, stopping), &mut |_| false);
+        while let Some(ended) = runs.join_next().await {
+            look.fired.extend(ended);
+        }
+        look
+    }
+
+    /// Claims what is due and acts on it. Agents run in the background. `tell`: tells a session, if there is one.
+    fn look(
+        self: &Arc<Self>,
+        part: Part,
+        means: &Means,
+        (runs, stopping): (&mut JoinSet<String>, &CancellationToken),
+        tell: &mut dyn FnMut(&str) -> bool,
+    ) -> Look {
+        let mut look = Look::default();
+        if let Some(problem) = self.nothing_fires() {
+            look.problems.push(problem);
+            return look;
+        }
+        let reminders = match self.personal.reminders() {
+            Ok(reminders) => reminders,
+            Err(error) => {
+                look.problems.push(error.to_string());
+                return look;
+            }
+        };
+        look.problems = reminders.problems;
+        for reminder in reminders.reminders {
+            let is_for_session = reminder.action() == Action::Session;
+            if part == Part::Session && !is_for_session {
+                continue;
+            }
+            let grace = match part {
+                Part::All if is_for_session => SESSION_GRACE,
+                _ => Duration::ZERO,
+            };
+            match self.claim(&reminder, &means.config, grace) {
+                Ok(Some((due, doing))) => match doing {
+                    Doing::Agent(agent) => {
+                        let this = Arc::clone(self);
+                        let (means, stopping) = (means.clone(), stopping.clone());
+                        runs.spawn(async move { this.run_agent(&due, &agent, &means, &stopping).await });
+                    }
+                    Doing::Notify => {
+                        let this = Arc::clone(self);
+                        let stopping = stopping.clone();
+                        runs.spawn(async move { this.notify(&due, &stopping).await });
+                    }
+                    Doing::Session if tell(&self.line(&due)) => look.fired.push(self.finish(&due, "told a session")),
+                    Doing::Session | Doing::Inbox => look.fired.push(self.add_to_inbox(&due)),
+                },
+                Ok(None) => {}
+                Err(error) => look.problems.push(format!("{}: {error}", reminder.id)),
+            }
+            let next = self.firings().next(self.personal.root(), &reminder);
+            let next = next.and_then(|next| next.checked_add(grace).ok());
+            look.next = [look.next, next].into_iter().flatten().min();
+        }
+        look
+    }
+
+    /// Why no reminder fires.
+    fn nothing_fires(&self) -> Option<String> {
+        if let Some(process) = other_daemon(self.personal.root()) {
+            return Some(format!("macrodata's daemon (process {process}) fires the reminders"));
+        }
+        match self.personal.settings() {
+            Ok(settings) => (!settings.daemon.enabled).then(|| "`daemon.enabled` in macrodata.json is false".to_owned()),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// Claims a reminder's due time, if there is one and its runs allow it.
+    fn claim(
+        &self,
+        reminder: &Reminder,
+        config: &PersonalConfig,
+        grace: Duration,
+    ) -> Result<Option<(Due, Doing)>, FiringError> {
+        let now = self.clock.now();
+        let (doing, note) = doing(reminder, config);
+        if let Doing::Agent(agent) = &doing
+            && !self.may_run(reminder, agent, now)?
+        {
+            return Ok(None);
+        }
+        let Some(claim) = self.firings().claim(self.personal.root(), reminder, now, grace)? else {
+            return Ok(None);
+        };
+        let extras = reminder.muninn.as_ref();
+        let is_too_late = claim.is_late
+            && reminder.kind == ReminderKind::Once
+            && extras.is_some_and(|extras| extras.catch_up == CatchUp::Skip);
+        let (doing, note) = match is_too_late {
+            true => (Doing::Inbox, Some("it was missed".to_owned())),
+            false => (doing, note),
+        };
+        let due = Due {
+            reminder: reminder.clone(),
+            claim,
+            note,
+        };
+        Ok(Some((due, doing)))
+    }
+
+    /// Whether no run of it is under way, and an hour has not seen too many. Otherwise its due time is claimed later.
+    fn may_run(&self, reminder: &Reminder, agent: &AgentConfig, now: Timestamp) -> Result<bool, FiringError> {
+        let extras = reminder.muninn.as_ref();
+        let most = extras.and_then(|extras| extras.max_runs_per_hour);
+        let (root, firings) = (self.personal.root(), self.firings());
+        let since = |time: SignedDuration| now.checked_sub(time).unwrap_or(now);
+        let (runs, _) = firings.claims_since(root, &reminder.id, since(SignedDuration::from_hours(1)))?;
+        let longest = SignedDuration::try_from(timeout(reminder, agent) + ENDING).unwrap_or(SignedDuration::MAX);
+        let (_, is_running) = firings.claims_since(root, &reminder.id, since(longest))?;
+        Ok(!is_running && runs < most.unwrap_or(agent.max_runs_per_hour))
+    }
+
+    /// Writes the lines of claims whose process was killed before it wrote them.
+    fn recover(&self) -> Result<(), FiringError> {
+        let before = self.clock.now().checked_sub(SignedDuration::from_mins(1));
+        let open = self.firings().list(self.personal.root())?.into_iter();
+        let open = open.filter(|firing| {
+            firing.result.is_none() && before.as_ref().is_ok_and(|before| firing.claimed < *before)
+        });
+        for firing in open {
+            let Ok(reminder) = self.personal.reminder(&firing.id) else {
+                continue;
+            };
+            // Nobody knows what a session or an agent did with it.
+            if !matches!(reminder.action(), Action::Inbox) {
+                continue;
+            }
+            let claim = Claim {
+                id: firing.id,
+                due: firing.due,
+                is_late: true,
+                missed: firing.missed,
+            };
+            self.add_to_inbox(&Due {
+                reminder,
+                claim,
+                note: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes a line to the inbox. Returns what was done.
+    fn add_to_inbox(&self, due: &Due) -> String {
+        let note = due.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+        match self.personal.add_to_inbox(&due.claim.id, due.claim.due, &format!("{}{note}", self.line(due))) {
+            Ok(()) => self.finish(due, &format!("in the inbox{note}")),
+            // It stays open, and the next start tries again.
+            Err(error) => {
+                tracing::error!("reminder {}: {error}", due.claim.id);
+                format!("{}: {error}", due.claim.id)
+            }
+        }
+    }
+
+    /// Notes what became of a claim. A single time that is over goes with its file.
+    fn finish(&self, due: &Due, result: &str) -> String {
+        let finished = self
+            .firings()
+            .finish(self.personal.root(), &due.claim, result, self.clock.now());
+        if let Err(error) = finished {
+            tracing::error!("reminder {}: {error}", due.claim.id);
+        }
+        if due.reminder.kind == ReminderKind::Once {
+            match self.personal.remove_unchanged(&due.reminder) {
+                Ok(()) | Err(PersonalError::NoReminder(_)) => {}
+                Err(error) => tracing::error!("reminder {}: {error}", due.claim.id),
+            }
+        }
+        tracing::info!("reminder {}: {result}", due.claim.id);
+        format!("{}: {result}", due.claim.id)
+    }
+
+    /// The words of a due reminder.
+    fn line(&self, due: &Due) -> String {
+        let Reminder {
+            description, payload, ..
+        } = &due.reminder;
+        let text = match description == payload {
+            true => description.clone(),
+            false => format!("{description}: {payload}"),
+        };
+        format!("{} {text}", self.when(due))
+    }
+
+    /// When it was due, in its own time zone.
+    fn when(&self, due: &Due) -> String {
+        let zone = due.reminder.schedule().map(|schedule| schedule.zone().clone());
+        let local = due.claim.due.to_zoned(zone.unwrap_or(jiff::tz::TimeZone::UTC));
+        let mut text = local.strftime("%Y-%m-%d %H:%M").to_string();
+        if due.claim.is_late {
+            let late = self.clock.now().duration_since(due.claim.due);
+            let minutes = late.as_mins();
+            text.push_str(&match minutes {
+                ..120 => format!(", {minutes} minutes late"),
+                ..2_880 => format!(", {} hours late", minutes / 60),
+                _ => format!(", {} days late", minutes / 1_440),
+            });
+        }
+        if due.claim.missed > 0 {
+            text.push_str(&format!(", {} earlier times missed", due.claim.missed));
+        }
+        text
+    }
+
+    fn firings(&self) -> MutexGuard<'_, Firings> {
+        self.firings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a reminder asks for, or the inbox and why.
+fn doing(reminder: &Reminder, config: &PersonalConfig) -> (Doing, Option<String>) {
+    match reminder.action() {
+        Action::Inbox => (Doing::Inbox, None),
+        Action::Notify => (Doing::Notify, None),
+        Action::Session => (Doing::Session, None),
+        Action::Agent => match agent_of(reminder, config) {
+            Ok(agent) => (Doing::Agent(Box::new(agent.clone())), None),
+            Err(why) => (Doing::Inbox, Some(why)),
+        },
+    }
+}
+
+/// The agent that a reminder may run.
+///
+/// # Errors
+/// Why it may not.
+fn agent_of<'c>(reminder: &Reminder, config: &'c PersonalConfig) -> Result<&'c AgentConfig, String> {
+    let extras = reminder.muninn.as_ref();
+    let name = extras.and_then(|extras| extras.agent.as_ref()).or(reminder.agent.as_ref());
+    let name = name.map_or(DEFAULT_AGENT, String::as_str);
+    let agent = config
+        .agents
+        .get(name)
+        .ok_or_else(|| format!("agent `{name}` is not enabled"))?;
+    // macrodata's reminders are made by its tools.
+    let is_from_tools = extras.is_none_or(|extras| extras.from_tools);
+    match is_from_tools && !agent.allow_from_tools {
+        true => Err(format!("agent `{name}` does not run for reminders that a tool made")),
+        false => Ok(agent),
+    }
+}
+
+/// The time after which a run is ended.
+fn timeout(reminder: &Reminder, agent: &AgentConfig) -> Duration {
+    let extras = reminder.muninn.as_ref();
+    let seconds = extras.and_then(|extras| extras.timeout_seconds);
+    seconds.map_or(agent.timeout, Duration::from_secs)
+}

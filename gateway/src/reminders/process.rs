@@ -1,0 +1,127 @@
+//! Running a program with bounds: its time, what of its output is kept, and everything that it starts.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
+
+/// The bytes of each stream that are kept.
+const KEPT: usize = 1 << 20;
+/// The time between asking a process to end and ending it.
+const GRACE: Duration = Duration::from_secs(5);
+/// The time for output that processes in the background still hold open.
+const LAST_OUTPUT: Duration = Duration::from_millis(500);
+
+/// How a program ended.
+#[derive(Debug)]
+pub(super) enum End {
+    Exited(ExitStatus),
+    /// It took too long.
+    TimedOut,
+    /// Muninn ends.
+    Stopped,
+}
+
+/// A program that has ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) end: End,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+/// Runs a command in a process group of its own, which is gone afterwards.
+///
+/// # Errors
+/// If the program cannot be started.
+pub(super) async fn run(
+    mut command: Command,
+    input: &str,
+    timeout: Duration,
+    stopping: &CancellationToken,
+) -> io::Result<Ended> {
+    command
+        .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    let mut child = command.spawn()?;
+    let group = child.id();
+    let stdin = child.stdin.take();
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let streams = (child.stdout.take(), child.stderr.take());
+    let write = async {
+        if let Some(mut stdin) = stdin {
+            // A program that does not read its input has an error of its own.
+            stdin.write_all(input.as_bytes()).await.ok();
+        }
+    };
+    let end = {
+        let read = async { tokio::join!(collect(streams.0, &mut stdout), collect(streams.1, &mut stderr), write) };
+        let limit = tokio::time::sleep(timeout);
+        tokio::pin!(read, limit);
+        let mut is_read = false;
+        let end = loop {
+            tokio::select! {
+                status = child.wait() => break End::Exited(status?),
+                () = &mut limit => break End::TimedOut,
+                () = stopping.cancelled() => break End::Stopped,
+                _ = &mut read, if !is_read => is_read = true,
+            }
+        };
+        end_group(&mut child, group, !matches!(end, End::Exited(_))).await;
+        if !is_read {
+            tokio::time::timeout(LAST_OUTPUT, read).await.ok();
+        }
+        end
+    };
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Ended {
+        end,
+        stdout: text(stdout),
+        stderr: text(stderr),
+    })
+}
+
+/// Reads a stream to its end, and keeps its beginning.
+async fn collect(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
+    let Some(mut stream) = stream else { return };
+    let mut buffer = vec![0; 8 << 10];
+    while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+        let room = KEPT - kept.len();
+        kept.extend_from_slice(&buffer[..count.min(room)]);
+    }
+}
+
+/// Ends all processes of the group. `is_running`: whether its first one is.
+#[cfg(unix)]
+async fn end_group(child: &mut Child, group: Option<u32>, is_running: bool) {
+    use nix::sys::signal::{Signal, killpg};
+    use nix::unistd::Pid;
+
+    let Some(group) = group.and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw) else {
+        return;
+    };
+    if killpg(group, Signal::SIGTERM).is_err() {
+        return;
+    }
+    if is_running {
+        tokio::time::timeout(GRACE, child.wait()).await.ok();
+    } else {
+        tokio::time::sleep(LAST_OUTPUT).await;
+    }
+    killpg(group, Signal::SIGKILL).ok();
+    child.wait().await.ok();
+}
+
+#[cfg(not(unix))]
+async fn end_group(child: &mut Child, _: Option<u32>, is_running: bool) {
+    if is_running {
+        tokio::time::timeout(GRACE, child.kill()).await.ok();
+    }
+}

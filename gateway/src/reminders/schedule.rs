@@ -1,0 +1,94 @@
+//! Looking at the wall clock, for as long as a process or a session lives.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use muninn_repo_tools::Supervisor;
+use tokio::runtime::Builder;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{Look, Means, Part, Reminders, TICK};
+
+/// Fires reminders on a thread of its own until the process ends. `means`: the settings in force.
+///
+/// # Errors
+/// If the thread cannot be started.
+pub fn keep(
+    reminders: Arc<Reminders>,
+    means: impl Fn() -> Means + Send + 'static,
+    supervisor: &Supervisor,
+) -> io::Result<()> {
+    let stopping = supervisor.stopping().clone();
+    let work = move || {
+        let runtime = match Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return tracing::error!(%error, "reminders do not fire"),
+        };
+        runtime.block_on(fire(&reminders, &means, &stopping));
+    };
+    supervisor.keep("reminders", work).map(drop)
+}
+
+async fn fire(reminders: &Arc<Reminders>, means: &impl Fn() -> Means, stopping: &CancellationToken) {
+    if let Err(error) = reminders.recover() {
+        tracing::error!(%error, "claims of reminders without a result are not looked at");
+    }
+    let mut runs = JoinSet::new();
+    let mut problems = Vec::new();
+    let (changed, mut watcher) = (Arc::new(Notify::new()), None);
+    loop {
+        if watcher.is_none() {
+            let changed = Arc::clone(&changed);
+            watcher = reminders.personal.watch_reminders(move || changed.notify_one()).ok();
+        }
+        let look = reminders.look(Part::All, &means(), (&mut runs, stopping), &mut |_| false);
+        // The same problem at every look would fill the log.
+        for problem in look.problems.iter().filter(|problem| !problems.contains(*problem)) {
+            tracing::warn!("reminders: {problem}");
+        }
+        problems.clone_from(&look.problems);
+        tokio::select! {
+            () = stopping.cancelled() => break,
+            () = tokio::time::sleep(pause(reminders, &look)) => {}
+            () = changed.notified() => {}
+            Some(_) = runs.join_next(), if !runs.is_empty() => {}
+        }
+    }
+    while runs.join_next().await.is_some() {}
+}
+
+/// Prints the reminders of a session, a line each, as they become due, until nobody reads.
+///
+/// # Errors
+/// If the runtime cannot be created.
+pub fn follow(reminders: &Arc<Reminders>, means: &Means, out: &mut impl Write) -> io::Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let stopping = CancellationToken::new();
+        let mut is_read = true;
+        while is_read {
+            let mut tell = |line: &str| {
+                let line = line.replace(['\n', '\r'], " ");
+                is_read = is_read && writeln!(out, "{line}").and_then(|()| out.flush()).is_ok();
+                is_read
+            };
+            // What is due and cannot be told goes to the inbox.
+            let look = reminders.look(Part::Session, means, (&mut JoinSet::new(), &stopping), &mut tell);
+            tokio::time::sleep(pause(reminders, &look)).await;
+        }
+    });
+    Ok(())
+}
+
+/// The time to the next look: at the next due time, if it comes before the tick. The clock may be set meanwhile, and a sleep
+/// does not pass while the machine sleeps.
+fn pause(reminders: &Reminders, look: &Look) -> Duration {
+    let now = reminders.clock.now();
+    let until = look.next.map(|next| next.duration_since(now));
+    let until = until.map(|until| Duration::try_from(until).unwrap_or(Duration::ZERO));
+    // A due time that cannot be claimed yet waits for the tick.
+    until.filter(|until| *until > Duration::ZERO).map_or(TICK, |until| until.min(TICK))
+}

@@ -1,0 +1,55 @@
+//! Lines for `state/inbox.md`, which every session reads.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+
+use jiff::Timestamp;
+
+use super::directory::{Personal, STATE};
+use super::error::PersonalError;
+use crate::private_file;
+use crate::redact::redact;
+
+/// The file, in the directory of the state.
+const FILE: &str = "inbox.md";
+/// The text of a new file.
+pub(super) const INBOX: &str = "# Inbox\n";
+/// The most characters of a line's text. Each session pays for the whole file.
+const MOST_TEXT: usize = 400;
+
+impl Personal {
+    /// Appends a line about a due time of a reminder, unless the file has one about it.
+    ///
+    /// # Errors
+    /// [`PersonalError`]; nothing is written then.
+    pub fn add_to_inbox(&self, id: &str, due: Timestamp, text: &str) -> Result<(), PersonalError> {
+        let _lock = self.lock()?;
+        let path = self.make(STATE)?.join(FILE);
+        let known = match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => INBOX.as_bytes().to_vec(),
+            known => known.map_err(PersonalError::io(&path))?,
+        };
+        let mark = format!("[reminder {id}, due {due:.0}]");
+        if String::from_utf8_lossy(&known).contains(&mark) {
+            return Ok(());
+        }
+        let end = if known.contains(&b'\r') { "\r\n" } else { "\n" };
+        let text = redact(text);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let mut text: String = words.join(" ");
+        if let Some((at, _)) = text.char_indices().nth(MOST_TEXT) {
+            text.truncate(at);
+            text.push('…');
+        }
+        let mut line = format!("- {text} {mark}{end}");
+        if !known.is_empty() && !known.ends_with(b"\n") {
+            line.insert_str(0, end);
+        }
+        let write = || match path.exists() {
+            // A person's editor may have the file open: what it does not know of is added, and nothing is rewritten.
+            true => private_file::append(&path)?.write_all(line.as_bytes()),
+            false => private_file::replace(&path, format!("{INBOX}\n{line}").as_bytes()),
+        };
+        write().map_err(PersonalError::io(&path))
+    }
+}
