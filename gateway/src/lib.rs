@@ -27,6 +27,7 @@ pub mod cli;
 pub mod config;
 #[cfg(unix)]
 pub mod daemon;
+mod git;
 mod hooks;
 pub mod http;
 pub mod inject;
@@ -34,8 +35,8 @@ pub mod mcp;
 pub mod metrics;
 pub mod model;
 mod pattern;
+pub mod personal;
 pub mod presence;
-pub mod reminders;
 pub mod secrets;
 pub mod session;
 pub mod socket;

@@ -12,7 +12,8 @@ use muninn_memory::{Clock, redact};
 use super::App;
 use crate::access::Caller;
 use crate::config::{Config, paths};
-use crate::reminders::{self, Means, Reminders};
+use crate::personal::keep;
+use crate::personal::reminders::{Means, Reminders};
 
 /// The names of the tools of personal memory. Other servers have tools with these names for the same purpose.
 const TOOLS: [&str; 9] = [
@@ -71,14 +72,13 @@ impl App {
         let app = Arc::downgrade(self);
         let means = move || {
             let app = app.upgrade();
-            app.map(|app| Means::of(&app.settings().config, &app.state_dir)).unwrap_or_default()
+            app.map(|app| Means::of(&app.settings().config, &app.state_dir))
+                .unwrap_or_default()
         };
         let opened = Reminders::open(personal, &self.state_dir, Clock::system());
-        let kept = opened
-            .map_err(|error| error.to_string())
-            .and_then(|reminders| {
-                reminders::keep(Arc::new(reminders), means, &self.supervisor).map_err(|error| error.to_string())
-            });
+        let kept = opened.map_err(|error| error.to_string()).and_then(|reminders| {
+            keep(Arc::new(reminders), means, &self.supervisor).map_err(|error| error.to_string())
+        });
         if let Err(error) = kept {
             tracing::warn!("reminders do not fire: {error}");
         }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::{Span, Timestamp, Zoned};
-use muninn_memory::personal::{self, CatchUp, FiringError, NewReminder, Personal, ReminderExtras, ReminderKind, ScheduleView};
+use muninn_memory::personal::{
+    self, CatchUp, FiringError, NewReminder, Personal, ReminderExtras, ReminderKind, ScheduleView,
+};
 use muninn_repo_tools::with_causes;
 use serde::Serialize;
 use serde_json::json;
@@ -14,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::config::paths;
-use crate::reminders::{self, Means, Reminders, other_daemon};
+use crate::personal::follow;
+use crate::personal::reminders::{Means, ReminderStatus, Reminders, other_daemon};
 
 /// Have Muninn remind you, or run an agent, at a time
 #[derive(Args)]
@@ -148,7 +151,7 @@ impl RemindCommand {
         let opened = || Reminders::open(&personal, &state_dir, Common::clock()).map(Arc::new);
         let json = self.json;
         match self.action {
-            None if self.follow => reminders::follow(&opened()?, &means, &mut std::io::stdout())?,
+            None if self.follow => follow(&opened()?, &means, &mut std::io::stdout())?,
             Some(_) if self.follow => return Err(CliError::new(Exit::Usage, "--follow stands alone")),
             None | Some(Verb::List) => {
                 let (reminders, problems) = personal.schedules()?;
@@ -173,8 +176,12 @@ impl RemindCommand {
                 let (reminders, stopping) = (opened()?, CancellationToken::new());
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
                 let look = runtime.block_on(reminders.run_due(&means, &stopping));
-                look.problems.iter().for_each(|problem| output::note(&format!("warning: {problem}")));
-                output::value(json, &look.fired, |fired| fired.iter().map(|line| format!("{line}\n")).collect());
+                look.problems
+                    .iter()
+                    .for_each(|problem| output::note(&format!("warning: {problem}")));
+                output::value(json, &look.fired, |fired| {
+                    fired.iter().map(|line| format!("{line}\n")).collect()
+                });
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -244,6 +251,37 @@ fn warn_if_nothing_fires(personal: &Personal, common: &Common) {
     let _ = common;
 }
 
+/// The reminders of the user of this command, if there are any.
+pub(super) fn statuses(common: &Common) -> Result<Vec<ReminderStatus>, CliError> {
+    let config = common.configuration(None)?;
+    let Ok(personal) = super::personal::opened(&config) else {
+        return Ok(Vec::new());
+    };
+    let state_dir = paths::state_dir()?;
+    let reminders = Reminders::open(&Arc::new(personal), &state_dir, Common::clock())?;
+    Ok(reminders.statuses(&config.personal)?)
+}
+
+/// They as text.
+pub(super) fn status_text(statuses: &[ReminderStatus]) -> String {
+    let line = |status: &ReminderStatus| {
+        let mut text = format!("reminder    {}  {}\n", status.id, status.description);
+        if let Some(last) = &status.last {
+            let seconds = last
+                .seconds
+                .map(|seconds| format!(" ({seconds} s)"))
+                .unwrap_or_default();
+            let due = output::local_time(&last.due);
+            text.push_str(&format!("  last      {due}  {}{seconds}\n", last.result));
+        }
+        if let Some(next) = status.next.as_ref().or(status.problem.as_ref()) {
+            text.push_str(&format!("  next      {next}\n"));
+        }
+        text
+    };
+    statuses.iter().map(line).collect()
+}
+
 fn reminder(view: &ScheduleView) -> String {
     let next = match view.next.is_empty() {
         true => view.problem.clone().unwrap_or_else(|| "no next time".to_owned()),
@@ -265,7 +303,10 @@ fn list(listed: &Listed) -> String {
     if listed.reminders.is_empty() && listed.problems.is_empty() {
         return "there are no reminders\n".to_owned();
     }
-    let problems = listed.problems.iter().map(|problem| format!("cannot be read: {problem}\n"));
+    let problems = listed
+        .problems
+        .iter()
+        .map(|problem| format!("cannot be read: {problem}\n"));
     listed.reminders.iter().map(reminder).chain(problems).collect()
 }
 

@@ -38,6 +38,15 @@ pub fn config_file() -> Result<PathBuf, ConfigError> {
     }
 }
 
+/// Returns the directory of all programs' configurations of this user.
+///
+/// # Errors
+/// [`ConfigError::NoHome`] without a home directory.
+pub fn user_config_dir() -> Result<PathBuf, ConfigError> {
+    let own = strategy(env_vars::CONFIG)?.config_dir();
+    Ok(own.parent().unwrap_or(&own).to_owned())
+}
+
 /// Returns the directory of ledger, receipts and live records.
 ///
 /// # Errors

@@ -134,7 +134,7 @@ fn agents(
     let mut agents = BTreeMap::new();
     for (name, raw) in raw {
         let agent = agent(name, raw)
-            .map_err(|(setting, message)| invalid(origin, &format!("personal.agents.{name}.{setting}"), message))?;
+            .map_err(|(setting, message)| invalid(origin, format!("personal.agents.{name}.{setting}"), message))?;
         if raw.enabled == Some(true) {
             agents.insert(name.clone(), agent);
         }
@@ -208,8 +208,14 @@ mod tests {
             ("[personal]\nkey = \"ann\"\n", "personal.key"),
             ("[personal]\nkeys = \"ann\"\n", "keys"),
             ("[personal.agents.gemini]\n", "personal.agents.gemini.client"),
-            ("[personal.agents.codex]\nmax_turns = 3\n", "personal.agents.codex.max_turns"),
-            ("[personal.agents.opencode]\npermission_mode = \"plan\"\n", "permission_mode"),
+            (
+                "[personal.agents.codex]\nmax_turns = 3\n",
+                "personal.agents.codex.max_turns",
+            ),
+            (
+                "[personal.agents.opencode]\npermission_mode = \"plan\"\n",
+                "permission_mode",
+            ),
             ("[personal.agents.claude]\nprogram = \"./claude\"\n", "program"),
             ("[personal.agents.claude]\nmax_budget_usd = 0.0\n", "max_budget_usd"),
             ("[personal.agents.claude]\ntimeout_seconds = 0\n", "timeout_seconds"),
@@ -225,7 +231,10 @@ mod tests {
             [personal.agents.cheap]\nclient = \"codex\"\nenabled = true\nmodel = \"small\"\n";
         let agents = load_text(text).unwrap().personal.agents;
         assert_eq!(agents.keys().collect::<Vec<_>>(), ["cheap", "claude"]);
-        assert_eq!((&*agents["cheap"].program, agents["cheap"].client), ("codex", AgentClient::Codex));
+        assert_eq!(
+            (&*agents["cheap"].program, agents["cheap"].client),
+            ("codex", AgentClient::Codex)
+        );
         assert_eq!(agents["claude"].timeout, Duration::from_secs(600));
         assert!(!agents["claude"].allow_from_tools);
     }

@@ -69,16 +69,21 @@ pub(super) struct Times {
 }
 
 impl Server {
-    /// Answers the calls of a daemon until nobody has called for the time `idle` and there are no reminders.
+    /// Answers the calls of a daemon until nobody has called for the time `idle`, if there is one, and there are no reminders.
     ///
     /// # Errors
     /// If a thread or a runtime cannot be created.
-    pub fn daemon(app: &Arc<App>, listener: Listener, config: ConfigFile, idle: Duration) -> io::Result<Server> {
+    pub fn daemon(
+        app: &Arc<App>,
+        listener: Listener,
+        config: ConfigFile,
+        idle: Option<Duration>,
+    ) -> io::Result<Server> {
         let service = AppService {
             app: Arc::clone(app),
             config: Some(config),
         };
-        Server::start(service, Host::Daemon, listener, Times::with(Some(idle)))
+        Server::start(service, Host::Daemon, listener, Times::with(idle))
     }
 
     /// Answers the calls that a gateway takes beside its own requests.

@@ -185,7 +185,7 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
 /// Whether another session's row, at the last of the boundaries, may belong to this history. Answers without text change no
 /// key, so two conversations with different answers may have the same keys. The row is rejected if, at a boundary before it,
 /// a row with this conversation's continuation exists while its own history has another row there. Its history may have none
-/// there only if the row itself has this conversation's continuation.
+/// there only if the row itself, or a row before it, has this conversation's continuation.
 fn shares_history(row: &Entry, boundaries: &[Boundary], rows: &[Vec<Entry>]) -> bool {
     let continues_alike = |boundary: &Boundary, row: &Entry| {
         let went = boundary.continuation;
@@ -194,14 +194,17 @@ fn shares_history(row: &Entry, boundaries: &[Boundary], rows: &[Vec<Entry>]) -> 
     let Some((own, before)) = boundaries.split_last() else {
         return true;
     };
-    before.iter().zip(rows).all(|(boundary, rows)| {
-        let stood_here = rows.iter().find(|other| row.before.contains(&other.id));
-        let is_alike = match stood_here {
-            Some(stood) => continues_alike(boundary, stood),
-            None => continues_alike(own, row),
-        };
-        is_alike || !rows.iter().any(|other| continues_alike(boundary, other))
-    })
+    // At each boundary, the row of its history there, and whether a row continues as this conversation does.
+    let places = before.iter().zip(rows).map(|(boundary, rows)| {
+        let stood = rows.iter().find(|other| row.before.contains(&other.id));
+        let is_alike = stood.map(|stood| continues_alike(boundary, stood));
+        (is_alike, rows.iter().any(|other| continues_alike(boundary, other)))
+    });
+    let places: Vec<(Option<bool>, bool)> = places.collect();
+    let is_known = continues_alike(own, row) || places.iter().any(|(is_alike, _)| *is_alike == Some(true));
+    places
+        .iter()
+        .all(|(is_alike, any_alike)| is_alike.unwrap_or(is_known) || !any_alike)
 }
 
 /// Picks a row among those under one key: of this session (`own`), or of any.

@@ -1,12 +1,14 @@
 //! The directory.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use notify::{RecursiveMode, Watcher as _};
+
 use super::error::PersonalError;
 use super::search::Search;
-use super::settings::PersonalSettings;
 use crate::clock::Clock;
 use crate::private_file;
 
@@ -43,14 +45,6 @@ impl Personal {
         &self.root
     }
 
-    /// The settings in `macrodata.json`.
-    ///
-    /// # Errors
-    /// As [`PersonalSettings::read`].
-    pub fn settings(&self) -> Result<PersonalSettings, PersonalError> {
-        PersonalSettings::read(&self.root)
-    }
-
     /// Whether nobody has set it up: there is no `identity.md`.
     #[must_use]
     pub fn is_first_run(&self) -> bool {
@@ -63,6 +57,26 @@ impl Personal {
         let above = self.root.ancestors().skip(1);
         let has_git = |directory: &&Path| directory.join(".git").exists();
         above.into_iter().find(has_git).map(Path::to_owned)
+    }
+
+    /// Calls `changed` whenever a file of the directory changes, until the watcher is dropped. It may miss changes: the files
+    /// are to be looked at now and then, too.
+    ///
+    /// # Errors
+    /// [`PersonalError`] if the system cannot watch it.
+    pub fn watch_all(&self, changed: impl Fn() + Send + 'static) -> Result<impl Send + 'static, PersonalError> {
+        let failed = |error: notify::Error| PersonalError::io(&self.root)(io::Error::other(error));
+        let own = [INDEX, ".git"].map(|name| self.path(name));
+        let told = move |event: notify::Result<notify::Event>| {
+            let is_outside = |path: &PathBuf| !own.iter().any(|own| path.starts_with(own));
+            // Reading the files is an event, too.
+            if event.is_ok_and(|event| !event.kind.is_access() && event.paths.iter().any(is_outside)) {
+                changed();
+            }
+        };
+        let mut watcher = notify::recommended_watcher(told).map_err(failed)?;
+        watcher.watch(&self.root, RecursiveMode::Recursive).map_err(failed)?;
+        Ok(watcher)
     }
 
     /// A file or a directory of it.

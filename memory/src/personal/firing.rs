@@ -245,8 +245,8 @@ impl Firings {
     }
 }
 
-/// The time up to which a reminder's times are accounted for. A new one, or one with another schedule, begins when it was made
-/// or is first seen.
+/// The time up to which a reminder's times are accounted for. A new one begins when it was made, one with another schedule when
+/// it was made anew, or when the change is first seen.
 fn accounted(
     transaction: &Transaction<'_>,
     root: &str,
@@ -267,10 +267,12 @@ fn accounted(
         .created_at
         .as_deref()
         .and_then(|made| made.parse::<Timestamp>().ok());
-    // A changed schedule does not make up for times before the change.
+    let made = made.unwrap_or(now).min(now);
     let since = match known {
-        Some(_) => now,
-        None => made.unwrap_or(now).min(now),
+        // A person changed the file, nobody knows when: times before are not made up for.
+        Some((known, _)) if made_words(&known) == made_words(&schedule) => now,
+        Some((_, accounted)) => made.max(second(accounted)),
+        None => made,
     };
     transaction
         .prepare_cached("INSERT OR REPLACE INTO schedules (root, id, schedule, accounted) VALUES (?1, ?2, ?3, ?4)")?
@@ -278,10 +280,21 @@ fn accounted(
     Ok(second(since.as_second()))
 }
 
-/// The expression and the zone: what a schedule follows from.
+/// The expression and the zone, which a schedule follows from, and when the reminder was made.
 fn schedule_words(reminder: &Reminder) -> String {
     let zone = reminder.muninn.as_ref().and_then(|extras| extras.zone.as_deref());
-    format!("{} {}", reminder.expression, zone.unwrap_or_default())
+    let made = reminder.created_at.as_deref();
+    format!(
+        "{} {}|{}",
+        reminder.expression,
+        zone.unwrap_or_default(),
+        made.unwrap_or_default()
+    )
+}
+
+/// When the reminder with these words was made.
+fn made_words(words: &str) -> Option<&str> {
+    words.rsplit_once('|').map(|(_, made)| made)
 }
 
 /// The newest time of a schedule after `since` and up to `now`, and the number of those before it.

@@ -42,13 +42,23 @@ impl Personal {
             text.push('…');
         }
         let mut line = format!("- {text} {mark}{end}");
-        if !known.is_empty() && !known.ends_with(b"\n") {
-            line.insert_str(0, end);
-        }
+        // A list begins after an empty line.
+        let last = known
+            .trim_ascii_end()
+            .rsplit(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        let ends = match (known.ends_with(b"\n"), last.starts_with(b"#")) {
+            (true, false) => "",
+            (true, true) if known.trim_ascii_end().len() + end.len() == known.len() => end,
+            (true, true) => "",
+            (false, _) => end,
+        };
+        line.insert_str(0, ends);
         let write = || match path.exists() {
             // A person's editor may have the file open: what it does not know of is added, and nothing is rewritten.
             true => private_file::append(&path)?.write_all(line.as_bytes()),
-            false => private_file::replace(&path, format!("{INBOX}\n{line}").as_bytes()),
+            false => private_file::replace(&path, format!("{INBOX}{line}").as_bytes()),
         };
         write().map_err(PersonalError::io(&path))
     }

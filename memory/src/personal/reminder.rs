@@ -8,7 +8,6 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use notify::{RecursiveMode, Watcher as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -372,25 +371,6 @@ impl Personal {
             true => self.remove_locked(&reminder.id),
             false => Ok(()),
         }
-    }
-
-    /// Calls `changed` whenever the folder of the reminders changes, until the watcher is dropped. It may miss changes: the
-    /// folder is to be looked at now and then, too.
-    ///
-    /// # Errors
-    /// [`PersonalError`] if the system cannot watch it.
-    pub fn watch_reminders(&self, changed: impl Fn() + Send + 'static) -> Result<impl Send + 'static, PersonalError> {
-        let folder = self.path(REMINDERS);
-        let failed = |error: notify::Error| PersonalError::io(&folder)(io::Error::other(error));
-        let told = move |event: notify::Result<notify::Event>| {
-            // Reading the files is an event, too.
-            if event.is_ok_and(|event| !event.kind.is_access()) {
-                changed();
-            }
-        };
-        let mut watcher = notify::recommended_watcher(told).map_err(failed)?;
-        watcher.watch(&folder, RecursiveMode::NonRecursive).map_err(failed)?;
-        Ok(watcher)
     }
 
     fn remove_locked(&self, id: &str) -> Result<(), PersonalError> {

@@ -1,12 +1,16 @@
 //! `macrodata.json` in the directory: settings that people bring from the program that this one continues.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
+use super::directory::Personal;
 use super::error::PersonalError;
+use crate::private_file;
 
 /// The file.
 const FILE: &str = "macrodata.json";
@@ -84,9 +88,47 @@ impl PersonalSettings {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
             text => text.map_err(PersonalError::io(&path))?,
         };
-        serde_json::from_str(&text).map_err(|error| PersonalError::Damaged {
-            path,
-            message: error.to_string(),
-        })
+        serde_json::from_str(&text).map_err(damaged(path))
+    }
+}
+
+impl Personal {
+    /// The settings in `macrodata.json`.
+    ///
+    /// # Errors
+    /// As [`PersonalSettings::read`].
+    pub fn settings(&self) -> Result<PersonalSettings, PersonalError> {
+        PersonalSettings::read(self.root())
+    }
+
+    /// Has the settings ask for a commit of each change. Other settings stay.
+    ///
+    /// # Errors
+    /// [`PersonalError`] if the file cannot be read or written.
+    pub fn commit_changes(&self) -> Result<(), PersonalError> {
+        let _lock = self.lock()?;
+        let path = self.root().join(FILE);
+        let mut all: Map<String, Value> = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Map::new(),
+            text => {
+                let text = text.map_err(PersonalError::io(&path))?;
+                serde_json::from_str(&text).map_err(damaged(path.clone()))?
+            }
+        };
+        let git = all.entry("git").or_insert_with(|| Value::Object(Map::new()));
+        let Some(git) = git.as_object_mut() else {
+            return Err(damaged(path)("`git` is no object"));
+        };
+        git.insert("enabled".to_owned(), true.into());
+        git.insert("autoCommit".to_owned(), true.into());
+        let text = serde_json::to_string_pretty(&all).unwrap_or_default();
+        private_file::replace(&path, format!("{text}\n").as_bytes()).map_err(PersonalError::io(&path))
+    }
+}
+
+fn damaged<E: Display>(path: PathBuf) -> impl FnOnce(E) -> PersonalError {
+    move |error| PersonalError::Damaged {
+        path,
+        message: error.to_string(),
     }
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::{JournalUseError, SessionJournal};
+use crate::git::{git, is_remote};
 
 /// How often a push is tried, if others push at the same time.
 const TRIES: usize = 5;
@@ -62,18 +63,16 @@ struct Git<'r> {
     remote: &'r str,
 }
 
-/// git on a repository, without hooks and prompts.
-fn git(git_dir: &Path) -> Command {
-    let mut command = Command::new("git");
+/// git on a repository.
+fn git_on(git_dir: &Path) -> Command {
+    let mut command = git();
     command.arg("--git-dir").arg(git_dir);
-    command.args(["-c", "core.hooksPath=/dev/null"]);
-    command.stdin(Stdio::null()).env("GIT_TERMINAL_PROMPT", "0");
     command
 }
 
 impl Git<'_> {
     fn run(&self, what: &'static str, arguments: &[&str]) -> Result<String, TransferError> {
-        let mut command = git(&self.git_dir);
+        let mut command = git_on(&self.git_dir);
         command.args(["-c", "fetch.writeCommitGraph=false", "-c", "gc.auto=0", what]);
         let output = command.args(arguments).output().map_err(TransferError::Start)?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
@@ -139,8 +138,7 @@ fn folder(remote: &str) -> String {
 
 impl SessionJournal {
     fn git<'r>(&self, remote: &'r str) -> Result<Git<'r>, TransferError> {
-        let is_foreign = remote.is_empty() || remote.starts_with('-') || remote.contains(char::is_whitespace);
-        if is_foreign {
+        if !is_remote(remote) {
             return Err(TransferError::Remote(remote.escape_debug().to_string()));
         }
         Ok(Git {
@@ -228,7 +226,7 @@ pub(super) fn pack_in_background(git_dir: &Path) {
     // git's own estimate: the objects of one of 256 folders.
     let loose = git_dir.join("objects").join("17").read_dir();
     if loose.is_ok_and(|loose| loose.count() > LOOSE_OF_256) {
-        let mut command = git(git_dir);
+        let mut command = git_on(git_dir);
         command.args(["gc", "--auto", "--quiet"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         match command.spawn() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::super::{CliError, Common, Exit, output};
+use super::super::{CliError, Common, Exit, output, remind};
 use crate::app::{LocalReply, LocalRequest};
 use crate::config::{env_vars, paths};
 use crate::socket::{self, CallError, Host, Place, Start, Status};
@@ -170,12 +170,24 @@ pub(super) fn stop(common: &Common) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Ends the daemon, if one runs. A gateway that does its work goes on.
+pub(super) fn stop_daemon(place: &DaemonPlace) -> Result<(), CliError> {
+    if place.status()?.is_none_or(|status| status.host != Host::Daemon) {
+        return Ok(());
+    }
+    match wait(socket::stop(&place.place, CHANGE_TIMEOUT))? {
+        Ok(()) | Err(CallError::NoDaemon) => Ok(()),
+        Err(error) => Err(failure(&error)),
+    }
+}
+
 /// `muninn daemon status`.
 pub(super) fn status(common: &Common, as_json: bool) -> Result<ExitCode, CliError> {
     let place = DaemonPlace::of(common)?;
     let status = place.status()?;
+    let reminders = remind::statuses(common)?;
     if as_json {
-        let mut value = json!({"running": status.is_some(), "socket": place.place.socket()});
+        let mut value = json!({"running": status.is_some(), "socket": place.place.socket(), "reminders": reminders});
         if let Some(status) = &status
             && let (Ok(serde_json::Value::Object(more)), Some(object)) =
                 (serde_json::to_value(status), value.as_object_mut())
@@ -183,10 +195,12 @@ pub(super) fn status(common: &Common, as_json: bool) -> Result<ExitCode, CliErro
             object.extend(more);
         }
         output::json(&value);
-    } else if let Some(status) = &status {
-        output::print(&text(status, &place.place));
     } else {
-        output::line("no daemon is running");
+        match &status {
+            Some(status) => output::print(&text(status, &place.place)),
+            None => output::line("no daemon is running"),
+        }
+        output::print(&output::sanitize(&remind::status_text(&reminders)));
     }
     let exit = if status.is_some() {
         Exit::Success

@@ -29,8 +29,8 @@ impl From<Request> for Event {
     }
 }
 
-/// `muninn daemon run`.
-pub(super) fn run(common: &Common) -> Result<ExitCode, CliError> {
+/// `muninn daemon run`. `stay`: whether it goes on although nobody calls.
+pub(super) fn run(common: &Common, stay: bool) -> Result<ExitCode, CliError> {
     close_inherited_files();
     output::log_to_state("daemon.log", "info,rmcp=off");
     // The standard streams of a started daemon are closed, and a panic must not go unseen.
@@ -38,7 +38,7 @@ pub(super) fn run(common: &Common) -> Result<ExitCode, CliError> {
     let place = DaemonPlace::of(common)?;
     let file = ConfigFile::new(&place.config, place.is_named);
     let config = common.configuration(None)?;
-    let idle = idle_time(&config.hooks);
+    let idle = (!stay).then(|| idle_time(&config.hooks));
     let mut signals = Signals::install()?;
     let listener = Listener::claim(&place.place).map_err(refused)?;
     let socket = place.place.socket();

@@ -277,20 +277,38 @@ fn a_time_that_passed_before_the_first_look_is_told_late_and_a_changed_schedule_
             CatchUp::Once,
         )
     };
-    assert_eq!(firings.claim(root, &once, at("2027-01-02T09:59:00Z")).unwrap(), None);
-    let late = firings.claim(root, &once, at("2027-01-05T00:00:00Z")).unwrap().unwrap();
+    assert_eq!(
+        firings
+            .claim(root, &once, at("2027-01-02T09:59:00Z"), Duration::ZERO)
+            .unwrap(),
+        None
+    );
+    let late = firings
+        .claim(root, &once, at("2027-01-05T00:00:00Z"), Duration::ZERO)
+        .unwrap()
+        .unwrap();
     assert!(late.is_late && late.due == at("2027-01-02T10:00:00Z"), "{late:?}");
     // Another process sees the claim.
     let mut other = Firings::open(state.path()).unwrap();
-    assert_eq!(other.claim(root, &once, at("2027-01-05T00:00:30Z")).unwrap(), None);
+    assert_eq!(
+        other
+            .claim(root, &once, at("2027-01-05T00:00:30Z"), Duration::ZERO)
+            .unwrap(),
+        None
+    );
     assert!(other.finish(root, &late, "told", at("2027-01-05T00:00:31Z")).unwrap());
     assert!(!firings.finish(root, &late, "told", at("2027-01-05T00:00:32Z")).unwrap());
     once.kind = ReminderKind::Cron;
     once.expression = "0 12 * * *".to_owned();
-    assert_eq!(firings.claim(root, &once, at("2027-01-08T13:00:00Z")).unwrap(), None);
+    assert_eq!(
+        firings
+            .claim(root, &once, at("2027-01-08T13:00:00Z"), Duration::ZERO)
+            .unwrap(),
+        None
+    );
     assert!(
         firings
-            .claim(root, &once, at("2027-01-09T12:00:00Z"))
+            .claim(root, &once, at("2027-01-09T12:00:00Z"), Duration::ZERO)
             .unwrap()
             .is_some()
     );

@@ -68,10 +68,12 @@ impl Reminders {
         let (arguments, input) = arguments(agent, &prompt);
         let command = self.command(due, agent, &arguments, means);
         let ended = match command {
-            Ok(command) => run(command, &input, timeout, stopping).await.map_err(|error| match error.kind() {
-                ErrorKind::NotFound => format!("there is no program `{}`", agent.program),
-                _ => format!("cannot start `{}`: {error}", agent.program),
-            }),
+            Ok(command) => run(command, &input, timeout, stopping)
+                .await
+                .map_err(|error| match error.kind() {
+                    ErrorKind::NotFound => format!("there is no program `{}`", agent.program),
+                    _ => format!("cannot start `{}`: {error}", agent.program),
+                }),
             Err(why) => Err(why),
         };
         let answer = match &ended {
@@ -134,7 +136,13 @@ impl Reminders {
     }
 
     /// The command of a run, without a shell and with few variables of the environment.
-    fn command(&self, due: &Due, agent: &AgentConfig, arguments: &[OsString], means: &Means) -> Result<Command, String> {
+    fn command(
+        &self,
+        due: &Due,
+        agent: &AgentConfig,
+        arguments: &[OsString],
+        means: &Means,
+    ) -> Result<Command, String> {
         let extras = due.reminder.muninn.as_ref();
         let directory = extras.and_then(|extras| extras.directory.clone());
         let directory = directory.unwrap_or_else(|| self.personal.root().to_owned());
@@ -254,8 +262,16 @@ fn answer(client: AgentClient, ended: &Ended, timeout: Duration) -> Answer {
         ended.stdout.clone()
     };
     if !status.success() {
-        let last = ended.stderr.lines().chain(said.lines()).rfind(|line| !line.trim().is_empty());
-        return Err(format!("{}: {}", how(&ended.end), last.unwrap_or("it printed nothing").trim()));
+        let last = ended
+            .stderr
+            .lines()
+            .chain(said.lines())
+            .rfind(|line| !line.trim().is_empty());
+        return Err(format!(
+            "{}: {}",
+            how(&ended.end),
+            last.unwrap_or("it printed nothing").trim()
+        ));
     }
     match said.trim() {
         "" => Err("it answered nothing".to_owned()),

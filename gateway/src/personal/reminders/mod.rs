@@ -5,7 +5,7 @@
 mod agent;
 mod other_daemon;
 mod process;
-mod schedule;
+#[cfg(unix)]
 #[cfg(test)]
 mod tests;
 
@@ -16,23 +16,23 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use muninn_memory::Clock;
 use muninn_memory::personal::{
-    Action, CatchUp, Claim, FiringError, Firings, Personal, PersonalError, Reminder, ReminderKind,
+    Action, CatchUp, Claim, Firing, FiringError, Firings, Personal, PersonalError, Reminder, ReminderKind,
 };
+use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use other_daemon::other_daemon;
-pub use schedule::{follow, keep};
 
 use crate::config::{AgentConfig, Config, PersonalConfig};
 use crate::presence;
 
 /// The time after which nobody else is waited for: a session takes its reminders within it, else they go to the inbox.
 const SESSION_GRACE: Duration = Duration::from_secs(60);
-/// The longest pause between two looks at the wall clock.
-const TICK: Duration = Duration::from_secs(30);
 /// The agent of a reminder that names none.
 const DEFAULT_AGENT: &str = "claude";
+/// The firings that are shown of reminders that are over.
+const MOST_OVER: usize = 10;
 /// The time that a run takes to end beyond its timeout.
 const ENDING: Duration = Duration::from_secs(60);
 
@@ -64,6 +64,52 @@ pub struct Look {
     pub problems: Vec<String>,
 }
 
+/// A reminder with what became of it last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReminderStatus {
+    /// The name.
+    pub id: String,
+    /// What it is for; empty if it is over.
+    pub description: String,
+    /// Its newest firing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<LastFiring>,
+    /// Its next time, in its zone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// Why it is never due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A firing that is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LastFiring {
+    /// When it was due.
+    pub due: String,
+    /// What became of it.
+    pub result: String,
+    /// How long that took; `None` while it is under way, or if it never ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<i64>,
+}
+
+impl LastFiring {
+    /// `longest`: the time after which a firing without a result has been killed.
+    fn of(firing: &Firing, longest: Duration, now: Timestamp) -> LastFiring {
+        let longest = SignedDuration::try_from(longest).unwrap_or(SignedDuration::MAX);
+        let open = match now.duration_since(firing.claimed) > longest {
+            true => "started, result unknown",
+            false => "running",
+        };
+        LastFiring {
+            due: firing.due.to_string(),
+            result: firing.result.clone().unwrap_or_else(|| open.to_owned()),
+            seconds: firing.finished.map(|end| end.duration_since(firing.claimed).as_secs()),
+        }
+    }
+}
+
 /// What is done with a due reminder.
 enum Doing {
     Inbox,
@@ -83,7 +129,7 @@ struct Due {
 
 /// Which reminders a process acts on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     /// All; those for a session only if none took them.
     All,
     /// Those for a session.
@@ -128,7 +174,7 @@ impl Reminders {
     }
 
     /// Claims what is due and acts on it. Agents run in the background. `tell`: tells a session, if there is one.
-    fn look(
+    pub(super) fn look(
         self: &Arc<Self>,
         part: Part,
         means: &Means,
@@ -182,13 +228,58 @@ impl Reminders {
         look
     }
 
+    /// The reminders with what became of them last. Those that are over, the newest ten, come at the end.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn statuses(&self, config: &PersonalConfig) -> Result<Vec<ReminderStatus>, FiringError> {
+        let now = self.clock.now();
+        let found = self.personal.reminders()?;
+        let mut firings = self.firings().list(self.personal.root())?;
+        let mut statuses: Vec<_> = found
+            .reminders
+            .iter()
+            .map(|reminder| {
+                let last = firings.iter().find(|firing| firing.id == reminder.id);
+                let longest = match doing(reminder, config) {
+                    (Doing::Agent(agent), _) => timeout(reminder, &agent) + ENDING,
+                    _ => ENDING,
+                };
+                let view = reminder.view(now);
+                ReminderStatus {
+                    id: reminder.id.clone(),
+                    description: view.description,
+                    last: last.map(|firing| LastFiring::of(firing, longest, now)),
+                    next: match (view.next.into_iter().next(), last) {
+                        (None, None) if view.problem.is_none() => {
+                            Some("now: nothing has looked since it was due".to_owned())
+                        }
+                        (next, _) => next,
+                    },
+                    problem: view.problem,
+                }
+            })
+            .collect();
+        firings.retain(|firing| found.reminders.iter().all(|reminder| reminder.id != firing.id));
+        statuses.extend(firings.iter().take(MOST_OVER).map(|firing| ReminderStatus {
+            id: firing.id.clone(),
+            description: String::new(),
+            last: Some(LastFiring::of(firing, ENDING, now)),
+            next: None,
+            problem: None,
+        }));
+        Ok(statuses)
+    }
+
     /// Why no reminder fires.
     fn nothing_fires(&self) -> Option<String> {
         if let Some(process) = other_daemon(self.personal.root()) {
             return Some(format!("macrodata's daemon (process {process}) fires the reminders"));
         }
         match self.personal.settings() {
-            Ok(settings) => (!settings.daemon.enabled).then(|| "`daemon.enabled` in macrodata.json is false".to_owned()),
+            Ok(settings) => {
+                (!settings.daemon.enabled).then(|| "`daemon.enabled` in macrodata.json is false".to_owned())
+            }
             Err(error) => Some(error.to_string()),
         }
     }
@@ -239,12 +330,11 @@ impl Reminders {
     }
 
     /// Writes the lines of claims whose process was killed before it wrote them.
-    fn recover(&self) -> Result<(), FiringError> {
+    pub(super) fn recover(&self) -> Result<(), FiringError> {
         let before = self.clock.now().checked_sub(SignedDuration::from_mins(1));
         let open = self.firings().list(self.personal.root())?.into_iter();
-        let open = open.filter(|firing| {
-            firing.result.is_none() && before.as_ref().is_ok_and(|before| firing.claimed < *before)
-        });
+        let open = open
+            .filter(|firing| firing.result.is_none() && before.as_ref().is_ok_and(|before| firing.claimed < *before));
         for firing in open {
             let Ok(reminder) = self.personal.reminder(&firing.id) else {
                 continue;
@@ -271,7 +361,10 @@ impl Reminders {
     /// Writes a line to the inbox. Returns what was done.
     fn add_to_inbox(&self, due: &Due) -> String {
         let note = due.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
-        match self.personal.add_to_inbox(&due.claim.id, due.claim.due, &format!("{}{note}", self.line(due))) {
+        match self
+            .personal
+            .add_to_inbox(&due.claim.id, due.claim.due, &format!("{}{note}", self.line(due)))
+        {
             Ok(()) => self.finish(due, &format!("in the inbox{note}")),
             // It stays open, and the next start tries again.
             Err(error) => {
@@ -321,7 +414,7 @@ impl Reminders {
             let minutes = late.as_mins();
             text.push_str(&match minutes {
                 ..120 => format!(", {minutes} minutes late"),
-                ..2_880 => format!(", {} hours late", minutes / 60),
+                120..2_880 => format!(", {} hours late", minutes / 60),
                 _ => format!(", {} days late", minutes / 1_440),
             });
         }
@@ -329,6 +422,14 @@ impl Reminders {
             text.push_str(&format!(", {} earlier times missed", due.claim.missed));
         }
         text
+    }
+
+    pub(super) fn personal(&self) -> &Arc<Personal> {
+        &self.personal
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     fn firings(&self) -> MutexGuard<'_, Firings> {
@@ -355,7 +456,9 @@ fn doing(reminder: &Reminder, config: &PersonalConfig) -> (Doing, Option<String>
 /// Why it may not.
 fn agent_of<'c>(reminder: &Reminder, config: &'c PersonalConfig) -> Result<&'c AgentConfig, String> {
     let extras = reminder.muninn.as_ref();
-    let name = extras.and_then(|extras| extras.agent.as_ref()).or(reminder.agent.as_ref());
+    let name = extras
+        .and_then(|extras| extras.agent.as_ref())
+        .or(reminder.agent.as_ref());
     let name = name.map_or(DEFAULT_AGENT, String::as_str);
     let agent = config
         .agents

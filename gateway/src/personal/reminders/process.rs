@@ -44,7 +44,11 @@ pub(super) async fn run(
     stopping: &CancellationToken,
 ) -> io::Result<Ended> {
     command
-        .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
+        .stdin(if input.is_empty() {
+            Stdio::null()
+        } else {
+            Stdio::piped()
+        })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);

@@ -1,8 +1,8 @@
-//! Looking at the wall clock, for as long as a process or a session lives.
+//! What happens while a process or a session lives: reminders fire, and changes are committed.
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use muninn_repo_tools::Supervisor;
 use tokio::runtime::Builder;
@@ -10,9 +10,15 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Look, Means, Part, Reminders, TICK};
+use super::reminders::{Look, Means, Part, Reminders};
+use super::versions;
 
-/// Fires reminders on a thread of its own until the process ends. `means`: the settings in force.
+/// The longest pause between two looks at the wall clock.
+const TICK: Duration = Duration::from_secs(30);
+/// The time without a change after which changes are committed.
+const DEBOUNCE: Duration = Duration::from_secs(2);
+
+/// Fires reminders and commits changes, on a thread of its own, until the process ends. `means`: the settings in force.
 ///
 /// # Errors
 /// If the thread cannot be started.
@@ -27,22 +33,25 @@ pub fn keep(
             Ok(runtime) => runtime,
             Err(error) => return tracing::error!(%error, "reminders do not fire"),
         };
-        runtime.block_on(fire(&reminders, &means, &stopping));
+        runtime.block_on(upkeep(&reminders, &means, &stopping));
     };
-    supervisor.keep("reminders", work).map(drop)
+    supervisor.keep("personal-upkeep", work).map(drop)
 }
 
-async fn fire(reminders: &Arc<Reminders>, means: &impl Fn() -> Means, stopping: &CancellationToken) {
+async fn upkeep(reminders: &Arc<Reminders>, means: &impl Fn() -> Means, stopping: &CancellationToken) {
     if let Err(error) = reminders.recover() {
         tracing::error!(%error, "claims of reminders without a result are not looked at");
     }
+    let personal = reminders.personal();
     let mut runs = JoinSet::new();
     let mut problems = Vec::new();
     let (changed, mut watcher) = (Arc::new(Notify::new()), None);
+    // What changed while no process watched is committed, too.
+    let mut commit_at = Some(Instant::now() + DEBOUNCE);
     loop {
-        if watcher.is_none() {
+        if watcher.is_none() && personal.root().is_dir() {
             let changed = Arc::clone(&changed);
-            watcher = reminders.personal.watch_reminders(move || changed.notify_one()).ok();
+            watcher = personal.watch_all(move || changed.notify_one()).ok();
         }
         let look = reminders.look(Part::All, &means(), (&mut runs, stopping), &mut |_| false);
         // The same problem at every look would fill the log.
@@ -50,10 +59,20 @@ async fn fire(reminders: &Arc<Reminders>, means: &impl Fn() -> Means, stopping: 
             tracing::warn!("reminders: {problem}");
         }
         problems.clone_from(&look.problems);
+        if commit_at.is_some_and(|at| at <= Instant::now()) {
+            commit_at = None;
+            let personal = Arc::clone(personal);
+            let committed = tokio::task::spawn_blocking(move || versions::commit(&personal)).await;
+            if let Ok(Err(error)) = committed {
+                tracing::warn!("personal memory is not committed: {error}");
+            }
+        }
+        let until_commit = commit_at.map(|at| at.saturating_duration_since(Instant::now()));
+        let pause = pause(reminders, &look).min(until_commit.unwrap_or(TICK));
         tokio::select! {
             () = stopping.cancelled() => break,
-            () = tokio::time::sleep(pause(reminders, &look)) => {}
-            () = changed.notified() => {}
+            () = tokio::time::sleep(pause) => {}
+            () = changed.notified() => commit_at = Some(Instant::now() + DEBOUNCE),
             Some(_) = runs.join_next(), if !runs.is_empty() => {}
         }
     }
@@ -86,9 +105,10 @@ pub fn follow(reminders: &Arc<Reminders>, means: &Means, out: &mut impl Write) -
 /// The time to the next look: at the next due time, if it comes before the tick. The clock may be set meanwhile, and a sleep
 /// does not pass while the machine sleeps.
 fn pause(reminders: &Reminders, look: &Look) -> Duration {
-    let now = reminders.clock.now();
-    let until = look.next.map(|next| next.duration_since(now));
+    let until = look.next.map(|next| next.duration_since(reminders.now()));
     let until = until.map(|until| Duration::try_from(until).unwrap_or(Duration::ZERO));
     // A due time that cannot be claimed yet waits for the tick.
-    until.filter(|until| *until > Duration::ZERO).map_or(TICK, |until| until.min(TICK))
+    until
+        .filter(|until| *until > Duration::ZERO)
+        .map_or(TICK, |until| until.min(TICK))
 }
