@@ -39,7 +39,11 @@ impl Mcp {
         } else {
             &self.tools
         };
-        let offer = offer(&config, names)?;
+        let mut offer = offer(&config, names)?;
+        // An agent that runs for a reminder makes no further ones.
+        if std::env::var_os(env_vars::REMINDER).is_some() {
+            offer = offer.without(&["schedule_reminder", "schedule_once"]);
+        }
         let directory = match std::env::var_os(env_vars::CLAUDE_PROJECT_DIR).filter(|_| common.root.is_none()) {
             Some(directory) if !directory.is_empty() => directory.into(),
             _ => common.directory()?,

@@ -1,6 +1,7 @@
 //! `muninn personal`: one person's memory, outside of every repository.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -11,9 +12,11 @@ use muninn_memory::personal::{
 };
 use muninn_repo_tools::with_causes;
 use serde::Serialize;
+use serde_json::json;
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::config::{Config, paths};
+use crate::personal::{self, ArchiveError, Imported, VersionError};
 
 /// Keep what concerns you, not a repository, in files of your own
 #[derive(Args)]
@@ -44,6 +47,9 @@ enum Action {
         /// What you are working on
         #[arg(long, value_name = "TEXT")]
         work: Option<String>,
+        /// Keep versions in a git repository of the directory: each change is committed
+        #[arg(long)]
+        git: bool,
     },
     /// Print what a session is told about you, and what is to be put right
     #[command(after_help = examples(&[("muninn personal context --json", "As the tool get_context returns it")]))]
@@ -87,6 +93,23 @@ enum Action {
     /// List lines of the journal that cannot be read
     #[command(after_help = examples(&[("muninn personal check", "Exits with 1 if there are any")]))]
     Check,
+    /// Write all files to an archive, for another machine
+    #[command(after_help = examples(&[("muninn personal export me.tar.zst", "What can be rebuilt is left out, and so is .git")]))]
+    Export {
+        /// The archive, which must not exist
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Add the files of an archive; files that differ stay as they are, and journals get the entries they lack
+    #[command(after_help = examples(&[("muninn personal import me.tar.zst --force", "Files that differ are replaced")]))]
+    Import {
+        /// The archive
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Replace files that differ
+        #[arg(long)]
+        force: bool,
+    },
     /// Add up the logged events
     #[command(after_help = examples(&[("muninn personal signals --days 7", "Those of a week")]))]
     Signals {
@@ -102,7 +125,17 @@ impl PersonalCommand {
         let personal = opened(&common.configuration(None)?)?;
         let json = self.json;
         match self.action {
-            Action::Init { name, style, work } => init(&personal, [name, style, work], json)?,
+            Action::Init { name, style, work, git } => init(&personal, [name, style, work], git, json)?,
+            Action::Export { file } => {
+                let files = personal::export(personal.root(), &file)?;
+                output::value(json, &json!({"files": files}), |_| {
+                    format!("wrote {} to {}\n", output::plural(files, "file"), file.display())
+                });
+            }
+            Action::Import { file, force } => {
+                let imported = personal::import(personal.root(), &file, force)?;
+                output::value(json, &imported, import_text);
+            }
             Action::Context => output::value(json, &personal.context(), context),
             Action::Log { topic, content } => {
                 let logged = personal.log(&topic, &content, EntryMetadata::default())?;
@@ -166,7 +199,7 @@ struct Initialised {
     created: Vec<&'static str>,
 }
 
-fn init(personal: &Personal, answers: [Option<String>; 3], json: bool) -> Result<(), CliError> {
+fn init(personal: &Personal, answers: [Option<String>; 3], git: bool, json: bool) -> Result<(), CliError> {
     let is_asked = personal.is_first_run() && std::io::stdin().is_terminal();
     let mut given = Vec::new();
     for (question, answer) in QUESTIONS.iter().zip(answers) {
@@ -189,6 +222,11 @@ fn init(personal: &Personal, answers: [Option<String>; 3], json: bool) -> Result
         [] => format!("{} is there already; nothing was changed\n", made.root),
         created => format!("created in {}: {}\n", made.root, created.join(", ")),
     });
+    let git = git || (is_asked && matches!(&*ask("Keep versions of the files in git? [y/N]")?, "y" | "Y" | "yes"));
+    if git {
+        personal::begin(personal)?;
+        output::note("each change of a file is committed while a daemon or a gateway runs");
+    }
     if let Some(worktree) = personal.worktree_around() {
         let worktree = worktree.display();
         output::note(&format!(
@@ -196,6 +234,21 @@ fn init(personal: &Personal, answers: [Option<String>; 3], json: bool) -> Result
         ));
     }
     Ok(())
+}
+
+fn import_text(imported: &Imported) -> String {
+    let Imported {
+        added,
+        merged,
+        replaced,
+        unchanged,
+        kept,
+    } = imported;
+    let mut text = format!("{added} new, {merged} merged, {replaced} replaced, {unchanged} the same\n");
+    for name in kept {
+        text.push_str(&format!("{name} differs and stays as it is; --force replaces it\n"));
+    }
+    text
 }
 
 fn ask(question: &str) -> Result<String, CliError> {
@@ -283,6 +336,18 @@ fn signals(summary: &SignalSummary) -> String {
         text.push_str(&format!("{} lines cannot be read\n", summary.bad_lines));
     }
     text
+}
+
+impl From<ArchiveError> for CliError {
+    fn from(error: ArchiveError) -> Self {
+        CliError::new(Exit::Failure, with_causes(&error))
+    }
+}
+
+impl From<VersionError> for CliError {
+    fn from(error: VersionError) -> Self {
+        CliError::new(Exit::Failure, with_causes(&error))
+    }
 }
 
 impl From<PersonalError> for CliError {

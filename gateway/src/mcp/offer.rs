@@ -87,6 +87,16 @@ impl Offer {
         })
     }
 
+    /// The offer without tools of these names.
+    #[must_use]
+    pub fn without(self, names: &[&str]) -> Offer {
+        let tools = self.tools.iter().filter(|(tool, _)| !names.contains(&tool.name()));
+        Offer {
+            tools: tools.cloned().collect(),
+            ..self
+        }
+    }
+
     /// What the server says of itself.
     pub(super) fn config(&self) -> ServerConfig {
         self.config.clone()
@@ -119,10 +129,14 @@ fn definition(tool: &ClientTool, takes_root: bool) -> Tool {
         .idempotent(tool.effect == Effect::Reads)
         .open_world(false);
     let hint: JsonObject = [(SEARCH_HINT.to_owned(), Value::from(tool.hint))].into_iter().collect();
-    Tool::new(description.name, description.description, Arc::new(schema))
+    let definition = Tool::new(description.name, description.description, Arc::new(schema))
         .with_title(title(description.name))
         .with_annotations(effect)
-        .with_meta(MetaObject(hint))
+        .with_meta(MetaObject(hint));
+    match tool.output.map(|schema| schema().to_value()) {
+        Some(Value::Object(schema)) => definition.with_raw_output_schema(Arc::new(schema)),
+        _ => definition,
+    }
 }
 
 /// The name as a title: `git_log` becomes `Git log`.

@@ -1,5 +1,6 @@
 //! Prompts: texts that a person starts from a menu of the client.
 
+use muninn_memory::personal::QUESTIONS;
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
@@ -31,6 +32,7 @@ pub(super) fn list() -> Vec<Prompt> {
             Some("Go through memories that contradict each other"),
             None,
         ),
+        Prompt::new("setup", Some("Set up your personal memory with three questions"), None),
     ]
 }
 
@@ -69,6 +71,16 @@ pub(super) fn get(name: &str, arguments: Option<&JsonObject>) -> Result<GetPromp
             date and author, check the cited files, say which side the code supports, and ask me what to keep. Call \
             `resolve_conflict` only with my answer, and put my reason into `note`."
                 .to_owned()
+        }
+        "setup" => {
+            let questions = QUESTIONS.map(|question| format!("- {question}\n")).concat();
+            format!(
+                "Call the tool `get_context`. If `isFirstRun` is false, tell me what is set up, and change nothing. Otherwise ask me \
+                 these questions, one at a time:\n{questions}Also ask whether the files should be kept in a git repository. Then run \
+                 `muninn personal init` with my answers in `--name`, `--style` and `--work`, and with `--git` if I want it. If you \
+                 cannot run commands, write `identity.md`, `state/inbox.md`, `state/today.md` and `state/commitments.md` below \
+                 `paths.root`, each with a heading and only what I said. Write down nothing that I did not say, and no secrets."
+            )
         }
         _ => {
             return Err(ErrorData::invalid_params(format!("there is no prompt `{name}`"), None));

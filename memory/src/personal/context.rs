@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::directory::{ENTITIES, Personal, STATE};
@@ -13,7 +14,7 @@ use super::reminder::ScheduleView;
 const RECENT: usize = 5;
 
 /// The context.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PersonalContext {
     /// The text of `identity.md`.
@@ -34,7 +35,7 @@ pub struct PersonalContext {
 }
 
 /// The texts of the files that are always loaded; empty without a file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StateTexts {
     /// `state/inbox.md`.
     pub inbox: String,
@@ -51,7 +52,7 @@ pub struct StateTexts {
 }
 
 /// The places of the files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PersonalPaths {
     /// The directory.
     pub root: PathBuf,

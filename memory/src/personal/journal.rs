@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::day_files::{BadLine, text};
@@ -15,7 +16,7 @@ const MOST_CONTENT: usize = 100_000;
 const MOST_WORDS: usize = 1_000;
 
 /// A journal entry, as it is in its file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JournalEntry {
     /// The time, RFC 3339.
     pub timestamp: String,
@@ -29,7 +30,7 @@ pub struct JournalEntry {
 }
 
 /// The origin of a journal entry.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EntryMetadata {
     /// Where it came from, such as `conversation` or `cron`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +41,7 @@ pub struct EntryMetadata {
 }
 
 /// An entry that was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Logged {
     /// The entry.
     pub entry: JournalEntry,

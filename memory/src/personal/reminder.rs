@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -58,7 +59,7 @@ pub struct Reminder {
 }
 
 /// Whether a reminder recurs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReminderKind {
     /// At the times of a cron expression.
@@ -99,7 +100,7 @@ pub struct ReminderExtras {
 }
 
 /// What happens when a reminder is due.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// A line in `state/inbox.md`.
@@ -151,7 +152,7 @@ pub struct Reminders {
 }
 
 /// A reminder as tools and commands show it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduleView {
     /// The name.

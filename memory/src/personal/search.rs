@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use muninn_repo_tools::Supervisor;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::directory::{INDEX, JOURNAL, Personal};
@@ -50,8 +51,9 @@ const IMAGE: ImageFormat = ImageFormat {
 };
 
 /// What a text is about.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", from = "String")]
+#[schemars(with = "String")]
 pub enum ItemType {
     /// A journal entry.
     Journal,
@@ -114,7 +116,7 @@ pub struct SearchOptions {
 }
 
 /// A found text.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FoundItem {
     /// Its type.
     #[serde(rename = "type")]

@@ -6,6 +6,7 @@ use std::fs;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ const MOST_SIGNAL: usize = 64 << 10;
 const MOST_NAMES: usize = 10;
 
 /// An event, as it is in its file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Signal {
     /// The time, RFC 3339.
     pub timestamp: String,
@@ -37,7 +38,7 @@ pub struct Signal {
 }
 
 /// The subject of a signal.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SignalContext {
     /// A file.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -25,6 +25,7 @@ use muninn_context_engine::tools::{
     Callers, Definition, Effect, GitLog, Grep, Outline, Read, References, Registry, Symbols, Tool, ToolDescription,
     Tree,
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use self::call::ToolSession;
@@ -86,6 +87,8 @@ pub struct ClientTool {
     pub anywhere: bool,
     /// Whether a call asks a model.
     pub model: ModelUse,
+    /// The schema of the structured result, of tools whose results other programs read.
+    pub output: Option<fn() -> Schema>,
     add: fn(&mut Registry, &Arc<ToolSession>),
 }
 
@@ -99,12 +102,21 @@ impl ClientTool {
             is_prose: T::IS_PROSE,
             anywhere: T::ANYWHERE,
             model: ModelUse::None,
+            output: None,
             add,
         }
     }
 
     fn with_model(self, model: ModelUse) -> Self {
         Self { model, ..self }
+    }
+
+    /// A tool whose result has a schema.
+    fn with_output<T: Tool<Answer: JsonSchema>>(set: ToolSet, add: fn(&mut Registry, &Arc<ToolSession>)) -> Self {
+        Self {
+            output: Some(|| SchemaGenerator::default().into_root_schema_for::<T::Answer>()),
+            ..Self::of::<T>(set, add)
+        }
     }
 
     /// The name in calls.
@@ -206,31 +218,31 @@ pub fn client_tools() -> &'static [ClientTool] {
             ClientTool::of::<worklog::WorklogMutate>(Worklog, |registry, session| {
                 registry.add(worklog::WorklogMutate(Arc::clone(session)));
             }),
-            ClientTool::of::<personal::GetContext>(Personal, |registry, session| {
+            ClientTool::with_output::<personal::GetContext>(Personal, |registry, session| {
                 registry.add(personal::GetContext(Arc::clone(session)));
             }),
-            ClientTool::of::<personal::LogJournal>(Personal, |registry, session| {
+            ClientTool::with_output::<personal::LogJournal>(Personal, |registry, session| {
                 registry.add(personal::LogJournal(Arc::clone(session)));
             }),
-            ClientTool::of::<personal::GetRecentJournal>(Personal, |registry, session| {
+            ClientTool::with_output::<personal::GetRecentJournal>(Personal, |registry, session| {
                 registry.add(personal::GetRecentJournal(Arc::clone(session)));
             }),
-            ClientTool::of::<personal::SearchMemory>(Personal, |registry, session| {
+            ClientTool::with_output::<personal::SearchMemory>(Personal, |registry, session| {
                 registry.add(personal::SearchMemory(Arc::clone(session)));
             }),
-            ClientTool::of::<reminders::ScheduleReminder>(Personal, |registry, session| {
+            ClientTool::with_output::<reminders::ScheduleReminder>(Personal, |registry, session| {
                 registry.add(reminders::ScheduleReminder(Arc::clone(session)));
             }),
-            ClientTool::of::<reminders::ScheduleOnce>(Personal, |registry, session| {
+            ClientTool::with_output::<reminders::ScheduleOnce>(Personal, |registry, session| {
                 registry.add(reminders::ScheduleOnce(Arc::clone(session)));
             }),
-            ClientTool::of::<reminders::ListReminders>(Personal, |registry, session| {
+            ClientTool::with_output::<reminders::ListReminders>(Personal, |registry, session| {
                 registry.add(reminders::ListReminders(Arc::clone(session)));
             }),
-            ClientTool::of::<reminders::RemoveReminder>(Personal, |registry, session| {
+            ClientTool::with_output::<reminders::RemoveReminder>(Personal, |registry, session| {
                 registry.add(reminders::RemoveReminder(Arc::clone(session)));
             }),
-            ClientTool::of::<personal::LogSignal>(Personal, |registry, session| {
+            ClientTool::with_output::<personal::LogSignal>(Personal, |registry, session| {
                 registry.add(personal::LogSignal(Arc::clone(session)));
             }),
         ]

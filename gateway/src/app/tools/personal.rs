@@ -144,7 +144,7 @@ pub(super) struct RecentArguments {
 }
 
 /// Journal entries.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Entries {
     entries: Vec<JournalEntry>,
 }
@@ -198,7 +198,7 @@ pub(super) struct SearchArguments {
 }
 
 /// Found texts.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Found {
     results: Vec<FoundItem>,
 }

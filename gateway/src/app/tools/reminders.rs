@@ -182,7 +182,7 @@ impl Tool for ScheduleOnce {
 pub(super) struct ListReminders(pub(super) Arc<ToolSession>);
 
 /// The reminders.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Listed {
     reminders: Vec<ScheduleView>,
     /// Files that cannot be read.
@@ -229,7 +229,7 @@ pub(super) struct RemoveArguments {
 }
 
 /// A removed reminder.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Removed {
     id: String,
     removed: bool,
