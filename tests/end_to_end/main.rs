@@ -68,6 +68,8 @@ mod preamble;
 mod reconcile;
 mod reconciler;
 mod reload;
+#[cfg(unix)]
+mod reminders;
 mod replay_property;
 mod resilience;
 mod scan;

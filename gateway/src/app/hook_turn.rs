@@ -165,6 +165,7 @@ impl App {
             // A summary is a request to a model, and a hook names no backend for it.
             summarizer: None,
             observing,
+            signals: self.signals_of(&Caller::anonymous()),
         });
     }
 
@@ -192,7 +193,7 @@ impl App {
     /// Whether the requests of a session go through a gateway: the client's address is that of a running one, or a receipt
     /// tells of such a request. The receipt also tells of a gateway behind another proxy, from the second turn on.
     pub(super) async fn sees_requests_of(&self, session: &HookSession) -> bool {
-        let own = self.settings().config.listen.port();
+        let own = self.settings().port();
         let is_own = |url: &String| loopback_port(url) == Some(own) || is_gateway(&self.state_dir, url);
         if session.addresses.iter().any(is_own) {
             return true;

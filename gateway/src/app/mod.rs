@@ -24,6 +24,7 @@ mod personal;
 mod preamble;
 mod receipts;
 mod settings;
+mod signals;
 mod state;
 mod stats;
 mod tools;

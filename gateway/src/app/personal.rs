@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use muninn_context_engine::{Item, ItemKind, PriorContext, measure_item};
-use muninn_memory::personal::{FoundItem, Personal, PersonalContext, SearchOptions};
+use muninn_memory::personal::{FoundItem, Personal, PersonalContext, SearchOptions, SignalContext};
 use muninn_memory::{Clock, redact};
 
 use super::App;
@@ -71,13 +71,26 @@ impl App {
         let Some(personal) = &self.personal else { return };
         let app = Arc::downgrade(self);
         let means = move || {
-            let app = app.upgrade();
-            app.map(|app| Means::of(&app.settings().config, &app.state_dir))
-                .unwrap_or_default()
+            let of_app = |app: Arc<App>| {
+                let settings = app.settings();
+                Means::of(&settings.config, settings.port(), &app.state_dir)
+            };
+            app.upgrade().map(of_app).unwrap_or_default()
+        };
+        let app = Arc::downgrade(self);
+        let fired = move |line: &str| {
+            let signals = app.upgrade().and_then(|app| app.signals_of(&Caller::anonymous()));
+            if let Some(signals) = signals {
+                let context = SignalContext {
+                    trigger: Some(line.to_owned()),
+                    ..SignalContext::default()
+                };
+                signals.log("reminder_fired", context, None);
+            }
         };
         let opened = Reminders::open(personal, &self.state_dir, Clock::system());
         let kept = opened.map_err(|error| error.to_string()).and_then(|reminders| {
-            keep(Arc::new(reminders), means, &self.supervisor).map_err(|error| error.to_string())
+            keep(Arc::new(reminders), means, fired, &self.supervisor).map_err(|error| error.to_string())
         });
         if let Err(error) = kept {
             tracing::warn!("reminders do not fire: {error}");

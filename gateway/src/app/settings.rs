@@ -32,6 +32,15 @@ impl Settings {
         }
     }
 
+    /// The port of the user's gateway: of this process, or the configured one.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        match self.own_port {
+            0 => self.config.listen.port(),
+            own => own,
+        }
+    }
+
     /// Builds the settings that replace `previous` after a reload.
     #[must_use]
     pub fn reloaded(config: Config, previous: &Settings) -> Settings {

@@ -1,8 +1,9 @@
 //! The state of one process: settings, workspaces, store, and background tasks.
 
+use std::collections::HashSet;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::tokens;
@@ -54,6 +55,8 @@ pub struct App {
     blocking_client: OnceLock<Option<BlockingClient>>,
     /// The user's personal memory, if it is to be used. Its place is fixed when the process starts.
     pub(super) personal: Option<Arc<Personal>>,
+    /// The turns whose events are logged.
+    pub(super) signalled: Arc<Mutex<HashSet<String>>>,
     /// The user's state directory.
     pub(super) state_dir: PathBuf,
     /// Tells hooks that a gateway listens on the port.
@@ -138,6 +141,7 @@ impl App {
             learner,
             blocking_client: OnceLock::new(),
             personal,
+            signalled: Arc::default(),
             state_dir: state_dir.to_owned(),
             _presence: presence(state_dir, own_port),
         };

@@ -147,7 +147,7 @@ impl RemindCommand {
         let config = common.configuration(None)?;
         let personal = Arc::new(super::personal::opened(&config)?);
         let state_dir = paths::state_dir()?;
-        let means = Means::of(&config, &state_dir);
+        let means = Means::of(&config, config.listen.port(), &state_dir);
         let opened = || Reminders::open(&personal, &state_dir, Common::clock()).map(Arc::new);
         let json = self.json;
         match self.action {

@@ -27,6 +27,8 @@ pub struct PersonalConfig {
     pub key: Option<String>,
     /// The most tokens of what a question recalls.
     pub max_tokens: u32,
+    /// Whether events of the owner's sessions are logged.
+    pub signals: bool,
     /// The days for which signals are kept.
     pub signals_days: u32,
     /// The agents that reminders may run, by name; only those that are enabled.
@@ -100,6 +102,7 @@ impl Default for PersonalConfig {
             path: None,
             key: None,
             max_tokens: MAX_TOKENS,
+            signals: false,
             signals_days: SIGNALS_DAYS,
             agents: BTreeMap::new(),
         }
@@ -122,6 +125,7 @@ pub(super) fn personal(origin: &str, raw: &raw::Personal, keys: &[KeyConfig]) ->
         path,
         key: raw.key.clone(),
         max_tokens: raw.max_tokens.unwrap_or(default.max_tokens),
+        signals: raw.signals.unwrap_or(default.signals),
         signals_days: raw.signals_days.unwrap_or(default.signals_days),
         agents: agents(origin, &raw.agents)?,
     })

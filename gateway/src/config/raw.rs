@@ -446,6 +446,8 @@ pub(crate) struct Personal {
     pub(crate) key: Option<String>,
     /// Most tokens of journal entries and entities that a question gets. 0: none.
     pub(crate) max_tokens: Option<u32>,
+    /// Whether events of your own sessions are logged: starts and ends, searches, injections, files, errors, reminders.
+    pub(crate) signals: Option<bool>,
     /// Days for which signals are kept.
     pub(crate) signals_days: Option<u32>,
     /// Agents that reminders may run, by their names.

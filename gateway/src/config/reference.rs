@@ -126,6 +126,7 @@ fn defaults() -> Value {
             path: None,
             key: None,
             max_tokens: Some(config.personal.max_tokens),
+            signals: Some(config.personal.signals),
             signals_days: Some(config.personal.signals_days),
             agents: BTreeMap::new(),
         },

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use muninn_memory::personal::Personal;
 use muninn_repo_tools::Supervisor;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
@@ -19,12 +20,14 @@ const TICK: Duration = Duration::from_secs(30);
 const DEBOUNCE: Duration = Duration::from_secs(2);
 
 /// Fires reminders and commits changes, on a thread of its own, until the process ends. `means`: the settings in force.
+/// `fired`: gets a line about each reminder that fired.
 ///
 /// # Errors
 /// If the thread cannot be started.
 pub fn keep(
     reminders: Arc<Reminders>,
     means: impl Fn() -> Means + Send + 'static,
+    fired: impl Fn(&str) + Send + 'static,
     supervisor: &Supervisor,
 ) -> io::Result<()> {
     let stopping = supervisor.stopping().clone();
@@ -33,27 +36,30 @@ pub fn keep(
             Ok(runtime) => runtime,
             Err(error) => return tracing::error!(%error, "reminders do not fire"),
         };
-        runtime.block_on(upkeep(&reminders, &means, &stopping));
+        runtime.block_on(upkeep(&reminders, &means, &fired, &stopping));
     };
     supervisor.keep("personal-upkeep", work).map(drop)
 }
 
-async fn upkeep(reminders: &Arc<Reminders>, means: &impl Fn() -> Means, stopping: &CancellationToken) {
+async fn upkeep(
+    reminders: &Arc<Reminders>,
+    means: &impl Fn() -> Means,
+    fired: &impl Fn(&str),
+    stopping: &CancellationToken,
+) {
     if let Err(error) = reminders.recover() {
         tracing::error!(%error, "claims of reminders without a result are not looked at");
     }
     let personal = reminders.personal();
     let mut runs = JoinSet::new();
     let mut problems = Vec::new();
-    let (changed, mut watcher) = (Arc::new(Notify::new()), None);
+    let mut changes = Changes::default();
     // What changed while no process watched is committed, too.
     let mut commit_at = Some(Instant::now() + DEBOUNCE);
     loop {
-        if watcher.is_none() && personal.root().is_dir() {
-            let changed = Arc::clone(&changed);
-            watcher = personal.watch_all(move || changed.notify_one()).ok();
-        }
+        changes.watch(personal);
         let look = reminders.look(Part::All, &means(), (&mut runs, stopping), &mut |_| false);
+        look.fired.iter().for_each(|line| fired(line));
         // The same problem at every look would fill the log.
         for problem in look.problems.iter().filter(|problem| !problems.contains(*problem)) {
             tracing::warn!("reminders: {problem}");
@@ -72,11 +78,29 @@ async fn upkeep(reminders: &Arc<Reminders>, means: &impl Fn() -> Means, stopping
         tokio::select! {
             () = stopping.cancelled() => break,
             () = tokio::time::sleep(pause) => {}
-            () = changed.notified() => commit_at = Some(Instant::now() + DEBOUNCE),
-            Some(_) = runs.join_next(), if !runs.is_empty() => {}
+            () = changes.told.notified() => commit_at = Some(Instant::now() + DEBOUNCE),
+            Some(ended) = runs.join_next(), if !runs.is_empty() => ended.iter().for_each(|line| fired(line)),
         }
     }
     while runs.join_next().await.is_some() {}
+}
+
+/// The changes of the directory. Where the system cannot watch it, they are seen at the next tick.
+#[derive(Default)]
+struct Changes {
+    told: Arc<Notify>,
+    watcher: Option<Box<dyn Send>>,
+}
+
+impl Changes {
+    /// Watches the directory from now on, if it exists.
+    fn watch(&mut self, personal: &Personal) {
+        if self.watcher.is_none() && personal.root().is_dir() {
+            let told = Arc::clone(&self.told);
+            let watcher = personal.watch_all(move || told.notify_one()).ok();
+            self.watcher = watcher.map(|watcher| Box::new(watcher) as Box<dyn Send>);
+        }
+    }
 }
 
 /// Prints the reminders of a session, a line each, as they become due, until nobody reads.
@@ -88,7 +112,9 @@ pub fn follow(reminders: &Arc<Reminders>, means: &Means, out: &mut impl Write) -
     runtime.block_on(async {
         let stopping = CancellationToken::new();
         let mut is_read = true;
+        let mut changes = Changes::default();
         while is_read {
+            changes.watch(reminders.personal());
             let mut tell = |line: &str| {
                 let line = line.replace(['\n', '\r'], " ");
                 is_read = is_read && writeln!(out, "{line}").and_then(|()| out.flush()).is_ok();
@@ -96,7 +122,10 @@ pub fn follow(reminders: &Arc<Reminders>, means: &Means, out: &mut impl Write) -
             };
             // What is due and cannot be told goes to the inbox.
             let look = reminders.look(Part::Session, means, (&mut JoinSet::new(), &stopping), &mut tell);
-            tokio::time::sleep(pause(reminders, &look)).await;
+            tokio::select! {
+                () = tokio::time::sleep(pause(reminders, &look)) => {}
+                () = changes.told.notified() => {}
+            }
         }
     });
     Ok(())

@@ -11,15 +11,18 @@ use http::HeaderMap;
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::decisions::{Decision, Speaker, decisions};
 use muninn_memory::learn::{LearnContext, Turn, summary};
+use muninn_memory::personal::SignalContext;
 use muninn_memory::records::SpoolError;
 use muninn_memory::store::Store;
 use muninn_repo_tools::RelPath;
+use serde_json::json;
 
 use super::answer::ObservedAnswer;
 use super::summarizer::{ConversationTurns, SummarizerChoice};
 use super::usage;
 use crate::app::Workspace;
 use crate::app::personal::is_personal_tool;
+use crate::app::signals::SignalLog;
 use crate::session::{ToolEffects, answer, calls_tool, human_turn, identify, named_files, tool_effects};
 use crate::store::{Receipt, Store as Receipts};
 use crate::wire::{Prompt, Role, WireFormat};
@@ -35,6 +38,8 @@ pub(crate) struct ObservedRequest {
     /// The summarizer of the conversation.
     pub(crate) summarizer: Option<SummarizerChoice>,
     pub(crate) observing: Observing,
+    /// Where the turns' events are logged, if they are.
+    pub(crate) signals: Option<SignalLog>,
 }
 
 /// What was observed.
@@ -172,6 +177,7 @@ impl ReadRequest<'_> {
         let terms = self.request.terms(question, self.lookup);
         let effects = self.effects(at);
         self.note_usage(at, &effects, false);
+        self.signal(at, &effects);
         let turn = Turn {
             terms,
             decisions: self.decisions(question, &self.answer(at)),
@@ -190,6 +196,8 @@ impl ReadRequest<'_> {
             effects[newest].cite(text, self.places(), &|path| self.request.may_be_named(path));
         }
         self.note_usage(newest, &effects[newest], last_answer.is_none());
+        self.signal(newest, &effects[newest]);
+        self.signal_end(newest);
         let last_answer = last_answer.filter(|_| !self.is_personal(newest));
         let answers = (0..=newest).map(|at| self.answer(at));
         let mut whole = ConversationTurns {
@@ -275,6 +283,52 @@ impl ReadRequest<'_> {
         if let Some(receipt) = usage::marked(receipts, &self.turns[at].1, effects, is_open) {
             self.request.workspace.note_effect(&receipt);
             store.note_receipt(receipt);
+        }
+    }
+
+    /// Logs what happened in a turn, once.
+    fn signal(&self, at: usize, effects: &ToolEffects) {
+        let mark = || format!("{} {}", self.name, mark(&self.turns[..=at]));
+        let Some(signals) = self.request.signals.as_ref().filter(|signals| signals.is_new(mark())) else {
+            return;
+        };
+        let (_, question) = &self.turns[at];
+        let of_session = || SignalContext {
+            trigger: Some(self.name.to_owned()),
+            ..SignalContext::default()
+        };
+        if at == 0 {
+            let worktree = self.request.workspace.root.display().to_string();
+            signals.log("session_start", of_session(), Some(json!({"worktree": worktree})));
+        }
+        if let Some(receipt) = usage::injected(self.receipts().unwrap_or_default(), question) {
+            let sources: Vec<&str> = receipt.items.iter().map(|item| &*item.source).collect();
+            signals.log(
+                "injection",
+                of_session(),
+                Some(json!({"receipt": receipt.id, "items": sources})),
+            );
+        }
+        for (kind, paths) in [("file_read", &effects.read), ("file_edit", &effects.edited)] {
+            for path in paths {
+                let file = Some(self.request.workspace.root.join(path.as_str()).display().to_string());
+                signals.log(kind, SignalContext { file, ..of_session() }, None);
+            }
+        }
+        for failure in &effects.failures {
+            signals.log("error", of_session(), Some(json!({"attempt": failure.attempt})));
+        }
+    }
+
+    /// Logs the end of a session, once for each last turn.
+    fn signal_end(&self, newest: usize) {
+        let mark = || format!("end {} {}", self.name, mark(&self.turns[..=newest]));
+        if let Some(signals) = self.request.signals.as_ref().filter(|signals| signals.is_new(mark())) {
+            let context = SignalContext {
+                trigger: Some(self.name.to_owned()),
+                ..SignalContext::default()
+            };
+            signals.log("session_end", context, Some(json!({"turns": newest + 1})));
         }
     }
 

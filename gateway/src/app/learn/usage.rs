@@ -19,13 +19,18 @@ pub(super) fn receipts_of(store: &dyn Store, name: &str) -> Result<Vec<Receipt>,
     block_on(store.receipts_of(&redact(name), RECENT))
 }
 
-/// The receipt of the block of a turn with the effects of the turn, if it has any. While the turn's answer is unknown
-/// (`is_open`), it may still cite a file, so items that are unused so far stay unmarked.
-pub(super) fn marked(receipts: &[Receipt], question: &str, effects: &ToolEffects, is_open: bool) -> Option<Receipt> {
+/// The receipt of the block of a turn.
+pub(super) fn injected<'r>(receipts: &'r [Receipt], question: &str) -> Option<&'r Receipt> {
     let words = Receipt::first_words_of(question);
     let has_block = |receipt: &Receipt| matches!(receipt.outcome, Outcome::Injected | Outcome::Partial);
     let mut of_turn = receipts.iter().filter(|receipt| receipt.first_words == words);
-    let mut receipt = of_turn.find(|receipt| has_block(receipt))?.clone();
+    of_turn.find(|receipt| has_block(receipt))
+}
+
+/// The receipt of the block of a turn with the effects of the turn, if it has any. While the turn's answer is unknown
+/// (`is_open`), it may still cite a file, so items that are unused so far stay unmarked.
+pub(super) fn marked(receipts: &[Receipt], question: &str, effects: &ToolEffects, is_open: bool) -> Option<Receipt> {
+    let mut receipt = injected(receipts, question)?.clone();
     mark(&mut receipt, effects, is_open);
     let is_marked = receipt.effect.is_some() || receipt.items.iter().any(|item| item.used.is_some());
     is_marked.then_some(receipt)

@@ -159,7 +159,11 @@ impl ToolSession {
         let Some(tool) = tool(name) else {
             return ToolResult::Failed(format!("there is no tool `{name}`"));
         };
-        ToolResult::of(tool, &self.output(tool, arguments, cancelled), arguments)
+        let output = self.output(tool, arguments, cancelled);
+        if let Some(signals) = self.app.signals_of(&self.caller) {
+            signals.log_call(name, arguments, output.structured.as_ref().map(|found| found.get()));
+        }
+        ToolResult::of(tool, &output, arguments)
     }
 
     fn output(self: &Arc<Self>, tool: &ClientTool, arguments: &Map<String, Value>, cancelled: CancelFlag) -> Output {

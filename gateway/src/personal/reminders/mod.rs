@@ -137,10 +137,10 @@ pub(super) enum Part {
 }
 
 impl Means {
-    /// The settings of a configuration. Agents use a gateway that runs now and that needs no access key.
+    /// The settings of a configuration. Agents use a gateway on the port, if one runs now and needs no access key.
     #[must_use]
-    pub fn of(config: &Config, state_dir: &Path) -> Means {
-        let url = format!("http://127.0.0.1:{}", config.listen.port());
+    pub fn of(config: &Config, port: u16, state_dir: &Path) -> Means {
+        let url = format!("http://127.0.0.1:{port}");
         let is_open = config.keys.is_empty() && presence::is_gateway(state_dir, &url);
         Means {
             config: config.personal.clone(),
