@@ -50,6 +50,8 @@ pub mod packs;
 pub mod pairs;
 #[cfg(feature = "gateway")]
 pub mod past_sessions;
+#[cfg(feature = "gateway")]
+pub mod personal_scale;
 pub mod place;
 pub mod procfs;
 pub mod recall;

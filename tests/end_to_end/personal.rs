@@ -210,6 +210,15 @@ fn texts_that_fit_a_question_are_on_the_receipt_and_never_learned() {
     conversation.answers(&format!("Decision: I keep {MARKER} in the journal."));
     conversation.says("Thanks.");
     conversation.send(&gateway);
+    // A run of a reminder holds the user's own words.
+    let mut run = Conversation::of("a run", &team.root);
+    run.says(&format!(
+        "Muninn reminder `mast`, due 2027-03-01 09:00: Mast\n\nDecision: buy {MARKER} for src/parser.rs."
+    ));
+    run.send(&gateway);
+    run.answers(&format!("Decision: {MARKER} it is, for src/parser.rs."));
+    run.says("Go on.");
+    run.send(&gateway);
     gateway.stop_cleanly();
     let remembered = remembered(&team);
     assert!(

@@ -23,6 +23,7 @@ use super::usage;
 use crate::app::Workspace;
 use crate::app::personal::is_personal_tool;
 use crate::app::signals::SignalLog;
+use crate::personal::reminders::is_prompt;
 use crate::session::{ToolEffects, answer, calls_tool, human_turn, identify, named_files, tool_effects};
 use crate::store::{Receipt, Store as Receipts};
 use crate::wire::{Prompt, Role, WireFormat};
@@ -71,7 +72,8 @@ pub(super) struct LearnedConversation {
 }
 
 impl ObservedRequest {
-    /// Learns from the request; `None` where the conversation has neither a session id nor a derived id.
+    /// Learns from the request; `None` where the conversation has neither a session id nor a derived id, and where a reminder
+    /// runs it.
     pub(super) fn learn_from(
         &self,
         part: TurnsToLearn,
@@ -85,6 +87,9 @@ impl ObservedRequest {
             .clone()
             .or_else(|| identity.derived().map(|id| id.to_string()))?;
         let turns = human_turns(&prompt);
+        if turns.iter().any(|(_, question)| is_prompt(question)) {
+            return None;
+        }
         let newest = turns.len().checked_sub(1)?;
         let is_new = turns[newest].0 >= prompt.tail();
         let read = ReadRequest {

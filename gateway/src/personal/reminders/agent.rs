@@ -47,12 +47,19 @@ const LOGS: &str = "reminders";
 const LOG_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The most characters of an answer in the journal.
 const MOST_ANSWER: usize = 2_000;
+/// How the prompt of a run begins.
+const PROMPT_START: &str = "Muninn reminder `";
 /// The topic of journal entries about reminders, and where they come from.
 const TOPIC: &str = "reminder";
 const SOURCE: &str = "cron";
 
 /// What an agent answered, or why it did not.
 type Answer = Result<String, String>;
+
+/// Whether a question is that of a reminder's run. It holds the user's own words, and nothing is learned from such a run.
+pub(crate) fn is_prompt(question: &str) -> bool {
+    question.trim_start().starts_with(PROMPT_START)
+}
 
 impl Reminders {
     /// Runs an agent. Its answer goes to the journal; a failure goes to the inbox. Returns what was done.
@@ -127,7 +134,7 @@ impl Reminders {
     /// What the agent is asked.
     fn prompt(&self, due: &Due) -> String {
         format!(
-            "The reminder `{}` is due ({}): {}\n\n{}\n",
+            "{PROMPT_START}{}`, due {}: {}\n\n{}\n",
             due.claim.id,
             self.when(due),
             due.reminder.description,

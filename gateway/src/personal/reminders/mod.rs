@@ -22,6 +22,7 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use agent::is_prompt;
 pub use other_daemon::other_daemon;
 
 use crate::config::{AgentConfig, Config, PersonalConfig};

@@ -183,7 +183,10 @@ fn agent_answers_into_the_journal_and_gets_few_variables() {
     assert_eq!(desk.journal(), [r#"reminder Some("cron") Water the plants: Watered."#]);
     let read = |name: &str| fs::read_to_string(desk.path(name)).unwrap();
     let input = read("agent.input");
-    assert!(input.contains("`water` is due (2027-03-01 09:10)") && input.contains("all; of $(them) `now` --help"));
+    assert!(
+        input.starts_with("Muninn reminder `water`, due 2027-03-01 09:10: Water the plants\n\n")
+            && input.contains("all; of $(them) `now` --help")
+    );
     let arguments = "-p\n--output-format\njson\n--permission-mode\ndontAsk\n--max-turns\n3\n--max-budget-usd\n0.5\n\
         --allowedTools\nRead Grep\n";
     assert_eq!(read("agent.arguments"), arguments);

@@ -1,0 +1,168 @@
+"""Reminders that run real Claude Code, with a scripted model behind a gateway.
+
+A one-shot two seconds ahead runs `claude -p` through Muninn's own gateway, and its answer is in the journal. A client that
+hangs is ended by its timeout with all that it started; one that is missing leaves a line in the inbox.
+
+Prints a transcript of each, and `N passed, N failed` alone on the last line.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import scripted
+from client_claude import QUIET, ClaudeCode
+from programs import package_version
+
+MODEL = "claude-sonnet-4-5"
+PROMPT = "Count the open $(pull) requests; `now` --help"
+ANSWER = "Three are open."
+# The longest wait for what follows from a reminder: two seconds, a start of the client, and a busy machine.
+PATIENCE = 90
+
+
+class Desk:
+    """A home with a personal directory and a gateway, whose agent is a real client."""
+
+    def __init__(self, args, folder, acts, program=None):
+        self.muninn, self.folder, self.home = args.muninn, folder, folder / "home"
+        self.upstream = scripted.Upstream(ClaudeCode.is_side, acts)
+        client = args.installs / "claude-2.1.329" / "node_modules" / ".bin" / "claude"
+        settings = self.home / ".config" / "muninn" / "muninn.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(
+            f'[[backends]]\nname = "scripted"\nurl = "{self.upstream.url}"\ndialect = "messages"\n'
+            f'[personal.agents.claude]\nenabled = true\nprogram = {json.dumps(str(program or client))}\nmodel = "{MODEL}"\n'
+            f"environment = {json.dumps([*QUIET, 'ANTHROPIC_API_KEY'])}\n"
+        )
+        self.environment = QUIET | {"HOME": str(self.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8",
+                                    "ANTHROPIC_API_KEY": "dummy", "MUNINN_DISCOVER": "0"}
+        self.run("personal", "init", "--name", "Ann")
+        self.gateway = subprocess.Popen([self.muninn, "serve", "--listen", "127.0.0.1:0"], cwd=self.home, text=True,
+                                        env=self.environment, stdout=subprocess.PIPE, stderr=open(folder / "log", "w"))
+        self.gateway.stdout.readline()
+
+    def run(self, *arguments):
+        done = subprocess.run([self.muninn, *arguments], cwd=self.home, env=self.environment, capture_output=True,
+                              text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def remind(self, *more):
+        return self.run("remind", "once", "review", "+2s", "Review", PROMPT, "--action", "agent", *more)
+
+    def root(self):
+        return pathlib.Path(json.loads(self.run("personal", "context", "--json"))["paths"]["root"])
+
+    def inbox(self):
+        return (self.root() / "state" / "inbox.md").read_text()
+
+    def agents(self):
+        """The processes that a run of the reminder has started and that still live."""
+        found = []
+        for environment in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if b"MUNINN_REMINDER=review" in environment.read_bytes() and str(self.home).encode() in environment.read_bytes():
+                    found.append(environment.parent.name)
+            except OSError:
+                pass
+        return found
+
+    def wait(self, what, ask):
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            if found := ask():
+                return found
+            time.sleep(0.1)
+        raise AssertionError(f"{what} did not come; the gateway said: {(self.folder / 'log').read_text()[-500:]}")
+
+    def close(self):
+        self.gateway.terminate()
+        self.gateway.wait()
+        self.upstream.close()
+
+
+def answers(args, folder):
+    desk = Desk(args, folder, [scripted.Say(ANSWER)])
+    try:
+        transcript = desk.remind().splitlines()
+        entry = desk.wait("the answer", lambda: json.loads(desk.run("personal", "recent", "--json")))[0]
+        transcript.append(f"journal: {json.dumps(entry)}")
+        failed = []
+        if (entry["content"], entry["metadata"]) != (f"Review: {ANSWER}", {"source": "cron", "intent": "review"}):
+            failed.append(f"the entry: {entry}")
+        asked = desk.upstream.conversation
+        if len(asked) != 1 or PROMPT not in json.dumps(asked[0].json, ensure_ascii=False):
+            failed.append(f"{len(asked)} requests reached the model, or without the payload")
+        status = json.loads(subprocess.run([desk.muninn, "daemon", "status", "--json"], cwd=desk.home, env=desk.environment,
+                                           capture_output=True, text=True, check=False).stdout)
+        transcript.append(f"daemon status: {json.dumps(status['reminders'])}")
+        if status["reminders"][0]["last"]["result"] != "the agent answered; see the journal":
+            failed.append("the status")
+        if desk.agents():
+            failed.append(f"left behind: {desk.agents()}")
+        # That the gateway saw the run is on its receipt.
+        receipt = json.loads(desk.run("why", "--last", "--json"))
+        transcript.append(f"receipt: {receipt['outcome']} for {receipt['first_words']!r}")
+        return failed, transcript
+    finally:
+        desk.close()
+
+
+def hangs(args, folder):
+    desk = Desk(args, folder, [scripted.Silence(600, "late")])
+    try:
+        transcript = desk.remind("--timeout-seconds", "5").splitlines()
+        desk.wait("the request", lambda: desk.upstream.conversation)
+        running = desk.agents()
+        line = desk.wait("the line", lambda: "the agent failed" in desk.inbox() and desk.inbox().splitlines()[-1])
+        transcript += [f"processes while it hangs: {len(running)}", f"inbox: {line}"]
+        failed = []
+        if not running:
+            failed.append("no process of the client was seen")
+        if "it did not end within 5 s" not in line or desk.agents():
+            failed.append(f"{line}; left behind: {desk.agents()}")
+        return failed, transcript
+    finally:
+        desk.close()
+
+
+def missing(args, folder):
+    desk = Desk(args, folder, [], program=folder / "no" / "claude")
+    try:
+        transcript = desk.remind().splitlines()
+        line = desk.wait("the line", lambda: "the agent failed" in desk.inbox() and desk.inbox().splitlines()[-1])
+        transcript.append(f"inbox: {line}")
+        return [] if "there is no program" in line else [line], transcript
+    finally:
+        desk.close()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--muninn", required=True)
+    parser.add_argument("--installs", required=True, type=pathlib.Path)
+    args = parser.parse_args()
+    version = package_version(args.installs / "claude-2.1.329", "@anthropic-ai/claude-code")
+    passed = failures = 0
+    for name, check in [("its answer is in the journal", answers), ("it hangs", hangs), ("it is missing", missing)]:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                failed, transcript = check(args, pathlib.Path(folder))
+            except AssertionError as error:
+                failed, transcript = [str(error)], []
+        print(f"{'FAIL' if failed else 'ok':5} a reminder runs Claude Code {version}: {name}")
+        for line in [*transcript, *failed]:
+            print(f"      {line}")
+        passed, failures = passed + (not failed), failures + bool(failed)
+    print(f"{passed} passed, {failures} failed")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
