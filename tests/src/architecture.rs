@@ -298,7 +298,7 @@ fn doc(attributes: &[syn::Attribute]) -> String {
 /// (clap_complete, 3), the Model Context Protocol (rmcp, 21), links in Markdown (pulldown-cmark, 2), edits of
 /// clients' files that keep their comments (toml_edit, jsonc-parser), YAML in front matter (saphyr-parser, 2), and
 /// three-way merges of texts (diffy). The times of reminders take three (croner).
-const MAX_PACKAGES: usize = 506;
+const MAX_PACKAGES: usize = 507;
 
 #[test]
 fn lock_file_holds_no_more_packages_than_allowed() {

@@ -225,10 +225,16 @@ fn render_section<'a>(section: &Section<'a>, file: &'a Value) -> (String, String
             Value::Array(entries) => entries.first().map_or(&Value::Null, |entry| &entry[key]),
             table => &table[key],
         };
-        if let Some((table, is_array)) = table_of(property, file) {
+        let named = property["additionalProperties"]["$ref"].as_str();
+        let tables = named.map(|reference| (definition(reference, file), false));
+        if let Some((table, is_array)) = tables.or_else(|| table_of(property, file)) {
             let path = match section.name.trim_matches(['[', ']']) {
                 "" => key.clone(),
                 parent => format!("{parent}.{key}"),
+            };
+            let path = match named {
+                Some(_) => format!("{path}.NAME"),
+                None => path,
             };
             below.push(Section {
                 name: if is_array {
