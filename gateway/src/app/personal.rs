@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use muninn_context_engine::{Item, ItemKind, PriorContext, measure_item};
-use muninn_memory::personal::{FoundItem, Personal, PersonalContext, SearchOptions, SignalContext};
+use muninn_memory::personal::{FoundItem, Personal, SearchOptions, SignalContext};
 use muninn_memory::{Clock, redact};
 
 use super::App;
@@ -170,31 +170,27 @@ fn item(found: FoundItem) -> Item {
 }
 
 /// The text that each conversation begins with; empty if the memory has not been set up. The longest file is cut first.
-pub(super) fn always_loaded(context: &PersonalContext, most: usize) -> String {
-    if context.is_first_run {
+pub(super) fn always_loaded(personal: &Personal, most: usize) -> String {
+    if personal.is_first_run() {
         return String::new();
     }
-    let state = &context.state;
-    let mut texts: Vec<(&str, Vec<&str>)> = [
-        ("identity", Some(&context.identity)),
-        ("inbox", Some(&state.inbox)),
-        ("today", Some(&state.today)),
-        ("commitments", Some(&state.commitments)),
-        ("human", state.human.as_ref()),
-        ("workspace", state.workspace.as_ref()),
-    ]
-    .into_iter()
-    .filter_map(|(name, text)| Some((name, text?.lines().collect::<Vec<_>>())))
-    // A heading alone says nothing.
-    .filter(|(_, lines)| {
-        lines
-            .iter()
-            .any(|line| !line.trim().is_empty() && !line.starts_with('#'))
-    })
-    .collect();
+    let state = personal.state();
+    let state = state
+        .inspect_err(|error| tracing::warn!("personal memory: {error}"))
+        .unwrap_or_default();
+    let mut texts: Vec<(&str, Vec<&str>)> = state
+        .iter()
+        .map(|file| (file.name, file.text.lines().collect::<Vec<_>>()))
+        // A heading alone says nothing.
+        .filter(|(_, lines)| {
+            lines
+                .iter()
+                .any(|line| !line.trim().is_empty() && !line.starts_with('#'))
+        })
+        .collect();
     let heading = format!(
         "# About the user (personal memory in {}, for this user only)\n",
-        context.paths.root.display()
+        personal.root().display()
     );
     let size = |lines: &[&str]| lines.iter().map(|line| line.chars().count() + 1).sum::<usize>();
     let mut cut = vec![0; texts.len()];
@@ -253,12 +249,12 @@ mod tests {
             "state/today.md",
             &format!("# Today\n\n{}", "a long line of today\n".repeat(200)),
         );
-        let context = Personal::new(directory.path(), Clock::system()).context();
-        let text = always_loaded(&context, 1_500);
+        let personal = Personal::new(directory.path(), Clock::system());
+        let text = always_loaded(&personal, 1_500);
         assert!(text.chars().count() <= 1_500, "{}", text.len());
         assert!(text.contains("Ann\n") && text.contains("[today: "), "{text}");
         assert!(!text.contains("# Inbox"), "a file with only its heading says nothing");
         std::fs::remove_file(directory.path().join("identity.md")).unwrap();
-        assert!(always_loaded(&Personal::new(directory.path(), Clock::system()).context(), 1_500).is_empty());
+        assert!(always_loaded(&personal, 1_500).is_empty());
     }
 }

@@ -187,7 +187,7 @@ fn worklog(handover: Option<&Tail>) -> Part {
 fn about_user(personal: &Personal) -> Part {
     Part {
         name: ReceiptItem::PERSONAL,
-        text: always_loaded(&personal.context(), MOST_PERSONAL),
+        text: always_loaded(personal, MOST_PERSONAL),
         most: MOST_PERSONAL,
         rest: "muninn personal context",
     }

@@ -232,7 +232,7 @@ fn absolute(time: &str) -> Result<String, CliError> {
     let span: Span = duration.parse().map_err(wrong)?;
     let now: Zoned = Common::clock().now().to_zoned(jiff::tz::TimeZone::system());
     let at: Timestamp = now.checked_add(span).map_err(wrong)?.timestamp();
-    Ok(at.to_string())
+    Ok(format!("{at:.0}"))
 }
 
 /// Tells the user if nothing will fire the reminders.
