@@ -128,7 +128,7 @@ fn tools_work_in_and_outside_of_repositories() {
         let (refused, text) = client.call("log_journal", &json!({"topic": "", "content": "x"}));
         assert!(refused["isError"] == true && text.contains("topic"), "{refused}");
     }
-    let summary = env.stdout_of(&env.path("home"), &["personal", "signals", "--json"]);
+    let summary = env.stdout_of(&env.path("home"), &["personal", "signals", "--summary", "--json"]);
     assert_eq!(
         serde_json::from_str::<Value>(&summary).unwrap()["kinds"]["file_edit"],
         2
@@ -227,4 +227,55 @@ fn texts_that_fit_a_question_are_on_the_receipt_and_never_learned() {
     );
     assert!(!remembered.contains(MARKER), "{remembered}");
     assert!(!remembered.contains("Name: Ann"));
+}
+
+#[test]
+fn events_of_the_owners_sessions_are_logged_once_if_asked_for() {
+    let upstream = Upstream::start();
+    let team = Team::before(upstream, "repo", "[personal]\nsignals = true\n");
+    set_up(&team.env);
+    let mut client = Client::start(&team.env, &team.root, |command| {
+        command.args(["--tools", "personal"]);
+    });
+    client.call("search_memory", &json!({"query": "which varnish has the mast"}));
+    let gateway = team.serve();
+    let mut conversation = Conversation::new(&team.root);
+    conversation.turn(QUESTION);
+    conversation.send(&gateway);
+    conversation.answers("Done.");
+    conversation.says("Thanks.");
+    conversation.send(&gateway);
+    conversation.send(&gateway);
+    gateway.stop_cleanly();
+    let home = team.env.path("home");
+    let shown = team
+        .env
+        .stdout_of(&home, &["personal", "signals", "--count", "100", "--json"]);
+    let signals: Vec<Value> = serde_json::from_str(&shown).unwrap();
+    let of_kind = |kind: &str| {
+        signals
+            .iter()
+            .filter(|signal| signal["type"] == kind)
+            .collect::<Vec<_>>()
+    };
+    for kind in ["session_start", "session_end", "search"] {
+        assert_eq!(of_kind(kind).len(), 1, "{kind}: {shown}");
+    }
+    let read = of_kind("file_read");
+    assert!(
+        read[0]["context"]["file"]
+            .as_str()
+            .unwrap()
+            .ends_with("repo/src/rate_limiter.rs"),
+        "{shown}"
+    );
+    assert_eq!(of_kind("file_edit").len(), 1, "{shown}");
+    assert_eq!(of_kind("search")[0]["context"]["query"], "which varnish has the mast");
+    assert!(
+        of_kind("search")[0]["raw"]["retrieved"][0]
+            .as_str()
+            .unwrap()
+            .starts_with("journal/")
+    );
+    assert!(!shown.contains(MARKER), "names, and no texts: {shown}");
 }

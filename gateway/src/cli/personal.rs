@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
 use muninn_memory::personal::{
     BadLine, EntryMetadata, FoundItem, ItemType, JournalEntry, Personal, PersonalContext, PersonalError, QUESTIONS,
-    SearchOptions, Setup, SignalSummary, time,
+    SearchOptions, Setup, Signal, SignalSummary, time,
 };
 use muninn_repo_tools::with_causes;
 use serde::Serialize;
@@ -110,12 +110,18 @@ enum Action {
         #[arg(long)]
         force: bool,
     },
-    /// Add up the logged events
-    #[command(after_help = examples(&[("muninn personal signals --days 7", "Those of a week")]))]
+    /// Print the newest logged events, or add them up
+    #[command(after_help = examples(&[("muninn personal signals --summary --days 7", "Those of a week, added up")]))]
     Signals {
-        /// Of the last days
+        /// Add up those of the last days: by kind, and the most frequent files and queries
+        #[arg(long)]
+        summary: bool,
+        /// Of so many days, for --summary
         #[arg(long, value_name = "COUNT", default_value_t = 30)]
         days: u32,
+        /// So many events
+        #[arg(long, value_name = "COUNT", default_value_t = 20)]
+        count: usize,
     },
 }
 
@@ -173,7 +179,14 @@ impl PersonalCommand {
                     return Ok(ExitCode::from(Exit::Failure as u8));
                 }
             }
-            Action::Signals { days } => output::value(json, &personal.summarize_signals(days)?, signals),
+            Action::Signals {
+                summary: true, days, ..
+            } => output::value(json, &personal.summarize_signals(days)?, signals),
+            Action::Signals { count, .. } => {
+                output::value(json, &personal.recent_signals(count)?, |signals| {
+                    signals.iter().map(signal).collect()
+                });
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -317,6 +330,18 @@ fn found(item: &FoundItem) -> String {
 
 fn bad_line(bad: &BadLine) -> String {
     format!("{}:{}: {}\n", bad.file, bad.line, bad.problem)
+}
+
+fn signal(signal: &Signal) -> String {
+    let context = signal.context.clone().unwrap_or_default();
+    let words = [context.file, context.query, context.trigger];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    format!(
+        "{}  {}  {}\n",
+        output::local_time(&signal.timestamp),
+        signal.kind,
+        words.join("  ")
+    )
 }
 
 fn signals(summary: &SignalSummary) -> String {

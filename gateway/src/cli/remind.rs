@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::{Span, Timestamp, Zoned};
@@ -18,6 +19,9 @@ use super::{CliError, Common, Exit, examples, output};
 use crate::config::paths;
 use crate::personal::follow;
 use crate::personal::reminders::{Means, ReminderStatus, Reminders, other_daemon};
+
+/// The pause between two looks for a directory that does not exist.
+const PAUSE: Duration = Duration::from_secs(30);
 
 /// Have Muninn remind you, or run an agent, at a time
 #[derive(Args)]
@@ -151,7 +155,13 @@ impl RemindCommand {
         let opened = || Reminders::open(&personal, &state_dir, Common::clock()).map(Arc::new);
         let json = self.json;
         match self.action {
-            None if self.follow => follow(&opened()?, &means, &mut std::io::stdout())?,
+            None if self.follow => {
+                // The monitor of a plugin runs for users without personal memory, too.
+                while !personal.root().is_dir() {
+                    std::thread::sleep(PAUSE);
+                }
+                follow(&opened()?, &means, &mut std::io::stdout())?;
+            }
             Some(_) if self.follow => return Err(CliError::new(Exit::Usage, "--follow stands alone")),
             None | Some(Verb::List) => {
                 let (reminders, problems) = personal.schedules()?;

@@ -52,6 +52,24 @@ impl Personal {
         append().map_err(PersonalError::io(&path))
     }
 
+    /// What `read` makes of the newest lines of a folder, the newest first.
+    pub(super) fn newest<T>(
+        &self,
+        folder: &str,
+        count: usize,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<T>, PersonalError> {
+        let mut found = Vec::new();
+        for file in self.day_files(folder)?.iter().rev() {
+            if found.len() >= count {
+                break;
+            }
+            let text = text(&file.path)?;
+            found.extend(text.lines().rev().filter_map(&read).take(count - found.len()));
+        }
+        Ok(found)
+    }
+
     /// The files of a folder, the oldest first. Other files are left alone.
     pub(super) fn day_files(&self, folder: &str) -> Result<Vec<DayFile>, PersonalError> {
         let path = self.path(folder);

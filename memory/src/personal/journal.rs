@@ -97,17 +97,8 @@ impl Personal {
     /// # Errors
     /// [`PersonalError`].
     pub fn recent(&self, count: usize, topic: Option<&str>) -> Result<Vec<JournalEntry>, PersonalError> {
-        let mut found = Vec::new();
-        for file in self.day_files(JOURNAL)?.iter().rev() {
-            if found.len() >= count {
-                break;
-            }
-            let text = text(&file.path)?;
-            let entries = text.lines().rev().filter_map(|line| parse(line).ok());
-            let wanted = entries.filter(|entry| topic.is_none_or(|topic| entry.topic == topic));
-            found.extend(wanted.take(count - found.len()));
-        }
-        Ok(found)
+        let is_wanted = |entry: &JournalEntry| topic.is_none_or(|topic| entry.topic == topic);
+        self.newest(JOURNAL, count, |line| parse(line).ok().filter(is_wanted))
     }
 
     /// The lines of the journal that are no entries.

@@ -3,11 +3,11 @@
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
 use super::error::PersonalError;
 use super::reminder::ReminderKind;
-use super::search::time;
 
 /// The longest expression, in bytes.
 const MOST_EXPRESSION: usize = 200;
@@ -93,4 +93,19 @@ pub fn zone(name: Option<&str>) -> Result<TimeZone, PersonalError> {
         None => Ok(TimeZone::system()),
         Some(name) => TimeZone::get(name).map_err(|_| PersonalError::Zone(name.to_owned())),
     }
+}
+
+/// A date or a time: of a date without a time its beginning, of a time without a zone that in the zone of the system.
+///
+/// # Errors
+/// [`PersonalError::Time`].
+pub fn time(text: &str, zone: &TimeZone) -> Result<Timestamp, PersonalError> {
+    let text = text.trim();
+    let civil = || {
+        text.parse::<DateTime>()
+            .or_else(|_| text.parse::<Date>().map(DateTime::from))
+    };
+    let zoned = || civil().ok()?.to_zoned(zone.clone()).ok();
+    let at = text.parse().ok().or_else(|| Some(zoned()?.timestamp()));
+    at.ok_or_else(|| PersonalError::Time(text.to_owned()))
 }

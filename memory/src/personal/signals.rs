@@ -117,6 +117,14 @@ impl Personal {
         Ok(signal)
     }
 
+    /// The newest signals, the newest first, without secrets that another program wrote.
+    ///
+    /// # Errors
+    /// [`PersonalError`].
+    pub fn recent_signals(&self, count: usize) -> Result<Vec<Signal>, PersonalError> {
+        self.newest(SIGNALS, count, |line| serde_json::from_str(&redact(line)).ok())
+    }
+
     /// Adds up the signals of the last days.
     ///
     /// # Errors
