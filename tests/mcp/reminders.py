@@ -1,50 +1,98 @@
-"""Reminders that run real Claude Code, with a scripted model behind a gateway.
+"""Reminders that run real clients, with a scripted model behind a gateway.
 
-A one-shot two seconds ahead runs `claude -p` through Muninn's own gateway, and its answer is in the journal. A client that
-hangs is ended by its timeout with all that it started; one that is missing leaves a line in the inbox.
+A one-shot two seconds ahead runs `claude -p`, `codex exec` or `opencode run` through Muninn's own gateway, and its answer is in
+the journal. A client that hangs is ended by its timeout with all that it started; one that is missing leaves a line in the inbox.
 
 Prints a transcript of each, and `N passed, N failed` alone on the last line.
 """
 
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 
+import client_codex
 import scripted
 from client_claude import QUIET, ClaudeCode
+from client_opencode import PROVIDERS, OpenCode
 from programs import package_version
 
-MODEL = "claude-sonnet-4-5"
 PROMPT = "Count the open $(pull) requests; `now` --help"
 ANSWER = "Three are open."
 # The longest wait for what follows from a reminder: two seconds, a start of the client, and a busy machine.
 PATIENCE = 90
 
 
+def no_settings(desk, url):
+    """Claude Code finds the gateway by the variables that a run gets."""
+    return QUIET
+
+
+def codex_settings(desk, url):
+    folder = desk.home / ".codex"
+    folder.mkdir()
+    (folder / "config.toml").write_text(client_codex.configuration(folder, url, "gpt-5", False, False, False))
+    return {"MUNINN_DUMMY_KEY": "dummy"}
+
+
+def opencode_settings(desk, url):
+    config = desk.home / "opencode.json"
+    options = {"baseURL": f"{url}/v1", "apiKey": "dummy"}
+    limit = {"context": 128000, "output": 4096}
+    provider = {"npm": PROVIDERS["chat"], "name": "muninn", "options": options,
+                "models": {"scripted": {"name": "scripted", "limit": limit}}}
+    config.write_text(json.dumps({"autoupdate": False, "share": "disabled", "provider": {"muninn": provider}}))
+    return {"OPENCODE_CONFIG": str(config), "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Agent:
+    """A client: the name of its program and its folder, its format and model, and what it needs to find a gateway."""
+
+    name: str
+    folder: str
+    package: str
+    wire: str
+    model: str
+    is_side: object
+    settings: object
+
+
+CLAUDE = Agent("claude", "claude-2.1.329", "@anthropic-ai/claude-code", "messages", "claude-sonnet-4-5", ClaudeCode.is_side,
+               no_settings)
+CODEX = Agent("codex", "codex", "@openai/codex", "responses", "gpt-5", client_codex.Codex.is_side, codex_settings)
+OPENCODE = Agent("opencode", "opencode", "opencode-ai", "chat", "muninn/scripted", OpenCode.is_side, opencode_settings)
+
+
 class Desk:
     """A home with a personal directory and a gateway, whose agent is a real client."""
 
-    def __init__(self, args, folder, acts, program=None):
-        self.muninn, self.folder, self.home = args.muninn, folder, folder / "home"
-        self.upstream = scripted.Upstream(ClaudeCode.is_side, acts)
-        client = args.installs / "claude-2.1.329" / "node_modules" / ".bin" / "claude"
+    def __init__(self, args, folder, acts, agent=CLAUDE, program=None):
+        self.muninn, self.folder, self.home, self.agent = args.muninn, folder, folder / "home", agent
+        self.upstream = scripted.Upstream(agent.is_side, acts)
+        client = args.installs / agent.folder / "node_modules" / ".bin" / agent.name
         settings = self.home / ".config" / "muninn" / "muninn.toml"
         settings.parent.mkdir(parents=True)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        variables = agent.settings(self, f"http://{address}") | {"ANTHROPIC_API_KEY": "dummy"}
         settings.write_text(
-            f'[[backends]]\nname = "scripted"\nurl = "{self.upstream.url}"\ndialect = "messages"\n'
-            f'[personal.agents.claude]\nenabled = true\nprogram = {json.dumps(str(program or client))}\nmodel = "{MODEL}"\n'
-            f"environment = {json.dumps([*QUIET, 'ANTHROPIC_API_KEY'])}\n"
+            f'listen = "{address}"\n[[backends]]\nname = "scripted"\nurl = "{self.upstream.url}"\ndialect = "{agent.wire}"\n'
+            f'[personal.agents.{agent.name}]\nenabled = true\nprogram = {json.dumps(str(program or client))}\n'
+            f'model = "{agent.model}"\nenvironment = {json.dumps([*variables])}\n'
         )
-        self.environment = QUIET | {"HOME": str(self.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8",
-                                    "ANTHROPIC_API_KEY": "dummy", "MUNINN_DISCOVER": "0"}
+        self.environment = variables | {"HOME": str(self.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8",
+                                        "MUNINN_DISCOVER": "0"}
         self.run("personal", "init", "--name", "Ann")
-        self.gateway = subprocess.Popen([self.muninn, "serve", "--listen", "127.0.0.1:0"], cwd=self.home, text=True,
-                                        env=self.environment, stdout=subprocess.PIPE, stderr=open(folder / "log", "w"))
+        self.gateway = subprocess.Popen([self.muninn, "serve"], cwd=self.home, text=True, env=self.environment,
+                                        stdout=subprocess.PIPE, stderr=open(folder / "log", "w"))
         self.gateway.stdout.readline()
 
     def run(self, *arguments):
@@ -54,7 +102,8 @@ class Desk:
         return done.stdout
 
     def remind(self, *more):
-        return self.run("remind", "once", "review", "+2s", "Review", PROMPT, "--action", "agent", *more)
+        return self.run("remind", "once", "review", "+2s", "Review", PROMPT, "--action", "agent", "--agent",
+                        self.agent.name, *more)
 
     def root(self):
         return pathlib.Path(json.loads(self.run("personal", "context", "--json"))["paths"]["root"])
@@ -87,11 +136,13 @@ class Desk:
         self.upstream.close()
 
 
-def answers(args, folder):
-    desk = Desk(args, folder, [scripted.Say(ANSWER)])
+def answers(args, folder, agent=CLAUDE):
+    desk = Desk(args, folder, [scripted.Say(ANSWER)], agent)
     try:
         transcript = desk.remind().splitlines()
-        entry = desk.wait("the answer", lambda: json.loads(desk.run("personal", "recent", "--json")))[0]
+        desk.wait("the result", lambda: "the agent" in desk.inbox() or json.loads(desk.run("personal", "recent", "--json")))
+        assert "the agent" not in desk.inbox(), desk.inbox()
+        entry = json.loads(desk.run("personal", "recent", "--json"))[0]
         transcript.append(f"journal: {json.dumps(entry)}")
         failed = []
         if (entry["content"], entry["metadata"]) != (f"Review: {ANSWER}", {"source": "cron", "intent": "review"}):
@@ -148,15 +199,16 @@ def main():
     parser.add_argument("--muninn", required=True)
     parser.add_argument("--installs", required=True, type=pathlib.Path)
     args = parser.parse_args()
-    version = package_version(args.installs / "claude-2.1.329", "@anthropic-ai/claude-code")
     passed = failures = 0
-    for name, check in [("its answer is in the journal", answers), ("it hangs", hangs), ("it is missing", missing)]:
+    checks = [("its answer is in the journal", answers, agent) for agent in (CLAUDE, CODEX, OPENCODE)]
+    for name, check, agent in [*checks, ("it hangs", hangs, CLAUDE), ("it is missing", missing, CLAUDE)]:
+        version = package_version(args.installs / agent.folder, agent.package)
         with tempfile.TemporaryDirectory() as folder:
             try:
-                failed, transcript = check(args, pathlib.Path(folder))
+                failed, transcript = check(args, pathlib.Path(folder), *([agent] if check is answers else []))
             except AssertionError as error:
                 failed, transcript = [str(error)], []
-        print(f"{'FAIL' if failed else 'ok':5} a reminder runs Claude Code {version}: {name}")
+        print(f"{'FAIL' if failed else 'ok':5} a reminder runs {agent.name} {version}: {name}")
         for line in [*transcript, *failed]:
             print(f"      {line}")
         passed, failures = passed + (not failed), failures + bool(failed)

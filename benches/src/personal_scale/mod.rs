@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::command_line::{at, progress};
 use crate::gateway_process::GatewayProcess;
-use crate::procfs;
+use crate::procfs::{self, CpuTimes};
 use crate::report::rounded;
 use crate::stats::{millis, percentile};
 use crate::zipf::ZipfWords;
@@ -32,8 +32,8 @@ const CONTEXTS: usize = 200;
 const NOTES: usize = 30;
 const FOUND: usize = 5;
 const REMINDERS: usize = 50;
-/// Until a gateway has done what a start brings.
-const SETTLING: Duration = Duration::from_secs(30);
+/// Until a gateway gives the memory of an unused index back.
+const RELEASED: Duration = Duration::from_mins(6);
 
 /// The bounds of the issue that built it.
 const SEARCH_MS: f64 = 15.0;
@@ -165,7 +165,7 @@ pub fn run(options: &Options) -> Result<Report> {
         of(format!("path = {}", json!(empty))),
         of(format!("path = {}", json!(root))),
     ];
-    let [gateway, with_empty, with_all] = configurations.map(|text| idle(&repository, &text, options.idle));
+    let [gateway, with_empty, with_all] = idle(&repository, &configurations, options.idle);
     let percentile = |values: &mut Vec<f64>, q| percentile(values, q).map(rounded);
     let mut report = Report {
         entries: options.entries,
@@ -243,22 +243,42 @@ fn reminder(number: usize) -> NewReminder {
     }
 }
 
-/// A gateway with a configuration, after a time without calls.
-fn idle(repository: &Path, configuration: &str, seconds: u64) -> Idle {
-    let gateway = GatewayProcess::start(repository, configuration);
-    thread::sleep(SETTLING);
-    let before = wakes(gateway.id());
+/// Gateways with these configurations, after a time without calls.
+fn idle(repository: &Path, configurations: &[String; 3], seconds: u64) -> [Idle; 3] {
+    let gateways = configurations
+        .each_ref()
+        .map(|configuration| GatewayProcess::start(repository, configuration));
+    gateways.iter().for_each(|gateway| settle(gateway.id()));
+    thread::sleep(RELEASED);
+    let before = gateways.each_ref().map(|gateway| wakes(gateway.id()));
     thread::sleep(Duration::from_secs(seconds));
-    let after = wakes(gateway.id());
     #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
     let per_minute = |count: u64| rounded(count as f64 * 60.0 / seconds as f64);
-    let since = before
-        .zip(after)
-        .map(|(before, after)| (after.0 - before.0, after.1 - before.1));
-    Idle {
-        resident_mb: procfs::resident_mb(gateway.id()).map(rounded),
-        upkeep_wakes_per_minute: since.map(|(upkeep, _)| per_minute(upkeep)),
-        wakes_per_minute: since.map(|(_, all)| per_minute(all)),
+    let mut before = before.into_iter();
+    gateways.each_ref().map(|gateway| {
+        let waits = before.next().flatten().zip(wakes(gateway.id()));
+        let since = waits.map(|(before, after)| (after.0 - before.0, after.1 - before.1));
+        Idle {
+            resident_mb: procfs::resident_mb(gateway.id()).map(rounded),
+            upkeep_wakes_per_minute: since.map(|(upkeep, _)| per_minute(upkeep)),
+            wakes_per_minute: since.map(|(_, all)| per_minute(all)),
+        }
+    })
+}
+
+/// Waits until a process has done what its start brings: it computes for less than a tenth of a second in ten.
+fn settle(process: u32) {
+    let pause = || thread::sleep(Duration::from_secs(10));
+    pause();
+    for _ in 0..30 {
+        let before = CpuTimes::of(process);
+        pause();
+        let spent = CpuTimes::of(process)
+            .zip(before)
+            .map(|(now, before)| now.since(&before));
+        if spent.is_none_or(|nanoseconds| nanoseconds < 100_000_000) {
+            return;
+        }
     }
 }
 
@@ -270,7 +290,7 @@ fn wakes(process: u32) -> Option<(u64, u64)> {
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
         let waits: u64 = field("voluntary_ctxt_switches:")?.parse().ok()?;
         all += waits;
-        if field("Name:")?.starts_with("personal-upkee") {
+        if field("Name:")?.starts_with("muninn-reminder") {
             upkeep += waits;
         }
     }

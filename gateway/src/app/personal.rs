@@ -110,24 +110,12 @@ impl App {
             return;
         };
         personal.watch(&self.supervisor);
-        let indexing = self.supervisor.run("personal-index", move || {
-            let nothing = SearchOptions {
-                kind: None,
-                since: None,
-                limit: 0,
-            };
-            if let Err(error) = personal.search("", &nothing) {
-                tracing::warn!("personal memory: {error}");
-            }
-        });
-        if let Err(error) = indexing {
-            tracing::warn!(%error, "the thread that indexes personal memory did not start");
-        }
+        personal.index_in_background();
     }
 }
 
 /// The texts for a question, within a number of tokens. Those that the conversation contains are left out.
-pub(super) fn items(personal: &Personal, question: &str, already: &PriorContext, most_tokens: u32) -> Vec<Item> {
+pub(super) fn items(personal: &Arc<Personal>, question: &str, already: &PriorContext, most_tokens: u32) -> Vec<Item> {
     let options = SearchOptions {
         kind: None,
         since: None,

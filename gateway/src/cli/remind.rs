@@ -185,7 +185,11 @@ impl RemindCommand {
             Some(Verb::RunDue) => {
                 let (reminders, stopping) = (opened()?, CancellationToken::new());
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-                let look = runtime.block_on(reminders.run_due(&means, &stopping));
+                let look = runtime.block_on(async {
+                    // An agent is in a process group of its own, which the terminal does not interrupt.
+                    tokio::spawn(cancel_on_signal(stopping.clone()));
+                    reminders.run_due(&means, &stopping).await
+                });
                 look.problems
                     .iter()
                     .for_each(|problem| output::note(&format!("warning: {problem}")));
@@ -195,6 +199,25 @@ impl RemindCommand {
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Cancels the token when the process is to end.
+async fn cancel_on_signal(stopping: CancellationToken) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+            stopping.cancel();
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_ok() {
+        stopping.cancel();
     }
 }
 

@@ -16,6 +16,8 @@ use super::versions;
 
 /// The longest pause between two looks at the wall clock.
 const TICK: Duration = Duration::from_secs(30);
+/// The time after which an index that nobody searches is no longer held.
+const UNUSED: Duration = Duration::from_mins(5);
 /// The time without a change after which changes are committed.
 const DEBOUNCE: Duration = Duration::from_secs(2);
 
@@ -38,7 +40,7 @@ pub fn keep(
         };
         runtime.block_on(upkeep(&reminders, &means, &fired, &stopping));
     };
-    supervisor.keep("personal-upkeep", work).map(drop)
+    supervisor.keep("reminders", work).map(drop)
 }
 
 async fn upkeep(
@@ -73,6 +75,7 @@ async fn upkeep(
                 tracing::warn!("personal memory is not committed: {error}");
             }
         }
+        personal.release_unused(UNUSED);
         let until_commit = commit_at.map(|at| at.saturating_duration_since(Instant::now()));
         let pause = pause(reminders, &look).min(until_commit.unwrap_or(TICK));
         tokio::select! {

@@ -269,6 +269,9 @@ fn accounted(
         .and_then(|made| made.parse::<Timestamp>().ok());
     let made = made.unwrap_or(now).min(now);
     let since = match known {
+        // A single time is never left out, whenever its file was made.
+        Some((_, accounted)) if reminder.kind == ReminderKind::Once => second(accounted),
+        None if reminder.kind == ReminderKind::Once => Timestamp::MIN,
         // A person changed the file, nobody knows when: times before are not made up for.
         Some((known, _)) if made_words(&known) == made_words(&schedule) => now,
         Some((_, accounted)) => made.max(second(accounted)),

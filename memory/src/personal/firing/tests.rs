@@ -313,3 +313,36 @@ fn a_time_that_passed_before_the_first_look_is_told_late_and_a_changed_schedule_
             .is_some()
     );
 }
+
+#[test]
+fn a_single_time_is_due_whenever_its_file_was_made() {
+    let state = tempfile::tempdir().unwrap();
+    let root = Path::new("/somewhere");
+    let at = |text: &str| text.parse::<Timestamp>().unwrap();
+    for (number, made) in [(0, None), (1, Some("2027-06-01T00:00:00Z"))] {
+        let mut firings = Firings::open(state.path()).unwrap();
+        let mut once = Reminder {
+            kind: ReminderKind::Once,
+            expression: "2027-01-02T10:00:00Z".to_owned(),
+            created_at: made.map(str::to_owned),
+            ..reminder(
+                number,
+                &Pattern::random(&mut fastrand::Rng::with_seed(1)),
+                "UTC",
+                CatchUp::Skip,
+            )
+        };
+        let claim = |firings: &mut Firings, once: &Reminder, now: &str| {
+            let claim = firings.claim(root, once, at(now), Duration::ZERO).unwrap();
+            claim.map(|claim| claim.due.to_string())
+        };
+        let due = claim(&mut firings, &once, "2027-06-02T00:00:00Z");
+        assert_eq!(due.as_deref(), Some("2027-01-02T10:00:00Z"));
+        assert_eq!(claim(&mut firings, &once, "2027-06-03T00:00:00Z"), None);
+        // Made anew, with another time.
+        once.expression = "2027-06-03T12:00:00Z".to_owned();
+        once.created_at = Some("2027-06-03T11:00:00Z".to_owned());
+        let due = claim(&mut firings, &once, "2027-06-04T00:00:00Z");
+        assert_eq!(due.as_deref(), Some("2027-06-03T12:00:00Z"));
+    }
+}

@@ -9,7 +9,7 @@ mod index;
 use std::fmt;
 use std::fs;
 use std::path::Path;
-use std::sync::{MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -34,6 +34,8 @@ const READ_FOR_IMAGE: usize = 100;
 const MANY: usize = 500;
 /// The bytes below which all files are read in a few milliseconds.
 const SMALL: u64 = 200_000;
+/// The same if the index was kept: it is read, and not built.
+const SMALL_KEPT: u64 = 4_000_000;
 /// The index that is kept.
 const IMAGE: ImageFormat = ImageFormat {
     prefix: "muninn-search-",
@@ -136,13 +138,50 @@ pub(super) struct Search {
     looked: Option<(Instant, Duration)>,
     /// The new texts since the index was kept.
     unsaved: usize,
+    /// The owner of threads.
+    owner: Option<Supervisor>,
+    /// When the index was built or searched last.
+    used: Option<Instant>,
 }
 
 impl Personal {
-    /// Watches the directory, if it has many files, in threads of this owner.
+    /// Watches the directory, if it has many files, and builds indexes, in threads of this owner.
     pub fn watch(&self, supervisor: &Supervisor) {
         let watched = WatchedFolder::new(self.root(), &self.path(INDEX), Some(supervisor));
-        self.searched().watched = Some(watched);
+        let mut search = self.searched();
+        search.watched = Some(watched);
+        search.owner = Some(supervisor.clone());
+    }
+
+    /// Builds the index, or reads the kept one, in a thread of the owner that [`Self::watch`] named.
+    pub fn index_in_background(self: &Arc<Self>) {
+        let Some(owner) = self.searched().owner.clone() else {
+            return;
+        };
+        let this = Arc::clone(self);
+        // An error is that of the next search, too, which reports it; without a thread, a search that may wait builds it.
+        owner
+            .run("personal-index", move || {
+                this.refresh(&mut this.searched()).ok();
+            })
+            .ok();
+    }
+
+    /// Gives the memory of an index back that nobody has searched for some time. The next search reads the kept one.
+    pub fn release_unused(&self, time: Duration) {
+        let Ok(mut search) = self.search.try_lock() else {
+            return;
+        };
+        let is_used = search.used.is_some_and(|used| used.elapsed() < time);
+        if is_used {
+            return;
+        }
+        if let Some(index) = search.index.take()
+            && search.unsaved > 0
+        {
+            self.keep(&index);
+            search.unsaved = 0;
+        }
     }
 
     /// The texts that match a query best, the best first; of equal ones the newest first.
@@ -160,6 +199,7 @@ impl Personal {
         options: &SearchOptions,
     ) -> Result<Vec<FoundItem>, PersonalError> {
         self.refresh(&mut search)?;
+        search.used = Some(Instant::now());
         let (Some(index), Some(vectors)) = (&search.index, &search.vectors) else {
             return Ok(Vec::new());
         };
@@ -176,24 +216,31 @@ impl Personal {
         Ok(found.collect())
     }
 
-    /// [`Self::search`] for a caller who must not wait: `None` while the index is built or used, or is not built yet and that
-    /// takes long.
-    pub fn search_now(&self, query: &str, options: &SearchOptions) -> Option<Result<Vec<FoundItem>, PersonalError>> {
+    /// [`Self::search`] for a caller who must not wait: `None` while the index is built or used. If it takes long, it is built in
+    /// the background.
+    pub fn search_now(
+        self: &Arc<Self>,
+        query: &str,
+        options: &SearchOptions,
+    ) -> Option<Result<Vec<FoundItem>, PersonalError>> {
         let search = match self.search.try_lock() {
             Ok(search) => search,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
         if search.index.is_none() && !self.is_small() {
+            drop(search);
+            self.index_in_background();
             return None;
         }
         Some(self.find(search, query, options))
     }
 
-    /// Whether an index is built in a few milliseconds, from the files or from the image.
+    /// Whether an index is there in a few milliseconds, from the files or from the image.
     fn is_small(&self) -> bool {
         let listed = self.listed().unwrap_or_default();
-        listed.iter().map(|file| file.size).sum::<u64>() < SMALL
+        let bytes = listed.iter().map(|file| file.size).sum::<u64>();
+        bytes < SMALL || (bytes < SMALL_KEPT && image::exists(&IMAGE, &self.path(INDEX), self.root()))
     }
 
     /// Brings the index up to date.
@@ -209,6 +256,7 @@ impl Personal {
         let (Some(vectors), tokenizer) = (&search.vectors, &mut search.tokenizer) else {
             return Ok(());
         };
+        search.used = search.used.or(Some(Instant::now()));
         let interval = self.settings().unwrap_or_default().daemon.check_interval;
         search.looked = Some((Instant::now(), Duration::from_millis(interval)));
         let listed = self.listed()?;
