@@ -240,9 +240,14 @@ fn events_of_the_owners_sessions_are_logged_once_if_asked_for() {
     client.call("search_memory", &json!({"query": "which varnish has the mast"}));
     let gateway = team.serve();
     let mut conversation = Conversation::new(&team.root);
-    conversation.turn(QUESTION);
+    conversation.says(QUESTION);
     conversation.send(&gateway);
-    conversation.answers("Done.");
+    let receipt = wait_until("the receipt", || {
+        let shown = team.env.run(&team.root, &["why", "--last", "--json"]);
+        serde_json::from_slice::<Value>(&shown.stdout).ok()
+    });
+    let mut conversation = Conversation::new(&team.root);
+    conversation.turn(QUESTION);
     conversation.says("Thanks.");
     conversation.send(&gateway);
     conversation.send(&gateway);
@@ -266,7 +271,7 @@ fn events_of_the_owners_sessions_are_logged_once_if_asked_for() {
         read[0]["context"]["file"]
             .as_str()
             .unwrap()
-            .ends_with("repo/src/rate_limiter.rs"),
+            .ends_with("demo/src/rate_limiter.rs"),
         "{shown}"
     );
     assert_eq!(of_kind("file_edit").len(), 1, "{shown}");
@@ -277,5 +282,7 @@ fn events_of_the_owners_sessions_are_logged_once_if_asked_for() {
             .unwrap()
             .starts_with("journal/")
     );
+    assert_eq!(receipt["outcome"], "injected", "{receipt}");
+    assert_eq!(of_kind("injection")[0]["raw"]["receipt"], receipt["id"], "{shown}");
     assert!(!shown.contains(MARKER), "names, and no texts: {shown}");
 }
