@@ -15,7 +15,8 @@
 //! - Decisions of a failed request need not be stored.
 //! - If a client removes the end of a sent message (an appended reminder), the shorter turn is a turn of its own with a
 //!   block of its own. If the client later continues from the longer message, the history of the longer one counts.
-//! - A conversation without a session id whose texts become those of another one without, answers included, is that one.
+//! - A conversation without a session id whose texts up to a turn become those of another one without is that one: nothing but
+//!   the texts tells them apart.
 
 use std::collections::{HashMap, HashSet};
 
@@ -155,8 +156,8 @@ impl Oracle {
         Ok(())
     }
 
-    /// Whether a conversation without a session id has the texts of another one by now, up to and with the answer to a turn:
-    /// one that does not extend `earlier`.
+    /// Whether a conversation without a session id has the texts of another one by now, up to an answered turn: one that does not
+    /// extend `earlier`.
     fn became_another(&self, earlier: &Exchange, exchange: &Exchange, turns: &[Turn]) -> bool {
         let length = earlier.client.pieces.len();
         let is_other = |other: &Exchange| {
@@ -165,7 +166,7 @@ impl Oracle {
         };
         let has = |other: &Exchange, turn: &Turn| {
             let mut theirs = other.client.turns().into_iter();
-            theirs.any(|their| their.text == turn.text && their.answered == turn.answered)
+            theirs.any(|their| their.text == turn.text)
         };
         let mut later = turns.iter().filter(|turn| turn.end > length && turn.answered.is_some());
         exchange.session.is_none()
