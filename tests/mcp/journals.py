@@ -7,13 +7,12 @@ mutation and goes on; the next one gets the last lines first, and without them i
 Prints a transcript of each, and `N passed, N failed` alone on the last line.
 """
 
-import argparse
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 
+import checks
 import scripted
 from client_claude import QUIET, ClaudeCode
 from clients import ours, texts
@@ -152,27 +151,21 @@ def worklog(place):
     return failed, transcript
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--muninn", required=True)
-    parser.add_argument("--installs", required=True, type=pathlib.Path)
-    args = parser.parse_args()
-    version = package_version(args.installs / "claude-2.1.329", "@anthropic-ai/claude-code")
-    passed = failures = 0
-    for name, check in [("git journal", journal), ("worklog", worklog)]:
-        with tempfile.TemporaryDirectory() as folder:
-            place = Place(args, pathlib.Path(folder))
-            try:
-                failed, transcript = check(place)
-            except AssertionError as error:
-                failed, transcript = [str(error)], []
+def run_check(args, check):
+    """A check in a place of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(args, pathlib.Path(folder))
+        try:
+            return check(place)
+        finally:
             place.stop()
-        print(f"{'FAIL' if failed else 'ok':5} Claude Code {version}: {name}")
-        for line in [*transcript, *failed]:
-            print(f"      {line}")
-        passed, failures = passed + (not failed), failures + bool(failed)
-    print(f"{passed} passed, {failures} failed")
-    sys.exit(1 if failures else 0)
+
+
+def main():
+    args = checks.arguments()
+    version = package_version(args.installs / "claude-2.1.329", "@anthropic-ai/claude-code")
+    checks.report((f"Claude Code {version}: {name}", lambda check=check: run_check(args, check))
+                  for name, check in [("git journal", journal), ("worklog", worklog)])
 
 
 if __name__ == "__main__":

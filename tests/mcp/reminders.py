@@ -6,17 +6,16 @@ the journal. A client that hangs is ended by its timeout with all that it starte
 Prints a transcript of each, and `N passed, N failed` alone on the last line.
 """
 
-import argparse
 import dataclasses
 import json
 import os
 import pathlib
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 
+import checks
 import client_codex
 import scripted
 from client_claude import QUIET, ClaudeCode
@@ -74,7 +73,7 @@ OPENCODE = Agent("opencode", "opencode", "opencode-ai", "chat", "muninn/scripted
 class Desk:
     """A home with a personal directory and a gateway, whose agent is a real client."""
 
-    def __init__(self, args, folder, acts, agent=CLAUDE, program=None):
+    def __init__(self, args, folder, acts, agent, program=None):
         self.muninn, self.folder, self.home, self.agent = args.muninn, folder, folder / "home", agent
         self.upstream = scripted.Upstream(agent.is_side, acts)
         client = args.installs / agent.folder / "node_modules" / ".bin" / agent.name
@@ -136,7 +135,7 @@ class Desk:
         self.upstream.close()
 
 
-def answers(args, folder, agent=CLAUDE):
+def answers(args, folder, agent):
     desk = Desk(args, folder, [scripted.Say(ANSWER)], agent)
     try:
         transcript = desk.remind().splitlines()
@@ -165,8 +164,8 @@ def answers(args, folder, agent=CLAUDE):
         desk.close()
 
 
-def hangs(args, folder):
-    desk = Desk(args, folder, [scripted.Silence(600, "late")])
+def hangs(args, folder, agent):
+    desk = Desk(args, folder, [scripted.Silence(600, "late")], agent)
     try:
         transcript = desk.remind("--timeout-seconds", "5").splitlines()
         desk.wait("the request", lambda: desk.upstream.conversation)
@@ -183,8 +182,8 @@ def hangs(args, folder):
         desk.close()
 
 
-def missing(args, folder):
-    desk = Desk(args, folder, [], program=folder / "no" / "claude")
+def missing(args, folder, agent):
+    desk = Desk(args, folder, [], agent, program=folder / "no" / "claude")
     try:
         transcript = desk.remind().splitlines()
         line = desk.wait("the line", lambda: "the agent failed" in desk.inbox() and desk.inbox().splitlines()[-1])
@@ -194,26 +193,19 @@ def missing(args, folder):
         desk.close()
 
 
+def run_check(args, check, agent):
+    """A check in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        return check(args, pathlib.Path(folder), agent)
+
+
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--muninn", required=True)
-    parser.add_argument("--installs", required=True, type=pathlib.Path)
-    args = parser.parse_args()
-    passed = failures = 0
-    checks = [("its answer is in the journal", answers, agent) for agent in (CLAUDE, CODEX, OPENCODE)]
-    for name, check, agent in [*checks, ("it hangs", hangs, CLAUDE), ("it is missing", missing, CLAUDE)]:
-        version = package_version(args.installs / agent.folder, agent.package)
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                failed, transcript = check(args, pathlib.Path(folder), *([agent] if check is answers else []))
-            except AssertionError as error:
-                failed, transcript = [str(error)], []
-        print(f"{'FAIL' if failed else 'ok':5} a reminder runs {agent.name} {version}: {name}")
-        for line in [*transcript, *failed]:
-            print(f"      {line}")
-        passed, failures = passed + (not failed), failures + bool(failed)
-    print(f"{passed} passed, {failures} failed")
-    sys.exit(1 if failures else 0)
+    args = checks.arguments()
+    rows = [("its answer is in the journal", answers, agent) for agent in (CLAUDE, CODEX, OPENCODE)]
+    rows += [("it hangs", hangs, CLAUDE), ("it is missing", missing, CLAUDE)]
+    version = {agent: package_version(args.installs / agent.folder, agent.package) for _, _, agent in rows}
+    checks.report((f"a reminder runs {agent.name} {version[agent]}: {name}",
+                   lambda check=check, agent=agent: run_check(args, check, agent)) for name, check, agent in rows)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,11 @@
 Prints a transcript of each client, a row with its version, and `N passed, N failed` alone on the last line.
 """
 
-import argparse
 import pathlib
 import subprocess
-import sys
 import tempfile
 
+import checks
 import scripted
 from clients import Claude, CodexServer, ours, texts
 
@@ -75,20 +74,11 @@ def check(client, muninn):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--muninn", required=True)
-    parser.add_argument("--installs", required=True, type=pathlib.Path)
-    args = parser.parse_args()
+    args = checks.arguments()
     clients = [Claude(args.installs, "claude-2.1.329", "claude-sonnet-4-5"), CodexServer(args.installs)]
-    passed = failures = 0
-    for client in clients:
-        failed, transcript = check(client, args.muninn)
-        print(f"{'FAIL' if failed else 'ok':5} {client.name} {client.version}: digest, create_page, move_page, get_backlinks")
-        for line in [*transcript, *failed]:
-            print(f"      {line}")
-        passed, failures = passed + (not failed), failures + bool(failed)
-    print(f"{passed} passed, {failures} failed")
-    sys.exit(1 if failures else 0)
+    what = "digest, create_page, move_page, get_backlinks"
+    checks.report((f"{client.name} {client.version}: {what}", lambda client=client: check(client, args.muninn))
+                  for client in clients)
 
 
 if __name__ == "__main__":

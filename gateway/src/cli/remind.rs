@@ -295,7 +295,7 @@ pub(super) fn statuses(common: &Common) -> Result<Vec<ReminderStatus>, CliError>
     Ok(reminders.statuses(&config.personal)?)
 }
 
-/// They as text.
+/// The reminders as text.
 pub(super) fn status_text(statuses: &[ReminderStatus]) -> String {
     let line = |status: &ReminderStatus| {
         let mut text = format!("reminder    {}  {}\n", status.id, status.description);

@@ -559,3 +559,25 @@ fn huge_entity_is_searched_in_its_first_part() {
     let found = place.open().search("zebra", &all(1)).unwrap();
     assert_eq!(found[0].kind, ItemType::Person);
 }
+
+/// From so many files on, the directory is watched, and a search looks at none of them as long as nothing changes.
+#[test]
+fn many_files_are_watched_and_not_looked_at() {
+    let place = Place::new();
+    for number in 0..600 {
+        place.write(&format!("entities/people/p{number}.md"), "# P\n\nA sailor.\n");
+    }
+    let personal = place.open();
+    let supervisor = muninn_repo_tools::Supervisor::default();
+    personal.watch(&supervisor);
+    assert_eq!(contents(&personal, "sailor", &all(1)).len(), 1);
+    assert!(personal.is_watched(Duration::from_secs(30)), "nothing reports changes");
+    let _ = contents(&personal, "sailor", &all(1));
+    assert!(personal.sees_no_change());
+    place.write("entities/people/new.md", "# N\n\nA lighthouse keeper.\n");
+    assert!(!personal.sees_no_change());
+    assert_eq!(contents(&personal, "lighthouse", &all(1)).len(), 1);
+    personal.log("x", "note", EntryMetadata::default()).unwrap();
+    assert!(!contents(&personal, "note", &all(1)).is_empty());
+    assert!(personal.sees_no_change());
+}

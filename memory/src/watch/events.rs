@@ -58,6 +58,10 @@ impl Kind {
 }
 
 fn note(shared: &Shared, path: &Path, kind: Kind) {
+    // The directory of the marks may be in the watched one.
+    if path.parent() == Some(&shared.lock().marks) {
+        return mark(shared, path);
+    }
     if let Some(in_git) = in_common_dir(shared, path) {
         if in_git == Path::new("info") && kind == Kind::Structure || in_git == Path::new("info/exclude") {
             shared.update(State::reset);

@@ -11,9 +11,15 @@ use serde::{Deserialize, Serialize};
 use super::ToolSession;
 use super::personal::{NoArguments, PersonalUseError, error, json, personal};
 
-/// How a reminder is told.
+/// A reminder, without its time.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub(super) struct How {
+pub(super) struct What {
+    /// a short name; a reminder with it is replaced
+    id: String,
+    /// what it is for
+    description: String,
+    /// the message when it is due
+    payload: String,
     /// what happens: inbox (default), notify, session or agent
     action: Option<String>,
     /// an IANA time zone; the user's if absent
@@ -24,8 +30,27 @@ pub(super) struct How {
     directory: Option<PathBuf>,
 }
 
-impl How {
-    fn extras(&self, session: &ToolSession) -> Result<ReminderExtras, ToolError> {
+impl What {
+    fn schedule(&self, session: &ToolSession, kind: ReminderKind, expression: &str) -> Result<ScheduleView, ToolError> {
+        let new = NewReminder {
+            id: self.id.clone(),
+            kind,
+            expression: expression.to_owned(),
+            description: self.description.clone(),
+            payload: self.payload.clone(),
+            extras: ReminderExtras {
+                zone: self.zone.clone(),
+                action: self.action(session)?,
+                agent: self.agent.clone(),
+                directory: self.directory.clone(),
+                from_tools: true,
+                ..ReminderExtras::default()
+            },
+        };
+        personal(session)?.remind(new).map_err(error)
+    }
+
+    fn action(&self, session: &ToolSession) -> Result<Action, ToolError> {
         let action = match self.action.as_deref().unwrap_or("inbox") {
             "inbox" => Action::Inbox,
             "notify" => Action::Notify,
@@ -33,21 +58,12 @@ impl How {
             "agent" => Action::Agent,
             other => return Err(error(PersonalUseError::Action(other.to_owned()))),
         };
-        if action == Action::Agent {
-            let name = self.agent.as_deref().unwrap_or("claude");
-            let agents = &session.app.settings().config.personal.agents;
-            if !agents.get(name).is_some_and(|agent| agent.allow_from_tools) {
-                return Err(error(PersonalUseError::Agent(name.to_owned())));
-            }
+        let name = self.agent.as_deref().unwrap_or("claude");
+        let agents = &session.app.settings().config.personal.agents;
+        match agents.get(name).is_some_and(|agent| agent.allow_from_tools) || action != Action::Agent {
+            true => Ok(action),
+            false => Err(error(PersonalUseError::Agent(name.to_owned()))),
         }
-        Ok(ReminderExtras {
-            zone: self.zone.clone(),
-            action,
-            agent: self.agent.clone(),
-            directory: self.directory.clone(),
-            from_tools: true,
-            ..ReminderExtras::default()
-        })
     }
 }
 
@@ -63,16 +79,10 @@ pub(super) struct ScheduleReminder(pub(super) Arc<ToolSession>);
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReminderArguments {
-    /// a short name; a reminder with it is replaced
-    id: String,
     /// five fields, such as 0 9 * * 1-5, or @daily
     cron_expression: String,
-    /// what it is for
-    description: String,
-    /// the message when it is due
-    payload: String,
     #[serde(flatten)]
-    how: How,
+    what: What,
 }
 
 impl Tool for ScheduleReminder {
@@ -102,15 +112,9 @@ impl Tool for ScheduleReminder {
     }
 
     fn answer_anywhere(&self, arguments: &ReminderArguments) -> Result<ScheduleView, ToolError> {
-        let new = NewReminder {
-            id: arguments.id.clone(),
-            kind: ReminderKind::Cron,
-            expression: arguments.cron_expression.clone(),
-            description: arguments.description.clone(),
-            payload: arguments.payload.clone(),
-            extras: arguments.how.extras(&self.0)?,
-        };
-        personal(&self.0)?.remind(new).map_err(error)
+        arguments
+            .what
+            .schedule(&self.0, ReminderKind::Cron, &arguments.cron_expression)
     }
 
     fn output(&self, _: &ReminderArguments, view: &ScheduleView) -> Output {
@@ -124,16 +128,10 @@ pub(super) struct ScheduleOnce(pub(super) Arc<ToolSession>);
 /// The arguments of [`ScheduleOnce`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub(super) struct OnceArguments {
-    /// a short name; a reminder with it is replaced
-    id: String,
     /// when, such as 2026-01-31T10:00:00
     datetime: String,
-    /// what it is for
-    description: String,
-    /// the message when it is due
-    payload: String,
     #[serde(flatten)]
-    how: How,
+    what: What,
 }
 
 impl Tool for ScheduleOnce {
@@ -162,15 +160,9 @@ impl Tool for ScheduleOnce {
     }
 
     fn answer_anywhere(&self, arguments: &OnceArguments) -> Result<ScheduleView, ToolError> {
-        let new = NewReminder {
-            id: arguments.id.clone(),
-            kind: ReminderKind::Once,
-            expression: arguments.datetime.clone(),
-            description: arguments.description.clone(),
-            payload: arguments.payload.clone(),
-            extras: arguments.how.extras(&self.0)?,
-        };
-        personal(&self.0)?.remind(new).map_err(error)
+        arguments
+            .what
+            .schedule(&self.0, ReminderKind::Once, &arguments.datetime)
     }
 
     fn output(&self, _: &OnceArguments, view: &ScheduleView) -> Output {

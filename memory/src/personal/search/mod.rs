@@ -337,3 +337,21 @@ fn found_item(root: &Path, file: &IndexedFile, document: &Document, score: f32) 
         score,
     })
 }
+
+#[cfg(test)]
+impl Personal {
+    /// Whether all directories are watched, after some time.
+    pub(super) fn is_watched(&self, patience: Duration) -> bool {
+        let search = self.searched();
+        search
+            .watched
+            .as_ref()
+            .is_some_and(|watched| watched.wait_ready(patience))
+    }
+
+    /// Whether nothing has changed since the last search.
+    pub(super) fn sees_no_change(&self) -> bool {
+        let mut search = self.searched();
+        search.watched.as_mut().is_some_and(WatchedFolder::saw_no_change)
+    }
+}
