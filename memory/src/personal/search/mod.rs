@@ -101,7 +101,7 @@ impl fmt::Display for ItemType {
 pub struct SearchOptions {
     /// Only texts of this type.
     pub kind: Option<ItemType>,
-    /// Only texts from this time on: see [`time`].
+    /// Only texts from this time on: see [`super::time`].
     pub since: Option<Timestamp>,
     /// The most results.
     pub limit: usize,
