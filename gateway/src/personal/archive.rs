@@ -11,7 +11,7 @@ use thiserror::Error;
 
 /// The largest file that is read from an archive.
 const MOST_FILE: u64 = 256 << 20;
-/// What can be rebuilt, belongs to running programs, or to git, which has its own ways to another machine.
+/// Names that an archive leaves out: the index, files of running programs, and the git repository.
 const LEFT_OUT: [&str; 5] = [".index", ".git", ".daemon.pid", ".daemon.log", ".pending-context"];
 /// The level of the compression: zstd's default.
 const LEVEL: i32 = 3;

@@ -16,7 +16,7 @@ const MARK: &str = "Written by `muninn daemon install`; `muninn daemon uninstall
 const UNIT: &str = "muninn.service";
 const LABEL: &str = "muninn.daemon";
 
-/// What the manager is to start.
+/// The command that a service manager starts.
 struct Service {
     program: PathBuf,
     config: Option<PathBuf>,
@@ -156,7 +156,7 @@ fn is_ours(file: &Path) -> bool {
 /// Runs commands in their order, until one fails.
 ///
 /// # Errors
-/// What it said.
+/// The error output of the command.
 fn run_all(commands: &[Vec<String>]) -> Result<(), String> {
     for command in commands {
         let ran = Command::new(&command[0])
