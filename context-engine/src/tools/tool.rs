@@ -37,8 +37,6 @@ pub trait Tool: Send + Sync {
     const EFFECT: Effect = Effect::Reads;
     /// Whether the result is prose or code, which is shown as text only.
     const IS_PROSE: bool = false;
-    /// Whether calls outside of a worktree are answered.
-    const ANYWHERE: bool = false;
 
     /// Answers one call.
     ///

@@ -40,21 +40,21 @@ impl ToolRequest {
     /// Whether the call changes no memory, so that it can be made twice.
     #[must_use]
     pub fn only_reads(&self) -> bool {
-        match &self.kind {
-            ToolRequestKind::Run { name, .. } => tool(name).is_some_and(|tool| tool.effect == Effect::Reads),
+        match self.kind {
+            ToolRequestKind::Run { .. } => self.kind.tool().is_some_and(|tool| tool.effect == Effect::Reads),
             ToolRequestKind::ListResources | ToolRequestKind::ReadResource { .. } => true,
         }
     }
 
     /// Whether the call is answered outside of all repositories, too.
     pub(in crate::app) fn works_anywhere(&self) -> bool {
-        matches!(&self.kind, ToolRequestKind::Run { name, .. } if tool(name).is_some_and(|tool| tool.anywhere))
+        self.kind.tool().is_some_and(|tool| tool.anywhere)
     }
 
     /// Whether the call can ask a model.
     #[must_use]
     pub fn calls_model(&self) -> bool {
-        matches!(&self.kind, ToolRequestKind::Run { name, .. } if tool(name).is_some_and(|tool| tool.model != ModelUse::None))
+        self.kind.tool().is_some_and(|tool| tool.model != ModelUse::None)
     }
 }
 
@@ -83,6 +83,16 @@ pub enum ToolRequestKind {
     },
 }
 
+impl ToolRequestKind {
+    /// The called tool, if there is one.
+    fn tool(&self) -> Option<&'static ClientTool> {
+        match self {
+            Self::Run { name, .. } => tool(name),
+            Self::ListResources | Self::ReadResource { .. } => None,
+        }
+    }
+}
+
 /// The answer to a [`ToolRequest`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -109,6 +119,8 @@ pub(super) struct ToolSession {
     pub(super) client: String,
     /// The client's session.
     pub(super) session: Option<String>,
+    /// The deadline.
+    pub(super) until: Until,
 }
 
 impl App {
@@ -121,24 +133,34 @@ impl App {
             Err(error) => return ToolReply::Refused(error.to_string()),
         };
         self.keep_index_fresh(&workspace.root.display().to_string());
+        let cancelled = CancelFlag::default();
+        let _guard = CancelOnDrop(cancelled.clone());
         let session = Arc::new(ToolSession {
             app: Arc::clone(self),
             workspace,
             caller,
             client: request.client,
             session: request.session,
+            until: Until::within(self.time_of(request.kind.tool())).or(cancelled),
         });
-        let cancelled = CancelFlag::default();
-        let _guard = CancelOnDrop(cancelled.clone());
-        let answered = tokio::task::spawn_blocking(move || session.answer(request.kind, cancelled)).await;
+        let answered = tokio::task::spawn_blocking(move || session.answer(request.kind)).await;
         answered.unwrap_or_else(|_| ToolReply::Refused("the call failed inside Muninn".to_owned()))
+    }
+
+    /// The longest time of a call.
+    fn time_of(&self, tool: Option<&ClientTool>) -> Duration {
+        match tool.map_or(ModelUse::None, |tool| tool.model) {
+            ModelUse::None => MAX_CALL_TIME,
+            ModelUse::Explorer => self.settings().config.explore.deadline + BESIDE_MODEL,
+            ModelUse::Journal => SYNTHESIS_TIME + BESIDE_MODEL,
+        }
     }
 }
 
 impl ToolSession {
-    fn answer(self: &Arc<Self>, kind: ToolRequestKind, cancelled: CancelFlag) -> ToolReply {
+    fn answer(self: &Arc<Self>, kind: ToolRequestKind) -> ToolReply {
         match kind {
-            ToolRequestKind::Run { name, arguments } => ToolReply::Result(self.run(&name, &arguments, cancelled)),
+            ToolRequestKind::Run { name, arguments } => ToolReply::Result(self.run(&name, &arguments)),
             ToolRequestKind::ListResources => ToolReply::Resources(resources::list(self)),
             ToolRequestKind::ReadResource { address } => ToolReply::Resource(resources::read(self, &address)),
         }
@@ -155,18 +177,18 @@ impl ToolSession {
         }
     }
 
-    fn run(self: &Arc<Self>, name: &str, arguments: &Map<String, Value>, cancelled: CancelFlag) -> ToolResult {
+    fn run(self: &Arc<Self>, name: &str, arguments: &Map<String, Value>) -> ToolResult {
         let Some(tool) = tool(name) else {
             return ToolResult::Failed(format!("there is no tool `{name}`"));
         };
-        let output = self.output(tool, arguments, cancelled);
+        let output = self.output(tool, arguments);
         if let Some(signals) = self.app.signals_of(&self.caller) {
             signals.log_call(name, arguments, output.structured.as_ref().map(|found| found.get()));
         }
         ToolResult::of(tool, &output, arguments)
     }
 
-    fn output(self: &Arc<Self>, tool: &ClientTool, arguments: &Map<String, Value>, cancelled: CancelFlag) -> Output {
+    fn output(self: &Arc<Self>, tool: &ClientTool, arguments: &Map<String, Value>) -> Output {
         let mut registry = Registry::default();
         (tool.add)(&mut registry, self);
         let engine = match &self.workspace.engine {
@@ -175,13 +197,7 @@ impl ToolSession {
             Some(engine) => engine,
             None => return Output::failed(self.workspace.problem.clone().unwrap_or_default()),
         };
-        let time = match tool.model {
-            ModelUse::None => MAX_CALL_TIME,
-            ModelUse::Explorer => self.app.settings().config.explore.deadline + BESIDE_MODEL,
-            ModelUse::Journal => SYNTHESIS_TIME + BESIDE_MODEL,
-        };
-        let until = Until::within(time).or(cancelled);
-        engine.run_tool(&registry, tool.name(), arguments, until)
+        engine.run_tool(&registry, tool.name(), arguments, self.until.clone())
     }
 }
 

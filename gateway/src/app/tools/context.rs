@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_context_engine::tools::{Output, Parameter, ToolError};
 use muninn_context_engine::{
     Completeness, Engine, Exploration, IndexStatus, Limits, PriorContext, block_tokens, render,
 };
@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ToolSession;
+use super::tool::{SessionTool, failed};
 use crate::app::millis;
 use crate::store::{Outcome, Receipt, ReceiptItem};
 
@@ -22,7 +23,7 @@ const INDEX_TIME: Duration = Duration::from_secs(3);
 const INDEX_POLL: Duration = Duration::from_millis(10);
 
 /// Finds the code and the memories for a question.
-pub(super) struct FindContext(pub(super) Arc<ToolSession>);
+pub(super) struct FindContext;
 
 /// The arguments of [`FindContext`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -41,7 +42,7 @@ pub(super) struct FoundContext {
     reason: Option<String>,
 }
 
-impl Tool for FindContext {
+impl SessionTool for FindContext {
     type Arguments = FindContextArguments;
     type Answer = FoundContext;
 
@@ -50,25 +51,25 @@ impl Tool for FindContext {
     const DESCRIPTION: &'static str = "Find the code and the team's knowledge for a question about this repository, in one \
         call. Call it first, before you search or read files.";
     const PARAMETERS: &'static [Parameter] = &[Parameter::described("question", &["query", "task", "text"])];
-    const EFFECT: Effect = Effect::Reads;
     const IS_PROSE: bool = true;
+    const PAGED: bool = true;
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &FindContextArguments) -> Result<FoundContext, ToolError> {
+    fn answer(session: &ToolSession, arguments: &FindContextArguments) -> Result<FoundContext, ToolError> {
         let started = Instant::now();
-        let settings = self.0.workspace.settings();
-        self.wait_for_index(&context.until.no_later_than(started + INDEX_TIME));
+        let settings = session.workspace.settings();
+        wait_for_index(session, &session.until.no_later_than(started + INDEX_TIME));
         let limits = Limits {
             tokens: settings.context.tokens_without_tools,
-            deadline: context.until.no_later_than(Instant::now() + EXPLORE_TIME).instant(),
+            deadline: session.until.no_later_than(Instant::now() + EXPLORE_TIME).instant(),
         };
-        let explored = match (&self.0.workspace.engine, settings.context.enabled) {
+        let explored = match (&session.workspace.engine, settings.context.enabled) {
             (Some(engine), true) => engine.explore_after(&PriorContext::default(), &arguments.question, &limits, None),
-            _ => return Err(ToolError::Application(Box::new(Disabled))),
+            _ => return Err(failed(Disabled)),
         };
-        Ok(self.record(&arguments.question, explored, started))
+        Ok(record(session, &arguments.question, explored, started))
     }
 
-    fn output(&self, _: &FindContextArguments, found: &FoundContext) -> Output {
+    fn output(_: &FindContextArguments, found: &FoundContext) -> Output {
         let reason = found.reason.as_ref().map(|reason| format!("{reason}\n"));
         let text = format!(
             "receipt {}\n{}{}",
@@ -85,38 +86,35 @@ impl Tool for FindContext {
 #[error("context is switched off here (`enabled` in [context])")]
 struct Disabled;
 
-impl FindContext {
-    /// Waits for the first index. A client's first call comes a moment after its server was started.
-    fn wait_for_index(&self, until: &Until) {
-        let is_ready = |engine: &Arc<Engine>| matches!(engine.status(), IndexStatus::Ready { .. });
-        while !until.is_over() && !self.0.workspace.engine.as_ref().is_some_and(is_ready) {
-            std::thread::sleep(INDEX_POLL);
-        }
+/// Waits for the first index. A client's first call comes a moment after its server was started.
+fn wait_for_index(session: &ToolSession, until: &Until) {
+    let is_ready = |engine: &Arc<Engine>| matches!(engine.status(), IndexStatus::Ready { .. });
+    while !until.is_over() && !session.workspace.engine.as_ref().is_some_and(is_ready) {
+        std::thread::sleep(INDEX_POLL);
     }
+}
 
-    /// Writes the receipt.
-    fn record(&self, question: &str, explored: Exploration, started: Instant) -> FoundContext {
-        let session = &self.0;
-        let receipt = session.receipt(question);
-        let found = FoundContext {
-            receipt: receipt.id.clone(),
-            text: render::markdown(&explored.items),
-            reason: explored.reason.clone(),
-        };
-        let Some(store) = &session.app.store else { return found };
-        store.note_receipt(Receipt {
-            items: explored.items.iter().map(ReceiptItem::from).collect(),
-            tokens: block_tokens(&explored.items),
-            outcome: match explored.completeness {
-                _ if explored.items.is_empty() => Outcome::None,
-                Completeness::Full => Outcome::Injected,
-                Completeness::Partial => Outcome::Partial,
-            },
-            reason: explored.reason,
-            explore_ms: millis(explored.elapsed),
-            ms: millis(started.elapsed()),
-            ..receipt
-        });
-        found
-    }
+/// Writes the receipt.
+fn record(session: &ToolSession, question: &str, explored: Exploration, started: Instant) -> FoundContext {
+    let receipt = session.receipt(question);
+    let found = FoundContext {
+        receipt: receipt.id.clone(),
+        text: render::markdown(&explored.items),
+        reason: explored.reason.clone(),
+    };
+    let Some(store) = &session.app.store else { return found };
+    store.note_receipt(Receipt {
+        items: explored.items.iter().map(ReceiptItem::from).collect(),
+        tokens: block_tokens(&explored.items),
+        outcome: match explored.completeness {
+            _ if explored.items.is_empty() => Outcome::None,
+            Completeness::Full => Outcome::Injected,
+            Completeness::Partial => Outcome::Partial,
+        },
+        reason: explored.reason,
+        explore_ms: millis(explored.elapsed),
+        ms: millis(started.elapsed()),
+        ..receipt
+    });
+    found
 }

@@ -1,20 +1,20 @@
 //! The tool `explore`: a model explores the repository for a question.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use muninn_context_engine::explore::{Ended, ExploreOutcome};
-use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_context_engine::tools::{Output, Parameter, ToolError};
 use muninn_memory::model::block_on;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::ToolSession;
+use super::tool::{SessionTool, failed};
+use super::{ModelUse, ToolSession};
 use crate::app::deep::Explorer;
 use crate::store::{Outcome, Receipt};
 
 /// Lets the configured model explore.
-pub(super) struct Explore(pub(super) Arc<ToolSession>);
+pub(super) struct Explore;
 
 /// The arguments of [`Explore`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ pub(super) struct Explored {
     text: Option<String>,
 }
 
-impl Tool for Explore {
+impl SessionTool for Explore {
     type Arguments = ExploreArguments;
     type Answer = Explored;
 
@@ -42,23 +42,23 @@ impl Tool for Explore {
     const DESCRIPTION: &'static str = "Let another model explore the repository for a question that takes many searches. It \
         answers in words, with places. Takes up to a minute.";
     const PARAMETERS: &'static [Parameter] = &[Parameter::described("question", &["query", "task", "text"])];
-    const EFFECT: Effect = Effect::Reads;
     const IS_PROSE: bool = true;
+    const MODEL: ModelUse = ModelUse::Explorer;
+    const PAGED: bool = true;
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &ExploreArguments) -> Result<Explored, ToolError> {
-        let session = &self.0;
+    fn answer(session: &ToolSession, arguments: &ExploreArguments) -> Result<Explored, ToolError> {
         let settings = session.app.settings();
         // The route of the explorer names the model.
         let explorer = Explorer::configured(&session.app, &settings, &session.caller, "");
         let (Some(explorer), Some(engine)) = (explorer, &session.workspace.engine) else {
-            return Err(ToolError::Application(Box::new(ExploreError::NoModel)));
+            return Err(failed(ExploreError::NoModel));
         };
-        let until = context.until.no_later_than(Instant::now() + explorer.deadline());
+        let until = session.until.no_later_than(Instant::now() + explorer.deadline());
         let found = block_on(explorer.explore(engine, &arguments.question, until, &()));
-        let receipt = self.record(&arguments.question, &found);
+        let receipt = record(session, &arguments.question, &found);
         if found.trace.ended == Ended::Model && found.citations.is_empty() {
             let problem = found.trace.problem.unwrap_or_default();
-            return Err(ToolError::Application(Box::new(ExploreError::Failed(problem))));
+            return Err(failed(ExploreError::Failed(problem)));
         }
         let places = match found.trace.citations.is_empty() {
             true => found.files.iter().take(5).map(ToString::to_string).collect(),
@@ -71,7 +71,7 @@ impl Tool for Explore {
         })
     }
 
-    fn output(&self, _: &ExploreArguments, explored: &Explored) -> Output {
+    fn output(_: &ExploreArguments, explored: &Explored) -> Output {
         let answer = explored.text.iter().map(|text| format!("\n\n{text}"));
         let (receipt, places) = (&explored.receipt, explored.places.join("\n"));
         Output::from_text(format!("receipt {receipt}\n{places}{}", answer.collect::<String>()))
@@ -87,23 +87,20 @@ enum ExploreError {
     Failed(String),
 }
 
-impl Explore {
-    /// Writes the receipt, and returns its id.
-    fn record(&self, question: &str, found: &ExploreOutcome) -> String {
-        let session = &self.0;
-        let receipt = session.receipt(question);
-        let id = receipt.id.clone();
-        if let Some(store) = &session.app.store {
-            store.note_receipt(Receipt {
-                model: found.trace.model.clone(),
-                outcome: Outcome::Explored,
-                reason: Some("explored by the tool `explore`".to_owned()),
-                exploration: Some(Box::new(found.trace.clone())),
-                ms: found.trace.ms,
-                explore_ms: found.trace.ms,
-                ..receipt
-            });
-        }
-        id
+/// Writes the receipt, and returns its id.
+fn record(session: &ToolSession, question: &str, found: &ExploreOutcome) -> String {
+    let receipt = session.receipt(question);
+    let id = receipt.id.clone();
+    if let Some(store) = &session.app.store {
+        store.note_receipt(Receipt {
+            model: found.trace.model.clone(),
+            outcome: Outcome::Explored,
+            reason: Some("explored by the tool `explore`".to_owned()),
+            exploration: Some(Box::new(found.trace.clone())),
+            ms: found.trace.ms,
+            explore_ms: found.trace.ms,
+            ..receipt
+        });
     }
+    id
 }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
 use muninn_memory::journal::{Draft, FoundEntry, JournalError, ListedEntry, TocNode, Written};
 use muninn_memory::model::block_on;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ToolSession;
+use super::tool::{SessionTool, failed_with_hint, json};
+use super::{ModelUse, ToolSession};
 use crate::app::{JournalText, JournalUseError, SessionJournal, SynthesisRequest, Synthesized};
 
 /// The number of listed entries if the caller names none, and the most that one call lists.
@@ -24,31 +25,19 @@ fn journal(session: &ToolSession) -> Result<Arc<SessionJournal>, ToolError> {
 fn error(error: JournalUseError) -> ToolError {
     let hint = match &error {
         JournalUseError::Journal(JournalError::NotRead(_)) => {
-            "call `journal_read`; if the client names no session, pass the `version` that it returns"
+            Some("call `journal_read`; if the client names no session, pass the `version` that it returns")
         }
-        JournalUseError::Journal(JournalError::Changed { .. }) => "then write with the new version",
+        JournalUseError::Journal(JournalError::Changed { .. }) => Some("then write with the new version"),
         JournalUseError::Journal(JournalError::NoSection(_) | JournalError::NoEntry(_)) => {
-            "`journal_toc` names the sections, `journal_list_entries` the entries"
+            Some("`journal_toc` names the sections, `journal_list_entries` the entries")
         }
-        _ => return ToolError::Application(Box::new(error)),
+        _ => None,
     };
-    ToolError::Application(Box::new(Hinted { error, hint }))
-}
-
-/// An error with the remedy.
-#[derive(Debug, thiserror::Error)]
-#[error("{error}; {hint}")]
-struct Hinted {
-    error: JournalUseError,
-    hint: &'static str,
-}
-
-fn json(value: &impl Serialize) -> Output {
-    Output::from_text(serde_json::to_string_pretty(value).unwrap_or_default())
+    failed_with_hint(error, hint)
 }
 
 /// Searches entries.
-pub(super) struct JournalSearch(pub(super) Arc<ToolSession>);
+pub(super) struct JournalSearch;
 
 /// The arguments of [`JournalSearch`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -67,7 +56,7 @@ pub(super) struct Found {
     entries: Vec<FoundEntry>,
 }
 
-impl Tool for JournalSearch {
+impl SessionTool for JournalSearch {
     type Arguments = SearchArguments;
     type Answer = Found;
 
@@ -79,23 +68,22 @@ impl Tool for JournalSearch {
         Parameter::described("content", &["query", "text"]),
         Parameter::described("salience_threshold", &["threshold"]),
     ];
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &SearchArguments) -> Result<Found, ToolError> {
+    fn answer(session: &ToolSession, arguments: &SearchArguments) -> Result<Found, ToolError> {
         let context = arguments.work_context.as_deref().unwrap_or_default();
-        let entries = journal(&self.0)?.search(context, &arguments.content, arguments.salience_threshold);
+        let entries = journal(session)?.search(context, &arguments.content, arguments.salience_threshold);
         Ok(Found {
             entries: entries.map_err(error)?,
         })
     }
 
-    fn output(&self, _: &SearchArguments, found: &Found) -> Output {
+    fn output(_: &SearchArguments, found: &Found) -> Output {
         json(&found.entries)
     }
 }
 
 /// Reads a section or an entry.
-pub(super) struct JournalRead(pub(super) Arc<ToolSession>);
+pub(super) struct JournalRead;
 
 /// The arguments of [`JournalRead`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -104,7 +92,7 @@ pub(super) struct ReadArguments {
     id: String,
 }
 
-impl Tool for JournalRead {
+impl SessionTool for JournalRead {
     type Arguments = ReadArguments;
     type Answer = JournalText;
 
@@ -113,20 +101,16 @@ impl Tool for JournalRead {
     const DESCRIPTION: &'static str =
         "Read a journal section: its current understanding and its version; or one entry. Read before you write.";
     const PARAMETERS: &'static [Parameter] = &[Parameter::described("id", &["path", "section"])];
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &ReadArguments) -> Result<JournalText, ToolError> {
-        let session = self.0.session.as_deref();
-        journal(&self.0)?.read(&arguments.id, session).map_err(error)
-    }
-
-    fn output(&self, _: &ReadArguments, read: &JournalText) -> Output {
-        json(read)
+    fn answer(session: &ToolSession, arguments: &ReadArguments) -> Result<JournalText, ToolError> {
+        journal(session)?
+            .read(&arguments.id, session.session.as_deref())
+            .map_err(error)
     }
 }
 
 /// The table of contents.
-pub(super) struct JournalToc(pub(super) Arc<ToolSession>);
+pub(super) struct JournalToc;
 
 /// The arguments of [`JournalToc`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -143,7 +127,7 @@ pub(super) struct Contents {
     sections: Vec<TocNode>,
 }
 
-impl Tool for JournalToc {
+impl SessionTool for JournalToc {
     type Arguments = TocArguments;
     type Answer = Contents;
 
@@ -154,21 +138,20 @@ impl Tool for JournalToc {
         Parameter::described("id", &["path", "section"]),
         Parameter::described("depth", &["levels"]),
     ];
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &TocArguments) -> Result<Contents, ToolError> {
+    fn answer(session: &ToolSession, arguments: &TocArguments) -> Result<Contents, ToolError> {
         let depth = arguments.depth.unwrap_or(DEPTH) as usize;
-        let sections = journal(&self.0)?.toc(arguments.id.as_deref(), depth).map_err(error)?;
+        let sections = journal(session)?.toc(arguments.id.as_deref(), depth).map_err(error)?;
         Ok(Contents { sections })
     }
 
-    fn output(&self, _: &TocArguments, contents: &Contents) -> Output {
+    fn output(_: &TocArguments, contents: &Contents) -> Output {
         json(&contents.sections)
     }
 }
 
 /// Lists entries.
-pub(super) struct JournalListEntries(pub(super) Arc<ToolSession>);
+pub(super) struct JournalListEntries;
 
 /// The arguments of [`JournalListEntries`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -187,7 +170,7 @@ pub(super) struct Entries {
     entries: Vec<ListedEntry>,
 }
 
-impl Tool for JournalListEntries {
+impl SessionTool for JournalListEntries {
     type Arguments = ListArguments;
     type Answer = Entries;
 
@@ -199,24 +182,23 @@ impl Tool for JournalListEntries {
         Parameter::described("start", &["offset"]),
         Parameter::described("length", &["limit", "count"]),
     ];
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &ListArguments) -> Result<Entries, ToolError> {
+    fn answer(session: &ToolSession, arguments: &ListArguments) -> Result<Entries, ToolError> {
         let length = arguments.length.unwrap_or(LISTED).min(MOST_LISTED);
         let start = arguments.start.unwrap_or_default();
-        let entries = journal(&self.0)?.entries(&arguments.path, start as usize, length as usize);
+        let entries = journal(session)?.entries(&arguments.path, start as usize, length as usize);
         Ok(Entries {
             entries: entries.map_err(error)?,
         })
     }
 
-    fn output(&self, _: &ListArguments, entries: &Entries) -> Output {
+    fn output(_: &ListArguments, entries: &Entries) -> Output {
         json(&entries.entries)
     }
 }
 
 /// Writes an entry.
-pub(super) struct JournalWrite(pub(super) Arc<ToolSession>);
+pub(super) struct JournalWrite;
 
 /// The arguments of [`JournalWrite`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -235,7 +217,7 @@ pub(super) struct WriteArguments {
     version: Option<String>,
 }
 
-impl Tool for JournalWrite {
+impl SessionTool for JournalWrite {
     type Arguments = WriteArguments;
     type Answer = Written;
 
@@ -252,23 +234,22 @@ impl Tool for JournalWrite {
         Parameter::described("version", &[]),
     ];
     const EFFECT: Effect = Effect::Writes;
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &WriteArguments) -> Result<Written, ToolError> {
+    fn answer(session: &ToolSession, arguments: &WriteArguments) -> Result<Written, ToolError> {
         let draft = Draft {
             text: arguments.entry.clone(),
             overview: arguments.overview.clone(),
             summary: arguments.summary.clone(),
             work_context: arguments.work_context.clone(),
-            session: self.0.session.clone(),
-            agent: Some(self.0.client.clone()),
+            session: session.session.clone(),
+            agent: Some(session.client.clone()),
             task: None,
         };
-        let written = journal(&self.0)?.write(&arguments.path, &draft, arguments.version.as_deref());
+        let written = journal(session)?.write(&arguments.path, &draft, arguments.version.as_deref());
         written.map_err(error)
     }
 
-    fn output(&self, _: &WriteArguments, written: &Written) -> Output {
+    fn output(_: &WriteArguments, written: &Written) -> Output {
         let redacted = if written.redacted {
             "; a secret was removed from it"
         } else {
@@ -279,7 +260,7 @@ impl Tool for JournalWrite {
 }
 
 /// Merges two overviews.
-pub(super) struct JournalSynthesizeConflict(pub(super) Arc<ToolSession>);
+pub(super) struct JournalSynthesizeConflict;
 
 /// The arguments of [`JournalSynthesizeConflict`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -294,7 +275,7 @@ pub(super) struct SynthesisArguments {
     work_context: Option<String>,
 }
 
-impl Tool for JournalSynthesizeConflict {
+impl SessionTool for JournalSynthesizeConflict {
     type Arguments = SynthesisArguments;
     type Answer = Synthesized;
 
@@ -309,10 +290,9 @@ impl Tool for JournalSynthesizeConflict {
         Parameter::described("work_context", &["context"]),
     ];
     const EFFECT: Effect = Effect::Writes;
-    const PAGED: bool = false;
+    const MODEL: ModelUse = ModelUse::Journal;
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &SynthesisArguments) -> Result<Synthesized, ToolError> {
-        let session = &self.0;
+    fn answer(session: &ToolSession, arguments: &SynthesisArguments) -> Result<Synthesized, ToolError> {
         let request = SynthesisRequest {
             section: arguments.section.clone(),
             version_a: arguments.version_a.clone(),
@@ -333,11 +313,7 @@ impl Tool for JournalSynthesizeConflict {
             }
         };
         let settings = session.app.settings();
-        let merged = journal(session)?.synthesize(&settings.config, request, &context.until, &account);
+        let merged = journal(session)?.synthesize(&settings.config, request, &session.until, &account);
         merged.map_err(error)
-    }
-
-    fn output(&self, _: &SynthesisArguments, merged: &Synthesized) -> Output {
-        json(merged)
     }
 }

@@ -1,8 +1,6 @@
 //! The tools of the team's memory: recall, remember, forget, and the open conflicts.
 
-use std::sync::Arc;
-
-use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
 use muninn_memory::reconcile::Keep;
 use muninn_repo_tools::Cuts;
 use schemars::JsonSchema;
@@ -10,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ToolSession;
+use super::tool::{NoArguments, SessionTool, failed, failed_with_hint};
 use crate::app::{
     ChoreError, ConflictView, Fact, FactKind, MemoryError, RecallQuery, RecalledMemory, SideView, conflicts,
 };
@@ -23,29 +22,19 @@ const MAX_MEMORY_BYTES: usize = 2_000;
 const CONFIDENCE: f64 = 0.7;
 
 fn memory_error(error: MemoryError) -> ToolError {
-    match error.hint() {
-        Some(hint) => ToolError::Application(Box::new(Hinted { error, hint })),
-        None => ToolError::Application(Box::new(error)),
-    }
-}
-
-/// An error with the remedy.
-#[derive(Debug, thiserror::Error)]
-#[error("{error}; {hint}")]
-struct Hinted {
-    error: MemoryError,
-    hint: &'static str,
+    let hint = error.hint();
+    failed_with_hint(error, hint)
 }
 
 fn chore_error(error: ChoreError) -> ToolError {
     match error {
         ChoreError::Memory(error) => memory_error(error),
-        error => ToolError::Application(Box::new(error)),
+        error => failed(error),
     }
 }
 
 /// Recalls what the team knows.
-pub(super) struct Recall(pub(super) Arc<ToolSession>);
+pub(super) struct Recall;
 
 /// The arguments of [`Recall`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -64,7 +53,7 @@ pub(super) struct Memories {
     found: Vec<RecalledMemory>,
 }
 
-impl Tool for Recall {
+impl SessionTool for Recall {
     type Arguments = RecallArguments;
     type Answer = Memories;
 
@@ -76,19 +65,20 @@ impl Tool for Recall {
         Parameter::described("query", &["question", "text", "about", "id"]),
         Parameter::described("max", &["limit", "n", "count"]),
     ];
+    const PAGED: bool = true;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &RecallArguments) -> Result<Memories, ToolError> {
+    fn answer(session: &ToolSession, arguments: &RecallArguments) -> Result<Memories, ToolError> {
         let query = RecallQuery {
             question: arguments.query.clone(),
             limit: arguments.max.unwrap_or(MEMORIES).min(MAX_MEMORIES),
             ..RecallQuery::default()
         };
-        let found = self.0.workspace.recall(&query).map_err(memory_error)?;
+        let found = session.workspace.recall(&query).map_err(memory_error)?;
         let memories = found.iter().map(RecalledMemory::as_json).collect();
         Ok(Memories { memories, found })
     }
 
-    fn output(&self, _: &RecallArguments, recalled: &Memories) -> Output {
+    fn output(_: &RecallArguments, recalled: &Memories) -> Output {
         let lines = recalled.found.iter().map(|recalled| {
             let memory = &recalled.memory;
             let end = memory.text.floor_char_boundary(MAX_MEMORY_BYTES);
@@ -118,7 +108,7 @@ impl Tool for Recall {
 }
 
 /// Remembers a fact.
-pub(super) struct Remember(pub(super) Arc<ToolSession>);
+pub(super) struct Remember;
 
 /// The arguments of [`Remember`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -141,7 +131,7 @@ pub(super) struct Remembered {
     place: String,
 }
 
-impl Tool for Remember {
+impl SessionTool for Remember {
     type Arguments = RememberArguments;
     type Answer = Remembered;
 
@@ -155,10 +145,9 @@ impl Tool for Remember {
         Parameter::described("failure", &["failed"]),
     ];
     const EFFECT: Effect = Effect::Writes;
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &RememberArguments) -> Result<Remembered, ToolError> {
-        let memory = self.0.workspace.writable_memory().map_err(memory_error)?;
+    fn answer(session: &ToolSession, arguments: &RememberArguments) -> Result<Remembered, ToolError> {
+        let memory = session.workspace.writable_memory().map_err(memory_error)?;
         let kept = memory.remember(&Fact {
             text: arguments.text.clone(),
             kind: if arguments.failure {
@@ -169,7 +158,7 @@ impl Tool for Remember {
             files: arguments.file.iter().cloned().collect(),
             task: None,
             confidence: CONFIDENCE,
-            session: self.0.session.clone(),
+            session: session.session.clone(),
         });
         let kept = kept.map_err(memory_error)?;
         Ok(Remembered {
@@ -179,7 +168,7 @@ impl Tool for Remember {
         })
     }
 
-    fn output(&self, _: &RememberArguments, kept: &Remembered) -> Output {
+    fn output(_: &RememberArguments, kept: &Remembered) -> Output {
         let redacted = if kept.redacted {
             "; a secret was removed from it"
         } else {
@@ -193,7 +182,7 @@ impl Tool for Remember {
 }
 
 /// Forgets a memory.
-pub(super) struct Forget(pub(super) Arc<ToolSession>);
+pub(super) struct Forget;
 
 /// The arguments of [`Forget`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -208,7 +197,7 @@ pub(super) struct Forgotten {
     id: String,
 }
 
-impl Tool for Forget {
+impl SessionTool for Forget {
     type Arguments = ForgetArguments;
     type Answer = Forgotten;
 
@@ -217,15 +206,14 @@ impl Tool for Forget {
     const DESCRIPTION: &'static str = "Remove a wrong or outdated memory from recall; git keeps it in history.";
     const PARAMETERS: &'static [Parameter] = &[Parameter::described("id", &["memory", "record"])];
     const EFFECT: Effect = Effect::Replaces;
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &ForgetArguments) -> Result<Forgotten, ToolError> {
-        let memory = self.0.workspace.writable_memory().map_err(memory_error)?;
+    fn answer(session: &ToolSession, arguments: &ForgetArguments) -> Result<Forgotten, ToolError> {
+        let memory = session.workspace.writable_memory().map_err(memory_error)?;
         let id = memory.forget(&arguments.id).map_err(memory_error)?;
         Ok(Forgotten { id })
     }
 
-    fn output(&self, _: &ForgetArguments, forgotten: &Forgotten) -> Output {
+    fn output(_: &ForgetArguments, forgotten: &Forgotten) -> Output {
         Output::from_text(format!("{} is forgotten", forgotten.id))
     }
 }
@@ -233,34 +221,31 @@ impl Tool for Forget {
 /// Lists the open conflicts between memories.
 pub(super) struct ListConflicts;
 
-/// The arguments of [`ListConflicts`].
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub(super) struct ListConflictsArguments {}
-
 /// The open conflicts.
 #[derive(Debug, Serialize)]
 pub(super) struct Conflicts {
     conflicts: Vec<ConflictView>,
 }
 
-impl Tool for ListConflicts {
-    type Arguments = ListConflictsArguments;
+impl SessionTool for ListConflicts {
+    type Arguments = NoArguments;
     type Answer = Conflicts;
 
     const NAME: &'static str = "list_conflicts";
     const HINT: &'static str = "conflicts contradicting memories";
     const DESCRIPTION: &'static str = "List memories that contradict each other and wait for a person's decision.";
-    const PARAMETERS: &'static [Parameter] = &[];
+    const PAGED: bool = true;
 
-    fn answer(&self, context: &ToolContext<'_>, _: &ListConflictsArguments) -> Result<Conflicts, ToolError> {
-        let open = conflicts(context.worktree).map_err(chore_error)?;
-        let views = open.iter().map(|open| ConflictView::of(context.worktree, open));
+    fn answer(session: &ToolSession, _: &NoArguments) -> Result<Conflicts, ToolError> {
+        let engine = session.workspace.engine.as_ref().ok_or(ToolError::NoWorktree)?;
+        let open = conflicts(engine.worktree()).map_err(chore_error)?;
+        let views = open.iter().map(|open| ConflictView::of(engine.worktree(), open));
         Ok(Conflicts {
             conflicts: views.collect(),
         })
     }
 
-    fn output(&self, _: &ListConflictsArguments, open: &Conflicts) -> Output {
+    fn output(_: &NoArguments, open: &Conflicts) -> Output {
         let side = |name: &str, side: &SideView| {
             let (date, author) = (side.date.get(..10).unwrap_or(&side.date), side.author.as_deref());
             let author = author.map(|author| format!(", {author}")).unwrap_or_default();
@@ -276,7 +261,7 @@ impl Tool for ListConflicts {
 }
 
 /// Resolves a conflict.
-pub(super) struct ResolveConflict(pub(super) Arc<ToolSession>);
+pub(super) struct ResolveConflict;
 
 /// The arguments of [`ResolveConflict`].
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -300,7 +285,7 @@ pub(super) struct Resolved {
 #[error("`keep` is {0:?}: call it with left, right or both")]
 struct UnknownSide(String);
 
-impl Tool for ResolveConflict {
+impl SessionTool for ResolveConflict {
     type Arguments = ResolveConflictArguments;
     type Answer = Resolved;
 
@@ -313,21 +298,22 @@ impl Tool for ResolveConflict {
         Parameter::described("note", &["reason"]),
     ];
     const EFFECT: Effect = Effect::Replaces;
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &ResolveConflictArguments) -> Result<Resolved, ToolError> {
+    fn answer(session: &ToolSession, arguments: &ResolveConflictArguments) -> Result<Resolved, ToolError> {
         let keep = match arguments.keep.trim().to_lowercase().as_str() {
             "left" => Keep::Left,
             "right" => Keep::Right,
             "both" => Keep::Both,
-            _ => return Err(ToolError::Application(Box::new(UnknownSide(arguments.keep.clone())))),
+            _ => return Err(failed(UnknownSide(arguments.keep.clone()))),
         };
-        let resolved = self.0.workspace.resolve(&arguments.id, keep, arguments.note.as_deref());
+        let resolved = session
+            .workspace
+            .resolve(&arguments.id, keep, arguments.note.as_deref());
         let decision = resolved.map_err(chore_error)?;
         Ok(Resolved { decision })
     }
 
-    fn output(&self, _: &ResolveConflictArguments, resolved: &Resolved) -> Output {
+    fn output(_: &ResolveConflictArguments, resolved: &Resolved) -> Output {
         Output::from_text(format!("resolved; the decision is {}", resolved.decision))
     }
 }

@@ -12,6 +12,7 @@ mod personal;
 mod reminders;
 mod resources;
 mod result;
+mod tool;
 mod wiki;
 mod worklog;
 
@@ -29,6 +30,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use self::call::ToolSession;
+use self::tool::{InSession, SessionTool};
 
 /// A set of tools that the user can offer to clients by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,29 +95,35 @@ pub struct ClientTool {
 }
 
 impl ClientTool {
-    fn of<T: Tool>(set: ToolSet, add: fn(&mut Registry, &Arc<ToolSession>)) -> Self {
+    /// A tool of the engine.
+    fn of_engine<T: Tool>(set: ToolSet, add: fn(&mut Registry, &Arc<ToolSession>)) -> Self {
         Self {
             description: ToolDescription::of_tool::<T>(),
             set,
             hint: T::HINT,
             effect: T::EFFECT,
             is_prose: T::IS_PROSE,
-            anywhere: T::ANYWHERE,
+            anywhere: false,
             model: ModelUse::None,
             output: None,
             add,
         }
     }
 
-    fn with_model(self, model: ModelUse) -> Self {
-        Self { model, ..self }
+    /// A tool of the application.
+    fn of<T: SessionTool>(set: ToolSet) -> Self {
+        Self {
+            anywhere: T::ANYWHERE,
+            model: T::MODEL,
+            ..Self::of_engine::<InSession<T>>(set, |registry, session| registry.add(InSession::<T>::new(session)))
+        }
     }
 
-    /// A tool whose result has a schema.
-    fn with_output<T: Tool<Answer: JsonSchema>>(set: ToolSet, add: fn(&mut Registry, &Arc<ToolSession>)) -> Self {
+    /// A tool of the application whose result has a schema.
+    fn with_output<T: SessionTool<Answer: JsonSchema>>(set: ToolSet) -> Self {
         Self {
             output: Some(|| SchemaGenerator::default().into_root_schema_for::<T::Answer>()),
-            ..Self::of::<T>(set, add)
+            ..Self::of::<T>(set)
         }
     }
 
@@ -131,120 +139,50 @@ pub fn client_tools() -> &'static [ClientTool] {
     static TOOLS: LazyLock<Vec<ClientTool>> = LazyLock::new(|| {
         use ToolSet::{Code, Journal, Memory, Personal, Wiki, Worklog};
         vec![
-            ClientTool::of::<context::FindContext>(Code, |registry, session| {
-                registry.add(context::FindContext(Arc::clone(session)));
-            }),
-            ClientTool::of::<Definition>(Code, |registry, _| registry.add(Definition)),
-            ClientTool::of::<References>(Code, |registry, _| registry.add(References)),
-            ClientTool::of::<Callers>(Code, |registry, _| registry.add(Callers)),
-            ClientTool::of::<memory::Recall>(Memory, |registry, session| {
-                registry.add(memory::Recall(Arc::clone(session)));
-            }),
-            ClientTool::of::<memory::Remember>(Memory, |registry, session| {
-                registry.add(memory::Remember(Arc::clone(session)));
-            }),
-            ClientTool::of::<Grep>(Code, |registry, _| registry.add(Grep)),
-            ClientTool::of::<Read>(Code, |registry, _| registry.add(Read)),
-            ClientTool::of::<Tree>(Code, |registry, _| registry.add(Tree)),
-            ClientTool::of::<Symbols>(Code, |registry, _| registry.add(Symbols)),
-            ClientTool::of::<Outline>(Code, |registry, _| registry.add(Outline)),
-            ClientTool::of::<GitLog>(Code, |registry, _| registry.add(GitLog)),
-            ClientTool::of::<explore::Explore>(Code, |registry, session| {
-                registry.add(explore::Explore(Arc::clone(session)));
-            })
-            .with_model(ModelUse::Explorer),
-            ClientTool::of::<memory::Forget>(Memory, |registry, session| {
-                registry.add(memory::Forget(Arc::clone(session)));
-            }),
-            ClientTool::of::<memory::ListConflicts>(Memory, |registry, _| registry.add(memory::ListConflicts)),
-            ClientTool::of::<memory::ResolveConflict>(Memory, |registry, session| {
-                registry.add(memory::ResolveConflict(Arc::clone(session)));
-            }),
-            ClientTool::of::<wiki::GetWikiDigest>(Wiki, |registry, session| {
-                registry.add(wiki::GetWikiDigest(Arc::clone(session)));
-            }),
-            ClientTool::of::<wiki::GetWikiContext>(Wiki, |registry, session| {
-                registry.add(wiki::GetWikiContext(Arc::clone(session)));
-            }),
-            ClientTool::of::<wiki::SearchPages>(Wiki, |registry, session| {
-                registry.add(wiki::SearchPages(Arc::clone(session)));
-            }),
-            ClientTool::of::<wiki::GetPage>(Wiki, |registry, session| {
-                registry.add(wiki::GetPage(Arc::clone(session)));
-            }),
-            ClientTool::of::<wiki::CreatePage>(Wiki, |registry, session| {
-                registry.add(wiki::CreatePage(Arc::clone(session)));
-            }),
-            ClientTool::of::<wiki::UpdatePage>(Wiki, |registry, session| {
-                registry.add(wiki::UpdatePage(Arc::clone(session)));
-            }),
-            ClientTool::of::<wiki::MovePage>(Wiki, |registry, session| {
-                registry.add(wiki::MovePage(Arc::clone(session)));
-            }),
-            ClientTool::of::<wiki::DeletePage>(Wiki, |registry, session| {
-                registry.add(wiki::DeletePage(Arc::clone(session)));
-            }),
-            ClientTool::of::<wiki::ListPages>(Wiki, |registry, session| {
-                registry.add(wiki::ListPages(Arc::clone(session)));
-            }),
-            ClientTool::of::<wiki::GetBacklinks>(Wiki, |registry, session| {
-                registry.add(wiki::GetBacklinks(Arc::clone(session)));
-            }),
-            ClientTool::of::<journal::JournalSearch>(Journal, |registry, session| {
-                registry.add(journal::JournalSearch(Arc::clone(session)));
-            }),
-            ClientTool::of::<journal::JournalRead>(Journal, |registry, session| {
-                registry.add(journal::JournalRead(Arc::clone(session)));
-            }),
-            ClientTool::of::<journal::JournalToc>(Journal, |registry, session| {
-                registry.add(journal::JournalToc(Arc::clone(session)));
-            }),
-            ClientTool::of::<journal::JournalListEntries>(Journal, |registry, session| {
-                registry.add(journal::JournalListEntries(Arc::clone(session)));
-            }),
-            ClientTool::of::<journal::JournalWrite>(Journal, |registry, session| {
-                registry.add(journal::JournalWrite(Arc::clone(session)));
-            }),
-            ClientTool::of::<journal::JournalSynthesizeConflict>(Journal, |registry, session| {
-                registry.add(journal::JournalSynthesizeConflict(Arc::clone(session)));
-            })
-            .with_model(ModelUse::Journal),
-            ClientTool::of::<worklog::WorklogRead>(Worklog, |registry, session| {
-                registry.add(worklog::WorklogRead(Arc::clone(session)));
-            }),
-            ClientTool::of::<worklog::WorklogAppend>(Worklog, |registry, session| {
-                registry.add(worklog::WorklogAppend(Arc::clone(session)));
-            }),
-            ClientTool::of::<worklog::WorklogMutate>(Worklog, |registry, session| {
-                registry.add(worklog::WorklogMutate(Arc::clone(session)));
-            }),
-            ClientTool::with_output::<personal::GetContext>(Personal, |registry, session| {
-                registry.add(personal::GetContext(Arc::clone(session)));
-            }),
-            ClientTool::with_output::<personal::LogJournal>(Personal, |registry, session| {
-                registry.add(personal::LogJournal(Arc::clone(session)));
-            }),
-            ClientTool::with_output::<personal::GetRecentJournal>(Personal, |registry, session| {
-                registry.add(personal::GetRecentJournal(Arc::clone(session)));
-            }),
-            ClientTool::with_output::<personal::SearchMemory>(Personal, |registry, session| {
-                registry.add(personal::SearchMemory(Arc::clone(session)));
-            }),
-            ClientTool::with_output::<reminders::ScheduleReminder>(Personal, |registry, session| {
-                registry.add(reminders::ScheduleReminder(Arc::clone(session)));
-            }),
-            ClientTool::with_output::<reminders::ScheduleOnce>(Personal, |registry, session| {
-                registry.add(reminders::ScheduleOnce(Arc::clone(session)));
-            }),
-            ClientTool::with_output::<reminders::ListReminders>(Personal, |registry, session| {
-                registry.add(reminders::ListReminders(Arc::clone(session)));
-            }),
-            ClientTool::with_output::<reminders::RemoveReminder>(Personal, |registry, session| {
-                registry.add(reminders::RemoveReminder(Arc::clone(session)));
-            }),
-            ClientTool::with_output::<personal::LogSignal>(Personal, |registry, session| {
-                registry.add(personal::LogSignal(Arc::clone(session)));
-            }),
+            ClientTool::of::<context::FindContext>(Code),
+            ClientTool::of_engine::<Definition>(Code, |registry, _| registry.add(Definition)),
+            ClientTool::of_engine::<References>(Code, |registry, _| registry.add(References)),
+            ClientTool::of_engine::<Callers>(Code, |registry, _| registry.add(Callers)),
+            ClientTool::of::<memory::Recall>(Memory),
+            ClientTool::of::<memory::Remember>(Memory),
+            ClientTool::of_engine::<Grep>(Code, |registry, _| registry.add(Grep)),
+            ClientTool::of_engine::<Read>(Code, |registry, _| registry.add(Read)),
+            ClientTool::of_engine::<Tree>(Code, |registry, _| registry.add(Tree)),
+            ClientTool::of_engine::<Symbols>(Code, |registry, _| registry.add(Symbols)),
+            ClientTool::of_engine::<Outline>(Code, |registry, _| registry.add(Outline)),
+            ClientTool::of_engine::<GitLog>(Code, |registry, _| registry.add(GitLog)),
+            ClientTool::of::<explore::Explore>(Code),
+            ClientTool::of::<memory::Forget>(Memory),
+            ClientTool::of::<memory::ListConflicts>(Memory),
+            ClientTool::of::<memory::ResolveConflict>(Memory),
+            ClientTool::of::<wiki::GetWikiDigest>(Wiki),
+            ClientTool::of::<wiki::GetWikiContext>(Wiki),
+            ClientTool::of::<wiki::SearchPages>(Wiki),
+            ClientTool::of::<wiki::GetPage>(Wiki),
+            ClientTool::of::<wiki::CreatePage>(Wiki),
+            ClientTool::of::<wiki::UpdatePage>(Wiki),
+            ClientTool::of::<wiki::MovePage>(Wiki),
+            ClientTool::of::<wiki::DeletePage>(Wiki),
+            ClientTool::of::<wiki::ListPages>(Wiki),
+            ClientTool::of::<wiki::GetBacklinks>(Wiki),
+            ClientTool::of::<journal::JournalSearch>(Journal),
+            ClientTool::of::<journal::JournalRead>(Journal),
+            ClientTool::of::<journal::JournalToc>(Journal),
+            ClientTool::of::<journal::JournalListEntries>(Journal),
+            ClientTool::of::<journal::JournalWrite>(Journal),
+            ClientTool::of::<journal::JournalSynthesizeConflict>(Journal),
+            ClientTool::of::<worklog::WorklogRead>(Worklog),
+            ClientTool::of::<worklog::WorklogAppend>(Worklog),
+            ClientTool::of::<worklog::WorklogMutate>(Worklog),
+            ClientTool::with_output::<personal::GetContext>(Personal),
+            ClientTool::with_output::<personal::LogJournal>(Personal),
+            ClientTool::with_output::<personal::GetRecentJournal>(Personal),
+            ClientTool::with_output::<personal::SearchMemory>(Personal),
+            ClientTool::with_output::<reminders::ScheduleReminder>(Personal),
+            ClientTool::with_output::<reminders::ScheduleOnce>(Personal),
+            ClientTool::with_output::<reminders::ListReminders>(Personal),
+            ClientTool::with_output::<reminders::RemoveReminder>(Personal),
+            ClientTool::with_output::<personal::LogSignal>(Personal),
         ]
     });
     &TOOLS

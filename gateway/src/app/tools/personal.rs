@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
 use muninn_memory::personal::{
     EntryMetadata, FoundItem, ItemType, JournalEntry, Logged, Personal, PersonalContext, PersonalError, SearchOptions,
     Signal, SignalContext, time,
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ToolSession;
+use super::tool::{NoArguments, SessionTool, failed, json};
 
 /// The results if the caller names no number, and the most of one call.
 const FOUND: u32 = 5;
@@ -33,7 +34,7 @@ pub(super) enum PersonalUseError {
 }
 
 pub(super) fn error(error: impl Into<PersonalUseError>) -> ToolError {
-    ToolError::Application(Box::new(error.into()))
+    failed(error.into())
 }
 
 pub(super) fn personal(session: &ToolSession) -> Result<Arc<Personal>, ToolError> {
@@ -41,18 +42,10 @@ pub(super) fn personal(session: &ToolSession) -> Result<Arc<Personal>, ToolError
     found.ok_or_else(|| error(PersonalUseError::NotYours))
 }
 
-pub(super) fn json(value: &impl Serialize) -> Output {
-    Output::from_text(serde_json::to_string_pretty(value).unwrap_or_default())
-}
-
 /// The context of a session.
-pub(super) struct GetContext(pub(super) Arc<ToolSession>);
+pub(super) struct GetContext;
 
-/// No arguments.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub(super) struct NoArguments {}
-
-impl Tool for GetContext {
+impl SessionTool for GetContext {
     type Arguments = NoArguments;
     type Answer = PersonalContext;
 
@@ -60,25 +53,15 @@ impl Tool for GetContext {
     const HINT: &'static str = "personal memory identity inbox today commitments";
     const DESCRIPTION: &'static str = "The user's own memory: who they are, their inbox, day and commitments, the newest journal \
         entries, reminders, and the paths of the files, which you read and edit with your file tools.";
-    const PARAMETERS: &'static [Parameter] = &[];
-    const PAGED: bool = false;
     const ANYWHERE: bool = true;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &NoArguments) -> Result<PersonalContext, ToolError> {
-        self.answer_anywhere(arguments)
-    }
-
-    fn answer_anywhere(&self, _: &NoArguments) -> Result<PersonalContext, ToolError> {
-        Ok(personal(&self.0)?.context())
-    }
-
-    fn output(&self, _: &NoArguments, context: &PersonalContext) -> Output {
-        json(context)
+    fn answer(session: &ToolSession, _: &NoArguments) -> Result<PersonalContext, ToolError> {
+        Ok(personal(session)?.context())
     }
 }
 
 /// Appends a journal entry.
-pub(super) struct LogJournal(pub(super) Arc<ToolSession>);
+pub(super) struct LogJournal;
 
 /// The arguments of [`LogJournal`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -93,7 +76,7 @@ pub(super) struct LogArguments {
     intent: Option<String>,
 }
 
-impl Tool for LogJournal {
+impl SessionTool for LogJournal {
     type Arguments = LogArguments;
     type Answer = Logged;
 
@@ -107,23 +90,18 @@ impl Tool for LogJournal {
         Parameter::described("intent", &[]),
     ];
     const EFFECT: Effect = Effect::Writes;
-    const PAGED: bool = false;
     const ANYWHERE: bool = true;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &LogArguments) -> Result<Logged, ToolError> {
-        self.answer_anywhere(arguments)
-    }
-
-    fn answer_anywhere(&self, arguments: &LogArguments) -> Result<Logged, ToolError> {
+    fn answer(session: &ToolSession, arguments: &LogArguments) -> Result<Logged, ToolError> {
         let metadata = EntryMetadata {
             source: arguments.source.clone(),
             intent: arguments.intent.clone(),
         };
-        let logged = personal(&self.0)?.log(&arguments.topic, &arguments.content, metadata);
+        let logged = personal(session)?.log(&arguments.topic, &arguments.content, metadata);
         logged.map_err(error)
     }
 
-    fn output(&self, _: &LogArguments, logged: &Logged) -> Output {
+    fn output(_: &LogArguments, logged: &Logged) -> Output {
         Output::from_text(match logged.redacted {
             true => "logged; a secret was removed",
             false => "logged",
@@ -132,7 +110,7 @@ impl Tool for LogJournal {
 }
 
 /// Lists the newest journal entries.
-pub(super) struct GetRecentJournal(pub(super) Arc<ToolSession>);
+pub(super) struct GetRecentJournal;
 
 /// The arguments of [`GetRecentJournal`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -149,7 +127,7 @@ pub(super) struct Entries {
     entries: Vec<JournalEntry>,
 }
 
-impl Tool for GetRecentJournal {
+impl SessionTool for GetRecentJournal {
     type Arguments = RecentArguments;
     type Answer = Entries;
 
@@ -160,28 +138,23 @@ impl Tool for GetRecentJournal {
         Parameter::described("count", &["limit"]),
         Parameter::described("topic", &["category"]),
     ];
-    const PAGED: bool = false;
     const ANYWHERE: bool = true;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &RecentArguments) -> Result<Entries, ToolError> {
-        self.answer_anywhere(arguments)
-    }
-
-    fn answer_anywhere(&self, arguments: &RecentArguments) -> Result<Entries, ToolError> {
+    fn answer(session: &ToolSession, arguments: &RecentArguments) -> Result<Entries, ToolError> {
         let count = arguments.count.unwrap_or(RECENT).min(MOST) as usize;
-        let entries = personal(&self.0)?.recent(count, arguments.topic.as_deref());
+        let entries = personal(session)?.recent(count, arguments.topic.as_deref());
         Ok(Entries {
             entries: entries.map_err(error)?,
         })
     }
 
-    fn output(&self, _: &RecentArguments, entries: &Entries) -> Output {
+    fn output(_: &RecentArguments, entries: &Entries) -> Output {
         json(&entries.entries)
     }
 }
 
 /// Searches journal entries and entities.
-pub(super) struct SearchMemory(pub(super) Arc<ToolSession>);
+pub(super) struct SearchMemory;
 
 /// The arguments of [`SearchMemory`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -203,7 +176,7 @@ pub(super) struct Found {
     results: Vec<FoundItem>,
 }
 
-impl Tool for SearchMemory {
+impl SessionTool for SearchMemory {
     type Arguments = SearchArguments;
     type Answer = Found;
 
@@ -216,14 +189,9 @@ impl Tool for SearchMemory {
         Parameter::described("since", &["after"]),
         Parameter::described("limit", &["count"]),
     ];
-    const PAGED: bool = false;
     const ANYWHERE: bool = true;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &SearchArguments) -> Result<Found, ToolError> {
-        self.answer_anywhere(arguments)
-    }
-
-    fn answer_anywhere(&self, arguments: &SearchArguments) -> Result<Found, ToolError> {
+    fn answer(session: &ToolSession, arguments: &SearchArguments) -> Result<Found, ToolError> {
         let kind = arguments.kind.clone().filter(|kind| kind != "all");
         let since = arguments.since.as_deref().map(|since| time(since, &TimeZone::system()));
         let options = SearchOptions {
@@ -231,13 +199,13 @@ impl Tool for SearchMemory {
             since: since.transpose().map_err(error)?,
             limit: arguments.limit.unwrap_or(FOUND).min(MOST) as usize,
         };
-        let results = personal(&self.0)?.search(&arguments.query, &options);
+        let results = personal(session)?.search(&arguments.query, &options);
         Ok(Found {
             results: results.map_err(error)?,
         })
     }
 
-    fn output(&self, _: &SearchArguments, found: &Found) -> Output {
+    fn output(_: &SearchArguments, found: &Found) -> Output {
         match &*found.results {
             [] => Output::from_text("nothing matches"),
             results => json(&results),
@@ -246,7 +214,7 @@ impl Tool for SearchMemory {
 }
 
 /// Logs an event.
-pub(super) struct LogSignal(pub(super) Arc<ToolSession>);
+pub(super) struct LogSignal;
 
 /// The arguments of [`LogSignal`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -271,7 +239,7 @@ pub(super) struct SignalAbout {
     trigger: Option<String>,
 }
 
-impl Tool for LogSignal {
+impl SessionTool for LogSignal {
     type Arguments = SignalArguments;
     type Answer = Signal;
 
@@ -284,26 +252,21 @@ impl Tool for LogSignal {
         Parameter::described("raw", &["data"]),
     ];
     const EFFECT: Effect = Effect::Writes;
-    const PAGED: bool = false;
     const ANYWHERE: bool = true;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &SignalArguments) -> Result<Signal, ToolError> {
-        self.answer_anywhere(arguments)
-    }
-
-    fn answer_anywhere(&self, arguments: &SignalArguments) -> Result<Signal, ToolError> {
+    fn answer(session: &ToolSession, arguments: &SignalArguments) -> Result<Signal, ToolError> {
         let about = arguments.context.clone().map(|about| SignalContext {
             file: about.file,
             query: about.query,
             trigger: about.trigger,
         });
-        let days = self.0.app.settings().config.personal.signals_days;
+        let days = session.app.settings().config.personal.signals_days;
         let logged =
-            personal(&self.0)?.log_signal(&arguments.kind, about, arguments.raw.clone().map(Value::Object), days);
+            personal(session)?.log_signal(&arguments.kind, about, arguments.raw.clone().map(Value::Object), days);
         logged.map_err(error)
     }
 
-    fn output(&self, _: &SignalArguments, _: &Signal) -> Output {
+    fn output(_: &SignalArguments, _: &Signal) -> Output {
         Output::from_text("logged")
     }
 }

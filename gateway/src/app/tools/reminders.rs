@@ -1,15 +1,15 @@
 //! The tools of reminders, with the names, arguments and results of macrodata.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
 use muninn_memory::personal::{Action, NewReminder, ReminderExtras, ReminderKind, ScheduleView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ToolSession;
-use super::personal::{NoArguments, PersonalUseError, error, json, personal};
+use super::personal::{PersonalUseError, error, personal};
+use super::tool::{NoArguments, SessionTool, json};
 
 /// A reminder, without its time.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -67,13 +67,27 @@ impl What {
     }
 }
 
+/// The parameters of a reminder with its time.
+const fn parameters(time: Parameter) -> [Parameter; 8] {
+    [
+        Parameter::described("id", &["name"]),
+        time,
+        Parameter::described("description", &[]),
+        Parameter::document("payload", &["message", "text"]),
+        Parameter::described("action", &[]),
+        Parameter::described("zone", &["timezone"]),
+        Parameter::described("agent", &[]),
+        Parameter::described("directory", &["cwd"]),
+    ]
+}
+
 fn scheduled(view: &ScheduleView) -> Output {
     let next = view.next.first().map_or("never", String::as_str);
     Output::from_text(format!("scheduled `{}`: {}; next: {next}", view.id, view.when))
 }
 
 /// Makes a reminder that recurs.
-pub(super) struct ScheduleReminder(pub(super) Arc<ToolSession>);
+pub(super) struct ScheduleReminder;
 
 /// The arguments of [`ScheduleReminder`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -85,7 +99,7 @@ pub(super) struct ReminderArguments {
     what: What,
 }
 
-impl Tool for ScheduleReminder {
+impl SessionTool for ScheduleReminder {
     type Arguments = ReminderArguments;
     type Answer = ScheduleView;
 
@@ -93,37 +107,26 @@ impl Tool for ScheduleReminder {
     const HINT: &'static str = "personal reminder recurring cron schedule";
     const DESCRIPTION: &'static str = "Make a reminder for the user that recurs. When it is due, its message goes to their inbox, \
         which each session reads.";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::described("id", &["name"]),
-        Parameter::described("cronExpression", &["cron_expression", "expression", "cron"]),
-        Parameter::described("description", &[]),
-        Parameter::document("payload", &["message", "text"]),
-        Parameter::described("action", &[]),
-        Parameter::described("zone", &["timezone"]),
-        Parameter::described("agent", &[]),
-        Parameter::described("directory", &["cwd"]),
-    ];
+    const PARAMETERS: &'static [Parameter] = &parameters(Parameter::described(
+        "cronExpression",
+        &["cron_expression", "expression", "cron"],
+    ));
     const EFFECT: Effect = Effect::Replaces;
-    const PAGED: bool = false;
     const ANYWHERE: bool = true;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &ReminderArguments) -> Result<ScheduleView, ToolError> {
-        self.answer_anywhere(arguments)
-    }
-
-    fn answer_anywhere(&self, arguments: &ReminderArguments) -> Result<ScheduleView, ToolError> {
+    fn answer(session: &ToolSession, arguments: &ReminderArguments) -> Result<ScheduleView, ToolError> {
         arguments
             .what
-            .schedule(&self.0, ReminderKind::Cron, &arguments.cron_expression)
+            .schedule(session, ReminderKind::Cron, &arguments.cron_expression)
     }
 
-    fn output(&self, _: &ReminderArguments, view: &ScheduleView) -> Output {
+    fn output(_: &ReminderArguments, view: &ScheduleView) -> Output {
         scheduled(view)
     }
 }
 
 /// Makes a reminder for one time.
-pub(super) struct ScheduleOnce(pub(super) Arc<ToolSession>);
+pub(super) struct ScheduleOnce;
 
 /// The arguments of [`ScheduleOnce`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -134,44 +137,31 @@ pub(super) struct OnceArguments {
     what: What,
 }
 
-impl Tool for ScheduleOnce {
+impl SessionTool for ScheduleOnce {
     type Arguments = OnceArguments;
     type Answer = ScheduleView;
 
     const NAME: &'static str = "schedule_once";
     const HINT: &'static str = "personal reminder once at a time";
     const DESCRIPTION: &'static str = "Make a reminder for the user for one time.";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::described("id", &["name"]),
-        Parameter::described("datetime", &["time", "at", "expression"]),
-        Parameter::described("description", &[]),
-        Parameter::document("payload", &["message", "text"]),
-        Parameter::described("action", &[]),
-        Parameter::described("zone", &["timezone"]),
-        Parameter::described("agent", &[]),
-        Parameter::described("directory", &["cwd"]),
-    ];
+    const PARAMETERS: &'static [Parameter] =
+        &parameters(Parameter::described("datetime", &["time", "at", "expression"]));
     const EFFECT: Effect = Effect::Replaces;
-    const PAGED: bool = false;
     const ANYWHERE: bool = true;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &OnceArguments) -> Result<ScheduleView, ToolError> {
-        self.answer_anywhere(arguments)
-    }
-
-    fn answer_anywhere(&self, arguments: &OnceArguments) -> Result<ScheduleView, ToolError> {
+    fn answer(session: &ToolSession, arguments: &OnceArguments) -> Result<ScheduleView, ToolError> {
         arguments
             .what
-            .schedule(&self.0, ReminderKind::Once, &arguments.datetime)
+            .schedule(session, ReminderKind::Once, &arguments.datetime)
     }
 
-    fn output(&self, _: &OnceArguments, view: &ScheduleView) -> Output {
+    fn output(_: &OnceArguments, view: &ScheduleView) -> Output {
         scheduled(view)
     }
 }
 
 /// Lists the reminders.
-pub(super) struct ListReminders(pub(super) Arc<ToolSession>);
+pub(super) struct ListReminders;
 
 /// The reminders.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -182,27 +172,21 @@ pub(super) struct Listed {
     problems: Vec<String>,
 }
 
-impl Tool for ListReminders {
+impl SessionTool for ListReminders {
     type Arguments = NoArguments;
     type Answer = Listed;
 
     const NAME: &'static str = "list_reminders";
     const HINT: &'static str = "personal reminders schedules";
     const DESCRIPTION: &'static str = "The user's reminders with their next times.";
-    const PARAMETERS: &'static [Parameter] = &[];
-    const PAGED: bool = false;
     const ANYWHERE: bool = true;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &NoArguments) -> Result<Listed, ToolError> {
-        self.answer_anywhere(arguments)
-    }
-
-    fn answer_anywhere(&self, _: &NoArguments) -> Result<Listed, ToolError> {
-        let (reminders, problems) = personal(&self.0)?.schedules().map_err(error)?;
+    fn answer(session: &ToolSession, _: &NoArguments) -> Result<Listed, ToolError> {
+        let (reminders, problems) = personal(session)?.schedules().map_err(error)?;
         Ok(Listed { reminders, problems })
     }
 
-    fn output(&self, _: &NoArguments, listed: &Listed) -> Output {
+    fn output(_: &NoArguments, listed: &Listed) -> Output {
         match listed.reminders.is_empty() && listed.problems.is_empty() {
             true => Output::from_text("there are no reminders"),
             false => json(listed),
@@ -211,7 +195,7 @@ impl Tool for ListReminders {
 }
 
 /// Removes a reminder.
-pub(super) struct RemoveReminder(pub(super) Arc<ToolSession>);
+pub(super) struct RemoveReminder;
 
 /// The arguments of [`RemoveReminder`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -227,7 +211,7 @@ pub(super) struct Removed {
     removed: bool,
 }
 
-impl Tool for RemoveReminder {
+impl SessionTool for RemoveReminder {
     type Arguments = RemoveArguments;
     type Answer = Removed;
 
@@ -236,22 +220,17 @@ impl Tool for RemoveReminder {
     const DESCRIPTION: &'static str = "Remove a reminder of the user.";
     const PARAMETERS: &'static [Parameter] = &[Parameter::described("id", &["name"])];
     const EFFECT: Effect = Effect::Replaces;
-    const PAGED: bool = false;
     const ANYWHERE: bool = true;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &RemoveArguments) -> Result<Removed, ToolError> {
-        self.answer_anywhere(arguments)
-    }
-
-    fn answer_anywhere(&self, arguments: &RemoveArguments) -> Result<Removed, ToolError> {
-        personal(&self.0)?.remove_reminder(&arguments.id).map_err(error)?;
+    fn answer(session: &ToolSession, arguments: &RemoveArguments) -> Result<Removed, ToolError> {
+        personal(session)?.remove_reminder(&arguments.id).map_err(error)?;
         Ok(Removed {
             id: arguments.id.clone(),
             removed: true,
         })
     }
 
-    fn output(&self, _: &RemoveArguments, removed: &Removed) -> Output {
+    fn output(_: &RemoveArguments, removed: &Removed) -> Output {
         Output::from_text(format!("removed `{}`", removed.id))
     }
 }

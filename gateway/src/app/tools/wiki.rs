@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
 use muninn_memory::wiki::{Deleted, Digest, Moved, PageChange, WikiError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ToolSession;
+use super::tool::{NoArguments, SessionTool, failed, failed_with_hint};
 use crate::app::{FoundPage, ListedPage, PageView, Wiki, WikiContext};
 
 /// Number of found pages if the caller names none, and the most that one call shows.
@@ -27,36 +28,19 @@ fn wiki(session: &ToolSession) -> Result<Arc<Wiki>, ToolError> {
 
 fn error(error: WikiError) -> ToolError {
     let hint = match &error {
-        WikiError::NoFolder(_) => "run `muninn init` first",
-        WikiError::NoPage(_) => "`search_pages` and `list_pages` name the pages",
-        WikiError::Exists(_) => "read it with `get_page`, change it with `update_page`",
-        WikiError::Changed { .. } => "read it again with `get_page`, and apply the change to that text",
-        _ => return ToolError::Application(Box::new(error)),
+        WikiError::NoFolder(_) => Some("run `muninn init` first"),
+        WikiError::NoPage(_) => Some("`search_pages` and `list_pages` name the pages"),
+        WikiError::Exists(_) => Some("read it with `get_page`, change it with `update_page`"),
+        WikiError::Changed { .. } => Some("read it again with `get_page`, and apply the change to that text"),
+        _ => None,
     };
-    ToolError::Application(Box::new(Hinted { error, hint }))
-}
-
-/// An error with the remedy.
-#[derive(Debug, thiserror::Error)]
-#[error("{error}; {hint}")]
-struct Hinted {
-    error: WikiError,
-    hint: &'static str,
+    failed_with_hint(error, hint)
 }
 
 /// The page is too long for a call.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} is too long for this tool, which shows the beginning only: edit its file")]
 struct TooLong(String);
-
-/// An answer as indented JSON.
-fn json(answer: &impl Serialize) -> Output {
-    Output::from_text(serde_json::to_string_pretty(answer).unwrap_or_default())
-}
-
-/// No arguments.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub(super) struct NoArguments {}
 
 /// The argument of tools for one page.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -66,9 +50,9 @@ pub(super) struct PageArguments {
 }
 
 /// The digest of the wiki.
-pub(super) struct GetWikiDigest(pub(super) Arc<ToolSession>);
+pub(super) struct GetWikiDigest;
 
-impl Tool for GetWikiDigest {
+impl SessionTool for GetWikiDigest {
     type Arguments = NoArguments;
     type Answer = Digest;
 
@@ -76,42 +60,34 @@ impl Tool for GetWikiDigest {
     const HINT: &'static str = "wiki digest overview start";
     const DESCRIPTION: &'static str = "What the team's wiki is about: its terms, areas and recently used pages. Call it at \
         the start of a conversation.";
-    const PARAMETERS: &'static [Parameter] = &[];
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, _: &NoArguments) -> Result<Digest, ToolError> {
-        Ok(wiki(&self.0)?.digest())
+    fn answer(session: &ToolSession, _: &NoArguments) -> Result<Digest, ToolError> {
+        Ok(wiki(session)?.digest())
     }
 
-    fn output(&self, _: &NoArguments, digest: &Digest) -> Output {
+    fn output(_: &NoArguments, digest: &Digest) -> Output {
         Output::from_text(digest.markdown.clone())
     }
 }
 
 /// The digest in the form of earlier servers.
-pub(super) struct GetWikiContext(pub(super) Arc<ToolSession>);
+pub(super) struct GetWikiContext;
 
-impl Tool for GetWikiContext {
+impl SessionTool for GetWikiContext {
     type Arguments = NoArguments;
     type Answer = WikiContext;
 
     const NAME: &'static str = "get_wiki_context";
     const HINT: &'static str = "wiki context folders recent pages";
     const DESCRIPTION: &'static str = "The wiki's number of pages, folders and last changed pages, and its digest.";
-    const PARAMETERS: &'static [Parameter] = &[];
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, _: &NoArguments) -> Result<WikiContext, ToolError> {
-        Ok(wiki(&self.0)?.context())
-    }
-
-    fn output(&self, _: &NoArguments, context: &WikiContext) -> Output {
-        json(context)
+    fn answer(session: &ToolSession, _: &NoArguments) -> Result<WikiContext, ToolError> {
+        Ok(wiki(session)?.context())
     }
 }
 
 /// Searches pages.
-pub(super) struct SearchPages(pub(super) Arc<ToolSession>);
+pub(super) struct SearchPages;
 
 /// The arguments of [`SearchPages`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -128,7 +104,7 @@ pub(super) struct FoundPages {
     pages: Vec<FoundPage>,
 }
 
-impl Tool for SearchPages {
+impl SessionTool for SearchPages {
     type Arguments = SearchPagesArguments;
     type Answer = FoundPages;
 
@@ -139,21 +115,16 @@ impl Tool for SearchPages {
         Parameter::described("query", &["q", "text", "question"]),
         Parameter::described("limit", &["max", "count"]),
     ];
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &SearchPagesArguments) -> Result<FoundPages, ToolError> {
+    fn answer(session: &ToolSession, arguments: &SearchPagesArguments) -> Result<FoundPages, ToolError> {
         let limit = arguments.limit.unwrap_or(FOUND).min(MAX_FOUND);
-        let pages = wiki(&self.0)?.search(&arguments.query, limit);
+        let pages = wiki(session)?.search(&arguments.query, limit);
         Ok(FoundPages { pages })
-    }
-
-    fn output(&self, _: &SearchPagesArguments, found: &FoundPages) -> Output {
-        json(found)
     }
 }
 
 /// Reads a page.
-pub(super) struct GetPage(pub(super) Arc<ToolSession>);
+pub(super) struct GetPage;
 
 /// A page as a call shows it.
 #[derive(Debug, Serialize)]
@@ -164,7 +135,7 @@ pub(super) struct ShownPage {
     cut: Option<String>,
 }
 
-impl Tool for GetPage {
+impl SessionTool for GetPage {
     type Arguments = PageArguments;
     type Answer = ShownPage;
 
@@ -173,10 +144,9 @@ impl Tool for GetPage {
     const DESCRIPTION: &'static str =
         "Read a wiki page: its text, front matter, links, backlinks, and the etag for an update.";
     const PARAMETERS: &'static [Parameter] = &[PATH];
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &PageArguments) -> Result<ShownPage, ToolError> {
-        let wiki = wiki(&self.0)?;
+    fn answer(session: &ToolSession, arguments: &PageArguments) -> Result<ShownPage, ToolError> {
+        let wiki = wiki(session)?;
         let mut page = wiki.show(&arguments.path).map_err(error)?;
         let length = page.body.len();
         let end = page.body.floor_char_boundary(MAX_PAGE_BYTES);
@@ -184,14 +154,10 @@ impl Tool for GetPage {
         let cut = (end < length).then(|| format!("{} of {length} bytes are shown; read the file for the rest", end));
         Ok(ShownPage { page, cut })
     }
-
-    fn output(&self, _: &PageArguments, page: &ShownPage) -> Output {
-        json(page)
-    }
 }
 
 /// Creates a page.
-pub(super) struct CreatePage(pub(super) Arc<ToolSession>);
+pub(super) struct CreatePage;
 
 /// The arguments of [`CreatePage`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -209,7 +175,7 @@ pub(super) struct WrittenPage {
     etag: Option<String>,
 }
 
-impl Tool for CreatePage {
+impl SessionTool for CreatePage {
     type Arguments = CreatePageArguments;
     type Answer = WrittenPage;
 
@@ -219,10 +185,9 @@ impl Tool for CreatePage {
         "Create a wiki page; fails if it exists. Search first, and link to related pages.";
     const PARAMETERS: &'static [Parameter] = &[PATH, Parameter::document("content", &["text", "body", "markdown"])];
     const EFFECT: Effect = Effect::Writes;
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &CreatePageArguments) -> Result<WrittenPage, ToolError> {
-        let path = wiki(&self.0)?
+    fn answer(session: &ToolSession, arguments: &CreatePageArguments) -> Result<WrittenPage, ToolError> {
+        let path = wiki(session)?
             .create(&arguments.path, &arguments.content)
             .map_err(error)?;
         Ok(WrittenPage {
@@ -231,13 +196,13 @@ impl Tool for CreatePage {
         })
     }
 
-    fn output(&self, _: &CreatePageArguments, page: &WrittenPage) -> Output {
+    fn output(_: &CreatePageArguments, page: &WrittenPage) -> Output {
         Output::from_text(format!("Created page: {}", page.path))
     }
 }
 
 /// Replaces a page's text.
-pub(super) struct UpdatePage(pub(super) Arc<ToolSession>);
+pub(super) struct UpdatePage;
 
 /// The arguments of [`UpdatePage`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -252,7 +217,7 @@ pub(super) struct UpdatePageArguments {
     etag: Option<String>,
 }
 
-impl Tool for UpdatePage {
+impl SessionTool for UpdatePage {
     type Arguments = UpdatePageArguments;
     type Answer = WrittenPage;
 
@@ -266,16 +231,15 @@ impl Tool for UpdatePage {
         Parameter::described("etag", &["version"]),
     ];
     const EFFECT: Effect = Effect::Replaces;
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &UpdatePageArguments) -> Result<WrittenPage, ToolError> {
-        let wiki = wiki(&self.0)?;
+    fn answer(session: &ToolSession, arguments: &UpdatePageArguments) -> Result<WrittenPage, ToolError> {
+        let wiki = wiki(session)?;
         if arguments.content.is_none() && arguments.frontmatter.is_none() {
             return Err(ToolError::Missing("content"));
         }
         // A model cannot have read all of such a page.
         if arguments.content.is_some() && wiki.size(&arguments.path) > MAX_PAGE_BYTES as u64 {
-            return Err(ToolError::Application(Box::new(TooLong(arguments.path.clone()))));
+            return Err(failed(TooLong(arguments.path.clone())));
         }
         let change = PageChange {
             text: arguments.content.as_deref(),
@@ -288,13 +252,13 @@ impl Tool for UpdatePage {
         })
     }
 
-    fn output(&self, _: &UpdatePageArguments, page: &WrittenPage) -> Output {
+    fn output(_: &UpdatePageArguments, page: &WrittenPage) -> Output {
         Output::from_text(format!("Updated page: {}", page.path))
     }
 }
 
 /// Moves a page.
-pub(super) struct MovePage(pub(super) Arc<ToolSession>);
+pub(super) struct MovePage;
 
 /// The arguments of [`MovePage`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -305,7 +269,7 @@ pub(super) struct MovePageArguments {
     to: String,
 }
 
-impl Tool for MovePage {
+impl SessionTool for MovePage {
     type Arguments = MovePageArguments;
     type Answer = Moved;
 
@@ -317,13 +281,12 @@ impl Tool for MovePage {
         Parameter::described("to", &["target", "destination"]),
     ];
     const EFFECT: Effect = Effect::Replaces;
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &MovePageArguments) -> Result<Moved, ToolError> {
-        wiki(&self.0)?.rename(&arguments.from, &arguments.to).map_err(error)
+    fn answer(session: &ToolSession, arguments: &MovePageArguments) -> Result<Moved, ToolError> {
+        wiki(session)?.rename(&arguments.from, &arguments.to).map_err(error)
     }
 
-    fn output(&self, _: &MovePageArguments, moved: &Moved) -> Output {
+    fn output(_: &MovePageArguments, moved: &Moved) -> Output {
         let links = moved.rewritten.len();
         Output::from_text(format!(
             "Moved page: {} to {}; links changed in {links} pages",
@@ -333,9 +296,9 @@ impl Tool for MovePage {
 }
 
 /// Deletes a page.
-pub(super) struct DeletePage(pub(super) Arc<ToolSession>);
+pub(super) struct DeletePage;
 
-impl Tool for DeletePage {
+impl SessionTool for DeletePage {
     type Arguments = PageArguments;
     type Answer = Deleted;
 
@@ -345,19 +308,18 @@ impl Tool for DeletePage {
         "Delete a wiki page; git or a trash folder keeps its text. Lists the links it breaks.";
     const PARAMETERS: &'static [Parameter] = &[PATH];
     const EFFECT: Effect = Effect::Replaces;
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &PageArguments) -> Result<Deleted, ToolError> {
-        wiki(&self.0)?.delete(&arguments.path).map_err(error)
+    fn answer(session: &ToolSession, arguments: &PageArguments) -> Result<Deleted, ToolError> {
+        wiki(session)?.delete(&arguments.path).map_err(error)
     }
 
-    fn output(&self, _: &PageArguments, deleted: &Deleted) -> Output {
+    fn output(_: &PageArguments, deleted: &Deleted) -> Output {
         Output::from_text(format!("Deleted page: {}", deleted.path))
     }
 }
 
 /// Lists pages.
-pub(super) struct ListPages(pub(super) Arc<ToolSession>);
+pub(super) struct ListPages;
 
 /// The arguments of [`ListPages`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -372,7 +334,7 @@ pub(super) struct ListedPages {
     pages: Vec<ListedPage>,
 }
 
-impl Tool for ListPages {
+impl SessionTool for ListPages {
     type Arguments = ListPagesArguments;
     type Answer = ListedPages;
 
@@ -380,22 +342,17 @@ impl Tool for ListPages {
     const HINT: &'static str = "list wiki pages folder";
     const DESCRIPTION: &'static str = "List the wiki's pages with their titles.";
     const PARAMETERS: &'static [Parameter] = &[Parameter::described("prefix", &["path", "folder"])];
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &ListPagesArguments) -> Result<ListedPages, ToolError> {
-        let pages = wiki(&self.0)?.list(arguments.prefix.as_deref().unwrap_or_default());
+    fn answer(session: &ToolSession, arguments: &ListPagesArguments) -> Result<ListedPages, ToolError> {
+        let pages = wiki(session)?.list(arguments.prefix.as_deref().unwrap_or_default());
         Ok(ListedPages { pages })
-    }
-
-    fn output(&self, _: &ListPagesArguments, listed: &ListedPages) -> Output {
-        json(listed)
     }
 }
 
 /// Lists the pages that link to a page.
-pub(super) struct GetBacklinks(pub(super) Arc<ToolSession>);
+pub(super) struct GetBacklinks;
 
-impl Tool for GetBacklinks {
+impl SessionTool for GetBacklinks {
     type Arguments = PageArguments;
     type Answer = ListedPages;
 
@@ -403,14 +360,9 @@ impl Tool for GetBacklinks {
     const HINT: &'static str = "wiki backlinks who links";
     const DESCRIPTION: &'static str = "List the wiki pages that link to a page.";
     const PARAMETERS: &'static [Parameter] = &[PATH];
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &PageArguments) -> Result<ListedPages, ToolError> {
-        let pages = wiki(&self.0)?.backlinks(&arguments.path).map_err(error)?;
+    fn answer(session: &ToolSession, arguments: &PageArguments) -> Result<ListedPages, ToolError> {
+        let pages = wiki(session)?.backlinks(&arguments.path).map_err(error)?;
         Ok(ListedPages { pages })
-    }
-
-    fn output(&self, _: &PageArguments, listed: &ListedPages) -> Output {
-        json(listed)
     }
 }

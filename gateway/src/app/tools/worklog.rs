@@ -1,25 +1,20 @@
 //! The tools of the worklog: its last lines, a line, and the declaration of a mutation.
 
-use std::sync::Arc;
-
-use muninn_context_engine::tools::{Effect, Output, Parameter, Tool, ToolContext, ToolError};
+use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
 use muninn_memory::worklog::{Appended, HANDOVER_LINES, Mutation, MutationKind, Tail};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ToolSession;
-use crate::app::{SessionWorklog, WorklogUseError};
+use super::tool::{SessionTool, failed};
+use crate::app::SessionWorklog;
 
 fn worklog(session: &ToolSession) -> Result<SessionWorklog, ToolError> {
-    session.workspace.worklog().map_err(error)
-}
-
-fn error(error: WorklogUseError) -> ToolError {
-    ToolError::Application(Box::new(error))
+    session.workspace.worklog().map_err(failed)
 }
 
 /// Reads the last lines.
-pub(super) struct WorklogRead(pub(super) Arc<ToolSession>);
+pub(super) struct WorklogRead;
 
 /// The arguments of [`WorklogRead`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -34,7 +29,7 @@ pub(super) struct LastLines {
     tail: Option<Tail>,
 }
 
-impl Tool for WorklogRead {
+impl SessionTool for WorklogRead {
     type Arguments = ReadArguments;
     type Answer = LastLines;
 
@@ -43,29 +38,28 @@ impl Tool for WorklogRead {
     const DESCRIPTION: &'static str =
         "The last lines of this worktree's worklog: what others did, decided and failed at.";
     const PARAMETERS: &'static [Parameter] = &[Parameter::described("lines", &["count", "length"])];
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &ReadArguments) -> Result<LastLines, ToolError> {
-        let worklog = worklog(&self.0)?;
-        let session = self.0.session.as_deref();
+    fn answer(session: &ToolSession, arguments: &ReadArguments) -> Result<LastLines, ToolError> {
+        let worklog = worklog(session)?;
+        let session = session.session.as_deref();
         // Reading is the handover, too.
         let tail = match arguments.lines {
             Some(lines) if lines as usize != HANDOVER_LINES => worklog.tail(lines as usize),
             _ => worklog.deliver(session),
         };
         Ok(LastLines {
-            tail: tail.map_err(error)?,
+            tail: tail.map_err(failed)?,
         })
     }
 
-    fn output(&self, _: &ReadArguments, lines: &LastLines) -> Output {
+    fn output(_: &ReadArguments, lines: &LastLines) -> Output {
         let text = lines.tail.as_ref().map(|tail| tail.text.clone());
         Output::from_text(text.unwrap_or_else(|| "nothing is written yet".to_owned()))
     }
 }
 
 /// Appends a text.
-pub(super) struct WorklogAppend(pub(super) Arc<ToolSession>);
+pub(super) struct WorklogAppend;
 
 /// The arguments of [`WorklogAppend`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -78,7 +72,7 @@ pub(super) struct AppendArguments {
 #[derive(Debug, Serialize)]
 pub(super) struct Added(Appended);
 
-impl Tool for WorklogAppend {
+impl SessionTool for WorklogAppend {
     type Arguments = AppendArguments;
     type Answer = Added;
 
@@ -88,15 +82,13 @@ impl Tool for WorklogAppend {
         with Decision:, ❌ Failed:, Found:, ✅, →, or GOSSIP: for what the whole team should know.";
     const PARAMETERS: &'static [Parameter] = &[Parameter::document("text", &["entry", "line", "content"])];
     const EFFECT: Effect = Effect::Writes;
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &AppendArguments) -> Result<Added, ToolError> {
-        let session = &self.0;
+    fn answer(session: &ToolSession, arguments: &AppendArguments) -> Result<Added, ToolError> {
         let appended = worklog(session)?.append(session.session.as_deref(), Some(&session.client), &arguments.text);
-        Ok(Added(appended.map_err(error)?))
+        Ok(Added(appended.map_err(failed)?))
     }
 
-    fn output(&self, _: &AppendArguments, added: &Added) -> Output {
+    fn output(_: &AppendArguments, added: &Added) -> Output {
         Output::from_text(match added.0.redacted {
             true => "added; a secret was removed",
             false => "added",
@@ -105,7 +97,7 @@ impl Tool for WorklogAppend {
 }
 
 /// Declares a mutation.
-pub(super) struct WorklogMutate(pub(super) Arc<ToolSession>);
+pub(super) struct WorklogMutate;
 
 /// The arguments of [`WorklogMutate`].
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -124,7 +116,7 @@ pub(super) struct MutateArguments {
 #[derive(Debug, Serialize)]
 pub(super) struct Declared(Mutation);
 
-impl Tool for WorklogMutate {
+impl SessionTool for WorklogMutate {
     type Arguments = MutateArguments;
     type Answer = Declared;
 
@@ -138,14 +130,9 @@ impl Tool for WorklogMutate {
         Parameter::document("rationale", &["reason", "why"]),
     ];
     const EFFECT: Effect = Effect::Writes;
-    const PAGED: bool = false;
 
-    fn answer(&self, _: &ToolContext<'_>, arguments: &MutateArguments) -> Result<Declared, ToolError> {
-        let session = &self.0;
-        let kind: MutationKind = arguments
-            .kind
-            .parse()
-            .map_err(|error| ToolError::Application(Box::new(error)))?;
+    fn answer(session: &ToolSession, arguments: &MutateArguments) -> Result<Declared, ToolError> {
+        let kind: MutationKind = arguments.kind.parse().map_err(failed)?;
         let mutation = Mutation {
             kind,
             failed_on: arguments.failed_on.clone(),
@@ -153,11 +140,11 @@ impl Tool for WorklogMutate {
             rationale: arguments.rationale.clone(),
         };
         let declared = worklog(session)?.mutate(session.session.as_deref(), &mutation);
-        declared.map_err(error)?;
+        declared.map_err(failed)?;
         Ok(Declared(mutation))
     }
 
-    fn output(&self, _: &MutateArguments, declared: &Declared) -> Output {
+    fn output(_: &MutateArguments, declared: &Declared) -> Output {
         Output::from_text(format!("declared {} ({})", declared.0.kind, declared.0.kind.words()))
     }
 }
