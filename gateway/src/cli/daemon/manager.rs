@@ -113,7 +113,7 @@ pub(super) fn install(common: &Common, dry_run: bool) -> Result<ExitCode, CliErr
     let (last, before) = starting.split_last().unwrap_or((&starting[0], &[]));
     let started = run_all(before).and_then(|()| {
         // The manager's process needs the place of one that a hook started.
-        control::stop_daemon(&place).map_err(|error| error.to_string())?;
+        control::stop_daemon(&place)?;
         run_all(std::slice::from_ref(last))
     });
     match started {
@@ -157,17 +157,18 @@ fn is_ours(file: &Path) -> bool {
 ///
 /// # Errors
 /// The error output of the command.
-fn run_all(commands: &[Vec<String>]) -> Result<(), String> {
+fn run_all(commands: &[Vec<String>]) -> Result<(), CliError> {
     for command in commands {
         let ran = Command::new(&command[0])
             .args(&command[1..])
             .stdin(Stdio::null())
             .output();
-        match ran {
-            Ok(ran) if ran.status.success() => {}
-            Ok(ran) => return Err(String::from_utf8_lossy(&ran.stderr).trim().to_owned()),
-            Err(error) => return Err(format!("cannot start `{}`: {error}", command[0])),
-        }
+        let why = match ran {
+            Ok(ran) if ran.status.success() => continue,
+            Ok(ran) => String::from_utf8_lossy(&ran.stderr).trim().to_owned(),
+            Err(error) => format!("cannot start `{}`: {error}", command[0]),
+        };
+        return Err(CliError::new(Exit::Failure, why));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::time::{Duration, SystemTime};
 
 use muninn_memory::personal::EntryMetadata;
@@ -53,8 +54,32 @@ const PROMPT_START: &str = "Muninn reminder `";
 const TOPIC: &str = "reminder";
 const SOURCE: &str = "cron";
 
-/// What an agent answered, or why it did not.
-type Answer = Result<String, String>;
+/// Why an agent did not run, or did not answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AgentError {
+    #[error("agent `{0}` is not enabled")]
+    NotEnabled(String),
+    #[error("agent `{0}` does not run for reminders that a tool made")]
+    NotForTools(String),
+    #[error("there is no directory {}", .0.display())]
+    NoDirectory(PathBuf),
+    #[error("there is no program `{0}`")]
+    NoProgram(String),
+    #[error("cannot start `{program}`: {error}")]
+    Start { program: String, error: io::Error },
+    #[error("it did not end within {} s", .0.as_secs())]
+    TimedOut(Duration),
+    #[error("Muninn ended")]
+    Stopped,
+    /// The client says that it failed.
+    #[error("{0}")]
+    Reported(String),
+    /// The last line that a client printed before it failed.
+    #[error("{status}: {line}")]
+    Failed { status: ExitStatus, line: String },
+    #[error("it answered nothing")]
+    NoAnswer,
+}
 
 /// Whether a question is that of a reminder's run. It holds the user's own words, and nothing is learned from such a run.
 pub(crate) fn is_prompt(question: &str) -> bool {
@@ -73,26 +98,22 @@ impl Reminders {
         let timeout = timeout(&due.reminder, agent);
         let prompt = self.prompt(due);
         let (arguments, input) = arguments(agent, &prompt);
-        let command = self.command(due, agent, &arguments, means);
-        let ended = match command {
+        let program = agent.program.clone();
+        let ended = match self.command(due, agent, &arguments, means) {
             Ok(command) => run(command, &input, timeout, stopping)
                 .await
                 .map_err(|error| match error.kind() {
-                    ErrorKind::NotFound => format!("there is no program `{}`", agent.program),
-                    _ => format!("cannot start `{}`: {error}", agent.program),
+                    ErrorKind::NotFound => AgentError::NoProgram(program),
+                    _ => AgentError::Start { program, error },
                 }),
             Err(why) => Err(why),
         };
-        let answer = match &ended {
-            Ok(ended) => answer(agent.client, ended, timeout),
-            Err(why) => Err(why.clone()),
-        };
-        let log = ended.ok().and_then(|ended| {
-            let log = self.write_log(due, agent, &arguments, &ended);
+        let log = ended.as_ref().ok().and_then(|ended| {
+            let log = self.write_log(due, agent, &arguments, ended);
             log.inspect_err(|error| tracing::warn!("the log of reminder {}: {error}", due.claim.id))
                 .ok()
         });
-        match answer {
+        match ended.and_then(|ended| answer(agent.client, &ended, timeout)) {
             Ok(text) => {
                 let entry = format!("{}: {}", due.reminder.description, shortened(&text));
                 let metadata = EntryMetadata {
@@ -104,7 +125,7 @@ impl Reminders {
                     Err(error) => self.failed(due, &format!("its answer cannot be kept: {error}"), log),
                 }
             }
-            Err(why) => self.failed(due, &why, log),
+            Err(why) => self.failed(due, &why.to_string(), log),
         }
     }
 
@@ -149,12 +170,12 @@ impl Reminders {
         agent: &AgentConfig,
         arguments: &[OsString],
         means: &Means,
-    ) -> Result<Command, String> {
+    ) -> Result<Command, AgentError> {
         let extras = due.reminder.muninn.as_ref();
         let directory = extras.and_then(|extras| extras.directory.clone());
         let directory = directory.unwrap_or_else(|| self.personal.root().to_owned());
         if !directory.is_dir() {
-            return Err(format!("there is no directory {}", directory.display()));
+            return Err(AgentError::NoDirectory(directory));
         }
         let mut command = Command::new(&agent.program);
         let is_given = |name: &str| {
@@ -249,18 +270,17 @@ struct ClaudeResult {
 }
 
 /// The answer of a client that has ended.
-fn answer(client: AgentClient, ended: &Ended, timeout: Duration) -> Answer {
-    let End::Exited(status) = ended.end else {
-        return Err(match ended.end {
-            End::TimedOut => format!("it did not end within {} s", timeout.as_secs()),
-            _ => "Muninn ended".to_owned(),
-        });
+fn answer(client: AgentClient, ended: &Ended, timeout: Duration) -> Result<String, AgentError> {
+    let status = match ended.end {
+        End::Exited(status) => status,
+        End::TimedOut => return Err(AgentError::TimedOut(timeout)),
+        End::Stopped => return Err(AgentError::Stopped),
     };
     let said = if client == AgentClient::Claude {
         match serde_json::from_str::<ClaudeResult>(ended.stdout.trim()) {
             Ok(result) if result.is_error || !status.success() => {
                 let words = [result.subtype.as_str(), result.result.as_str()];
-                return Err(words.join(" ").trim().to_owned());
+                return Err(AgentError::Reported(words.join(" ").trim().to_owned()));
             }
             Ok(result) => result.result,
             Err(_) => ended.stdout.clone(),
@@ -274,14 +294,11 @@ fn answer(client: AgentClient, ended: &Ended, timeout: Duration) -> Answer {
             .lines()
             .chain(said.lines())
             .rfind(|line| !line.trim().is_empty());
-        return Err(format!(
-            "{}: {}",
-            how(&ended.end),
-            last.unwrap_or("it printed nothing").trim()
-        ));
+        let line = last.unwrap_or("it printed nothing").trim().to_owned();
+        return Err(AgentError::Failed { status, line });
     }
     match said.trim() {
-        "" => Err("it answered nothing".to_owned()),
+        "" => Err(AgentError::NoAnswer),
         said => Ok(said.to_owned()),
     }
 }

@@ -22,6 +22,7 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use agent::AgentError;
 pub(crate) use agent::is_prompt;
 pub use other_daemon::other_daemon;
 
@@ -446,7 +447,7 @@ fn doing(reminder: &Reminder, config: &PersonalConfig) -> (Doing, Option<String>
         Action::Session => (Doing::Session, None),
         Action::Agent => match agent_of(reminder, config) {
             Ok(agent) => (Doing::Agent(Box::new(agent.clone())), None),
-            Err(why) => (Doing::Inbox, Some(why)),
+            Err(why) => (Doing::Inbox, Some(why.to_string())),
         },
     }
 }
@@ -454,8 +455,8 @@ fn doing(reminder: &Reminder, config: &PersonalConfig) -> (Doing, Option<String>
 /// The agent that a reminder may run.
 ///
 /// # Errors
-/// Why it may not.
-fn agent_of<'c>(reminder: &Reminder, config: &'c PersonalConfig) -> Result<&'c AgentConfig, String> {
+/// [`AgentError::NotEnabled`] and [`AgentError::NotForTools`].
+fn agent_of<'c>(reminder: &Reminder, config: &'c PersonalConfig) -> Result<&'c AgentConfig, AgentError> {
     let extras = reminder.muninn.as_ref();
     let name = extras
         .and_then(|extras| extras.agent.as_ref())
@@ -464,11 +465,11 @@ fn agent_of<'c>(reminder: &Reminder, config: &'c PersonalConfig) -> Result<&'c A
     let agent = config
         .agents
         .get(name)
-        .ok_or_else(|| format!("agent `{name}` is not enabled"))?;
+        .ok_or_else(|| AgentError::NotEnabled(name.to_owned()))?;
     // macrodata's reminders are made by its tools.
     let is_from_tools = extras.is_none_or(|extras| extras.from_tools);
     match is_from_tools && !agent.allow_from_tools {
-        true => Err(format!("agent `{name}` does not run for reminders that a tool made")),
+        true => Err(AgentError::NotForTools(name.to_owned())),
         false => Ok(agent),
     }
 }
