@@ -39,7 +39,7 @@ const RELEASED: Duration = Duration::from_mins(6);
 const SEARCH_MS: f64 = 15.0;
 const CONTEXT_MS: f64 = 10.0;
 const IDLE_MB: f64 = 30.0;
-/// The upkeep thread wakes twice a minute.
+/// The upkeep looks at the clock every 30 s.
 const WAKES_PER_MINUTE: f64 = 2.0;
 
 /// Measures a large personal memory.
@@ -98,9 +98,9 @@ pub struct Report {
 pub struct Idle {
     /// Resident memory.
     pub resident_mb: Option<f64>,
-    /// How often the thread of reminders and commits woke, in a minute.
+    /// The seconds of a minute in which the thread of reminders and commits woke.
     pub upkeep_wakes_per_minute: Option<f64>,
-    /// How often any thread woke, in a minute.
+    /// The seconds of a minute in which any thread woke.
     pub wakes_per_minute: Option<f64>,
 }
 
@@ -250,18 +250,31 @@ fn idle(repository: &Path, configurations: &[String; 3], seconds: u64) -> [Idle;
         .map(|configuration| GatewayProcess::start(repository, configuration));
     gateways.iter().for_each(|gateway| settle(gateway.id()));
     thread::sleep(RELEASED);
-    let before = gateways.each_ref().map(|gateway| wakes(gateway.id()));
-    thread::sleep(Duration::from_secs(seconds));
-    #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
-    let per_minute = |count: u64| rounded(count as f64 * 60.0 / seconds as f64);
-    let mut before = before.into_iter();
+    let mut awake = [Some((0, 0)); 3];
+    let waits = || gateways.each_ref().map(|gateway| waits(gateway.id()));
+    let mut before = waits();
+    for _ in 0..seconds {
+        thread::sleep(Duration::from_secs(1));
+        let after = waits();
+        for (awake, waits) in awake.iter_mut().zip(before.into_iter().zip(after)) {
+            *awake = awake.zip(waits.0.zip(waits.1)).map(|((upkeep, all), (before, after))| {
+                (
+                    upkeep + u32::from(after.0 > before.0),
+                    all + u32::from(after.1 > before.1),
+                )
+            });
+        }
+        before = after;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred seconds")]
+    let per_minute = |count: u32| rounded(f64::from(count) * 60.0 / seconds as f64);
+    let mut awake = awake.into_iter();
     gateways.each_ref().map(|gateway| {
-        let waits = before.next().flatten().zip(wakes(gateway.id()));
-        let since = waits.map(|(before, after)| (after.0 - before.0, after.1 - before.1));
+        let awake = awake.next().flatten();
         Idle {
             resident_mb: procfs::resident_mb(gateway.id()).map(rounded),
-            upkeep_wakes_per_minute: since.map(|(upkeep, _)| per_minute(upkeep)),
-            wakes_per_minute: since.map(|(_, all)| per_minute(all)),
+            upkeep_wakes_per_minute: awake.map(|(upkeep, _)| per_minute(upkeep)),
+            wakes_per_minute: awake.map(|(_, all)| per_minute(all)),
         }
     })
 }
@@ -283,7 +296,7 @@ fn settle(process: u32) {
 }
 
 /// The voluntary waits of the upkeep's thread and of all threads of a process.
-fn wakes(process: u32) -> Option<(u64, u64)> {
+fn waits(process: u32) -> Option<(u64, u64)> {
     let (mut upkeep, mut all) = (0, 0);
     for task in fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten() {
         let status = fs::read_to_string(task.path().join("status")).ok()?;

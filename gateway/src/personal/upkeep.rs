@@ -1,7 +1,7 @@
 //! What happens while a process or a session lives: reminders fire, and changes are committed.
 
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use muninn_memory::personal::Personal;
@@ -80,7 +80,7 @@ async fn upkeep(
         let pause = pause(reminders, &look).min(until_commit.unwrap_or(TICK));
         tokio::select! {
             () = stopping.cancelled() => break,
-            () = tokio::time::sleep(pause) => {}
+            () = wait(pause) => {}
             () = changes.told.notified() => commit_at = Some(Instant::now() + DEBOUNCE),
             Some(ended) = runs.join_next(), if !runs.is_empty() => ended.iter().for_each(|line| fired(line)),
         }
@@ -126,12 +126,22 @@ pub fn follow(reminders: &Arc<Reminders>, means: &Means, out: &mut impl Write) -
             // What is due and cannot be told goes to the inbox.
             let look = reminders.look(Part::Session, means, (&mut JoinSet::new(), &stopping), &mut tell);
             tokio::select! {
-                () = tokio::time::sleep(pause(reminders, &look)) => {}
+                () = wait(pause(reminders, &look)) => {}
                 () = changes.told.notified() => {}
             }
         }
     });
     Ok(())
+}
+
+/// Waits on a thread of the runtime. A timer of the runtime itself wakes up to four times on the way to a time that is half a
+/// minute away.
+async fn wait(pause: Duration) {
+    let (owner, dropped) = mpsc::channel::<()>();
+    tokio::task::spawn_blocking(move || dropped.recv_timeout(pause))
+        .await
+        .ok();
+    drop(owner);
 }
 
 /// The time to the next look: at the next due time, if it comes before the tick. The clock may be set meanwhile, and a sleep

@@ -92,9 +92,11 @@ impl Conversations {
     pub(super) fn learn(&mut self, requests: &Receiver<ObservedRequest>) {
         loop {
             let next = self.open.values().map(Conversation::time_left).min();
-            let timeout = match self.upkeep.is_done() {
-                true => next.unwrap_or(TICK).min(TICK),
-                false => Duration::ZERO,
+            let timeout = match (self.upkeep.is_done(), next) {
+                (false, _) => Duration::ZERO,
+                (true, Some(left)) => left.min(TICK),
+                // An idle process does not wake.
+                (true, None) => Duration::MAX,
             };
             match requests.recv_timeout(timeout) {
                 Ok(observed) => {

@@ -1,0 +1,121 @@
+//! The files of reminders.
+
+use super::*;
+
+#[test]
+fn reminders_are_files_that_the_other_program_reads_and_does_not_run() {
+    let place = Place::new();
+    let personal = place.open();
+    let made = personal
+        .remind(reminder("daily.look", ReminderKind::Cron, "0 9 * * 1-5"))
+        .unwrap();
+    assert_eq!(made.next[0], "2026-03-11 09:00 CET");
+    assert_eq!(made.next.len(), 3);
+    let written: Value = serde_json::from_str(&place.read("reminders/daily.look.json")).unwrap();
+    assert_eq!(written["type"], "cron");
+    assert_eq!(written["expression"], "0 9 * * 1-5");
+    assert_eq!(written["createdAt"], "2026-03-10T12:00:00.000Z");
+    assert!(written.get("agent").is_none(), "{written}");
+    let once = personal
+        .remind(reminder("once", ReminderKind::Once, "2026-03-15T14:30:00"))
+        .unwrap();
+    assert_eq!(
+        (once.next, once.datetime.as_deref()),
+        (vec!["2026-03-15 14:30 CET".to_owned()], Some("2026-03-15T14:30:00"))
+    );
+    assert_eq!(personal.reminders().unwrap().reminders.len(), 2);
+    personal.remove_reminder("once").unwrap();
+    assert!(matches!(
+        personal.remove_reminder("once"),
+        Err(PersonalError::NoReminder(_))
+    ));
+}
+
+#[test]
+fn reminders_of_the_other_program_are_read_and_damaged_ones_reported() {
+    let place = Place::new();
+    let theirs = json!({"id": "standup", "type": "cron", "expression": "30 8 * * 1-5", "description": "Weekday mornings",
+        "payload": "Start", "agent": "claude", "createdAt": NOW, "later": {"x": 1}});
+    place.write("reminders/standup.json", &theirs.to_string());
+    place.write("reminders/broken.json", "{");
+    place.write("reminders/renamed.json", &theirs.to_string());
+    place.write(
+        "reminders/never.json",
+        &json!({"id": "never", "type": "cron", "expression": "0 0 31 2 *", "description": "d", "payload": "p"})
+            .to_string(),
+    );
+    let Reminders { reminders, problems } = place.open().reminders().unwrap();
+    assert_eq!(
+        reminders.iter().map(|one| &*one.id).collect::<Vec<_>>(),
+        ["never", "standup"]
+    );
+    assert_eq!(
+        (reminders[1].action(), &reminders[1].others["later"]["x"]),
+        (Action::Agent, &json!(1))
+    );
+    assert_eq!(
+        serde_json::to_value(&reminders[1]).unwrap(),
+        theirs,
+        "nothing is lost in reading"
+    );
+    assert!(
+        problems.len() == 2 && problems[0].contains("broken.json"),
+        "{problems:?}"
+    );
+    assert!(reminders[0].view(NOW.parse().unwrap()).next.is_empty());
+}
+
+#[test]
+fn ids_and_expressions_that_cannot_be_are_refused() {
+    let place = Place::new();
+    let personal = place.open();
+    for id in ["", "../x", "a/b", ".hidden", "a\\b", &"x".repeat(101), "a\0b"] {
+        let refused = personal.remind(reminder(id, ReminderKind::Cron, "0 9 * * *"));
+        assert!(matches!(refused, Err(PersonalError::Id(_))), "{id:?}: {refused:?}");
+    }
+    let long = format!("0 9 * * {}", "1,".repeat(500_000));
+    for expression in [
+        "",
+        "x",
+        "0 9 * *",
+        "0 0 9 * * *",
+        "60 * * * *",
+        "0 0 31 2 *",
+        "*/0 * * * *",
+        &long,
+    ] {
+        let refused = personal.remind(reminder("a", ReminderKind::Cron, expression));
+        assert!(matches!(refused, Err(PersonalError::Schedule { .. })), "{refused:?}");
+    }
+    for expression in ["tomorrow", "2026-13-01T10:00:00", "2020-01-01T10:00:00"] {
+        assert!(
+            personal.remind(reminder("a", ReminderKind::Once, expression)).is_err(),
+            "{expression}"
+        );
+    }
+    let mut elsewhere = reminder("a", ReminderKind::Cron, "0 9 * * *");
+    elsewhere.extras.zone = Some("Mars/Olympus".to_owned());
+    assert!(matches!(personal.remind(elsewhere), Err(PersonalError::Zone(_))));
+    assert!(personal.reminders().unwrap().reminders.is_empty());
+}
+
+#[test]
+fn clock_changes_are_those_of_cron() {
+    let zone = zone(Some("Europe/Berlin")).unwrap();
+    let due = |expression: &str, from: &str, count: usize| -> Vec<String> {
+        let schedule = Schedule::parse(ReminderKind::Cron, expression, zone.clone()).unwrap();
+        let first: Timestamp = from.parse().unwrap();
+        let times = std::iter::successors(schedule.after(first), |time| schedule.after(*time));
+        times.take(count).map(|time| time.to_string()).collect()
+    };
+    // 02:30 does not exist on 28 March 2027, and exists twice on 31 October.
+    assert_eq!(
+        due("30 2 * * *", "2027-03-27T12:00:00Z", 2),
+        ["2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"]
+    );
+    assert_eq!(
+        due("30 2 * * *", "2027-10-30T12:00:00Z", 2),
+        ["2027-10-31T00:30:00Z", "2027-11-01T01:30:00Z"]
+    );
+    assert_eq!(due("0,30 * * * *", "2027-10-30T23:59:00Z", 4).len(), 4);
+}
