@@ -210,6 +210,29 @@ fn texts_that_fit_a_question_are_on_the_receipt_and_never_learned() {
     conversation.answers(&format!("Decision: I keep {MARKER} in the journal."));
     conversation.says("Thanks.");
     conversation.send(&gateway);
+    conversation.answers("You are welcome.");
+    conversation.says("What is in my inbox?");
+    conversation.send(&gateway);
+    let identity = team
+        .env
+        .path("home")
+        .join(".local/share/muninn/personal/state/inbox.md");
+    conversation.calls("Read", &json!({"file_path": identity}), MARKER);
+    conversation.answers(&format!("Decision: your inbox is about {MARKER}."));
+    conversation.says("And my journal?");
+    conversation.send(&gateway);
+    conversation.calls("Bash", &json!({"command": "muninn personal recent"}), MARKER);
+    conversation.answers(&format!("Decision: the journal says {MARKER} as well."));
+    conversation.says("Fine.");
+    conversation.send(&gateway);
+    conversation.answers("Good.");
+    // The monitor of the plugin brings a reminder into the session.
+    conversation.says(&format!(
+        "<task-notification>\nMuninn reminder `mast`, due 2027-03-01 09:00: {MARKER}\n</task-notification>"
+    ));
+    conversation.answers(&format!("Decision: {MARKER} is due, for src/parser.rs."));
+    conversation.says("Thank you.");
+    conversation.send(&gateway);
     // A run of a reminder holds the user's own words.
     let mut run = Conversation::of("a run", &team.root);
     run.says(&format!(

@@ -165,6 +165,7 @@ impl App {
             // A summary is a request to a model, and a hook names no backend for it.
             summarizer: None,
             observing,
+            personal: self.personal.clone(),
             signals: self.signals_of(&Caller::anonymous()),
         });
     }

@@ -3,17 +3,19 @@
 //! It is the owner's alone: programs of the same user on this machine, requests to a gateway without access keys, and requests
 //! with the access key that `[personal] key` names. Nothing of it is learned; see `app/learn`.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use muninn_context_engine::{Item, ItemKind, PriorContext, measure_item};
-use muninn_memory::personal::{FoundItem, Personal, SearchOptions, SignalContext};
+use muninn_memory::personal::{FoundItem, Personal, SearchOptions};
 use muninn_memory::{Clock, redact};
 
 use super::App;
 use crate::access::Caller;
 use crate::config::{Config, paths};
 use crate::personal::keep;
-use crate::personal::reminders::{Means, Reminders};
+use crate::personal::reminders::{Means, Reminders, has_reminder};
+use crate::wire::{Message, Role, ToolPart};
 
 /// The names of the tools of personal memory. Other servers have tools with these names for the same purpose.
 const TOOLS: [&str; 9] = [
@@ -27,8 +29,12 @@ const TOOLS: [&str; 9] = [
     "remove_reminder",
     "log_signal",
 ];
+/// The commands that show it.
+const COMMANDS: [&str; 2] = ["muninn personal", "muninn remind"];
 /// The score from which a text is worth its tokens.
 const LEAST_SCORE: f32 = 0.6;
+/// The file that gets the lines of reminders.
+const INBOX: &str = "inbox";
 /// The most texts of a question.
 const MOST_ITEMS: usize = 3;
 
@@ -39,6 +45,38 @@ pub(super) fn is_personal_tool(name: &str) -> bool {
         name.strip_suffix(tool)
             .is_some_and(|before| before.is_empty() || before.ends_with(['_', '.', '-', '/']))
     })
+}
+
+/// Whether these messages may contain personal memory: the agent called its tools, its commands or its files, or a reminder came
+/// in between. `personal`: the memory of this machine's user.
+pub(super) fn is_used_in(personal: Option<&Personal>, messages: &[Message<'_>]) -> bool {
+    let root = personal.map(|personal| personal.root().display().to_string());
+    let in_home = personal.and_then(|personal| {
+        let home = etcetera::home_dir().ok()?;
+        let inside = personal.root().strip_prefix(home).ok()?;
+        Some(format!("~/{}", inside.display()))
+    });
+    let mut traces: Vec<String> = COMMANDS.iter().map(|&command| command.to_owned()).collect();
+    traces.extend(root.into_iter().chain(in_home));
+    let is_call = |part: &ToolPart<'_>| match part {
+        ToolPart::Call { name, arguments, .. } => {
+            let arguments = unescaped(arguments);
+            is_personal_tool(&name.decode()) || traces.iter().any(|trace| arguments.contains(trace))
+        }
+        ToolPart::Result { .. } => false,
+    };
+    let is_notice = |message: &Message<'_>| {
+        let mut texts = message.blocks.iter().filter_map(|block| block.text);
+        message.role == Role::User && texts.any(|text| has_reminder(&text.decode()))
+    };
+    messages
+        .iter()
+        .any(|message| message.tools.iter().any(is_call) || is_notice(message))
+}
+
+/// The arguments of a call, with the backslashes of their JSON, which may be in a string itself, taken out.
+fn unescaped(arguments: &str) -> String {
+    arguments.replace("\\\\", "\\").replace("\\\"", "\"")
 }
 
 /// The memory that a configuration names; `None` if it is not to be used.
@@ -54,9 +92,9 @@ pub(super) fn open(config: &Config) -> Option<Arc<Personal>> {
 impl App {
     /// The personal memory, for a caller who is its owner.
     pub(crate) fn personal_of(&self, caller: &Caller) -> Option<Arc<Personal>> {
-        let owner = &self.settings().config.personal.key;
-        let is_owner = caller.name().is_empty() || owner.as_deref() == Some(caller.name());
-        self.personal.clone().filter(|_| is_owner)
+        let config = &self.settings().config.personal;
+        let is_owner = caller.name().is_empty() || config.key.as_deref() == Some(caller.name());
+        self.personal.clone().filter(|_| is_owner && config.enabled)
     }
 
     /// [`Self::personal_of`], if there is anything in it, with the tokens that a question may get of it.
@@ -77,30 +115,21 @@ impl App {
             };
             app.upgrade().map(of_app).unwrap_or_default()
         };
-        let app = Arc::downgrade(self);
-        let fired = move |line: &str| {
-            let signals = app.upgrade().and_then(|app| app.signals_of(&Caller::anonymous()));
-            if let Some(signals) = signals {
-                let context = SignalContext {
-                    trigger: Some(line.to_owned()),
-                    ..SignalContext::default()
-                };
-                signals.log("reminder_fired", context, None);
-            }
+        let reminders = match Reminders::open(personal, &self.state_dir, Clock::system()) {
+            Ok(reminders) => Arc::new(reminders),
+            Err(error) => return tracing::warn!("reminders do not fire: {error}"),
         };
-        let opened = Reminders::open(personal, &self.state_dir, Clock::system());
-        let kept = opened.map_err(|error| error.to_string()).and_then(|reminders| {
-            keep(Arc::new(reminders), means, fired, &self.supervisor).map_err(|error| error.to_string())
-        });
-        if let Err(error) = kept {
-            tracing::warn!("reminders do not fire: {error}");
+        if let Err(error) = keep(reminders, means, &self.supervisor) {
+            tracing::warn!("reminders do not fire: the thread did not start: {error}");
         }
     }
 
     /// Whether this process is needed for reminders.
     #[must_use]
     pub fn has_reminders(&self) -> bool {
-        let reminders = self.personal.as_ref().map(|personal| personal.reminders());
+        let is_enabled = self.settings().config.personal.enabled;
+        let personal = self.personal.as_ref().filter(|_| is_enabled);
+        let reminders = personal.map(|personal| personal.reminders());
         reminders.is_some_and(|found| found.is_ok_and(|found| !found.reminders.is_empty()))
     }
 
@@ -166,9 +195,9 @@ pub(super) fn always_loaded(personal: &Personal, most: usize) -> String {
     let state = state
         .inspect_err(|error| tracing::warn!("personal memory: {error}"))
         .unwrap_or_default();
-    let mut texts: Vec<(&str, Vec<&str>)> = state
+    let mut texts: Vec<(&str, VecDeque<&str>)> = state
         .iter()
-        .map(|file| (file.name, file.text.lines().collect::<Vec<_>>()))
+        .map(|file| (file.name, file.text.lines().collect::<VecDeque<_>>()))
         // A heading alone says nothing.
         .filter(|(_, lines)| {
             lines
@@ -180,26 +209,40 @@ pub(super) fn always_loaded(personal: &Personal, most: usize) -> String {
         "# About the user (personal memory in {}, for this user only)\n",
         personal.root().display()
     );
-    let size = |lines: &[&str]| lines.iter().map(|line| line.chars().count() + 1).sum::<usize>();
+    let size = |line: &str| line.chars().count() + 1;
+    let mut sizes: Vec<usize> = texts
+        .iter()
+        .map(|(_, lines)| lines.iter().map(|line| size(line)).sum())
+        .collect();
     let mut cut = vec![0; texts.len()];
     loop {
         let notes = cut.iter().filter(|lines| **lines > 0).count() * 60;
-        let all = texts.iter().map(|(_, lines)| size(lines)).sum::<usize>() + heading.len() + notes;
-        let longest = (0..texts.len()).max_by_key(|at| size(&texts[*at].1));
-        match longest.filter(|_| all > most) {
-            Some(at) if texts[at].1.pop().is_some() => cut[at] += 1,
-            _ => break,
-        }
+        let all = sizes.iter().sum::<usize>() + heading.len() + notes;
+        let longest = (0..texts.len()).max_by_key(|at| sizes[*at]);
+        let Some(at) = longest.filter(|at| all > most && sizes[*at] > 0) else {
+            break;
+        };
+        let (name, lines) = &mut texts[at];
+        // New lines of the inbox come at its end; those of the other files are the less important, the later they come.
+        let line = match *name {
+            INBOX if lines.len() > 1 => lines.remove(1),
+            _ => lines.pop_back(),
+        };
+        sizes[at] -= line.map_or(0, size);
+        cut[at] += 1;
     }
     if texts.is_empty() {
         return String::new();
     }
     let mut text = heading;
     for ((name, lines), cut) in texts.iter().zip(cut) {
-        text.push_str(&lines.join("\n"));
-        text.push('\n');
+        lines.iter().for_each(|line| {
+            text.push_str(line);
+            text.push('\n');
+        });
         if cut > 0 {
-            text.push_str(&format!("[{name}: {cut} more lines; shorten the file]\n"));
+            let which = if *name == INBOX { "older" } else { "more" };
+            text.push_str(&format!("[{name}: {cut} {which} lines; shorten the file]\n"));
         }
     }
     text
@@ -222,6 +265,43 @@ mod tests {
         for name in ["find_context", "prolog_journal", "journal_search", "Bash", ""] {
             assert!(!is_personal_tool(name), "{name}");
         }
+    }
+
+    #[test]
+    fn turns_that_use_personal_memory_are_recognised() {
+        let personal = Personal::new(std::path::Path::new("/home/ann/notes"), Clock::system());
+        let is_used = |call: &str| {
+            let body =
+                format!(r#"{{"messages":[{{"role":"assistant","content":[{{"type":"tool_use","id":"t",{call}}}]}}]}}"#);
+            let prompt = crate::wire::Prompt::parse(crate::wire::WireFormat::Messages, body.as_bytes()).unwrap();
+            is_used_in(Some(&personal), &prompt.messages)
+        };
+        for call in [
+            r#""name":"mcp__muninn__log_journal","input":{}"#,
+            r#""name":"Read","input":{"file_path":"/home/ann/notes/identity.md"}"#,
+            r#""name":"Bash","input":{"command":"muninn personal search boat"}"#,
+        ] {
+            assert!(is_used(call), "{call}");
+        }
+        assert!(!is_used(r#""name":"Read","input":{"file_path":"/home/ann/other.md"}"#));
+    }
+
+    #[test]
+    fn oldest_lines_of_a_long_inbox_are_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(directory.path().join("state")).unwrap();
+        std::fs::write(directory.path().join("identity.md"), "# Identity\n\nAnn\n").unwrap();
+        let lines: String = (0..5_000)
+            .map(|number| format!("- line {number} of the inbox\n"))
+            .collect();
+        std::fs::write(directory.path().join("state/inbox.md"), format!("# Inbox\n\n{lines}")).unwrap();
+        let text = always_loaded(&Personal::new(directory.path(), Clock::system()), 1_500);
+        assert!(text.chars().count() <= 1_500, "{}", text.len());
+        assert!(
+            text.contains("# Inbox\n- line") && text.contains("line 4999 of"),
+            "{text}"
+        );
+        assert!(text.contains("[inbox: ") && text.contains(" older lines"), "{text}");
     }
 
     #[test]

@@ -91,6 +91,16 @@ pub(super) fn keep_what_is_fixed(config: &mut Config, previous: &Config) -> Vec<
     );
     keep(
         &mut kept,
+        "personal.path",
+        &mut config.personal.path,
+        &previous.personal.path,
+    );
+    // It can be switched off at once. Its directory was opened at the start.
+    if !previous.personal.enabled {
+        keep(&mut kept, "personal.enabled", &mut config.personal.enabled, &false);
+    }
+    keep(
+        &mut kept,
         "limits.ledger_megabytes",
         &mut limits.ledger_megabytes,
         &before.ledger_megabytes,

@@ -54,7 +54,7 @@ pub struct App {
     /// The client for the gateway's own requests to models; started by the first one.
     blocking_client: OnceLock<Option<BlockingClient>>,
     /// The user's personal memory, if it is to be used. Its place is fixed when the process starts.
-    pub(super) personal: Option<Arc<Personal>>,
+    pub(crate) personal: Option<Arc<Personal>>,
     /// The turns whose events are logged.
     pub(super) signalled: Arc<Mutex<HashSet<String>>>,
     /// The user's state directory.

@@ -1,4 +1,4 @@
-//! `muninn daemon`: the background process that answers hooks and MCP servers.
+//! `muninn daemon`: the background process that answers hooks and MCP servers, and fires reminders.
 //!
 //! They start it themselves. The commands are for a look at it, and for a service manager that prefers to start it.
 
@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use super::Exit;
 use super::{CliError, Common, examples};
 
-/// Run, start, stop or show the background process that answers hooks and MCP servers
+/// Run, start, stop or show the background process for hooks, MCP servers and reminders
 #[derive(Args)]
 #[command(after_help = examples(&[
     ("muninn daemon status", "Show whether it runs, and its worktrees"),

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{CliError, Common, Exit, examples, output};
 use crate::config::paths;
 use crate::personal::follow;
-use crate::personal::reminders::{Means, ReminderStatus, Reminders, other_daemon};
+use crate::personal::reminders::{Means, ReminderReport, ReminderStatus, Reminders, other_daemon};
 
 /// The pause between two looks for a directory that does not exist.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -156,11 +156,13 @@ impl RemindCommand {
         let json = self.json;
         match self.action {
             None if self.follow => {
+                let unread = CancellationToken::new();
+                cancel_when_unread(unread.clone());
                 // The monitor of a plugin runs for users without personal memory, too.
-                while !personal.root().is_dir() {
+                while !personal.root().is_dir() && !unread.is_cancelled() {
                     std::thread::sleep(PAUSE);
                 }
-                follow(&opened()?, &means, &mut std::io::stdout())?;
+                follow(&opened()?, &means, &mut std::io::stdout(), &unread)?;
             }
             Some(_) if self.follow => return Err(CliError::new(Exit::Usage, "--follow stands alone")),
             None | Some(Verb::List) => {
@@ -202,6 +204,25 @@ impl RemindCommand {
     }
 }
 
+/// Cancels the token when nobody reads the standard output any more. A monitor that outlives its session would take the
+/// reminders of the next one.
+fn cancel_when_unread(unread: CancellationToken) {
+    #[cfg(unix)]
+    std::thread::spawn(move || {
+        use std::os::fd::AsFd as _;
+
+        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+        let stdout = std::io::stdout();
+        // Without events, only the end is reported.
+        let mut streams = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
+        while matches!(poll(&mut streams, PollTimeout::NONE), Ok(0) | Err(nix::Error::EINTR)) {}
+        unread.cancel();
+    });
+    #[cfg(not(unix))]
+    drop(unread);
+}
+
 /// Cancels the token when the process is to end.
 async fn cancel_on_signal(stopping: CancellationToken) {
     #[cfg(unix)]
@@ -229,29 +250,29 @@ impl What {
         expression: String,
         means: &Means,
     ) -> Result<NewReminder, CliError> {
-        let name = self.agent.as_deref().unwrap_or("claude");
-        if matches!(self.action, Action::Agent) && !means.config.agents.contains_key(name) {
+        let extras = ReminderExtras {
+            zone: self.zone,
+            action: self.action.into(),
+            agent: self.agent,
+            directory: self.directory.map(std::path::absolute).transpose()?,
+            catch_up: if self.skip_missed { CatchUp::Skip } else { CatchUp::Once },
+            max_runs_per_hour: self.max_runs_per_hour,
+            timeout_seconds: self.timeout_seconds,
+            ..ReminderExtras::default()
+        };
+        let name = extras.agent_name();
+        if extras.action == personal::Action::Agent && !means.config.agents.contains_key(name) {
             output::note(&format!(
                 "warning: agent `{name}` is not enabled, so this goes to the inbox: set `enabled = true` under [personal.agents.{name}]"
             ));
         }
-        let directory = self.directory.map(std::path::absolute).transpose()?;
         Ok(NewReminder {
             id,
             kind,
             expression,
             payload: self.payload.unwrap_or_else(|| self.description.clone()),
             description: self.description,
-            extras: ReminderExtras {
-                zone: self.zone,
-                action: self.action.into(),
-                agent: self.agent,
-                directory,
-                catch_up: if self.skip_missed { CatchUp::Skip } else { CatchUp::Once },
-                max_runs_per_hour: self.max_runs_per_hour,
-                timeout_seconds: self.timeout_seconds,
-                ..ReminderExtras::default()
-            },
+            extras,
         })
     }
 }
@@ -285,18 +306,18 @@ fn warn_if_nothing_fires(personal: &Personal, common: &Common) {
 }
 
 /// The reminders of the user of this command, if there are any.
-pub(super) fn statuses(common: &Common) -> Result<Vec<ReminderStatus>, CliError> {
+pub(super) fn report(common: &Common) -> Result<ReminderReport, CliError> {
     let config = common.configuration(None)?;
     let Ok(personal) = super::personal::opened(&config) else {
-        return Ok(Vec::new());
+        return Ok(ReminderReport::default());
     };
     let state_dir = paths::state_dir()?;
     let reminders = Reminders::open(&Arc::new(personal), &state_dir, Common::clock())?;
-    Ok(reminders.statuses(&config.personal)?)
+    Ok(reminders.report(&config.personal)?)
 }
 
 /// The reminders as text.
-pub(super) fn status_text(statuses: &[ReminderStatus]) -> String {
+pub(super) fn report_text(report: &ReminderReport) -> String {
     let line = |status: &ReminderStatus| {
         let mut text = format!("reminder    {}  {}\n", status.id, status.description);
         if let Some(last) = &status.last {
@@ -312,7 +333,14 @@ pub(super) fn status_text(statuses: &[ReminderStatus]) -> String {
         }
         text
     };
-    statuses.iter().map(line).collect()
+    let mut text: String = report.reminders.iter().map(line).collect();
+    for problem in &report.problems {
+        text.push_str(&format!("reminder    cannot be read: {problem}\n"));
+    }
+    if let Some(paused) = report.paused.as_ref().filter(|_| !text.is_empty()) {
+        text.push_str(&format!("reminders   none fires: {paused}\n"));
+    }
+    text
 }
 
 fn reminder(view: &ScheduleView) -> String {

@@ -69,6 +69,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         listen: listen(overrides, &file, &origin)?,
         allowed_hosts: hosts(&origin, file.allowed_hosts.as_deref().unwrap_or_default())?,
         personal: personal(&origin, &file.personal, &keys)?,
+        needs_key: !keys.is_empty(),
         keys,
         roots: roots(&origin, file.roots.as_deref().unwrap_or_default())?,
         discover: discover(&file),

@@ -385,6 +385,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
             workspace,
             summarizer: SummarizerChoice::of(app, settings, caller),
             observing: Observing::Request,
+            personal: app.personal.clone(),
             signals: app.signals_of(caller),
         });
     }

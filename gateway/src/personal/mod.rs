@@ -1,10 +1,11 @@
 //! What Muninn does with personal memory beside prompts and tools: reminders, versions in git, and an archive to move it.
 
 mod archive;
+mod process;
 pub mod reminders;
 mod upkeep;
 mod versions;
 
 pub use archive::{ArchiveError, Imported, export, import};
 pub use upkeep::{follow, keep};
-pub use versions::{VersionError, begin, commit};
+pub use versions::{Committed, VersionError, begin, commit};

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::reminders::{Look, Means, Part, Reminders};
-use super::versions;
+use super::versions::{Committed, commit};
 
 /// The longest pause between two looks at the wall clock.
 const TICK: Duration = Duration::from_secs(30);
@@ -20,16 +20,16 @@ const TICK: Duration = Duration::from_secs(30);
 const UNUSED: Duration = Duration::from_mins(5);
 /// The time without a change after which changes are committed.
 const DEBOUNCE: Duration = Duration::from_secs(2);
+/// The pause before changes are committed that could not be.
+const RETRY: Duration = Duration::from_mins(5);
 
 /// Fires reminders and commits changes, on a thread of its own, until the process ends. `means`: the settings in force.
-/// `fired`: gets a line about each reminder that fired.
 ///
 /// # Errors
 /// If the thread cannot be started.
 pub fn keep(
     reminders: Arc<Reminders>,
     means: impl Fn() -> Means + Send + 'static,
-    fired: impl Fn(&str) + Send + 'static,
     supervisor: &Supervisor,
 ) -> io::Result<()> {
     let stopping = supervisor.stopping().clone();
@@ -38,54 +38,101 @@ pub fn keep(
             Ok(runtime) => runtime,
             Err(error) => return tracing::error!(%error, "reminders do not fire"),
         };
-        runtime.block_on(upkeep(&reminders, &means, &fired, &stopping));
+        runtime.block_on(upkeep(&reminders, &means, &stopping));
     };
     supervisor.keep("reminders", work).map(drop)
 }
 
-async fn upkeep(
-    reminders: &Arc<Reminders>,
-    means: &impl Fn() -> Means,
-    fired: &impl Fn(&str),
-    stopping: &CancellationToken,
-) {
-    if let Err(error) = reminders.recover() {
-        tracing::error!(%error, "claims of reminders without a result are not looked at");
-    }
+async fn upkeep(reminders: &Arc<Reminders>, means: &impl Fn() -> Means, stopping: &CancellationToken) {
     let personal = reminders.personal();
     let mut runs = JoinSet::new();
     let mut problems = Vec::new();
     let mut changes = Changes::default();
     // What changed while no process watched is committed, too.
-    let mut commit_at = Some(Instant::now() + DEBOUNCE);
+    let mut versions = Versions::default();
+    versions.commit_after(DEBOUNCE);
     loop {
+        let means = means();
         changes.watch(personal);
-        let look = reminders.look(Part::All, &means(), (&mut runs, stopping), &mut |_| false);
-        look.fired.iter().for_each(|line| fired(line));
+        let look = reminders.look(Part::All, &means, (&mut runs, stopping), &mut |_| false);
         // The same problem at every look would fill the log.
         for problem in look.problems.iter().filter(|problem| !problems.contains(*problem)) {
             tracing::warn!("reminders: {problem}");
         }
         problems.clone_from(&look.problems);
-        if commit_at.is_some_and(|at| at <= Instant::now()) {
-            commit_at = None;
-            let personal = Arc::clone(personal);
-            let committed = tokio::task::spawn_blocking(move || versions::commit(&personal)).await;
-            if let Ok(Err(error)) = committed {
-                tracing::warn!("personal memory is not committed: {error}");
+        if means.config.enabled {
+            if changes.watcher.is_none() {
+                versions.commit_after(TICK);
             }
+            versions.start_if_due(personal, stopping);
         }
         personal.release_unused(UNUSED);
-        let until_commit = commit_at.map(|at| at.saturating_duration_since(Instant::now()));
-        let pause = pause(reminders, &look).min(until_commit.unwrap_or(TICK));
+        let pause = pause(reminders, &look).min(versions.pause());
         tokio::select! {
             () = stopping.cancelled() => break,
             () = wait(pause) => {}
-            () = changes.told.notified() => commit_at = Some(Instant::now() + DEBOUNCE),
-            Some(ended) = runs.join_next(), if !runs.is_empty() => ended.iter().for_each(|line| fired(line)),
+            () = changes.told.notified() => versions.changed(),
+            Some(ended) = runs.join_next(), if !runs.is_empty() => {
+                ended.iter().for_each(|line| reminders.signal(line, &means));
+            }
+            Some(ended) = versions.running.join_next(), if !versions.running.is_empty() => versions.ended(ended.ok()),
         }
     }
     while runs.join_next().await.is_some() {}
+    while versions.running.join_next().await.is_some() {}
+}
+
+/// When changes are committed.
+#[derive(Default)]
+struct Versions {
+    at: Option<Instant>,
+    /// At most one at a time.
+    running: JoinSet<Committed>,
+    is_unpushed: bool,
+    /// What was logged last: the same problem at each try would fill the log.
+    problem: Option<String>,
+}
+
+impl Versions {
+    /// A change: more may follow.
+    fn changed(&mut self) {
+        self.at = Some(Instant::now() + DEBOUNCE);
+    }
+
+    /// Commits after a pause, if nothing else is planned.
+    fn commit_after(&mut self, pause: Duration) {
+        self.at.get_or_insert(Instant::now() + pause);
+    }
+
+    fn start_if_due(&mut self, personal: &Arc<Personal>, stopping: &CancellationToken) {
+        if self.running.is_empty() && self.at.is_some_and(|at| at <= Instant::now()) {
+            self.at = None;
+            let (personal, is_unpushed, stopping) = (Arc::clone(personal), self.is_unpushed, stopping.clone());
+            self.running
+                .spawn(async move { commit(&personal, is_unpushed, &stopping).await });
+        }
+    }
+
+    fn ended(&mut self, committed: Option<Committed>) {
+        let Some(committed) = committed else { return };
+        self.is_unpushed = committed.is_unpushed;
+        let problem = committed.error.map(|error| error.to_string());
+        if let Some(problem) = &problem {
+            self.commit_after(RETRY);
+            if self.problem.as_ref() != Some(problem) {
+                tracing::warn!("personal memory is not committed: {problem}");
+            }
+        }
+        self.problem = problem;
+    }
+
+    /// The time until something is to be started.
+    fn pause(&self) -> Duration {
+        match self.at {
+            Some(at) if self.running.is_empty() => at.saturating_duration_since(Instant::now()),
+            _ => TICK,
+        }
+    }
 }
 
 /// The changes of the directory. Where the system cannot watch it, they are seen at the next tick.
@@ -106,17 +153,23 @@ impl Changes {
     }
 }
 
-/// Prints the reminders of a session, a line each, as they become due, until nobody reads.
+/// Prints the reminders of a session, a line each, as they become due, until nobody reads. `unread`: says that nobody does, before
+/// a line is lost.
 ///
 /// # Errors
 /// If the runtime cannot be created.
-pub fn follow(reminders: &Arc<Reminders>, means: &Means, out: &mut impl Write) -> io::Result<()> {
+pub fn follow(
+    reminders: &Arc<Reminders>,
+    means: &Means,
+    out: &mut impl Write,
+    unread: &CancellationToken,
+) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let stopping = CancellationToken::new();
         let mut is_read = true;
         let mut changes = Changes::default();
-        while is_read {
+        while is_read && !unread.is_cancelled() {
             changes.watch(reminders.personal());
             let mut tell = |line: &str| {
                 let line = line.replace(['\n', '\r'], " ");
@@ -126,6 +179,7 @@ pub fn follow(reminders: &Arc<Reminders>, means: &Means, out: &mut impl Write) -
             // What is due and cannot be told goes to the inbox.
             let look = reminders.look(Part::Session, means, (&mut JoinSet::new(), &stopping), &mut tell);
             tokio::select! {
+                () = unread.cancelled() => {}
                 () = wait(pause(reminders, &look)) => {}
                 () = changes.told.notified() => {}
             }

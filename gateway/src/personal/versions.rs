@@ -1,13 +1,16 @@
 //! Versions of the personal memory in a git repository of its own: a commit for each changed file, whoever changed it.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use muninn_memory::personal::{Personal, PersonalError};
+use muninn_memory::private_file;
 use thiserror::Error;
+use tokio_util::sync::CancellationToken;
 
+use super::process::{End, Ended, run};
 use crate::git::{git, is_remote};
 
 /// The files that are not kept: what can be rebuilt, and what belongs to running programs.
@@ -15,14 +18,18 @@ const IGNORED: &str = ".index/\n.daemon.*\n.pending-context\n";
 /// More changed files than this are one commit: somebody copied them here.
 const MOST_COMMITS: usize = 50;
 /// What git leaves in its directory while a person is in the middle of something.
-const UNDER_WAY: [&str; 6] = [
+const UNDER_WAY: [&str; 8] = [
     "MERGE_HEAD",
+    "BISECT_LOG",
+    "sequencer",
     "CHERRY_PICK_HEAD",
     "REVERT_HEAD",
     "rebase-merge",
     "rebase-apply",
     "index.lock",
 ];
+/// The longest time of a command of git; a push to a host that does not answer takes longer.
+const MOST_TIME: Duration = Duration::from_secs(60);
 /// The author where git knows none.
 const NOBODY: [&str; 4] = ["-c", "user.name=Muninn", "-c", "user.email=muninn@localhost"];
 
@@ -40,6 +47,12 @@ pub enum VersionError {
         /// The error output of git.
         message: String,
     },
+    /// git took too long, or Muninn ends.
+    #[error("git {0} did not end in time")]
+    Ended(&'static str),
+    /// A person is in the middle of something, or another git works in the repository.
+    #[error("the repository has {0}: changes are committed when it is gone")]
+    UnderWay(&'static str),
     /// The name of the remote is an option or has blanks.
     #[error("`git.remote` in macrodata.json: `{0}` is no name of a remote")]
     Remote(String),
@@ -48,123 +61,202 @@ pub enum VersionError {
     Personal(#[from] PersonalError),
 }
 
+/// What was committed.
+#[derive(Debug, Default)]
+pub struct Committed {
+    /// The subjects of the commits.
+    pub subjects: Vec<String>,
+    /// Whether commits wait to be pushed.
+    pub is_unpushed: bool,
+    /// Why a change, or all of them, waits.
+    pub error: Option<VersionError>,
+}
+
 /// Makes a repository of the directory, if it is none, and has changes committed from now on.
 ///
 /// # Errors
 /// [`VersionError`].
-pub fn begin(personal: &Personal) -> Result<(), VersionError> {
-    let root = personal.root();
-    if !root.join(".git").exists() {
-        run(root, "init", &["--quiet"])?;
+pub async fn begin(personal: &Personal) -> Result<(), VersionError> {
+    let git = Git::of(personal, &CancellationToken::new());
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        |source| PersonalError::Io { path, source }
+    };
+    // The files of git are as private as those that they keep.
+    private_file::own_dir(&git.root).map_err(io(&git.root))?;
+    if !git.root.join(".git").exists() {
+        git.run("init", &["--quiet", "--shared=0600"]).await?;
     }
-    let ignored = root.join(".gitignore");
+    let ignored = git.root.join(".gitignore");
     if !ignored.exists() {
-        fs::write(&ignored, IGNORED).map_err(|source| PersonalError::Io { path: ignored, source })?;
+        private_file::replace(&ignored, IGNORED.as_bytes()).map_err(io(&ignored))?;
     }
     personal.commit_changes()?;
-    commit(personal).map(drop)
+    let committed = commit(personal, false, &CancellationToken::new()).await;
+    committed.error.map_or(Ok(()), Err)
 }
 
-/// Commits what has changed, and pushes it if the settings name a remote. Returns the subjects of the commits. Nothing happens
-/// unless the user's settings ask for it, and while the repository is in the middle of a merge or the like.
-///
-/// # Errors
-/// [`VersionError`]; what was committed stays.
-pub fn commit(personal: &Personal) -> Result<Vec<String>, VersionError> {
-    let (root, settings) = (personal.root(), personal.settings()?.git);
-    let git_dir = root.join(".git");
-    if !settings.enabled || !settings.auto_commit || !git_dir.is_dir() {
-        return Ok(Vec::new());
+/// Commits what has changed, and pushes it if the settings name a remote. Nothing happens unless the user's settings ask for
+/// it, and while the repository is in the middle of a merge or the like. `is_unpushed`: whether earlier commits wait to be pushed.
+pub async fn commit(personal: &Personal, is_unpushed: bool, stopping: &CancellationToken) -> Committed {
+    let mut committed = Committed {
+        is_unpushed,
+        ..Committed::default()
+    };
+    let git = Git::of(personal, stopping);
+    if let Err(error) = git.commit_and_push(personal, &mut committed).await {
+        committed.error.get_or_insert(error);
     }
-    if UNDER_WAY.iter().any(|name| git_dir.join(name).exists()) {
-        return Ok(Vec::new());
+    committed
+}
+
+/// The repository of a personal memory.
+struct Git {
+    root: PathBuf,
+    stopping: CancellationToken,
+}
+
+impl Git {
+    fn of(personal: &Personal, stopping: &CancellationToken) -> Git {
+        Git {
+            root: personal.root().to_owned(),
+            stopping: stopping.clone(),
+        }
     }
-    let status = [
-        "--porcelain=v1",
-        "-z",
-        "--no-renames",
-        "--untracked-files=all",
-        "--",
-        ".",
-        ":(exclude).index",
-        ":(exclude).daemon.*",
-        ":(exclude).pending-context",
-    ];
-    let changed = run(root, "status", &status)?;
-    let changed: Vec<(&str, &str)> = changed
-        .split('\0')
-        .filter_map(|entry| Some((entry.get(..2)?, entry.get(3..)?)))
-        .collect();
-    let mut subjects = Vec::new();
-    if changed.len() > MOST_COMMITS {
-        let paths: Vec<&str> = changed.iter().map(|(_, path)| *path).collect();
+
+    async fn commit_and_push(&self, personal: &Personal, committed: &mut Committed) -> Result<(), VersionError> {
+        let settings = personal.settings()?.git;
+        let directory = self.root.join(".git");
+        if !settings.enabled || !settings.auto_commit || !directory.is_dir() {
+            committed.is_unpushed = false;
+            return Ok(());
+        }
+        if let Some(name) = UNDER_WAY.iter().find(|name| directory.join(name).exists()) {
+            return Err(VersionError::UnderWay(name));
+        }
+        let changed = self.changed().await?;
+        if changed.len() > MOST_COMMITS {
+            committed.subjects.push(self.commit_together(&changed).await?);
+        } else {
+            for change in &changed {
+                match self.commit_one(change).await {
+                    Ok(subject) => committed.subjects.push(subject),
+                    // The other files are committed all the same.
+                    Err(error) => drop(committed.error.get_or_insert(error)),
+                }
+            }
+        }
+        let Some(remote) = settings.remote else {
+            committed.is_unpushed = false;
+            return Ok(());
+        };
+        committed.is_unpushed |= !committed.subjects.is_empty();
+        if committed.is_unpushed {
+            if !is_remote(&remote) {
+                return Err(VersionError::Remote(remote));
+            }
+            let arguments = ["--quiet", "--no-verify", "--", &remote, "HEAD"];
+            self.run("push", &arguments).await?;
+            committed.is_unpushed = false;
+        }
+        Ok(())
+    }
+
+    /// The changed files.
+    async fn changed(&self) -> Result<Vec<Change>, VersionError> {
+        let status = [
+            "--porcelain=v1",
+            "-z",
+            "--no-renames",
+            "--untracked-files=all",
+            "--",
+            ".",
+            ":(exclude).index",
+            ":(exclude).daemon.*",
+            ":(exclude).pending-context",
+        ];
+        let changed = self.run("status", &status).await?;
+        let change = |entry: &str| {
+            let (state, path) = (entry.get(..2)?, entry.get(3..)?);
+            Some(Change {
+                path: path.to_owned(),
+                is_new: state == "??",
+                is_removed: state.contains('D'),
+            })
+        };
+        Ok(changed.split('\0').filter_map(change).collect())
+    }
+
+    /// Commits one file. What a person has staged of others stays staged.
+    async fn commit_one(&self, change: &Change) -> Result<String, VersionError> {
+        let path = &*change.path;
+        let subject = match change.is_removed {
+            true => format!("Remove {path}"),
+            false => format!("Update {path}"),
+        };
+        if change.is_new {
+            self.run("add", &["--", path]).await?;
+        }
+        let arguments = ["--quiet", "--no-verify", "-m", &subject, "--only", "--", path];
+        self.run("commit", &arguments).await?;
+        Ok(subject)
+    }
+
+    /// Commits many files at once.
+    async fn commit_together(&self, changes: &[Change]) -> Result<String, VersionError> {
+        let paths: Vec<&str> = changes.iter().map(|change| &*change.path).collect();
         for paths in paths.chunks(MOST_COMMITS) {
-            run(root, "add", &[&["--"], paths].concat())?;
+            self.run("add", &[&["--"], paths].concat()).await?;
         }
         let subject = format!("Update {} files", paths.len());
-        run(root, "commit", &["--quiet", "--no-verify", "-m", &subject])?;
-        subjects.push(subject);
-    } else {
-        for (state, path) in changed {
-            let subject = match state.contains('D') {
-                true => format!("Remove {path}"),
-                false => format!("Update {path}"),
-            };
-            if state == "??" {
-                run(root, "add", &["--", path])?;
-            }
-            // Only this file: what a person has staged stays staged.
-            run(
-                root,
-                "commit",
-                &["--quiet", "--no-verify", "-m", &subject, "--only", "--", path],
-            )?;
-            subjects.push(subject);
+        self.run("commit", &["--quiet", "--no-verify", "-m", &subject]).await?;
+        Ok(subject)
+    }
+
+    /// Runs a command of git. Its arguments after `--` are paths, not patterns, except for `status`.
+    async fn run(&self, what: &'static str, arguments: &[&str]) -> Result<String, VersionError> {
+        let mut command = git();
+        command.args(["-c", "commit.gpgSign=false", "-c", "core.fsmonitor=false"]);
+        if what == "commit" && !self.knows_author().await {
+            command.args(NOBODY);
+        }
+        if what != "status" {
+            command.arg("--literal-pathspecs");
+        }
+        command.arg(what).args(arguments);
+        let ended = self.output_of(command).await?;
+        match ended.end {
+            End::Exited(status) if status.success() => Ok(ended.stdout),
+            End::Exited(_) => Err(VersionError::Git {
+                what,
+                message: ended.stderr.trim().to_owned(),
+            }),
+            End::TimedOut | End::Stopped => Err(VersionError::Ended(what)),
         }
     }
-    if let Some(remote) = settings.remote.filter(|_| !subjects.is_empty()) {
-        if !is_remote(&remote) {
-            return Err(VersionError::Remote(remote));
+
+    async fn knows_author(&self) -> bool {
+        let has_variable = std::env::var_os("GIT_AUTHOR_EMAIL").is_some_and(|email| email != OsStr::new(""));
+        let mut command = git();
+        command.args(["config", "user.email"]);
+        let asked = self.output_of(command).await;
+        has_variable || asked.is_ok_and(|asked| matches!(asked.end, End::Exited(status) if status.success()))
+    }
+
+    async fn output_of(&self, mut command: Command) -> Result<Ended, VersionError> {
+        command.current_dir(&self.root);
+        // A repository around this process is not the one that is meant.
+        for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+            command.env_remove(variable);
         }
-        run(root, "push", &["--quiet", "--no-verify", "--", &remote, "HEAD"])?;
-    }
-    Ok(subjects)
-}
-
-/// Runs a command of git. Its arguments after `--` are paths, not patterns, except for `status`.
-fn run(root: &Path, what: &'static str, arguments: &[&str]) -> Result<String, VersionError> {
-    let mut command = git();
-    command
-        .arg("-C")
-        .arg(root)
-        .args(["-c", "commit.gpgSign=false", "-c", "core.fsmonitor=false"]);
-    if what == "commit" && !knows_author(root) {
-        command.args(NOBODY);
-    }
-    if what != "status" {
-        command.arg("--literal-pathspecs");
-    }
-    // A repository around this process is not the one that is meant.
-    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
-        command.env_remove(variable);
-    }
-    let output = said(command.arg(what).args(arguments))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(VersionError::Git {
-            what,
-            message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        }),
+        let ended = run(command.into(), "", MOST_TIME, &self.stopping).await;
+        ended.map_err(VersionError::Start)
     }
 }
 
-fn knows_author(root: &Path) -> bool {
-    let has_variable = std::env::var_os("GIT_AUTHOR_EMAIL").is_some_and(|email| email != OsStr::new(""));
-    let mut command = git();
-    let asked = said(command.arg("-C").arg(root).args(["config", "user.email"]));
-    has_variable || asked.is_ok_and(|asked| asked.status.success())
-}
-
-fn said(command: &mut Command) -> Result<std::process::Output, VersionError> {
-    command.output().map_err(VersionError::Start)
+/// A changed file.
+struct Change {
+    path: String,
+    is_new: bool,
+    is_removed: bool,
 }

@@ -21,4 +21,4 @@ pub use identity::{Identity, identify, session_id};
 pub use mode::{CONTEXT, Mode};
 pub use reads::reads;
 pub use side_request::{SideRequest, side_request};
-pub use tool_effects::{AnsweredCall, ReachedFile, ToolEffects, answered_calls, calls_tool, named_files, tool_effects};
+pub use tool_effects::{AnsweredCall, ReachedFile, ToolEffects, answered_calls, named_files, tool_effects};

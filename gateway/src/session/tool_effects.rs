@@ -191,16 +191,6 @@ enum CallOutcome {
     Failed(String),
 }
 
-/// Whether a tool whose name passes `is_it` is called in these messages.
-#[must_use]
-pub fn calls_tool(prompt: &Prompt<'_>, messages: Range<usize>, is_it: fn(&str) -> bool) -> bool {
-    let mut parts = prompt.messages[messages].iter().flat_map(|message| &message.tools);
-    parts.any(|part| match part {
-        ToolPart::Call { name, .. } => is_it(&name.decode()),
-        ToolPart::Result { .. } => false,
-    })
-}
-
 /// The outcome of each call, by the literal of its id.
 fn results<'a>(parts: impl Iterator<Item = &'a ToolPart<'a>>) -> HashMap<&'a str, CallOutcome> {
     let end = |part: &'a ToolPart<'a>| match part {

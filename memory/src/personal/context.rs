@@ -72,7 +72,7 @@ impl Personal {
         for file in state {
             if let Some(most) = file.exceeds {
                 let (path, lines) = (file.path, file.lines);
-                notes.push(format!("{path} has {lines} lines, and {most} are its size: shorten it"));
+                notes.push(format!("{path} has {lines} lines; the limit is {most}: shorten it"));
             }
             match file.name {
                 "identity" => identity = file.text,

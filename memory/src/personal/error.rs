@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::reminder::MOST_TIMEOUT_SECONDS;
 use crate::embed::LoadError;
 
 /// Why personal memory was not read or written.
@@ -22,7 +23,7 @@ pub enum PersonalError {
     #[error("`{0}` is empty")]
     Empty(&'static str),
     /// A text is too long.
-    #[error("`{name}` has {bytes} bytes, and {most} are the most")]
+    #[error("`{name}` has {bytes} bytes; the maximum is {most}")]
     TooLong {
         /// The name of the text.
         name: &'static str,
@@ -56,6 +57,12 @@ pub enum PersonalError {
         /// What is wrong with it.
         message: String,
     },
+    /// A run would be allowed to take too long.
+    #[error("`timeout_seconds` is {0}; the maximum is {MOST_TIMEOUT_SECONDS}")]
+    Timeout(u64),
+    /// The directory of a run is relative: it would be looked for below that of the daemon.
+    #[error("the directory `{}` is not absolute", .0.display())]
+    RelativeDirectory(PathBuf),
     /// There is no such time zone.
     #[error("there is no time zone `{0}`: write an IANA name such as Europe/Berlin")]
     Zone(String),

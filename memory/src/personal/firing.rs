@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use thiserror::Error;
@@ -34,7 +35,7 @@ CREATE TABLE IF NOT EXISTS schedules (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS firings (
     root TEXT NOT NULL, id TEXT NOT NULL, due INTEGER NOT NULL, claimed INTEGER NOT NULL, missed INTEGER NOT NULL,
-    skipped INTEGER NOT NULL, finished INTEGER, result TEXT, PRIMARY KEY (root, id, due)
+    skipped INTEGER NOT NULL, finished INTEGER, result TEXT, inbox TEXT, PRIMARY KEY (root, id, due)
 ) STRICT;";
 
 /// The firings of all personal directories of this machine.
@@ -85,6 +86,8 @@ pub struct Firing {
     pub finished: Option<Timestamp>,
     /// What became of it; `None` while it runs, and for ever if its program was killed.
     pub result: Option<String>,
+    /// The line that the inbox gets for it.
+    pub inbox: Option<String>,
 }
 
 impl Firings {
@@ -102,6 +105,7 @@ impl Firings {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.execute_batch(SCHEMA)?;
+        add_inbox_column(&connection)?;
         Ok(Self {
             connection,
             next: HashMap::new(),
@@ -120,28 +124,29 @@ impl Firings {
         grace: Duration,
     ) -> Result<Option<Claim>, FiringError> {
         let words = schedule_words(reminder);
-        let now = now.checked_sub(grace).unwrap_or(now);
+        let until = now.checked_sub(grace).unwrap_or(now);
         let key = (root.to_owned(), reminder.id.clone());
         if self
             .next
             .get(&key)
-            .is_some_and(|(known, next)| *known == words && now < *next)
+            .is_some_and(|(known, next)| *known == words && until < *next)
         {
             return Ok(None);
         }
         let schedule = reminder.schedule()?;
-        let claim = self.claim_due(root, reminder, &schedule, now)?;
+        let claim = self.claim_due(root, reminder, &schedule, (now, until))?;
         self.next
-            .insert(key, (words, schedule.after(now).unwrap_or(Timestamp::MAX)));
+            .insert(key, (words, schedule.after(until).unwrap_or(Timestamp::MAX)));
         Ok(claim)
     }
 
+    /// Claims the newest time up to `until`.
     fn claim_due(
         &mut self,
         root: &Path,
         reminder: &Reminder,
         schedule: &Schedule,
-        now: Timestamp,
+        (now, until): (Timestamp, Timestamp),
     ) -> Result<Option<Claim>, FiringError> {
         let catch_up = reminder
             .muninn
@@ -152,11 +157,11 @@ impl Firings {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         let since = accounted(&transaction, &root, reminder, now)?;
-        let Some((due, missed)) = newest_due(schedule, since, now) else {
+        let Some((due, missed)) = newest_due(schedule, since, until) else {
             transaction.commit()?;
             return Ok(None);
         };
-        let late = now.duration_since(due);
+        let late = until.duration_since(due);
         let is_late = late.unsigned_abs() > LATE;
         // A single time is never left out without a word.
         let is_skipped = is_late && catch_up == CatchUp::Skip && reminder.kind == ReminderKind::Cron;
@@ -189,11 +194,44 @@ impl Firings {
         }))
     }
 
+    /// Accounts for the times of a recurring reminder that have passed: they fire no more.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn pass(&mut self, root: &Path, reminder: &Reminder, now: Timestamp) -> Result<(), FiringError> {
+        if reminder.kind == ReminderKind::Once {
+            return Ok(());
+        }
+        self.next.remove(&(root.to_owned(), reminder.id.clone()));
+        self.connection.execute(
+            "INSERT OR REPLACE INTO schedules (root, id, schedule, accounted) VALUES (?1, ?2, ?3, ?4)",
+            params![
+                root.to_string_lossy(),
+                reminder.id,
+                schedule_words(reminder),
+                now.as_second()
+            ],
+        )?;
+        Ok(())
+    }
+
     /// The next time of a reminder; `None` before [`Self::claim`] has looked at it, and if there is none.
     #[must_use]
     pub fn next(&self, root: &Path, reminder: &Reminder) -> Option<Timestamp> {
         let (_, next) = self.next.get(&(root.to_owned(), reminder.id.clone()))?;
         Some(*next).filter(|next| *next < Timestamp::MAX)
+    }
+
+    /// Notes the line that the inbox is about to get for a claimed time, so that it can be written later if it is not now.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn note_inbox_line(&self, root: &Path, claim: &Claim, line: &str) -> Result<(), FiringError> {
+        self.connection.execute(
+            "UPDATE firings SET inbox = ?4 WHERE root = ?1 AND id = ?2 AND due = ?3",
+            params![root.to_string_lossy(), claim.id, claim.due.as_second(), line],
+        )?;
+        Ok(())
     }
 
     /// Notes what became of a claimed time. Returns whether nobody has noted it before.
@@ -227,9 +265,22 @@ impl Firings {
     /// # Errors
     /// [`FiringError`].
     pub fn list(&self, root: &Path) -> Result<Vec<Firing>, FiringError> {
-        let mut select = self.connection.prepare_cached(
-            "SELECT id, due, claimed, missed, skipped, finished, result FROM firings WHERE root = ?1 ORDER BY due DESC, id",
-        )?;
+        self.select(root, "1 = 1")
+    }
+
+    /// The firings of a directory without a result, the newest first.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn open_claims(&self, root: &Path) -> Result<Vec<Firing>, FiringError> {
+        self.select(root, "finished IS NULL")
+    }
+
+    fn select(&self, root: &Path, condition: &str) -> Result<Vec<Firing>, FiringError> {
+        let mut select = self.connection.prepare_cached(&format!(
+            "SELECT id, due, claimed, missed, skipped, finished, result, inbox FROM firings
+            WHERE root = ?1 AND {condition} ORDER BY due DESC, id"
+        ))?;
         let rows = select.query_map([root.to_string_lossy()], |row| {
             Ok(Firing {
                 id: row.get(0)?,
@@ -239,10 +290,25 @@ impl Firings {
                 is_skipped: row.get(4)?,
                 finished: row.get::<_, Option<i64>>(5)?.map(second),
                 result: row.get(6)?,
+                inbox: row.get(7)?,
             })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
+}
+
+/// Databases of earlier versions have no column for the lines of the inbox.
+fn add_inbox_column(connection: &Connection) -> rusqlite::Result<()> {
+    let has_column = || {
+        let select = "SELECT count(*) > 0 FROM pragma_table_info('firings') WHERE name = 'inbox'";
+        connection.query_row(select, [], |row| row.get::<_, bool>(0))
+    };
+    if has_column()? {
+        return Ok(());
+    }
+    let added = connection.execute_batch("ALTER TABLE firings ADD COLUMN inbox TEXT");
+    // Another process may have added it meanwhile.
+    added.or_else(|error| if has_column()? { Ok(()) } else { Err(error) })
 }
 
 /// The time up to which a reminder's times are accounted for. A new one begins when it was made, one with another schedule when
@@ -275,6 +341,8 @@ fn accounted(
         // A person changed the file, nobody knows when: times before are not made up for.
         Some((known, _)) if made_words(&known) == made_words(&schedule) => now,
         Some((_, accounted)) => made.max(second(accounted)),
+        // Nobody knows which times of another program's reminder have fired.
+        None if reminder.muninn.is_none() => now,
         None => made,
     };
     transaction
@@ -285,7 +353,9 @@ fn accounted(
 
 /// The expression and the zone, which a schedule follows from, and when the reminder was made.
 fn schedule_words(reminder: &Reminder) -> String {
-    let zone = reminder.muninn.as_ref().and_then(|extras| extras.zone.as_deref());
+    let zone = reminder.muninn.as_ref().and_then(|extras| extras.zone.clone());
+    // A person may travel.
+    let zone = zone.or_else(|| TimeZone::system().iana_name().map(str::to_owned));
     let made = reminder.created_at.as_deref();
     format!(
         "{} {}|{}",

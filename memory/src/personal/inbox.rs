@@ -57,7 +57,11 @@ impl Personal {
         line.insert_str(0, ends);
         let write = || match path.exists() {
             // A person's editor may have the file open: what it does not know of is added, and nothing is rewritten.
-            true => private_file::append(&path)?.write_all(line.as_bytes()),
+            true => {
+                let mut file = private_file::append(&path)?;
+                // The database of firings, and the removal of the reminder's file, reach the disk after it.
+                file.write_all(line.as_bytes()).and_then(|()| file.sync_data())
+            }
             false => private_file::replace(&path, format!("{INBOX}{line}").as_bytes()),
         };
         write().map_err(PersonalError::io(&path))

@@ -28,7 +28,9 @@ pub use directory::Personal;
 pub use error::PersonalError;
 pub use firing::{Claim, Firing, FiringError, Firings};
 pub use journal::{EntryMetadata, JournalEntry, Logged};
-pub use reminder::{Action, CatchUp, NewReminder, Reminder, ReminderExtras, ReminderKind, Reminders, ScheduleView};
+pub use reminder::{
+    Action, CatchUp, MOST_TIMEOUT_SECONDS, NewReminder, Reminder, ReminderExtras, ReminderKind, Reminders, ScheduleView,
+};
 pub use schedule::{Schedule, time, zone};
 pub use search::{FoundItem, ItemType, SearchOptions};
 pub use settings::{DaemonSettings, GitSettings, PersonalSettings, SearchChoice};

@@ -24,6 +24,10 @@ const MOST_TEXT: usize = 20_000;
 const MOST_ID: usize = 100;
 /// The most bytes of a file.
 const MOST_FILE: u64 = 1 << 20;
+/// The longest timeout of a run, in seconds.
+pub const MOST_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
+/// The agent of a reminder that names none.
+const DEFAULT_AGENT: &str = "claude";
 /// The times that a view shows.
 const NEXT: usize = 3;
 
@@ -39,7 +43,7 @@ pub struct Reminder {
     pub expression: String,
     /// What it is for.
     pub description: String,
-    /// The text that is told.
+    /// The message.
     pub payload: String,
     /// The agent of the other program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,6 +103,14 @@ pub struct ReminderExtras {
     pub others: Map<String, Value>,
 }
 
+impl ReminderExtras {
+    /// The name of the agent, for [`Action::Agent`].
+    #[must_use]
+    pub fn agent_name(&self) -> &str {
+        self.agent.as_deref().unwrap_or(DEFAULT_AGENT)
+    }
+}
+
 /// What happens when a reminder is due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -118,10 +130,10 @@ pub enum Action {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CatchUp {
-    /// The last one is made up for, told as late.
+    /// The newest one fires once, marked as late.
     #[default]
     Once,
-    /// They are left out.
+    /// They do not fire.
     Skip,
 }
 
@@ -136,7 +148,7 @@ pub struct NewReminder {
     pub expression: String,
     /// What it is for.
     pub description: String,
-    /// The text that is told.
+    /// The message.
     pub payload: String,
     /// What Muninn does with it.
     pub extras: ReminderExtras,
@@ -168,7 +180,7 @@ pub struct ScheduleView {
     pub datetime: Option<String>,
     /// What it is for.
     pub description: String,
-    /// The text that is told.
+    /// The message.
     pub payload: String,
     /// What happens.
     pub action: Action,
@@ -230,6 +242,13 @@ impl Reminder {
             (None, Some(_)) => Action::Agent,
             (None, None) => Action::Inbox,
         }
+    }
+
+    /// The name of the agent, for [`Action::Agent`]. One of the other program has its own key for it.
+    #[must_use]
+    pub fn agent_name(&self) -> &str {
+        let own = self.muninn.as_ref().and_then(|extras| extras.agent.as_deref());
+        own.or(self.agent.as_deref()).unwrap_or(DEFAULT_AGENT)
     }
 }
 
@@ -313,6 +332,21 @@ impl Personal {
                 let (bytes, most) = (text.len(), MOST_TEXT);
                 return Err(PersonalError::TooLong { name, bytes, most });
             }
+        }
+        if let Some(seconds) = new
+            .extras
+            .timeout_seconds
+            .filter(|seconds| *seconds > MOST_TIMEOUT_SECONDS)
+        {
+            return Err(PersonalError::Timeout(seconds));
+        }
+        if let Some(directory) = new
+            .extras
+            .directory
+            .as_ref()
+            .filter(|directory| !directory.is_absolute())
+        {
+            return Err(PersonalError::RelativeDirectory(directory.clone()));
         }
         let now = self.clock.now();
         let reminder = Reminder {

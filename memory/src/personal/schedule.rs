@@ -42,7 +42,8 @@ impl Schedule {
             return Err(refused(format!("it has more than {MOST_EXPRESSION} bytes")));
         }
         let times = match kind {
-            ReminderKind::Once => Times::Once(time(expression, &zone)?),
+            // Due times are kept in seconds.
+            ReminderKind::Once => Times::Once(whole_second(time(expression, &zone)?)),
             ReminderKind::Cron => {
                 let parser = CronParser::builder()
                     .seconds(Seconds::Disallowed)
@@ -95,7 +96,11 @@ pub fn zone(name: Option<&str>) -> Result<TimeZone, PersonalError> {
     }
 }
 
-/// A date or a time: of a date without a time its beginning, of a time without a zone that in the zone of the system.
+fn whole_second(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
+
+/// Parses a date or a time. A date means its first instant; a time without an offset is in `zone`.
 ///
 /// # Errors
 /// [`PersonalError::Time`].

@@ -11,7 +11,7 @@ use http::HeaderMap;
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::decisions::{Decision, Speaker, decisions};
 use muninn_memory::learn::{LearnContext, Turn, summary};
-use muninn_memory::personal::SignalContext;
+use muninn_memory::personal::{Personal, SignalContext};
 use muninn_memory::records::SpoolError;
 use muninn_memory::store::Store;
 use muninn_repo_tools::RelPath;
@@ -21,10 +21,10 @@ use super::answer::ObservedAnswer;
 use super::summarizer::{ConversationTurns, SummarizerChoice};
 use super::usage;
 use crate::app::Workspace;
-use crate::app::personal::is_personal_tool;
+use crate::app::personal::is_used_in;
 use crate::app::signals::SignalLog;
 use crate::personal::reminders::is_prompt;
-use crate::session::{ToolEffects, answer, calls_tool, human_turn, identify, named_files, tool_effects};
+use crate::session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
 use crate::store::{Receipt, Store as Receipts};
 use crate::wire::{Prompt, Role, WireFormat};
 
@@ -39,6 +39,8 @@ pub(crate) struct ObservedRequest {
     /// The summarizer of the conversation.
     pub(crate) summarizer: Option<SummarizerChoice>,
     pub(crate) observing: Observing,
+    /// The personal memory of this machine's user, of which nothing is learned.
+    pub(crate) personal: Option<Arc<Personal>>,
     /// Where the turns' events are logged, if they are.
     pub(crate) signals: Option<SignalLog>,
 }
@@ -233,11 +235,17 @@ impl ReadRequest<'_> {
     /// Whether the answer to a turn may contain personal memory: the turn carried texts of it, or called its tools. If the
     /// receipts cannot be read, it may.
     fn is_personal(&self, at: usize) -> bool {
-        if calls_tool(self.prompt, self.messages(at), is_personal_tool) {
+        if self.uses_personal(at) {
             return true;
         }
         let receipts = self.receipts();
         receipts.is_none_or(|receipts| usage::is_personal(receipts, &self.turns[at].1, at == 0))
+    }
+
+    /// Whether the agent used personal memory in a turn.
+    fn uses_personal(&self, at: usize) -> bool {
+        let messages = &self.prompt.messages[self.messages(at)];
+        is_used_in(self.request.personal.as_deref(), messages)
     }
 
     fn receipts(&self) -> Option<&[Receipt]> {
@@ -273,7 +281,12 @@ impl ReadRequest<'_> {
     /// The effects of the agent's tools in one human turn.
     fn effects(&self, at: usize) -> ToolEffects {
         let is_there = |path: &RelPath| self.request.may_be_named(path);
-        tool_effects(self.prompt, self.messages(at), self.places(), &is_there)
+        let mut effects = tool_effects(self.prompt, self.messages(at), self.places(), &is_there);
+        // They quote commands.
+        if self.uses_personal(at) {
+            effects.failures.clear();
+        }
+        effects
     }
 
     /// The root of the worktree, and the directories that the client claims.

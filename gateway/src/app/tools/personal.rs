@@ -27,7 +27,7 @@ pub(super) enum PersonalUseError {
     NotYours,
     #[error("`{0}` is no action: write inbox, notify, session or agent")]
     Action(String),
-    #[error("the user has not allowed that tools have agent `{0}` run: `allow_from_tools` in [personal.agents.{0}]")]
+    #[error("reminders that tools make cannot run agent `{0}`: set `allow_from_tools = true` in [personal.agents.{0}]")]
     Agent(String),
     #[error(transparent)]
     Personal(#[from] PersonalError),

@@ -32,38 +32,36 @@ pub(super) struct What {
 
 impl What {
     fn schedule(&self, session: &ToolSession, kind: ReminderKind, expression: &str) -> Result<ScheduleView, ToolError> {
+        let extras = ReminderExtras {
+            zone: self.zone.clone(),
+            action: self.action()?,
+            agent: self.agent.clone(),
+            directory: self.directory.clone(),
+            from_tools: true,
+            ..ReminderExtras::default()
+        };
+        let (name, settings) = (extras.agent_name(), session.app.settings());
+        let agent = settings.config.personal.agents.get(name);
+        if extras.action == Action::Agent && !agent.is_some_and(|agent| agent.allow_from_tools) {
+            return Err(error(PersonalUseError::Agent(name.to_owned())));
+        }
         let new = NewReminder {
             id: self.id.clone(),
             kind,
             expression: expression.to_owned(),
             description: self.description.clone(),
             payload: self.payload.clone(),
-            extras: ReminderExtras {
-                zone: self.zone.clone(),
-                action: self.action(session)?,
-                agent: self.agent.clone(),
-                directory: self.directory.clone(),
-                from_tools: true,
-                ..ReminderExtras::default()
-            },
+            extras,
         };
         personal(session)?.remind(new).map_err(error)
     }
 
-    fn action(&self, session: &ToolSession) -> Result<Action, ToolError> {
-        let action = match self.action.as_deref().unwrap_or("inbox") {
-            "inbox" => Action::Inbox,
-            "notify" => Action::Notify,
-            "session" => Action::Session,
-            "agent" => Action::Agent,
-            other => return Err(error(PersonalUseError::Action(other.to_owned()))),
+    fn action(&self) -> Result<Action, ToolError> {
+        let Some(name) = &self.action else {
+            return Ok(Action::default());
         };
-        let name = self.agent.as_deref().unwrap_or("claude");
-        let agents = &session.app.settings().config.personal.agents;
-        match agents.get(name).is_some_and(|agent| agent.allow_from_tools) || action != Action::Agent {
-            true => Ok(action),
-            false => Err(error(PersonalUseError::Agent(name.to_owned()))),
-        }
+        let action = serde_json::from_value(name.as_str().into());
+        action.map_err(|_| error(PersonalUseError::Action(name.clone())))
     }
 }
 

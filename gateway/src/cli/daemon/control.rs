@@ -185,9 +185,17 @@ pub(super) fn stop_daemon(place: &DaemonPlace) -> Result<(), CliError> {
 pub(super) fn status(common: &Common, as_json: bool) -> Result<ExitCode, CliError> {
     let place = DaemonPlace::of(common)?;
     let status = place.status()?;
-    let reminders = remind::statuses(common)?;
+    let report = remind::report(common);
+    let report = report.inspect_err(|error| output::note(&format!("note: reminders are not shown: {error}")));
+    let report = report.unwrap_or_default();
     if as_json {
-        let mut value = json!({"running": status.is_some(), "socket": place.place.socket(), "reminders": reminders});
+        let mut value = json!({
+            "running": status.is_some(),
+            "socket": place.place.socket(),
+            "reminders": report.reminders,
+            "reminder_problems": report.problems,
+            "reminders_paused": report.paused,
+        });
         if let Some(status) = &status
             && let (Ok(serde_json::Value::Object(more)), Some(object)) =
                 (serde_json::to_value(status), value.as_object_mut())
@@ -200,7 +208,7 @@ pub(super) fn status(common: &Common, as_json: bool) -> Result<ExitCode, CliErro
             Some(status) => output::print(&text(status, &place.place)),
             None => output::line("no daemon is running"),
         }
-        output::print(&output::sanitize(&remind::status_text(&reminders)));
+        output::print(&output::sanitize(&remind::report_text(&report)));
     }
     let exit = if status.is_some() {
         Exit::Success

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, SystemTime};
 
-use muninn_memory::personal::EntryMetadata;
+use muninn_memory::personal::{Claim, EntryMetadata, Reminder};
 use muninn_memory::{private_file, redact};
 use serde::Deserialize;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
-use super::process::{End, Ended, run};
-use super::{Due, Means, Reminders, timeout};
+use super::{Due, Means, Reminders, timeout, words};
 use crate::config::{AgentClient, AgentConfig, env_vars};
+use crate::personal::process::{End, Ended, run};
 use crate::presence;
 
 /// The variables that every agent gets, beside those that begin with `LC_` or `XDG_`.
@@ -69,7 +69,7 @@ pub(super) enum AgentError {
     Start { program: String, error: io::Error },
     #[error("it did not end within {} s", .0.as_secs())]
     TimedOut(Duration),
-    #[error("Muninn ended")]
+    #[error("Muninn stopped during the run")]
     Stopped,
     /// The client says that it failed.
     #[error("{0}")]
@@ -77,13 +77,18 @@ pub(super) enum AgentError {
     /// The last line that a client printed before it failed.
     #[error("{status}: {line}")]
     Failed { status: ExitStatus, line: String },
-    #[error("it answered nothing")]
+    #[error("the agent printed no answer")]
     NoAnswer,
 }
 
 /// Whether a question is that of a reminder's run. It holds the user's own words, and nothing is learned from such a run.
 pub(crate) fn is_prompt(question: &str) -> bool {
     question.trim_start().starts_with(PROMPT_START)
+}
+
+/// Whether a text of the client, such as a notification of a monitor, holds a reminder.
+pub(crate) fn has_reminder(text: &str) -> bool {
+    text.contains(PROMPT_START)
 }
 
 impl Reminders {
@@ -121,7 +126,7 @@ impl Reminders {
                     intent: Some(due.claim.id.clone()),
                 };
                 match self.personal.log(TOPIC, &entry, metadata) {
-                    Ok(_) => self.finish(due, "the agent answered; see the journal"),
+                    Ok(_) => self.finish(&due.claim, Some(&due.reminder), "the agent answered; see the journal"),
                     Err(error) => self.failed(due, &format!("its answer cannot be kept: {error}"), log),
                 }
             }
@@ -141,10 +146,12 @@ impl Reminders {
 
     /// Shows a notification on the desktop. Where there is none, the inbox gets a line.
     pub(super) async fn notify(&self, due: &Due, stopping: &CancellationToken) -> String {
-        let (title, body) = (due.reminder.description.as_str(), self.line(due));
-        let shown = run(notification(title, &body), "", NOTIFYING, stopping).await;
+        let (title, body) = (redact(&due.reminder.description), self.line(&due.reminder, &due.claim));
+        let shown = run(notification(&title, &body), "", NOTIFYING, stopping).await;
         match shown {
-            Ok(ended) if matches!(ended.end, End::Exited(status) if status.success()) => self.finish(due, "notified"),
+            Ok(ended) if matches!(ended.end, End::Exited(status) if status.success()) => {
+                self.finish(&due.claim, Some(&due.reminder), "notified")
+            }
             _ => self.add_to_inbox(&Due {
                 note: Some("no notification could be shown".to_owned()),
                 ..due.clone()
@@ -154,13 +161,19 @@ impl Reminders {
 
     /// What the agent is asked.
     fn prompt(&self, due: &Due) -> String {
-        format!(
-            "{PROMPT_START}{}`, due {}: {}\n\n{}\n",
-            due.claim.id,
-            self.when(due),
-            due.reminder.description,
-            due.reminder.payload
-        )
+        let Due { reminder, claim, .. } = due;
+        let text = format!("{}\n\n{}", reminder.description, reminder.payload);
+        format!("{}: {}\n", self.start(reminder, claim), redact(&text))
+    }
+
+    /// What an open session is told.
+    pub(super) fn message(&self, due: &Due) -> String {
+        let Due { reminder, claim, .. } = due;
+        format!("{}: {}", self.start(reminder, claim), words(reminder))
+    }
+
+    fn start(&self, reminder: &Reminder, claim: &Claim) -> String {
+        format!("{PROMPT_START}{}`, due {}", claim.id, self.when(reminder, claim))
     }
 
     /// The command of a run, without a shell and with few variables of the environment.

@@ -4,7 +4,6 @@
 
 mod agent;
 mod other_daemon;
-mod process;
 #[cfg(unix)]
 #[cfg(test)]
 mod tests;
@@ -14,16 +13,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use muninn_memory::Clock;
 use muninn_memory::personal::{
-    Action, CatchUp, Claim, Firing, FiringError, Firings, Personal, PersonalError, Reminder, ReminderKind,
+    Action, CatchUp, Claim, Firing, FiringError, Firings, MOST_TIMEOUT_SECONDS, Personal, PersonalError, Reminder,
+    ReminderKind, SignalContext,
 };
+use muninn_memory::{Clock, redact};
 use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use agent::AgentError;
-pub(crate) use agent::is_prompt;
+pub(crate) use agent::{has_reminder, is_prompt};
 pub use other_daemon::other_daemon;
 
 use crate::config::{AgentConfig, Config, PersonalConfig};
@@ -31,8 +31,8 @@ use crate::presence;
 
 /// The time after which nobody else is waited for: a session takes its reminders within it, else they go to the inbox.
 const SESSION_GRACE: Duration = Duration::from_secs(60);
-/// The agent of a reminder that names none.
-const DEFAULT_AGENT: &str = "claude";
+/// The age of a claim after which its process does not work on it any more.
+const ABANDONED: SignedDuration = SignedDuration::from_mins(1);
 /// The firings that are shown of reminders that are over.
 const MOST_OVER: usize = 10;
 /// The time that a run takes to end beyond its timeout.
@@ -82,6 +82,30 @@ pub struct ReminderStatus {
     /// Why it is never due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+}
+
+/// The reminders as they are shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ReminderReport {
+    /// Those that can be read, and the newest that are over.
+    pub reminders: Vec<ReminderStatus>,
+    /// The files that cannot be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+    /// Why none fires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<String>,
+}
+
+/// Why no reminder fires.
+#[derive(Debug, thiserror::Error)]
+enum Paused {
+    #[error("macrodata's daemon (process {0}) fires the reminders")]
+    OtherDaemon(i32),
+    #[error("`daemon.enabled` in macrodata.json is false")]
+    Disabled,
+    #[error(transparent)]
+    Settings(PersonalError),
 }
 
 /// A firing that is shown.
@@ -139,11 +163,12 @@ pub(super) enum Part {
 }
 
 impl Means {
-    /// The settings of a configuration. Agents use a gateway on the port, if one runs now and needs no access key.
+    /// The settings of a configuration. Agents use a gateway on the port, if one runs now. They have no access key, so a gateway that
+    /// needs one is left out.
     #[must_use]
     pub fn of(config: &Config, port: u16, state_dir: &Path) -> Means {
         let url = format!("http://127.0.0.1:{port}");
-        let is_open = config.keys.is_empty() && presence::is_gateway(state_dir, &url);
+        let is_open = !config.needs_key && presence::is_gateway(state_dir, &url);
         Means {
             config: config.personal.clone(),
             gateway: is_open.then_some(url),
@@ -170,9 +195,25 @@ impl Reminders {
         let mut runs = JoinSet::new();
         let mut look = self.look(Part::All, means, (&mut runs, stopping), &mut |_| false);
         while let Some(ended) = runs.join_next().await {
+            ended.iter().for_each(|line| self.signal(line, means));
             look.fired.extend(ended);
         }
         look
+    }
+
+    /// Logs that a reminder fired and what came of it, if the user wants such events logged.
+    pub(super) fn signal(&self, line: &str, means: &Means) {
+        if !means.config.signals {
+            return;
+        }
+        let context = SignalContext {
+            trigger: Some(line.to_owned()),
+            ..SignalContext::default()
+        };
+        let days = means.config.signals_days;
+        if let Err(error) = self.personal.log_signal("reminder_fired", Some(context), None, days) {
+            tracing::debug!("an event is not logged: {error}");
+        }
     }
 
     /// Claims what is due and acts on it. Agents run in the background. `tell`: tells a session, if there is one.
@@ -184,8 +225,7 @@ impl Reminders {
         tell: &mut dyn FnMut(&str) -> bool,
     ) -> Look {
         let mut look = Look::default();
-        if let Some(problem) = self.nothing_fires() {
-            look.problems.push(problem);
+        if !means.config.enabled {
             return look;
         }
         let reminders = match self.personal.reminders() {
@@ -195,7 +235,17 @@ impl Reminders {
                 return look;
             }
         };
-        look.problems = reminders.problems;
+        if let Some(paused) = self.paused() {
+            self.pass(&reminders.reminders, &paused);
+            look.problems.push(paused.to_string());
+            return look;
+        }
+        if part == Part::All
+            && let Err(error) = self.recover()
+        {
+            look.problems.push(error.to_string());
+        }
+        look.problems.extend(reminders.problems);
         for reminder in reminders.reminders {
             let is_for_session = reminder.action() == Action::Session;
             if part == Part::Session && !is_for_session {
@@ -217,7 +267,10 @@ impl Reminders {
                         let stopping = stopping.clone();
                         runs.spawn(async move { this.notify(&due, &stopping).await });
                     }
-                    Doing::Session if tell(&self.line(&due)) => look.fired.push(self.finish(&due, "told a session")),
+                    Doing::Session if tell(&self.message(&due)) => {
+                        look.fired
+                            .push(self.finish(&due.claim, Some(&due.reminder), "told a session"));
+                    }
                     Doing::Session | Doing::Inbox => look.fired.push(self.add_to_inbox(&due)),
                 },
                 Ok(None) => {}
@@ -227,14 +280,28 @@ impl Reminders {
             let next = next.and_then(|next| next.checked_add(grace).ok());
             look.next = [look.next, next].into_iter().flatten().min();
         }
+        look.fired.iter().for_each(|line| self.signal(line, means));
         look
+    }
+
+    /// Accounts for the times that another daemon fires, so that they are not made up for when it ends.
+    fn pass(&self, reminders: &[Reminder], paused: &Paused) {
+        if !matches!(paused, Paused::OtherDaemon(_)) {
+            return;
+        }
+        for reminder in reminders {
+            let passed = self.firings().pass(self.personal.root(), reminder, self.clock.now());
+            if let Err(error) = passed {
+                tracing::warn!("reminder {}: {error}", reminder.id);
+            }
+        }
     }
 
     /// The reminders with what became of them last. Those that are over, the newest ten, come at the end.
     ///
     /// # Errors
     /// [`FiringError`].
-    pub fn statuses(&self, config: &PersonalConfig) -> Result<Vec<ReminderStatus>, FiringError> {
+    pub fn report(&self, config: &PersonalConfig) -> Result<ReminderReport, FiringError> {
         let now = self.clock.now();
         let found = self.personal.reminders()?;
         let mut firings = self.firings().list(self.personal.root())?;
@@ -244,7 +311,7 @@ impl Reminders {
             .map(|reminder| {
                 let last = firings.iter().find(|firing| firing.id == reminder.id);
                 let longest = match doing(reminder, config) {
-                    (Doing::Agent(agent), _) => timeout(reminder, &agent) + ENDING,
+                    (Doing::Agent(agent), _) => longest_run(reminder, &agent),
                     _ => ENDING,
                 };
                 let view = reminder.view(now);
@@ -270,19 +337,21 @@ impl Reminders {
             next: None,
             problem: None,
         }));
-        Ok(statuses)
+        Ok(ReminderReport {
+            reminders: statuses,
+            problems: found.problems,
+            paused: self.paused().map(|paused| paused.to_string()),
+        })
     }
 
     /// Why no reminder fires.
-    fn nothing_fires(&self) -> Option<String> {
+    fn paused(&self) -> Option<Paused> {
         if let Some(process) = other_daemon(self.personal.root()) {
-            return Some(format!("macrodata's daemon (process {process}) fires the reminders"));
+            return Some(Paused::OtherDaemon(process));
         }
         match self.personal.settings() {
-            Ok(settings) => {
-                (!settings.daemon.enabled).then(|| "`daemon.enabled` in macrodata.json is false".to_owned())
-            }
-            Err(error) => Some(error.to_string()),
+            Ok(settings) => (!settings.daemon.enabled).then_some(Paused::Disabled),
+            Err(error) => Some(Paused::Settings(error)),
         }
     }
 
@@ -326,36 +395,30 @@ impl Reminders {
         let (root, firings) = (self.personal.root(), self.firings());
         let since = |time: SignedDuration| now.checked_sub(time).unwrap_or(now);
         let (runs, _) = firings.claims_since(root, &reminder.id, since(SignedDuration::from_hours(1)))?;
-        let longest = SignedDuration::try_from(timeout(reminder, agent) + ENDING).unwrap_or(SignedDuration::MAX);
+        let longest = SignedDuration::try_from(longest_run(reminder, agent)).unwrap_or(SignedDuration::MAX);
         let (_, is_running) = firings.claims_since(root, &reminder.id, since(longest))?;
         Ok(!is_running && runs < most.unwrap_or(agent.max_runs_per_hour))
     }
 
-    /// Writes the lines of claims whose process was killed before it wrote them.
-    pub(super) fn recover(&self) -> Result<(), FiringError> {
-        let before = self.clock.now().checked_sub(SignedDuration::from_mins(1));
-        let open = self.firings().list(self.personal.root())?.into_iter();
-        let open = open
-            .filter(|firing| firing.result.is_none() && before.as_ref().is_ok_and(|before| firing.claimed < *before));
-        for firing in open {
-            let Ok(reminder) = self.personal.reminder(&firing.id) else {
-                continue;
-            };
-            // Nobody knows what a session or an agent did with it.
-            if !matches!(reminder.action(), Action::Inbox) {
-                continue;
-            }
+    /// Writes the lines of claims whose process was killed, or could not write, before they were in the inbox.
+    fn recover(&self) -> Result<(), FiringError> {
+        let before = self.clock.now().checked_sub(ABANDONED).unwrap_or(Timestamp::MIN);
+        let open = self.firings().open_claims(self.personal.root())?;
+        for firing in open.into_iter().filter(|firing| firing.claimed < before) {
+            let reminder = self.personal.reminder(&firing.id).ok();
             let claim = Claim {
                 id: firing.id,
                 due: firing.due,
                 is_late: true,
                 missed: firing.missed,
             };
-            self.add_to_inbox(&Due {
-                reminder,
-                claim,
-                note: None,
-            });
+            let text = match (firing.inbox, &reminder) {
+                (Some(text), _) => text,
+                (None, Some(reminder)) if reminder.action() == Action::Inbox => self.line(reminder, &claim),
+                // Nobody knows what a session or an agent did with it.
+                _ => continue,
+            };
+            self.write_to_inbox(&claim, reminder.as_ref(), &text, "in the inbox");
         }
         Ok(())
     }
@@ -363,56 +426,57 @@ impl Reminders {
     /// Writes a line to the inbox. Returns what was done.
     fn add_to_inbox(&self, due: &Due) -> String {
         let note = due.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
-        match self
-            .personal
-            .add_to_inbox(&due.claim.id, due.claim.due, &format!("{}{note}", self.line(due)))
-        {
-            Ok(()) => self.finish(due, &format!("in the inbox{note}")),
-            // It stays open, and the next start tries again.
+        let text = format!("{}{note}", self.line(&due.reminder, &due.claim));
+        let noted = self
+            .firings()
+            .note_inbox_line(self.personal.root(), &due.claim, &redact(&text));
+        if let Err(error) = noted {
+            tracing::error!("reminder {}: {error}", due.claim.id);
+        }
+        self.write_to_inbox(&due.claim, Some(&due.reminder), &text, &format!("in the inbox{note}"))
+    }
+
+    fn write_to_inbox(&self, claim: &Claim, reminder: Option<&Reminder>, text: &str, result: &str) -> String {
+        match self.personal.add_to_inbox(&claim.id, claim.due, text) {
+            Ok(()) => self.finish(claim, reminder, result),
+            // The claim stays open, and a later look tries again.
             Err(error) => {
-                tracing::error!("reminder {}: {error}", due.claim.id);
-                format!("{}: {error}", due.claim.id)
+                tracing::error!("reminder {}: {error}", claim.id);
+                format!("{}: {error}", claim.id)
             }
         }
     }
 
     /// Notes what became of a claim. A single time that is over goes with its file.
-    fn finish(&self, due: &Due, result: &str) -> String {
+    fn finish(&self, claim: &Claim, reminder: Option<&Reminder>, result: &str) -> String {
         let finished = self
             .firings()
-            .finish(self.personal.root(), &due.claim, result, self.clock.now());
+            .finish(self.personal.root(), claim, result, self.clock.now());
         if let Err(error) = finished {
-            tracing::error!("reminder {}: {error}", due.claim.id);
+            tracing::error!("reminder {}: {error}", claim.id);
         }
-        if due.reminder.kind == ReminderKind::Once {
-            match self.personal.remove_unchanged(&due.reminder) {
+        if let Some(reminder) = reminder.filter(|reminder| is_over(reminder, claim)) {
+            match self.personal.remove_unchanged(reminder) {
                 Ok(()) | Err(PersonalError::NoReminder(_)) => {}
-                Err(error) => tracing::error!("reminder {}: {error}", due.claim.id),
+                Err(error) => tracing::error!("reminder {}: {error}", claim.id),
             }
         }
-        tracing::info!("reminder {}: {result}", due.claim.id);
-        format!("{}: {result}", due.claim.id)
+        tracing::info!("reminder {}: {result}", claim.id);
+        format!("{}: {result}", claim.id)
     }
 
     /// The words of a due reminder.
-    fn line(&self, due: &Due) -> String {
-        let Reminder {
-            description, payload, ..
-        } = &due.reminder;
-        let text = match description == payload {
-            true => description.clone(),
-            false => format!("{description}: {payload}"),
-        };
-        format!("{} {text}", self.when(due))
+    fn line(&self, reminder: &Reminder, claim: &Claim) -> String {
+        format!("{} {}", self.when(reminder, claim), words(reminder))
     }
 
     /// When it was due, in its own time zone.
-    fn when(&self, due: &Due) -> String {
-        let zone = due.reminder.schedule().map(|schedule| schedule.zone().clone());
-        let local = due.claim.due.to_zoned(zone.unwrap_or(jiff::tz::TimeZone::UTC));
+    fn when(&self, reminder: &Reminder, claim: &Claim) -> String {
+        let zone = reminder.schedule().map(|schedule| schedule.zone().clone());
+        let local = claim.due.to_zoned(zone.unwrap_or(jiff::tz::TimeZone::UTC));
         let mut text = local.strftime("%Y-%m-%d %H:%M").to_string();
-        if due.claim.is_late {
-            let late = self.clock.now().duration_since(due.claim.due);
+        if claim.is_late {
+            let late = self.clock.now().duration_since(claim.due);
             let minutes = late.as_mins();
             text.push_str(&match minutes {
                 ..120 => format!(", {minutes} minutes late"),
@@ -420,8 +484,8 @@ impl Reminders {
                 _ => format!(", {} days late", minutes / 1_440),
             });
         }
-        if due.claim.missed > 0 {
-            text.push_str(&format!(", {} earlier times missed", due.claim.missed));
+        if claim.missed > 0 {
+            text.push_str(&format!(", {} earlier times missed", claim.missed));
         }
         text
     }
@@ -452,22 +516,34 @@ fn doing(reminder: &Reminder, config: &PersonalConfig) -> (Doing, Option<String>
     }
 }
 
+/// What a reminder says. A person, or another program, may have written the file, so it may hold a secret.
+fn words(reminder: &Reminder) -> String {
+    let Reminder {
+        description, payload, ..
+    } = reminder;
+    match description == payload {
+        true => redact(description).into_owned(),
+        false => redact(&format!("{description}: {payload}")).into_owned(),
+    }
+}
+
+/// Whether a reminder has no other time than the claimed one.
+fn is_over(reminder: &Reminder, claim: &Claim) -> bool {
+    let before = claim.due.checked_sub(SignedDuration::from_secs(1)).unwrap_or(claim.due);
+    let time = reminder.schedule().ok().and_then(|schedule| schedule.after(before));
+    reminder.kind == ReminderKind::Once && time == Some(claim.due)
+}
+
 /// The agent that a reminder may run.
 ///
 /// # Errors
 /// [`AgentError::NotEnabled`] and [`AgentError::NotForTools`].
 fn agent_of<'c>(reminder: &Reminder, config: &'c PersonalConfig) -> Result<&'c AgentConfig, AgentError> {
-    let extras = reminder.muninn.as_ref();
-    let name = extras
-        .and_then(|extras| extras.agent.as_ref())
-        .or(reminder.agent.as_ref());
-    let name = name.map_or(DEFAULT_AGENT, String::as_str);
-    let agent = config
-        .agents
-        .get(name)
-        .ok_or_else(|| AgentError::NotEnabled(name.to_owned()))?;
+    let name = reminder.agent_name();
+    let agent = config.agents.get(name);
+    let agent = agent.ok_or_else(|| AgentError::NotEnabled(name.to_owned()))?;
     // macrodata's reminders are made by its tools.
-    let is_from_tools = extras.is_none_or(|extras| extras.from_tools);
+    let is_from_tools = reminder.muninn.as_ref().is_none_or(|extras| extras.from_tools);
     match is_from_tools && !agent.allow_from_tools {
         true => Err(AgentError::NotForTools(name.to_owned())),
         false => Ok(agent),
@@ -478,5 +554,13 @@ fn agent_of<'c>(reminder: &Reminder, config: &'c PersonalConfig) -> Result<&'c A
 fn timeout(reminder: &Reminder, agent: &AgentConfig) -> Duration {
     let extras = reminder.muninn.as_ref();
     let seconds = extras.and_then(|extras| extras.timeout_seconds);
-    seconds.map_or(agent.timeout, Duration::from_secs)
+    // A person may have written the file.
+    seconds.map_or(agent.timeout, |seconds| {
+        Duration::from_secs(seconds.min(MOST_TIMEOUT_SECONDS))
+    })
+}
+
+/// The time after which a claimed run has ended, with or without a result.
+fn longest_run(reminder: &Reminder, agent: &AgentConfig) -> Duration {
+    timeout(reminder, agent) + ENDING
 }

@@ -216,7 +216,7 @@ fn failed_and_missing_agents_leave_a_line_in_the_inbox() {
             "echo '{\"subtype\":\"error_max_turns\",\"is_error\":true}'; exit 1",
             "the agent failed: error_max_turns, log",
         ),
-        ("true", "the agent failed: it answered nothing, log"),
+        ("true", "the agent failed: the agent printed no answer, log"),
     ] {
         let desk = Desk::new().with_agent(script);
         desk.remind_once(Action::Agent);
@@ -369,6 +369,84 @@ fn killed_claim_is_made_up_for_once_if_it_was_a_line() {
     }
 }
 
+/// The process ends, or the disk is full, after the claim and before the line is in the inbox, whatever the action was.
+#[test]
+fn line_that_could_not_be_written_is_written_by_a_later_look() {
+    for action in [Action::Inbox, Action::Agent] {
+        let desk = Desk::new().with_agent("exit 1");
+        desk.remind_once(action);
+        desk.wait(10);
+        let inbox = desk.personal.root().join("state/inbox.md");
+        let text = desk.inbox();
+        fs::remove_file(&inbox).unwrap();
+        fs::create_dir(&inbox).unwrap();
+        desk.run();
+        assert_eq!(desk.personal.reminders().unwrap().reminders.len(), 1, "its file stays");
+        fs::remove_dir(&inbox).unwrap();
+        fs::write(&inbox, text).unwrap();
+        desk.wait(2);
+        for _ in 0..2 {
+            desk.run();
+            assert_eq!(desk.inbox().matches("[reminder water").count(), 1, "{}", desk.inbox());
+        }
+        assert_eq!(desk.inbox().contains("the agent failed"), action == Action::Agent);
+        assert!(desk.personal.reminders().unwrap().reminders.is_empty());
+    }
+}
+
+#[test]
+fn new_reminder_with_the_name_of_a_killed_one_stays() {
+    let desk = Desk::new();
+    desk.remind_once(Action::Inbox);
+    desk.wait(10);
+    let reminder = desk.personal.reminder("water").unwrap();
+    let claimed = desk
+        .reminders()
+        .claim(&reminder, &desk.means.config, Duration::ZERO)
+        .unwrap();
+    assert!(claimed.is_some());
+    desk.remind(ReminderKind::Once, "2027-03-01T12:00:00Z", ReminderExtras::default());
+    desk.wait(10);
+    desk.run();
+    assert!(desk.inbox().contains("due 2027-03-01T09:10:00Z]"), "{}", desk.inbox());
+    assert_eq!(
+        desk.personal.reminder("water").unwrap().expression,
+        "2027-03-01T12:00:00Z"
+    );
+}
+
+#[test]
+fn secrets_in_files_of_others_are_not_told() {
+    let desk = Desk::new();
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let folder = desk.personal.root().join("reminders");
+    fs::create_dir_all(&folder).unwrap();
+    let text = format!(
+        r#"{{"id":"water","type":"once","expression":"2027-03-01T09:10:00.500Z","description":"d {secret}","payload":"p",
+        "muninn":{{"action":"session","timeoutSeconds":18446744073709551615}}}}"#
+    );
+    fs::write(folder.join("water.json"), text).unwrap();
+    desk.wait(10);
+    let mut told = Vec::new();
+    let mut tell = |line: &str| {
+        told.push(line.to_owned());
+        true
+    };
+    let stopping = CancellationToken::new();
+    let reminders = desk.reminders();
+    let look = reminders.look(Part::Session, &desk.means, (&mut JoinSet::new(), &stopping), &mut tell);
+    assert_eq!(look.fired, ["water: told a session"], "{look:?}");
+    assert!(
+        told[0].starts_with("Muninn reminder `water`") && !told[0].contains(&secret),
+        "{told:?}"
+    );
+    assert!(
+        reminders.report(&desk.means.config).unwrap().reminders[0]
+            .last
+            .is_some()
+    );
+}
+
 #[test]
 fn session_is_told_first_and_the_inbox_if_there_is_none() {
     let desk = Desk::new();
@@ -395,7 +473,7 @@ fn session_is_told_first_and_the_inbox_if_there_is_none() {
     assert_eq!(look(&mut told, true), ["water: told a session"]);
     assert_eq!(
         told,
-        ["2027-03-01 09:10 Water the plants: all; of $(them) `now` --help"]
+        ["Muninn reminder `water`, due 2027-03-01 09:10: Water the plants: all; of $(them) `now` --help"]
     );
     assert!(look(&mut told, true).is_empty());
     desk.remind(
@@ -437,6 +515,34 @@ fn nothing_fires_beside_the_daemon_of_macrodata() {
     desk.wait(10);
     fs::write(&file, std::process::id().to_string()).unwrap();
     assert_eq!(desk.fired(), ["water: in the inbox"]);
+}
+
+#[test]
+fn times_that_macrodata_fired_are_not_made_up_for() {
+    let desk = Desk::new();
+    let folder = desk.personal.root().join("reminders");
+    fs::create_dir_all(&folder).unwrap();
+    let text = r#"{"id":"water","type":"cron","expression":"0 * * * *","description":"d","payload":"p",
+        "createdAt":"2026-01-01T00:00:00.000Z"}"#;
+    fs::write(folder.join("water.json"), text).unwrap();
+    let fired = |minutes: u64| {
+        desk.wait(minutes);
+        desk.fired()
+    };
+    assert!(fired(1).is_empty(), "nobody knows what it fired in the year before");
+    assert_eq!(fired(60), ["water: in the inbox"]);
+    let file = desk.personal.root().join(".daemon.pid");
+    let mut other = std::process::Command::new("sh")
+        .args(["-c", "read line", "macrodata-daemon"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    fs::write(&file, other.id().to_string()).unwrap();
+    assert!(fired(65).is_empty());
+    drop(other.stdin.take());
+    other.wait().unwrap();
+    assert!(fired(1).is_empty());
+    assert_eq!(fired(60), ["water: in the inbox"]);
 }
 
 #[test]

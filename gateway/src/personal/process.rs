@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 const KEPT: usize = 1 << 20;
 /// The time between asking a process to end and ending it.
 const GRACE: Duration = Duration::from_secs(5);
+/// The same when Muninn itself is to end, which waits half a second for its tasks.
+const GRACE_AT_STOP: Duration = Duration::from_millis(200);
 /// The time for output that processes in the background still hold open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
@@ -78,8 +80,13 @@ pub(super) async fn run(
                 _ = &mut read, if !is_read => is_read = true,
             }
         };
-        end_group(&mut child, group, !matches!(end, End::Exited(_))).await;
-        if !is_read {
+        let grace = match end {
+            End::Exited(_) => None,
+            End::TimedOut => Some(GRACE),
+            End::Stopped => Some(GRACE_AT_STOP),
+        };
+        end_group(&mut child, group, grace).await;
+        if !is_read && !matches!(end, End::Stopped) {
             tokio::time::timeout(LAST_OUTPUT, read).await.ok();
         }
         end
@@ -102,9 +109,9 @@ async fn collect(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     }
 }
 
-/// Ends all processes of the group. `is_running`: whether its first one is.
+/// Ends all processes of the group. `grace`: the time in which its first one may end, if it still runs.
 #[cfg(unix)]
-async fn end_group(child: &mut Child, group: Option<u32>, is_running: bool) {
+async fn end_group(child: &mut Child, group: Option<u32>, grace: Option<Duration>) {
     use nix::sys::signal::{Signal, killpg};
     use nix::unistd::Pid;
 
@@ -114,18 +121,17 @@ async fn end_group(child: &mut Child, group: Option<u32>, is_running: bool) {
     if killpg(group, Signal::SIGTERM).is_err() {
         return;
     }
-    if is_running {
-        tokio::time::timeout(GRACE, child.wait()).await.ok();
-    } else {
-        tokio::time::sleep(LAST_OUTPUT).await;
+    match grace {
+        Some(grace) => drop(tokio::time::timeout(grace, child.wait()).await),
+        None => tokio::time::sleep(LAST_OUTPUT).await,
     }
     killpg(group, Signal::SIGKILL).ok();
     child.wait().await.ok();
 }
 
 #[cfg(not(unix))]
-async fn end_group(child: &mut Child, _: Option<u32>, is_running: bool) {
-    if is_running {
-        tokio::time::timeout(GRACE, child.kill()).await.ok();
+async fn end_group(child: &mut Child, _: Option<u32>, grace: Option<Duration>) {
+    if let Some(grace) = grace {
+        tokio::time::timeout(grace, child.kill()).await.ok();
     }
 }
