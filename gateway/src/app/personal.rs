@@ -14,7 +14,7 @@ use super::App;
 use crate::access::Caller;
 use crate::config::{Config, paths};
 use crate::personal::keep;
-use crate::personal::reminders::{Means, Reminders, has_reminder};
+use crate::personal::reminders::{ReminderSettings, Reminders, has_reminder};
 use crate::wire::{Message, Role, ToolPart};
 
 /// The names of the tools of personal memory. Other servers have tools with these names for the same purpose.
@@ -108,10 +108,10 @@ impl App {
     pub fn keep_reminders(self: &Arc<Self>) {
         let Some(personal) = &self.personal else { return };
         let app = Arc::downgrade(self);
-        let means = move || {
+        let settings = move || {
             let of_app = |app: Arc<App>| {
                 let settings = app.settings();
-                Means::of(&settings.config, settings.port(), &app.state_dir)
+                ReminderSettings::of(&settings.config, settings.port(), &app.state_dir)
             };
             app.upgrade().map(of_app).unwrap_or_default()
         };
@@ -119,7 +119,7 @@ impl App {
             Ok(reminders) => Arc::new(reminders),
             Err(error) => return tracing::warn!("reminders do not fire: {error}"),
         };
-        if let Err(error) = keep(reminders, means, &self.supervisor) {
+        if let Err(error) = keep(reminders, settings, &self.supervisor) {
             tracing::warn!("reminders do not fire: the thread did not start: {error}");
         }
     }

@@ -139,6 +139,7 @@ impl PersonalCommand {
                 });
             }
             Action::Import { file, force } => {
+                let _lock = personal.lock()?;
                 let imported = personal::import(personal.root(), &file, force)?;
                 output::value(json, &imported, import_text);
             }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{CliError, Common, Exit, examples, output};
 use crate::config::paths;
 use crate::personal::follow;
-use crate::personal::reminders::{Means, ReminderReport, ReminderStatus, Reminders, other_daemon};
+use crate::personal::reminders::{ReminderReport, ReminderSettings, ReminderStatus, Reminders, other_daemon};
 
 /// The pause between two looks for a directory that does not exist.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -151,7 +151,7 @@ impl RemindCommand {
         let config = common.configuration(None)?;
         let personal = Arc::new(super::personal::opened(&config)?);
         let state_dir = paths::state_dir()?;
-        let means = Means::of(&config, config.listen.port(), &state_dir);
+        let settings = ReminderSettings::of(&config, config.listen.port(), &state_dir);
         let opened = || Reminders::open(&personal, &state_dir, Common::clock()).map(Arc::new);
         let json = self.json;
         match self.action {
@@ -162,7 +162,7 @@ impl RemindCommand {
                 while !personal.root().is_dir() && !unread.is_cancelled() {
                     std::thread::sleep(PAUSE);
                 }
-                follow(&opened()?, &means, &mut std::io::stdout(), &unread)?;
+                follow(&opened()?, &settings, &mut std::io::stdout(), &unread)?;
             }
             Some(_) if self.follow => return Err(CliError::new(Exit::Usage, "--follow stands alone")),
             None | Some(Verb::List) => {
@@ -171,12 +171,12 @@ impl RemindCommand {
                 warn_if_nothing_fires(&personal, common);
             }
             Some(Verb::Add { id, expression, what }) => {
-                let view = personal.remind(what.reminder(id, ReminderKind::Cron, expression, &means)?)?;
+                let view = personal.remind(what.reminder(id, ReminderKind::Cron, expression, &settings)?)?;
                 output::value(json, &view, reminder);
                 warn_if_nothing_fires(&personal, common);
             }
             Some(Verb::Once { id, time, what }) => {
-                let view = personal.remind(what.reminder(id, ReminderKind::Once, absolute(&time)?, &means)?)?;
+                let view = personal.remind(what.reminder(id, ReminderKind::Once, absolute(&time)?, &settings)?)?;
                 output::value(json, &view, reminder);
                 warn_if_nothing_fires(&personal, common);
             }
@@ -190,7 +190,7 @@ impl RemindCommand {
                 let look = runtime.block_on(async {
                     // An agent is in a process group of its own, which the terminal does not interrupt.
                     tokio::spawn(cancel_on_signal(stopping.clone()));
-                    reminders.run_due(&means, &stopping).await
+                    reminders.run_due(&settings, &stopping).await
                 });
                 look.problems
                     .iter()
@@ -248,7 +248,7 @@ impl What {
         id: String,
         kind: ReminderKind,
         expression: String,
-        means: &Means,
+        settings: &ReminderSettings,
     ) -> Result<NewReminder, CliError> {
         let extras = ReminderExtras {
             zone: self.zone,
@@ -261,7 +261,7 @@ impl What {
             ..ReminderExtras::default()
         };
         let name = extras.agent_name();
-        if extras.action == personal::Action::Agent && !means.config.agents.contains_key(name) {
+        if extras.action == personal::Action::Agent && !settings.config.agents.contains_key(name) {
             output::note(&format!(
                 "warning: agent `{name}` is not enabled, so this goes to the inbox: set `enabled = true` under [personal.agents.{name}]"
             ));

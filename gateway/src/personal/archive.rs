@@ -13,6 +13,8 @@ use thiserror::Error;
 const MOST_FILE: u64 = 256 << 20;
 /// Names that an archive leaves out: the index, files of running programs, and the git repository.
 const LEFT_OUT: [&str; 5] = [".index", ".git", ".daemon.pid", ".daemon.log", ".pending-context"];
+/// How the name of an archive begins while it is written.
+const UNFINISHED: &str = ".muninn-export";
 /// The level of the compression: zstd's default.
 const LEVEL: i32 = 3;
 
@@ -66,7 +68,7 @@ pub fn export(root: &Path, archive: &Path) -> Result<usize, ArchiveError> {
     if archive.exists() {
         return Err(failed(io::ErrorKind::AlreadyExists.into()));
     }
-    let temporary = tempfile::Builder::new().prefix(".muninn-export").tempfile_in(folder);
+    let temporary = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder);
     let temporary = temporary.map_err(&failed)?;
     let encoder = zstd::Encoder::new(BufWriter::new(temporary.as_file()), LEVEL).map_err(&failed)?;
     let mut tar = tar::Builder::new(encoder);
@@ -99,7 +101,8 @@ fn files(root: &Path, directory: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
     paths.sort();
     let mut found = Vec::new();
     for path in paths {
-        let is_left_out = directory == root && LEFT_OUT.iter().any(|name| path.ends_with(name));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_left_out = directory == root && (LEFT_OUT.contains(&&*name) || name.starts_with(UNFINISHED));
         let kind = fs::symlink_metadata(&path).map_err(io_error(&path))?.file_type();
         if kind.is_dir() && !is_left_out {
             found.extend(files(root, &path)?);

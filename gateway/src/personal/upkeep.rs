@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::reminders::{Look, Means, Part, Reminders};
+use super::reminders::{LookReport, Part, ReminderSettings, Reminders};
 use super::versions::{Committed, commit};
 
 /// The longest pause between two looks at the wall clock.
@@ -23,13 +23,13 @@ const DEBOUNCE: Duration = Duration::from_secs(2);
 /// The pause before changes are committed that could not be.
 const RETRY: Duration = Duration::from_mins(5);
 
-/// Fires reminders and commits changes, on a thread of its own, until the process ends. `means`: the settings in force.
+/// Fires reminders and commits changes, on a thread of its own, until the process ends. `settings`: those in force.
 ///
 /// # Errors
 /// If the thread cannot be started.
 pub fn keep(
     reminders: Arc<Reminders>,
-    means: impl Fn() -> Means + Send + 'static,
+    settings: impl Fn() -> ReminderSettings + Send + 'static,
     supervisor: &Supervisor,
 ) -> io::Result<()> {
     let stopping = supervisor.stopping().clone();
@@ -38,12 +38,12 @@ pub fn keep(
             Ok(runtime) => runtime,
             Err(error) => return tracing::error!(%error, "reminders do not fire"),
         };
-        runtime.block_on(upkeep(&reminders, &means, &stopping));
+        runtime.block_on(upkeep(&reminders, &settings, &stopping));
     };
     supervisor.keep("reminders", work).map(drop)
 }
 
-async fn upkeep(reminders: &Arc<Reminders>, means: &impl Fn() -> Means, stopping: &CancellationToken) {
+async fn upkeep(reminders: &Arc<Reminders>, settings: &impl Fn() -> ReminderSettings, stopping: &CancellationToken) {
     let personal = reminders.personal();
     let mut runs = JoinSet::new();
     let mut problems = Vec::new();
@@ -52,15 +52,15 @@ async fn upkeep(reminders: &Arc<Reminders>, means: &impl Fn() -> Means, stopping
     let mut versions = Versions::default();
     versions.commit_after(DEBOUNCE);
     loop {
-        let means = means();
+        let settings = settings();
         changes.watch(personal);
-        let look = reminders.look(Part::All, &means, (&mut runs, stopping), &mut |_| false);
+        let look = reminders.look(Part::All, &settings, (&mut runs, stopping), &mut |_| false);
         // The same problem at every look would fill the log.
         for problem in look.problems.iter().filter(|problem| !problems.contains(*problem)) {
             tracing::warn!("reminders: {problem}");
         }
         problems.clone_from(&look.problems);
-        if means.config.enabled {
+        if settings.config.enabled {
             if changes.watcher.is_none() {
                 versions.commit_after(TICK);
             }
@@ -71,9 +71,9 @@ async fn upkeep(reminders: &Arc<Reminders>, means: &impl Fn() -> Means, stopping
         tokio::select! {
             () = stopping.cancelled() => break,
             () = wait(pause) => {}
-            () = changes.told.notified() => versions.changed(),
+            () = changes.seen.notified() => versions.changed(),
             Some(ended) = runs.join_next(), if !runs.is_empty() => {
-                ended.iter().for_each(|line| reminders.signal(line, &means));
+                ended.iter().for_each(|line| reminders.signal(line, &settings));
             }
             Some(ended) = versions.running.join_next(), if !versions.running.is_empty() => versions.ended(ended.ok()),
         }
@@ -138,7 +138,7 @@ impl Versions {
 /// The changes of the directory. Where the system cannot watch it, they are seen at the next tick.
 #[derive(Default)]
 struct Changes {
-    told: Arc<Notify>,
+    seen: Arc<Notify>,
     watcher: Option<Box<dyn Send>>,
 }
 
@@ -146,8 +146,8 @@ impl Changes {
     /// Watches the directory from now on, if it exists.
     fn watch(&mut self, personal: &Personal) {
         if self.watcher.is_none() && personal.root().is_dir() {
-            let told = Arc::clone(&self.told);
-            let watcher = personal.watch_all(move || told.notify_one()).ok();
+            let seen = Arc::clone(&self.seen);
+            let watcher = personal.watch_all(move || seen.notify_one()).ok();
             self.watcher = watcher.map(|watcher| Box::new(watcher) as Box<dyn Send>);
         }
     }
@@ -160,7 +160,7 @@ impl Changes {
 /// If the runtime cannot be created.
 pub fn follow(
     reminders: &Arc<Reminders>,
-    means: &Means,
+    settings: &ReminderSettings,
     out: &mut impl Write,
     unread: &CancellationToken,
 ) -> io::Result<()> {
@@ -177,11 +177,11 @@ pub fn follow(
                 is_read
             };
             // What is due and cannot be told goes to the inbox.
-            let look = reminders.look(Part::Session, means, (&mut JoinSet::new(), &stopping), &mut tell);
+            let look = reminders.look(Part::Session, settings, (&mut JoinSet::new(), &stopping), &mut tell);
             tokio::select! {
                 () = unread.cancelled() => {}
                 () = wait(pause(reminders, &look)) => {}
-                () = changes.told.notified() => {}
+                () = changes.seen.notified() => {}
             }
         }
     });
@@ -200,7 +200,7 @@ async fn wait(pause: Duration) {
 
 /// The time to the next look: at the next due time, if it comes before the tick. The clock may be set meanwhile, and a sleep
 /// does not pass while the machine sleeps.
-fn pause(reminders: &Reminders, look: &Look) -> Duration {
+fn pause(reminders: &Reminders, look: &LookReport) -> Duration {
     let until = look.next.map(|next| next.duration_since(reminders.now()));
     let until = until.map(|until| Duration::try_from(until).unwrap_or(Duration::ZERO));
     // A due time that cannot be claimed yet waits for the tick.

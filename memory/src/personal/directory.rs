@@ -92,7 +92,10 @@ impl Personal {
     }
 
     /// Waits for the other writers of Muninn. Programs and people that know nothing of the lock append or replace files.
-    pub(super) fn lock(&self) -> Result<File, PersonalError> {
+    ///
+    /// # Errors
+    /// [`PersonalError`] if the lock file cannot be used.
+    pub fn lock(&self) -> Result<File, PersonalError> {
         let path = self.make(INDEX)?.join("writers.lock");
         private_file::lock(&path).map_err(PersonalError::io(path))
     }

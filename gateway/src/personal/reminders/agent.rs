@@ -13,7 +13,7 @@ use serde::Deserialize;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
-use super::{Due, Means, Reminders, timeout, words};
+use super::{Due, ReminderSettings, Reminders, timeout, words};
 use crate::config::{AgentClient, AgentConfig, env_vars};
 use crate::personal::process::{End, Ended, run};
 use crate::presence;
@@ -97,14 +97,14 @@ impl Reminders {
         &self,
         due: &Due,
         agent: &AgentConfig,
-        means: &Means,
+        settings: &ReminderSettings,
         stopping: &CancellationToken,
     ) -> String {
         let timeout = timeout(&due.reminder, agent);
         let prompt = self.prompt(due);
         let (arguments, input) = arguments(agent, &prompt);
         let program = agent.program.clone();
-        let ended = match self.command(due, agent, &arguments, means) {
+        let ended = match self.command(due, agent, &arguments, settings) {
             Ok(command) => run(command, &input, timeout, stopping)
                 .await
                 .map_err(|error| match error.kind() {
@@ -182,7 +182,7 @@ impl Reminders {
         due: &Due,
         agent: &AgentConfig,
         arguments: &[OsString],
-        means: &Means,
+        settings: &ReminderSettings,
     ) -> Result<Command, AgentError> {
         let extras = due.reminder.muninn.as_ref();
         let directory = extras.and_then(|extras| extras.directory.clone());
@@ -203,7 +203,7 @@ impl Reminders {
             .env_clear()
             .envs(std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_given)))
             .env(env_vars::REMINDER, &due.claim.id);
-        if let Some(url) = &means.gateway {
+        if let Some(url) = &settings.gateway {
             command.envs(presence::client_variables(url));
         }
         Ok(command)

@@ -48,7 +48,7 @@ pub struct Reminders {
 
 /// The settings that may change while a process runs.
 #[derive(Debug, Clone, Default)]
-pub struct Means {
+pub struct ReminderSettings {
     /// `[personal]`.
     pub config: PersonalConfig,
     /// The address of a gateway that agents can use.
@@ -57,7 +57,7 @@ pub struct Means {
 
 /// A look at the reminders.
 #[derive(Debug, Default)]
-pub struct Look {
+pub struct LookReport {
     /// What fired.
     pub fired: Vec<String>,
     /// When the next one is due.
@@ -137,7 +137,7 @@ impl LastFiring {
 }
 
 /// What is done with a due reminder.
-enum Doing {
+enum FiringAction {
     Inbox,
     Notify,
     Session,
@@ -162,14 +162,14 @@ pub(super) enum Part {
     Session,
 }
 
-impl Means {
+impl ReminderSettings {
     /// The settings of a configuration. Agents use a gateway on the port, if one runs now. They have no access key, so a gateway that
     /// needs one is left out.
     #[must_use]
-    pub fn of(config: &Config, port: u16, state_dir: &Path) -> Means {
+    pub fn of(config: &Config, port: u16, state_dir: &Path) -> ReminderSettings {
         let url = format!("http://127.0.0.1:{port}");
         let is_open = !config.needs_key && presence::is_gateway(state_dir, &url);
-        Means {
+        ReminderSettings {
             config: config.personal.clone(),
             gateway: is_open.then_some(url),
         }
@@ -191,26 +191,26 @@ impl Reminders {
     }
 
     /// Acts on all reminders that are due, and waits for the agents that run for them.
-    pub async fn run_due(self: &Arc<Self>, means: &Means, stopping: &CancellationToken) -> Look {
+    pub async fn run_due(self: &Arc<Self>, settings: &ReminderSettings, stopping: &CancellationToken) -> LookReport {
         let mut runs = JoinSet::new();
-        let mut look = self.look(Part::All, means, (&mut runs, stopping), &mut |_| false);
+        let mut look = self.look(Part::All, settings, (&mut runs, stopping), &mut |_| false);
         while let Some(ended) = runs.join_next().await {
-            ended.iter().for_each(|line| self.signal(line, means));
+            ended.iter().for_each(|line| self.signal(line, settings));
             look.fired.extend(ended);
         }
         look
     }
 
     /// Logs that a reminder fired and what came of it, if the user wants such events logged.
-    pub(super) fn signal(&self, line: &str, means: &Means) {
-        if !means.config.signals {
+    pub(super) fn signal(&self, line: &str, settings: &ReminderSettings) {
+        if !settings.config.signals {
             return;
         }
         let context = SignalContext {
             trigger: Some(line.to_owned()),
             ..SignalContext::default()
         };
-        let days = means.config.signals_days;
+        let days = settings.config.signals_days;
         if let Err(error) = self.personal.log_signal("reminder_fired", Some(context), None, days) {
             tracing::debug!("an event is not logged: {error}");
         }
@@ -220,12 +220,12 @@ impl Reminders {
     pub(super) fn look(
         self: &Arc<Self>,
         part: Part,
-        means: &Means,
+        settings: &ReminderSettings,
         (runs, stopping): (&mut JoinSet<String>, &CancellationToken),
         tell: &mut dyn FnMut(&str) -> bool,
-    ) -> Look {
-        let mut look = Look::default();
-        if !means.config.enabled {
+    ) -> LookReport {
+        let mut look = LookReport::default();
+        if !settings.config.enabled {
             return look;
         }
         let reminders = match self.personal.reminders() {
@@ -255,23 +255,23 @@ impl Reminders {
                 Part::All if is_for_session => SESSION_GRACE,
                 _ => Duration::ZERO,
             };
-            match self.claim(&reminder, &means.config, grace) {
-                Ok(Some((due, doing))) => match doing {
-                    Doing::Agent(agent) => {
+            match self.claim(&reminder, &settings.config, grace) {
+                Ok(Some((due, action))) => match action {
+                    FiringAction::Agent(agent) => {
                         let this = Arc::clone(self);
-                        let (means, stopping) = (means.clone(), stopping.clone());
-                        runs.spawn(async move { this.run_agent(&due, &agent, &means, &stopping).await });
+                        let (settings, stopping) = (settings.clone(), stopping.clone());
+                        runs.spawn(async move { this.run_agent(&due, &agent, &settings, &stopping).await });
                     }
-                    Doing::Notify => {
+                    FiringAction::Notify => {
                         let this = Arc::clone(self);
                         let stopping = stopping.clone();
                         runs.spawn(async move { this.notify(&due, &stopping).await });
                     }
-                    Doing::Session if tell(&self.message(&due)) => {
+                    FiringAction::Session if tell(&self.message(&due)) => {
                         look.fired
                             .push(self.finish(&due.claim, Some(&due.reminder), "told a session"));
                     }
-                    Doing::Session | Doing::Inbox => look.fired.push(self.add_to_inbox(&due)),
+                    FiringAction::Session | FiringAction::Inbox => look.fired.push(self.add_to_inbox(&due)),
                 },
                 Ok(None) => {}
                 Err(error) => look.problems.push(format!("{}: {error}", reminder.id)),
@@ -280,7 +280,7 @@ impl Reminders {
             let next = next.and_then(|next| next.checked_add(grace).ok());
             look.next = [look.next, next].into_iter().flatten().min();
         }
-        look.fired.iter().for_each(|line| self.signal(line, means));
+        look.fired.iter().for_each(|line| self.signal(line, settings));
         look
     }
 
@@ -310,8 +310,8 @@ impl Reminders {
             .iter()
             .map(|reminder| {
                 let last = firings.iter().find(|firing| firing.id == reminder.id);
-                let longest = match doing(reminder, config) {
-                    (Doing::Agent(agent), _) => longest_run(reminder, &agent),
+                let longest = match action_of(reminder, config) {
+                    (FiringAction::Agent(agent), _) => longest_run(reminder, &agent),
                     _ => ENDING,
                 };
                 let view = reminder.view(now);
@@ -361,10 +361,10 @@ impl Reminders {
         reminder: &Reminder,
         config: &PersonalConfig,
         grace: Duration,
-    ) -> Result<Option<(Due, Doing)>, FiringError> {
+    ) -> Result<Option<(Due, FiringAction)>, FiringError> {
         let now = self.clock.now();
-        let (doing, note) = doing(reminder, config);
-        if let Doing::Agent(agent) = &doing
+        let (action, note) = action_of(reminder, config);
+        if let FiringAction::Agent(agent) = &action
             && !self.may_run(reminder, agent, now)?
         {
             return Ok(None);
@@ -376,16 +376,16 @@ impl Reminders {
         let is_too_late = claim.is_late
             && reminder.kind == ReminderKind::Once
             && extras.is_some_and(|extras| extras.catch_up == CatchUp::Skip);
-        let (doing, note) = match is_too_late {
-            true => (Doing::Inbox, Some("it was missed".to_owned())),
-            false => (doing, note),
+        let (action, note) = match is_too_late {
+            true => (FiringAction::Inbox, Some("it was missed".to_owned())),
+            false => (action, note),
         };
         let due = Due {
             reminder: reminder.clone(),
             claim,
             note,
         };
-        Ok(Some((due, doing)))
+        Ok(Some((due, action)))
     }
 
     /// Whether no run of it is under way, and an hour has not seen too many. Otherwise its due time is claimed later.
@@ -504,14 +504,14 @@ impl Reminders {
 }
 
 /// What a reminder asks for, or the inbox and why.
-fn doing(reminder: &Reminder, config: &PersonalConfig) -> (Doing, Option<String>) {
+fn action_of(reminder: &Reminder, config: &PersonalConfig) -> (FiringAction, Option<String>) {
     match reminder.action() {
-        Action::Inbox => (Doing::Inbox, None),
-        Action::Notify => (Doing::Notify, None),
-        Action::Session => (Doing::Session, None),
+        Action::Inbox => (FiringAction::Inbox, None),
+        Action::Notify => (FiringAction::Notify, None),
+        Action::Session => (FiringAction::Session, None),
         Action::Agent => match agent_of(reminder, config) {
-            Ok(agent) => (Doing::Agent(Box::new(agent.clone())), None),
-            Err(why) => (Doing::Inbox, Some(why.to_string())),
+            Ok(agent) => (FiringAction::Agent(Box::new(agent.clone())), None),
+            Err(why) => (FiringAction::Inbox, Some(why.to_string())),
         },
     }
 }

@@ -18,7 +18,7 @@ struct Desk {
     folder: TempDir,
     clock: Clock,
     personal: Arc<Personal>,
-    means: Means,
+    settings: ReminderSettings,
 }
 
 impl Desk {
@@ -32,7 +32,7 @@ impl Desk {
             folder,
             clock,
             personal,
-            means: Means::default(),
+            settings: ReminderSettings::default(),
         }
     }
 
@@ -41,12 +41,12 @@ impl Desk {
         let program = self.folder.path().join("agent");
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        self.means.config.agents = BTreeMap::from([("claude".to_owned(), agent(program.to_str().unwrap()))]);
+        self.settings.config.agents = BTreeMap::from([("claude".to_owned(), agent(program.to_str().unwrap()))]);
         self
     }
 
     fn agent(&mut self) -> &mut AgentConfig {
-        self.means.config.agents.get_mut("claude").unwrap()
+        self.settings.config.agents.get_mut("claude").unwrap()
     }
 
     fn remind(&self, kind: ReminderKind, expression: &str, extras: ReminderExtras) {
@@ -82,12 +82,12 @@ impl Desk {
     }
 
     /// One look, and the end of what it starts.
-    fn run(&self) -> Look {
+    fn run(&self) -> LookReport {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        runtime.block_on(self.reminders().run_due(&self.means, &CancellationToken::new()))
+        runtime.block_on(self.reminders().run_due(&self.settings, &CancellationToken::new()))
     }
 
     fn fired(&self) -> Vec<String> {
@@ -176,7 +176,7 @@ fn agent_answers_into_the_journal_and_gets_few_variables() {
         r#"env > "$0.env"; printf '%s\n' "$@" > "$0.arguments"; cat > "$0.input"; pwd > "$0.directory"
         echo '{"subtype":"success","is_error":false,"result":"Watered."}'"#,
     );
-    desk.means.gateway = Some("http://127.0.0.1:4747".to_owned());
+    desk.settings.gateway = Some("http://127.0.0.1:4747".to_owned());
     desk.remind_once(Action::Agent);
     desk.wait(10);
     assert_eq!(desk.fired(), ["water: the agent answered; see the journal"]);
@@ -348,7 +348,7 @@ fn killed_claim_is_made_up_for_once_if_it_was_a_line() {
         // Claimed, and then the process is gone.
         assert!(
             reminders
-                .claim(&reminder, &desk.means.config, Duration::ZERO)
+                .claim(&reminder, &desk.settings.config, Duration::ZERO)
                 .unwrap()
                 .is_some()
         );
@@ -402,7 +402,7 @@ fn new_reminder_with_the_name_of_a_killed_one_stays() {
     let reminder = desk.personal.reminder("water").unwrap();
     let claimed = desk
         .reminders()
-        .claim(&reminder, &desk.means.config, Duration::ZERO)
+        .claim(&reminder, &desk.settings.config, Duration::ZERO)
         .unwrap();
     assert!(claimed.is_some());
     desk.remind(ReminderKind::Once, "2027-03-01T12:00:00Z", ReminderExtras::default());
@@ -434,14 +434,19 @@ fn secrets_in_files_of_others_are_not_told() {
     };
     let stopping = CancellationToken::new();
     let reminders = desk.reminders();
-    let look = reminders.look(Part::Session, &desk.means, (&mut JoinSet::new(), &stopping), &mut tell);
+    let look = reminders.look(
+        Part::Session,
+        &desk.settings,
+        (&mut JoinSet::new(), &stopping),
+        &mut tell,
+    );
     assert_eq!(look.fired, ["water: told a session"], "{look:?}");
     assert!(
         told[0].starts_with("Muninn reminder `water`") && !told[0].contains(&secret),
         "{told:?}"
     );
     assert!(
-        reminders.report(&desk.means.config).unwrap().reminders[0]
+        reminders.report(&desk.settings.config).unwrap().reminders[0]
             .last
             .is_some()
     );
@@ -464,7 +469,7 @@ fn session_is_told_first_and_the_inbox_if_there_is_none() {
         reminders
             .look(
                 Part::Session,
-                &desk.means,
+                &desk.settings,
                 (&mut runs, &CancellationToken::new()),
                 &mut tell,
             )
