@@ -108,7 +108,7 @@ fn both_layouts_of_the_files_are_read() {
         "the file at the root counts first"
     );
     place.write("state/inbox.md", &"a line\n".repeat(21));
-    assert!(place.open().context().notes[0].contains("state/inbox.md has 21 lines, and 20"));
+    assert!(place.open().context().notes[0].contains("state/inbox.md has 21 lines; the limit is 20"));
 }
 
 #[test]
