@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use muninn_tests::wait_until;
@@ -66,6 +66,11 @@ fn gateway_fires_reminders_and_commits_changes() {
     let log = || desk.home.env.git(&desk.root, &["log", "--format=%s", "--name-only"]);
     assert!(log().contains("Update identity.md\n\nidentity.md"), "{}", log());
     let gateway = desk.home.env.serve(&desk.home.root, &[]);
+    // git cannot add a repository without a commit.
+    fs::create_dir(desk.root.join("entities/nested")).unwrap();
+    desk.home
+        .env
+        .git(&desk.root.join("entities/nested"), &["init", "--quiet"]);
     fs::write(desk.root.join("entities/people/jörg.md"), "# Jörg\n").unwrap();
     desk.muninn(&["remind", "once", "call", "+1s", "Call Jörg"]);
     desk.wait_for_inbox("Call Jörg");
@@ -76,6 +81,24 @@ fn gateway_fires_reminders_and_commits_changes() {
     gateway.stop_cleanly();
     let status = desk.home.env.git(&desk.root, &["status", "--porcelain"]);
     assert!(!status.contains("identity"), "{status}");
+    for entry in walkdir(&desk.root) {
+        let mode = fs::symlink_metadata(&entry).unwrap().permissions().mode();
+        let is_ours = !entry.starts_with(desk.root.join("entities"));
+        assert!(!is_ours || mode & 0o077 == 0, "{} has mode {mode:o}", entry.display());
+    }
+}
+
+/// All files and directories below a directory.
+fn walkdir(directory: &Path) -> Vec<PathBuf> {
+    let mut found = vec![directory.to_owned()];
+    let mut at = 0;
+    while let Some(path) = found.get(at).cloned() {
+        if path.is_dir() {
+            found.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+        at += 1;
+    }
+    found
 }
 
 #[test]
@@ -190,11 +213,12 @@ fn open_session_gets_a_line_for_each_reminder_and_nothing_else() {
     // Due before the look of a session that has begun, or soon after it.
     desk.muninn(&["remind", "once", "stand", "+1s", "Stand\nup", "--action", "session"]);
     let line = lines.next().unwrap().unwrap();
-    assert!(line.ends_with("Stand up") && line.starts_with("20"), "{line}");
-    session.kill().unwrap();
-    session.wait().unwrap();
-    assert!(lines.next().is_none());
+    let start = "Muninn reminder `stand`, due 20";
+    assert!(line.ends_with("Stand up") && line.starts_with(start), "{line}");
     assert!(!desk.inbox().contains("Stand"));
+    // The session ends without ending its monitor, which would take the reminders of the next one.
+    drop(lines);
+    wait_until("the end of the monitor", || session.try_wait().unwrap());
 }
 
 #[test]

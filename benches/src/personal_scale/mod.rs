@@ -89,7 +89,7 @@ pub struct Report {
     /// The machine's load before.
     pub load1: Option<f64>,
     /// Whether the bounds hold: search p50 15 ms, context p50 10 ms, 30 MB beyond a gateway without personal memory, two
-    /// wake-ups of the upkeep in a minute.
+    /// seconds of a minute in which the upkeep wakes.
     pub holds: bool,
 }
 
@@ -189,7 +189,7 @@ pub fn run(options: &Options) -> Result<Report> {
 
 impl Report {
     fn is_within_bounds(&self) -> bool {
-        let at_most = |value: Option<f64>, most: f64| value.is_none_or(|value| value <= most);
+        let at_most = |value: Option<f64>, most: f64| value.is_some_and(|value| value <= most);
         let beyond = |idle: &Idle| Some(idle.resident_mb? - self.gateway.resident_mb?);
         at_most(self.search_p50_ms, SEARCH_MS)
             && at_most(self.context_p50_ms, CONTEXT_MS)

@@ -256,6 +256,35 @@ fn agent_that_hangs_is_ended_with_all_that_it_started() {
     );
 }
 
+/// Muninn waits half a second for its tasks when it ends.
+#[test]
+fn agent_that_does_not_end_is_ended_with_muninn() {
+    let desk = Desk::new().with_agent("trap '' TERM; echo $$ > \"$0.id\"; while :; do sleep 1; done");
+    desk.remind_once(Action::Agent);
+    desk.wait(10);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let stopping = CancellationToken::new();
+    let fired = runtime.block_on(async {
+        let began = async {
+            while !desk.path("agent.id").exists() {
+                tokio::task::yield_now().await;
+            }
+            stopping.cancel();
+        };
+        let reminders = desk.reminders();
+        tokio::join!(reminders.run_due(&desk.settings, &stopping), began)
+            .0
+            .fired
+    });
+    assert!(fired[0].contains("Muninn stopped during the run"), "{fired:?}");
+    assert!(desk.inbox().contains("Muninn stopped during the run"));
+    let id = fs::read_to_string(desk.path("agent.id")).unwrap();
+    assert!(!is_alive(id.trim()), "{id}");
+}
+
 #[test]
 fn agent_that_ends_leaves_no_process_behind() {
     let desk = Desk::new().with_agent("sleep 600 & echo $! > \"$0.child\"; echo '{\"result\":\"done\"}'");
