@@ -522,18 +522,40 @@ fn session_is_told_first_and_the_inbox_if_there_is_none() {
     assert_eq!(desk.fired(), ["water: in the inbox"]);
 }
 
+/// A process that looks like macrodata's daemon.
+struct OtherDaemon(std::process::Child);
+
+impl OtherDaemon {
+    fn start(file: &Path) -> OtherDaemon {
+        let child = std::process::Command::new("sh")
+            .args(["-c", "read line", "macrodata-daemon"])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        fs::write(file, child.id().to_string()).unwrap();
+        // For a moment, a new process has no arguments.
+        let line = format!("/proc/{}/cmdline", child.id());
+        while fs::read(&line).is_ok_and(|line| line.is_empty()) {
+            std::thread::yield_now();
+        }
+        OtherDaemon(child)
+    }
+}
+
+impl Drop for OtherDaemon {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().unwrap();
+    }
+}
+
 #[test]
 fn nothing_fires_beside_the_daemon_of_macrodata() {
     let desk = Desk::new();
     desk.remind_once(Action::Inbox);
     desk.wait(10);
     let file = desk.personal.root().join(".daemon.pid");
-    let mut other = std::process::Command::new("sh")
-        .args(["-c", "read line", "macrodata-daemon"])
-        .stdin(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    fs::write(&file, other.id().to_string()).unwrap();
+    let other = OtherDaemon::start(&file);
     let look = desk.run();
     assert!(look.fired.is_empty());
     assert!(
@@ -541,8 +563,7 @@ fn nothing_fires_beside_the_daemon_of_macrodata() {
         "{:?}",
         look.problems
     );
-    drop(other.stdin.take());
-    other.wait().unwrap();
+    drop(other);
     assert_eq!(desk.fired(), ["water: in the inbox"], "its file alone says nothing");
     // The file of a killed daemon names another program.
     desk.remind(ReminderKind::Once, "2027-03-01T09:20:00Z", ReminderExtras::default());
@@ -566,15 +587,9 @@ fn times_that_macrodata_fired_are_not_made_up_for() {
     assert!(fired(1).is_empty(), "nobody knows what it fired in the year before");
     assert_eq!(fired(60), ["water: in the inbox"]);
     let file = desk.personal.root().join(".daemon.pid");
-    let mut other = std::process::Command::new("sh")
-        .args(["-c", "read line", "macrodata-daemon"])
-        .stdin(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    fs::write(&file, other.id().to_string()).unwrap();
+    let other = OtherDaemon::start(&file);
     assert!(fired(65).is_empty());
-    drop(other.stdin.take());
-    other.wait().unwrap();
+    drop(other);
     assert!(fired(1).is_empty());
     assert_eq!(fired(60), ["water: in the inbox"]);
 }
