@@ -123,21 +123,26 @@ impl Firings {
         now: Timestamp,
         grace: Duration,
     ) -> Result<Option<Claim>, FiringError> {
-        let words = schedule_words(reminder);
         let until = now.checked_sub(grace).unwrap_or(now);
-        let key = (root.to_owned(), reminder.id.clone());
-        if self
-            .next
-            .get(&key)
-            .is_some_and(|(known, next)| *known == words && until < *next)
-        {
+        if self.is_before_next(root, reminder, until) {
             return Ok(None);
         }
         let schedule = reminder.schedule()?;
         let claim = self.claim_due(root, reminder, &schedule, (now, until))?;
-        self.next
-            .insert(key, (words, schedule.after(until).unwrap_or(Timestamp::MAX)));
+        self.keep_next(root, reminder, schedule.after(until));
         Ok(claim)
+    }
+
+    /// Whether no time of a reminder passes up to an instant, as an earlier look has found.
+    fn is_before_next(&self, root: &Path, reminder: &Reminder, instant: Timestamp) -> bool {
+        let known = self.next.get(&(root.to_owned(), reminder.id.clone()));
+        known.is_some_and(|(words, next)| *words == schedule_words(reminder) && instant < *next)
+    }
+
+    fn keep_next(&mut self, root: &Path, reminder: &Reminder, next: Option<Timestamp>) {
+        let key = (root.to_owned(), reminder.id.clone());
+        let next = next.unwrap_or(Timestamp::MAX);
+        self.next.insert(key, (schedule_words(reminder), next));
     }
 
     /// Claims the newest time up to `until`.
@@ -199,10 +204,10 @@ impl Firings {
     /// # Errors
     /// [`FiringError`].
     pub fn pass(&mut self, root: &Path, reminder: &Reminder, now: Timestamp) -> Result<(), FiringError> {
-        if reminder.kind == ReminderKind::Once {
+        if reminder.kind == ReminderKind::Once || self.is_before_next(root, reminder, now) {
             return Ok(());
         }
-        self.next.remove(&(root.to_owned(), reminder.id.clone()));
+        let schedule = reminder.schedule()?;
         self.connection.execute(
             "INSERT OR REPLACE INTO schedules (root, id, schedule, accounted) VALUES (?1, ?2, ?3, ?4)",
             params![
@@ -212,6 +217,7 @@ impl Firings {
                 now.as_second()
             ],
         )?;
+        self.keep_next(root, reminder, schedule.after(now));
         Ok(())
     }
 

@@ -256,23 +256,23 @@ impl Reminders {
                 _ => Duration::ZERO,
             };
             match self.claim(&reminder, &settings.config, grace) {
-                Ok(Some((due, action))) => match action {
-                    FiringAction::Agent(agent) => {
-                        let this = Arc::clone(self);
-                        let (settings, stopping) = (settings.clone(), stopping.clone());
-                        runs.spawn(async move { this.run_agent(&due, &agent, &settings, &stopping).await });
-                    }
-                    FiringAction::Notify => {
-                        let this = Arc::clone(self);
-                        let stopping = stopping.clone();
-                        runs.spawn(async move { this.notify(&due, &stopping).await });
-                    }
-                    FiringAction::Session if tell(&self.message(&due)) => {
-                        look.fired
-                            .push(self.finish(&due.claim, Some(&due.reminder), "told a session"));
-                    }
-                    FiringAction::Session | FiringAction::Inbox => look.fired.push(self.add_to_inbox(&due)),
-                },
+                Ok(Some((due, FiringAction::Session))) if tell(&self.message(&due)) => {
+                    let told = self.finish(&due.claim, Some(&due.reminder), "told a session");
+                    look.fired.push(told);
+                }
+                Ok(Some((due, FiringAction::Session | FiringAction::Inbox))) => {
+                    look.fired.push(self.add_to_inbox(&due));
+                }
+                Ok(Some((due, action))) => {
+                    let this = Arc::clone(self);
+                    let (settings, stopping) = (settings.clone(), stopping.clone());
+                    runs.spawn(async move {
+                        match action {
+                            FiringAction::Agent(agent) => this.run_agent(&due, &agent, &settings, &stopping).await,
+                            _ => this.notify(&due, &stopping).await,
+                        }
+                    });
+                }
                 Ok(None) => {}
                 Err(error) => look.problems.push(format!("{}: {error}", reminder.id)),
             }
