@@ -185,7 +185,8 @@ fn texts_that_fit_a_question_are_on_the_receipt_and_never_learned() {
     assert!(sent.contains("## personal:journal/") && sent.contains(MARKER), "{sent}");
     // Receipts are written after the answer.
     let receipts = wait_until("the receipt", || {
-        let receipt = team.env.stdout_of(&team.root, &["why", "--last", "--json"]);
+        let shown = team.env.run(&team.root, &["why", "--last", "--json"]);
+        let receipt = String::from_utf8(shown.stdout).unwrap();
         receipt.contains("personal:journal/").then_some(receipt)
     });
     let receipt: Value = serde_json::from_str(&receipts).unwrap();
@@ -308,4 +309,29 @@ fn events_of_the_owners_sessions_are_logged_once_if_asked_for() {
     assert_eq!(receipt["outcome"], "injected", "{receipt}");
     assert_eq!(of_kind("injection")[0]["raw"]["receipt"], receipt["id"], "{shown}");
     assert!(!shown.contains(MARKER), "names, and no texts: {shown}");
+}
+
+#[test]
+fn reload_switches_it_off_and_a_restart_on() {
+    let upstream = Upstream::start();
+    let team = Team::before(upstream, "repo", "[personal]\nenabled = true\n");
+    set_up(&team.env);
+    let config = std::fs::read_to_string(team.env.path("muninn.toml")).unwrap();
+    let gateway = team.serve();
+    let is_sent = |session: &str| {
+        let mut conversation = Conversation::of(session, &team.root);
+        conversation.says(QUESTION);
+        conversation.send(&gateway);
+        team.upstream.last().text().contains("Name: Ann")
+    };
+    assert!(is_sent("a"));
+    team.env
+        .write_config(&config.replace("[personal]\nenabled = true", "[personal]\nenabled = false"));
+    gateway.hang_up();
+    gateway.wait_logged("the configuration was reloaded", 1);
+    assert!(!is_sent("b"));
+    team.env.write_config(&config);
+    gateway.hang_up();
+    gateway.wait_logged("personal.enabled stays false until a restart", 1);
+    assert!(!is_sent("c"));
 }

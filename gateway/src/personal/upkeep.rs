@@ -65,6 +65,8 @@ async fn upkeep(reminders: &Arc<Reminders>, settings: &impl Fn() -> ReminderSett
                 versions.commit_after(TICK);
             }
             versions.start_if_due(personal, stopping);
+        } else {
+            versions.at = Some(Instant::now() + TICK);
         }
         personal.release_unused(UNUSED);
         let pause = pause(reminders, &look).min(versions.pause());
