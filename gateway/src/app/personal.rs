@@ -4,18 +4,20 @@
 //! with the access key that `[personal] key` names. Nothing of it is learned; see `app/learn`.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
 
 use muninn_context_engine::{Item, ItemKind, PriorContext, measure_item};
 use muninn_memory::personal::{FoundItem, Personal, SearchOptions};
 use muninn_memory::{Clock, redact};
+use serde_json::Value;
 
 use super::App;
 use crate::access::Caller;
 use crate::config::{Config, paths};
 use crate::personal::keep;
 use crate::personal::reminders::{ReminderSettings, Reminders, has_reminder};
-use crate::wire::{Message, Role, ToolPart};
+use crate::wire::{Message, Role, ToolPart, decoded_arguments};
 
 /// The names of the tools of personal memory. Other servers have tools with these names for the same purpose.
 const TOOLS: [&str; 9] = [
@@ -50,18 +52,15 @@ pub(super) fn is_personal_tool(name: &str) -> bool {
 /// Whether these messages may contain personal memory: the agent called its tools, its commands or its files, or a reminder came
 /// in between. `personal`: the memory of this machine's user.
 pub(super) fn is_used_in(personal: Option<&Personal>, messages: &[Message<'_>]) -> bool {
-    let root = personal.map(|personal| personal.root().display().to_string());
-    let in_home = personal.and_then(|personal| {
-        let home = etcetera::home_dir().ok()?;
-        let inside = personal.root().strip_prefix(home).ok()?;
-        Some(format!("~/{}", inside.display()))
-    });
-    let mut traces: Vec<String> = COMMANDS.iter().map(|&command| command.to_owned()).collect();
-    traces.extend(root.into_iter().chain(in_home));
+    let directories = personal.map(|personal| names_of(personal.root())).unwrap_or_default();
+    let is_personal = |text: &str| {
+        COMMANDS.iter().any(|command| text.contains(command))
+            || directories.iter().any(|directory| names_directory(text, directory))
+    };
     let is_call = |part: &ToolPart<'_>| match part {
         ToolPart::Call { name, arguments, .. } => {
-            let arguments = unescaped(arguments);
-            is_personal_tool(&name.decode()) || traces.iter().any(|trace| arguments.contains(trace))
+            is_personal_tool(&name.decode())
+                || decoded_arguments(arguments).is_some_and(|arguments| has_text(&arguments, &is_personal))
         }
         ToolPart::Result { .. } => false,
     };
@@ -74,9 +73,37 @@ pub(super) fn is_used_in(personal: Option<&Personal>, messages: &[Message<'_>]) 
         .any(|message| message.tools.iter().any(is_call) || is_notice(message))
 }
 
-/// The arguments of a call, with the backslashes of their JSON, which may be in a string itself, taken out.
-fn unescaped(arguments: &str) -> String {
-    arguments.replace("\\\\", "\\").replace("\\\"", "\"")
+/// How an agent can name a directory: its path, and the one inside the home directory, before which shells know several names.
+fn names_of(directory: &Path) -> Vec<String> {
+    let home = etcetera::home_dir().ok();
+    let inside = home.and_then(|home| Some(directory.strip_prefix(home).ok()?.to_owned()));
+    let mut names = vec![directory.display().to_string()];
+    match inside {
+        Some(inside) if inside.components().count() > 1 => names.push(inside.display().to_string()),
+        Some(inside) => names.extend(["~", "$HOME", "${HOME}"].map(|home| format!("{home}/{}", inside.display()))),
+        None => {}
+    }
+    names
+}
+
+/// Whether a text names a directory or a path below it.
+fn names_directory(text: &str, directory: &str) -> bool {
+    let continues = |next: char| next.is_alphanumeric() || matches!(next, '-' | '_' | '.');
+    text.match_indices(directory)
+        .any(|(at, _)| !text[at + directory.len()..].starts_with(continues))
+}
+
+/// Whether a string of a JSON value passes, or the words of an array, which may be a command.
+fn has_text(value: &Value, passes: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => passes(text),
+        Value::Array(values) => {
+            let words: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+            passes(&words.join(" ")) || values.iter().any(|value| has_text(value, passes))
+        }
+        Value::Object(members) => members.values().any(|value| has_text(value, passes)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// The memory that a configuration names; `None` if it is not to be used.
@@ -113,7 +140,7 @@ impl App {
                 let settings = app.settings();
                 ReminderSettings::of(&settings.config, settings.port(), &app.state_dir)
             };
-            app.upgrade().map(of_app).unwrap_or_default()
+            app.upgrade().map(of_app)
         };
         let reminders = match Reminders::open(personal, &self.state_dir, Clock::system()) {
             Ok(reminders) => Arc::new(reminders),
@@ -251,6 +278,7 @@ pub(super) fn always_loaded(personal: &Personal, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::{Prompt, WireFormat};
 
     #[test]
     fn tools_are_recognised_by_the_end_of_their_names() {
@@ -269,21 +297,45 @@ mod tests {
 
     #[test]
     fn turns_that_use_personal_memory_are_recognised() {
-        let personal = Personal::new(std::path::Path::new("/home/ann/notes"), Clock::system());
-        let is_used = |call: &str| {
-            let body =
-                format!(r#"{{"messages":[{{"role":"assistant","content":[{{"type":"tool_use","id":"t",{call}}}]}}]}}"#);
-            let prompt = crate::wire::Prompt::parse(crate::wire::WireFormat::Messages, body.as_bytes()).unwrap();
-            is_used_in(Some(&personal), &prompt.messages)
+        let home = etcetera::home_dir().unwrap();
+        let is_used = |directory: &Path, arguments: &Value| {
+            let personal = Personal::new(directory, Clock::system());
+            let call = |arguments: Value| {
+                let call = serde_json::json!({"id": "c", "type": "function", "function": {"name": "run", "arguments": arguments}});
+                let body = serde_json::json!({"messages": [{"role": "assistant", "tool_calls": [call]}]}).to_string();
+                let prompt = Prompt::parse(WireFormat::Chat, body.as_bytes()).unwrap();
+                is_used_in(Some(&personal), &prompt.messages)
+            };
+            call(Value::String(arguments.to_string()))
         };
-        for call in [
-            r#""name":"mcp__muninn__log_journal","input":{}"#,
-            r#""name":"Read","input":{"file_path":"/home/ann/notes/identity.md"}"#,
-            r#""name":"Bash","input":{"command":"muninn personal search boat"}"#,
+        let (inside, plain) = (home.join("my/notes"), Path::new("/srv/ann's \"notes\""));
+        for (directory, arguments) in [
+            (&*inside, serde_json::json!({"path": inside.join("identity.md")})),
+            (
+                &*inside,
+                serde_json::json!({"command": "cat $HOME/my/notes/identity.md"}),
+            ),
+            (&*inside, serde_json::json!({"command": "ls ~/my/notes"})),
+            (
+                &*home.join("notes"),
+                serde_json::json!({"command": "ls \"${HOME}/notes\""}),
+            ),
+            (plain, serde_json::json!({"edits": [{"path": plain.join("a.md")}]})),
+            (
+                plain,
+                serde_json::json!({"command": "cd x; muninn personal search boat"}),
+            ),
+            (plain, serde_json::json!({"command": ["muninn", "remind", "list"]})),
         ] {
-            assert!(is_used(call), "{call}");
+            assert!(is_used(directory, &arguments), "{} {arguments}", directory.display());
         }
-        assert!(!is_used(r#""name":"Read","input":{"file_path":"/home/ann/other.md"}"#));
+        for arguments in [
+            serde_json::json!({"path": home.join("my/notes-app/main.rs")}),
+            serde_json::json!({"path": home.join("my/other.md")}),
+            serde_json::json!({"command": "muninn status"}),
+        ] {
+            assert!(!is_used(&inside, &arguments), "{arguments}");
+        }
     }
 
     #[test]

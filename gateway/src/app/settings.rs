@@ -95,7 +95,7 @@ pub(super) fn keep_what_is_fixed(config: &mut Config, previous: &Config) -> Vec<
         &mut config.personal.path,
         &previous.personal.path,
     );
-    // It can be switched off at once. Its directory was opened at the start.
+    // It can be switched off at once. A process that starts without it opens no directory, so that it is switched on by a restart.
     if !previous.personal.enabled {
         keep(&mut kept, "personal.enabled", &mut config.personal.enabled, &false);
     }

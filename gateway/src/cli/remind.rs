@@ -149,6 +149,10 @@ impl RemindCommand {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("warn");
         let config = common.configuration(None)?;
+        if self.follow && !config.personal.enabled {
+            // The monitor of a plugin starts in each session.
+            return Ok(ExitCode::SUCCESS);
+        }
         let personal = Arc::new(super::personal::opened(&config)?);
         let state_dir = paths::state_dir()?;
         let settings = ReminderSettings::of(&config, config.listen.port(), &state_dir);
@@ -216,8 +220,11 @@ fn cancel_when_unread(unread: CancellationToken) {
         let stdout = std::io::stdout();
         // Without events, only the end is reported.
         let mut streams = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
-        while matches!(poll(&mut streams, PollTimeout::NONE), Ok(0) | Err(nix::Error::EINTR)) {}
-        unread.cancel();
+        while poll(&mut streams, PollTimeout::NONE) == Err(nix::Error::EINTR) {}
+        let ends = PollFlags::POLLERR | PollFlags::POLLHUP;
+        if streams[0].revents().is_some_and(|events| events.intersects(ends)) {
+            unread.cancel();
+        }
     });
     #[cfg(not(unix))]
     drop(unread);

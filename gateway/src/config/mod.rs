@@ -70,7 +70,7 @@ pub struct Config {
     pub routes: Vec<RouteConfig>,
     /// The access keys. Without keys every client is served.
     pub keys: Vec<KeyConfig>,
-    /// Whether the user's gateway asks for an access key. Programs that leave out the keys know it, too.
+    /// Whether the user's gateway asks for an access key. It stays set where the keys are removed from the configuration.
     pub needs_key: bool,
     /// The budgets and limits of packs.
     pub context: ContextConfig,

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::reminders::{LookReport, Part, ReminderSettings, Reminders};
-use super::versions::{Committed, commit};
+use super::versions::{Committed, VersionError, commit};
 
 /// The longest pause between two looks at the wall clock.
 const TICK: Duration = Duration::from_secs(30);
@@ -23,13 +23,14 @@ const DEBOUNCE: Duration = Duration::from_secs(2);
 /// The pause before changes are committed that could not be.
 const RETRY: Duration = Duration::from_mins(5);
 
-/// Fires reminders and commits changes, on a thread of its own, until the process ends. `settings`: those in force.
+/// Fires reminders and commits changes, on a thread of its own, until the process ends. `settings`: those in force, until there are
+/// none.
 ///
 /// # Errors
 /// If the thread cannot be started.
 pub fn keep(
     reminders: Arc<Reminders>,
-    settings: impl Fn() -> ReminderSettings + Send + 'static,
+    settings: impl Fn() -> Option<ReminderSettings> + Send + 'static,
     supervisor: &Supervisor,
 ) -> io::Result<()> {
     let stopping = supervisor.stopping().clone();
@@ -43,7 +44,11 @@ pub fn keep(
     supervisor.keep("reminders", work).map(drop)
 }
 
-async fn upkeep(reminders: &Arc<Reminders>, settings: &impl Fn() -> ReminderSettings, stopping: &CancellationToken) {
+async fn upkeep(
+    reminders: &Arc<Reminders>,
+    settings: &impl Fn() -> Option<ReminderSettings>,
+    stopping: &CancellationToken,
+) {
     let personal = reminders.personal();
     let mut runs = JoinSet::new();
     let mut problems = Vec::new();
@@ -51,8 +56,7 @@ async fn upkeep(reminders: &Arc<Reminders>, settings: &impl Fn() -> ReminderSett
     // What changed while no process watched is committed, too.
     let mut versions = Versions::default();
     versions.commit_after(DEBOUNCE);
-    loop {
-        let settings = settings();
+    while let Some(settings) = settings() {
         changes.watch(personal);
         let look = reminders.look(Part::All, &settings, (&mut runs, stopping), &mut |_| false);
         // The same problem at every look would fill the log.
@@ -71,6 +75,7 @@ async fn upkeep(reminders: &Arc<Reminders>, settings: &impl Fn() -> ReminderSett
         personal.release_unused(UNUSED);
         let pause = pause(reminders, &look).min(versions.pause());
         tokio::select! {
+            biased;
             () = stopping.cancelled() => break,
             () = wait(pause) => {}
             () = changes.seen.notified() => versions.changed(),
@@ -118,11 +123,15 @@ impl Versions {
     fn ended(&mut self, committed: Option<Committed>) {
         let Some(committed) = committed else { return };
         self.is_unpushed = committed.is_unpushed;
+        if let Some(VersionError::Busy) = committed.error {
+            // A gateway and a daemon see the same changes.
+            return self.commit_after(TICK);
+        }
         let problem = committed.error.map(|error| error.to_string());
         if let Some(problem) = &problem {
             self.commit_after(RETRY);
             if self.problem.as_ref() != Some(problem) {
-                tracing::warn!("personal memory is not committed: {problem}");
+                tracing::warn!("changes of personal memory wait: {problem}");
             }
         }
         self.problem = problem;

@@ -18,7 +18,7 @@ const IGNORED: &str = ".index/\n.daemon.*\n.pending-context\n";
 /// More changed files than this are one commit: somebody copied them here.
 const MOST_COMMITS: usize = 50;
 /// What git leaves in its directory while a person is in the middle of something.
-const UNDER_WAY: [&str; 8] = [
+const UNDER_WAY: [&str; 7] = [
     "MERGE_HEAD",
     "BISECT_LOG",
     "sequencer",
@@ -26,7 +26,6 @@ const UNDER_WAY: [&str; 8] = [
     "REVERT_HEAD",
     "rebase-merge",
     "rebase-apply",
-    "index.lock",
 ];
 /// The longest time of a command of git; a push to a host that does not answer takes longer.
 const MOST_TIME: Duration = Duration::from_secs(60);
@@ -50,7 +49,10 @@ pub enum VersionError {
     /// git took too long, or Muninn ends.
     #[error("git {0} did not end in time")]
     Ended(&'static str),
-    /// A person is in the middle of something, or another git works in the repository.
+    /// Another git works in the repository.
+    #[error("another git works in the repository")]
+    Busy,
+    /// A person is in the middle of something.
     #[error("the repository has {0}: changes are committed when it is gone")]
     UnderWay(&'static str),
     /// The name of the remote is an option or has blanks.
@@ -93,7 +95,11 @@ pub async fn begin(personal: &Personal) -> Result<(), VersionError> {
     }
     personal.commit_changes()?;
     let committed = commit(personal, false, &CancellationToken::new()).await;
-    committed.error.map_or(Ok(()), Err)
+    match committed.error {
+        // A daemon or a gateway commits the same changes.
+        None | Some(VersionError::Busy) => Ok(()),
+        Some(error) => Err(error),
+    }
 }
 
 /// Commits what has changed, and pushes it if the settings name a remote. Nothing happens unless the user's settings ask for
@@ -131,16 +137,22 @@ impl Git {
             committed.is_unpushed = false;
             return Ok(());
         }
+        if directory.join("index.lock").exists() {
+            return Err(VersionError::Busy);
+        }
         if let Some(name) = UNDER_WAY.iter().find(|name| directory.join(name).exists()) {
             return Err(VersionError::UnderWay(name));
         }
         let changed = self.changed().await?;
         if changed.len() > MOST_COMMITS {
-            committed.subjects.push(self.commit_together(&changed).await?);
+            let (subject, error) = self.commit_together(&changed).await?;
+            committed.subjects.extend(subject);
+            committed.error = error;
         } else {
             for change in &changed {
                 match self.commit_one(change).await {
-                    Ok(subject) => committed.subjects.push(subject),
+                    Ok(subject) => committed.subjects.extend(subject),
+                    Err(error @ VersionError::Ended(_)) => return Err(error),
                     // The other files are committed all the same.
                     Err(error) => drop(committed.error.get_or_insert(error)),
                 }
@@ -184,11 +196,13 @@ impl Git {
                 is_removed: state.contains('D'),
             })
         };
-        Ok(changed.split('\0').filter_map(change).collect())
+        // Of a very long list only the beginning is kept, and its last path may be a part of one.
+        let (complete, _) = changed.rsplit_once('\0').unwrap_or_default();
+        Ok(complete.split('\0').filter_map(change).collect())
     }
 
     /// Commits one file. What a person has staged of others stays staged.
-    async fn commit_one(&self, change: &Change) -> Result<String, VersionError> {
+    async fn commit_one(&self, change: &Change) -> Result<Option<String>, VersionError> {
         let path = &*change.path;
         let subject = match change.is_removed {
             true => format!("Remove {path}"),
@@ -198,19 +212,37 @@ impl Git {
             self.run("add", &["--", path]).await?;
         }
         let arguments = ["--quiet", "--no-verify", "-m", &subject, "--only", "--", path];
-        self.run("commit", &arguments).await?;
-        Ok(subject)
+        self.commit_staged(&arguments, &subject).await
     }
 
-    /// Commits many files at once.
-    async fn commit_together(&self, changes: &[Change]) -> Result<String, VersionError> {
+    /// Commits many files at once, but for those that git cannot add: the first of their errors is returned.
+    async fn commit_together(
+        &self,
+        changes: &[Change],
+    ) -> Result<(Option<String>, Option<VersionError>), VersionError> {
         let paths: Vec<&str> = changes.iter().map(|change| &*change.path).collect();
+        let mut first = None;
         for paths in paths.chunks(MOST_COMMITS) {
-            self.run("add", &[&["--"], paths].concat()).await?;
+            match self.run("add", &[&["--ignore-errors", "--"], paths].concat()).await {
+                Err(error @ VersionError::Ended(_)) => return Err(error),
+                Err(error) => drop(first.get_or_insert(error)),
+                Ok(_) => {}
+            }
         }
         let subject = format!("Update {} files", paths.len());
-        self.run("commit", &["--quiet", "--no-verify", "-m", &subject]).await?;
-        Ok(subject)
+        let arguments = ["--quiet", "--no-verify", "-m", &subject];
+        let committed = self.commit_staged(&arguments, &subject).await?;
+        Ok((committed, first))
+    }
+
+    /// Returns the subject of the commit; `None` if another process has committed the same.
+    async fn commit_staged(&self, arguments: &[&str], subject: &str) -> Result<Option<String>, VersionError> {
+        match self.run("commit", arguments).await {
+            Ok(_) => Ok(Some(subject.to_owned())),
+            // git says on its standard output that nothing is left to commit.
+            Err(VersionError::Git { message, .. }) if message.is_empty() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Runs a command of git. Its arguments after `--` are paths, not patterns, except for `status`.

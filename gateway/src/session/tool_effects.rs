@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::calls::{Call, FileUse, NamedFile, PathResolver};
 use super::human::without_packs;
-use crate::wire::{Members, Prompt, Role, ToolPart, result_text};
+use crate::wire::{Members, Prompt, Role, ToolPart, decoded_arguments, result_text};
 
 /// Common programs, whose failures are recorded by name.
 const PROGRAMS: [&str; 44] = [
@@ -174,11 +174,7 @@ pub fn answered_calls(prompt: &Prompt<'_>, messages: Range<usize>) -> Vec<Answer
             failure: failures.get(id.literal())?.clone(),
             id: id.decode().into_owned(),
             name: name.decode().into_owned(),
-            // Some formats hold the arguments as a string.
-            arguments: match serde_json::from_str(arguments).ok()? {
-                Value::String(text) => serde_json::from_str(&text).ok()?,
-                arguments => arguments,
-            },
+            arguments: decoded_arguments(arguments).filter(|arguments| !arguments.is_string())?,
         }),
         ToolPart::Result { .. } => None,
     };

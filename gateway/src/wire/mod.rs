@@ -28,7 +28,7 @@ pub use end_watch::EndWatch;
 pub use prompt::{Block, BlockKind, Content, Insertion, Message, ParseError, Prompt, Role, Site};
 pub use scan::{Element, Members, Text};
 pub use surrogates::{Joiner, Piece};
-pub use tools::{ToolPart, result_text};
+pub use tools::{ToolPart, decoded_arguments, result_text};
 pub use usage::UsageWatch;
 
 /// The version of the messages API, sent in the header `anthropic-version`.

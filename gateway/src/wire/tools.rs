@@ -1,5 +1,7 @@
 //! Tool calls and tool results in the three formats.
 
+use serde_json::Value;
+
 use super::scan::{Members, Text, elements};
 
 /// A tool call by the model, or its result from the client.
@@ -23,6 +25,15 @@ pub enum ToolPart<'a> {
         /// Whether the client marked the call as failed.
         failed: bool,
     },
+}
+
+/// The arguments of a call as JSON. Some formats hold them as a string; free text stays one.
+#[must_use]
+pub fn decoded_arguments(arguments: &str) -> Option<Value> {
+    match serde_json::from_str(arguments).ok()? {
+        Value::String(text) => serde_json::from_str(&text).ok().or(Some(Value::String(text))),
+        arguments => Some(arguments),
+    }
 }
 
 impl<'a> ToolPart<'a> {

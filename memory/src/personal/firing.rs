@@ -36,7 +36,8 @@ CREATE TABLE IF NOT EXISTS schedules (
 CREATE TABLE IF NOT EXISTS firings (
     root TEXT NOT NULL, id TEXT NOT NULL, due INTEGER NOT NULL, claimed INTEGER NOT NULL, missed INTEGER NOT NULL,
     skipped INTEGER NOT NULL, finished INTEGER, result TEXT, inbox TEXT, PRIMARY KEY (root, id, due)
-) STRICT;";
+) STRICT;
+CREATE INDEX IF NOT EXISTS open_firings ON firings (root) WHERE finished IS NULL;";
 
 /// The firings of all personal directories of this machine.
 pub struct Firings {
@@ -136,13 +137,13 @@ impl Firings {
     /// Whether no time of a reminder passes up to an instant, as an earlier look has found.
     fn is_before_next(&self, root: &Path, reminder: &Reminder, instant: Timestamp) -> bool {
         let known = self.next.get(&(root.to_owned(), reminder.id.clone()));
-        known.is_some_and(|(words, next)| *words == schedule_words(reminder) && instant < *next)
+        known.is_some_and(|(words, next)| *words == words_here(reminder) && instant < *next)
     }
 
     fn keep_next(&mut self, root: &Path, reminder: &Reminder, next: Option<Timestamp>) {
         let key = (root.to_owned(), reminder.id.clone());
         let next = next.unwrap_or(Timestamp::MAX);
-        self.next.insert(key, (schedule_words(reminder), next));
+        self.next.insert(key, (words_here(reminder), next));
     }
 
     /// Claims the newest time up to `until`.
@@ -209,7 +210,8 @@ impl Firings {
         }
         let schedule = reminder.schedule()?;
         self.connection.execute(
-            "INSERT OR REPLACE INTO schedules (root, id, schedule, accounted) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO schedules (root, id, schedule, accounted) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (root, id)
+            DO UPDATE SET schedule = excluded.schedule, accounted = max(accounted, excluded.accounted)",
             params![
                 root.to_string_lossy(),
                 reminder.id,
@@ -359,9 +361,7 @@ fn accounted(
 
 /// The expression and the zone, which a schedule follows from, and when the reminder was made.
 fn schedule_words(reminder: &Reminder) -> String {
-    let zone = reminder.muninn.as_ref().and_then(|extras| extras.zone.clone());
-    // A person may travel.
-    let zone = zone.or_else(|| TimeZone::system().iana_name().map(str::to_owned));
+    let zone = reminder.muninn.as_ref().and_then(|extras| extras.zone.as_deref());
     let made = reminder.created_at.as_deref();
     format!(
         "{} {}|{}",
@@ -369,6 +369,12 @@ fn schedule_words(reminder: &Reminder) -> String {
         zone.unwrap_or_default(),
         made.unwrap_or_default()
     )
+}
+
+/// [`schedule_words`] with the zone of this process, which follows a person who travels. Processes can name it differently.
+fn words_here(reminder: &Reminder) -> String {
+    let zone = TimeZone::system();
+    format!("{} {}", schedule_words(reminder), zone.iana_name().unwrap_or_default())
 }
 
 /// When the reminder with these words was made.

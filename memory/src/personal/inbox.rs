@@ -21,7 +21,7 @@ impl Personal {
     /// Appends a line about a due time of a reminder, unless the file has one about it.
     ///
     /// # Errors
-    /// [`PersonalError`]; nothing is written then.
+    /// [`PersonalError`]; the line is not there then, or a part of it.
     pub fn add_to_inbox(&self, id: &str, due: Timestamp, text: &str) -> Result<(), PersonalError> {
         let _lock = self.lock()?;
         let path = self.make(STATE)?.join(FILE);

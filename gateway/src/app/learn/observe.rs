@@ -188,7 +188,7 @@ impl ReadRequest<'_> {
         let turn = Turn {
             terms,
             decisions: self.decisions(question, &self.answer(at)),
-            ..turn(question, effects)
+            ..self.turn(at, effects)
         };
         self.request.keep_turn(self.name, &turn, &mark(&self.turns[..=at]))
     }
@@ -210,9 +210,7 @@ impl ReadRequest<'_> {
         let mut whole = ConversationTurns {
             answers: answers.collect(),
             marks: (0..=newest).map(|at| mark(&self.turns[..=at])).collect(),
-            turns: std::iter::zip(self.turns, effects)
-                .map(|((_, question), effects)| turn(question, effects))
-                .collect(),
+            turns: (0..).zip(effects).map(|(at, effects)| self.turn(at, effects)).collect(),
         };
         if let Some(last) = whole.turns.last_mut() {
             last.terms = terms;
@@ -232,7 +230,7 @@ impl ReadRequest<'_> {
         }
     }
 
-    /// Whether the answer to a turn may contain personal memory: the turn carried texts of it, or called its tools. If the
+    /// Whether the answer to a turn may contain personal memory: the turn carried texts of it, or the agent used it. If the
     /// receipts cannot be read, it may.
     fn is_personal(&self, at: usize) -> bool {
         if self.uses_personal(at) {
@@ -281,12 +279,30 @@ impl ReadRequest<'_> {
     /// The effects of the agent's tools in one human turn.
     fn effects(&self, at: usize) -> ToolEffects {
         let is_there = |path: &RelPath| self.request.may_be_named(path);
-        let mut effects = tool_effects(self.prompt, self.messages(at), self.places(), &is_there);
-        // They quote commands.
-        if self.uses_personal(at) {
-            effects.failures.clear();
+        tool_effects(self.prompt, self.messages(at), self.places(), &is_there)
+    }
+
+    /// Makes the record of one human turn from the effects of the agent's tools.
+    fn turn(&self, at: usize, effects: ToolEffects) -> Turn {
+        let ToolEffects {
+            edited,
+            cited,
+            read,
+            mut failures,
+            ..
+        } = effects;
+        // Failures quote commands and output, which may hold personal texts.
+        if !failures.is_empty() && self.uses_personal(at) {
+            failures.clear();
         }
-        effects
+        Turn {
+            question: self.turns[at].1.clone(),
+            edited,
+            cited,
+            read,
+            failures,
+            ..Turn::default()
+        }
     }
 
     /// The root of the worktree, and the directories that the client claims.
@@ -370,25 +386,6 @@ impl ReadRequest<'_> {
         };
         let by_agent = stated(answer, Speaker::Agent);
         store.new_decisions(stated(question, Speaker::User).chain(by_agent).collect())
-    }
-}
-
-/// Makes the record of one human turn from the effects of the agent's tools.
-fn turn(question: &str, effects: ToolEffects) -> Turn {
-    let ToolEffects {
-        edited,
-        cited,
-        read,
-        failures,
-        ..
-    } = effects;
-    Turn {
-        question: question.to_owned(),
-        edited,
-        cited,
-        read,
-        failures,
-        ..Turn::default()
     }
 }
 

@@ -10,7 +10,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use muninn_memory::personal::{
@@ -31,8 +31,10 @@ use crate::presence;
 
 /// The time after which nobody else is waited for: a session takes its reminders within it, else they go to the inbox.
 const SESSION_GRACE: Duration = Duration::from_secs(60);
-/// The age of a claim after which its process does not work on it any more.
+/// The age of a claim from which any process may write its line to the inbox.
 const ABANDONED: SignedDuration = SignedDuration::from_mins(1);
+/// The shortest time between two looks for lines that were not written.
+const RECOVERY: Duration = Duration::from_secs(20);
 /// The firings that are shown of reminders that are over.
 const MOST_OVER: usize = 10;
 /// The time that a run takes to end beyond its timeout.
@@ -42,6 +44,8 @@ const ENDING: Duration = Duration::from_secs(60);
 pub struct Reminders {
     personal: Arc<Personal>,
     firings: Mutex<Firings>,
+    /// When lines that were not written were looked for.
+    recovered: Mutex<Option<Instant>>,
     state_dir: PathBuf,
     clock: Clock,
 }
@@ -185,6 +189,7 @@ impl Reminders {
         Ok(Reminders {
             personal: Arc::clone(personal),
             firings: Mutex::new(Firings::open(state_dir)?),
+            recovered: Mutex::default(),
             state_dir: state_dir.to_owned(),
             clock,
         })
@@ -240,12 +245,13 @@ impl Reminders {
             look.problems.push(paused.to_string());
             return look;
         }
-        if part == Part::All
-            && let Err(error) = self.recover()
-        {
-            look.problems.push(error.to_string());
+        look.problems = reminders.problems;
+        if part == Part::All && self.may_recover() {
+            match self.recover() {
+                Ok(problems) => look.problems.extend(problems),
+                Err(error) => look.problems.push(error.to_string()),
+            }
         }
-        look.problems.extend(reminders.problems);
         for reminder in reminders.reminders {
             let is_for_session = reminder.action() == Action::Session;
             if part == Part::Session && !is_for_session {
@@ -284,12 +290,13 @@ impl Reminders {
         look
     }
 
-    /// Accounts for the times that another daemon fires, so that they are not made up for when it ends.
+    /// Accounts for the times of macrodata's reminders that its daemon fires, so that they are not made up for when it ends. It
+    /// does not fire those that Muninn wrote.
     fn pass(&self, reminders: &[Reminder], paused: &Paused) {
         if !matches!(paused, Paused::OtherDaemon(_)) {
             return;
         }
-        for reminder in reminders {
+        for reminder in reminders.iter().filter(|reminder| reminder.muninn.is_none()) {
             let passed = self.firings().pass(self.personal.root(), reminder, self.clock.now());
             if let Err(error) = passed {
                 tracing::warn!("reminder {}: {error}", reminder.id);
@@ -400,8 +407,20 @@ impl Reminders {
         Ok(!is_running && runs < most.unwrap_or(agent.max_runs_per_hour))
     }
 
-    /// Writes the lines of claims whose process was killed, or could not write, before they were in the inbox.
-    fn recover(&self) -> Result<(), FiringError> {
+    /// Whether lines that were not written may be looked for: a failed write can be a change that leads to the next look.
+    fn may_recover(&self) -> bool {
+        let mut recovered = self.recovered.lock().unwrap_or_else(PoisonError::into_inner);
+        let may = recovered.is_none_or(|at| at.elapsed() >= RECOVERY);
+        if may {
+            *recovered = Some(Instant::now());
+        }
+        may
+    }
+
+    /// Writes the lines of claims whose process was killed, or could not write, before they were in the inbox. Returns the
+    /// problems with those that still cannot be written.
+    fn recover(&self) -> Result<Vec<String>, FiringError> {
+        let mut problems = Vec::new();
         let before = self.clock.now().checked_sub(ABANDONED).unwrap_or(Timestamp::MIN);
         let open = self.firings().open_claims(self.personal.root())?;
         for firing in open.into_iter().filter(|firing| firing.claimed < before) {
@@ -418,9 +437,12 @@ impl Reminders {
                 // Nobody knows what a session or an agent did with it.
                 _ => continue,
             };
-            self.write_to_inbox(&claim, reminder.as_ref(), &text, "in the inbox");
+            match self.personal.add_to_inbox(&claim.id, claim.due, &text) {
+                Ok(()) => drop(self.finish(&claim, reminder.as_ref(), "in the inbox")),
+                Err(error) => problems.push(format!("{}: {error}", claim.id)),
+            }
         }
-        Ok(())
+        Ok(problems)
     }
 
     /// Writes a line to the inbox. Returns what was done.
@@ -433,12 +455,9 @@ impl Reminders {
         if let Err(error) = noted {
             tracing::error!("reminder {}: {error}", due.claim.id);
         }
-        self.write_to_inbox(&due.claim, Some(&due.reminder), &text, &format!("in the inbox{note}"))
-    }
-
-    fn write_to_inbox(&self, claim: &Claim, reminder: Option<&Reminder>, text: &str, result: &str) -> String {
-        match self.personal.add_to_inbox(&claim.id, claim.due, text) {
-            Ok(()) => self.finish(claim, reminder, result),
+        let claim = &due.claim;
+        match self.personal.add_to_inbox(&claim.id, claim.due, &text) {
+            Ok(()) => self.finish(claim, Some(&due.reminder), &format!("in the inbox{note}")),
             // The claim stays open, and a later look tries again.
             Err(error) => {
                 tracing::error!("reminder {}: {error}", claim.id);

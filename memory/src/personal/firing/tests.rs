@@ -271,7 +271,7 @@ fn every_due_time_of_a_year_is_claimed_once_or_accounted_for() {
     println!("{totals:?}");
     assert_eq!(totals.claimed + totals.missed + totals.skipped, totals.due);
     assert!(
-        totals.late > 0 && totals.skipped > 0 && totals.unknown > 0 && totals.set_back > 0,
+        totals.late > 0 && totals.skipped > 0 && totals.unknown > 0 && totals.set_back > 0 && totals.single > 0,
         "{totals:?}"
     );
 }
@@ -327,6 +327,34 @@ fn a_time_that_passed_before_the_first_look_is_told_late_and_a_changed_schedule_
             .unwrap()
             .is_some()
     );
+}
+
+/// Two processes may name the zone of the system differently.
+#[test]
+fn times_without_a_zone_are_claimed_whoever_looked_before() {
+    let state = tempfile::tempdir().unwrap();
+    let root = Path::new("/somewhere");
+    let at = |text: &str| text.parse::<Timestamp>().unwrap();
+    let mut reminder = reminder(
+        1,
+        &Pattern::random(&mut fastrand::Rng::with_seed(1)),
+        "UTC",
+        CatchUp::Once,
+    );
+    reminder.expression = "0 * * * *".to_owned();
+    reminder.muninn.as_mut().unwrap().zone = None;
+    for hour in 1..5 {
+        let mut firings = Firings::open(state.path()).unwrap();
+        let stored = "SELECT schedule FROM schedules";
+        let stored = firings.connection.query_row(stored, [], |row| row.get::<_, String>(0));
+        assert!(
+            stored.is_err() || stored.unwrap().contains("* |"),
+            "no zone of this process is stored"
+        );
+        let now = at(&format!("2027-01-02T0{hour}:00:10Z"));
+        let claimed = firings.claim(root, &reminder, now, Duration::ZERO).unwrap();
+        assert!(claimed.is_some(), "{hour}");
+    }
 }
 
 #[test]
