@@ -204,11 +204,35 @@ impl Oracle {
         let mut shared = turns.iter().filter(|turn| turn.end <= length);
         let is_certain = |turn: &Turn| {
             let place = (later.repository, turn.text);
-            let block_of = |session: &Session| self.block_of.get(&(place, session.clone()));
+            let block_of = |session: &Session| self.block_of.get(&(place, session.clone())).map(String::as_str);
+            let expected = block_of(&earlier.session);
             let mut possible = self.possible_origins(place, turn.answered).into_iter();
-            turn.answered.is_some() && possible.all(|session| block_of(session) == block_of(&earlier.session))
+            turn.answered.is_some()
+                && possible.all(|session| match session {
+                    Some(_) => block_of(session) == expected,
+                    None => self.all_unnamed_have(place, expected),
+                })
         };
         !earlier.side && earlier.outcome != "failed" && shared.all(is_certain)
+    }
+
+    /// Whether all conversations without a session id have this block at a turn, or all have none.
+    fn all_unnamed_have(&self, place: Place, block: Option<&str>) -> bool {
+        let is_one = |exchange: &&Exchange| {
+            exchange.session.is_none()
+                && exchange.repository == place.0
+                && !exchange.side
+                && exchange.outcome != "failed"
+        };
+        let mut unnamed = self.exchanges.iter().filter(is_one);
+        unnamed.all(|exchange| {
+            let turns = exchange.client.turns();
+            let of_turn = |at: usize| turns.iter().rfind(|turn| turn.end <= at).map(|turn| turn.text);
+            let blocks = exchange.upstream.without_injected().1.into_iter();
+            let mut at_turn = blocks.filter(|(at, _)| of_turn(*at) == Some(place.1));
+            let is_in = turns.iter().any(|turn| turn.text == place.1);
+            !is_in || at_turn.next().map(|(_, block)| block) == block
+        })
     }
 
     /// Whether a session sent a turn, or has it in its history.
