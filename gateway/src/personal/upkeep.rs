@@ -96,7 +96,7 @@ struct Versions {
     /// At most one at a time.
     running: JoinSet<Committed>,
     is_unpushed: bool,
-    /// What was logged last: the same problem at each try would fill the log.
+    /// The problem that was logged last. It is logged once, and not at each try.
     problem: Option<String>,
 }
 

@@ -63,7 +63,7 @@ pub enum VersionError {
     Personal(#[from] PersonalError),
 }
 
-/// What was committed.
+/// The result of a look for changes.
 #[derive(Debug, Default)]
 pub struct Committed {
     /// The subjects of the commits.
@@ -201,7 +201,7 @@ impl Git {
         Ok(complete.split('\0').filter_map(change).collect())
     }
 
-    /// Commits one file. What a person has staged of others stays staged.
+    /// Commits one file. Other files that a person has staged stay staged.
     async fn commit_one(&self, change: &Change) -> Result<Option<String>, VersionError> {
         let path = &*change.path;
         let subject = match change.is_removed {

@@ -166,7 +166,7 @@ impl Reminders {
         format!("{}: {}\n", self.start(reminder, claim), redact(&text))
     }
 
-    /// What an open session is told.
+    /// The line for an open session.
     pub(super) fn message(&self, due: &Due) -> String {
         let Due { reminder, claim, .. } = due;
         format!("{}: {}", self.start(reminder, claim), words(reminder))

@@ -4,6 +4,7 @@
 
 mod agent;
 mod other_daemon;
+mod report;
 #[cfg(unix)]
 #[cfg(test)]
 mod tests;
@@ -14,17 +15,17 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use muninn_memory::personal::{
-    Action, CatchUp, Claim, Firing, FiringError, Firings, MOST_TIMEOUT_SECONDS, Personal, PersonalError, Reminder,
+    Action, CatchUp, Claim, FiringError, Firings, MOST_TIMEOUT_SECONDS, Personal, PersonalError, Reminder,
     ReminderKind, SignalContext,
 };
 use muninn_memory::{Clock, redact};
-use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use agent::AgentError;
 pub(crate) use agent::{has_reminder, is_prompt};
 pub use other_daemon::other_daemon;
+pub use report::{LastFiring, ReminderReport, ReminderStatus};
 
 use crate::config::{AgentConfig, Config, PersonalConfig};
 use crate::presence;
@@ -35,8 +36,6 @@ const SESSION_GRACE: Duration = Duration::from_secs(60);
 const ABANDONED: SignedDuration = SignedDuration::from_mins(1);
 /// The shortest time between two looks for lines that were not written.
 const RECOVERY: Duration = Duration::from_secs(20);
-/// The firings that are shown of reminders that are over.
-const MOST_OVER: usize = 10;
 /// The time that a run takes to end beyond its timeout.
 const ENDING: Duration = Duration::from_secs(60);
 
@@ -70,37 +69,6 @@ pub struct LookReport {
     pub problems: Vec<String>,
 }
 
-/// A reminder with what became of it last.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ReminderStatus {
-    /// The name.
-    pub id: String,
-    /// What it is for; empty if it is over.
-    pub description: String,
-    /// Its newest firing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last: Option<LastFiring>,
-    /// Its next time, in its zone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
-    /// Why it is never due.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-/// The reminders as they are shown.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct ReminderReport {
-    /// Those that can be read, and the newest that are over.
-    pub reminders: Vec<ReminderStatus>,
-    /// The files that cannot be read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub problems: Vec<String>,
-    /// Why none fires.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub paused: Option<String>,
-}
-
 /// Why no reminder fires.
 #[derive(Debug, thiserror::Error)]
 enum Paused {
@@ -110,34 +78,6 @@ enum Paused {
     Disabled,
     #[error(transparent)]
     Settings(PersonalError),
-}
-
-/// A firing that is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LastFiring {
-    /// When it was due.
-    pub due: String,
-    /// What became of it.
-    pub result: String,
-    /// How long that took; `None` while it is under way, or if it never ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<i64>,
-}
-
-impl LastFiring {
-    /// `longest`: the time after which a firing without a result has been killed.
-    fn of(firing: &Firing, longest: Duration, now: Timestamp) -> LastFiring {
-        let longest = SignedDuration::try_from(longest).unwrap_or(SignedDuration::MAX);
-        let open = match now.duration_since(firing.claimed) > longest {
-            true => "started, result unknown",
-            false => "running",
-        };
-        LastFiring {
-            due: firing.due.to_string(),
-            result: firing.result.clone().unwrap_or_else(|| open.to_owned()),
-            seconds: firing.finished.map(|end| end.duration_since(firing.claimed).as_secs()),
-        }
-    }
 }
 
 /// What is done with a due reminder.
@@ -302,53 +242,6 @@ impl Reminders {
                 tracing::warn!("reminder {}: {error}", reminder.id);
             }
         }
-    }
-
-    /// The reminders with what became of them last. Those that are over, the newest ten, come at the end.
-    ///
-    /// # Errors
-    /// [`FiringError`].
-    pub fn report(&self, config: &PersonalConfig) -> Result<ReminderReport, FiringError> {
-        let now = self.clock.now();
-        let found = self.personal.reminders()?;
-        let mut firings = self.firings().list(self.personal.root())?;
-        let mut statuses: Vec<_> = found
-            .reminders
-            .iter()
-            .map(|reminder| {
-                let last = firings.iter().find(|firing| firing.id == reminder.id);
-                let longest = match action_of(reminder, config) {
-                    (FiringAction::Agent(agent), _) => longest_run(reminder, &agent),
-                    _ => ENDING,
-                };
-                let view = reminder.view(now);
-                ReminderStatus {
-                    id: reminder.id.clone(),
-                    description: view.description,
-                    last: last.map(|firing| LastFiring::of(firing, longest, now)),
-                    next: match (view.next.into_iter().next(), last) {
-                        (None, None) if view.problem.is_none() => {
-                            Some("now: nothing has looked since it was due".to_owned())
-                        }
-                        (next, _) => next,
-                    },
-                    problem: view.problem,
-                }
-            })
-            .collect();
-        firings.retain(|firing| found.reminders.iter().all(|reminder| reminder.id != firing.id));
-        statuses.extend(firings.iter().take(MOST_OVER).map(|firing| ReminderStatus {
-            id: firing.id.clone(),
-            description: String::new(),
-            last: Some(LastFiring::of(firing, ENDING, now)),
-            next: None,
-            problem: None,
-        }));
-        Ok(ReminderReport {
-            reminders: statuses,
-            problems: found.problems,
-            paused: self.paused().map(|paused| paused.to_string()),
-        })
     }
 
     /// Why no reminder fires.
@@ -535,7 +428,7 @@ fn action_of(reminder: &Reminder, config: &PersonalConfig) -> (FiringAction, Opt
     }
 }
 
-/// What a reminder says. A person, or another program, may have written the file, so it may hold a secret.
+/// The text of a reminder, without secrets: a person, or another program, may have written the file.
 fn words(reminder: &Reminder) -> String {
     let Reminder {
         description, payload, ..
