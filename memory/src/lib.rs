@@ -21,6 +21,7 @@
 pub mod cache;
 pub mod clock;
 pub mod embed;
+mod history;
 pub mod hits;
 pub mod ids;
 mod image;
@@ -49,6 +50,7 @@ pub mod worklog;
 mod fixture;
 
 pub use clock::Clock;
+pub use history::{HistoryEvent, history};
 pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};
 pub use page_files::FileError;
 pub use recall::{Memories, MemoryCounts, MemorySources, RecallOptions, Recalled};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use muninn_memory::embed::Embedder;
-use muninn_memory::reconcile::judge::{Lexicon, ParsedClaim, Relation, WIDE, likeness, to_judge};
+use muninn_memory::reconcile::judge::{FittedJudge, ParsedClaim, Relation, WIDE, likeness, to_judge};
 
 use super::labelled::{Label, Labelled};
 use super::report::share;
@@ -34,7 +34,7 @@ pub(super) struct Blocking {
 }
 
 /// Looks for the sentences of all pairs that are no neutral ones, in both directions.
-pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Lexicon) -> Result<Blocking> {
+pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &FittedJudge) -> Result<Blocking> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut texts: Vec<&str> = Vec::new();
     for text in pairs.iter().flat_map(|pair| [&pair.a, &pair.b]) {
@@ -65,7 +65,7 @@ pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Le
 }
 
 /// Judges each record against its neighbours, each pair once.
-pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Lexicon) -> Result<Queued> {
+pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &FittedJudge) -> Result<Queued> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let near = Neighbours::of(&texts, embedder, tools)?;
     let couples: BTreeSet<(usize, usize)> = (0..texts.len())
@@ -101,14 +101,13 @@ struct Candidates {
 struct Neighbours<'t> {
     texts: &'t [&'t str],
     read: Vec<ParsedClaim<'t>>,
-    tools: &'t Lexicon,
     store: Store,
     /// The repository, for as long as it is asked.
     _directory: tempfile::TempDir,
 }
 
 impl<'t> Neighbours<'t> {
-    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>, tools: &'t Lexicon) -> Result<Self> {
+    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>, tools: &'t FittedJudge) -> Result<Self> {
         let directory = directory()?;
         let line = |(number, text): (usize, &&str)| Line {
             ts: "2026-01-01T00:00:00Z".to_owned(),
@@ -119,7 +118,6 @@ impl<'t> Neighbours<'t> {
         Ok(Self {
             texts,
             read: texts.iter().map(|text| tools.read(&claim(text))).collect(),
-            tools,
             store,
             _directory: directory,
         })
@@ -128,7 +126,7 @@ impl<'t> Neighbours<'t> {
     fn to(&self, one: usize) -> Candidates {
         let found = self.store.ask(self.texts[one], TOP * WIDE + 1);
         let found: Vec<usize> = found.into_iter().filter(|other| *other != one).collect();
-        let alike = |other: &usize| likeness(&self.read[one], &self.read[*other], self.tools);
+        let alike = |other: &usize| likeness(&self.read[one], &self.read[*other]);
         Candidates {
             recalled: found.iter().take(TOP).copied().collect(),
             chosen: to_judge(found, TOP, alike),

@@ -6,6 +6,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 pub struct Labelled {
     /// Names it.
+    #[serde(default)]
     pub id: String,
     /// The first sentence.
     pub a: String,

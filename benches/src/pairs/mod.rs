@@ -11,14 +11,18 @@ pub mod model;
 pub mod report;
 mod unrelated;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
 use clap::Parser;
+use serde_json::{Value, json};
 use muninn_memory::embed::StaticVectors;
-use muninn_memory::reconcile::judge::{Claim, Lexicon, Relation, judge};
+use muninn_memory::reconcile::judge::{Claim, FittedJudge, Relation, judge};
 
 use self::labelled::{Label, Labelled};
 use self::model::Script;
@@ -36,6 +40,10 @@ pub struct Options {
     /// Labelled pairs: `id`, `a`, `b`, `label`, and `held` where some were held back.
     #[arg(long, value_name = "FILE")]
     pub pairs: PathBuf,
+    /// Write the features of each pair to this file, a JSON object a line, and measure nothing. The judge is fitted to
+    /// them.
+    #[arg(long, value_name = "FILE")]
+    pub features: Option<PathBuf>,
     /// By rules alone.
     #[arg(long, conflicts_with_all = ["script", "backend"])]
     pub no_llm: bool,
@@ -57,10 +65,18 @@ pub struct Options {
 ///
 /// # Errors
 /// When the pairs cannot be read, or kept.
-pub fn run(options: &Options) -> Result<Report> {
+pub fn run(options: &Options) -> Result<Value> {
     let pairs: Vec<Labelled> = json_lines::read(&options.pairs)?;
+    if let Some(path) = &options.features {
+        write_features(&pairs, path)?;
+        return Ok(json!({"pairs": pairs.len()}));
+    }
+    Ok(serde_json::to_value(measured(options, &pairs)?)?)
+}
+
+fn measured(options: &Options, pairs: &[Labelled]) -> Result<Report> {
     let embedder = Arc::new(StaticVectors::shipped()?);
-    let tools = Lexicon::new();
+    let tools = FittedJudge::shipped()?;
     let started = Instant::now();
     let by_rules: Vec<(Label, Relation)> = pairs
         .iter()
@@ -70,9 +86,9 @@ pub fn run(options: &Options) -> Result<Report> {
     progress(&format!("{} pairs judged", pairs.len()));
     let (judged, model) = match options.no_llm {
         true => (by_rules.clone(), None),
-        false => model::asked(options, &pairs, &tools).map(|(judged, asked)| (judged, Some(asked)))?,
+        false => model::asked(options, pairs, &tools).map(|(judged, asked)| (judged, Some(asked)))?,
     };
-    let blocking = blocking::recall(&pairs, embedder.clone(), &tools)?;
+    let blocking = blocking::recall(pairs, embedder.clone(), &tools)?;
     progress("recalled the sentences of all pairs");
     let queued = blocking::judged(&unrelated::records()?, embedder.clone(), &tools)?;
     Ok(Report {
@@ -83,13 +99,26 @@ pub fn run(options: &Options) -> Result<Report> {
         merged_per_1000: queued.merges,
         without_model: model.is_some().then(|| Figures::of(by_rules.iter())),
         model,
-        parts: parts(&pairs, &judged),
-        baselines: baseline::of(&pairs, &embedder),
+        parts: parts(pairs, &judged),
+        baselines: baseline::of(pairs, &embedder),
         judge_us: rounded(judge_us),
     })
 }
 
-fn relation(a: &str, b: &str, tools: &Lexicon) -> Relation {
+/// Writes the features of each pair, and the outcomes of the exact rules, by name.
+fn write_features(pairs: &[Labelled], path: &Path) -> Result<()> {
+    let judge = FittedJudge::shipped()?;
+    let mut file = BufWriter::new(File::create(path)?);
+    for pair in pairs {
+        let features: BTreeMap<&str, f32> = judge.features(&pair.a, &pair.b).into_iter().collect();
+        serde_json::to_writer(&mut file, &features)?;
+        file.write_all(b"\n")?;
+    }
+    file.flush()?;
+    Ok(())
+}
+
+fn relation(a: &str, b: &str, tools: &FittedJudge) -> Relation {
     judge(&claim(a), &claim(b), tools).relation
 }
 

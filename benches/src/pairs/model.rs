@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use muninn_memory::reconcile::judge::{Claim, Lexicon, Relation};
+use muninn_memory::reconcile::judge::{Claim, FittedJudge, Relation};
 use muninn_memory::reconcile::{JudgeSetup, ModelReport, Reconciler, ReconcilerLimits, control_pairs, relations};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub enum Script {
 pub(super) fn asked(
     options: &Options,
     pairs: &[Labelled],
-    tools: &Lexicon,
+    tools: &FittedJudge,
 ) -> Result<(Vec<(Label, Relation)>, ModelReport)> {
     let server = ModelServer::start(Vec::new(), false);
     server.play(policy(options.script, pairs));
@@ -150,13 +150,14 @@ mod tests {
         ];
         let options = Options {
             pairs: Default::default(),
+            features: None,
             no_llm: false,
             script,
             backend: None,
             backend_model: String::new(),
             answer_tokens: 1_000,
         };
-        asked(&options, &pairs, &Lexicon::new()).unwrap()
+        asked(&options, &pairs, &FittedJudge::shipped().unwrap()).unwrap()
     }
 
     #[test]

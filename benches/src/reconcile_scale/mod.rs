@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Parser;
 use muninn_memory::embed::StaticVectors;
-use muninn_memory::reconcile::judge::Lexicon;
+use muninn_memory::reconcile::judge::FittedJudge;
 use muninn_memory::reconcile::{JudgeSetup, RECONCILED, ReconcileOptions, Summary, reconcile};
 use muninn_memory::records::{MAIN, SESSIONS, Segments};
 use muninn_memory::store::StoreSettings;
@@ -147,7 +147,7 @@ impl Task {
         let embedder = StaticVectors::shipped()?;
         let options = ReconcileOptions::default();
         let judging = JudgeSetup {
-            judge: &Lexicon::new(),
+            judge: &FittedJudge::shipped()?,
             embedder: Some(Arc::new(embedder)),
             progress: &(),
             reconciler: None,

@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod daemon;
 mod doctor;
+mod editor;
 mod error;
 mod explore;
 mod hook;
@@ -127,6 +128,7 @@ fn groups() -> Groups {
             vec![
                 entry("remember", memory::Remember::run),
                 entry("recall", memory::Recall::run),
+                entry("history", memory::History::run),
                 entry("forget", memory::Forget::run),
                 entry("flush", memory::Flush::run),
                 entry("knowledge", knowledge::KnowledgeCommand::run),

@@ -1,14 +1,13 @@
 //! `muninn wiki`: the linked pages of the team's knowledge, or of any folder of Markdown.
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use muninn_memory::wiki::{Deleted, LinkStyle, Moved, PageChange, PagePath, WikiError};
 use serde_json::{Map, Value, json};
 
-use super::{CliError, Common, Exit, examples, output, read_text};
+use super::{CliError, Common, Exit, editor, examples, output, read_text};
 use crate::app::{FoundPage, ListedPage, PageView, Wiki, wiki_folder};
 use crate::config::paths;
 
@@ -193,7 +192,7 @@ impl WikiCommand {
             true => wiki.update(page, change, etag)?,
             // An editor works on the file itself.
             false => {
-                open_editor(&wiki.file(page)?)?;
+                editor::open(&wiki.file(page)?, "give the text with `--from FILE`")?;
                 wiki.show(page)?.etag
             }
         };
@@ -214,29 +213,6 @@ impl WikiCommand {
         for page in orphans {
             output::line(&output::sanitize(&format!("orphan   {}", page.path)));
         }
-    }
-}
-
-/// Opens a file in the user's editor, and waits until it ends.
-fn open_editor(file: &Path) -> Result<(), CliError> {
-    let named = ["VISUAL", "EDITOR"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok());
-    let named = named.filter(|editor| !editor.trim().is_empty() && std::io::stdin().is_terminal());
-    let Some(editor) = named else {
-        let failure = CliError::new(Exit::Usage, format!("there is no editor for {}", file.display()));
-        return Err(failure.hint("set $EDITOR and run it in a terminal, or give the text with `--from FILE`"));
-    };
-    // `code --wait` is an editor with an argument.
-    let mut words = editor.split_whitespace();
-    let status = Command::new(words.next().unwrap_or_default())
-        .args(words)
-        .arg(file)
-        .status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(CliError::new(Exit::Failure, format!("{editor} ended with {status}"))),
-        Err(error) => Err(CliError::new(Exit::Failure, format!("cannot run {editor}: {error}"))),
     }
 }
 

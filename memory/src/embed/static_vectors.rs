@@ -51,15 +51,24 @@ impl StaticVectors {
 
     /// Returns the vector of one text. It is the zero vector if no word is known.
     pub fn embed_one(&self, text: &str) -> Vec<f32> {
-        let mut vector = vec![0.0; self.file.dimensions];
+        let mut vector = self.sum(text).unwrap_or_else(|| vec![0.0; self.file.dimensions]);
+        normalise(&mut vector);
+        vector
+    }
+
+    /// Returns the sum of a text's vectors, or `None` if no word is known. Frequent words have short vectors.
+    pub(crate) fn sum(&self, text: &str) -> Option<Vec<f32>> {
         let mut pieces = Vec::with_capacity(64);
         self.file.vocabulary.pieces(text, MOST_PIECES, &mut pieces);
+        if pieces.is_empty() {
+            return None;
+        }
+        let mut vector = vec![0.0; self.file.dimensions];
         pieces.sort_unstable();
         for same in pieces.chunk_by(|a, b| a == b) {
             self.file.add(same[0], weight_of(same.len()), &mut vector);
         }
-        normalise(&mut vector);
-        vector
+        Some(vector)
     }
 }
 

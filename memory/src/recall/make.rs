@@ -63,7 +63,7 @@ impl Store {
         // duplicates.
         let status = references.status();
         hits.retain(|hit: &Hit| !status.is_gone(&hit.id));
-        store.items.retain(|item| !status.is_dropped(&item.source));
+        store.items.retain(|item| !status.is_forgotten(&item.source));
         for item in &mut store.items {
             item.superseded = status.superseded(&item.source).map(redacted);
         }
@@ -112,9 +112,12 @@ impl Store {
 }
 
 fn redacted(superseded: &Superseded) -> Superseded {
+    let redacted = |text: &Option<String>| text.as_deref().map(|text| redact(text).into_owned());
     Superseded {
         until: redact(&superseded.until).into_owned().into(),
-        by: superseded.by.as_deref().map(|by| redact(by).into_owned()),
+        by: redacted(&superseded.by),
+        author: redacted(&superseded.author),
+        reason: redacted(&superseded.reason),
     }
 }
 

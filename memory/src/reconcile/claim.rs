@@ -65,6 +65,11 @@ impl<'a> RecordClaim<'a> {
         self.is_pattern.then_some(&self.files)
     }
 
+    /// Returns whether the claim is a pattern.
+    pub(super) fn is_pattern(&self) -> bool {
+        self.is_pattern
+    }
+
     /// The text for a conflict. Long texts are truncated, because one line holds two of them.
     pub(super) fn shown(&self) -> String {
         let text = match self.entities() {

@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::JudgeSetup;
 use super::claim::RecordClaim;
-use super::judge::{Judgement, Relation};
+use super::judge::{Judgement, Relation, says_it_replaces};
 use super::model::{ModelReport, ModelVerdict, Reconciler};
 use super::parallel::by_all_processors;
-use super::plan::open_conflicts;
+use super::plan::open_pairs;
 use super::verdict::{self, Verdict};
 use crate::records::{Body, Record, kinds, ordered};
 
@@ -32,7 +32,7 @@ pub(super) fn doubts_by_rules(all: &[Record], claims: &[RecordClaim<'_>]) -> Vec
     let positions: HashMap<&str, usize> = claims.iter().map(RecordClaim::id).zip(0..).collect();
     let by_rules =
         |conflict: &Record| matches!(&conflict.body, Body::Conflict(kinds::Conflict { by, .. }) if by == RULES);
-    let open = open_conflicts(all).into_iter().filter(by_rules);
+    let open = open_pairs(all).into_iter().filter(by_rules);
     let pair = |conflict: Record| {
         let (left, right) = conflict.sides()?;
         let (left, right) = (*positions.get(left)?, *positions.get(right)?);
@@ -125,19 +125,22 @@ impl<'a> Pair<'a> {
         Record::derived(body, &[older, newer], &self.newer.record.ts)
     }
 
-    fn by_rules(&self, Judgement { relation, reason }: &Judgement) -> Option<Record> {
+    fn by_rules(&self, judgement: &Judgement) -> Option<Record> {
         let Self { older, newer } = *self;
-        match relation {
+        let reason = &judgement.reason;
+        match judgement.relation {
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => None,
             Relation::Same => Some(self.same(RULES, reason)),
-            Relation::Contradicts if supersedes(older, newer) => {
-                Some(self.derived(Body::Supersedes(kinds::Supersedes {
+            Relation::Contradicts => match superseding(older, newer) {
+                Some(evidence) => Some(self.derived(Body::Supersedes(kinds::Supersedes {
                     older: older.id().to_owned(),
                     newer: Some(newer.id().to_owned()),
                     since: Some(newer.record.ts.clone()),
-                })))
-            }
-            Relation::Contradicts | Relation::Doubt => Some(self.conflict(RULES, reason)),
+                    reason: Some(shortened(&format!("{reason}; {evidence}"))),
+                }))),
+                None => Some(self.conflict(RULES, reason, proposal(older, newer, judgement))),
+            },
+            Relation::Doubt => Some(self.conflict(RULES, reason, None)),
         }
     }
 
@@ -156,8 +159,11 @@ impl<'a> Pair<'a> {
         };
         match decision.relation {
             Relation::Same => Some(self.same(by, &decision.reason)),
-            Relation::Contradicts => Some(self.conflict(by, &decision.reason)),
-            Relation::Doubt if in_doubt || decision.is_vetoed => Some(self.conflict(by, &decision.reason)),
+            Relation::Contradicts => {
+                let proposal = proposal(self.older, self.newer, &verdict.judgement);
+                Some(self.conflict(by, &decision.reason, proposal))
+            }
+            Relation::Doubt if in_doubt || decision.is_vetoed => Some(self.conflict(by, &decision.reason, None)),
             // The rules have already found the pair unrelated.
             Relation::Doubt => None,
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => in_doubt.then(distinct),
@@ -175,7 +181,7 @@ impl<'a> Pair<'a> {
         }))
     }
 
-    fn conflict(&self, by: &str, reason: &str) -> Record {
+    fn conflict(&self, by: &str, reason: &str, proposal: Option<&str>) -> Record {
         let Self { older, newer } = *self;
         self.derived(Body::Conflict(kinds::Conflict {
             left: older.id().to_owned(),
@@ -184,6 +190,7 @@ impl<'a> Pair<'a> {
             right_text: newer.shown(),
             by: by.to_owned(),
             reason: shortened(reason),
+            proposal: proposal.map(str::to_owned),
         }))
     }
 }
@@ -196,18 +203,41 @@ fn shortened(reason: &str) -> String {
     }
 }
 
-/// Returns whether the newer of two contradicting claims supersedes the older without a person: it is from the same
-/// author about the same subject, or about a file that has changed.
-fn supersedes(older: &RecordClaim<'_>, newer: &RecordClaim<'_>) -> bool {
-    let is_later = older.record.ts < newer.record.ts;
+/// The evidence that the newer of two contradicting claims supersedes the older without a person: it is about the same
+/// subject, and from the same author or about a file that has changed.
+fn superseding(older: &RecordClaim<'_>, newer: &RecordClaim<'_>) -> Option<&'static str> {
     let same_subject = older
         .subject
         .is_some_and(|subject| newer.subject.is_some_and(|other| other.eq_ignore_ascii_case(subject)));
-    let same_author = older.author.is_some() && older.author == newer.author;
-    let sources = |claim: &RecordClaim<'_>| claim.record.origin.sources.clone();
-    let changed = sources(older).iter().any(|was| {
-        let now = sources(newer).into_iter().find(|now| now.path == was.path);
+    if older.record.ts >= newer.record.ts || !same_subject {
+        return None;
+    }
+    let changed = older.record.origin.sources.iter().any(|was| {
+        let mut now = newer.record.origin.sources.iter();
+        let now = now.find(|now| now.path == was.path);
         now.is_some_and(|now| was.blob.is_some() && now.blob.is_some() && now.blob != was.blob)
     });
-    is_later && same_subject && (same_author || changed)
+    match () {
+        () if older.author.is_some() && older.author == newer.author => {
+            Some("the same author wrote about the same subject again")
+        }
+        () if changed => Some("its file has changed, and the subject is the same"),
+        () => None,
+    }
+}
+
+/// The evidence that the newer of two contradicting claims replaces the older, for a person to accept.
+fn proposal(older: &RecordClaim<'_>, newer: &RecordClaim<'_>, judgement: &Judgement) -> Option<&'static str> {
+    if older.record.ts >= newer.record.ts || older.is_pattern() {
+        return None;
+    }
+    let [sources, others] = [older, newer].map(|claim| &claim.record.origin.sources);
+    let same_file = sources.iter().any(|source| others.iter().any(|other| other.path == source.path));
+    let same_author = older.author.is_some() && older.author == newer.author;
+    match () {
+        () if says_it_replaces(newer.text) => Some("the newer one says that something was replaced"),
+        () if judgement.is_value && same_file => Some("both cite the same file, and the value has changed"),
+        () if judgement.is_value && same_author => Some("both are from the same author, and the value has changed"),
+        () => None,
+    }
 }

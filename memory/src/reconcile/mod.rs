@@ -23,7 +23,7 @@ mod verdict;
 
 use std::sync::Arc;
 
-use self::judge::{Claim, Judgement, Lexicon};
+use self::judge::{Claim, FittedJudge, Judgement};
 use crate::embed::Embedder;
 use crate::index::Progress;
 
@@ -31,7 +31,7 @@ pub use self::model::{ModelReport, Reconciler, ReconcilerLimits, control_pairs};
 pub use self::open::{FileChange, OpenConflict, file_change, open_conflicts};
 pub use self::plan::{Plan, PlanInput, Segment, Summary, plan};
 pub use self::prune::{Pruned, prune};
-pub use self::resolve::{Keep, ResolveError, resolve};
+pub use self::resolve::{Keep, KeepError, Resolution, ResolveError, resolve};
 pub use self::run::{
     ARCHIVE, PRUNED, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, StepHook, reconcile,
 };
@@ -68,7 +68,7 @@ pub struct JudgeSetup<'a> {
     pub reconciler: Option<&'a Reconciler<'a>>,
 }
 
-impl Judge for Lexicon {
+impl Judge for FittedJudge {
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
         judge::judge(older, newer, self)
     }
@@ -79,11 +79,11 @@ impl Judge for Lexicon {
 
     fn likeness_to<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {
         let one = self.read(one);
-        Box::new(move |other| judge::likeness(&one, &self.read(other), self))
+        Box::new(move |other| judge::likeness(&one, &self.read(other)))
     }
 
     fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool {
-        judge::opposes(&self.read(one), &self.read(other), self)
+        judge::opposes(&self.read(one), &self.read(other))
     }
 }
 

@@ -1,4 +1,7 @@
 //! Open conflicts, which wait for a person.
+//!
+//! Contradictions are found pair by pair. People see and resolve them by subject: all records that are connected by open
+//! pairs are the sides of one conflict.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +9,24 @@ use muninn_repo_tools::{RelPath, Worktree, read_text};
 
 use super::ReconcileError;
 use super::files::MemoryFiles;
-use super::plan::open_conflicts as open_among;
-use crate::records::{Home, MAIN, Record, RecordStatus, Source};
+use super::plan::open_pairs;
+use crate::records::{Body, Home, MAIN, Record, RecordStatus, Source, kinds};
 
 /// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Two records with a certain or possible contradiction.
+/// Maximum number of sides of a conflict. Further records are in conflicts of their own: nobody can compare more.
+const MOST_SIDES: usize = 32;
+
+/// Records of which a certain or possible contradiction is known.
 #[derive(Debug, Clone)]
 pub struct OpenConflict {
-    /// The conflict's record, with the reason.
-    pub conflict: Record,
-    /// The older record, or its representative.
-    pub left: Record,
-    /// The newer record, or its representative.
-    pub right: Record,
+    /// The records of the contradicting pairs, with the reasons, sorted by id. The first one's id is the conflict's.
+    pub pairs: Vec<Record>,
+    /// The contradicting records, or their representatives, the oldest first.
+    pub sides: Vec<Record>,
+    /// The evidence that the newest side replaces all others, if there is evidence for each of them.
+    pub proposal: Option<String>,
 }
 
 /// The change of a cited file since its record was written.
@@ -37,6 +43,14 @@ pub enum FileChange {
     Unknown,
 }
 
+impl OpenConflict {
+    /// The conflict's id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.pairs.first().map_or("", |pair| &pair.id)
+    }
+}
+
 /// The open conflicts, sorted by id.
 ///
 /// # Errors
@@ -44,26 +58,100 @@ pub enum FileChange {
 pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> {
     let mut main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));
-    let status = RecordStatus::of(&main);
+    Ok(open_among(&main))
+}
+
+/// The open conflicts of main's records, which are sorted by id.
+pub(super) fn open_among(main: &[Record]) -> Vec<OpenConflict> {
+    let pairs = open_pairs(main);
+    if pairs.is_empty() {
+        return Vec::new();
+    }
+    let status = RecordStatus::of(main);
     // A side can be superseded or archived. Then the duplicate that recall returns is shown instead.
     let recalled = main.iter().filter(|record| !status.is_gone(&record.id));
+    let mut by_id: BTreeMap<&str, &Record> = BTreeMap::new();
     let mut by_kept: BTreeMap<&str, &Record> = BTreeMap::new();
     for record in recalled {
+        by_id.insert(&record.id, record);
         by_kept.entry(status.kept(&record.id)).or_insert(record);
     }
-    let side = |id: &str| {
-        let itself = main.iter().find(|record| record.id == id && !status.is_gone(id));
-        itself.or_else(|| by_kept.get(status.kept(id)).copied()).cloned()
-    };
-    let with_sides = |conflict: Record| {
-        let (left, right) = conflict.sides()?;
-        Some(OpenConflict {
-            left: side(left)?,
-            right: side(right)?,
-            conflict,
+    let side = |id: &str| by_id.get(id).or_else(|| by_kept.get(status.kept(id))).copied();
+    let mut open = Vec::new();
+    for group in grouped(pairs, &status) {
+        let mut sides: BTreeMap<&str, &Record> = BTreeMap::new();
+        for id in group.iter().filter_map(Record::sides).flat_map(|(left, right)| [left, right]) {
+            if let Some(record) = side(id) {
+                sides.entry(status.kept(id)).or_insert(record);
+            }
+        }
+        let mut sides: Vec<Record> = sides.into_values().cloned().collect();
+        sides.sort_by(|one, other| (&one.ts, &one.id).cmp(&(&other.ts, &other.id)));
+        if sides.len() > 1 {
+            open.push(OpenConflict {
+                proposal: proposal(&group, &sides, &status),
+                pairs: group,
+                sides,
+            });
+        }
+    }
+    open.sort_by(|one, other| one.id().cmp(other.id()));
+    open
+}
+
+fn proposal(pairs: &[Record], sides: &[Record], status: &RecordStatus) -> Option<String> {
+    let (newest, others) = sides.split_last()?;
+    let is_side = |id: &str, side: &Record| status.kept(id) == status.kept(&side.id);
+    let evidence = |side: &Record| {
+        pairs.iter().find_map(|pair| match &pair.body {
+            Body::Conflict(kinds::Conflict {
+                left, right, proposal, ..
+            }) if is_side(left, side) && is_side(right, newest) => proposal.clone(),
+            _ => None,
         })
     };
-    Ok(open_among(&main).into_iter().filter_map(with_sides).collect())
+    let all: Option<Vec<String>> = others.iter().map(evidence).collect();
+    all?.into_iter().next()
+}
+
+/// The open pairs by the conflict that they belong to: those that share a side, at most [`MOST_SIDES`] sides together.
+fn grouped(pairs: Vec<Record>, status: &RecordStatus) -> Vec<Vec<Record>> {
+    let mut group_of: BTreeMap<String, usize> = BTreeMap::new();
+    let mut groups: Vec<(Vec<String>, Vec<Record>)> = Vec::new();
+    for pair in pairs {
+        let Some((left, right)) = pair.sides() else { continue };
+        let sides = [left, right].map(|id| status.kept(id).to_owned());
+        let known = sides.each_ref().map(|side| group_of.get(side).copied());
+        let size = |at: usize| groups[at].0.len();
+        let target = match known {
+            [Some(one), Some(other)] if one == other => Some(one),
+            [Some(one), Some(other)] if size(one) + size(other) <= MOST_SIDES => {
+                let (sides, pairs) = std::mem::take(&mut groups[other]);
+                sides.iter().for_each(|side| _ = group_of.insert(side.clone(), one));
+                groups[one].0.extend(sides);
+                groups[one].1.extend(pairs);
+                Some(one)
+            }
+            [Some(one), None] | [None, Some(one)] if size(one) < MOST_SIDES => Some(one),
+            _ => None,
+        };
+        let target = target.unwrap_or_else(|| {
+            groups.push(Default::default());
+            groups.len() - 1
+        });
+        for side in sides {
+            if !groups[target].0.contains(&side) {
+                groups[target].0.push(side.clone());
+                group_of.entry(side).or_insert(target);
+            }
+        }
+        groups[target].1.push(pair);
+    }
+    let pairs = groups.into_iter().map(|(_, mut pairs)| {
+        pairs.sort_by(|one, other| one.id.cmp(&other.id));
+        pairs
+    });
+    pairs.filter(|pairs| !pairs.is_empty()).collect()
 }
 
 /// Compares a cited file with its current content.

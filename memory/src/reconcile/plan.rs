@@ -16,6 +16,7 @@ use super::chains;
 use super::claim::RecordClaim;
 use super::decide::{PairIndices, decisions, doubts_by_rules, settled};
 use super::model::ModelReport;
+use super::open::open_among;
 use super::parallel::by_all_processors;
 use super::runs::RunLog;
 use super::unseen::Unseen;
@@ -108,9 +109,9 @@ pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
         .collect();
     let (decided, asked) = decide(&all, &is_new, judging);
     let main: Vec<Record> = by_id(all.into_iter().chain(decided)).into_values().collect();
-    let conflicts = open_conflicts(&main);
+    let conflicts = open_pairs(&main);
     Plan {
-        summary: counted(consolidated, before, &main, &conflicts),
+        summary: counted(consolidated, before, &main),
         log,
         main,
         conflicts,
@@ -184,9 +185,9 @@ fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSe
     by_all_processors(new, of_claim).into_iter().collect()
 }
 
-/// The open conflicts of main, between records that are recalled. Of several conflicts between the same two groups, the
+/// The conflicts of main between two records that are recalled, sorted by id. Of several conflicts between the same two groups, the
 /// one with the smallest id counts.
-pub(super) fn open_conflicts(main: &[Record]) -> Vec<Record> {
+pub(super) fn open_pairs(main: &[Record]) -> Vec<Record> {
     let status = RecordStatus::of(main);
     let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
     // Recall can return a duplicate instead of a side.
@@ -221,7 +222,8 @@ fn folded(main: &[Record]) -> usize {
     ids.filter(|id| status.kept(id) != *id).count()
 }
 
-fn counted(consolidated: usize, before: &PlanInput, main: &[Record], conflicts: &[Record]) -> Summary {
+fn counted(consolidated: usize, before: &PlanInput, main: &[Record]) -> Summary {
+    let open = open_among(main);
     let was = before.main.iter().chain(&before.conflicts);
     let was: BTreeSet<&str> = was.map(|record| record.id.as_str()).collect();
     let is_new = |record: &&Record| !was.contains(record.id.as_str());
@@ -234,7 +236,7 @@ fn counted(consolidated: usize, before: &PlanInput, main: &[Record], conflicts: 
         consolidated,
         duplicates: folded(main).saturating_sub(folded(&before.main)),
         superseded: made("supersedes"),
-        conflicts: conflicts.iter().filter(is_new).count(),
-        open: conflicts.len(),
+        conflicts: open.iter().filter(|conflict| conflict.pairs.iter().any(|pair| is_new(&pair))).count(),
+        open: open.len(),
     }
 }

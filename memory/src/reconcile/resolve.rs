@@ -1,24 +1,67 @@
 //! Resolves a conflict by a person's decision, which main keeps.
 
+use std::str::FromStr;
+
+use muninn_repo_tools::{RelPath, Worktree};
 use thiserror::Error;
 
 use super::files::MemoryFiles;
-use super::plan::{main_records, open_conflicts};
+use super::open::{OpenConflict, open_among};
+use super::plan::{main_records, open_pairs};
 use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
 use crate::ids::{self, IdError};
+use crate::learn::LearnContext;
 use crate::records::{Body, CONFLICTS, MAIN, Record, kinds};
 use crate::redact::redact;
 
-/// The side of a conflict that is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The sides of a conflict that are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keep {
-    /// The older record.
+    /// The oldest record.
     Left,
-    /// The newer record.
+    /// The newest record.
     Right,
-    /// Both: there is no contradiction.
-    Both,
+    /// All: there is no contradiction.
+    All,
+    /// None of them.
+    Nothing,
+    /// Some of them, by their numbers from 1.
+    Sides(Vec<usize>),
+}
+
+/// `keep` is none of the known words, and no list of numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("keep left, right, both, none, or sides by their numbers such as 2,3")]
+pub struct KeepError;
+
+impl FromStr for Keep {
+    type Err = KeepError;
+
+    fn from_str(text: &str) -> Result<Self, KeepError> {
+        Ok(match text.trim().to_lowercase().as_str() {
+            "left" => Self::Left,
+            "right" => Self::Right,
+            "both" | "all" => Self::All,
+            "none" => Self::Nothing,
+            numbers => {
+                let number = |text: &str| text.trim().parse().ok().filter(|number| *number > 0);
+                let numbers: Option<Vec<usize>> = numbers.split(',').map(number).collect();
+                Self::Sides(numbers.ok_or(KeepError)?)
+            }
+        })
+    }
+}
+
+/// What a person decides about a conflict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    /// Some sides hold, and the others do not.
+    Keep(Keep),
+    /// The newest side replaces the others, as proposed.
+    Accept,
+    /// A new text replaces all sides.
+    Write(String),
 }
 
 /// Why a conflict was not resolved.
@@ -27,23 +70,52 @@ pub enum ResolveError {
     /// No open conflict, or several, have this in their id.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// A line of main would be too long with it.
+    /// A line of main would be too long with the note.
     #[error("the note has {0} bytes, and at most {MAX_NOTE_BYTES} are kept")]
     LongNote(usize),
+    /// Every prompt would pay for the text.
+    #[error("the text has {0} bytes, and at most {MAX_TEXT_BYTES} are kept")]
+    LongText(usize),
+    /// The new text has no words.
+    #[error("the text is empty")]
+    NoText,
+    /// The conflict has fewer sides.
+    #[error("there is no side {number}: the conflict has {sides}")]
+    NoSide {
+        /// The number that was given.
+        number: usize,
+        /// The number of sides.
+        sides: usize,
+    },
+    /// There is no evidence that the newest side replaces the others.
+    #[error("nothing is proposed for this conflict")]
+    NoProposal,
     /// The files cannot be read or written.
     #[error(transparent)]
     Files(#[from] ReconcileError),
 }
 
+/// The session of records that people enter.
+const BY_HAND: &str = "by hand";
+/// The confidence of a text that a person wrote to settle a conflict.
+const CONFIDENCE: f64 = 0.9;
 /// Maximum length of a note, in bytes.
 const MAX_NOTE_BYTES: usize = 8 << 10;
+/// Maximum length of a new text, in bytes.
+const MAX_TEXT_BYTES: usize = 2 << 10;
 
-/// Settles the open conflict that any unambiguous part of its id names: records the decision in main, and removes the
-/// conflict from the list. A record that is not kept stays in main, and is no longer recalled.
+/// Settles the open conflict that any unambiguous part of its id, or of a pair's id, names: records the decision in main,
+/// and removes the pairs from the list. A record that is not kept stays in main with the decision, and is no longer
+/// recalled.
 ///
 /// # Errors
 /// [`ResolveError`]; then nothing has changed.
-pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Result<Record, ResolveError> {
+pub fn resolve(
+    store: &Store,
+    id: &str,
+    resolution: &Resolution,
+    note: Option<&str>,
+) -> Result<Record, ResolveError> {
     let here = ReconcileOptions {
         here: true,
         ..ReconcileOptions::default()
@@ -55,16 +127,17 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     let _lock = files.lock()?;
     let (before, damaged) = files.read_all(store)?;
     let mut main: Vec<Record> = main_records(&before).into_values().collect();
-    let open = open_conflicts(&main);
-    let conflict = ids::find(
-        "conflict",
-        id,
-        open.iter().map(|conflict| (conflict.id.as_str(), conflict)),
-    )?;
-    let decision = decision(conflict, keep, note, store);
+    let open = open_among(&main);
+    let by_pair = open.iter().flat_map(|conflict| {
+        let ids = conflict.pairs.iter().map(|pair| pair.id.as_str());
+        ids.map(move |id| (id, conflict))
+    });
+    let conflict = ids::find("conflict", id, by_pair)?;
+    let (decision, written) = decided(conflict, resolution, note, store)?;
+    main.extend(written);
     main.push(decision.clone());
     main.sort_by(|a, b| a.id.cmp(&b.id));
-    let open = open_conflicts(&main);
+    let open = open_pairs(&main);
     let no_hook = &mut |_: &str| {};
     for damaged in &damaged {
         files.keep(damaged, no_hook)?;
@@ -75,21 +148,97 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     Ok(decision)
 }
 
-fn decision(conflict: &Record, keep: Keep, note: Option<&str>, store: &Store) -> Record {
-    let (left, right) = match &conflict.body {
-        Body::Conflict(kinds::Conflict { left, right, .. }) => (left.clone(), right.clone()),
-        _ => Default::default(),
+/// The decision, and the record of a new text.
+fn decided(
+    conflict: &OpenConflict,
+    resolution: &Resolution,
+    note: Option<&str>,
+    store: &Store,
+) -> Result<(Record, Option<Record>), ResolveError> {
+    let sides = &conflict.sides;
+    let author = store.home().worktree().and_then(Worktree::author);
+    let author = author.map(|author| redact(&author).into_owned());
+    let (kept, written) = match resolution {
+        Resolution::Keep(keep) => (kept_sides(keep, sides.len())?, None),
+        Resolution::Accept if conflict.proposal.is_none() => return Err(ResolveError::NoProposal),
+        Resolution::Accept => (vec![sides.len() - 1], None),
+        Resolution::Write(text) => (Vec::new(), Some(new_record(text, conflict, author.clone(), store)?)),
     };
-    let (keep, drop) = match keep {
-        Keep::Left => (vec![left], vec![right]),
-        Keep::Right => (vec![right], vec![left]),
-        Keep::Both => (vec![left, right], Vec::new()),
+    let side_ids = |is_kept: bool| {
+        let sides = sides.iter().enumerate().filter(|(at, _)| kept.contains(at) == is_kept);
+        sides.map(|(_, side)| side.id.clone()).collect::<Vec<String>>()
     };
-    let body = Body::Decision(kinds::Decision {
-        conflict: conflict.id.clone(),
-        keep,
-        drop,
+    let keep = side_ids(true);
+    let note = match resolution {
+        Resolution::Accept => note.or(conflict.proposal.as_deref()),
+        _ => note,
+    };
+    let decision = Body::Decision(kinds::Decision {
+        conflict: conflict.id().to_owned(),
+        keep: written.iter().map(|record| record.id.clone()).chain(keep).collect(),
+        drop: side_ids(false),
         note: note.map(|note| redact(note).into_owned()),
+        author,
     });
-    Record::new(body, store.home().origin(), store.clock())
+    Ok((Record::new(decision, store.home().origin(), store.clock()), written))
+}
+
+/// The positions of the sides that are kept.
+fn kept_sides(keep: &Keep, sides: usize) -> Result<Vec<usize>, ResolveError> {
+    Ok(match keep {
+        Keep::Left => vec![0],
+        Keep::Right => vec![sides - 1],
+        Keep::All => (0..sides).collect(),
+        Keep::Nothing => Vec::new(),
+        Keep::Sides(numbers) => {
+            if let Some(number) = numbers.iter().find(|number| !(1..=sides).contains(number)) {
+                return Err(ResolveError::NoSide { number: *number, sides });
+            }
+            numbers.iter().map(|number| number - 1).collect()
+        }
+    })
+}
+
+/// The learning of a new text. It cites the files of all sides, and has their subject if they have one.
+fn new_record(
+    text: &str,
+    conflict: &OpenConflict,
+    author: Option<String>,
+    store: &Store,
+) -> Result<Record, ResolveError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(ResolveError::NoText);
+    }
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(ResolveError::LongText(text.len()));
+    }
+    let mut files: Vec<RelPath> = Vec::new();
+    for source in conflict.sides.iter().flat_map(|side| &side.origin.sources) {
+        if let Ok(path) = RelPath::new(&source.path)
+            && !files.contains(&path)
+        {
+            files.push(path);
+        }
+    }
+    let subjects = conflict.sides.iter().map(|side| match &side.body {
+        Body::Learning(kinds::Learning { subject, .. }) => subject.clone(),
+        _ => None,
+    });
+    let mut subjects: Vec<Option<String>> = subjects.collect();
+    subjects.dedup();
+    let context = LearnContext {
+        home: store.home(),
+        clock: store.clock(),
+        session: BY_HAND.to_owned(),
+        task: None,
+        with_text: true,
+    };
+    let learning = Body::Learning(kinds::Learning {
+        text: redact(text).into_owned(),
+        subject: subjects.pop().filter(|_| subjects.is_empty()).flatten(),
+        confidence: serde_json::Number::from_f64(CONFIDENCE),
+        author,
+    });
+    Ok(context.record(learning, &files))
 }

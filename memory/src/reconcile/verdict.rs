@@ -7,26 +7,22 @@ use super::JudgeSetup;
 use super::judge::{Claim, Judgement, Relation};
 use super::model::{ModelReport, ModelVerdict, OpenPair};
 
-/// Minimum similarity of a pair that is worth a model's decision although rules found no relation. On generated
-/// sentences a third of the missed duplicates and an eighth of the unrelated pairs are above it; on real memories
-/// hardly any unrelated pair is.
-const LIKELY: f32 = 0.7;
+/// Minimum probability of a relation from which a pair without one is worth a model's decision.
+const LIKELY: f32 = 0.2;
 
 /// Two claims, the older first, and the rules' judgement.
 pub(super) struct Verdict<'a> {
     older: Claim<'a>,
     newer: Claim<'a>,
     pub(super) judgement: Judgement,
-    /// Similarity of the claims; 0 without a model.
-    likeness: f32,
+    has_model: bool,
 }
 
 impl<'a> Verdict<'a> {
     pub(super) fn of(older: Claim<'a>, newer: Claim<'a>, judging: &JudgeSetup<'_>) -> Self {
-        let judge = judging.judge;
         Self {
-            judgement: judge.judge(&older, &newer),
-            likeness: judging.reconciler.map_or(0.0, |_| judge.likeness(&older, &newer)),
+            judgement: judging.judge.judge(&older, &newer),
+            has_model: judging.reconciler.is_some(),
             older,
             newer,
         }
@@ -48,16 +44,16 @@ impl<'a> Verdict<'a> {
     fn is_open(&self) -> bool {
         match self.judgement.relation {
             Relation::Doubt => true,
-            Relation::Unrelated => self.likeness >= LIKELY,
+            Relation::Unrelated => self.has_model && self.judgement.related >= LIKELY,
             _ => false,
         }
     }
 
-    /// Sort key for the model, smallest first: doubts, then the most similar pairs.
+    /// Sort key for the model, smallest first: doubts, then the most probable relations.
     fn urgency(&self) -> (bool, Reverse<u32>) {
         // The bits of floats from 0 to 1 are in numeric order.
-        let likeness = Reverse(self.likeness.to_bits());
-        (self.judgement.relation != Relation::Doubt, likeness)
+        let related = Reverse(self.judgement.related.to_bits());
+        (self.judgement.relation != Relation::Doubt, related)
     }
 }
 

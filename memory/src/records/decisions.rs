@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::kinds::{self, Body};
 use super::moment::Moment;
 use super::record::Record;
+use super::status::Superseded;
 
 /// The decision on each conflict. If several people decided one conflict, the latest decision holds.
 #[derive(Debug, Clone, Default)]
@@ -18,13 +19,31 @@ pub(crate) struct Decision {
     pub(crate) keep: Vec<String>,
     /// Ids of the records that are dropped.
     pub(crate) drop: Vec<String>,
+    author: Option<String>,
+    note: Option<String>,
+}
+
+impl Decision {
+    /// The end of validity of the records that are dropped.
+    pub(super) fn ended(&self) -> Superseded {
+        Superseded {
+            until: self.ts.clone(),
+            by: self.keep.first().cloned(),
+            author: self.author.clone(),
+            reason: self.note.clone(),
+        }
+    }
 }
 
 impl Decisions {
     /// Adds a record. Only decisions have an effect.
     pub(crate) fn take(&mut self, record: &Record) {
         let Body::Decision(kinds::Decision {
-            conflict, keep, drop, ..
+            conflict,
+            keep,
+            drop,
+            author,
+            note,
         }) = &record.body
         else {
             return;
@@ -34,6 +53,8 @@ impl Decisions {
             id: record.id.clone(),
             keep: keep.clone(),
             drop: drop.clone(),
+            author: author.clone(),
+            note: note.clone(),
         };
         self.join(conflict.clone(), decision);
     }

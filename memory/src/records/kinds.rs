@@ -132,6 +132,8 @@ kinds! {
         drop: Vec<String>,
         /// The reason.
         note: Option<String>,
+        /// The person.
+        author: Option<String>,
     }
 
     /// A newer record replaces an older one.
@@ -142,6 +144,8 @@ kinds! {
         newer: Option<String>,
         /// The date from which the older record no longer holds, RFC 3339.
         since: Option<Moment>,
+        /// The evidence.
+        reason: Option<String>,
     }
 
     /// Two records are duplicates; recall returns one of them.
@@ -182,6 +186,8 @@ kinds! {
         by: String,
         /// The reason.
         reason: String,
+        /// The evidence that the newer record replaces the older; a person accepts it, or does not.
+        proposal: Option<String>,
     }
 
     /// A segment whose records are in main.

@@ -111,9 +111,9 @@ impl Links {
         let disputed = self.disputed.iter().filter(|pair| !self.same.contains(*pair));
         let mut apart: SeparatePairs = disputed.chain(&self.distinct).chain(&self.replaced).cloned().collect();
         for decision in decisions.holding() {
-            let all: Vec<&String> = decision.keep.iter().chain(&decision.drop).collect();
-            for (at, one) in all.iter().enumerate() {
-                apart.extend(all.iter().skip(at + 1).map(|other| ordered(one, other)));
+            for (at, one) in decision.keep.iter().enumerate() {
+                let others = decision.keep.iter().skip(at + 1).chain(&decision.drop);
+                apart.extend(others.map(|other| ordered(one, other)));
             }
         }
         apart

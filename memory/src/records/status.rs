@@ -27,6 +27,10 @@ pub struct Superseded {
     pub until: Moment,
     /// The successor's id; `None` if not given.
     pub by: Option<String>,
+    /// The person who decided it; `None` for rules.
+    pub author: Option<String>,
+    /// The evidence, or the person's note.
+    pub reason: Option<String>,
 }
 
 impl Superseded {
@@ -39,8 +43,10 @@ impl Superseded {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecordStatus {
     same: Representatives,
-    /// Representatives of groups that were deleted, or dropped by a person.
-    dropped: HashSet<String>,
+    /// Representatives of groups that were deleted.
+    forgotten: HashSet<String>,
+    /// Representatives of groups that a person dropped, with the decision.
+    dropped: HashMap<String, Superseded>,
     /// Superseded records. Duplicates of a superseded record are not superseded.
     superseded: HashMap<String, Superseded>,
     /// Pairs of records that a person kept both, by their representatives.
@@ -55,11 +61,18 @@ impl RecordReferences {
         self.decisions.take(record);
         match &record.body {
             Body::Tombstone(kinds::Tombstone { forget }) => self.forgotten.push(forget.clone()),
-            Body::Supersedes(kinds::Supersedes { older, newer, since }) => self.supersede(
+            Body::Supersedes(kinds::Supersedes {
+                older,
+                newer,
+                since,
+                reason,
+            }) => self.supersede(
                 older.clone(),
                 Superseded {
                     until: since.clone().unwrap_or_else(|| record.ts.clone()),
                     by: newer.clone(),
+                    author: None,
+                    reason: reason.clone(),
                 },
             ),
             _ => {}
@@ -98,8 +111,12 @@ impl RecordReferences {
     pub(crate) fn status(self) -> RecordStatus {
         let same = self.links.followed(&self.decisions);
         let kept = |id: &String| same.kept(id).to_owned();
-        let dropped = self.decisions.holding().flat_map(|decision| &decision.drop);
-        let dropped = self.forgotten.iter().chain(dropped).map(kept).collect();
+        let forgotten = self.forgotten.iter().map(kept).collect();
+        let dropped = self.decisions.holding().flat_map(|decision| {
+            let ended = decision.ended();
+            decision.drop.iter().map(move |id| (id, ended.clone()))
+        });
+        let dropped = dropped.map(|(id, ended)| (kept(id), ended)).collect();
         let mut both = HashSet::new();
         for decision in self.decisions.holding() {
             for (at, one) in decision.keep.iter().enumerate() {
@@ -108,6 +125,7 @@ impl RecordReferences {
             }
         }
         RecordStatus {
+            forgotten,
             dropped,
             both,
             same,
@@ -132,12 +150,17 @@ impl RecordStatus {
 
     /// Returns whether the record, or a duplicate of it, was deleted or dropped.
     pub(crate) fn is_dropped(&self, id: &str) -> bool {
-        self.dropped.contains(self.kept(id))
+        self.is_forgotten(id) || self.dropped.contains_key(self.kept(id))
     }
 
-    /// The end of validity of a superseded record.
+    /// Returns whether the record, or a duplicate of it, was deleted.
+    pub(crate) fn is_forgotten(&self, id: &str) -> bool {
+        self.forgotten.contains(self.kept(id))
+    }
+
+    /// The end of validity of a record that was superseded, or dropped by a person.
     pub(crate) fn superseded(&self, id: &str) -> Option<&Superseded> {
-        self.superseded.get(id)
+        self.superseded.get(id).or_else(|| self.dropped.get(self.kept(id)))
     }
 
     /// Returns whether the record is dropped or superseded. Recall can still return its duplicates.

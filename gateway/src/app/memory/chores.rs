@@ -1,15 +1,14 @@
 //! The team's chores: reconciling sessions into main memory, and resolving conflicts.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use muninn_context_engine::Progress;
 use muninn_memory::Home;
-use muninn_memory::embed::StaticVectors;
+use muninn_memory::embed::LoadError;
 use muninn_memory::model::block_on;
-use muninn_memory::reconcile::judge::Lexicon;
+use muninn_memory::reconcile::judge::FittedJudge;
 use muninn_memory::reconcile::{
-    JudgeSetup, Keep, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler,
+    JudgeSetup, Resolution, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler,
     ReconcilerLimits, ResolveError, open_conflicts, reconcile, resolve,
 };
 use muninn_repo_tools::Worktree;
@@ -51,6 +50,9 @@ pub enum ChoreError {
     /// The receipt of the model's cost was not written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The judge that is compiled in is damaged.
+    #[error(transparent)]
+    Judge(#[from] LoadError),
     /// The client for the model cannot be started.
     #[error(transparent)]
     BlockingClient(#[from] BlockingClientError),
@@ -88,9 +90,10 @@ impl Workspace {
         let reconciler = model
             .as_ref()
             .map(|(model, limits)| Reconciler::new(model, *limits, asking));
+        let judge = FittedJudge::shipped()?;
         let judging = JudgeSetup {
-            judge: &Lexicon::new(),
-            embedder: StaticVectors::shipped().ok().map(|vectors| Arc::new(vectors) as _),
+            embedder: Some(judge.vectors()),
+            judge: &judge,
             progress: comparing,
             reconciler: reconciler.as_ref(),
         };
@@ -106,9 +109,9 @@ impl Workspace {
     ///
     /// # Errors
     /// [`ChoreError::Memory`] and [`ChoreError::Resolve`].
-    pub fn resolve(&self, conflict: &str, keep: Keep, note: Option<&str>) -> Result<String, ChoreError> {
+    pub fn resolve(&self, conflict: &str, resolution: &Resolution, note: Option<&str>) -> Result<String, ChoreError> {
         self.move_old_sessions();
-        Ok(resolve(self.store()?, conflict, keep, note)?.id)
+        Ok(resolve(self.store()?, conflict, resolution, note)?.id)
     }
 
     fn account(&self, config: &Config, asked: &ModelReport, started: Instant) -> Result<(), StoreError> {

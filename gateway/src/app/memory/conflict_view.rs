@@ -1,5 +1,7 @@
 //! A conflict as doors show it.
 
+use std::collections::{HashMap, HashSet};
+
 use muninn_memory::reconcile::{FileChange, OpenConflict, file_change};
 use muninn_memory::records::{Body, Record, kinds};
 use muninn_repo_tools::Worktree;
@@ -11,14 +13,14 @@ use serde_json::Number;
 pub struct ConflictView {
     /// The conflict's id.
     pub id: String,
-    /// Why the two contradict each other.
-    pub reason: String,
+    /// Why the sides contradict each other: a reason per pair, each once.
+    pub reasons: Vec<String>,
     /// Who found it: rules or a model.
     pub by: String,
-    /// The older memory.
-    pub left: SideView,
-    /// The newer memory.
-    pub right: SideView,
+    /// The evidence that the newest side replaces the others.
+    pub proposal: Option<String>,
+    /// The contradicting memories, the oldest first.
+    pub sides: Vec<SideView>,
 }
 
 /// One side of a conflict: a learning or a pattern.
@@ -28,6 +30,8 @@ pub struct SideView {
     pub id: String,
     /// The statement.
     pub text: String,
+    /// The words of the statement that not all sides have.
+    pub differing: Vec<String>,
     /// What it is about.
     pub subject: Option<String>,
     /// The files or names of a pattern.
@@ -59,17 +63,53 @@ impl ConflictView {
     /// The view of a conflict in a worktree.
     #[must_use]
     pub fn of(worktree: &Worktree, open: &OpenConflict) -> Self {
-        let (by, reason) = match &open.conflict.body {
-            Body::Conflict(kinds::Conflict { by, reason, .. }) => (by.clone(), reason.clone()),
-            _ => Default::default(),
-        };
-        Self {
-            id: open.conflict.id.clone(),
-            reason,
-            by,
-            left: SideView::of(worktree, &open.left),
-            right: SideView::of(worktree, &open.right),
+        let mut reasons: Vec<String> = Vec::new();
+        let mut found_by = String::new();
+        for pair in &open.pairs {
+            let Body::Conflict(kinds::Conflict { by, reason, .. }) = &pair.body else {
+                continue;
+            };
+            found_by.clone_from(by);
+            if !reasons.contains(reason) {
+                reasons.push(reason.clone());
+            }
         }
+        let mut sides: Vec<SideView> = open.sides.iter().map(|side| SideView::of(worktree, side)).collect();
+        mark_differing(&mut sides);
+        Self {
+            id: open.id().to_owned(),
+            reasons,
+            by: found_by,
+            proposal: open.proposal.clone(),
+            sides,
+        }
+    }
+}
+
+/// The words of a text, without the punctuation around them.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_around = |c: char| matches!(c, '.' | ',' | ';' | ':' | '(' | ')' | '"' | '!' | '?');
+    text.split_whitespace().map(move |word| word.trim_matches(is_around))
+}
+
+/// Sets the words of each side that not all sides have.
+fn mark_differing(sides: &mut [SideView]) {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for side in &*sides {
+        let distinct: HashSet<&str> = words(&side.text).collect();
+        for word in distinct {
+            *counts.entry(word.to_owned()).or_default() += 1;
+        }
+    }
+    let all = sides.len();
+    for side in sides {
+        let mut differing: Vec<String> = Vec::new();
+        for word in words(&side.text).filter(|word| counts.get(*word).is_some_and(|count| *count < all)) {
+            if !differing.iter().any(|known| known == word) {
+                differing.push(word.to_owned());
+            }
+        }
+        side.differing = differing;
     }
 }
 
@@ -98,6 +138,7 @@ impl SideView {
         Self {
             id: record.id.clone(),
             text,
+            differing: Vec::new(),
             subject,
             entities,
             date: record.ts.to_string(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use muninn_memory::ids::{self, IdError};
 use muninn_memory::records::Moment;
-use muninn_memory::{Memories, Memory, MemoryKind, RecallOptions, Recalled};
+use muninn_memory::{HistoryEvent, Memories, Memory, MemoryKind, RecallOptions, Recalled, history};
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 use serde_json::{Value, json};
 
@@ -94,6 +94,18 @@ impl Workspace {
             ..RecallOptions::default()
         };
         let question = query.question.as_deref().map(str::trim);
+        let past = || Some(Memories::superseded(self.memory.as_ref()?.home(), &self.memory.as_ref()?.files()));
+        if let Some(text) = question.filter(|text| !query.superseded && is_id(text))
+            && named(&memories, text, &options).is_ok_and(|found| found.is_none())
+            && let Some(past) = past()
+            && let Ok(Some(recalled)) = named(&past, text, &options)
+        {
+            return Ok(past.get(recalled.doc).map(|memory| RecalledMemory {
+                memory: memory.clone(),
+                score: recalled.score,
+                stale: recalled.stale,
+            }).into_iter().collect());
+        }
         let found = match question.filter(|question| !question.is_empty()) {
             None => memories.newest(&options),
             Some(text) => match named(&memories, text, &options)? {
@@ -113,6 +125,17 @@ impl Workspace {
             })
         });
         Ok(with_memory.collect())
+    }
+}
+
+impl Workspace {
+    /// What happened to the record whose id a part of an id names, the oldest first.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoRepository`] and [`MemoryError::Id`].
+    pub fn history(&self, part: &str) -> Result<Vec<HistoryEvent>, MemoryError> {
+        self.move_old_sessions();
+        Ok(history(self.store()?, part)?)
     }
 }
 
@@ -141,6 +164,8 @@ impl RecalledMemory {
             "files": memory.cites.iter().map(|cited| &cited.path).collect::<Vec<_>>(),
             "conflict": memory.contested.as_ref().map(|contested| &contested.conflict),
             "until": memory.superseded.as_ref().map(|superseded| &superseded.until),
+            "decided_by": memory.superseded.as_ref().and_then(|superseded| superseded.author.as_ref()),
+            "decided_because": memory.superseded.as_ref().and_then(|superseded| superseded.reason.as_ref()),
             "superseded_by": memory.superseded.as_ref().and_then(|superseded| superseded.by.as_ref()),
             "stale": self.stale,
             "score": rounded(self.score),
@@ -160,10 +185,15 @@ fn task<'m>(memories: &'m Memories, part: &str) -> Result<&'m str, IdError> {
     ids::find("task", part, tasks.map(|task| (task, task)))
 }
 
+/// Returns whether a text can be a part of an id.
+fn is_id(text: &str) -> bool {
+    let is_alphanumeric = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    text.len() >= LEAST_ID && is_alphanumeric && text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
 /// The record whose id `text` is, or an unambiguous part of it; `None` where `text` is a question.
 fn named(memories: &Memories, text: &str, options: &RecallOptions<'_>) -> Result<Option<Recalled>, IdError> {
-    let is_alphanumeric = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if text.len() < LEAST_ID || !is_alphanumeric || !text.bytes().any(|byte| byte.is_ascii_digit()) {
+    if !is_id(text) {
         return Ok(None);
     }
     let newest = memories.newest(&RecallOptions {

@@ -1,7 +1,7 @@
 //! The tools of the team's memory: recall, remember, forget, and the open conflicts.
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
-use muninn_memory::reconcile::Keep;
+use muninn_memory::reconcile::{Keep, Resolution};
 use muninn_repo_tools::Cuts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -246,14 +246,16 @@ impl SessionTool for ListConflicts {
     }
 
     fn output(_: &NoArguments, open: &Conflicts) -> Output {
-        let side = |name: &str, side: &SideView| {
+        let side = |(side, number): (&SideView, usize)| {
             let (date, author) = (side.date.get(..10).unwrap_or(&side.date), side.author.as_deref());
             let author = author.map(|author| format!(", {author}")).unwrap_or_default();
-            format!("  {name} ({date}{author}): {}", side.text)
+            format!("\n  {number} ({date}{author}): {}", side.text)
         };
         let lines = open.conflicts.iter().map(|conflict| {
-            let (left, right) = (side("left", &conflict.left), side("right", &conflict.right));
-            format!("{}: {}\n{left}\n{right}", conflict.id, conflict.reason)
+            let sides: String = conflict.sides.iter().zip(1..).map(side).collect();
+            let proposal = conflict.proposal.as_ref().map(|evidence| format!("\n  proposed: accept the newest; {evidence}"));
+            let reason = conflict.reasons.first().map_or("", String::as_str);
+            format!("{}: {reason}{sides}{}", conflict.id, proposal.unwrap_or_default())
         });
         let summary = format!("{} conflicts", open.conflicts.len());
         Output::listed(lines, &Cuts::default(), "there are no open conflicts", summary)
@@ -268,8 +270,13 @@ pub(super) struct ResolveConflict;
 pub(super) struct ResolveConflictArguments {
     /// the conflict's id, or any unambiguous part of it
     id: String,
-    /// the memory to keep: left, right or both
-    keep: String,
+    /// the memories to keep: left (the oldest), right (the newest), both, none, or their numbers such as 2,3
+    keep: Option<String>,
+    /// a text that replaces all sides
+    write: Option<String>,
+    /// accept the proposal that the newest memory replaces the others
+    #[serde(default)]
+    accept: bool,
     /// the reason, for the team
     note: Option<String>,
 }
@@ -280,10 +287,10 @@ pub(super) struct Resolved {
     decision: String,
 }
 
-/// `keep` has another value.
+/// No choice was given, or several.
 #[derive(Debug, thiserror::Error)]
-#[error("`keep` is {0:?}: call it with left, right or both")]
-struct UnknownSide(String);
+#[error("give one of `keep`, `write` and `accept`")]
+struct OneChoice;
 
 impl SessionTool for ResolveConflict {
     type Arguments = ResolveConflictArguments;
@@ -295,20 +302,22 @@ impl SessionTool for ResolveConflict {
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::described("id", &["conflict"]),
         Parameter::described("keep", &["side", "choice"]),
+        Parameter::described("write", &["text"]),
+        Parameter::described("accept", &["proposal"]),
         Parameter::described("note", &["reason"]),
     ];
     const EFFECT: Effect = Effect::Replaces;
 
     fn answer(session: &ToolSession, arguments: &ResolveConflictArguments) -> Result<Resolved, ToolError> {
-        let keep = match arguments.keep.trim().to_lowercase().as_str() {
-            "left" => Keep::Left,
-            "right" => Keep::Right,
-            "both" => Keep::Both,
-            _ => return Err(failed(UnknownSide(arguments.keep.clone()))),
+        let resolution = match (&arguments.keep, &arguments.write, arguments.accept) {
+            (Some(keep), None, false) => Resolution::Keep(keep.parse::<Keep>().map_err(failed)?),
+            (None, Some(text), false) => Resolution::Write(text.clone()),
+            (None, None, true) => Resolution::Accept,
+            _ => return Err(failed(OneChoice)),
         };
         let resolved = session
             .workspace
-            .resolve(&arguments.id, keep, arguments.note.as_deref());
+            .resolve(&arguments.id, &resolution, arguments.note.as_deref());
         let decision = resolved.map_err(chore_error)?;
         Ok(Resolved { decision })
     }

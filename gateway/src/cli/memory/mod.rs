@@ -2,6 +2,7 @@
 
 mod flush;
 mod forget;
+mod history;
 mod recall;
 mod remember;
 
@@ -12,6 +13,7 @@ use muninn_repo_tools::with_causes;
 
 pub(super) use flush::Flush;
 pub(super) use forget::Forget;
+pub(super) use history::History;
 pub(super) use recall::Recall;
 pub(super) use remember::Remember;
 

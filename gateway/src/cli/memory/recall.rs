@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::{CliError, Common, Exit, examples};
-use crate::app::{RecallQuery, RecalledMemory};
+use crate::app::{RecallQuery, RecalledMemory, Workspace};
 use crate::cli::output;
 use crate::store::rounded;
 
@@ -48,7 +48,7 @@ pub(crate) struct Recall {
     /// The most memories to show
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     limit: usize,
-    /// Print JSON: memories with id, kind, type, title, text, date, author, confidence, session, branch, task, files, conflict, until, superseded_by, stale, score
+    /// Print JSON: memories with id, kind, type, title, text, date, author, confidence, session, branch, task, files, conflict, until, superseded_by, decided_by, decided_because, stale, score
     #[arg(long)]
     json: bool,
 }
@@ -73,7 +73,9 @@ fn path(text: &str) -> Result<RelPath, PathError> {
 impl Recall {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("warn");
-        let found = common.workspace()?.recall(&RecallQuery {
+        let workspace = common.workspace()?;
+        let part = self.question.clone().unwrap_or_default().to_lowercase();
+        let found = workspace.recall(&RecallQuery {
             question: self.question,
             task: self.task,
             types: self.types,
@@ -88,6 +90,12 @@ impl Recall {
             output::json(&json!({"memories": all}));
         } else {
             found.iter().for_each(|recalled| output::line(&text(recalled)));
+            if let [named] = &found[..]
+                && !part.is_empty()
+                && named.memory.source.to_lowercase().contains(&part)
+            {
+                decisions(&workspace, &named.memory.source)?;
+            }
         }
         if found.is_empty() {
             output::note("no memory matches");
@@ -95,6 +103,18 @@ impl Recall {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Shows the decisions about a record.
+fn decisions(workspace: &Workspace, id: &str) -> Result<(), CliError> {
+    let events = workspace.history(id)?;
+    let decisions = events.iter().filter(|event| matches!(event.event.as_str(), "decision" | "supersedes"));
+    for event in decisions {
+        let date: String = event.date.chars().take(10).collect();
+        let by = event.author.as_deref().unwrap_or("somebody");
+        output::line(&output::sanitize_line(&format!("decided on {date} by {by}: {}", event.text)));
+    }
+    Ok(())
 }
 
 /// A heading with the memory's source, then its text.
@@ -135,5 +155,7 @@ fn validity(from: Option<&str>, superseded: &Superseded) -> Vec<String> {
     let from = from.map(|date| format!("from {date} ")).unwrap_or_default();
     let until = format!("valid {from}until {}", superseded.until);
     let by = superseded.by.iter().map(|by| format!("superseded by {by}"));
-    std::iter::once(until).chain(by).collect()
+    let decided = superseded.author.iter().map(|author| format!("decided by {author}"));
+    let reason = superseded.reason.iter().map(|reason| format!("because: {reason}"));
+    std::iter::once(until).chain(by).chain(decided).chain(reason).collect()
 }

@@ -20,7 +20,7 @@ use crate::cli::{CliError, Common, examples};
 pub(crate) struct Conflicts {
     /// The conflict's id, or any unambiguous part of it [default: all open conflicts]
     id: Option<String>,
-    /// Print JSON: conflicts with id, reason, by, and left and right with text, subject, entities, date, session, author, confidence and files
+    /// Print JSON: conflicts with id, reasons, by, proposal, and sides with text, differing words, subject, entities, date, session, branch, author, confidence and files
     #[arg(long)]
     json: bool,
 }
@@ -29,10 +29,10 @@ impl Conflicts {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let worktree = common.worktree()?;
         let open = conflicts(&worktree)?;
-        let by_id = open.iter().map(|open| (open.conflict.id.as_str(), open));
+        let by_pair = open.iter().flat_map(|open| open.pairs.iter().map(move |pair| (pair.id.as_str(), open)));
         let open = match &self.id {
-            Some(part) => vec![ids::find("conflict", part, by_id)?],
-            None => by_id.map(|(_, open)| open).collect(),
+            Some(part) => vec![ids::find("conflict", part, by_pair)?],
+            None => open.iter().collect(),
         };
         let views: Vec<_> = open.iter().map(|open| ConflictView::of(&worktree, open)).collect();
         if self.json {
@@ -45,7 +45,7 @@ impl Conflicts {
         match open.len() {
             0 => output::note("there are no open conflicts"),
             count => output::note(&format!(
-                "{}; resolve one with `muninn resolve ID --keep=left|right|both`, or all with `muninn resolve`",
+                "{}; resolve one with `muninn resolve ID --keep=left|right|both|none` or `--write TEXT`, or all with `muninn resolve`",
                 plural(count, "open conflict")
             )),
         }

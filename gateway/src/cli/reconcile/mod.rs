@@ -42,12 +42,19 @@ impl From<ChoreError> for CliError {
                 let message = with_causes(&error);
                 match error {
                     ResolveError::Id(error) => error.into(),
-                    ResolveError::LongNote(_) => CliError::new(Exit::Usage, message).hint("shorten the note"),
+                    ResolveError::LongNote(_) | ResolveError::LongText(_) => {
+                        CliError::new(Exit::Usage, message).hint("shorten it")
+                    }
+                    ResolveError::NoText | ResolveError::NoSide { .. } => CliError::new(Exit::Usage, message),
+                    ResolveError::NoProposal => {
+                        CliError::new(Exit::Usage, message).hint("choose the sides with --keep, or write a text with --write")
+                    }
                     ResolveError::Files(_) => CliError::new(Exit::Failure, message),
                 }
             }
             ChoreError::Reconcile(ReconcileError::Directory(_) | ReconcileError::Io { .. })
             | ChoreError::Store(_)
+            | ChoreError::Judge(_)
             | ChoreError::BlockingClient(_) => failure,
         }
     }

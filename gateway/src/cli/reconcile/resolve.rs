@@ -3,64 +3,59 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
-use muninn_memory::reconcile::Keep;
+use clap::{ArgGroup, Args};
+use muninn_memory::reconcile::{Keep, Resolution};
 use serde_json::json;
 
 use super::{sides, workspace};
 use crate::app::{ConflictView, Workspace, conflicts};
 use crate::cli::output::{self, plural};
-use crate::cli::{CliError, Common, Exit, examples};
+use crate::cli::{CliError, Common, Exit, editor, examples};
 
 /// Resolve a conflict between memories; without an id, ask about each
 #[derive(Args)]
+#[command(group = ArgGroup::new("choice").args(["keep", "write", "accept"]))]
 #[command(after_help = examples(&[
     ("muninn resolve", "Ask about each open conflict"),
-    ("muninn resolve 7QK2 --keep=right", "Keep the newer memory"),
-    ("muninn resolve 7QK2 --keep=both --note \"Different queues\"", "Keep both, and record why"),
+    ("muninn resolve 7QK2 --keep=right", "Keep the newest memory"),
+    ("muninn resolve 7QK2 --keep=2,3 --note \"Different queues\"", "Keep two of the sides, and record why"),
+    ("muninn resolve 7QK2 --write \"The limit is 64 per worker\"", "Replace all sides by a better text"),
+    ("muninn resolve --accept", "Accept all proposals that a newer memory replaces older ones"),
 ]))]
 pub(crate) struct Resolve {
     /// The conflict's id, as `muninn conflicts` shows it, or any unambiguous part of it
-    #[arg(requires = "keep")]
+    #[arg(requires = "choice")]
     id: Option<String>,
-    /// The memory to keep
-    #[arg(long, value_enum, requires = "id")]
-    keep: Option<Side>,
+    /// The memories to keep: left (the oldest), right (the newest), both, none, or numbers such as 2,3
+    #[arg(long, value_name = "SIDES", requires = "id")]
+    keep: Option<Keep>,
+    /// A text that replaces all sides
+    #[arg(long, value_name = "TEXT", requires = "id")]
+    write: Option<String>,
+    /// Accept the proposal that the newest memory replaces the others; without an id, all proposals
+    #[arg(long)]
+    accept: bool,
     /// The reason, for the team
     #[arg(long, value_name = "TEXT", requires = "id")]
     note: Option<String>,
     /// Print JSON
-    #[arg(long, requires = "id")]
+    #[arg(long, requires = "choice")]
     json: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Side {
-    /// The older one
-    Left,
-    /// The newer one
-    Right,
-    /// Both: they do not contradict each other
-    Both,
-}
-
-impl From<Side> for Keep {
-    fn from(side: Side) -> Self {
-        match side {
-            Side::Left => Keep::Left,
-            Side::Right => Keep::Right,
-            Side::Both => Keep::Both,
-        }
-    }
 }
 
 impl Resolve {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let workspace = workspace(common)?;
-        let (Some(id), Some(keep)) = (&self.id, self.keep) else {
-            return resolve_all(common, &workspace);
+        let resolution = match (self.keep, self.write) {
+            (Some(keep), _) => Resolution::Keep(keep),
+            (None, Some(text)) => Resolution::Write(text),
+            (None, None) if self.accept => Resolution::Accept,
+            (None, None) => return resolve_all(common, &workspace),
         };
-        let decision = workspace.resolve(id, keep.into(), self.note.as_deref())?;
+        let Some(id) = &self.id else {
+            return accept_all(common, &workspace, self.json);
+        };
+        let decision = workspace.resolve(id, &resolution, self.note.as_deref())?;
         match self.json {
             true => output::json(&json!({"decision": decision})),
             false => output::line(&format!(
@@ -71,6 +66,35 @@ impl Resolve {
     }
 }
 
+/// Accepts all proposals, and shows each.
+fn accept_all(common: &Common, workspace: &Workspace, as_json: bool) -> Result<ExitCode, CliError> {
+    let open = conflicts(&common.worktree()?)?;
+    let proposed = open.iter().filter(|conflict| conflict.proposal.is_some());
+    let mut decisions = Vec::new();
+    for conflict in proposed {
+        let decision = workspace.resolve(conflict.id(), &Resolution::Accept, None)?;
+        if !as_json {
+            let newest = conflict.sides.last().map_or("", |side| side.id.as_str());
+            let others = conflict.sides.len() - 1;
+            output::line(&format!(
+                "{newest} replaces {}: {}",
+                plural(others, "older memory").replace("memorys", "memories"),
+                output::sanitize_line(conflict.proposal.as_deref().unwrap_or_default())
+            ));
+        }
+        decisions.push(decision);
+    }
+    if as_json {
+        output::json(&json!({"decisions": decisions}));
+    }
+    output::note(&format!(
+        "{} accepted, {} open",
+        plural(decisions.len(), "proposal"),
+        open.len() - decisions.len()
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Asks about each open conflict.
 fn resolve_all(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliError> {
     let worktree = common.worktree()?;
@@ -78,22 +102,23 @@ fn resolve_all(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliEr
     if !open.is_empty() && !std::io::stdin().is_terminal() {
         return Err(
             CliError::new(Exit::Usage, "cannot ask about conflicts: stdin is not a terminal")
-                .hint("name a conflict: muninn resolve ID --keep=left|right|both"),
+                .hint("name a conflict: muninn resolve ID --keep=left|right|both|none"),
         );
     }
     let mut resolved = 0;
     for (index, one) in open.iter().enumerate() {
         output::note(&format!("conflict {} of {}", index + 1, open.len()));
-        output::line(&sides::text(&ConflictView::of(&worktree, one)));
+        let view = ConflictView::of(&worktree, one);
+        output::line(&sides::text(&view));
         if output::write_error().is_some() {
             break;
         }
-        let keep = match read_answer()? {
-            Answer::Keep(keep) => keep,
+        let resolution = match read_answer(&view)? {
+            Answer::Resolve(resolution) => resolution,
             Answer::Skip => continue,
             Answer::Quit => break,
         };
-        workspace.resolve(&one.conflict.id, keep, None)?;
+        workspace.resolve(one.id(), &resolution, None)?;
         resolved += 1;
     }
     output::note(&format!(
@@ -105,25 +130,67 @@ fn resolve_all(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliEr
 }
 
 enum Answer {
-    Keep(Keep),
+    Resolve(Resolution),
     Skip,
     Quit,
 }
 
-fn read_answer() -> Result<Answer, CliError> {
+fn read_answer(conflict: &ConflictView) -> Result<Answer, CliError> {
+    let accept = if conflict.proposal.is_some() { "accept, " } else { "" };
     loop {
-        write!(anstream::stderr(), "keep left, right or both, skip, quit [skip]: ").ok();
+        write!(
+            anstream::stderr(),
+            "{accept}keep left, right, both, none or numbers such as 2,3; edit, skip, quit [skip]: "
+        )
+        .ok();
         let mut line = String::new();
         if std::io::stdin().lock().read_line(&mut line)? == 0 {
             return Ok(Answer::Quit);
         }
-        match line.trim() {
-            "l" | "left" => return Ok(Answer::Keep(Keep::Left)),
-            "r" | "right" => return Ok(Answer::Keep(Keep::Right)),
-            "b" | "both" => return Ok(Answer::Keep(Keep::Both)),
+        let answer = match line.trim() {
+            "l" => "left",
+            "r" => "right",
+            "b" => "both",
+            "n" => "none",
+            other => other,
+        };
+        match answer {
+            "a" | "accept" if conflict.proposal.is_some() => return Ok(Answer::Resolve(Resolution::Accept)),
             "" | "s" | "skip" => return Ok(Answer::Skip),
             "q" | "quit" => return Ok(Answer::Quit),
-            other => output::note(&format!("`{other}` is not one of these answers")),
+            "e" | "edit" => match edited(conflict)? {
+                Some(text) => return Ok(Answer::Resolve(Resolution::Write(text))),
+                None => output::note("nothing was written"),
+            },
+            other => match other.parse::<Keep>() {
+                Ok(keep) if has_sides(&keep, conflict) => return Ok(Answer::Resolve(Resolution::Keep(keep))),
+                _ => output::note(&format!("`{other}` is not one of these answers")),
+            },
         }
     }
+}
+
+fn has_sides(keep: &Keep, conflict: &ConflictView) -> bool {
+    match keep {
+        Keep::Sides(numbers) => numbers.iter().all(|number| *number <= conflict.sides.len()),
+        _ => true,
+    }
+}
+
+/// A new text from the user's editor, which shows all sides as comments; `None` for an empty one.
+fn edited(conflict: &ConflictView) -> Result<Option<String>, CliError> {
+    let file = tempfile::Builder::new().prefix("muninn-").suffix(".txt").tempfile()?;
+    let sides = conflict.sides.iter().zip(1..);
+    let sides = sides.map(|(side, number)| format!("# {number}: {}\n", side.text.replace('\n', "\n#    ")));
+    let text = format!(
+        "{}\n\n# Write one text that replaces all sides. Lines with # are ignored.\n{}",
+        conflict.sides.last().map_or("", |side| &side.text),
+        sides.collect::<String>()
+    );
+    std::fs::write(file.path(), text)?;
+    editor::open(file.path(), "use `muninn resolve ID --write TEXT`")?;
+    let written = std::fs::read_to_string(file.path())?;
+    let lines = written.lines().filter(|line| !line.starts_with('#'));
+    let text = lines.collect::<Vec<_>>().join("\n").trim().to_owned();
+    Ok(Some(text).filter(|text| !text.is_empty()))
 }

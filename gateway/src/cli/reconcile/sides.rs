@@ -7,23 +7,39 @@ use muninn_memory::reconcile::FileChange;
 use crate::app::{ConflictView, SideView};
 use crate::cli::output::{sanitize, sanitize_line};
 
-/// The width from which a terminal gets both sides in columns. Narrower ones, and pipes, get one side below the other.
+/// The width from which a terminal gets two sides in columns. Narrower ones, and pipes, get one side below the other.
 const MIN_WIDTH: usize = 80;
 const SEPARATOR: &str = "  |  ";
+/// Maximum number of reasons that are shown. A conflict of many sides has one per pair.
+const MAX_REASONS: usize = 4;
 
-/// The conflict as text: in two columns where the terminal is wide enough.
+/// The conflict as text: two sides in columns where the terminal is wide enough.
 pub(super) fn text(conflict: &ConflictView) -> String {
-    let (left, right) = (side("left", &conflict.left), side("right", &conflict.right));
-    let heading = format!(
-        "conflict {}\n{} ({})",
-        sanitize_line(&conflict.id),
-        sanitize_line(&conflict.reason),
-        sanitize_line(&conflict.by)
-    );
+    let last = conflict.sides.len();
+    let name = |number: usize| match number {
+        1 => "left",
+        number if number == last => "right",
+        _ => "",
+    };
+    let sides = conflict.sides.iter().zip(1..);
+    let sides: Vec<String> = sides.map(|(one, number)| side(number, name(number), one)).collect();
+    let mut heading = format!("conflict {}", sanitize_line(&conflict.id));
+    for reason in conflict.reasons.iter().take(MAX_REASONS) {
+        heading.push_str(&format!("\n{} ({})", sanitize_line(reason), sanitize_line(&conflict.by)));
+    }
+    if let Some(more) = conflict.reasons.len().checked_sub(MAX_REASONS).filter(|more| *more > 0) {
+        heading.push_str(&format!("\n... {more} more reasons"));
+    }
+    if let Some(evidence) = &conflict.proposal {
+        heading.push_str(&format!(
+            "\nproposed: the newest replaces the others, because {} (`muninn resolve ID --accept`)",
+            sanitize_line(evidence)
+        ));
+    }
     let width = textwrap::termwidth();
-    let body = match std::io::stdout().is_terminal() && width >= MIN_WIDTH {
-        true => columns(&left, &right, width),
-        false => format!("\n{left}\n{right}"),
+    let body = match &sides[..] {
+        [left, right] if std::io::stdout().is_terminal() && width >= MIN_WIDTH => columns(left, right, width),
+        sides => format!("\n{}", sides.join("\n")),
     };
     format!("{heading}\n{body}")
 }
@@ -51,11 +67,14 @@ fn columns(left: &str, right: &str, width: usize) -> String {
 }
 
 /// One side: its text and its fields.
-fn side(name: &str, side: &SideView) -> String {
-    let mut lines = vec![format!("[{name}] {}", sanitize(&side.text).replace('\n', "\n    "))];
+fn side(number: usize, name: &str, side: &SideView) -> String {
+    let name = format!("{number} {name}");
+    let text = sanitize(&side.text).replace('\n', "\n    ");
+    let mut lines = vec![format!("[{}] {text}", name.trim_end())];
     let mut field = |name: &str, value: Option<String>| {
         lines.extend(value.map(|value| format!("  {name:<10} {}", sanitize_line(&value))));
     };
+    field("differs", Some(side.differing.join(" ")).filter(|words| !words.is_empty()));
     field("id", Some(side.id.clone()));
     field("date", Some(side.date.chars().take(10).collect()));
     field("subject", side.subject.clone());

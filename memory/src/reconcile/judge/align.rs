@@ -1,161 +1,197 @@
-//! Aligns the words of two texts.
+//! Aligns the tokens of two statements, and lists what differs.
 
-use super::reading::{Kind, ParsedText, Token};
-use super::tables::{Tables, WordRelation, opposite_prefix};
+use std::collections::HashMap;
+use std::ops::Range;
 
-/// The relation of two aligned words.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Link {
-    /// The same word, or a synonym.
-    Same,
-    /// The first text's word is narrower.
-    Narrower,
-    /// The second text's word is narrower.
-    Broader,
-    /// They exclude each other, as opposites and different numbers do.
-    Exclusive,
-}
+use super::tokens::{Kind, Token};
+use super::words;
 
-/// A pair of aligned words, as positions in their texts.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Pair {
-    /// Position in the first text.
-    pub(super) a: usize,
-    /// Position in the second text.
-    pub(super) b: usize,
-    /// The relation of the words.
-    pub(super) link: Link,
-}
+/// Tokens before which a heading must end.
+const HEADING: usize = 8;
 
-/// One pass of the alignment.
-type Pass = fn(&Token, &Token, &Tables) -> Option<Link>;
+/// The share of inverted pairs of words from which two sides are exchanged.
+const EXCHANGED: f32 = 0.8;
 
-/// Two aligned texts.
+/// Two aligned statements.
 pub(super) struct Alignment<'r> {
-    pub(super) a: &'r ParsedText,
-    pub(super) b: &'r ParsedText,
-    /// Aligned words, each in at most one pair, in the order of the first text.
-    pub(super) pairs: Vec<Pair>,
-    /// Unaligned words of each text.
-    pub(super) alone: [Vec<usize>; 2],
+    /// The tokens of each side.
+    pub(super) sides: [&'r [Token]; 2],
+    /// The runs of tokens between aligned tokens, as ranges of each side; one of the two can be empty.
+    pub(super) gaps: Vec<[Range<usize>; 2]>,
+    /// Number of aligned tokens.
+    pub(super) aligned: usize,
+    /// The tokens of each side that the other does not have, wherever they are; each as often as it is missing.
+    pub(super) alone: [Vec<&'r Token>; 2],
 }
 
 impl<'r> Alignment<'r> {
-    /// Aligns words in passes: equal words, synonyms, then narrower words and opposites. Of several candidates the one
-    /// at the most similar position wins, so that the alignment is symmetric.
-    pub(super) fn new(a: &'r ParsedText, b: &'r ParsedText, tables: &Tables) -> Self {
-        let mut pairs: Vec<Pair> = Vec::with_capacity(a.tokens.len());
-        let mut free = [vec![true; a.tokens.len()], vec![true; b.tokens.len()]];
-        let passes: [Pass; 3] = [same, synonymous, related];
-        for pass in passes {
-            let mut candidates = Vec::new();
-            for (at_a, token_a) in a.tokens.iter().enumerate().filter(|(at, _)| free[0][*at]) {
-                for (at_b, token_b) in b.tokens.iter().enumerate().filter(|(at, _)| free[1][*at]) {
-                    if let Some(link) = pass(token_a, token_b, tables) {
-                        candidates.push((distance(a, at_a, b, at_b), Pair { a: at_a, b: at_b, link }));
-                    }
-                }
+    pub(super) fn new(a: &'r [Token], b: &'r [Token]) -> Self {
+        let matched = heaviest_common_subsequence(a, b);
+        let mut gaps = Vec::new();
+        let mut from = (0, 0);
+        for (at_a, at_b) in matched.iter().copied().chain([(a.len(), b.len())]) {
+            if from.0 < at_a || from.1 < at_b {
+                gaps.push([from.0..at_a, from.1..at_b]);
             }
-            candidates.sort_by_key(|(distance, pair)| (*distance, pair.a + pair.b, pair.a.abs_diff(pair.b)));
-            for (_, pair) in candidates {
-                if free[0][pair.a] && free[1][pair.b] {
-                    (free[0][pair.a], free[1][pair.b]) = (false, false);
-                    pairs.push(pair);
-                }
-            }
+            from = (at_a + 1, at_b + 1);
         }
-        pairs.sort_unstable_by_key(|pair| pair.a);
-        let alone = free.map(|free| {
-            free.iter()
-                .enumerate()
-                .filter(|(_, free)| **free)
-                .map(|(at, _)| at)
-                .collect()
-        });
-        Self { a, b, pairs, alone }
+        Self {
+            sides: [a, b],
+            gaps,
+            aligned: matched.len(),
+            alone: [missing(a, b), missing(b, a)],
+        }
     }
 
-    /// The weighted share of each text's words that are aligned and not exclusive, from 0 to 1.
-    pub(super) fn covered(&self) -> [f32; 2] {
-        self.shares(|link| link != Link::Exclusive)
+    /// The gaps in which both sides have tokens.
+    pub(super) fn substitutions(&self) -> impl Iterator<Item = [&'r [Token]; 2]> + '_ {
+        let in_both = self.gaps.iter().filter(|[a, b]| !a.is_empty() && !b.is_empty());
+        in_both.map(|[a, b]| [&self.sides[0][a.clone()], &self.sides[1][b.clone()]])
     }
 
-    /// The same, opposites included.
-    pub(super) fn answered(&self) -> [f32; 2] {
-        self.shares(|_| true)
+    /// Pairs of unaligned tokens that exclude each other.
+    pub(super) fn exclusive(&self) -> impl Iterator<Item = [&'r Token; 2]> + '_ {
+        let pairs = self.alone[0].iter().flat_map(|one| self.alone[1].iter().map(move |other| [*one, *other]));
+        pairs.filter(|[one, other]| words::exclude(&one.normal, &other.normal))
     }
 
-    /// Returns whether the texts differ in negations, or have words that exclude each other.
+    /// Tokens of a kind that only one side has.
+    pub(super) fn alone_of(&self, side: usize, kind: Kind) -> usize {
+        self.alone[side].iter().filter(|token| token.kind == kind).count()
+    }
+
+    /// Returns whether the sides differ in negations, or have words or numbers that exclude each other.
     pub(super) fn opposes(&self) -> bool {
-        let exclude = |pair: &Pair| pair.link == Link::Exclusive;
-        self.a.negations != self.b.negations || self.pairs.iter().any(exclude)
+        let negations = self.sides.map(|side| side.iter().filter(|token| token.is_plain_negation).count());
+        let numbers = [0, 1].map(|side| self.alone_of(side, Kind::Number));
+        let begins = self.sides.map(|side| side.first().is_some_and(|first| first.kind == Kind::Negation));
+        negations[0] != negations[1]
+            || begins[0] != begins[1]
+            || numbers[0] > 0 && numbers[1] > 0
+            || self.exclusive().next().is_some()
+            || self.are_exchanged()
     }
 
-    fn shares(&self, counts: fn(Link) -> bool) -> [f32; 2] {
-        let total = |reading: &ParsedText| {
-            let weights = reading.tokens.iter().map(weight);
-            weights.sum::<f32>().max(f32::MIN_POSITIVE)
+    /// Returns whether the same words stand in the opposite order, as in `a calls b` and `b calls a`. A clause that moved
+    /// inverts fewer pairs of words.
+    fn are_exchanged(&self) -> bool {
+        let has_agent = self.sides.map(|side| side.iter().any(|token| &*token.normal == "by"));
+        let is_equal = self.alone.iter().all(|alone| !alone.iter().any(|token| token.kind.is_content()));
+        let words = self.sides[0].iter().filter(|token| token.kind.is_content()).count();
+        is_equal && words > 2 && has_agent[0] == has_agent[1] && self.inverted() >= EXCHANGED
+    }
+
+    /// The share of pairs of common content words that stand in the other order.
+    pub(super) fn inverted(&self) -> f32 {
+        let place = |tokens: &[Token], normal: &str| tokens.iter().position(|token| *token.normal == *normal);
+        let shared = self.sides[0].iter().enumerate().filter(|(at, token)| {
+            token.kind.is_content() && place(self.sides[0], &token.normal) == Some(*at)
+        });
+        let places: Vec<usize> = shared.filter_map(|(_, token)| place(self.sides[1], &token.normal)).collect();
+        let pairs = places.iter().enumerate().flat_map(|(at, one)| places[at + 1..].iter().map(move |other| one > other));
+        let (inverted, all) = pairs.fold((0u16, 0u16), |(inverted, all), is_inverted| {
+            (inverted.saturating_add(u16::from(is_inverted)), all.saturating_add(1))
+        });
+        f32::from(inverted) / f32::from(all.max(1))
+    }
+
+    /// Returns whether both sides name numbered things, and different ones: `shard 3` and `shard 5`.
+    pub(super) fn ids_differ(&self) -> bool {
+        self.alone.iter().all(|alone| alone.iter().any(|token| token.is_id))
+    }
+
+    /// Returns whether the sides are equal but for a proper name after `by`: `tagged by Ana` and `tagged by Ben`.
+    pub(super) fn agents_differ(&self) -> bool {
+        let [[a, b]] = &self.gaps[..] else { return false };
+        let is_agent = |side: usize, gap: &Range<usize>| {
+            let before = gap.start.checked_sub(1).map(|at| &*self.sides[side][at].normal);
+            before == Some("by") && !gap.is_empty() && self.sides[side][gap.clone()].iter().all(|token| token.is_proper)
         };
-        let pairs = || self.pairs.iter().filter(|pair| counts(pair.link));
-        let of_a: f32 = pairs().map(|pair| weight(&self.a.tokens[pair.a])).sum();
-        let of_b: f32 = pairs().map(|pair| weight(&self.b.tokens[pair.b])).sum();
-        [of_a / total(self.a), of_b / total(self.b)]
+        is_agent(0, a) && is_agent(1, b)
     }
 
-    /// Unaligned words of one side that are not weak.
-    pub(super) fn significant(&self, side: usize) -> impl Iterator<Item = (usize, &'r Token)> + '_ {
-        let reading = [self.a, self.b][side];
-        self.alone[side]
-            .iter()
-            .map(move |at| (*at, &reading.tokens[*at]))
-            .filter(|(_, token)| token.kind != Kind::Weak)
+    /// Returns whether both sides have another number or name, or words that exclude each other.
+    pub(super) fn is_value(&self) -> bool {
+        let in_both = |kind: Kind| self.alone_of(0, kind) > 0 && self.alone_of(1, kind) > 0;
+        in_both(Kind::Number) || in_both(Kind::Name) || self.agents_differ() || self.exclusive().next().is_some()
     }
-}
 
-/// The weight of a word.
-pub(super) fn weight(token: &Token) -> f32 {
-    match token.kind {
-        Kind::Content | Kind::Number => 1.0,
-        Kind::Name => 1.2,
-        Kind::Weak => 0.2,
+    /// Returns whether both sides begin with a heading, such as `indent: ...`, and the headings name different things.
+    pub(super) fn headings_differ(&self) -> bool {
+        let [(a, a_ends), (b, b_ends)] = self.sides.map(heading);
+        let lacks = |one: &[&str], other: &[&str]| one.iter().any(|word| !other.contains(word));
+        a_ends && b_ends && lacks(&a, &b) && lacks(&b, &a)
     }
 }
 
-fn same(a: &Token, b: &Token, _: &Tables) -> Option<Link> {
-    (a.normal == b.normal || same_name(a, b)).then_some(Link::Same)
-}
-
-fn synonymous(a: &Token, b: &Token, tables: &Tables) -> Option<Link> {
-    (relation_of_tokens(a, b, tables) == WordRelation::Synonym).then_some(Link::Same)
-}
-
-fn related(a: &Token, b: &Token, tables: &Tables) -> Option<Link> {
-    match relation_of_tokens(a, b, tables) {
-        WordRelation::Narrower => Some(Link::Narrower),
-        WordRelation::Broader => Some(Link::Broader),
-        WordRelation::Exclusive => Some(Link::Exclusive),
-        WordRelation::None if a.kind == Kind::Number && b.kind == Kind::Number => Some(Link::Exclusive),
-        WordRelation::None | WordRelation::Synonym => None,
+/// The words of the first clause before an early colon, or the first two of the text; and whether there is a colon. A
+/// value in parentheses before the colon is not part of the heading.
+pub(super) fn heading(tokens: &[Token]) -> (Vec<&str>, bool) {
+    let begin = &tokens[..tokens.len().min(HEADING)];
+    let colon = begin.iter().position(|token| token.kind == Kind::Colon);
+    let is_heading = |token: &&Token| {
+        matches!(token.kind, Kind::Word | Kind::Name) && (colon.is_none() || token.clause == tokens[0].clause)
+    };
+    let words = begin[..colon.unwrap_or(begin.len())].iter().filter(is_heading);
+    let words = words.map(|token| &*token.normal);
+    match colon {
+        Some(_) => (words.collect(), true),
+        None => (words.take(2).collect(), false),
     }
 }
 
-fn relation_of_tokens(a: &Token, b: &Token, tables: &Tables) -> WordRelation {
-    match tables.relation_of(a.entry, b.entry) {
-        WordRelation::None if a.kind != Kind::Name && b.kind != Kind::Name && opposite_prefix(&a.normal, &b.normal) => {
-            WordRelation::Exclusive
+/// The weighted share of common tokens, from 0 to 1.
+pub(super) fn likeness(a: &[Token], b: &[Token]) -> f32 {
+    let weight = |tokens: &mut dyn Iterator<Item = &Token>| tokens.map(|token| token.weight).sum::<f32>();
+    let total = weight(&mut a.iter().chain(b));
+    let alone = weight(&mut missing(a, b).into_iter().chain(missing(b, a)));
+    if total > 0.0 { 1.0 - alone / total } else { 0.0 }
+}
+
+/// The tokens of a side that the other does not have, in order.
+fn missing<'r>(side: &'r [Token], other: &[Token]) -> Vec<&'r Token> {
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for token in other {
+        *left.entry(&token.normal).or_default() += 1;
+    }
+    let is_missing = |token: &&Token| match left.get_mut(&*token.normal) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
         }
-        relation_of => relation_of,
+        _ => true,
+    };
+    side.iter().filter(is_missing).collect()
+}
+
+/// The common subsequence with the greatest total weight, as positions in both sides.
+fn heaviest_common_subsequence(a: &[Token], b: &[Token]) -> Vec<(usize, usize)> {
+    let width = b.len() + 1;
+    let mut best = vec![0.0f32; (a.len() + 1) * width];
+    let is_same = |at_a: usize, at_b: usize| a[at_a].normal == b[at_b].normal;
+    for at_a in (0..a.len()).rev() {
+        for at_b in (0..b.len()).rev() {
+            let skipped = best[(at_a + 1) * width + at_b].max(best[at_a * width + at_b + 1]);
+            best[at_a * width + at_b] = match is_same(at_a, at_b) {
+                true => skipped.max(best[(at_a + 1) * width + at_b + 1] + a[at_a].weight),
+                false => skipped,
+            };
+        }
     }
-}
-
-/// A name in code matches the same word in prose.
-fn same_name(a: &Token, b: &Token) -> bool {
-    (a.kind == Kind::Name) != (b.kind == Kind::Name) && a.surface.eq_ignore_ascii_case(&b.surface)
-}
-
-/// The distance of two relative positions in thousandths, plus 500 if only one of them is in the predicate.
-fn distance(a: &ParsedText, at_a: usize, b: &ParsedText, at_b: usize) -> usize {
-    let share = |reading: &ParsedText, at: usize| at * 1000 / reading.tokens.len().max(1);
-    let across = a.in_predicate(at_a) != b.in_predicate(at_b);
-    share(a, at_a).abs_diff(share(b, at_b)) + usize::from(across) * 500
+    let mut found = Vec::new();
+    let (mut at_a, mut at_b) = (0, 0);
+    while at_a < a.len() && at_b < b.len() {
+        let (down, right) = (best[(at_a + 1) * width + at_b], best[at_a * width + at_b + 1]);
+        let taken = best[(at_a + 1) * width + at_b + 1] + a[at_a].weight;
+        if is_same(at_a, at_b) && taken >= down.max(right) {
+            found.push((at_a, at_b));
+            at_a += 1;
+            at_b += 1;
+        } else if down >= right {
+            at_a += 1;
+        } else {
+            at_b += 1;
+        }
+    }
+    found
 }

@@ -1,32 +1,31 @@
-//! The relation of two claims, by rules alone.
+//! The relation of two claims, without a language model.
 //!
-//! Vector similarity cannot tell a duplicate from a contradiction: "on" and "off" are very similar. So the words of two
-//! texts are aligned (`align.rs`), and rules examine the differences: a negation, words or numbers that exclude each
-//! other (`lexicon.rs`), another value in the same place, more words on one side. Merging is the last rule, and any
-//! objection prevents it.
+//! Vector similarity cannot tell a duplicate from a contradiction: "on" and "off" are very similar. So the tokens of two
+//! texts are aligned (`align.rs`), what differs is typed (`features.rs`), and boosted trees that were fitted to labelled
+//! pairs give the probabilities of each relation (`trees.rs`). Exact cases are rules: the same words, and the negation of
+//! the same sentence. Objections prevent a merge whatever the probabilities are.
 //!
-//! The rules know English and the shape of names in code. Texts in other languages are duplicates only if they have the
-//! same words.
+//! English only: texts in other languages are duplicates if they have the same words, and otherwise unrelated.
 
 mod align;
 mod candidates;
-mod lexicon;
-mod merging;
-mod order;
-mod pieces;
-mod reading;
-mod rules;
-mod tables;
+mod decide;
+mod features;
+mod polarity;
+mod quantity;
 #[cfg(test)]
 mod tests;
-mod value;
+mod tokens;
+mod trees;
+mod words;
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use self::align::Alignment;
 pub use self::candidates::{WIDE, to_judge};
-use self::reading::ParsedText;
-use self::tables::Tables;
+use self::tokens::Token;
+use self::trees::Forest;
+use crate::embed::{LoadError, StaticVectors};
 
 /// A claim.
 #[derive(Debug, Clone, Copy)]
@@ -52,44 +51,72 @@ pub enum Relation {
     Contradicts,
     /// Duplicates or contradictory; a person should decide.
     Doubt,
-    /// No relation that the rules find.
+    /// No relation that the judge finds.
     Unrelated,
 }
 
 /// A relation with its reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// The relation of the first claim to the second.
     pub relation: Relation,
     /// The reason, for a reviewer.
     pub reason: String,
+    /// Probability from 0 to 1 that the claims are duplicates or contradict each other.
+    pub related: f32,
+    /// Whether the difference of a contradiction is a value: a number, a name, or opposite words.
+    pub is_value: bool,
 }
 
 impl Judgement {
-    fn new(relation: Relation, reason: impl Into<String>) -> Self {
+    /// A judgement by an exact rule.
+    fn exact(relation: Relation, reason: &str) -> Self {
         Self {
             relation,
-            reason: reason.into(),
+            reason: reason.to_owned(),
+            related: f32::from(u8::from(relation != Relation::Unrelated)),
+            is_value: false,
         }
     }
 }
 
-/// The word lists of the rules. Building them takes about a millisecond: reuse them for many pairs.
-pub struct Lexicon {
-    tables: Tables,
+/// Judges pairs of claims. Loading takes milliseconds: reuse it for many pairs.
+pub struct FittedJudge {
+    vectors: Arc<StaticVectors>,
+    forest: Forest,
 }
 
-impl Default for Lexicon {
-    fn default() -> Self {
-        Self::new()
+struct ParsedText {
+    tokens: Vec<Token>,
+    /// The unit vector of the text.
+    vector: Vec<f32>,
+    trigrams: Vec<u32>,
+    is_cut: bool,
+    is_foreign: bool,
+}
+
+/// A parsed claim.
+pub struct ParsedClaim<'a> {
+    claim: Claim<'a>,
+    parsed: ParsedText,
+}
+
+impl FittedJudge {
+    /// Loads the vectors and the trees that are compiled in.
+    ///
+    /// # Errors
+    /// [`LoadError`] if they are damaged. A test checks them.
+    pub fn shipped() -> Result<Self, LoadError> {
+        Ok(Self {
+            vectors: Arc::new(StaticVectors::shipped()?),
+            forest: Forest::shipped()?,
+        })
     }
-}
 
-impl Lexicon {
-    /// Builds the word lists.
+    /// The vectors, to find similar claims by.
     #[must_use]
-    pub fn new() -> Self {
-        Self { tables: Tables::new() }
+    pub fn vectors(&self) -> Arc<StaticVectors> {
+        self.vectors.clone()
     }
 
     /// Parses a claim, once for all its pairs.
@@ -97,62 +124,90 @@ impl Lexicon {
     pub fn read<'a>(&self, claim: &Claim<'a>) -> ParsedClaim<'a> {
         ParsedClaim {
             claim: *claim,
-            reading: ParsedText::new(claim.text, &self.tables),
+            parsed: self.parse(claim.text),
+        }
+    }
+
+    /// The features of a pair by name, and the outcomes of the exact rules as `rule:` values of 0 or 1; for fitting.
+    #[must_use]
+    pub fn features(&self, a: &str, b: &str) -> Vec<(&'static str, f32)> {
+        let [a, b] = [a.min(b), a.max(b)].map(|text| self.parse(text));
+        let both = Alignment::new(&a.tokens, &b.tokens);
+        let mut found = features::features(&a, &b, &both, &self.vectors);
+        found.extend(decide::rules(&both).map(|(name, holds)| (name, f32::from(u8::from(holds)))));
+        found
+    }
+
+    fn parse(&self, text: &str) -> ParsedText {
+        let (tokens, is_cut) = tokens::tokens(text, &self.vectors);
+        ParsedText {
+            is_foreign: tokens::is_foreign(&tokens),
+            vector: self.vectors.embed_one(text),
+            trigrams: features::trigrams(text),
+            tokens,
+            is_cut,
         }
     }
 }
 
-/// A parsed claim.
-pub struct ParsedClaim<'a> {
-    claim: Claim<'a>,
-    reading: ParsedText,
-}
-
 /// Judges two claims, in some ten microseconds for two sentences. A claim that is judged often should be
-/// [parsed](Lexicon::read) once and passed to [`compare`].
+/// [parsed](FittedJudge::read) once and passed to [`compare`].
 ///
-/// Deterministic. Exchanging the claims exchanges [`Relation::Refines`] and [`Relation::RefinedBy`] and changes no
-/// other relation.
+/// Deterministic. Exchanging the claims exchanges what the reason quotes, and nothing else.
 #[must_use]
-pub fn judge(a: &Claim<'_>, b: &Claim<'_>, tools: &Lexicon) -> Judgement {
+pub fn judge(a: &Claim<'_>, b: &Claim<'_>, tools: &FittedJudge) -> Judgement {
     compare(&tools.read(a), &tools.read(b), tools)
 }
 
 /// Judges two parsed claims; see [`judge`].
 #[must_use]
-pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> Judgement {
+pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &FittedJudge) -> Judgement {
+    // The alignment of the exchanged texts can differ, so they are aligned in one order.
+    let is_exchanged = a.claim.text > b.claim.text;
+    let [first, second] = if is_exchanged { [b, a] } else { [a, b] };
     let judged = if words(a.claim.text).eq(words(b.claim.text)) {
-        Judgement::new(Relation::Same, "the same words")
-    } else if a.reading.is_cut || b.reading.is_cut {
-        Judgement::new(Relation::Unrelated, "too long to be laid side by side")
+        Judgement::exact(Relation::Same, "the same words")
+    } else if a.parsed.is_cut || b.parsed.is_cut {
+        Judgement::exact(Relation::Unrelated, "too long to be laid side by side")
+    } else if a.parsed.is_foreign || b.parsed.is_foreign {
+        Judgement::exact(Relation::Unrelated, "not in English")
     } else {
-        rules::decide(&a.reading, &b.reading, &tools.tables)
+        decide::decide(&first.parsed, &second.parsed, is_exchanged, tools)
     };
     match judged.relation {
         Relation::Unrelated | Relation::Doubt => judged,
-        relation => match separation_reason(a, b, relation, &tools.tables) {
-            Some(why) => Judgement::new(Relation::Doubt, format!("{}; but {why}", judged.reason)),
+        relation => match separation_reason(a, b, relation, tools) {
+            Some(why) => Judgement {
+                relation: Relation::Doubt,
+                reason: format!("{}; but {why}", judged.reason),
+                ..judged
+            },
             None => judged,
         },
     }
 }
 
-/// Similarity of two claims from 0 to 1, opposites included: the weighted share of words that are aligned. Symmetric.
-///
-/// It orders candidates for judging. Unlike a search, it handles inflection, synonyms and negation.
+/// Returns whether a text says that it replaces an earlier one: `instead of`, `no longer`, `supersedes`.
 #[must_use]
-pub fn likeness(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> f32 {
-    let [of_a, of_b] = Alignment::new(&a.reading, &b.reading, &tools.tables).answered();
-    (of_a + of_b) / 2.0
+pub fn says_it_replaces(text: &str) -> bool {
+    words::replaces(text)
+}
+
+/// Similarity of two claims from 0 to 1: the weighted share of common tokens. Symmetric.
+///
+/// It orders candidates for judging. Unlike a search, it handles inflection and numbers.
+#[must_use]
+pub fn likeness(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> f32 {
+    align::likeness(&a.parsed.tokens, &b.parsed.tokens)
 }
 
 /// Returns whether the claims differ in negations, or have words or numbers that exclude each other: enough to doubt a
 /// duplicate, not enough to prove a contradiction.
 #[must_use]
-pub fn opposes(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> bool {
+pub fn opposes(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> bool {
     // The part of the text that was not read can contradict the other text.
-    let is_cut = a.reading.is_cut || b.reading.is_cut;
-    is_cut || Alignment::new(&a.reading, &b.reading, &tools.tables).opposes()
+    let is_unread = [a, b].iter().any(|claim| claim.parsed.is_cut || claim.parsed.is_foreign);
+    is_unread || Alignment::new(&a.parsed.tokens, &b.parsed.tokens).opposes()
 }
 
 /// The words of a text, without whitespace and the final full stop.
@@ -165,13 +220,11 @@ fn separation_reason(
     a: &ParsedClaim<'_>,
     b: &ParsedClaim<'_>,
     relation: Relation,
-    tables: &Tables,
+    tools: &FittedJudge,
 ) -> Option<&'static str> {
     if let (Some(one), Some(other)) = (a.claim.subject, b.claim.subject) {
-        let shared = subject_words(one, tables)
-            .iter()
-            .any(|word| subject_words(other, tables).contains(word));
-        if !shared {
+        let [one, other] = [one, other].map(|subject| tokens::tokens(subject, &tools.vectors).0);
+        if !one.iter().any(|token| other.iter().any(|other| token.normal == other.normal)) {
             return Some("their subjects differ");
         }
     }
@@ -179,12 +232,6 @@ fn separation_reason(
     let rest_apart = !files.is_empty() && !others.is_empty() && !files.iter().any(|file| others.contains(file));
     let points = refers_to_its_file(a.claim.text) || refers_to_its_file(b.claim.text);
     (rest_apart && (points || relation == Relation::Contradicts)).then_some("they rest on different files")
-}
-
-fn subject_words<'t>(subject: &'t str, tables: &Tables) -> Vec<Cow<'t, str>> {
-    let normal =
-        |word: crate::index::lexical::Word<'t>| Cow::Owned(tables.normal(&word.text.to_lowercase()).into_string());
-    crate::index::lexical::words(subject).map(normal).collect()
 }
 
 /// Returns whether a text refers to its file, as `this module` does.

@@ -26,6 +26,7 @@ fn decision_holds_until_a_new_contradiction() {
             keep: keep.iter().map(|id| (*id).to_owned()).collect(),
             drop,
             note: None,
+            author: None,
         });
         let mut settled = next(&after, Vec::new());
         settled

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::learning;
 use super::on_disk::TestWorktree;
-use crate::reconcile::judge::{Claim, Judgement, Lexicon, Relation, judge, opposes};
-use crate::reconcile::{Judge, JudgeSetup, Keep, PlanInput, ReconcileOptions, Segment, open_conflicts, plan, resolve};
+use crate::reconcile::judge::{Claim, FittedJudge, Judgement, Relation, judge, opposes};
+use crate::reconcile::{Judge, JudgeSetup, Keep, Resolution, PlanInput, ReconcileOptions, Segment, open_conflicts, plan, resolve};
 use crate::records::lines::MAX_LINE_BYTES;
 use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
 
@@ -20,14 +20,14 @@ fn claim(text: &str) -> Claim<'_> {
 
 #[test]
 fn long_texts_are_not_aligned() {
-    let tools = Lexicon::new();
+    let tools = FittedJudge::shipped().unwrap();
     let long = |last: &str| "x ".repeat(30_000) + last;
     let (one, other) = (long("y"), long("z"));
     let relation = |one: &str, other: &str| judge(&claim(one), &claim(other), &tools).relation;
     assert_eq!(relation(&one, &other), Relation::Unrelated);
     assert_eq!(relation(&one, &one), Relation::Same);
     let read = [&one, &other].map(|text| tools.read(&claim(text)));
-    assert!(opposes(&read[0], &read[1], &tools), "a model must not merge them");
+    assert!(opposes(&read[0], &read[1]), "a model must not merge them");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn long_reason_is_truncated() {
         records: records.into(),
     };
     let judging = JudgeSetup {
-        judge: &Lexicon::new(),
+        judge: &FittedJudge::shipped().unwrap(),
         embedder: None,
         progress: &(),
         reconciler: None,
@@ -64,11 +64,11 @@ fn long_reason_is_truncated() {
 fn records_only_in_conflicts_file_are_kept() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
-    let id = open_conflicts(&desk.repo.home()).unwrap()[0].conflict.id.clone();
+    let id = open_conflicts(&desk.repo.home()).unwrap()[0].id().to_owned();
     let theirs = learning(9, 3, (3, false)).line();
     let listed = desk.read(CONFLICTS) + &theirs + "\n";
     desk.repo.write(CONFLICTS, listed.as_bytes());
-    resolve(&desk.store(), &id, Keep::Left, None).unwrap();
+    resolve(&desk.store(), &id, &Resolution::Keep(Keep::Left), None).unwrap();
     assert!(desk.read(MAIN).contains(&theirs));
 }
 
@@ -114,6 +114,8 @@ impl Judge for Counting {
         Judgement {
             relation: Relation::Unrelated,
             reason: String::new(),
+            related: 0.0,
+            is_value: false,
         }
     }
 

@@ -33,6 +33,8 @@ impl Judge for LetterJudge {
             (false, _) => Relation::Unrelated,
         };
         Judgement {
+            related: 1.0,
+            is_value: false,
             relation,
             reason: "letters".to_owned(),
         }
@@ -99,6 +101,8 @@ impl RandomJudge {
 impl Judge for RandomJudge {
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
         Judgement {
+            related: 1.0,
+            is_value: false,
             relation: self.between(older, newer),
             reason: "anything".to_owned(),
         }

@@ -38,6 +38,7 @@ fn supersedes_names_successor_and_date() {
         older: "001".to_owned(),
         newer: Some("002".to_owned()),
         since: Some("2026-01-01T00:00:02Z".into()),
+        reason: Some("letters; the same author wrote about the same subject again".to_owned()),
     });
     assert_eq!(superseding(&after)[0].body, body);
     // Two people write the same line.

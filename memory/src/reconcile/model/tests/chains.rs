@@ -21,7 +21,12 @@ impl Judge for FirstWordJudge {
             false => Relation::Unrelated,
         };
         let reason = "little".to_owned();
-        Judgement { relation, reason }
+        Judgement {
+            relation,
+            reason,
+            related: 1.0,
+            is_value: false,
+        }
     }
 
     fn likeness(&self, _: &Claim<'_>, _: &Claim<'_>) -> f32 {

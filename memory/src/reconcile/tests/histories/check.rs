@@ -27,7 +27,8 @@ pub(super) fn seen(desk: &TestWorktree) -> VisibleState {
     let open = open_conflicts(&desk.home())
         .unwrap()
         .into_iter()
-        .map(|open| open.conflict.id);
+        .flat_map(|open| open.pairs)
+        .map(|pair| pair.id);
     (recalled, open.collect())
 }
 
@@ -106,13 +107,14 @@ fn contradictions(desk: &TestWorktree, tree: &WorktreeState) {
         memories.items().iter().find(|item| alike.contains(&item.source))
     };
     let mut pairs = BTreeSet::new();
-    for conflict in &open {
-        let (left, right) = (tree.alike(&conflict.left.id), tree.alike(&conflict.right.id));
+    for conflict in open.iter().flat_map(|open| &open.pairs) {
+        let (left_id, right_id) = conflict.sides().unwrap();
+        let (left, right) = (tree.alike(left_id), tree.alike(right_id));
         assert!(
-            !tree.keeps_both(&conflict.left.id, &conflict.right.id),
+            !tree.keeps_both(left_id, right_id),
             "a resolved conflict is open again: {conflict:?}"
         );
-        let items = [item(&conflict.left.id), item(&conflict.right.id)];
+        let items = [item(left_id), item(right_id)];
         for item in items {
             assert!(
                 item.is_some_and(|item| item.contested.is_some()),

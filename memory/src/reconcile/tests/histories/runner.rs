@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use crate::reconcile::{Keep, ReconcileError, ReconcileOptions, open_conflicts, reconcile, resolve};
+use crate::reconcile::{Keep, Resolution, ReconcileError, ReconcileOptions, open_conflicts, reconcile, resolve};
 use crate::records::{MAIN, SESSIONS};
 
 use super::super::by_letters;
@@ -62,7 +62,8 @@ impl HistoryRunner {
             open_conflicts(&desk.home())
                 .unwrap()
                 .into_iter()
-                .map(|open| open.conflict.id),
+                .flat_map(|open| open.pairs)
+                .map(|pair| pair.id),
         );
         self.model.commits.insert(desk.head(), expected);
     }
@@ -107,11 +108,12 @@ impl HistoryRunner {
             Action::Crash { how, after, commit } => Some(self.crash(desk, now, *how, *after, *commit)),
             Action::Resolve { which, keep } => {
                 let open = open_conflicts(&desk.home()).unwrap();
-                let conflict = &open.get(which % open.len().max(1))?.conflict.id;
-                let keep = [Keep::Left, Keep::Right, Keep::Both][*keep];
-                resolve(&desk.store(), conflict, keep, None).unwrap();
-                let open = open_conflicts(&desk.home()).unwrap();
-                assert!(open.iter().all(|open| open.conflict.id != *conflict), "settled");
+                let conflict = open.get(which % open.len().max(1))?;
+                let keep = [Keep::Left, Keep::Right, Keep::All][*keep].clone();
+                resolve(&desk.store(), conflict.id(), &Resolution::Keep(keep), None).unwrap();
+                let still = open_conflicts(&desk.home()).unwrap();
+                let is_settled = |id: &str| still.iter().flat_map(|open| &open.pairs).all(|pair| pair.id != *id);
+                assert!(conflict.pairs.iter().all(|pair| is_settled(&pair.id)), "settled");
                 desk.commit("resolve");
                 Some(now)
             }

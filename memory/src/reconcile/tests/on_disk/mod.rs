@@ -10,7 +10,7 @@ use super::{by_letters, learning};
 use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{
-    ARCHIVE, Keep, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, open_conflicts,
+    ARCHIVE, Keep, Resolution, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, open_conflicts,
     reconcile, resolve,
 };
 use crate::records::{CONFLICTS, Home, MAIN, Record, SESSIONS};
@@ -70,7 +70,7 @@ impl TestWorktree {
         let memories = Memories::load_from(store.home(), &store.files().into(), None, None);
         let recalled = memories.items().iter().map(|item| item.source.clone()).collect();
         let conflicts = open_conflicts(store.home()).unwrap();
-        (recalled, conflicts.into_iter().map(|open| open.conflict.id).collect())
+        (recalled, conflicts.iter().flat_map(|open| &open.pairs).map(|pair| pair.id.clone()).collect())
     }
 
     /// All files that git would track, by name.
@@ -213,11 +213,11 @@ fn latest_decision_holds() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let open = open_conflicts(&desk.repo.home()).unwrap();
-    let id = &open[0].conflict.id;
-    let unknown = resolve(&desk.store(), "NONE", Keep::Left, None).unwrap_err();
+    let id = open[0].id();
+    let unknown = resolve(&desk.store(), "NONE", &Resolution::Keep(Keep::Left), None).unwrap_err();
     assert_eq!(unknown.to_string(), "no conflict has an id that contains `NONE`");
     let secret = "asked Bo, ghp_0123456789abcdefghijABCDEFGHIJ012345";
-    resolve(&desk.store(), &id[20..].to_lowercase(), Keep::Left, Some(secret)).unwrap();
+    resolve(&desk.store(), &id[20..].to_lowercase(), &Resolution::Keep(Keep::Left), Some(secret)).unwrap();
     assert!(open_conflicts(&desk.repo.home()).unwrap().is_empty());
     assert_eq!(desk.read(CONFLICTS), "");
     let main = desk.read(MAIN);
@@ -255,10 +255,10 @@ fn conflict_side_is_shown_by_its_recalled_duplicate() {
     let open = open_conflicts(&desk.repo.home()).unwrap();
     let shown: Vec<_> = open
         .iter()
-        .map(|open| [&open.conflict.id, &open.left.id, &open.right.id])
+        .map(|open| [open.id(), &open.sides[0].id, &open.sides[1].id])
         .collect();
     assert_eq!(shown, [["8", "1", "4"]]);
-    resolve(&desk.store(), "8", Keep::Left, None).unwrap();
+    resolve(&desk.store(), "8", &Resolution::Keep(Keep::Left), None).unwrap();
     assert!(open_conflicts(&desk.repo.home()).unwrap().is_empty());
     let recalled = desk.seen().0;
     assert!(recalled.contains("1") && !recalled.contains("4"), "{recalled:?}");
@@ -303,8 +303,8 @@ fn links_are_not_written_through() {
 fn notes_that_are_too_long_are_refused() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
-    let id = &open_conflicts(&desk.repo.home()).unwrap()[0].conflict.id;
-    let long = resolve(&desk.store(), id, Keep::Left, Some(&"n".repeat(9_000))).unwrap_err();
+    let id = open_conflicts(&desk.repo.home()).unwrap()[0].id().to_owned();
+    let long = resolve(&desk.store(), &id, &Resolution::Keep(Keep::Left), Some(&"n".repeat(9_000))).unwrap_err();
     assert_eq!(long.to_string(), "the note has 9000 bytes, and at most 8192 are kept");
     assert_eq!(open_conflicts(&desk.repo.home()).unwrap().len(), 1);
     // An id can be any string.
@@ -312,7 +312,7 @@ fn notes_that_are_too_long_are_refused() {
         let renamed = desk.read(path).replace(id.as_str(), "low-1");
         desk.repo.write(path, renamed.as_bytes());
     }
-    resolve(&desk.store(), "low-1", Keep::Left, None).unwrap();
+    resolve(&desk.store(), "low-1", &Resolution::Keep(Keep::Left), None).unwrap();
     // With an id this line would exceed the maximum length.
     let text = "z".repeat(65_480);
     let line = format!("{{\"type\":\"learning\",\"text\":\"{text}\"}}\n");

@@ -1,0 +1,156 @@
+//! The history of a record: how it was written, found again, contradicted, decided about and deleted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufReader;
+
+use serde::Serialize;
+
+use crate::Store;
+use crate::ids::{self, IdError};
+use crate::records::{Body, Moment, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
+use crate::redact::redact;
+
+/// An event in the history of a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HistoryEvent {
+    /// The time, RFC 3339.
+    pub date: Moment,
+    /// What happened: the type of the record that says it, such as `learning`, `conflict` or `decision`.
+    pub event: String,
+    /// The id of the record that says it.
+    pub id: String,
+    /// Who did it: a person, `rules`, or a model.
+    pub author: Option<String>,
+    /// The branch on which it was written.
+    pub branch: Option<String>,
+    /// The text.
+    pub text: String,
+}
+
+/// The events of a record, the oldest first: of the record whose id `part` is or is in, of its duplicates, and of the
+/// records that it was in conflict with.
+///
+/// # Errors
+/// [`IdError`] if no id contains the part, or several do.
+pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, IdError> {
+    let mut files = store.files();
+    files.extend(store.shared_segments());
+    files.extend(RecordFile::of(store.home(), PRUNED));
+    let mut records: BTreeMap<String, Record> = BTreeMap::new();
+    for file in &files {
+        if let Ok(opened) = file.open(store.home()) {
+            let take = |_: usize, record: Record| _ = records.entry(record.id.clone()).or_insert(record);
+            lines::read(BufReader::new(opened), take, |_| {}).ok();
+        }
+    }
+    let id = ids::find("record", part, records.keys().map(|id| (id.as_str(), id.clone())))?;
+    let status = RecordStatus::of(records.values());
+    let mut about: BTreeSet<&str> = [status.kept(&id)].into();
+    // A conflict's or a decision's id names its sides.
+    about.extend(records.get(&id).into_iter().flat_map(mentioned).map(|id| status.kept(id)));
+    let is_about = |about: &BTreeSet<&str>, id: &str| about.contains(status.kept(id));
+    let opponents = records.values().filter(|record| {
+        matches!(record.body, Body::Conflict(_) | Body::Decision(_) | Body::Supersedes(_))
+            && mentioned(record).into_iter().any(|id| is_about(&about, id))
+    });
+    let opponents: Vec<&str> = opponents.flat_map(mentioned).map(|id| status.kept(id)).collect();
+    about.extend(opponents);
+    let mut events: Vec<HistoryEvent> = records
+        .values()
+        .filter(|record| {
+            is_about(&about, &record.id) || mentioned(record).into_iter().any(|id| is_about(&about, id))
+        })
+        .filter_map(event)
+        .collect();
+    events.sort_by(|one, other| (&one.date, &one.id).cmp(&(&other.date, &other.id)));
+    Ok(events)
+}
+
+/// The ids of the records that a record is about.
+fn mentioned(record: &Record) -> Vec<&str> {
+    match &record.body {
+        Body::Same(kinds::Same { kept, folded, .. }) => vec![kept, folded],
+        Body::Distinct(kinds::Distinct { left, right, .. }) | Body::Conflict(kinds::Conflict { left, right, .. }) => {
+            vec![left, right]
+        }
+        Body::Supersedes(kinds::Supersedes { older, newer, .. }) => {
+            std::iter::once(older.as_str()).chain(newer.as_deref()).collect()
+        }
+        Body::Decision(kinds::Decision { keep, drop, .. }) => keep.iter().chain(drop).map(String::as_str).collect(),
+        Body::Tombstone(kinds::Tombstone { forget }) => vec![forget],
+        _ => Vec::new(),
+    }
+}
+
+fn event(record: &Record) -> Option<HistoryEvent> {
+    let rules = Some("rules".to_owned());
+    let list = |ids: &[String]| if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
+    let (author, text) = match &record.body {
+        Body::Learning(kinds::Learning { text, author, .. }) => (author.clone(), text.clone()),
+        Body::Pattern(kinds::Pattern { pattern, author, .. }) => (author.clone(), pattern.clone()),
+        Body::Failure(kinds::Failure { attempt, author, .. }) => (author.clone(), attempt.clone()),
+        Body::Same(kinds::Same { kept, folded, by, reason }) => {
+            (Some(by.clone()), format!("{folded} is a duplicate of {kept}: {reason}"))
+        }
+        Body::Distinct(kinds::Distinct { left, right, by, reason }) => {
+            (Some(by.clone()), format!("{left} and {right} are both true: {reason}"))
+        }
+        Body::Conflict(kinds::Conflict { left, right, by, reason, .. }) => {
+            (Some(by.clone()), format!("{left} and {right} contradict each other: {reason}"))
+        }
+        Body::Supersedes(kinds::Supersedes { older, newer, reason, .. }) => {
+            let newer = newer.as_deref().unwrap_or("a later record");
+            let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            (rules, format!("{newer} supersedes {older}{reason}"))
+        }
+        Body::Decision(kinds::Decision { keep, drop, note, author, .. }) => {
+            let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+            (author.clone(), format!("kept {}; dropped {}{note}", list(keep), list(drop)))
+        }
+        Body::Tombstone(kinds::Tombstone { forget }) => (None, format!("{forget} was deleted")),
+        _ => return None,
+    };
+    Some(HistoryEvent {
+        date: record.ts.clone(),
+        event: record.body.kind().to_owned(),
+        id: record.id.clone(),
+        author: author.map(|author| redact(&author).into_owned()),
+        branch: record.origin.branch.as_deref().map(|branch| redact(branch).into_owned()),
+        text: redact(&text).into_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Clock;
+    use crate::fixture::Fixture;
+    use crate::records::MAIN;
+    use crate::store::StoreSettings;
+
+    #[test]
+    fn history_tells_who_decided_what_and_why() {
+        let main = r#"{"id":"A1","ts":"2026-01-01T00:00:00Z","type":"learning","text":"The limit is 64.","author":"Ann"}
+{"id":"B1","ts":"2026-01-02T00:00:00Z","type":"learning","text":"The limit is 32.","author":"Ben"}
+{"id":"C1","ts":"2026-01-03T00:00:00Z","type":"conflict","left":"A1","right":"B1","by":"rules","reason":"`64` against `32`"}
+{"id":"D1","ts":"2026-01-04T00:00:00Z","type":"decision","conflict":"C1","keep":["B1"],"drop":["A1"],"note":"halved in May","author":"Cy"}
+{"id":"E1","ts":"2026-01-05T00:00:00Z","type":"learning","text":"Unrelated.","author":"Ann"}
+"#;
+        let repo = Fixture::with(&[(MAIN, main)]);
+        let state = tempfile::tempdir().unwrap();
+        let store = Store::at(repo.home(), state.path(), StoreSettings::default(), Clock::system());
+        let expected = [
+            ("A1", Some("Ann"), "The limit is 64."),
+            ("B1", Some("Ben"), "The limit is 32."),
+            ("C1", Some("rules"), "A1 and B1 contradict each other: `64` against `32`"),
+            ("D1", Some("Cy"), "kept B1; dropped A1: halved in May"),
+        ];
+        for id in ["a1", "B1", "C1", "d1"] {
+            let events = history(&store, id).unwrap();
+            let found: Vec<_> = events.iter().map(|event| (&*event.id, event.author.as_deref(), &*event.text)).collect();
+            assert_eq!(found, expected, "{id}");
+        }
+        assert_eq!(history(&store, "E1").unwrap().len(), 1);
+        assert!(history(&store, "none").is_err());
+    }
+}

@@ -1,0 +1,98 @@
+//! The decision on two parsed texts: exact rules first, then the fitted probabilities.
+
+use super::align::Alignment;
+use super::features::features;
+use super::tokens::{Kind, Token};
+use super::{FittedJudge, Judgement, ParsedText, Relation};
+
+/// Thresholds by cost: a wrong merge loses a statement, a needless conflict costs a person a minute.
+const CONTRADICTS: f32 = 0.57;
+const SAME: f32 = 0.5;
+/// From here on a pair that is not merged because of an objection is worth a person's look.
+const DOUBT: f32 = 0.3;
+
+/// Judges two parsed texts. The reason quotes the second first if they were exchanged.
+pub(super) fn decide(a: &ParsedText, b: &ParsedText, is_exchanged: bool, tools: &FittedJudge) -> Judgement {
+    let both = Alignment::new(&a.tokens, &b.tokens);
+    if both.sides.iter().any(|side| !side.iter().any(|token| token.kind.is_content())) {
+        return Judgement::exact(Relation::Unrelated, "one says nothing");
+    }
+    if is_equal(&both) {
+        return Judgement::exact(Relation::Same, "the same words but for their form");
+    }
+    if both.headings_differ() || both.ids_differ() {
+        return Judgement::exact(Relation::Unrelated, "they name different things");
+    }
+    if is_denied(&both) {
+        return Judgement::exact(Relation::Contradicts, "one denies what the other says");
+    }
+    if both.agents_differ() {
+        return Judgement {
+            is_value: true,
+            ..Judgement::exact(Relation::Contradicts, &format!("same, but {}", difference(&both, is_exchanged)))
+        };
+    }
+    let values: Vec<f32> = features(a, b, &both, &tools.vectors)
+        .into_iter()
+        .map(|(_, value)| value)
+        .collect();
+    let [contradicts, same, _] = tools.forest.probabilities(&values);
+    let (relation, reason) = match () {
+        () if contradicts >= CONTRADICTS => (Relation::Contradicts, "same subject, but"),
+        () if same < SAME => (Relation::Unrelated, "too little in common:"),
+        () if !both.opposes() => (Relation::Same, "alike:"),
+        () if contradicts >= DOUBT => (Relation::Doubt, "alike, but"),
+        () => (Relation::Unrelated, "alike, but"),
+    };
+    Judgement {
+        relation,
+        reason: format!("{reason} {}", difference(&both, is_exchanged)),
+        related: contradicts + same,
+        is_value: both.is_value(),
+    }
+}
+
+/// The outcomes of the rules by name, for fitting.
+pub(super) fn rules(both: &Alignment<'_>) -> [(&'static str, bool); 4] {
+    [
+        ("rule:equal", is_equal(both)),
+        ("rule:apart", both.headings_differ() || both.ids_differ()),
+        ("rule:contradicts", is_denied(both) || both.agents_differ()),
+        ("rule:opposes", both.opposes()),
+    ]
+}
+
+fn is_equal(both: &Alignment<'_>) -> bool {
+    both.gaps.is_empty() && both.sides[0].iter().any(|token| token.kind.is_content())
+}
+
+/// Returns whether one side is the other with a negation: the same content words in the same order, and one `not` more.
+fn is_denied(both: &Alignment<'_>) -> bool {
+    let content = |side: usize| {
+        let is_content =
+            |token: &&Token| !matches!(token.kind, Kind::Function | Kind::Colon) && !token.is_plain_negation;
+        both.sides[side]
+            .iter()
+            .filter(is_content)
+            .map(|token| &*token.normal)
+    };
+    let negations = both.sides.map(|side| side.iter().filter(|token| token.is_plain_negation).count());
+    negations[0].abs_diff(negations[1]) == 1 && content(0).next().is_some() && content(0).eq(content(1))
+}
+
+/// What differs, for a reviewer.
+fn difference(both: &Alignment<'_>, is_exchanged: bool) -> String {
+    let shown = |tokens: &[&Token]| {
+        let words = tokens.iter().filter(|token| !matches!(token.kind, Kind::Function | Kind::Colon));
+        words.map(|token| &*token.surface).collect::<Vec<_>>().join(" ")
+    };
+    let [mut a, mut b] = [shown(&both.alone[0]), shown(&both.alone[1])];
+    if is_exchanged {
+        (a, b) = (b, a);
+    }
+    match (a.is_empty(), b.is_empty()) {
+        (true, true) => "the order of the words differs".to_owned(),
+        (false, true) | (true, false) => format!("only one has `{a}{b}`"),
+        (false, false) => format!("`{a}` against `{b}`"),
+    }
+}
