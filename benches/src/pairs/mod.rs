@@ -20,9 +20,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Parser;
-use serde_json::{Value, json};
 use muninn_memory::embed::StaticVectors;
 use muninn_memory::reconcile::judge::{Claim, FittedJudge, Relation, judge};
+use serde_json::{Value, json};
 
 use self::labelled::{Label, Labelled};
 use self::model::Script;

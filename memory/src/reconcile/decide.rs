@@ -232,7 +232,9 @@ fn proposal(older: &RecordClaim<'_>, newer: &RecordClaim<'_>, judgement: &Judgem
         return None;
     }
     let [sources, others] = [older, newer].map(|claim| &claim.record.origin.sources);
-    let same_file = sources.iter().any(|source| others.iter().any(|other| other.path == source.path));
+    let same_file = sources
+        .iter()
+        .any(|source| others.iter().any(|other| other.path == source.path));
     let same_author = older.author.is_some() && older.author == newer.author;
     match () {
         () if says_it_replaces(newer.text) => Some("the newer one says that something was replaced"),

@@ -80,7 +80,11 @@ pub(super) fn open_among(main: &[Record]) -> Vec<OpenConflict> {
     let mut open = Vec::new();
     for group in grouped(pairs, &status) {
         let mut sides: BTreeMap<&str, &Record> = BTreeMap::new();
-        for id in group.iter().filter_map(Record::sides).flat_map(|(left, right)| [left, right]) {
+        for id in group
+            .iter()
+            .filter_map(Record::sides)
+            .flat_map(|(left, right)| [left, right])
+        {
             if let Some(record) = side(id) {
                 sides.entry(status.kept(id)).or_insert(record);
             }

@@ -236,7 +236,10 @@ fn counted(consolidated: usize, before: &PlanInput, main: &[Record]) -> Summary 
         consolidated,
         duplicates: folded(main).saturating_sub(folded(&before.main)),
         superseded: made("supersedes"),
-        conflicts: open.iter().filter(|conflict| conflict.pairs.iter().any(|pair| is_new(&pair))).count(),
+        conflicts: open
+            .iter()
+            .filter(|conflict| conflict.pairs.iter().any(|pair| is_new(&pair)))
+            .count(),
         open: open.len(),
     }
 }

@@ -110,12 +110,7 @@ const MAX_TEXT_BYTES: usize = 2 << 10;
 ///
 /// # Errors
 /// [`ResolveError`]; then nothing has changed.
-pub fn resolve(
-    store: &Store,
-    id: &str,
-    resolution: &Resolution,
-    note: Option<&str>,
-) -> Result<Record, ResolveError> {
+pub fn resolve(store: &Store, id: &str, resolution: &Resolution, note: Option<&str>) -> Result<Record, ResolveError> {
     let here = ReconcileOptions {
         here: true,
         ..ReconcileOptions::default()

@@ -8,8 +8,8 @@ use muninn_memory::embed::LoadError;
 use muninn_memory::model::block_on;
 use muninn_memory::reconcile::judge::FittedJudge;
 use muninn_memory::reconcile::{
-    JudgeSetup, Resolution, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler,
-    ReconcilerLimits, ResolveError, open_conflicts, reconcile, resolve,
+    JudgeSetup, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler, ReconcilerLimits,
+    Resolution, ResolveError, open_conflicts, reconcile, resolve,
 };
 use muninn_repo_tools::Worktree;
 use thiserror::Error;

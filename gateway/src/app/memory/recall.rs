@@ -94,17 +94,26 @@ impl Workspace {
             ..RecallOptions::default()
         };
         let question = query.question.as_deref().map(str::trim);
-        let past = || Some(Memories::superseded(self.memory.as_ref()?.home(), &self.memory.as_ref()?.files()));
+        let past = || {
+            Some(Memories::superseded(
+                self.memory.as_ref()?.home(),
+                &self.memory.as_ref()?.files(),
+            ))
+        };
         if let Some(text) = question.filter(|text| !query.superseded && is_id(text))
             && named(&memories, text, &options).is_ok_and(|found| found.is_none())
             && let Some(past) = past()
             && let Ok(Some(recalled)) = named(&past, text, &options)
         {
-            return Ok(past.get(recalled.doc).map(|memory| RecalledMemory {
-                memory: memory.clone(),
-                score: recalled.score,
-                stale: recalled.stale,
-            }).into_iter().collect());
+            return Ok(past
+                .get(recalled.doc)
+                .map(|memory| RecalledMemory {
+                    memory: memory.clone(),
+                    score: recalled.score,
+                    stale: recalled.stale,
+                })
+                .into_iter()
+                .collect());
         }
         let found = match question.filter(|question| !question.is_empty()) {
             None => memories.newest(&options),

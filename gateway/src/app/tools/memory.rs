@@ -253,7 +253,10 @@ impl SessionTool for ListConflicts {
         };
         let lines = open.conflicts.iter().map(|conflict| {
             let sides: String = conflict.sides.iter().zip(1..).map(side).collect();
-            let proposal = conflict.proposal.as_ref().map(|evidence| format!("\n  proposed: accept the newest; {evidence}"));
+            let proposal = conflict
+                .proposal
+                .as_ref()
+                .map(|evidence| format!("\n  proposed: accept the newest; {evidence}"));
             let reason = conflict.reasons.first().map_or("", String::as_str);
             format!("{}: {reason}{sides}{}", conflict.id, proposal.unwrap_or_default())
         });

@@ -8,7 +8,9 @@ use serde_json::json;
 use super::{CliError, Common, examples};
 use crate::cli::output;
 
-/// Show what happened to a record: who wrote it, what contradicted it, and who decided what, when and why
+/// Show who wrote a record, what contradicted it, and what was decided
+///
+/// Each event has its date, its author and the branch. A decision has the note of the person who made it.
 #[derive(Args)]
 #[command(after_help = examples(&[
     ("muninn history 7QK2", "The history of the record whose id contains 7QK2"),
@@ -32,8 +34,16 @@ impl History {
         }
         for event in &events {
             let date: String = event.date.chars().take(10).collect();
-            let by = event.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
-            let on = event.branch.as_ref().map(|branch| format!(" on {branch}")).unwrap_or_default();
+            let by = event
+                .author
+                .as_ref()
+                .map(|author| format!(" by {author}"))
+                .unwrap_or_default();
+            let on = event
+                .branch
+                .as_ref()
+                .map(|branch| format!(" on {branch}"))
+                .unwrap_or_default();
             let heading = output::sanitize_line(&format!("{date} {}{by}{on} ({})", event.event, event.id));
             output::line(&format!("{heading}\n    {}", output::sanitize_line(&event.text)));
         }

@@ -108,11 +108,16 @@ impl Recall {
 /// Shows the decisions about a record.
 fn decisions(workspace: &Workspace, id: &str) -> Result<(), CliError> {
     let events = workspace.history(id)?;
-    let decisions = events.iter().filter(|event| matches!(event.event.as_str(), "decision" | "supersedes"));
+    let decisions = events
+        .iter()
+        .filter(|event| matches!(event.event.as_str(), "decision" | "supersedes"));
     for event in decisions {
         let date: String = event.date.chars().take(10).collect();
         let by = event.author.as_deref().unwrap_or("somebody");
-        output::line(&output::sanitize_line(&format!("decided on {date} by {by}: {}", event.text)));
+        output::line(&output::sanitize_line(&format!(
+            "decided on {date} by {by}: {}",
+            event.text
+        )));
     }
     Ok(())
 }

@@ -46,9 +46,8 @@ impl From<ChoreError> for CliError {
                         CliError::new(Exit::Usage, message).hint("shorten it")
                     }
                     ResolveError::NoText | ResolveError::NoSide { .. } => CliError::new(Exit::Usage, message),
-                    ResolveError::NoProposal => {
-                        CliError::new(Exit::Usage, message).hint("choose the sides with --keep, or write a text with --write")
-                    }
+                    ResolveError::NoProposal => CliError::new(Exit::Usage, message)
+                        .hint("choose the sides with --keep, or write a text with --write"),
                     ResolveError::Files(_) => CliError::new(Exit::Failure, message),
                 }
             }

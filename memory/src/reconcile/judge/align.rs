@@ -51,7 +51,9 @@ impl<'r> Alignment<'r> {
 
     /// Pairs of unaligned tokens that exclude each other.
     pub(super) fn exclusive(&self) -> impl Iterator<Item = [&'r Token; 2]> + '_ {
-        let pairs = self.alone[0].iter().flat_map(|one| self.alone[1].iter().map(move |other| [*one, *other]));
+        let pairs = self.alone[0]
+            .iter()
+            .flat_map(|one| self.alone[1].iter().map(move |other| [*one, *other]));
         pairs.filter(|[one, other]| words::exclude(&one.normal, &other.normal))
     }
 
@@ -62,9 +64,13 @@ impl<'r> Alignment<'r> {
 
     /// Returns whether the sides differ in negations, or have words or numbers that exclude each other.
     pub(super) fn opposes(&self) -> bool {
-        let negations = self.sides.map(|side| side.iter().filter(|token| token.is_plain_negation).count());
+        let negations = self
+            .sides
+            .map(|side| side.iter().filter(|token| token.is_plain_negation).count());
         let numbers = [0, 1].map(|side| self.alone_of(side, Kind::Number));
-        let begins = self.sides.map(|side| side.first().is_some_and(|first| first.kind == Kind::Negation));
+        let begins = self
+            .sides
+            .map(|side| side.first().is_some_and(|first| first.kind == Kind::Negation));
         negations[0] != negations[1]
             || begins[0] != begins[1]
             || numbers[0] > 0 && numbers[1] > 0
@@ -76,7 +82,10 @@ impl<'r> Alignment<'r> {
     /// inverts fewer pairs of words.
     fn are_exchanged(&self) -> bool {
         let has_agent = self.sides.map(|side| side.iter().any(|token| &*token.normal == "by"));
-        let is_equal = self.alone.iter().all(|alone| !alone.iter().any(|token| token.kind.is_content()));
+        let is_equal = self
+            .alone
+            .iter()
+            .all(|alone| !alone.iter().any(|token| token.kind.is_content()));
         let words = self.sides[0].iter().filter(|token| token.kind.is_content()).count();
         is_equal && words > 2 && has_agent[0] == has_agent[1] && self.inverted() >= EXCHANGED
     }
@@ -84,11 +93,17 @@ impl<'r> Alignment<'r> {
     /// The share of pairs of common content words that stand in the other order.
     pub(super) fn inverted(&self) -> f32 {
         let place = |tokens: &[Token], normal: &str| tokens.iter().position(|token| *token.normal == *normal);
-        let shared = self.sides[0].iter().enumerate().filter(|(at, token)| {
-            token.kind.is_content() && place(self.sides[0], &token.normal) == Some(*at)
-        });
-        let places: Vec<usize> = shared.filter_map(|(_, token)| place(self.sides[1], &token.normal)).collect();
-        let pairs = places.iter().enumerate().flat_map(|(at, one)| places[at + 1..].iter().map(move |other| one > other));
+        let shared = self.sides[0]
+            .iter()
+            .enumerate()
+            .filter(|(at, token)| token.kind.is_content() && place(self.sides[0], &token.normal) == Some(*at));
+        let places: Vec<usize> = shared
+            .filter_map(|(_, token)| place(self.sides[1], &token.normal))
+            .collect();
+        let pairs = places
+            .iter()
+            .enumerate()
+            .flat_map(|(at, one)| places[at + 1..].iter().map(move |other| one > other));
         let (inverted, all) = pairs.fold((0u16, 0u16), |(inverted, all), is_inverted| {
             (inverted.saturating_add(u16::from(is_inverted)), all.saturating_add(1))
         });

@@ -14,7 +14,11 @@ const DOUBT: f32 = 0.3;
 /// Judges two parsed texts. The reason quotes the second first if they were exchanged.
 pub(super) fn decide(a: &ParsedText, b: &ParsedText, is_exchanged: bool, tools: &FittedJudge) -> Judgement {
     let both = Alignment::new(&a.tokens, &b.tokens);
-    if both.sides.iter().any(|side| !side.iter().any(|token| token.kind.is_content())) {
+    if both
+        .sides
+        .iter()
+        .any(|side| !side.iter().any(|token| token.kind.is_content()))
+    {
         return Judgement::exact(Relation::Unrelated, "one says nothing");
     }
     if is_equal(&both) {
@@ -29,7 +33,10 @@ pub(super) fn decide(a: &ParsedText, b: &ParsedText, is_exchanged: bool, tools: 
     if both.agents_differ() {
         return Judgement {
             is_value: true,
-            ..Judgement::exact(Relation::Contradicts, &format!("same, but {}", difference(&both, is_exchanged)))
+            ..Judgement::exact(
+                Relation::Contradicts,
+                &format!("same, but {}", difference(&both, is_exchanged)),
+            )
         };
     }
     let values: Vec<f32> = features(a, b, &both, &tools.vectors)
@@ -71,19 +78,20 @@ fn is_denied(both: &Alignment<'_>) -> bool {
     let content = |side: usize| {
         let is_content =
             |token: &&Token| !matches!(token.kind, Kind::Function | Kind::Colon) && !token.is_plain_negation;
-        both.sides[side]
-            .iter()
-            .filter(is_content)
-            .map(|token| &*token.normal)
+        both.sides[side].iter().filter(is_content).map(|token| &*token.normal)
     };
-    let negations = both.sides.map(|side| side.iter().filter(|token| token.is_plain_negation).count());
+    let negations = both
+        .sides
+        .map(|side| side.iter().filter(|token| token.is_plain_negation).count());
     negations[0].abs_diff(negations[1]) == 1 && content(0).next().is_some() && content(0).eq(content(1))
 }
 
 /// What differs, for a reviewer.
 fn difference(both: &Alignment<'_>, is_exchanged: bool) -> String {
     let shown = |tokens: &[&Token]| {
-        let words = tokens.iter().filter(|token| !matches!(token.kind, Kind::Function | Kind::Colon));
+        let words = tokens
+            .iter()
+            .filter(|token| !matches!(token.kind, Kind::Function | Kind::Colon));
         words.map(|token| &*token.surface).collect::<Vec<_>>().join(" ")
     };
     let [mut a, mut b] = [shown(&both.alone[0]), shown(&both.alone[1])];

@@ -56,7 +56,14 @@ fn overlap(both: &Alignment<'_>, found: &mut Features) {
     };
     let of_words = words(&mut both.sides.iter().flat_map(|side| side.iter()));
     let alone_words = words(&mut both.alone.iter().flatten().copied());
-    found.push(("dice_words", if of_words > 0.0 { 1.0 - alone_words / of_words } else { 0.0 }));
+    found.push((
+        "dice_words",
+        if of_words > 0.0 {
+            1.0 - alone_words / of_words
+        } else {
+            0.0
+        },
+    ));
     let lengths = both.sides.map(<[Token]>::len);
     let sum = float(lengths[0] + lengths[1]);
     found.push(("in_order", 2.0 * float(both.aligned) / sum.max(1.0)));
@@ -102,7 +109,11 @@ fn differences(both: &Alignment<'_>, found: &mut Features) {
 /// The gaps in which both sides have something, and the place of the first difference.
 fn substitutions(both: &Alignment<'_>, found: &mut Features) {
     let has = |tokens: &[Token], kind: Kind| tokens.iter().any(|token| token.kind == kind);
-    let in_both = |kind: Kind| both.substitutions().filter(|[a, b]| has(a, kind) && has(b, kind)).count();
+    let in_both = |kind: Kind| {
+        both.substitutions()
+            .filter(|[a, b]| has(a, kind) && has(b, kind))
+            .count()
+    };
     for (kind, name) in [
         (Kind::Number, "number_substituted"),
         (Kind::Name, "name_substituted"),
@@ -115,7 +126,9 @@ fn substitutions(both: &Alignment<'_>, found: &mut Features) {
     let clean = clean.filter(|[a, b]| has(a, Kind::Number) && has(b, Kind::Number));
     found.push(("number_alone_substituted", float(clean.count().min(3))));
     let is_proper = |token: &Token| token.is_proper;
-    let proper = both.substitutions().filter(|[a, b]| a.iter().any(is_proper) && b.iter().any(is_proper));
+    let proper = both
+        .substitutions()
+        .filter(|[a, b]| a.iter().any(is_proper) && b.iter().any(is_proper));
     found.push(("proper_substituted", float(proper.count().min(3))));
     let rarest = |tokens: &[Token]| {
         let words = tokens.iter().filter(|token| token.kind == Kind::Word);
@@ -124,21 +137,34 @@ fn substitutions(both: &Alignment<'_>, found: &mut Features) {
     let rare = both.substitutions().map(|[a, b]| rarest(a).min(rarest(b)));
     found.push(("rare_substituted", rare.fold(0.0, f32::max)));
     found.push(("gaps", float(both.gaps.len().min(6))));
-    let negated = both.substitutions().filter(|[a, b]| has(a, Kind::Negation) != has(b, Kind::Negation));
+    let negated = both
+        .substitutions()
+        .filter(|[a, b]| has(a, Kind::Negation) != has(b, Kind::Negation));
     found.push(("negation_substituted", float(negated.count().min(3))));
     let content = |side: usize, range: &std::ops::Range<usize>| {
-        both.sides[side][range.clone()].iter().any(|token| !matches!(token.kind, Kind::Function | Kind::Colon))
+        both.sides[side][range.clone()]
+            .iter()
+            .any(|token| !matches!(token.kind, Kind::Function | Kind::Colon))
     };
     let mut differing = both.gaps.iter().filter(|[a, b]| content(0, a) || content(1, b));
     let place = |at: usize, side: usize| float(at) / float(both.sides[side].len().max(1));
-    let first = differing.next().map_or(1.0, |[a, b]| place(a.start, 0).min(place(b.start, 1)));
+    let first = differing
+        .next()
+        .map_or(1.0, |[a, b]| place(a.start, 0).min(place(b.start, 1)));
     found.push(("first_difference", first));
 }
 
 /// How near unaligned words are to each other by their vectors.
 fn meanings(both: &Alignment<'_>, vectors: &StaticVectors, found: &mut Features) {
-    let compared = |token: &&&Token| !matches!(token.kind, Kind::Function | Kind::Colon | Kind::Operator | Kind::Number);
-    let words = [0, 1].map(|side| both.alone[side].iter().filter(compared).copied().collect::<Vec<&Token>>());
+    let compared =
+        |token: &&&Token| !matches!(token.kind, Kind::Function | Kind::Colon | Kind::Operator | Kind::Number);
+    let words = [0, 1].map(|side| {
+        both.alone[side]
+            .iter()
+            .filter(compared)
+            .copied()
+            .collect::<Vec<&Token>>()
+    });
     let of = |token: &&Token| {
         let mut vector = vectors.sum(&token.surface).unwrap_or_default();
         normalise(&mut vector);
@@ -184,15 +210,23 @@ fn meanings(both: &Alignment<'_>, vectors: &StaticVectors, found: &mut Features)
 fn order(both: &Alignment<'_>, found: &mut Features) {
     found.push(("inverted", both.inverted()));
     let prefers = |tokens: &[Token]| {
-        tokens.iter().any(|token| matches!(&*token.surface.to_lowercase(), "over" | "instead" | "rather"))
+        tokens
+            .iter()
+            .any(|token| matches!(&*token.surface.to_lowercase(), "over" | "instead" | "rather"))
     };
-    found.push(("preference", float(usize::from(prefers(both.sides[0]) && prefers(both.sides[1])))));
+    found.push((
+        "preference",
+        float(usize::from(prefers(both.sides[0]) && prefers(both.sides[1]))),
+    ));
 }
 
 /// The weight of shared words of which one statement is for and the other against, and of the other shared words.
 fn polarities(both: &Alignment<'_>, found: &mut Features) {
     let polarity = |tokens: &[Token], normal: &str| {
-        let mut with = tokens.iter().filter(|token| *token.normal == *normal).map(|token| token.is_against);
+        let mut with = tokens
+            .iter()
+            .filter(|token| *token.normal == *normal)
+            .map(|token| token.is_against);
         let first = with.next();
         first.filter(|first| with.all(|other| other == *first))
     };
@@ -217,18 +251,31 @@ fn subjects(both: &Alignment<'_>, found: &mut Features) {
     found.push(("headings", float(usize::from(a_ends) + usize::from(b_ends))));
     found.push(("headings_differ", float(usize::from(both.headings_differ()))));
     let defaults = |tokens: &[Token]| tokens.iter().any(|token| &*token.normal == "default");
-    found.push(("defaults", float(usize::from(defaults(both.sides[0]) && defaults(both.sides[1])))));
+    found.push((
+        "defaults",
+        float(usize::from(defaults(both.sides[0]) && defaults(both.sides[1]))),
+    ));
 }
 
 /// The register: prose about everyday events differs from statements about software in what a difference means.
 fn register(both: &Alignment<'_>, found: &mut Features) {
-    let count = |kind: Kind| both.sides.iter().flat_map(|side| side.iter()).filter(|token| token.kind == kind).count();
+    let count = |kind: Kind| {
+        both.sides
+            .iter()
+            .flat_map(|side| side.iter())
+            .filter(|token| token.kind == kind)
+            .count()
+    };
     found.push(("names", float(count(Kind::Name).min(6))));
     found.push(("numbers", float(count(Kind::Number).min(6))));
-    let progressive = |side: &&&[Token]| side.iter().any(|token| token.kind == Kind::Word && token.surface.ends_with("ing"));
+    let progressive = |side: &&&[Token]| {
+        side.iter()
+            .any(|token| token.kind == Kind::Word && token.surface.ends_with("ing"))
+    };
     found.push(("progressive", float(both.sides.iter().filter(progressive).count())));
     let indefinite = |side: &&&[Token]| {
-        side.first().is_some_and(|first| matches!(&*first.surface.to_lowercase(), "a" | "an" | "there"))
+        side.first()
+            .is_some_and(|first| matches!(&*first.surface.to_lowercase(), "a" | "an" | "there"))
     };
     found.push(("indefinite", float(both.sides.iter().filter(indefinite).count())));
 }
@@ -258,7 +305,11 @@ pub(super) fn trigrams(text: &str) -> Vec<u32> {
             letters.push(c);
         }
     }
-    let hash = |three: &[u32]| three.iter().fold(0x811c_9dc5u32, |hash, c| (hash ^ c).wrapping_mul(0x0100_0193));
+    let hash = |three: &[u32]| {
+        three
+            .iter()
+            .fold(0x811c_9dc5u32, |hash, c| (hash ^ c).wrapping_mul(0x0100_0193))
+    };
     let mut found: Vec<u32> = letters.windows(3).map(hash).collect();
     found.sort_unstable();
     found

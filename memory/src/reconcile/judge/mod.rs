@@ -206,7 +206,9 @@ pub fn likeness(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> f32 {
 #[must_use]
 pub fn opposes(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> bool {
     // The part of the text that was not read can contradict the other text.
-    let is_unread = [a, b].iter().any(|claim| claim.parsed.is_cut || claim.parsed.is_foreign);
+    let is_unread = [a, b]
+        .iter()
+        .any(|claim| claim.parsed.is_cut || claim.parsed.is_foreign);
     is_unread || Alignment::new(&a.parsed.tokens, &b.parsed.tokens).opposes()
 }
 
@@ -224,7 +226,10 @@ fn separation_reason(
 ) -> Option<&'static str> {
     if let (Some(one), Some(other)) = (a.claim.subject, b.claim.subject) {
         let [one, other] = [one, other].map(|subject| tokens::tokens(subject, &tools.vectors).0);
-        if !one.iter().any(|token| other.iter().any(|other| token.normal == other.normal)) {
+        if !one
+            .iter()
+            .any(|token| other.iter().any(|other| token.normal == other.normal))
+        {
             return Some("their subjects differ");
         }
     }

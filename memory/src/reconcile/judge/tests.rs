@@ -32,7 +32,11 @@ fn all(expected: Relation, pairs: &[(&str, &str)]) {
 #[test]
 fn trees_match_the_features() {
     let tools = FittedJudge::shipped().unwrap();
-    let names: Vec<&str> = tools.features("The quota is 9.", "No quota.").iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = tools
+        .features("The quota is 9.", "No quota.")
+        .iter()
+        .map(|(name, _)| *name)
+        .collect();
     let features = names.iter().filter(|name| !name.starts_with("rule:"));
     assert!(features.eq(&tools.forest.features));
 }
@@ -73,7 +77,10 @@ fn another_value_contradicts() {
         Relation::Contradicts,
         &[
             ("The default quota is 9.", "The default quota is 12."),
-            ("The agent needs version 1.4 or later.", "The agent needs version 2.0 or later."),
+            (
+                "The agent needs version 1.4 or later.",
+                "The agent needs version 2.0 or later.",
+            ),
             (
                 "Connections of the pool are capped at 64.",
                 "The maximum number of connections of the pool is 32.",
@@ -91,7 +98,10 @@ fn another_scope_or_subject_is_unrelated() {
         &[
             ("The exporter needs Java.", "The importer does not need Java."),
             ("Shard 3 is full.", "Shard 5 is full."),
-            ("See RFC 7231 for the status codes.", "See RFC 9110 for the status codes."),
+            (
+                "See RFC 7231 for the status codes.",
+                "See RFC 9110 for the status codes.",
+            ),
             (
                 "read-timeout: the default is 5 seconds.",
                 "write-timeout: the default is 9 seconds.",
@@ -122,7 +132,10 @@ fn what_opposes_is_not_merged() {
         ("The writer blocks the reader.", "The reader blocks the writer."),
         ("Use tabs instead of spaces.", "Use spaces instead of tabs."),
         ("Telemetry is on for guests.", "Telemetry is off for guests."),
-        ("The cache is enabled, not disabled.", "The cache is disabled, not enabled."),
+        (
+            "The cache is enabled, not disabled.",
+            "The cache is disabled, not enabled.",
+        ),
         ("Add the flag to the config.", "Remove the flag from the config."),
     ] {
         assert_ne!(judged(a, b).relation, Relation::Same, "{a} | {b}");
@@ -182,10 +195,51 @@ fn reason_names_the_difference() {
 }
 
 const WORDS: &[&str] = &[
-    "the", "cache", "worker", "is", "enabled", "disabled", "not", "never", "without", "no", "before", "after", "runs",
-    "run", "by", "in", "of", "9", "12", "`MAX_AGE`", "only", "if", "writes", "written", "report", "daily,", "and",
-    "doesn't", "public", "private", "animal", "30", "seconds", "half", "on", "off", "turned", "has", "to", "default:",
-    "port", "out", "-", "instead", "\u{e9}t\u{e9}",
+    "the",
+    "cache",
+    "worker",
+    "is",
+    "enabled",
+    "disabled",
+    "not",
+    "never",
+    "without",
+    "no",
+    "before",
+    "after",
+    "runs",
+    "run",
+    "by",
+    "in",
+    "of",
+    "9",
+    "12",
+    "`MAX_AGE`",
+    "only",
+    "if",
+    "writes",
+    "written",
+    "report",
+    "daily,",
+    "and",
+    "doesn't",
+    "public",
+    "private",
+    "animal",
+    "30",
+    "seconds",
+    "half",
+    "on",
+    "off",
+    "turned",
+    "has",
+    "to",
+    "default:",
+    "port",
+    "out",
+    "-",
+    "instead",
+    "\u{e9}t\u{e9}",
 ];
 
 fn text() -> impl Strategy<Value = String> {

@@ -126,7 +126,14 @@ pub(super) fn tokens(text: &str, vectors: &StaticVectors) -> (Vec<Token>, bool) 
     (found, false)
 }
 
-fn push(written: &str, after_sign: bool, clause: usize, found: &mut Vec<Token>, stemmer: &Stemmer, vectors: &StaticVectors) {
+fn push(
+    written: &str,
+    after_sign: bool,
+    clause: usize,
+    found: &mut Vec<Token>,
+    stemmer: &Stemmer,
+    vectors: &StaticVectors,
+) {
     let inner = written.trim_matches('`').trim();
     let lower = inner.to_lowercase();
     let entry = words::entry(&lower);
@@ -159,7 +166,10 @@ fn push(written: &str, after_sign: bool, clause: usize, found: &mut Vec<Token>, 
         return;
     }
     let is_contraction = lower.ends_with("n't");
-    let is_id = after_sign || found.last().is_some_and(|last| words::entry(&last.surface.to_lowercase()).is_numbered);
+    let is_id = after_sign
+        || found
+            .last()
+            .is_some_and(|last| words::entry(&last.surface.to_lowercase()).is_numbered);
     let kind = match () {
         () if lower == ":" => Kind::Colon,
         () if lower.starts_with(['<', '>', '=', '~', '^', '!']) && !is_quoted => Kind::Operator,

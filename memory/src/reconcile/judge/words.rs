@@ -122,7 +122,10 @@ static EXCLUDING: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| 
     let stemmer = Stemmer::create(Algorithm::English);
     let mut excluding: HashMap<String, HashSet<String>> = HashMap::new();
     for line in EXCLUSIVE.split('|') {
-        let words: Vec<String> = line.split_whitespace().map(|word| stemmer.stem(word).into_owned()).collect();
+        let words: Vec<String> = line
+            .split_whitespace()
+            .map(|word| stemmer.stem(word).into_owned())
+            .collect();
         for word in &words {
             let others = words.iter().filter(|other| *other != word).cloned();
             excluding.entry(word.clone()).or_default().extend(others);
@@ -152,15 +155,16 @@ pub(super) fn entry(word: &str) -> Entry {
 
 /// Stems of words with which a text says that it replaces an earlier one.
 const REPLACING: &[&str] = &[
-    "supersed", "replac", "obsolet", "revert", "migrat", "switch", "previous", "former", "deprec", "anymore", "instead",
-    "renam",
+    "supersed", "replac", "obsolet", "revert", "migrat", "switch", "previous", "former", "deprec", "anymore",
+    "instead", "renam",
 ];
 
 /// Returns whether a text says that it replaces an earlier one.
 pub(super) fn replaces(text: &str) -> bool {
     let lower = text.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    lower.contains("no longer") || words.any(|word| REPLACING.iter().any(|stem| word.starts_with(stem)) || word == "now")
+    lower.contains("no longer")
+        || words.any(|word| REPLACING.iter().any(|stem| word.starts_with(stem)) || word == "now")
 }
 
 /// The kind and the normal form of a phrase of two words, such as `has to` and `turned off`.

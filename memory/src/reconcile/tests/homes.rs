@@ -8,7 +8,7 @@ use super::by_letters;
 use crate::fixture::Fixture;
 use crate::ids::IdError;
 use crate::learn::LearnContext;
-use crate::reconcile::{ARCHIVE, Keep, Resolution, ReconcileOptions, Reconciled, open_conflicts, reconcile, resolve};
+use crate::reconcile::{ARCHIVE, Keep, ReconcileOptions, Reconciled, Resolution, open_conflicts, reconcile, resolve};
 use crate::records::{Body, MAIN, Record, SESSIONS, kinds};
 use crate::store::{Destination, StoreSettings, segments_in};
 use crate::{Clock, Home, Memories, RecallOptions, Store};
@@ -145,7 +145,10 @@ fn full_cycle_works_in_every_home() {
         assert_eq!(stage.recalled(), ["is alpha indexing", "not alpha indexing"]);
 
         let open = open_conflicts(&stage.home).unwrap();
-        let sides: Vec<&str> = open.iter().flat_map(|open| [&*open.sides[0].id, &*open.sides[1].id]).collect();
+        let sides: Vec<&str> = open
+            .iter()
+            .flat_map(|open| [&*open.sides[0].id, &*open.sides[1].id])
+            .collect();
         assert_eq!(sides, [&alpha.id, &not_alpha.id]);
         stage.clock.advance(DAY);
         let decision = resolve(&store, open[0].id(), &Resolution::Keep(Keep::Right), None).unwrap();

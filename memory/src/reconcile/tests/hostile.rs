@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::learning;
 use super::on_disk::TestWorktree;
 use crate::reconcile::judge::{Claim, FittedJudge, Judgement, Relation, judge, opposes};
-use crate::reconcile::{Judge, JudgeSetup, Keep, Resolution, PlanInput, ReconcileOptions, Segment, open_conflicts, plan, resolve};
+use crate::reconcile::{
+    Judge, JudgeSetup, Keep, PlanInput, ReconcileOptions, Resolution, Segment, open_conflicts, plan, resolve,
+};
 use crate::records::lines::MAX_LINE_BYTES;
 use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
 

@@ -10,8 +10,8 @@ use super::{by_letters, learning};
 use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{
-    ARCHIVE, Keep, Resolution, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, open_conflicts,
-    reconcile, resolve,
+    ARCHIVE, Keep, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, Resolution, SESSIONS_ARCHIVE,
+    open_conflicts, reconcile, resolve,
 };
 use crate::records::{CONFLICTS, Home, MAIN, Record, SESSIONS};
 use crate::store::StoreSettings;
@@ -70,7 +70,14 @@ impl TestWorktree {
         let memories = Memories::load_from(store.home(), &store.files().into(), None, None);
         let recalled = memories.items().iter().map(|item| item.source.clone()).collect();
         let conflicts = open_conflicts(store.home()).unwrap();
-        (recalled, conflicts.iter().flat_map(|open| &open.pairs).map(|pair| pair.id.clone()).collect())
+        (
+            recalled,
+            conflicts
+                .iter()
+                .flat_map(|open| &open.pairs)
+                .map(|pair| pair.id.clone())
+                .collect(),
+        )
     }
 
     /// All files that git would track, by name.
@@ -217,7 +224,13 @@ fn latest_decision_holds() {
     let unknown = resolve(&desk.store(), "NONE", &Resolution::Keep(Keep::Left), None).unwrap_err();
     assert_eq!(unknown.to_string(), "no conflict has an id that contains `NONE`");
     let secret = "asked Bo, ghp_0123456789abcdefghijABCDEFGHIJ012345";
-    resolve(&desk.store(), &id[20..].to_lowercase(), &Resolution::Keep(Keep::Left), Some(secret)).unwrap();
+    resolve(
+        &desk.store(),
+        &id[20..].to_lowercase(),
+        &Resolution::Keep(Keep::Left),
+        Some(secret),
+    )
+    .unwrap();
     assert!(open_conflicts(&desk.repo.home()).unwrap().is_empty());
     assert_eq!(desk.read(CONFLICTS), "");
     let main = desk.read(MAIN);
@@ -304,7 +317,13 @@ fn notes_that_are_too_long_are_refused() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let id = open_conflicts(&desk.repo.home()).unwrap()[0].id().to_owned();
-    let long = resolve(&desk.store(), &id, &Resolution::Keep(Keep::Left), Some(&"n".repeat(9_000))).unwrap_err();
+    let long = resolve(
+        &desk.store(),
+        &id,
+        &Resolution::Keep(Keep::Left),
+        Some(&"n".repeat(9_000)),
+    )
+    .unwrap_err();
     assert_eq!(long.to_string(), "the note has 9000 bytes, and at most 8192 are kept");
     assert_eq!(open_conflicts(&desk.repo.home()).unwrap().len(), 1);
     // An id can be any string.
