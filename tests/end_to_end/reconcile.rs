@@ -101,10 +101,10 @@ fn contradicting_branches_are_merged_reconciled_listed_and_settled() {
     );
     let open = team.conflicts();
     assert_eq!(
-        (&open[0]["left"]["text"], &open[0]["right"]["text"]),
+        (&open[0]["sides"][0]["text"], &open[0]["sides"][1]["text"]),
         (&BACKOFF.into(), &NO_BACKOFF.into())
     );
-    assert_eq!(open[0]["left"]["author"], "Ada", "as git knows who remembered it");
+    assert_eq!(open[0]["sides"][0]["author"], "Ada", "as git knows who remembered it");
     // Recall returns both sides, each marked with its conflict.
     let told: Value =
         serde_json::from_str(&team.muninn(&["recall", "does the retry queue use jitter", "--json"])).unwrap();
@@ -169,10 +169,10 @@ fn conflicts_are_settled_interactively() {
     ] {
         assert!(shown.contains(said), "{said}: {shown}");
     }
-    let text = |conflict: &Value, side: &str| conflict[side]["text"].as_str().unwrap().to_owned();
-    let beside = shown.lines().find(|line| line.contains(&text(&before[0], "left")));
+    let text = |conflict: &Value, side: usize| conflict["sides"][side]["text"].as_str().unwrap().to_owned();
+    let beside = shown.lines().find(|line| line.contains(&text(&before[0], 0)));
     assert!(
-        beside.is_some_and(|line| line.contains(&text(&before[0], "right"))),
+        beside.is_some_and(|line| line.contains(&text(&before[0], 1))),
         "side by side: {shown}"
     );
     let ids = |conflicts: &[Value]| conflicts.iter().map(|open| open["id"].clone()).collect::<Vec<_>>();
@@ -186,12 +186,12 @@ fn conflicts_are_settled_interactively() {
         .map(|line| serde_json::from_str(line).unwrap())
         .filter(|record: &Value| record["type"] == "decision")
         .collect();
-    let side = |at: usize, side: &str| before[at][side]["id"].clone();
+    let side = |at: usize, side: usize| before[at]["sides"][side]["id"].clone();
     let kept: Vec<Vec<Value>> = decisions
         .iter()
         .map(|decision| decision["keep"].as_array().unwrap().clone())
         .collect();
-    assert_eq!(kept, [vec![side(0, "left")], vec![side(2, "left"), side(2, "right")]]);
+    assert_eq!(kept, [vec![side(0, 0)], vec![side(2, 0), side(2, 1)]]);
     // Leaving at once settles nothing.
     let (ended, shown) = walk("quit\n");
     assert!(
@@ -247,10 +247,10 @@ fn patterns_about_the_same_files_fold_or_wait_for_a_person() {
     let of_both = recalled.filter(|memory| memory["text"].as_str().unwrap().starts_with("Changes"));
     assert_eq!(of_both.count(), 2, "of one of the files alone it is another: {told}");
     let open = team.conflicts();
-    assert_eq!(open[0]["left"]["text"], "Jitter is used in both");
+    assert_eq!(open[0]["sides"][0]["text"], "Jitter is used in both");
     let mut entities = [one, other];
     entities.sort_unstable();
-    let mut named: Vec<&str> = open[0]["right"]["entities"]
+    let mut named: Vec<&str> = open[0]["sides"][1]["entities"]
         .as_array()
         .unwrap()
         .iter()
@@ -262,6 +262,96 @@ fn patterns_about_the_same_files_fold_or_wait_for_a_person() {
         team.muninn(&["conflicts"])
             .contains(&format!("about      {one}, {other}"))
     );
+}
+
+#[test]
+fn notes_about_one_subject_are_one_conflict_that_is_settled_in_any_way() {
+    let limits = ["64", "32", "100", "16"].map(|limit| format!("Connections of the pool are capped at {limit}."));
+    let settled = |arguments: &[&str]| {
+        let team = Team::new();
+        for (branch, limit) in ["ada", "ben", "cy", "dan"].iter().zip(&limits) {
+            team.branch(branch, &[limit]);
+        }
+        team.git("checkout --quiet main");
+        for branch in ["ada", "ben", "cy", "dan"] {
+            team.git(&format!("merge --quiet --no-edit {branch}"));
+        }
+        assert_eq!(
+            team.reconcile(&[]),
+            "4 memories consolidated, 0 duplicates removed, 1 conflict"
+        );
+        let open = team.conflicts();
+        assert_eq!(open[0]["sides"].as_array().unwrap().len(), 4, "{open:?}");
+        assert_eq!(open[0]["sides"][1]["differing"], serde_json::json!(["32"]));
+        let id = open[0]["id"].as_str().unwrap();
+        team.muninn(&[&["resolve", id, "--note", "as measured"], arguments].concat());
+        assert!(team.conflicts().is_empty());
+        team.commit("settled");
+        let again = team.muninn(&["reconcile"]);
+        assert!(again.contains("0 conflicts"), "{again}");
+        // Recall fails if it finds nothing.
+        let recalled = team.env.run(&team.root, &["recall", "--type", "learning", "--json"]);
+        let recalled: Value = serde_json::from_slice(&recalled.stdout).unwrap();
+        let mut texts: Vec<String> = recalled["memories"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|memory| memory["text"].as_str().unwrap().to_owned())
+            .collect();
+        texts.sort();
+        (team, open[0].clone(), texts)
+    };
+    let (team, conflict, texts) = settled(&["--keep", "2,3"]);
+    assert_eq!(texts, [limits[2].clone(), limits[1].clone()]);
+    // What was dropped is shown with who decided it, and why.
+    let dropped = conflict["sides"][0]["id"].as_str().unwrap();
+    for told in [
+        team.muninn(&["recall", dropped]),
+        team.muninn(&["recall", "pool connections", "--superseded"]),
+    ] {
+        assert!(told.contains("capped at 64") && told.contains("decided by Ada, because: as measured"), "{told}");
+    }
+    let history = team.muninn(&["history", dropped]);
+    assert!(
+        history.contains("learning by Ada on ada") && history.contains("decision by Ada") && history.contains("as measured"),
+        "{history}"
+    );
+    let unknown = team.env.run(&team.root, &["resolve", dropped, "--keep", "9"]);
+    assert_eq!(unknown.status.code(), Some(4), "a record is no conflict: {unknown:?}");
+    let (_, _, texts) = settled(&["--keep", "none"]);
+    assert!(texts.is_empty(), "{texts:?}");
+    let better = "The pool keeps 64 connections per worker.";
+    let (team, _, texts) = settled(&["--write", better]);
+    assert_eq!(texts, [better]);
+    let told = team.muninn(&["recall", "pool connections"]);
+    assert!(told.contains("by Ada"), "{told}");
+}
+
+#[test]
+fn newer_value_from_the_same_author_is_proposed_and_accepted() {
+    let team = Team::new();
+    let file = FILES[0].0;
+    let limits = ["64", "32"].map(|limit| format!("Connections of the pool are capped at {limit}."));
+    team.git("checkout --quiet -b ada");
+    for limit in &limits {
+        team.muninn(&["remember", limit, "--file", file]);
+    }
+    team.commit("ada");
+    team.git("checkout --quiet main");
+    team.git("merge --quiet --no-edit ada");
+    team.reconcile(&[]);
+    let open = team.conflicts();
+    let evidence = open[0]["proposal"].as_str().unwrap().to_owned();
+    assert!(evidence.contains("the value has changed"), "{evidence}");
+    assert!(team.muninn(&["conflicts"]).contains("proposed: the newest replaces the others"));
+    let refused = team.env.run(&team.root, &["resolve", "--accept", "--keep", "left"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let told = team.muninn(&["resolve", "--accept"]);
+    assert!(told.contains("replaces 1 older memory") && told.contains(&evidence), "{told}");
+    let recalled = team.muninn(&["recall", "pool connections"]);
+    assert!(recalled.contains("32") && !recalled.contains("64"), "{recalled}");
+    let past = team.muninn(&["recall", "pool connections", "--superseded"]);
+    assert!(past.contains("64") && past.contains(&evidence), "{past}");
 }
 
 #[test]

@@ -7,11 +7,12 @@ use muninn_tests::{Reply, Upstream, script};
 use serde_json::{Value, json};
 
 use crate::reconcile::Team;
+use crate::stage::FILES;
 
-/// Each sentence negates another word, which rules cannot decide.
+/// The same about two files: whether "this module" is the same, the rules cannot decide.
 const DOUBT: [&str; 2] = [
-    "The parser does not cache tokens but it caches trees",
-    "The parser caches tokens but it does not cache trees",
+    "This module keeps three copies of the parser",
+    "This module keeps 3 copies of the parser",
 ];
 
 fn completion(text: &str) -> Reply {
@@ -58,8 +59,12 @@ fn config(model: &Upstream, more: &str) -> String {
 fn team(model: &Upstream, more: &str) -> Team {
     let team = Team::new();
     team.env.write_config(&config(model, more));
-    team.branch("ada", &DOUBT[..1]);
-    team.branch("ben", &DOUBT[1..]);
+    for ((branch, text), (file, _)) in ["ada", "ben"].iter().zip(DOUBT).zip(FILES) {
+        team.git("checkout --quiet main");
+        team.git(&format!("checkout --quiet -b {branch}"));
+        team.muninn(&["remember", text, "--file", file]);
+        team.commit(branch);
+    }
     team.git("checkout --quiet main");
     team.git("merge --quiet --no-edit ada");
     team.git("merge --quiet --no-edit ben");

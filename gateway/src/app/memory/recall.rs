@@ -101,7 +101,7 @@ impl Workspace {
             ))
         };
         if let Some(text) = question.filter(|text| !query.superseded && is_id(text))
-            && named(&memories, text, &options).is_ok_and(|found| found.is_none())
+            && !matches!(named(&memories, text, &options), Ok(Some(_)) | Err(IdError::Ambiguous { .. }))
             && let Some(past) = past()
             && let Ok(Some(recalled)) = named(&past, text, &options)
         {
