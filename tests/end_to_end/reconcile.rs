@@ -309,11 +309,16 @@ fn notes_about_one_subject_are_one_conflict_that_is_settled_in_any_way() {
         team.muninn(&["recall", dropped]),
         team.muninn(&["recall", "pool connections", "--superseded"]),
     ] {
-        assert!(told.contains("capped at 64") && told.contains("decided by Ada, because: as measured"), "{told}");
+        assert!(
+            told.contains("capped at 64") && told.contains("decided by Ada, because: as measured"),
+            "{told}"
+        );
     }
     let history = team.muninn(&["history", dropped]);
     assert!(
-        history.contains("learning by Ada on ada") && history.contains("decision by Ada") && history.contains("as measured"),
+        history.contains("learning by Ada on ada")
+            && history.contains("decision by Ada")
+            && history.contains("as measured"),
         "{history}"
     );
     let unknown = team.env.run(&team.root, &["resolve", dropped, "--keep", "9"]);
@@ -325,6 +330,55 @@ fn notes_about_one_subject_are_one_conflict_that_is_settled_in_any_way() {
     assert_eq!(texts, [better]);
     let told = team.muninn(&["recall", "pool connections"]);
     assert!(told.contains("by Ada"), "{told}");
+}
+
+#[test]
+fn notes_of_a_branch_are_one_file_and_are_recalled_once_merged() {
+    let team = Team::new();
+    let segments = || {
+        team.git("ls-files .muninn/memory/sessions")
+            .lines()
+            .filter(|path| path.contains("session_"))
+            .count()
+    };
+    team.branch(
+        "ada",
+        &[
+            "The importer reads CSV",
+            "The exporter writes XML",
+            "The parser is strict",
+        ],
+    );
+    assert_eq!(segments(), 1, "one file for three notes");
+    // A committed segment is not written again.
+    team.muninn(&["remember", "The linter runs in CI"]);
+    team.muninn(&["remember", "The docs are built nightly"]);
+    team.commit("more");
+    assert_eq!(segments(), 2);
+    let told = team.muninn(&["reconcile", "--squash-sessions"]);
+    assert!(
+        told.starts_with("2 files combined into .muninn/memory/sessions/session_"),
+        "{told}"
+    );
+    team.commit("squashed");
+    assert_eq!(segments(), 1);
+    assert_eq!(
+        team.muninn(&["reconcile", "--squash-sessions"]).trim(),
+        "there are no files to combine"
+    );
+    // A teammate without these sessions recalls the notes on the default branch, before anybody reconciles.
+    team.git("checkout --quiet main");
+    team.git("merge --quiet --no-edit ada");
+    let mate = Team {
+        env: TestEnv::new(MUNINN),
+        root: copied(&team.root, &team.env.path("mate")),
+    };
+    let recalled = mate.muninn(&["recall", "which format does the importer read"]);
+    assert!(recalled.contains("The importer reads CSV"), "{recalled}");
+    assert_eq!(
+        mate.reconcile(&[]),
+        "5 memories consolidated, 0 duplicates removed, 0 conflicts"
+    );
 }
 
 #[test]
@@ -343,11 +397,17 @@ fn newer_value_from_the_same_author_is_proposed_and_accepted() {
     let open = team.conflicts();
     let evidence = open[0]["proposal"].as_str().unwrap().to_owned();
     assert!(evidence.contains("the value has changed"), "{evidence}");
-    assert!(team.muninn(&["conflicts"]).contains("proposed: the newest replaces the others"));
+    assert!(
+        team.muninn(&["conflicts"])
+            .contains("proposed: the newest replaces the others")
+    );
     let refused = team.env.run(&team.root, &["resolve", "--accept", "--keep", "left"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     let told = team.muninn(&["resolve", "--accept"]);
-    assert!(told.contains("replaces 1 older memory") && told.contains(&evidence), "{told}");
+    assert!(
+        told.contains("replaces 1 older memory") && told.contains(&evidence),
+        "{told}"
+    );
     let recalled = team.muninn(&["recall", "pool connections"]);
     assert!(recalled.contains("32") && !recalled.contains("64"), "{recalled}");
     let past = team.muninn(&["recall", "pool connections", "--superseded"]);

@@ -69,9 +69,10 @@ impl LoadedMemories {
                 let note = format!("{file}: too large, the first {before} lines are not recalled");
                 loaded.notes.push(note);
             }
-            let take = |line, record: Record| match is_pruned(file, home) {
-                true => loaded.pruned.push(record.id),
-                false => loaded.take(file, before + line, &record),
+            let take = |line, record: Record| match file {
+                RecordFile::Stated(_) if !record.origin.stated => {}
+                _ if is_pruned(file, home) => loaded.pruned.push(record.id),
+                _ => loaded.take(file, before + line, &record),
             };
             lines::read(opened, take, |aside| skipped.add(file, before, &aside))
         });

@@ -235,5 +235,7 @@ fn new_record(
         confidence: serde_json::Number::from_f64(CONFIDENCE),
         author,
     });
-    Ok(context.record(learning, &files))
+    let mut record = context.record(learning, &files);
+    record.origin.stated = true;
+    Ok(record)
 }

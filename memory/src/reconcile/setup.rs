@@ -20,7 +20,7 @@ pub const SETUP: [(&str, &str); 8] = [
     // Lines are never changed, so the union of two versions is a correct merge.
     (
         ".muninn/.gitattributes",
-        "memory/*.jsonl merge=union\nmemory/archive/pruned.jsonl merge=union\n\
+        "memory/** linguist-generated\nmemory/*.jsonl merge=union\nmemory/archive/pruned.jsonl merge=union\n\
          memory/sessions/archive/sessions.jsonl merge=union\n\
          journals/corrections.md merge=union\njournals/patterns.jsonl merge=union\n",
     ),

@@ -22,6 +22,8 @@ pub const CONFLICTS: &str = ".muninn/memory/conflicts.jsonl";
 pub enum RecordFile {
     /// A file in the home. The path cannot leave it.
     Home(RelPath),
+    /// The records of a file in the home that somebody stated; what was learned from traffic is skipped.
+    Stated(RelPath),
     /// A file in the user's state directory.
     State(PathBuf),
 }
@@ -50,14 +52,14 @@ impl RecordFile {
             return Err(io::Error::other("not a regular file"));
         }
         match self {
-            Self::Home(path) => File::open(home.resolve(path)?),
+            Self::Home(path) | Self::Stated(path) => File::open(home.resolve(path)?),
             Self::State(path) => File::open(path),
         }
     }
 
     pub(crate) fn metadata(&self, home: &Home) -> io::Result<Metadata> {
         match self {
-            Self::Home(path) => home.resolve(path)?.metadata(),
+            Self::Home(path) | Self::Stated(path) => home.resolve(path)?.metadata(),
             Self::State(path) => path.metadata(),
         }
     }
@@ -81,7 +83,7 @@ impl RecordFile {
 impl fmt::Display for RecordFile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Home(path) => path.fmt(formatter),
+            Self::Home(path) | Self::Stated(path) => path.fmt(formatter),
             Self::State(path) => path.display().fmt(formatter),
         }
     }

@@ -58,7 +58,7 @@ impl Home {
     }
 
     /// Returns the absolute path of a file. A link that leads out of the location is an error.
-    pub(super) fn resolve(&self, path: &RelPath) -> io::Result<PathBuf> {
+    pub(crate) fn resolve(&self, path: &RelPath) -> io::Result<PathBuf> {
         match self {
             Self::Repository(worktree) => worktree.resolve(path).map_err(io::Error::other),
             Self::State(root) | Self::Directory(root) => {

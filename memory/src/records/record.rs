@@ -13,7 +13,7 @@ use crate::Clock;
 /// A statement that was learned, decided or withdrawn: one line of a file.
 ///
 /// Members are written in this order: `id`, `ts`, `type`, the members of the type, `session`, `branch`, `commit`,
-/// `sources`, `task`, then unknown members as they were read.
+/// `sources`, `task`, `stated`, then unknown members as they were read.
 #[derive(Debug, Clone, Serialize)]
 pub struct Record {
     /// The id by which other records refer to this one. A ULID, unless another program wrote the line; empty if the
@@ -53,6 +53,9 @@ pub struct Origin {
     /// The task that was worked on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// Whether somebody stated it with `remember` or `forget`, and it was not learned from traffic.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stated: bool,
 }
 
 /// Members that every record type has.

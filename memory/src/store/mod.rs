@@ -3,6 +3,7 @@
 //! Records learned on a branch reach git on that branch, so they disappear if the branch is deleted unmerged. Until
 //! they reach git, and permanently if nothing may reach git, they are kept in the user's state directory.
 
+mod combine;
 mod scope;
 
 use std::cell::RefCell;
@@ -231,11 +232,16 @@ impl Store {
                 .entry(learned)
                 .or_insert_with(|| self.home.holds(waiting.branch.as_deref(), &waiting.commits))
         };
-        self.spool
+        let mut flushed = self
+            .spool
             .flush_some(sessions, &segments, until, |waiting| match destination {
                 Destination::Home => !is_detached && belongs_here(waiting),
                 Destination::State => true,
-            })
+            })?;
+        if destination == Destination::Home && !flushed.segments.is_empty() {
+            self.combine_new(&segments, &mut flushed)?;
+        }
+        Ok(flushed)
     }
 
     /// Returns the id of the record that a part of an id names. Forgotten records have no id here.

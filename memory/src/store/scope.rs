@@ -1,7 +1,8 @@
 //! Selects the files of records that belong to the checkout.
 //!
 //! On the default branch these are main and the unreconciled segments of this worktree's own sessions, so that a single
-//! developer has memory before any reconciliation. On another branch these are main and all segments in the worktree.
+//! developer has memory before any reconciliation; and of other people's merged segments what somebody stated. What was
+//! only learned from traffic waits for a reconciliation. On another branch these are main and all segments in the worktree.
 //! Records that wait in the spool are added. Records of an unmerged branch are skipped wherever they are: an untracked
 //! segment stays in the worktree when another branch is checked out. Reconciled segments are skipped, even if a late
 //! merge restores them: records that were pruned, deleted or merged since must not return.
@@ -86,16 +87,19 @@ impl Scope {
         let team = files.len();
         for (file, is_shared) in self.candidates(inputs) {
             let is_foreign = own_only && is_shared && !session(&file).is_some_and(|id| self.recorded.has(id));
-            if is_foreign {
-                continue;
-            }
             match self.compare_to_log(&file, inputs) {
                 Some(Ordering::Greater) => any_grown = true,
                 Some(_) => continue,
                 None => {}
             }
             if self.is_tracked(&file) || inputs.home.worktree().is_none() {
-                files.push(file);
+                files.push(match file {
+                    RecordFile::Home(path) if is_foreign => RecordFile::Stated(path),
+                    file => file,
+                });
+                continue;
+            }
+            if is_foreign {
                 continue;
             }
             let origin = self.origin(&file, inputs.home);
@@ -109,6 +113,20 @@ impl Scope {
             files.splice(team..team, RecordFile::of(inputs.home, PRUNED));
         }
         files
+    }
+
+    /// Returns whether a session was recorded in this worktree.
+    pub(super) fn is_own(&mut self, spool: &Spool, session: &str) -> bool {
+        self.recorded.refresh(spool);
+        self.recorded.has(session)
+    }
+
+    /// Returns whether a segment was reconciled.
+    pub(super) fn is_reconciled(&mut self, file: &RecordFile, home: &Home) -> bool {
+        self.taken.refresh(home);
+        let RecordFile::Home(path) = file else { return false };
+        let bytes = || Some(file.metadata(home).ok()?.len());
+        self.taken.segments.compare(path.file_name(), bytes).is_some()
     }
 
     fn refresh(&mut self, inputs: &ScopeInputs<'_>) {

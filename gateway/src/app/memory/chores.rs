@@ -114,6 +114,15 @@ impl Workspace {
         Ok(resolve(self.store()?, conflict, resolution, note)?.id)
     }
 
+    /// Combines the segments that were written on this branch into one. Returns the number of segments before, and the
+    /// name of the one that remains; `None` if there are fewer than two.
+    ///
+    /// # Errors
+    /// [`ChoreError::Memory`].
+    pub fn squash_sessions(&self) -> Result<Option<(usize, String)>, ChoreError> {
+        Ok(self.store()?.squash().map_err(MemoryError::from)?)
+    }
+
     fn account(&self, config: &Config, asked: &ModelReport, started: Instant) -> Result<(), StoreError> {
         let receipts = SqliteStore::open(&self.state_dir, &config.limits)?;
         receipts.note_receipt(Receipt {

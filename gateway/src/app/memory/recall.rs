@@ -101,7 +101,10 @@ impl Workspace {
             ))
         };
         if let Some(text) = question.filter(|text| !query.superseded && is_id(text))
-            && !matches!(named(&memories, text, &options), Ok(Some(_)) | Err(IdError::Ambiguous { .. }))
+            && !matches!(
+                named(&memories, text, &options),
+                Ok(Some(_)) | Err(IdError::Ambiguous { .. })
+            )
             && let Some(past) = past()
             && let Ok(Some(recalled)) = named(&past, text, &options)
         {

@@ -142,7 +142,8 @@ impl WritableMemory<'_> {
                 task,
                 with_text: true,
             };
-            let record = place.record(body, files);
+            let mut record = place.record(body, files);
+            record.origin.stated = true;
             id.clone_from(&record.id);
             vec![record]
         })?;

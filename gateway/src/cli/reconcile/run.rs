@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 use muninn_context_engine::Progress;
 use muninn_memory::reconcile::{ModelReport, Reconciled};
+use muninn_memory::records::SESSIONS;
 use serde_json::json;
 
-use crate::app::ReconcileRequest;
+use crate::app::{ReconcileRequest, Workspace};
 use crate::cli::output::{self, plural};
 use crate::cli::progress::ProgressLine;
 use crate::cli::{CliError, Common, examples};
@@ -20,7 +21,8 @@ use crate::cli::{CliError, Common, examples};
 #[command(after_help = examples(&[
     ("muninn reconcile --dry-run", "Show what would change"),
     ("muninn reconcile", "Reconcile on the default branch"),
-    ("muninn reconcile --here --no-llm", "Reconcile on this branch, by rules alone"),
+    ("muninn reconcile --here --no-llm", "Reconcile on this branch, without a model"),
+    ("muninn reconcile --squash-sessions", "Combine this branch's files of sessions into one, for a pull request"),
 ]))]
 pub(crate) struct Reconcile {
     /// Keep copies of the sessions' files in .muninn/memory/sessions/archive/
@@ -35,6 +37,9 @@ pub(crate) struct Reconcile {
     /// Move the least valuable records to .muninn/memory/archive/ until main has at most `[memory] max_main_bytes`
     #[arg(long)]
     prune: bool,
+    /// Reconcile nothing; combine the files of sessions that were written on this branch into one
+    #[arg(long, conflicts_with_all = ["archive", "dry_run", "here", "prune"])]
+    squash_sessions: bool,
     /// Do not ask the model of `[memory.reconciler]`
     #[arg(long)]
     no_llm: bool,
@@ -47,6 +52,9 @@ impl Reconcile {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
         let workspace = super::workspace(common)?;
+        if self.squash_sessions {
+            return self.squash(&workspace);
+        }
         let request = ReconcileRequest {
             archive: self.archive,
             dry_run: self.dry_run,
@@ -66,6 +74,19 @@ impl Reconcile {
             output::json(&as_json(&done));
         } else {
             self.print(&done);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn squash(&self, workspace: &Workspace) -> Result<ExitCode, CliError> {
+        let squashed = workspace.squash_sessions()?;
+        match (&squashed, self.json) {
+            (_, true) => output::json(&json!({
+                "combined": squashed.as_ref().map_or(0, |(count, _)| *count),
+                "segment": squashed.as_ref().map(|(_, name)| name),
+            })),
+            (Some((count, name)), false) => output::line(&format!("{count} files combined into {SESSIONS}/{name}")),
+            (None, false) => output::line("there are no files to combine"),
         }
         Ok(ExitCode::SUCCESS)
     }

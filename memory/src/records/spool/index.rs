@@ -151,6 +151,26 @@ impl Index {
 
     /// Sets the number of a session's next segment durably. If a number were used twice, a new segment could pass for a
     /// reconciled one.
+    /// Takes the next segment number of the session with this id; `None` if it was not recorded here. A number is never
+    /// given twice, on no branch: two files with one name would conflict in a merge.
+    pub(super) fn reserve(&self, id: &str) -> Result<Option<u64>, SpoolError> {
+        let read = || {
+            self.connection
+                .prepare_cached("SELECT next FROM session WHERE id = ?1")?
+                .query_row([id], |row| row.get::<_, i64>(0))
+                .optional()
+        };
+        let Some(next) = read().map_err(database(&self.path))? else {
+            return Ok(None);
+        };
+        let session = Session {
+            id: id.to_owned(),
+            next: u64::try_from(next).unwrap_or(0) + 1,
+        };
+        self.set_next(&session)?;
+        Ok(Some(session.next - 1))
+    }
+
     pub(super) fn set_next(&self, session: &Session) -> Result<(), SpoolError> {
         let set = "UPDATE session SET next = ?2 WHERE id = ?1";
         self.synced(|| self.execute(set, params![session.id, sql_number(session.next)]))

@@ -154,6 +154,11 @@ impl Spool {
         }
     }
 
+    /// Takes the next segment number of the session with this id; `None` if it was not recorded here.
+    pub(crate) fn reserve(&self, id: &str) -> Result<Option<u64>, SpoolError> {
+        self.locked()?.index()?.reserve(id)
+    }
+
     /// Appends the records that `learn` returns for the session's id, with the branch on which they were learned, in
     /// one write. The records are stored when this returns. `mark` names the input of `learn`: if the session already
     /// has this mark, `learn` is not called, nothing is appended, and the result is `false`. The session's id is
