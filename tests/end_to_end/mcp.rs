@@ -207,7 +207,7 @@ fn wrong_calls_are_errors_with_a_remedy_and_the_server_goes_on() {
         (
             "resolve_conflict",
             json!({"id": "x", "keep": "up"}),
-            "left, right or both",
+            "left, right, both, none",
         ),
     ] {
         let (result, text) = client.call(tool, &arguments);
