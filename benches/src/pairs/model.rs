@@ -142,8 +142,8 @@ mod tests {
             ),
             pair(
                 "2",
-                "The gateway retries a failed request twice.",
-                "A request that fails on the gateway gets retried two times.",
+                "The docs are built by CI after each merge.",
+                "After a merge the pipeline builds the documentation.",
                 Label::Duplicate,
             ),
             pair("3", "The index is kept in memory.", "Docker is needed.", Label::Neutral),
@@ -173,12 +173,12 @@ mod tests {
             relations(Script::Labels),
             [Relation::Contradicts, Relation::Same, Relation::Unrelated]
         );
-        let rules = [Relation::Doubt, Relation::Unrelated, Relation::Unrelated];
+        let rules = [Relation::Contradicts, Relation::Unrelated, Relation::Unrelated];
         for script in [Script::Everything, Script::Unsure, Script::Silent] {
             assert_eq!(relations(script), rules, "{script:?}");
         }
         let asked = run(Script::Silent).1;
-        assert_eq!((asked.open, asked.answered), (2, 0));
+        assert_eq!((asked.open, asked.answered), (1, 0));
         assert!(asked.problem.unwrap().contains("in time"));
     }
 }
