@@ -142,8 +142,8 @@ mod tests {
             ),
             pair(
                 "2",
-                "The docs are built by CI after each merge.",
-                "After a merge the pipeline builds the documentation.",
+                "Migrations run before the deploy.",
+                "The deploy job applies all migrations first.",
                 Label::Duplicate,
             ),
             pair("3", "The index is kept in memory.", "Docker is needed.", Label::Neutral),

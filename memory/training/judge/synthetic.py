@@ -225,19 +225,30 @@ def templates(path, seed=11):
     found = json.loads(path.read_text(encoding="utf-8"))
     rng = random.Random(seed)
     changes = Changes([], seed)
+    attributes = [*found["single"], *found["many"]]
     for number, (attribute, is_single) in enumerate([(one, True) for one in found["single"]] + [(one, False) for one in found["many"]]):
         group = f"attribute {number}"
 
-        def say(subject, value):
-            text = rng.choice(attribute["says"]).replace("{s}", subject).replace("{v}", value)
+        def compound():
+            return f"{rng.choice(found['first'])} {rng.choice(found['second'])}"
+
+        def say(subject, value, of=attribute):
+            text = rng.choice(of["says"]).replace("{s}", subject).replace("{v}", value)
             return text[0].upper() + text[1:]
 
         for _ in range(8):
             one, other = rng.sample(attribute["values"], 2)
-            subject, another = rng.sample(found["subjects"], 2)
+            subject, another = rng.sample([*found["subjects"], compound(), compound(), compound()], 2)
             label = "contradiction" if is_single else "neutral"
             yield say(subject, one), say(subject, other), label, group, "value" if is_single else "many"
             yield say(subject, one), say(another, rng.choice([one, other])), "neutral", group, "another"
+            one_more, part = compound(), rng.choice([one, other])
+            yield say(one_more, one), say(compound(), part), "neutral", group, "another"
+            says = attribute["says"][0]
+            part = [says.replace("{s}", name).replace("{v}", value) for name, value in [(one_more, one), (compound(), other)]]
+            yield *part, "neutral", group, "another"
+            unlike = rng.choice([of for of in attributes if of is not attribute])
+            yield say(subject, one), say(subject, rng.choice(unlike["values"]), unlike), "neutral", group, "other-attribute"
             a, b = say(subject, one), say(subject, one)
             if denied := changes.negated(b):
                 yield a, denied, "contradiction", group, "denied"

@@ -219,8 +219,8 @@ fn open_doubt_is_sent_to_a_later_model() {
 #[test]
 fn model_may_merge_similar_claims_that_rules_left_unrelated() {
     let alike = [
-        "The docs are built by CI after each merge.",
-        "After a merge the pipeline builds the documentation.",
+        "Migrations run before the deploy.",
+        "The deploy job applies all migrations first.",
     ];
     let before = before(&alike);
     let model = ScriptedModel::new(|_, question: &str| Ok(says(question, "same")));
