@@ -20,7 +20,7 @@ DUPLICATES = {"decisions": 10.0, "captions": 0.02}
 SYNTHETIC = {
     **{"number": 0.16, "name": 0.24, "preference": 0.4, "choice": 0.12, "against": 0.1, "scope": 0.16},
     **{"subject": 0.08, "subject-value": 0.12, "reworded": 0.04, "opposite": 0.04, "negation": 0.04},
-    **{"value": 0.4, "many": 0.2, "another": 0.3, "other-attribute": 0.2, "phrasing": 0.25, "denied": 0.1, "denied-another": 0.3},
+    **{"value": 0.4, "many": 0.2, "another": 0.15, "other-attribute": 0.3, "phrasing": 0.25, "denied": 0.1, "denied-another": 0.3},
 }
 FOLDS = 8
 FITS = 2
