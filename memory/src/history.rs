@@ -15,11 +15,11 @@ use crate::redact::redact;
 pub struct HistoryEvent {
     /// The time, RFC 3339.
     pub date: Moment,
-    /// What happened: the type of the record that says it, such as `learning`, `conflict` or `decision`.
+    /// The type of the record that states the event, such as `learning`, `conflict` or `decision`.
     pub event: String,
-    /// The id of the record that says it.
+    /// The id of that record.
     pub id: String,
-    /// Who did it: a person, `rules`, or a model.
+    /// The author: a person, `rules`, or a model.
     pub author: Option<String>,
     /// The branch on which it was written.
     pub branch: Option<String>,

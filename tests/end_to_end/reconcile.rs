@@ -405,7 +405,7 @@ fn newer_value_from_the_same_author_is_proposed_and_accepted() {
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     let told = team.muninn(&["resolve", "--accept"]);
     assert!(
-        told.contains("replaces 1 older memory") && told.contains(&evidence),
+        told.contains("replaces 1 older record") && told.contains(&evidence),
         "{told}"
     );
     let recalled = team.muninn(&["recall", "pool connections"]);

@@ -53,7 +53,7 @@ impl FromStr for Keep {
     }
 }
 
-/// What a person decides about a conflict.
+/// A person's decision on a conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     /// Some sides hold, and the others do not.

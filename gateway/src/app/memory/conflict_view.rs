@@ -32,7 +32,7 @@ pub struct SideView {
     pub text: String,
     /// The words of the statement that not all sides have.
     pub differing: Vec<String>,
-    /// What it is about.
+    /// The subject.
     pub subject: Option<String>,
     /// The files or names of a pattern.
     pub entities: Vec<String>,
@@ -55,7 +55,7 @@ pub struct SideView {
 pub struct CitedFile {
     /// The path.
     pub path: String,
-    /// What became of it.
+    /// The change since the memory was written.
     pub today: FileChange,
 }
 

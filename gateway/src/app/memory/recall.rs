@@ -94,18 +94,13 @@ impl Workspace {
             ..RecallOptions::default()
         };
         let question = query.question.as_deref().map(str::trim);
-        let past = || {
-            Some(Memories::superseded(
-                self.memory.as_ref()?.home(),
-                &self.memory.as_ref()?.files(),
-            ))
-        };
         if let Some(text) = question.filter(|text| !query.superseded && is_id(text))
             && !matches!(
                 named(&memories, text, &options),
                 Ok(Some(_)) | Err(IdError::Ambiguous { .. })
             )
-            && let Some(past) = past()
+            && let Some(store) = &self.memory
+            && let past = Memories::superseded(store.home(), &store.files())
             && let Ok(Some(recalled)) = named(&past, text, &options)
         {
             return Ok(past
@@ -141,7 +136,7 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// What happened to the record whose id a part of an id names, the oldest first.
+    /// The history of a record, given any unambiguous part of its id, the oldest event first.
     ///
     /// # Errors
     /// [`MemoryError::NoRepository`] and [`MemoryError::Id`].

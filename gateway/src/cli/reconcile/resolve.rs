@@ -74,10 +74,9 @@ fn accept_all(common: &Common, workspace: &Workspace, as_json: bool) -> Result<E
         let decision = workspace.resolve(conflict.id(), &Resolution::Accept, None)?;
         if !as_json {
             let newest = conflict.sides.last().map_or("", |side| side.id.as_str());
-            let others = conflict.sides.len() - 1;
             output::line(&format!(
                 "{newest} replaces {}: {}",
-                plural(others, "older memory").replace("memorys", "memories"),
+                plural(conflict.sides.len() - 1, "older record"),
                 output::sanitize_line(conflict.proposal.as_deref().unwrap_or_default())
             ));
         }

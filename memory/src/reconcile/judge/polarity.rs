@@ -1,7 +1,7 @@
 //! The polarity of tokens: whether a statement is for or against what they name.
 //!
-//! A clause is against its tokens if it has an odd number of negations. What follows `without`, `instead of`, `rather than`, or `over`
-//! after `prefer`, has the opposite polarity, and so has what is replaced or changed `from`.
+//! The polarity of a clause is negative if it has an odd number of negations. Tokens after `without`, `instead of` or
+//! `rather than`, after `over` if the text has `prefer`, and after `replace` or `change from` have the opposite polarity.
 
 use super::tokens::{Kind, Token};
 

@@ -80,7 +80,7 @@ pub(super) struct Token {
     pub(super) is_plain_negation: bool,
     /// Whether the word begins with a capital inside a sentence.
     pub(super) is_proper: bool,
-    /// Whether it is a number that names something: `RFC 7231`, `#12`.
+    /// Whether the token is a number used as an identifier: `RFC 7231`, `#12`.
     pub(super) is_id: bool,
     /// The number of the clause.
     pub(super) clause: usize,
