@@ -16,7 +16,7 @@ import zlib
 RIDGE = 3.0
 FOLDS = 5
 RECALLED = 4
-NAMES = ["evidence", "cosine", "lead", "identifiers", "places", "crowd", "proposal", "code"]
+NAMES = ["evidence", "cosine", "lead", "identifiers", "places", "crowd", "proposal", "code", "words"]
 
 
 def solve(matrix, vector):

@@ -24,6 +24,8 @@ pub mod connection;
 #[cfg(feature = "gateway")]
 pub mod conversion;
 #[cfg(feature = "gateway")]
+pub mod decisions;
+#[cfg(feature = "gateway")]
 pub mod explore;
 pub mod format;
 #[cfg(feature = "gateway")]

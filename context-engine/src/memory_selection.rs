@@ -11,6 +11,7 @@ mod probability;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use muninn_memory::embed::{StaticVectors, WordMatch};
 use muninn_memory::index::lexical::{DocId, Tokenizer, idf};
 use muninn_memory::learn::decisions::is_overheard;
 use muninn_memory::recall::BlobLookup;
@@ -18,7 +19,7 @@ use muninn_memory::{Memories, Memory, RecallOptions, Recalled};
 use muninn_repo_tools::{RelPath, Worktree};
 
 use self::places::Places;
-use self::probability::{CosineScale, Features, crowd, is_proposal, least, prior, probability};
+use self::probability::{CosineScale, Features, UNKNOWN_PLACES, crowd, is_proposal, least, prior, probability};
 use crate::pack::MemoryCandidate;
 use crate::question::{self, Question};
 use crate::rank::{Candidate, Index, MAX_FILES, Query, Statistics, rank};
@@ -179,8 +180,11 @@ impl<'a> MemoryInputs<'a> {
         let scale = CosineScale::of(memories.embedder_id(), &found);
         let crowd = crowd(memories.items().len());
         let proposal = f32::from(u8::from(is_proposal(text)));
-        let score = |at: usize| found.get(at).map_or(0.0, |recalled: &Recalled| recalled.rank_score);
-        let highest = score(0).max(f32::MIN_POSITIVE);
+        let highest = found.first().map_or(0.0, |best| best.rank_score).max(f32::MIN_POSITIVE);
+        let words = StaticVectors::shared().map(|vectors| {
+            let words = question.concepts.iter().map(|concept| concept.word.as_str());
+            WordMatch::new(vectors, words)
+        });
         let identifiers = question
             .concepts
             .iter()
@@ -195,7 +199,10 @@ impl<'a> MemoryInputs<'a> {
                 cites || memories.applies_to(memory, subject.path)
             };
             let about = subjects.iter().find(is_about).copied();
-            let next = if at == 0 { score(1) } else { highest };
+            // Both sides of a conflict match equally well.
+            let sides = [Some(recalled.doc), memories.opponent(memory)];
+            let next = found.iter().find(|other| !sides.contains(&Some(other.doc)));
+            let next = next.map_or(0.0, |next| next.rank_score);
             let known = (identifiers & whole).count_ones().min(2) as f32;
             let missing = (identifiers & !whole).count_ones().min(3) as f32;
             let features = [
@@ -203,10 +210,14 @@ impl<'a> MemoryInputs<'a> {
                 scale.convert(recalled.cosine),
                 ((recalled.rank_score - next) / highest).clamp(-0.5, 0.5),
                 known - missing,
-                0.0,
+                (1.0 - self.places_certainty()) * UNKNOWN_PLACES,
                 crowd,
                 proposal,
                 self.code_cosine,
+                words
+                    .as_ref()
+                    .filter(|_| at < MEASURED)
+                    .map_or(0.0, |words| words.share(&memory.searched_text())),
             ];
             Some(Scored {
                 recalled: recalled.clone(),
@@ -230,6 +241,12 @@ impl<'a> MemoryInputs<'a> {
         let top = if self.about_code { SUBJECTS } else { 0 };
         let subjects = subjects.enumerate().filter(|(at, subject)| subject.named || *at < top);
         subjects.map(|(_, subject)| subject).collect()
+    }
+
+    /// Returns how much places tell about the question, from 0 to 1.
+    fn places_certainty(&self) -> f32 {
+        let index = self.index.filter(|_| !self.candidates.is_empty());
+        index.map_or(0.0, |index| places::certainty(index.snapshot.files().count()))
     }
 
     /// Measures the places of the memories that are most probable without them, if places can make them probable
@@ -257,8 +274,7 @@ impl<'a> MemoryInputs<'a> {
             let Some(memory) = memory else { break };
             let of_question = of_question.get_or_insert_with(|| Places::of(self.candidates));
             let of_memory = Places::of_text(index, &memory.text, self.lists);
-            scored[at].features[probability::PLACES] =
-                of_question.similarity(&of_memory, index.snapshot.files().count());
+            scored[at].features[probability::PLACES] += self.places_certainty() * of_question.similarity(&of_memory);
         }
     }
 }

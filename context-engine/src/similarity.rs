@@ -3,8 +3,6 @@
 //! The static vector of the question is compared with the vectors of titles and of the first lines of chunks. The
 //! comparison takes a few dozen embeddings of microseconds each. It reads a few files, which packing reads anyway.
 
-use std::sync::LazyLock;
-
 use muninn_memory::embed::StaticVectors;
 use muninn_memory::index::Snapshot;
 use muninn_memory::index::lexical::DocId;
@@ -36,9 +34,10 @@ pub(crate) fn similarity(
     candidates: &[Candidate],
     trust: impl Fn(DocId) -> f32,
 ) -> Similarity {
-    static VECTORS: LazyLock<Option<StaticVectors>> = LazyLock::new(|| StaticVectors::shipped().ok());
     let mut best = Similarity::default();
-    let Some(vectors) = VECTORS.as_ref() else { return best };
+    let Some(vectors) = StaticVectors::shared() else {
+        return best;
+    };
     let asked = vectors.embed_one(question);
     let cosine = |text: &str| -> f32 { vectors.embed_one(text).iter().zip(&asked).map(|(a, b)| a * b).sum() };
     for candidate in candidates.iter().take(FILES) {

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use super::static_file::StaticFile;
 use super::{EmbedError, Embedder, LoadError, normalise};
@@ -33,6 +34,12 @@ impl StaticVectors {
         Ok(StaticVectors {
             file: StaticFile::new(Cow::Borrowed(SHIPPED))?,
         })
+    }
+
+    /// Returns the vectors that are compiled in, loaded once per process; `None` if they are damaged.
+    pub fn shared() -> Option<&'static StaticVectors> {
+        static VECTORS: LazyLock<Option<StaticVectors>> = LazyLock::new(|| StaticVectors::shipped().ok());
+        VECTORS.as_ref()
     }
 
     /// Loads vectors from a file of the same format, to compare trainings.

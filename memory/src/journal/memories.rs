@@ -120,6 +120,7 @@ fn memory(section: &PagePath, name: String, title: &str, text: &str) -> Memory {
             title => format!("{title} ({section})"),
         },
         text: text[..text.floor_char_boundary(MOST_TEXT)].to_owned(),
+        related: String::new(),
         first_line: 0,
         date: None,
         author: None,

@@ -56,6 +56,7 @@ impl SectionSource<'_> {
                 path: self.path.to_string(),
                 title: title(&section.title),
                 text: lines.get(span).unwrap_or_default().join("\n"),
+                related: String::new(),
                 first_line: section.first,
                 date: None,
                 author: None,

@@ -1,5 +1,7 @@
 //! One memory: a section of knowledge or a record.
 
+use std::borrow::Cow;
+
 use muninn_repo_tools::RelPath;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +41,8 @@ pub struct Memory {
     pub title: String,
     /// The text.
     pub text: String,
+    /// The texts of records that it replaces, represents or contradicts, one per line. They are searched and not shown.
+    pub related: String,
     /// The first line of a section of knowledge, counted from 1; 0 for others.
     pub first_line: u32,
     /// Time of writing of a record.
@@ -66,4 +70,14 @@ pub struct Memory {
     pub superseded: Option<Superseded>,
     /// The cited files. The memory is stale once one of them has changed.
     pub cites: Vec<CitedFile>,
+}
+
+impl Memory {
+    /// Returns the text and the related texts.
+    pub fn searched_text(&self) -> Cow<'_, str> {
+        match &*self.related {
+            "" => Cow::Borrowed(&self.text),
+            related => Cow::Owned(format!("{}\n{related}", self.text)),
+        }
+    }
 }

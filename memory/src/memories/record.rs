@@ -60,6 +60,7 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
         path: file.to_string(),
         title: redact(&title).into_owned(),
         text: redact(&text.join("\n")).into_owned(),
+        related: String::new(),
         first_line: 0,
         date: Some(record.ts.clone())
             .filter(|ts| !ts.is_empty())

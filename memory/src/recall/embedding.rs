@@ -4,6 +4,7 @@
 //! text. Therefore the stored vectors of an earlier process are reused for all texts that still exist, wherever they
 //! are in the files now.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::kept::Store;
@@ -28,7 +29,7 @@ impl<'a> Embedding<'a> {
     /// Takes the vectors from a stored image if they are by this embedder. The rest of the image is dropped.
     pub(super) fn new(embedder: &'a dyn Embedder, kept: Option<Store>) -> Self {
         let kept = kept.filter(|kept| kept.embedder == embedder.id()).unwrap_or_default();
-        let texts = kept.items.iter().map(|item| digest(&item.text));
+        let texts = kept.items.iter().map(|item| digest(&item.searched_text()));
         Self {
             embedder,
             places: texts.zip(0..).collect(),
@@ -48,16 +49,18 @@ impl<'a> Embedding<'a> {
     pub(super) fn vectors(&self, items: &[Memory]) -> Result<Vec<u8>, EmbedError> {
         let size = self.embedder.dimensions();
         let mut vectors = vec![0; items.len() * size];
-        let mut missing: Vec<(&str, &mut [u8])> = Vec::new();
+        let mut missing: Vec<(Cow<'_, str>, &mut [u8])> = Vec::new();
         for (item, vector) in items.iter().zip(vectors.chunks_exact_mut(size.max(1))) {
-            match self.made(&item.text) {
+            let text = item.searched_text();
+            match self.made(&text) {
                 Some(made) => vector.copy_from_slice(made),
-                None => missing.push((&item.text, vector)),
+                None => missing.push((text, vector)),
             }
         }
         for batch in missing.chunks_mut(BATCH) {
-            let texts: Vec<&str> = batch.iter().map(|(text, _)| *text).collect();
-            for ((_, vector), made) in batch.iter_mut().zip(self.embedder.embed(&texts)?) {
+            let texts: Vec<&str> = batch.iter().map(|(text, _)| &**text).collect();
+            let embedded = self.embedder.embed(&texts)?;
+            for ((_, vector), made) in batch.iter_mut().zip(embedded) {
                 for (to, from) in vector.iter_mut().zip(bytes(&made)) {
                     *to = from.cast_unsigned();
                 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::embedding::Embedding;
 use super::kept::Store;
 use super::order::NeighbourRuns;
+use super::related::RelatedTexts;
 use super::{MemorySources, confidence, order, summaries, words};
 use crate::hits::{Hit, Hits};
 use crate::memories::{ConflictPairs, LoadedMemories, MemoryKind};
@@ -67,6 +68,7 @@ impl Store {
         for item in &mut store.items {
             item.superseded = status.superseded(&item.source).map(redacted);
         }
+        let related = RelatedTexts::of(&store.items, &status);
         let wants_superseded = selection == RecordSelection::Superseded;
         store.items.retain(|item| item.superseded.is_some() == wants_superseded);
         // A record that is in two files, as after a merge, counts once.
@@ -78,6 +80,7 @@ impl Store {
         summaries::fold(&mut store.items);
         let of_main = confidence::merge(&mut store.items, &status, main);
         conflict_pairs.mark(&mut store.items, &status, &of_main);
+        related.add_to(&mut store.items, &status);
         order::sort(&mut store.items);
         store.runs = NeighbourRuns::new(&store.items);
         store.index = words::index(&store.items);

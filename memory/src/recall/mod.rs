@@ -11,6 +11,7 @@ mod make;
 mod options;
 mod order;
 mod rank;
+mod related;
 mod summaries;
 mod types;
 mod words;

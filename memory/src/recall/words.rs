@@ -20,12 +20,12 @@ const SHARES: [f32; REACH as usize + 1] = [1.0, 0.7, 0.49, 0.343];
 const K1: f32 = 0.9;
 const B: f32 = 0.4;
 
-/// The index over titles and texts, in memory order.
+/// The index over titles, texts and related texts, in memory order.
 pub(super) fn index(items: &[Memory]) -> Bm25 {
     let mut tokenizer = Tokenizer::new();
     let mut index = Bm25Builder::default();
     for item in items {
-        let item_terms = content_terms(&mut tokenizer, &format!("{}\n{}", item.title, item.text));
+        let item_terms = content_terms(&mut tokenizer, &format!("{}\n{}", item.title, item.searched_text()));
         index.add(item_terms.iter().map(|(term, count)| (term.as_str(), *count)));
     }
     index.finish()

@@ -1,0 +1,288 @@
+//! Whether a question gets the statement that holds now, after two people wrote down the old and the new one.
+//!
+//! The old statements are notes of one person on one branch, the new ones notes of another person on another branch, each
+//! with its date. Both branches are merged, `muninn reconcile` runs, and the proposals are accepted. Then each question is
+//! sent through the gateway in a session of its own; the receipt says which statements were packed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use muninn_context_engine::{Engine, EngineSettings};
+use muninn_memory::records::SESSIONS;
+use muninn_repo_tools::Worktree;
+use muninn_tests::{Gateway, TestEnv, output};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::command_line::at;
+use crate::format::Format;
+use crate::gateway_process::{configuration, home, muninn, serve, wait_until_settled};
+use crate::json_lines;
+use crate::report::rounded;
+use crate::stand;
+use crate::turns::{Client, Message, send};
+use crate::upstream::Upstream;
+
+/// Measures whether a question gets the statement that holds now.
+///
+/// Progress goes to stderr; the last line on stdout is one JSON object.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "decisions")]
+pub struct Options {
+    /// Reversals, one JSON object a line: `old` and `new` with `text`, `date` and `path`, `question`, `change`.
+    #[arg(long, value_name = "FILE")]
+    pub reversals: PathBuf,
+    /// Questions without an answer among the statements, one JSON object a line with `question`.
+    #[arg(long, value_name = "FILE", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/admit/unrelated.jsonl"))]
+    pub unrelated: PathBuf,
+    /// Write one JSON object for each question.
+    #[arg(long, value_name = "FILE")]
+    pub per_question: Option<PathBuf>,
+}
+
+/// An older and a newer statement, and a question that the newer one answers.
+#[derive(Debug, Clone, Deserialize)]
+struct Reversal {
+    old: Statement,
+    new: Statement,
+    question: String,
+    change: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Statement {
+    text: String,
+    /// The day, as `2026-01-31`.
+    date: String,
+    /// The file that it is from.
+    path: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Unrelated {
+    question: String,
+}
+
+/// What a question got.
+#[derive(Debug, Clone, Serialize)]
+struct Asked {
+    question: String,
+    /// The number of the statement that answers it; `None` for an unrelated question.
+    fact: Option<usize>,
+    /// The kind of change.
+    change: Option<String>,
+    /// The packed statements: an even number is an old one, and the next number its successor.
+    packed: Vec<usize>,
+    /// The statements that recall ranks first, with the features of their admission and, last, their probability.
+    ranked: Vec<(usize, Vec<f32>)>,
+}
+
+/// What the questions of one kind of change got.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Got {
+    /// The number of questions.
+    pub questions: usize,
+    /// Those that got the new statement alone.
+    pub new: usize,
+    /// Those that got both, as an open conflict.
+    pub both: usize,
+    /// Those that got the old statement alone.
+    pub old: usize,
+    /// The number of other statements that they got.
+    pub others: usize,
+}
+
+/// The result of the benchmark.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The number of open conflicts after `muninn reconcile`.
+    pub conflicts: usize,
+    /// Those with a proposal, which was accepted.
+    pub proposals: usize,
+    /// What the questions got, by kind of change.
+    pub got: BTreeMap<String, Got>,
+    /// Percent of the questions that got the new statement, alone or in an open conflict.
+    pub injected: f64,
+    /// The number of unrelated questions.
+    pub unrelated: usize,
+    /// Percent of them that got a statement.
+    pub wrong: f64,
+}
+
+/// Runs the benchmark.
+///
+/// # Errors
+/// When a file cannot be read or written, or `muninn` fails.
+pub fn run(options: &Options) -> Result<Report> {
+    let reversals: Vec<Reversal> = json_lines::read(&options.reversals)?;
+    let unrelated: Vec<Unrelated> = json_lines::read(&options.unrelated)?;
+    let home = home();
+    let root = home.repository("decisions", &[("README.md", "# Decisions\n")]);
+    let numbers = merge_notes(&home, &root, &reversals)?;
+    run_muninn(&home, &root, &["reconcile"])?;
+    let conflicts: Value = serde_json::from_str(&run_muninn(&home, &root, &["conflicts", "--json"])?)?;
+    let conflicts = conflicts["conflicts"].as_array().cloned().unwrap_or_default();
+    let proposals = conflicts.iter().filter(|conflict| !conflict["proposal"].is_null());
+    let proposals = proposals.count();
+    if proposals > 0 {
+        run_muninn(&home, &root, &["resolve", "--accept"])?;
+    }
+    home.commit(&root, "reconciled");
+    let stage = Stage::of(home, &root, numbers)?;
+    let about = reversals.iter().enumerate().map(|(at, reversal)| {
+        let change = Some(reversal.change.clone());
+        (&reversal.question, Some(at * 2 + 1), change)
+    });
+    let others = unrelated.iter().map(|one| (&one.question, None, None));
+    let asked = about
+        .chain(others)
+        .enumerate()
+        .map(|(session, (question, fact, change))| {
+            Ok(Asked {
+                question: question.clone(),
+                fact,
+                change,
+                packed: stage.packed(question, session)?,
+                ranked: stage.ranked(question),
+            })
+        });
+    let asked = asked.collect::<Result<Vec<Asked>>>()?;
+    if let Some(path) = &options.per_question {
+        let mut file = std::fs::File::create(path).with_context(at(path))?;
+        for one in &asked {
+            writeln!(file, "{}", serde_json::to_string(one)?)?;
+        }
+    }
+    Ok(report(&asked, conflicts.len(), proposals))
+}
+
+fn report(asked: &[Asked], conflicts: usize, proposals: usize) -> Report {
+    let mut got: BTreeMap<String, Got> = BTreeMap::new();
+    for one in asked {
+        let (Some(new), Some(change)) = (one.fact, &one.change) else {
+            continue;
+        };
+        let got = got.entry(change.clone()).or_default();
+        got.questions += 1;
+        match (one.packed.contains(&new), one.packed.contains(&(new - 1))) {
+            (true, false) => got.new += 1,
+            (true, true) => got.both += 1,
+            (false, true) => got.old += 1,
+            (false, false) => {}
+        }
+        let others = one.packed.iter().filter(|packed| **packed / 2 != new / 2);
+        got.others += others.count();
+    }
+    let percent = |count: usize, all: usize| rounded(count as f64 * 100.0 / all.max(1) as f64);
+    let injected: usize = got.values().map(|got| got.new + got.both).sum();
+    let questions: usize = got.values().map(|got| got.questions).sum();
+    let unrelated: Vec<&Asked> = asked.iter().filter(|one| one.fact.is_none()).collect();
+    let wrong = unrelated.iter().filter(|one| !one.packed.is_empty()).count();
+    Report {
+        conflicts,
+        proposals,
+        injected: percent(injected, questions),
+        got,
+        unrelated: unrelated.len(),
+        wrong: percent(wrong, unrelated.len()),
+    }
+}
+
+/// Writes the old and the new statements on two branches and merges both. Returns the number of each record.
+fn merge_notes(home: &TestEnv, root: &Path, reversals: &[Reversal]) -> Result<HashMap<String, usize>> {
+    run_muninn(home, root, &["init", "--memory", "repo"])?;
+    home.commit(root, "init");
+    let mut numbers = HashMap::new();
+    for (side, author) in [(0, "Ann"), (1, "Ben")] {
+        let branch = format!("notes-{author}");
+        home.git(root, &["checkout", "--quiet", "-b", &branch, "main"]);
+        let session = format!("01{side:024}");
+        let mut lines = String::new();
+        for (at, reversal) in reversals.iter().enumerate() {
+            let statement = [&reversal.old, &reversal.new][side];
+            let number = at * 2 + side;
+            let id = format!("02{number:024}");
+            let record = json!({
+                "id": id,
+                "ts": format!("{}T12:00:0{side}Z", statement.date),
+                "type": "learning",
+                "text": statement.text,
+                "author": author,
+                "session": session,
+                "branch": branch,
+                "sources": [{"path": statement.path}],
+                "stated": true,
+            });
+            lines.push_str(&format!("{record}\n"));
+            numbers.insert(id, number);
+        }
+        let path = root.join(SESSIONS).join(format!("session_{session}.0.jsonl"));
+        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        written
+            .and_then(|()| std::fs::write(&path, lines))
+            .with_context(at(&path))?;
+        home.commit(root, "notes");
+    }
+    home.git(root, &["checkout", "--quiet", "main"]);
+    for author in ["Ann", "Ben"] {
+        home.git(root, &["merge", "--quiet", "--no-edit", &format!("notes-{author}")]);
+    }
+    Ok(numbers)
+}
+
+fn run_muninn(home: &TestEnv, root: &Path, arguments: &[&str]) -> Result<String> {
+    let mut command = muninn(home);
+    command.current_dir(root).args(arguments);
+    let ran = output(command);
+    let errors = String::from_utf8_lossy(&ran.stderr);
+    ensure!(ran.status.success(), "muninn {}: {errors}", arguments.join(" "));
+    Ok(String::from_utf8(ran.stdout)?)
+}
+
+/// A gateway over the repository, and an engine beside.
+struct Stage {
+    home: TestEnv,
+    gateway: Gateway,
+    engine: Engine,
+    _upstream: Upstream,
+    /// The number of each statement, by the id of its record.
+    numbers: HashMap<String, usize>,
+}
+
+impl Stage {
+    fn of(home: TestEnv, root: &Path, numbers: HashMap<String, usize>) -> Result<Self> {
+        let upstream = stand::upstream(0)?;
+        home.write_config(&configuration(&upstream, Format::Chat));
+        let gateway = serve(&home, root);
+        wait_until_settled(&gateway);
+        let engine = Engine::open(Worktree::discover(root)?, EngineSettings::default());
+        engine.refresh(&())?;
+        engine.embed(&|| true);
+        Ok(Self {
+            home,
+            gateway,
+            engine,
+            _upstream: upstream,
+            numbers,
+        })
+    }
+
+    /// Asks a question in a session of its own, and returns the packed statements.
+    fn packed(&self, question: &str, session: usize) -> Result<Vec<usize>> {
+        let through = (&self.home, &self.gateway);
+        let session = format!("s{session}");
+        let receipt = send(through, Client::WithTools, &session, &[Message::user(question)])?;
+        let packed = receipt.items.iter().filter_map(|item| self.numbers.get(&item.source));
+        Ok(packed.copied().collect())
+    }
+
+    /// The statements that recall ranks first, with the features of their admission and, last, their probability.
+    fn ranked(&self, question: &str) -> Vec<(usize, Vec<f32>)> {
+        let ranked = self.engine.memory_features(question).into_iter();
+        let ranked = ranked.filter_map(|(id, features)| Some((*self.numbers.get(&id)?, features)));
+        ranked.collect()
+    }
+}
