@@ -20,7 +20,7 @@ use muninn_repo_tools::{RelPath, Worktree};
 
 use self::places::Places;
 use self::probability::{CosineScale, Features, UNKNOWN_PLACES, crowd, is_proposal, least, prior, probability};
-use crate::pack::MemoryCandidate;
+use crate::pack::{MAX_MEMORIES, MemoryCandidate};
 use crate::question::{self, Question};
 use crate::rank::{Candidate, Index, MAX_FILES, Query, Statistics, rank};
 use crate::threshold::Fit;
@@ -32,10 +32,14 @@ const CONSIDERED: usize = 50;
 /// large one, at most this share of the time until the deadline is used, so that packing has the rest.
 const PLACED: usize = 4;
 const SHARE_OF_TIME: u32 = 3;
+/// Number of files from which places tell something.
+const FEW_FILES: usize = 4;
 /// Number of top-ranked files that are subjects of a question about code.
 const SUBJECTS: usize = 3;
 /// Number of memories whose features are returned for measurements.
 const MEASURED: usize = 10;
+/// Minimum cosine, on the scale of the static vectors, of two memories that are probably about the same subject.
+const SAME_SUBJECT: f32 = 0.38;
 /// Record types that are written automatically, unless they have an author.
 const DERIVED: [&str; 3] = ["pattern", "failure", "session_summary"];
 
@@ -100,9 +104,10 @@ pub(crate) fn select_memories<'a>(
         concepts: scored.concepts,
         about: scored.about.map(|subject| subject.path),
         stale: scored.recalled.stale,
+        newer_than: None,
         opponent: None,
     });
-    with_opponents(memories, candidates.collect())
+    with_opponents(memories, with_newer(memories, candidates.collect()))
 }
 
 /// Returns the source of the memories that recall ranks first, their features and, last, their probability, for
@@ -210,7 +215,11 @@ impl<'a> MemoryInputs<'a> {
                 scale.convert(recalled.cosine),
                 ((recalled.rank_score - next) / highest).clamp(-0.5, 0.5),
                 known - missing,
-                (1.0 - self.places_certainty()) * UNKNOWN_PLACES,
+                if self.index_of_places().is_none() {
+                    UNKNOWN_PLACES
+                } else {
+                    0.0
+                },
                 crowd,
                 proposal,
                 self.code_cosine,
@@ -243,18 +252,16 @@ impl<'a> MemoryInputs<'a> {
         subjects.map(|(_, subject)| subject).collect()
     }
 
-    /// Returns how much places tell about the question, from 0 to 1.
-    fn places_certainty(&self) -> f32 {
-        let index = self.index.filter(|_| !self.candidates.is_empty());
-        index.map_or(0.0, |index| places::certainty(index.snapshot.files().count()))
+    /// Returns the index if it can tell places apart: the question leads to files, and there are others.
+    fn index_of_places(&self) -> Option<Index<'a>> {
+        self.index
+            .filter(|index| !self.candidates.is_empty() && index.snapshot.files().count() >= FEW_FILES)
     }
 
     /// Measures the places of the memories that are most probable without them, if places can make them probable
     /// enough.
     fn add_places(&self, scored: &mut [Scored<'a>], least: f32, most: usize) {
-        let Some(index) = self.index.filter(|_| !self.candidates.is_empty()) else {
-            return;
-        };
+        let Some(index) = self.index_of_places() else { return };
         let highest = |one: &Scored<'_>| {
             let mut features = one.features;
             features[probability::PLACES] = 1.0;
@@ -274,7 +281,8 @@ impl<'a> MemoryInputs<'a> {
             let Some(memory) = memory else { break };
             let of_question = of_question.get_or_insert_with(|| Places::of(self.candidates));
             let of_memory = Places::of_text(index, &memory.text, self.lists);
-            scored[at].features[probability::PLACES] += self.places_certainty() * of_question.similarity(&of_memory);
+            scored[at].features[probability::PLACES] =
+                of_question.similarity(&of_memory, index.snapshot.files().count());
         }
     }
 }
@@ -301,6 +309,30 @@ fn is_derived(memory: &Memory) -> bool {
     }
 }
 
+/// Adds to each memory the newer one that is most similar to it. It may have changed what the older one says, in words that
+/// neither the question nor reconciling has found.
+fn with_newer<'a>(memories: &Memories, fitting: Vec<MemoryCandidate<'a>>) -> Vec<MemoryCandidate<'a>> {
+    let mut known: Vec<DocId> = fitting.iter().map(|one| one.doc).collect();
+    let scale = CosineScale::of(memories.embedder_id(), &[]);
+    let mut all = Vec::with_capacity(fitting.len());
+    for one in fitting {
+        let (doc, score) = (one.doc, one.score);
+        let opponent = memories.get(doc).and_then(|memory| memories.opponent(memory));
+        all.push(one);
+        let newer = (all.len() <= MAX_MEMORIES).then(|| memories.newer_like(doc)).flatten();
+        let newer = newer.filter(|(_, cosine)| scale.convert(*cosine) >= SAME_SUBJECT);
+        if let Some((newer, _)) = newer.filter(|(newer, _)| Some(*newer) != opponent && !known.contains(newer)) {
+            known.push(newer);
+            all.push(MemoryCandidate {
+                score,
+                newer_than: Some(doc),
+                ..MemoryCandidate::of(newer)
+            });
+        }
+    }
+    all
+}
+
 /// Pairs the two sides of an open conflict at the rank of the better side, so that one side is never packed without the
 /// other side.
 fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<MemoryCandidate<'a>>) -> Vec<MemoryCandidate<'a>> {
@@ -310,12 +342,8 @@ fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<MemoryCandidate<'a>>
         if let Some(doc) = memories.get(best.doc).and_then(|memory| memories.opponent(memory)) {
             let found = fitting.iter().position(|other| other.doc == doc);
             let opponent = found.map(|at| fitting.remove(at)).unwrap_or(MemoryCandidate {
-                doc,
                 score: best.score,
-                concepts: 0,
-                about: None,
-                stale: false,
-                opponent: None,
+                ..MemoryCandidate::of(doc)
             });
             best.opponent = Some(Box::new(opponent));
         }

@@ -15,7 +15,7 @@ use muninn_memory::index::lexical::{DocId, Tokenizer};
 use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
-pub(crate) use self::memories::MemoryCandidate;
+pub(crate) use self::memories::{MAX_MEMORIES, MemoryCandidate};
 use crate::cost::measure;
 use crate::item::{Item, ItemKind};
 use crate::prior_context::{KnownLines, PriorContext};

@@ -13,12 +13,6 @@ use crate::tuning::Lists;
 /// files by chance.
 const MANY_FILES: f32 = 100.0;
 
-/// Returns how much places tell in a repository with this number of files, from 0 to 1.
-#[expect(clippy::cast_precision_loss, reason = "counts of files are far below 2^24")]
-pub(super) fn certainty(files: usize) -> f32 {
-    ((files.max(1) as f32).ln() / MANY_FILES.ln()).min(1.0)
-}
-
 /// The files that a text leads to, with their weights, by file number. The vector has unit length.
 pub(super) struct Places(Vec<(usize, f32)>);
 
@@ -48,16 +42,19 @@ impl Places {
         Self::of(&rank(index, &question, &query, lists, MAX_FILES))
     }
 
-    /// Returns the similarity of two vectors, from 0 to 1.
-    pub(super) fn similarity(&self, other: &Self) -> f32 {
+    /// Returns the similarity of two vectors, from 0 to 1, in a repository with this number of files.
+    #[expect(clippy::cast_precision_loss, reason = "counts of files are far below 2^24")]
+    pub(super) fn similarity(&self, other: &Self, files: usize) -> f32 {
         let weight_in_other = |file: usize| {
             let found = other.0.iter().find(|(number, _)| *number == file);
             found.map_or(0.0, |(_, weight)| *weight)
         };
-        self.0
+        let cosine: f32 = self
+            .0
             .iter()
             .map(|(file, weight)| weight * weight_in_other(*file))
-            .sum()
+            .sum();
+        cosine * ((files.max(1) as f32).ln() / MANY_FILES.ln()).min(1.0)
     }
 }
 
@@ -69,11 +66,11 @@ mod tests {
     fn places_are_similar_if_they_share_the_best_files() {
         let places = |files: &[(usize, f32)]| Places::of_scores(files.iter().copied());
         let question = places(&[(1, 4.0), (2, 2.0)]);
-        let alike = question.similarity(&question);
+        let alike = question.similarity(&question, 100);
         assert!((alike - 1.0).abs() < 1e-6, "{alike}");
-        assert!(question.similarity(&places(&[(1, 1.0)])) > question.similarity(&places(&[(2, 1.0)])));
-        assert_eq!(question.similarity(&places(&[(3, 1.0)])), 0.0);
-        assert_eq!(question.similarity(&places(&[])), 0.0);
-        assert!(certainty(0) == 0.0 && certainty(8) < 0.5 && certainty(1000) == 1.0);
+        assert!(question.similarity(&places(&[(1, 1.0)]), 100) > question.similarity(&places(&[(2, 1.0)]), 100));
+        assert_eq!(question.similarity(&places(&[(3, 1.0)]), 100), 0.0);
+        assert_eq!(question.similarity(&places(&[]), 100), 0.0);
+        assert!(question.similarity(&question, 8) < 0.5, "a small repository");
     }
 }

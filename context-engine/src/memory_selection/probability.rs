@@ -13,7 +13,7 @@ use muninn_memory::{Memory, Recalled};
 /// 2. its lead over the next memory, or its distance to the best one, relative to the best score, within 1/2;
 /// 3. the number of the question's identifiers that it contains as a whole, up to 2, minus the number of missing ones, up to 3. A
 ///    question about `Arg::overrides_with` is not about a memory that does not contain this name;
-/// 4. the similarity of its places to those of the question, from 0 to 1; [`UNKNOWN_PLACES`] as far as there are none;
+/// 4. the similarity of its places to those of the question, from 0 to 1, or [`UNKNOWN_PLACES`];
 /// 5. the e-folds of memories above [`FEW`]: the best of many memories is more often the best by chance;
 /// 6. 1 if the question proposes a change or asks for permission. Such questions are more often answered by a decision;
 /// 7. the cosine similarity of the question to the best code. A question that the code answers needs no memory;
@@ -24,9 +24,9 @@ pub(super) const PLACES: usize = 4;
 
 const WEIGHTS: Features = [1.6, 6.6, 2.3, 0.5, 2.9, -0.5, 1.0, -3.5, 2.2];
 const REQUIRED: f32 = 6.7;
-/// The similarity of places where the repository has no files, or the question leads to none. A memory is then the only
-/// context of the question. With 0.8, 5% of unrelated questions get a memory in a repository without code.
-pub(super) const UNKNOWN_PLACES: f32 = 0.8;
+/// The similarity of places where the repository has hardly any files, or the question leads to none. A memory is then the only
+/// context of the question. With 0.75, 6% of unrelated questions get a memory in a repository without code.
+pub(super) const UNKNOWN_PLACES: f32 = 0.75;
 /// Weights without training data, because the facts of the benchmark have neither files nor ages. The memory is about a
 /// subject of the question; a cited file has changed; the record is written automatically; each unit of confidence above
 /// [`USUAL_CONFIDENCE`].

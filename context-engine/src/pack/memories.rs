@@ -11,11 +11,11 @@ use crate::render;
 
 /// Maximum share of the budget for memory and knowledge.
 const MEMORY_SHARE: f32 = 0.35;
-const MAX_MEMORIES: usize = 4;
+pub(crate) const MAX_MEMORIES: usize = 4;
 /// Maximum number of sections of one file. Records do not count, because one file holds all of them.
 const MAX_OF_ONE_FILE: usize = 2;
 /// The reason added for a stale memory.
-const STALE: &str = "; its source files have changed since";
+const STALE: &str = "its source files have changed since";
 
 /// The mark in the titles of both sides of an open conflict.
 const DISPUTED: &str = " (disputed)";
@@ -30,8 +30,25 @@ pub(crate) struct MemoryCandidate<'a> {
     pub(crate) about: Option<&'a RelPath>,
     /// Whether one of its source files has changed since.
     pub(crate) stale: bool,
+    /// The older memory that it accompanies, because it is about the same subject.
+    pub(crate) newer_than: Option<DocId>,
     /// The other side of an open conflict. Both sides are packed, or neither.
     pub(crate) opponent: Option<Box<MemoryCandidate<'a>>>,
+}
+
+impl MemoryCandidate<'_> {
+    /// A memory of which nothing is known but its number.
+    pub(crate) fn of(doc: DocId) -> Self {
+        Self {
+            doc,
+            score: 0.0,
+            concepts: 0,
+            about: None,
+            stale: false,
+            newer_than: None,
+            opponent: None,
+        }
+    }
 }
 
 impl Packer<'_> {
@@ -77,7 +94,7 @@ impl Packer<'_> {
         let mut items = Vec::new();
         let mut needed = 0;
         for side in std::iter::once(remembered).chain(remembered.opponent.as_deref()) {
-            let mut item = self.item_of(memories.get(side.doc)?, side);
+            let mut item = self.item_of(memories, memories.get(side.doc)?, side);
             if measure(&mut item) > left && item.kind == ItemKind::Knowledge {
                 item = self.shortened(item, left)?;
             }
@@ -89,23 +106,23 @@ impl Packer<'_> {
         (needed <= left).then_some(items)
     }
 
-    fn item_of(&self, memory: &Memory, remembered: &MemoryCandidate<'_>) -> Item {
-        let mut why = self.why(remembered.concepts, 0, 0, false);
+    fn item_of(&self, memories: &Memories, memory: &Memory, remembered: &MemoryCandidate<'_>) -> Item {
+        let mut why = vec![self.why(remembered.concepts, 0, 0, false)];
         if let Some(path) = remembered.about {
-            why.push_str("; applies to ");
-            why.push_str(&redact(&path.printed()));
+            why.push(format!("applies to {}", redact(&path.printed())));
+        }
+        if let Some(older) = remembered.newer_than.and_then(|older| memories.get(older)) {
+            why.push(format!("newer than {} and similar to it", older.source));
         }
         if remembered.stale {
-            why.push_str(STALE);
+            why.push(STALE.to_owned());
         }
         let mut title = memory.title.clone();
         if let Some(contested) = &memory.contested {
             title.push_str(DISPUTED);
-            why.push_str(&format!(
-                "; contradicted by {}, see `muninn conflicts`",
-                contested.other
-            ));
+            why.push(format!("contradicted by {}, see `muninn conflicts`", contested.other));
         }
+        why.retain(|reason| !reason.is_empty());
         Item {
             kind: match memory.kind {
                 MemoryKind::Knowledge | MemoryKind::Journal => ItemKind::Knowledge,
@@ -122,7 +139,7 @@ impl Packer<'_> {
             tokens: 0,
             score: remembered.score,
             gain: 0.0,
-            why,
+            why: why.join("; "),
         }
     }
 }

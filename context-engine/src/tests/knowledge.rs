@@ -133,3 +133,25 @@ fn a_memory_about_a_file_is_packed_if_the_file_is_the_subject() {
         assert!(remembered(&engine, named).is_empty(), "nobody attached it: {speaker:?}");
     }
 }
+
+#[test]
+fn newer_memory_about_the_same_subject_accompanies_the_older_one() {
+    let learning = |id: &str, text: &str| {
+        format!("{{\"id\":\"{id}\",\"ts\":\"2026-01-0{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n")
+    };
+    let repo = Repo::service();
+    let older = learning(
+        "1",
+        "Orders are exported nightly to the OpenAI embedding API of the vendor",
+    );
+    let newer = learning("2", "Embeddings come from a local library, and no vendor API");
+    let other = learning("3", "Marta wants to see each edit before lunch");
+    repo.write(".muninn/memory/main.jsonl", [older, newer, other].concat());
+    let engine = repo.ready();
+    let found = ask(&engine, "are orders exported nightly to the OpenAI embedding service");
+    let memories = found.items.iter().filter(|item| item.kind == ItemKind::Memory);
+    let memories: Vec<(&str, &str)> = memories.map(|item| (&*item.source, &*item.why)).collect();
+    assert_eq!(memories.len(), 2, "{memories:?}");
+    assert_eq!(memories[0].0, "1");
+    assert_eq!(memories[1], ("2", "newer than 1 and similar to it"));
+}

@@ -150,10 +150,6 @@ fn record_text(record: &Record) -> RecordText {
             author,
             ..RecordText::default()
         },
-        Body::Decision(kinds::Decision { note, .. }) => RecordText {
-            texts: note.into_iter().collect(),
-            ..RecordText::default()
-        },
         Body::Supersedes(_) | Body::Other { .. } => RecordText {
             subject: record.unknown_texts("subject").into_iter().next(),
             ..RecordText::default()
@@ -162,6 +158,7 @@ fn record_text(record: &Record) -> RecordText {
         | Body::Same(_)
         | Body::Distinct(_)
         | Body::Conflict(_)
+        | Body::Decision(_)
         | Body::Reconciled(_)
         | Body::Run(_)
         | Body::Compared(_) => return RecordText::default(),

@@ -29,7 +29,7 @@ use self::make::RecordSelection;
 pub use self::options::{BlobLookup, RecallOptions};
 use self::rank::{Ranked, Ranker};
 use self::types::Types;
-use crate::embed::Embedder;
+use crate::embed::{Embedder, normalise};
 use crate::hits::Hits;
 use crate::index::lexical::{Bm25, DocId, Tokenizer, content_terms};
 use crate::index::vectors::VectorIndex;
@@ -47,6 +47,9 @@ const STEPS: f32 = 1024.0;
 
 /// Minimum number of memories for a cache file. Fewer are rebuilt faster, even with a transformer's vectors.
 const WORTH_KEEPING: usize = 100;
+
+/// Number of newer records whose cosine is computed; see [`Memories::newer_like`].
+const NEWER_WIDE: usize = 32;
 
 /// Number of memories that take longer to load than a question should wait.
 const LARGE: usize = 2_000;
@@ -308,6 +311,26 @@ impl Memories {
     pub fn opponent(&self, memory: &Memory) -> Option<DocId> {
         let contested = memory.contested.as_ref()?;
         self.opponents.get(&contested.other).copied()
+    }
+
+    /// The newer record of the same type whose vector is most similar to this one's, with the cosine.
+    pub fn newer_like(&self, doc: DocId) -> Option<(DocId, f32)> {
+        let index = &self.vectors.as_ref()?.index;
+        let memory = self.get(doc).filter(|memory| memory.kind == MemoryKind::Record)?;
+        let date = memory.date.as_ref()?;
+        let is_newer = |other: &Memory| {
+            other.record_type == memory.record_type && other.date.as_ref().is_some_and(|other| other > date)
+        };
+        let wanted = |other: u32| {
+            self.get(DocId(other))
+                .is_some_and(|other| self.has(other) && is_newer(other))
+        };
+        let mut vector: Vec<f32> = index.bytes(doc.0)?.iter().map(|value| f32::from(*value)).collect();
+        normalise(&mut vector);
+        let near = index.nearest_of(&vector, NEWER_WIDE, wanted);
+        let cosines = index.cosines(&vector, near.iter().copied());
+        let best = near.into_iter().zip(cosines).max_by(|(_, a), (_, b)| a.total_cmp(b));
+        best.map(|(other, cosine)| (DocId(other), cosine))
     }
 
     /// The memory with a number from [`Self::index`] or [`Self::recall`].

@@ -63,3 +63,58 @@ fn valid_record<'a>(id: &'a str, status: &'a RecordStatus) -> &'a str {
     }
     status.kept(valid)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::Fixture;
+    use crate::recall::{Memories, RecallOptions};
+    use crate::records::MAIN;
+
+    fn learning(id: &str, text: &str) -> String {
+        format!("{{\"id\":\"{id}\",\"ts\":\"2026-01-0{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n")
+    }
+
+    fn found(main: &str, question: &str) -> Vec<String> {
+        let repo = Fixture::with(&[(MAIN, main)]);
+        let memories = Memories::load(&repo.home());
+        let recalled = memories.recall(question, &RecallOptions::default());
+        let found = recalled.iter().filter_map(|one| memories.get(one.doc));
+        found
+            .map(|memory| format!("{}: {}", memory.source, memory.text))
+            .collect()
+    }
+
+    #[test]
+    fn memory_is_found_by_the_texts_that_it_replaces() {
+        let main = [
+            learning("1", "standard lints the code"),
+            learning("2", "rubocop does it"),
+            learning("3", "the govuk rules are enough"),
+            learning("4", "nothing else"),
+        ];
+        let main = main.concat()
+            + r#"{"id":"5","ts":"2026-01-06","type":"supersedes","older":"1","newer":"2"}
+{"id":"6","ts":"2026-01-06","type":"supersedes","older":"2","newer":"3"}
+"#;
+        for question in ["standard", "rubocop", "govuk"] {
+            assert_eq!(found(&main, question), ["3: the govuk rules are enough"], "{question}");
+        }
+        let cycle = main + r#"{"id":"7","ts":"2026-01-06","type":"supersedes","older":"3","newer":"1"}"#;
+        assert_eq!(found(&cycle, "standard"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn memory_is_found_by_its_duplicates_and_by_the_other_side_of_its_conflict() {
+        let main = learning("1", "timeout of thirty")
+            + &learning("2", "deadline of thirty")
+            + &learning("3", "patience is a minute")
+            + r#"{"id":"4","ts":"2026-01-06","type":"same","kept":"1","folded":"2"}
+{"id":"5","ts":"2026-01-06","type":"conflict","left":"1","right":"3"}
+"#;
+        assert_eq!(found(&main, "deadline"), ["1: timeout of thirty"]);
+        assert_eq!(
+            found(&main, "patience"),
+            ["3: patience is a minute", "1: timeout of thirty"]
+        );
+    }
+}

@@ -449,3 +449,28 @@ fn open_conflict_links_both_sides() {
         assert!(settled.items().iter().all(|item| item.contested.is_none()));
     }
 }
+
+#[test]
+fn newer_record_about_the_same_subject_is_found_by_its_vector() {
+    let lines = [
+        r#"{"id":"1","ts":"2026-01-01","type":"learning","text":"vectors are made by a cloud API"}"#,
+        r#"{"id":"2","ts":"2026-01-02","type":"learning","text":"vectors are made by a local library"}"#,
+        r#"{"id":"3","ts":"2026-01-03","type":"learning","text":"the ledger is compacted at night"}"#,
+        r#"{"id":"4","ts":"2026-01-04","type":"failure","attempt":"vectors are made by a cloud API","outcome":"slow"}"#,
+    ];
+    let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
+    let embedder = Arc::new(StaticVectors::shipped().unwrap());
+    let memories = Memories::load_from(&repo.home(), &main_alone().into(), Some(embedder), None);
+    let number = |source: &str| {
+        let at = memories.items().iter().position(|item| item.source == source).unwrap();
+        DocId(u32::try_from(at).unwrap())
+    };
+    let (newer, cosine) = memories.newer_like(number("1")).unwrap();
+    assert_eq!(newer, number("2"));
+    assert!(cosine > 0.4, "{cosine}");
+    let (other, cosine) = memories.newer_like(number("2")).unwrap();
+    assert_eq!(other, number("3"));
+    assert!(cosine < 0.2, "{cosine}");
+    assert_eq!(memories.newer_like(number("3")), None);
+    assert_eq!(Memories::load(&repo.home()).newer_like(number("1")), None, "no vectors");
+}
