@@ -17,7 +17,7 @@ use muninn_memory::{Memory, Recalled};
 /// 5. the e-folds of memories above [`FEW`]: the best of many memories is more often the best by chance;
 /// 6. 1 if the question proposes a change or asks for permission. Such questions are more often answered by a decision;
 /// 7. the cosine similarity of the question to the best code. A question that the code answers needs no memory;
-/// 8. the share of the question's words that it matches by similar words ([`WordMatch`](muninn_memory::embed::WordMatch)).
+/// 8. the share of the question's words that it matches by similar words ([`WordMatch`](muninn_memory::recall::WordMatch)).
 pub(super) type Features = [f32; 9];
 /// The position of the similarity of places in [`Features`].
 pub(super) const PLACES: usize = 4;

@@ -13,10 +13,8 @@ mod minilm;
 mod pieces;
 mod static_file;
 mod static_vectors;
-mod word_match;
 
 pub use static_vectors::StaticVectors;
-pub use word_match::WordMatch;
 
 use std::path::Path;
 

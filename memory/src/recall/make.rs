@@ -79,7 +79,9 @@ impl Store {
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
         summaries::fold(&mut store.items);
         let of_main = confidence::merge(&mut store.items, &status, main);
-        conflict_pairs.mark(&mut store.items, &status, &of_main);
+        if !wants_superseded {
+            conflict_pairs.mark(&mut store.items, &status, &of_main);
+        }
         related.add_to(&mut store.items, &status);
         order::sort(&mut store.items);
         store.runs = NeighbourRuns::new(&store.items);

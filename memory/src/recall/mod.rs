@@ -14,6 +14,7 @@ mod rank;
 mod related;
 mod summaries;
 mod types;
+mod word_match;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -29,6 +30,7 @@ use self::make::RecordSelection;
 pub use self::options::{BlobLookup, RecallOptions};
 use self::rank::{Ranked, Ranker};
 use self::types::Types;
+pub use self::word_match::WordMatch;
 use crate::embed::{Embedder, normalise};
 use crate::hits::Hits;
 use crate::index::lexical::{Bm25, DocId, Tokenizer, content_terms};

@@ -4,7 +4,7 @@
 //! people's changes to the new path. Therefore the team's files are created before any session writes, and the folder
 //! of sessions never becomes empty.
 
-use crate::records::{CONFLICTS, MAIN};
+use crate::records::{ATTRIBUTES, CONFLICTS, MAIN};
 
 use super::{PRUNED, RECONCILED, SESSIONS_ARCHIVE};
 
@@ -19,7 +19,7 @@ pub const SETUP: [(&str, &str); 8] = [
     ),
     // Lines are never changed, so the union of two versions is a correct merge.
     (
-        ".muninn/.gitattributes",
+        ATTRIBUTES,
         "memory/** linguist-generated\nmemory/*.jsonl merge=union\nmemory/archive/pruned.jsonl merge=union\n\
          memory/sessions/archive/sessions.jsonl merge=union\n\
          journals/corrections.md merge=union\njournals/patterns.jsonl merge=union\n",

@@ -17,6 +17,8 @@ use crate::stamp::Stamp;
 pub const MAIN: &str = ".muninn/memory/main.jsonl";
 /// The file that lists the open conflicts of main.
 pub const CONFLICTS: &str = ".muninn/memory/conflicts.jsonl";
+/// The git attributes of the team's files.
+pub const ATTRIBUTES: &str = ".muninn/.gitattributes";
 /// A file of records.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RecordFile {

@@ -24,7 +24,7 @@ mod tests;
 
 pub(crate) use archive::is_pruned;
 pub use archive::{ARCHIVE, PRUNED};
-pub use file::{CONFLICTS, MAIN, RecordFile};
+pub use file::{ATTRIBUTES, CONFLICTS, MAIN, RecordFile};
 pub use home::Home;
 pub use kinds::Body;
 pub use moment::Moment;

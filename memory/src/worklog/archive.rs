@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::file::{Worklog, WorklogError};
 use super::parsed::{ParsedMutation, ParsedWorklog};
 use crate::private_file::sync_dir;
-use crate::records::{Body, Home, Moment, Record, kinds};
+use crate::records::{ATTRIBUTES, Body, Home, Moment, Record, kinds};
 use crate::redact::redact;
 
 /// The folder of archived worklogs, below the root of a worktree.
@@ -23,7 +23,6 @@ pub const CORRECTIONS: &str = ".muninn/journals/corrections.md";
 /// The file of mutations that worked, as records that recall reads.
 pub const PATTERNS: &str = ".muninn/journals/patterns.jsonl";
 
-const ATTRIBUTES: &str = ".muninn/.gitattributes";
 /// Lines are only added to both files, so the union of two versions is a correct merge.
 const UNION: [&str; 2] = [
     "journals/corrections.md merge=union",

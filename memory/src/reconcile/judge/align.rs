@@ -125,10 +125,21 @@ impl<'r> Alignment<'r> {
         is_agent(0, a) && is_agent(1, b)
     }
 
+    /// Returns whether the sides are equal but for one content word in the same place.
+    pub(super) fn is_substitution(&self) -> bool {
+        let [[a, b]] = &self.gaps[..] else { return false };
+        let is_word = |side: usize, gap: &Range<usize>| matches!(&self.sides[side][gap.clone()], [token] if token.kind.is_content());
+        is_word(0, a) && is_word(1, b)
+    }
+
     /// Returns whether both sides have another number or name, or words that exclude each other.
     pub(super) fn is_value(&self) -> bool {
         let in_both = |kind: Kind| self.alone_of(0, kind) > 0 && self.alone_of(1, kind) > 0;
-        in_both(Kind::Number) || in_both(Kind::Name) || self.agents_differ() || self.exclusive().next().is_some()
+        in_both(Kind::Number)
+            || in_both(Kind::Name)
+            || self.agents_differ()
+            || self.is_substitution()
+            || self.exclusive().next().is_some()
     }
 
     /// Returns whether both sides begin with a heading, such as `indent: ...`, and the headings name different things.

@@ -6,13 +6,21 @@ use super::tokens::{Kind, Token};
 use super::{FittedJudge, Judgement, ParsedText, Relation};
 
 /// Thresholds by cost: a wrong merge loses a statement, a needless conflict costs a person a minute.
-const CONTRADICTS: f32 = 0.57;
-const SAME: f32 = 0.5;
+pub(super) const CONTRADICTS: f32 = 0.57;
+pub(super) const SAME: f32 = 0.5;
+/// The threshold of a contradiction where both claims cite the same file and differ in one word only.
+const SUBSTITUTES: f32 = 0.25;
 /// From here on a pair that is not merged because of an objection is worth a person's look.
 const DOUBT: f32 = 0.3;
 
-/// Judges two parsed texts. The reason quotes the second first if they were exchanged.
-pub(super) fn decide(a: &ParsedText, b: &ParsedText, is_exchanged: bool, tools: &FittedJudge) -> Judgement {
+/// Judges two parsed texts. The reason quotes the second first if they were exchanged. `share_file` tells whether both
+/// claims cite the same file.
+pub(super) fn decide(
+    a: &ParsedText,
+    b: &ParsedText,
+    (is_exchanged, share_file): (bool, bool),
+    tools: &FittedJudge,
+) -> Judgement {
     let both = Alignment::new(&a.tokens, &b.tokens);
     if both
         .sides
@@ -44,8 +52,13 @@ pub(super) fn decide(a: &ParsedText, b: &ParsedText, is_exchanged: bool, tools: 
         .map(|(_, value)| value)
         .collect();
     let [contradicts, same, _] = tools.forest.probabilities(&values);
+    let threshold = if share_file && both.is_substitution() {
+        SUBSTITUTES
+    } else {
+        CONTRADICTS
+    };
     let (relation, reason) = match () {
-        () if contradicts >= CONTRADICTS => (Relation::Contradicts, "same subject, but"),
+        () if contradicts >= threshold => (Relation::Contradicts, "same subject, but"),
         () if same < SAME => (Relation::Unrelated, "too little in common:"),
         () if !both.opposes() => (Relation::Same, "alike:"),
         () if contradicts >= DOUBT => (Relation::Doubt, "alike, but"),

@@ -172,7 +172,7 @@ pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &FittedJudge) ->
     } else if a.parsed.is_foreign || b.parsed.is_foreign {
         Judgement::exact(Relation::Unrelated, "not in English")
     } else {
-        decide::decide(&first.parsed, &second.parsed, is_exchanged, tools)
+        decide::decide(&first.parsed, &second.parsed, (is_exchanged, share_file(a, b)), tools)
     };
     match judged.relation {
         Relation::Unrelated | Relation::Doubt => judged,
@@ -217,6 +217,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.trim().trim_end_matches('.').split_whitespace()
 }
 
+/// Returns whether both claims cite the same file.
+fn share_file(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> bool {
+    a.claim.files.iter().any(|file| b.claim.files.contains(file))
+}
+
 /// Returns why two claims can be about different things.
 fn separation_reason(
     a: &ParsedClaim<'_>,
@@ -233,8 +238,7 @@ fn separation_reason(
             return Some("their subjects differ");
         }
     }
-    let (files, others) = (a.claim.files, b.claim.files);
-    let rest_apart = !files.is_empty() && !others.is_empty() && !files.iter().any(|file| others.contains(file));
+    let rest_apart = !a.claim.files.is_empty() && !b.claim.files.is_empty() && !share_file(a, b);
     let points = refers_to_its_file(a.claim.text) || refers_to_its_file(b.claim.text);
     (rest_apart && (points || relation == Relation::Contradicts)).then_some("they rest on different files")
 }

@@ -42,6 +42,14 @@ fn trees_match_the_features() {
 }
 
 #[test]
+fn thresholds_are_those_of_the_validation() {
+    let fit = include_str!("../../../training/judge/fit.py");
+    for (name, value) in [("CONTRADICTS", decide::CONTRADICTS), ("SAME", decide::SAME)] {
+        assert!(fit.contains(&format!("\n{name} = {value}\n")), "{name}");
+    }
+}
+
+#[test]
 fn equal_statements_in_another_form_are_duplicates() {
     all(
         Relation::Same,
@@ -147,7 +155,11 @@ fn subject_and_files_distinguish_similar_texts() {
     let tools = FittedJudge::shipped().unwrap();
     let with = |text, subject, files| Claim { text, subject, files };
     let (one, other) = ("The default quota is 9.", "The default quota is 12.");
-    let table: [(Claim<'_>, Claim<'_>, Relation); 4] = [
+    let [msvc, gnu] = [
+        "Windows builds use the msvc toolchain",
+        "Windows builds use the gnu toolchain",
+    ];
+    let table: [(Claim<'_>, Claim<'_>, Relation); 6] = [
         (
             with(one, Some("billing"), &[]),
             with(other, Some("search"), &[]),
@@ -168,6 +180,12 @@ fn subject_and_files_distinguish_similar_texts() {
             with("This file is generated.", None, &["b.rs"]),
             Relation::Doubt,
         ),
+        (
+            with(msvc, None, &["build.sh"]),
+            with(gnu, None, &["build.sh"]),
+            Relation::Contradicts,
+        ),
+        (with(msvc, None, &[]), with(gnu, None, &[]), Relation::Unrelated),
     ];
     for (a, b, expected) in table {
         let judged = judge(&a, &b, &tools);

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::StaticVectors;
+use crate::embed::StaticVectors;
 use crate::index::lexical::{is_stop_word, words};
 
 /// Maximum number of words of a text that are compared.
