@@ -61,13 +61,35 @@ pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, IdError> 
     });
     let opponents: Vec<&str> = opponents.flat_map(mentioned).map(|id| status.kept(id)).collect();
     about.extend(opponents);
-    let mut events: Vec<HistoryEvent> = records
-        .values()
-        .filter(|record| is_about(&about, &record.id) || mentioned(record).into_iter().any(|id| is_about(&about, id)))
-        .filter_map(event)
-        .collect();
+    let of_record = |record: &&Record| {
+        is_about(&about, &record.id) || mentioned(record).into_iter().any(|id| is_about(&about, id))
+    };
+    let holding = holding(&records);
+    let described = |record: &Record| {
+        let mut event = event(record)?;
+        if let Body::Decision(decision) = &record.body
+            && holding.get(&*decision.conflict).is_some_and(|(_, id)| **id != *record.id)
+        {
+            event.text.push_str(" (a later decision holds)");
+        }
+        Some(event)
+    };
+    let mut events: Vec<HistoryEvent> = records.values().filter(of_record).filter_map(described).collect();
     events.sort_by(|one, other| (&one.date, &one.id).cmp(&(&other.date, &other.id)));
     Ok(events)
+}
+
+/// The decision that holds for each conflict, by time and id: the latest one.
+fn holding(records: &BTreeMap<String, Record>) -> BTreeMap<&str, (&Moment, &str)> {
+    let mut holding: BTreeMap<&str, (&Moment, &str)> = BTreeMap::new();
+    for record in records.values() {
+        if let Body::Decision(decision) = &record.body {
+            let this = (&record.ts, &*record.id);
+            let latest = holding.entry(&decision.conflict).or_insert(this);
+            *latest = this.max(*latest);
+        }
+    }
+    holding
 }
 
 /// The ids of the records that a record is about.
@@ -172,6 +194,7 @@ mod tests {
 {"id":"B1","ts":"2026-01-02T00:00:00Z","type":"learning","text":"The limit is 32.","author":"Ben"}
 {"id":"C1","ts":"2026-01-03T00:00:00Z","type":"conflict","left":"A1","right":"B1","by":"rules","reason":"`64` against `32`"}
 {"id":"D1","ts":"2026-01-04T00:00:00Z","type":"decision","conflict":"C1","keep":["B1"],"drop":["A1"],"note":"halved in May","author":"Cy"}
+{"id":"D0","ts":"2026-01-03T12:00:00Z","type":"decision","conflict":"C1","keep":["A1"],"drop":["B1"],"author":"Ann"}
 {"id":"E1","ts":"2026-01-05T00:00:00Z","type":"learning","text":"Unrelated.","author":"Ann"}
 "#;
         let repo = Fixture::with(&[(MAIN, main)]);
@@ -185,6 +208,7 @@ mod tests {
                 Some("rules"),
                 "A1 and B1 contradict each other: `64` against `32`",
             ),
+            ("D0", Some("Ann"), "kept A1; dropped B1 (a later decision holds)"),
             ("D1", Some("Cy"), "kept B1; dropped A1: halved in May"),
         ];
         for id in ["a1", "B1", "C1", "d1"] {

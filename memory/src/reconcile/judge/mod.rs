@@ -5,7 +5,8 @@
 //! pairs give the probabilities of each relation (`trees.rs`). Exact cases are rules: the same words, and the negation of
 //! the same sentence. Objections prevent a merge whatever the probabilities are.
 //!
-//! English only: texts in other languages are duplicates if they have the same words, and otherwise unrelated.
+//! English prose only: code, and texts in other languages, are duplicates if they have the same words, and otherwise
+//! unrelated.
 
 mod align;
 mod candidates;
@@ -92,7 +93,8 @@ struct ParsedText {
     vector: Vec<f32>,
     trigrams: Vec<u32>,
     is_cut: bool,
-    is_foreign: bool,
+    /// Whether the text is English prose.
+    is_prose: bool,
 }
 
 /// A parsed claim.
@@ -141,7 +143,7 @@ impl FittedJudge {
     fn parse(&self, text: &str) -> ParsedText {
         let (tokens, is_cut) = tokens::tokens(text, &self.vectors);
         ParsedText {
-            is_foreign: tokens::is_foreign(&tokens),
+            is_prose: !tokens::is_foreign(&tokens) && !tokens::is_code(text),
             vector: self.vectors.embed_one(text),
             trigrams: features::trigrams(text),
             tokens,
@@ -169,8 +171,8 @@ pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &FittedJudge) ->
         Judgement::exact(Relation::Same, "the same words")
     } else if a.parsed.is_cut || b.parsed.is_cut {
         Judgement::exact(Relation::Unrelated, "too long to be laid side by side")
-    } else if a.parsed.is_foreign || b.parsed.is_foreign {
-        Judgement::exact(Relation::Unrelated, "not in English")
+    } else if !a.parsed.is_prose || !b.parsed.is_prose {
+        Judgement::exact(Relation::Unrelated, "not English prose")
     } else {
         decide::decide(&first.parsed, &second.parsed, (is_exchanged, share_file(a, b)), tools)
     };
@@ -208,7 +210,7 @@ pub fn opposes(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> bool {
     // The part of the text that was not read can contradict the other text.
     let is_unread = [a, b]
         .iter()
-        .any(|claim| claim.parsed.is_cut || claim.parsed.is_foreign);
+        .any(|claim| claim.parsed.is_cut || !claim.parsed.is_prose);
     is_unread || Alignment::new(&a.parsed.tokens, &b.parsed.tokens).opposes()
 }
 

@@ -122,13 +122,15 @@ fn another_scope_or_subject_is_unrelated() {
 }
 
 #[test]
-fn other_languages_are_not_judged() {
+fn code_and_other_languages_are_not_judged() {
     all(
         Relation::Unrelated,
         &[
             ("Der Port ist offen.", "Der Port ist nicht offen."),
             ("Le port est le 80.", "Le port est le 90."),
             ("\u{4e2d}\u{6587}", "\u{65e5}\u{672c}"),
+            ("fn main() { let x = 1; }", "fn main() { let x = 2; }"),
+            ("if (a > 3) { return b; }", "if (a > 4) { return b; }"),
         ],
     );
     all(Relation::Same, &[("Der Port ist offen.", "Der Port ist offen")]);

@@ -225,3 +225,13 @@ pub(super) fn is_foreign(tokens: &[Token]) -> bool {
     }
     foreign > english
 }
+
+/// Returns whether a text is code rather than prose: it has a brace or a semicolon, and half as many signs of code as
+/// words. Code in backticks does not count.
+pub(super) fn is_code(text: &str) -> bool {
+    let unquoted: String = text.split('`').step_by(2).collect();
+    let signs = unquoted.matches(|c| "{}();=<>[]".contains(c)).count();
+    let words = unquoted.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let words = words.filter(|word| !word.is_empty()).count();
+    unquoted.contains(['{', '}', ';']) && signs >= 3 && 2 * signs >= words
+}
