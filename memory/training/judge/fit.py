@@ -25,8 +25,8 @@ SYNTHETIC = {
 FOLDS = 8
 FITS = 2
 # The thresholds of `decide.rs`.
-CONTRADICTS = 0.57
-SAME = 0.5
+CONTRADICTS = 0.53
+SAME = 0.45
 
 
 def weight(pair):

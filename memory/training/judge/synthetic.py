@@ -247,10 +247,11 @@ def templates(path, seed=11):
             says = attribute["says"][0]
             part = [says.replace("{s}", name).replace("{v}", value) for name, value in [(one_more, one), (compound(), other)]]
             yield *part, "neutral", group, "another"
-            unlike = rng.choice([of for of in attributes if of is not attribute])
-            yield say(subject, one), say(subject, rng.choice(unlike["values"]), unlike), "neutral", group, "other-attribute"
             a, b = say(subject, one), say(subject, one)
-            if denied := changes.negated(b):
+            denied = changes.negated(b)
+            for unlike in rng.sample([of for of in attributes if of is not attribute], 4):
+                yield rng.choice([a, denied or a]), say(subject, rng.choice(unlike["values"]), unlike), "neutral", group, "other-attribute"
+            if denied:
                 yield a, denied, "contradiction", group, "denied"
                 yield say(another, one), denied, "neutral", group, "denied-another"
             if a != b:

@@ -6,8 +6,8 @@ use super::tokens::{Kind, Token};
 use super::{FittedJudge, Judgement, ParsedText, Relation};
 
 /// Thresholds by cost: a wrong merge loses a statement, a needless conflict costs a person a minute.
-pub(super) const CONTRADICTS: f32 = 0.57;
-pub(super) const SAME: f32 = 0.5;
+pub(super) const CONTRADICTS: f32 = 0.53;
+pub(super) const SAME: f32 = 0.45;
 /// The threshold of a contradiction where both claims cite the same file and differ in one word only.
 const SUBSTITUTES: f32 = 0.25;
 /// From here on a pair that is not merged because of an objection is worth a person's look.
