@@ -61,14 +61,15 @@ pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, IdError> 
     });
     let opponents: Vec<&str> = opponents.flat_map(mentioned).map(|id| status.kept(id)).collect();
     about.extend(opponents);
-    let of_record = |record: &&Record| {
-        is_about(&about, &record.id) || mentioned(record).into_iter().any(|id| is_about(&about, id))
-    };
+    let of_record =
+        |record: &&Record| is_about(&about, &record.id) || mentioned(record).into_iter().any(|id| is_about(&about, id));
     let holding = holding(&records);
     let described = |record: &Record| {
         let mut event = event(record)?;
         if let Body::Decision(decision) = &record.body
-            && holding.get(&*decision.conflict).is_some_and(|(_, id)| **id != *record.id)
+            && holding
+                .get(&*decision.conflict)
+                .is_some_and(|(_, id)| **id != *record.id)
         {
             event.text.push_str(" (a later decision holds)");
         }

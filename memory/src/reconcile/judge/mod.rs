@@ -208,9 +208,7 @@ pub fn likeness(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> f32 {
 #[must_use]
 pub fn opposes(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> bool {
     // The part of the text that was not read can contradict the other text.
-    let is_unread = [a, b]
-        .iter()
-        .any(|claim| claim.parsed.is_cut || !claim.parsed.is_prose);
+    let is_unread = [a, b].iter().any(|claim| claim.parsed.is_cut || !claim.parsed.is_prose);
     is_unread || Alignment::new(&a.parsed.tokens, &b.parsed.tokens).opposes()
 }
 
