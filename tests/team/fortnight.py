@@ -187,6 +187,8 @@ def main():
             "conflicts_per_day": round(sum(queued) / DAYS, 2),
         }
         print(json.dumps(report))
+        if max(added) > 1:
+            sys.exit("a branch adds more than one file")
 
 
 if __name__ == "__main__":
