@@ -75,9 +75,10 @@ pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, IdError> 
         }
         Some(event)
     };
-    let mut events: Vec<HistoryEvent> = records.values().filter(of_record).filter_map(described).collect();
-    events.sort_by(|one, other| (&one.date, &one.id).cmp(&(&other.date, &other.id)));
-    Ok(events)
+    // A conflict has the date of its newer side.
+    let mut found: Vec<&Record> = records.values().filter(of_record).collect();
+    found.sort_by_key(|record| (&record.ts, !mentioned(record).is_empty(), &record.id));
+    Ok(found.into_iter().filter_map(described).collect())
 }
 
 /// The decision that holds for each conflict, by time and id: the latest one.
@@ -193,9 +194,9 @@ mod tests {
     fn history_tells_who_decided_what_and_why() {
         let main = r#"{"id":"A1","ts":"2026-01-01T00:00:00Z","type":"learning","text":"The limit is 64.","author":"Ann"}
 {"id":"B1","ts":"2026-01-02T00:00:00Z","type":"learning","text":"The limit is 32.","author":"Ben"}
-{"id":"C1","ts":"2026-01-03T00:00:00Z","type":"conflict","left":"A1","right":"B1","by":"rules","reason":"`64` against `32`"}
-{"id":"D1","ts":"2026-01-04T00:00:00Z","type":"decision","conflict":"C1","keep":["B1"],"drop":["A1"],"note":"halved in May","author":"Cy"}
-{"id":"D0","ts":"2026-01-03T12:00:00Z","type":"decision","conflict":"C1","keep":["A1"],"drop":["B1"],"author":"Ann"}
+{"id":"0C","ts":"2026-01-02T00:00:00Z","type":"conflict","left":"A1","right":"B1","by":"rules","reason":"`64` against `32`"}
+{"id":"D1","ts":"2026-01-04T00:00:00Z","type":"decision","conflict":"0C","keep":["B1"],"drop":["A1"],"note":"halved in May","author":"Cy"}
+{"id":"D0","ts":"2026-01-03T12:00:00Z","type":"decision","conflict":"0C","keep":["A1"],"drop":["B1"],"author":"Ann"}
 {"id":"E1","ts":"2026-01-05T00:00:00Z","type":"learning","text":"Unrelated.","author":"Ann"}
 "#;
         let repo = Fixture::with(&[(MAIN, main)]);
@@ -205,14 +206,14 @@ mod tests {
             ("A1", Some("Ann"), "The limit is 64."),
             ("B1", Some("Ben"), "The limit is 32."),
             (
-                "C1",
+                "0C",
                 Some("rules"),
                 "A1 and B1 contradict each other: `64` against `32`",
             ),
             ("D0", Some("Ann"), "kept A1; dropped B1 (a later decision holds)"),
             ("D1", Some("Cy"), "kept B1; dropped A1: halved in May"),
         ];
-        for id in ["a1", "B1", "C1", "d1"] {
+        for id in ["a1", "B1", "0c", "d1"] {
             let events = history(&store, id).unwrap();
             let found: Vec<_> = events
                 .iter()

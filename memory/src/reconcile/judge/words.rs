@@ -156,7 +156,7 @@ pub(super) fn entry(word: &str) -> Entry {
 /// Stems of words with which a text says that it replaces an earlier one.
 const REPLACING: &[&str] = &[
     "supersed", "replac", "obsolet", "revert", "migrat", "switch", "previous", "former", "deprec", "anymore",
-    "instead", "renam",
+    "instead", "renam", "moved",
 ];
 
 /// Returns whether a text says that it replaces an earlier one.
