@@ -103,15 +103,7 @@ impl Workspace {
             && let past = Memories::superseded(store.home(), &store.files())
             && let Ok(Some(recalled)) = named(&past, text, &options)
         {
-            return Ok(past
-                .get(recalled.doc)
-                .map(|memory| RecalledMemory {
-                    memory: memory.clone(),
-                    score: recalled.score,
-                    stale: recalled.stale,
-                })
-                .into_iter()
-                .collect());
+            return Ok(RecalledMemory::of(&past, &recalled).into_iter().collect());
         }
         let found = match question.filter(|question| !question.is_empty()) {
             None => memories.newest(&options),
@@ -124,13 +116,7 @@ impl Workspace {
                 }
             },
         };
-        let with_memory = found.into_iter().filter_map(|recalled| {
-            Some(RecalledMemory {
-                memory: memories.get(recalled.doc)?.clone(),
-                score: recalled.score,
-                stale: recalled.stale,
-            })
-        });
+        let with_memory = found.iter().filter_map(|recalled| RecalledMemory::of(&memories, recalled));
         Ok(with_memory.collect())
     }
 }
@@ -147,6 +133,14 @@ impl Workspace {
 }
 
 impl RecalledMemory {
+    fn of(memories: &Memories, recalled: &Recalled) -> Option<Self> {
+        Some(Self {
+            memory: memories.get(recalled.doc)?.clone(),
+            score: recalled.score,
+            stale: recalled.stale,
+        })
+    }
+
     /// The memory as JSON for programs.
     #[must_use]
     pub fn as_json(&self) -> Value {
