@@ -59,6 +59,8 @@ pub mod procfs;
 pub mod recall;
 pub mod reconcile_scale;
 pub mod record_store;
+#[cfg(feature = "gateway")]
+mod remembered;
 pub mod report;
 pub mod scale;
 #[cfg(feature = "gateway")]

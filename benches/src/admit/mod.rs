@@ -3,29 +3,22 @@
 //! The facts of a repository are written as records into a tree of it. Each question is sent through the gateway as the
 //! first turn of a client with file tools, in a session of its own. The receipt says which records were packed.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use muninn_context_engine::{Engine, EngineSettings};
 use muninn_memory::records::MAIN;
-use muninn_repo_tools::Worktree;
-use muninn_tests::{Gateway, TestEnv};
 use serde::{Deserialize, Serialize};
 
 use crate::abstain::prompts::{Half, Split, repositories};
 use crate::command_line::{at, progress};
-use crate::format::Format;
-use crate::gateway_process::{configuration, home, serve, wait_until_settled};
+use crate::gateway_process::home;
 use crate::json_lines;
 use crate::record_store::{Line, write};
+use crate::remembered::Remembered;
 use crate::report::rounded;
-use crate::stand;
-use crate::trees::{Tree, Trees, clone_of};
-use crate::turns::{Client, Message, send};
-use crate::upstream::Upstream;
+use crate::trees::{Trees, clone_of};
 
 /// Measures whether remembered facts reach the prompts that they are about.
 ///
@@ -133,14 +126,20 @@ pub fn run(options: &Options) -> Result<Report> {
             continue;
         }
         let tree = trees.checkout(&clone_of(&options.repos, &repo), &repo, &commit, None)?;
-        let stage = Stage::of(&tree, &facts)?;
+        let lines = facts.iter().enumerate().map(|(at, fact)| Line {
+            ts: format!("2026-01-01T00:{:02}:{:02}Z", at / 60, at % 60),
+            text: fact.fact.clone(),
+            session: format!("s{at}"),
+        });
+        let records = tree.root.join(MAIN);
+        let remembered = Remembered::start(home(), &tree.root, write(&records, lines)?)?;
         let has_half = |half: Half| options.split.halves().contains(&half);
         let with_fact = facts.iter().enumerate().filter(|(_, fact)| has_half(fact.half));
         let questions = with_fact.filter_map(|(number, fact)| Some((fact.half, fact.question.as_ref()?, Some(number))));
         let without = unrelated.iter().filter(|one| one.repo == repo && has_half(one.half));
         let questions = questions.chain(without.map(|one| (one.half, &one.question, None)));
         for (half, question, fact) in questions {
-            let (packed, ranked) = (stage.packed(question, asked.len())?, stage.ranked(question));
+            let (packed, ranked) = (remembered.packed(question, asked.len())?, remembered.ranked(question));
             asked.push(Asked {
                 repo: repo.clone(),
                 half,
@@ -151,7 +150,9 @@ pub fn run(options: &Options) -> Result<Report> {
             });
         }
         progress(&format!("{repo}: {} questions so far", asked.len()));
-        stage.clear()?;
+        drop(remembered);
+        // A kept tree is as before.
+        std::fs::remove_file(&records).with_context(at(&records))?;
     }
     if let Some(path) = &options.per_question {
         let mut file = std::fs::File::create(path).with_context(at(path))?;
@@ -210,71 +211,4 @@ fn reliability(asked: &[Asked]) -> Vec<Tenth> {
         observed: rounded(answers as f64 / facts as f64),
     })
     .collect()
-}
-
-/// A tree with the facts as records, a gateway over it, and an engine beside.
-struct Stage {
-    home: TestEnv,
-    gateway: Gateway,
-    engine: Engine,
-    records: PathBuf,
-    _upstream: Upstream,
-    /// The number of each fact, by the id of its record.
-    numbers: HashMap<String, usize>,
-}
-
-impl Stage {
-    fn of(tree: &Tree, facts: &[&Fact]) -> Result<Stage> {
-        let lines = facts.iter().enumerate().map(|(at, fact)| Line {
-            ts: format!("2026-01-01T00:{:02}:{:02}Z", at / 60, at % 60),
-            text: fact.fact.clone(),
-            session: format!("s{at}"),
-        });
-        let numbers = write(&tree.root.join(MAIN), lines)?;
-        let home = home();
-        let upstream = stand::upstream(0)?;
-        home.write_config(&format!(
-            "{}[context]\ndeadline_ms = 20000\n",
-            configuration(&upstream, Format::Chat)
-        ));
-        let gateway = serve(&home, &tree.root);
-        wait_until_settled(&gateway);
-        let worktree = Worktree::discover(&tree.root)?;
-        let engine = Engine::open(worktree, EngineSettings::default());
-        engine.refresh(&())?;
-        engine.embed(&|| true);
-        Ok(Stage {
-            home,
-            gateway,
-            engine,
-            records: tree.root.join(MAIN),
-            numbers,
-            _upstream: upstream,
-        })
-    }
-
-    /// Asks a question in a session of its own, and returns the packed facts.
-    fn packed(&self, question: &str, session: usize) -> Result<Vec<usize>> {
-        let through = (&self.home, &self.gateway);
-        let receipt = send(
-            through,
-            Client::WithTools,
-            &format!("s{session}"),
-            &[Message::user(question)],
-        )?;
-        let packed = receipt.items.iter().filter_map(|item| self.numbers.get(&item.source));
-        Ok(packed.copied().collect())
-    }
-
-    /// The facts that recall ranks first, with the features of their admission and, last, their probability.
-    fn ranked(&self, question: &str) -> Vec<(usize, Vec<f32>)> {
-        let ranked = self.engine.memory_features(question).into_iter();
-        let ranked = ranked.filter_map(|(id, features)| Some((*self.numbers.get(&id)?, features)));
-        ranked.collect()
-    }
-
-    /// Removes the records, so that a kept tree is as before.
-    fn clear(self) -> Result<()> {
-        std::fs::remove_file(&self.records).with_context(at(&self.records))
-    }
 }

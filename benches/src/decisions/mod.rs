@@ -10,21 +10,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use muninn_context_engine::{Engine, EngineSettings};
 use muninn_memory::records::SESSIONS;
-use muninn_repo_tools::Worktree;
-use muninn_tests::{Gateway, TestEnv, output};
+use muninn_tests::{TestEnv, output};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::command_line::at;
-use crate::format::Format;
-use crate::gateway_process::{configuration, home, muninn, serve, wait_until_settled};
+use crate::gateway_process::{home, muninn};
 use crate::json_lines;
+use crate::remembered::Remembered;
 use crate::report::rounded;
-use crate::stand;
-use crate::turns::{Client, Message, send};
-use crate::upstream::Upstream;
 
 /// Measures whether a question gets the statement that holds now.
 ///
@@ -131,7 +126,7 @@ pub fn run(options: &Options) -> Result<Report> {
         run_muninn(&home, &root, &["resolve", "--accept"])?;
     }
     home.commit(&root, "reconciled");
-    let stage = Stage::of(home, &root, numbers)?;
+    let remembered = Remembered::start(home, &root, numbers)?;
     let about = reversals.iter().enumerate().map(|(at, reversal)| {
         let change = Some(reversal.change.clone());
         (&reversal.question, Some(at * 2 + 1), change)
@@ -145,8 +140,8 @@ pub fn run(options: &Options) -> Result<Report> {
                 question: question.clone(),
                 fact,
                 change,
-                packed: stage.packed(question, session)?,
-                ranked: stage.ranked(question),
+                packed: remembered.packed(question, session)?,
+                ranked: remembered.ranked(question),
             })
         });
     let asked = asked.collect::<Result<Vec<Asked>>>()?;
@@ -240,49 +235,4 @@ fn run_muninn(home: &TestEnv, root: &Path, arguments: &[&str]) -> Result<String>
     let errors = String::from_utf8_lossy(&ran.stderr);
     ensure!(ran.status.success(), "muninn {}: {errors}", arguments.join(" "));
     Ok(String::from_utf8(ran.stdout)?)
-}
-
-/// A gateway over the repository, and an engine beside.
-struct Stage {
-    home: TestEnv,
-    gateway: Gateway,
-    engine: Engine,
-    _upstream: Upstream,
-    /// The number of each statement, by the id of its record.
-    numbers: HashMap<String, usize>,
-}
-
-impl Stage {
-    fn of(home: TestEnv, root: &Path, numbers: HashMap<String, usize>) -> Result<Self> {
-        let upstream = stand::upstream(0)?;
-        home.write_config(&configuration(&upstream, Format::Chat));
-        let gateway = serve(&home, root);
-        wait_until_settled(&gateway);
-        let engine = Engine::open(Worktree::discover(root)?, EngineSettings::default());
-        engine.refresh(&())?;
-        engine.embed(&|| true);
-        Ok(Self {
-            home,
-            gateway,
-            engine,
-            _upstream: upstream,
-            numbers,
-        })
-    }
-
-    /// Asks a question in a session of its own, and returns the packed statements.
-    fn packed(&self, question: &str, session: usize) -> Result<Vec<usize>> {
-        let through = (&self.home, &self.gateway);
-        let session = format!("s{session}");
-        let receipt = send(through, Client::WithTools, &session, &[Message::user(question)])?;
-        let packed = receipt.items.iter().filter_map(|item| self.numbers.get(&item.source));
-        Ok(packed.copied().collect())
-    }
-
-    /// The statements that recall ranks first, with the features of their admission and, last, their probability.
-    fn ranked(&self, question: &str) -> Vec<(usize, Vec<f32>)> {
-        let ranked = self.engine.memory_features(question).into_iter();
-        let ranked = ranked.filter_map(|(id, features)| Some((*self.numbers.get(&id)?, features)));
-        ranked.collect()
-    }
 }

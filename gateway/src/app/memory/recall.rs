@@ -116,7 +116,9 @@ impl Workspace {
                 }
             },
         };
-        let with_memory = found.iter().filter_map(|recalled| RecalledMemory::of(&memories, recalled));
+        let with_memory = found
+            .iter()
+            .filter_map(|recalled| RecalledMemory::of(&memories, recalled));
         Ok(with_memory.collect())
     }
 }
