@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::Store;
 use crate::ids::{self, IdError};
-use crate::records::{Body, Moment, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
+use crate::records::{Body, Decision, Decisions, Moment, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
 use crate::redact::redact;
 
 /// An event in the history of a record.
@@ -63,14 +63,12 @@ pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, IdError> 
     about.extend(opponents);
     let of_record =
         |record: &&Record| is_about(&about, &record.id) || mentioned(record).into_iter().any(|id| is_about(&about, id));
-    let holding = holding(&records);
+    let mut decisions = Decisions::default();
+    records.values().for_each(|record| decisions.take(record));
+    let holding: BTreeSet<&str> = decisions.holding().map(Decision::id).collect();
     let described = |record: &Record| {
         let mut event = event(record)?;
-        if let Body::Decision(decision) = &record.body
-            && holding
-                .get(&*decision.conflict)
-                .is_some_and(|(_, id)| **id != *record.id)
-        {
+        if matches!(record.body, Body::Decision(_)) && !holding.contains(&*record.id) {
             event.text.push_str(" (a later decision holds)");
         }
         Some(event)
@@ -79,19 +77,6 @@ pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, IdError> 
     let mut found: Vec<&Record> = records.values().filter(of_record).collect();
     found.sort_by_key(|record| (&record.ts, !mentioned(record).is_empty(), &record.id));
     Ok(found.into_iter().filter_map(described).collect())
-}
-
-/// The decision that holds for each conflict, by time and id: the latest one.
-fn holding(records: &BTreeMap<String, Record>) -> BTreeMap<&str, (&Moment, &str)> {
-    let mut holding: BTreeMap<&str, (&Moment, &str)> = BTreeMap::new();
-    for record in records.values() {
-        if let Body::Decision(decision) = &record.body {
-            let this = (&record.ts, &*record.id);
-            let latest = holding.entry(&decision.conflict).or_insert(this);
-            *latest = this.max(*latest);
-        }
-    }
-    holding
 }
 
 /// The ids of the records that a record is about.

@@ -18,6 +18,7 @@
 //! assert_eq!(known.len(), 1, "`replaying` is found as `replay`");
 //! ```
 
+mod added_lines;
 pub mod cache;
 pub mod clock;
 pub mod embed;
@@ -49,6 +50,7 @@ pub mod worklog;
 #[cfg(test)]
 mod fixture;
 
+pub use added_lines::add_missing_lines;
 pub use clock::Clock;
 pub use history::{HistoryEvent, history};
 pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};

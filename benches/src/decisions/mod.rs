@@ -61,7 +61,7 @@ struct Unrelated {
     question: String,
 }
 
-/// What a question got.
+/// The statements that were packed for a question.
 #[derive(Debug, Clone, Serialize)]
 struct Asked {
     question: String,
@@ -75,7 +75,7 @@ struct Asked {
     ranked: Vec<(usize, Vec<f32>)>,
 }
 
-/// What the questions of one kind of change got.
+/// The results of the questions about one kind of change.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Got {
     /// The number of questions.
@@ -97,7 +97,7 @@ pub struct Report {
     pub conflicts: usize,
     /// Those with a proposal, which was accepted.
     pub proposals: usize,
-    /// What the questions got, by kind of change.
+    /// The results by kind of change.
     pub got: BTreeMap<String, Got>,
     /// Percent of the questions that got the new statement, alone or in an open conflict.
     pub injected: f64,

@@ -24,8 +24,8 @@ pub(super) const PLACES: usize = 4;
 
 const WEIGHTS: Features = [1.6, 6.6, 2.3, 0.5, 2.9, -0.5, 1.0, -3.5, 2.2];
 const REQUIRED: f32 = 6.7;
-/// The similarity of places where the repository has hardly any files, or the question leads to none. A memory is then the only
-/// context of the question. With 0.75, 6% of unrelated questions get a memory in a repository without code.
+/// The similarity of places if the repository has hardly any files, or the question leads to none. A memory is then the
+/// only context of the question. With 0.75, 6% of unrelated questions get a memory in a repository without code.
 pub(super) const UNKNOWN_PLACES: f32 = 0.75;
 /// Weights without training data, because the facts of the benchmark have neither files nor ages. The memory is about a
 /// subject of the question; a cited file has changed; the record is written automatically; each unit of confidence above

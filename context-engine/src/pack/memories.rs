@@ -1,7 +1,7 @@
 //! Packing memories: before the code, with a share of the budget.
 
 use muninn_memory::index::lexical::DocId;
-use muninn_memory::{Memories, Memory, MemoryKind, redact};
+use muninn_memory::{Memories, MemoryKind, redact};
 use muninn_repo_tools::RelPath;
 
 use super::{Packed, Packer};
@@ -94,7 +94,7 @@ impl Packer<'_> {
         let mut items = Vec::new();
         let mut needed = 0;
         for side in std::iter::once(remembered).chain(remembered.opponent.as_deref()) {
-            let mut item = self.item_of(memories, memories.get(side.doc)?, side);
+            let mut item = self.item_of(memories, side)?;
             if measure(&mut item) > left && item.kind == ItemKind::Knowledge {
                 item = self.shortened(item, left)?;
             }
@@ -106,7 +106,8 @@ impl Packer<'_> {
         (needed <= left).then_some(items)
     }
 
-    fn item_of(&self, memories: &Memories, memory: &Memory, remembered: &MemoryCandidate<'_>) -> Item {
+    fn item_of(&self, memories: &Memories, remembered: &MemoryCandidate<'_>) -> Option<Item> {
+        let memory = memories.get(remembered.doc)?;
         let mut why = vec![self.why(remembered.concepts, 0, 0, false)];
         if let Some(path) = remembered.about {
             why.push(format!("applies to {}", redact(&path.printed())));
@@ -123,7 +124,7 @@ impl Packer<'_> {
             why.push(format!("contradicted by {}, see `muninn conflicts`", contested.other));
         }
         why.retain(|reason| !reason.is_empty());
-        Item {
+        Some(Item {
             kind: match memory.kind {
                 MemoryKind::Knowledge | MemoryKind::Journal => ItemKind::Knowledge,
                 MemoryKind::Record => ItemKind::Memory,
@@ -140,6 +141,6 @@ impl Packer<'_> {
             score: remembered.score,
             gain: 0.0,
             why: why.join("; "),
-        }
+        })
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use muninn_memory::add_missing_lines;
 use muninn_memory::knowledge::PLACEHOLDER;
 use muninn_memory::reconcile::SETUP;
 use muninn_memory::records::{ATTRIBUTES, SESSIONS};
@@ -74,8 +75,15 @@ impl Init {
         ];
         let for_git = SETUP.map(|(path, text)| -> Result<bool, CliError> {
             let file = worktree.root().join(path);
-            // A later version can have other attributes.
-            Ok(write_new(&file, text)? || path == ATTRIBUTES && add_missing_lines(&file, text)?)
+            if write_new(&file, text)? {
+                return Ok(true);
+            }
+            // Another version can have written fewer attributes. Git ignores a link.
+            if path != ATTRIBUTES || file.is_symlink() {
+                return Ok(false);
+            }
+            let lines: Vec<&str> = text.lines().collect();
+            Ok(add_missing_lines(&file, "", &lines).map_err(cannot_write(&file))? > 0)
         });
         let made: Vec<bool> = made.into_iter().map(Ok).chain(for_git).collect::<Result<_, _>>()?;
         if made.contains(&true) {
@@ -107,43 +115,24 @@ fn check_directory(folder: &Path) -> Result<(), CliError> {
     }
 }
 
+fn cannot_write(path: &Path) -> impl Fn(std::io::Error) -> CliError {
+    move |error| CliError::new(Exit::Failure, format!("cannot write {}: {error}", path.display()))
+}
+
 /// Writes a file unless it exists. Returns whether it was written.
 fn write_new(path: &Path, text: &str) -> Result<bool, CliError> {
-    let failure = |error| CliError::new(Exit::Failure, format!("cannot write {}: {error}", path.display()));
+    let failure = cannot_write(path);
     if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(failure)?;
+        std::fs::create_dir_all(parent).map_err(&failure)?;
     }
     match std::fs::OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(mut file) => {
-            file.write_all(text.as_bytes()).map_err(failure)?;
+            file.write_all(text.as_bytes()).map_err(&failure)?;
             Ok(true)
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(failure(error)),
     }
-}
-
-/// Adds the lines that an ordinary file lacks. Returns whether there were any.
-fn add_missing_lines(path: &Path, text: &str) -> Result<bool, CliError> {
-    let failure = |error| CliError::new(Exit::Failure, format!("cannot write {}: {error}", path.display()));
-    if !path.symlink_metadata().map_err(failure)?.is_file() {
-        return Ok(false);
-    }
-    let there = std::fs::read_to_string(path).map_err(failure)?;
-    let known: Vec<&str> = there.lines().collect();
-    let missing: Vec<&str> = text.lines().filter(|line| !known.contains(line)).collect();
-    if missing.is_empty() {
-        return Ok(false);
-    }
-    let end = if there.is_empty() || there.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
-    let added = format!("{end}{}\n", missing.join("\n"));
-    let mut file = std::fs::OpenOptions::new().append(true).open(path).map_err(failure)?;
-    file.write_all(added.as_bytes()).map_err(failure)?;
-    Ok(true)
 }
 
 fn ask_for_memory() -> Result<MemoryChoice, CliError> {
@@ -223,25 +212,4 @@ fn client_setup(url: &str) -> String {
          opencode        opencode.json: \"provider\": {{\"openai\": {{\"options\": {{\"baseURL\": \"{url}/v1\"}}}}}}\n\
          curl            curl {url}/v1/chat/completions -d '{{\"model\":\"muninn/context\",\"messages\":[{{\"role\":\"user\",\"content\":\"...\"}}]}}'\n"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn existing_file_gets_the_lines_that_it_lacks() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join(".gitattributes");
-        std::fs::write(&path, "memory/*.jsonl merge=union\nown -text").unwrap();
-        let text = "memory/** linguist-generated\nmemory/*.jsonl merge=union\n";
-        assert!(add_missing_lines(&path, text).unwrap());
-        let completed = "memory/*.jsonl merge=union\nown -text\nmemory/** linguist-generated\n";
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), completed);
-        assert!(!add_missing_lines(&path, text).unwrap());
-        let link = dir.path().join("link");
-        std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert!(!add_missing_lines(&link, "other\n").unwrap(), "a link is not followed");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), completed);
-    }
 }

@@ -133,6 +133,11 @@ pub fn minilm(directory: &Path) -> Result<Box<dyn Embedder>, LoadError> {
     })
 }
 
+/// Returns the dot product of two vectors, which is their cosine if both have unit length; 0 if one is empty.
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
 /// Scales a vector to unit length. A vector of length zero, or with a number that is not finite, becomes the zero
 /// vector.
 pub fn normalise(vector: &mut [f32]) {

@@ -104,16 +104,12 @@ impl Embedder for StaticVectors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::STATIC_ID;
+    use crate::embed::{STATIC_ID, dot};
 
     impl StaticVectors {
         pub(in crate::embed) fn into_vocabulary(self) -> crate::embed::pieces::Vocabulary {
             self.file.vocabulary
         }
-    }
-
-    fn dot(a: &[f32], b: &[f32]) -> f32 {
-        a.iter().zip(b).map(|(a, b)| a * b).sum()
     }
 
     #[test]

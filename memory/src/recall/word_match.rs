@@ -4,9 +4,7 @@
 //! compared with the most similar word of the text instead, two texts of different length are comparable. This is the
 //! late interaction of ColBERT (Khattab and Zaharia 2020) over static vectors.
 
-use std::borrow::Cow;
-
-use crate::embed::StaticVectors;
+use crate::embed::{StaticVectors, dot};
 use crate::index::lexical::{is_stop_word, words};
 
 /// Maximum number of words of a text that are compared.
@@ -40,8 +38,7 @@ impl<'a> WordMatch<'a> {
     /// Returns the weighted mean, over the question's words, of the similarity to the most similar word of the text: from 0
     /// to 1, and 0 for a question without known words.
     pub fn share(&self, text: &str) -> f32 {
-        let lower = |word: &str| Cow::<str>::Owned(word.to_lowercase());
-        let of_text = words(text).filter(|word| !is_stop_word(&lower(word.text)));
+        let of_text = words(text).filter(|word| !is_stop_word(&word.text.to_lowercase()));
         let of_text = of_text.filter_map(|word| WordVector::of(self.vectors, word.text));
         let of_text: Vec<WordVector> = of_text.take(MOST_WORDS).collect();
         let best = |word: &WordVector| {
@@ -63,10 +60,6 @@ impl WordVector {
             .for_each(|value| *value /= weight.max(f32::MIN_POSITIVE));
         (weight > 0.0).then_some(Self { unit, weight })
     }
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

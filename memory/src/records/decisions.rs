@@ -24,6 +24,10 @@ pub(crate) struct Decision {
 }
 
 impl Decision {
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
     /// The end of validity of the records that are dropped.
     pub(super) fn ended(&self) -> Superseded {
         Superseded {

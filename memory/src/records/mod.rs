@@ -24,6 +24,7 @@ mod tests;
 
 pub(crate) use archive::is_pruned;
 pub use archive::{ARCHIVE, PRUNED};
+pub(crate) use decisions::{Decision, Decisions};
 pub use file::{ATTRIBUTES, CONFLICTS, MAIN, RecordFile};
 pub use home::Home;
 pub use kinds::Body;

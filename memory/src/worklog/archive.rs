@@ -2,7 +2,7 @@
 //! files. The worklog is removed only after the copy is on the disk.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::file::{Worklog, WorklogError};
 use super::parsed::{ParsedMutation, ParsedWorklog};
+use crate::added_lines::add_missing_lines;
 use crate::private_file::sync_dir;
 use crate::records::{ATTRIBUTES, Body, Home, Moment, Record, kinds};
 use crate::redact::redact;
@@ -134,7 +135,7 @@ impl Worklog {
         let added = add(&root.join(CORRECTIONS), &heading, &corrections)?;
         let learned = add(&root.join(PATTERNS), "", &patterns)?;
         if added + learned > 0 {
-            add(&root.join(ATTRIBUTES), "", &UNION.map(str::to_owned))?;
+            add(&root.join(ATTRIBUTES), "", &UNION)?;
         }
         Ok((added, learned))
     }
@@ -164,35 +165,8 @@ impl Worklog {
 }
 
 /// Adds lines that a file lacks below a heading. Returns their number.
-fn add(path: &Path, heading: &str, lines: &[String]) -> Result<usize, WorklogError> {
-    let add = || -> io::Result<usize> {
-        match path.symlink_metadata() {
-            Ok(metadata) if !metadata.is_file() => return Err(io::Error::other("not an ordinary file")),
-            _ => {}
-        }
-        let there = match fs::read(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            read => read?,
-        };
-        let there = String::from_utf8_lossy(&there);
-        let known: Vec<&str> = there.lines().collect();
-        let new: Vec<&String> = lines.iter().filter(|line| !known.contains(&line.as_str())).collect();
-        if new.is_empty() {
-            return Ok(0);
-        }
-        let end = if there.is_empty() || there.ends_with('\n') {
-            ""
-        } else {
-            "\n"
-        };
-        let heading = if known.contains(&heading.trim()) { "" } else { heading };
-        let text: String = new.iter().map(|line| format!("{line}\n")).collect();
-        let mut file: File = OpenOptions::new().append(true).create(true).open(path)?;
-        file.write_all(format!("{end}{heading}{text}").as_bytes())?;
-        file.sync_all()?;
-        Ok(new.len())
-    };
-    add().map_err(|source| WorklogError::Io {
+fn add<L: AsRef<str>>(path: &Path, heading: &str, lines: &[L]) -> Result<usize, WorklogError> {
+    add_missing_lines(path, heading, lines).map_err(|source| WorklogError::Io {
         path: path.to_owned(),
         source,
     })

@@ -178,7 +178,7 @@ fn notes_about_one_subject_are_one_conflict_that_is_settled_in_any_way() {
     };
     let (team, conflict, texts) = settled(&["--keep", "2,3"]);
     assert_eq!(texts, [limits[2].clone(), limits[1].clone()]);
-    // What was dropped is shown with who decided it, and why.
+    // Recall shows a dropped record with the author and the reason of the decision.
     let dropped = conflict["sides"][0]["id"].as_str().unwrap();
     for told in [
         team.muninn(&["recall", dropped]),

@@ -283,6 +283,18 @@ fn merge_markers_of_a_forge_are_repaired() {
     assert_eq!(team.file("main.jsonl"), main);
 }
 
+#[test]
+fn init_adds_the_attributes_that_an_older_version_did_not_write() {
+    let team = Team::new();
+    let path = team.root.join(".muninn/.gitattributes");
+    std::fs::write(&path, "memory/*.jsonl merge=union\nown -text\n").unwrap();
+    assert!(team.muninn(&["init"]).starts_with("completed "));
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.starts_with("memory/*.jsonl merge=union\nown -text\n"), "{text}");
+    assert!(text.contains("\nmemory/** linguist-generated\n"), "{text}");
+    assert!(team.muninn(&["init"]).contains("nothing was changed"));
+}
+
 fn copied(from: &Path, to: &Path) -> PathBuf {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {

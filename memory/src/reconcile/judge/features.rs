@@ -5,7 +5,7 @@
 use super::ParsedText;
 use super::align::{Alignment, heading};
 use super::tokens::{Kind, Token};
-use crate::embed::{StaticVectors, normalise};
+use crate::embed::{StaticVectors, dot, normalise};
 
 /// Values by name, sorted by name.
 pub(super) type Features = Vec<(&'static str, f32)>;
@@ -278,11 +278,6 @@ fn register(both: &Alignment<'_>, found: &mut Features) {
             .is_some_and(|first| matches!(&*first.surface.to_lowercase(), "a" | "an" | "there"))
     };
     found.push(("indefinite", float(both.sides.iter().filter(indefinite).count())));
-}
-
-/// The cosine of two unit vectors; 0 if one is empty.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// The share of common items of two sorted lists.
