@@ -4,7 +4,7 @@
 //! queue grows to its bound; then new notes are dropped.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -52,6 +52,8 @@ pub(super) struct Writer {
     worker: Worker<Job>,
     /// Jobs in the queue.
     queued: Arc<AtomicUsize>,
+    /// Ends the collecting of a batch.
+    hurry: SyncSender<()>,
 }
 
 impl Writer {
@@ -62,6 +64,7 @@ impl Writer {
         bounds: Bounds,
     ) -> std::io::Result<Writer> {
         let queued = Arc::new(AtomicUsize::new(0));
+        let (hurry, hurried) = sync_channel(1);
         let mut thread = WriterThread {
             turns: WriteQueue::open(&database.directory),
             database,
@@ -70,9 +73,10 @@ impl Writer {
             journal,
             bounds,
             queued: Arc::clone(&queued),
+            hurried,
         };
         let worker = Worker::start(supervisor, "ledger-writer", move |jobs| thread.run(jobs))?;
-        Ok(Writer { worker, queued })
+        Ok(Writer { worker, queued, hurry })
     }
 
     fn note(&self, job: Job) {
@@ -107,6 +111,8 @@ impl Writer {
     pub(super) async fn flush(&self) {
         let (done, wait) = oneshot::channel();
         self.send(Job::Flush(done));
+        // A full channel means that the thread will hurry already.
+        self.hurry.try_send(()).ok();
         // An error means that the thread has ended, so that nothing is left to wait for.
         wait.await.ok();
     }
@@ -173,6 +179,7 @@ struct WriterThread {
     journal: Arc<Mutex<Journal>>,
     bounds: Bounds,
     queued: Arc<AtomicUsize>,
+    hurried: Receiver<()>,
 }
 
 impl WriterThread {
@@ -194,9 +201,10 @@ impl WriterThread {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            // The thread sleeps instead of waiting for each job: a wake-up per request would cost more than the write.
+            // The thread sleeps instead of waiting for each job: a wake-up per request would cost more than the write. A
+            // flush, or the end of the writer, ends the sleep.
             if waiting.is_empty() {
-                std::thread::sleep(GATHER);
+                self.hurried.recv_timeout(GATHER).ok();
             }
             let room = UNWRITTEN.saturating_sub(self.unwritten.jobs).min(BATCH);
             for job in jobs.try_iter().take(room) {
