@@ -155,3 +155,49 @@ fn newer_memory_about_the_same_subject_accompanies_the_older_one() {
     assert_eq!(memories[0].0, "1");
     assert_eq!(memories[1], ("2", "newer than 1 and similar to it"));
 }
+
+/// The positions of two features of a memory: its lead over the next one, and the similarity of its places.
+const LEAD: usize = 2;
+const PLACES: usize = 4;
+
+/// The features of the memory that recall ranks first.
+fn features(repo: &Repo, question: &str) -> Vec<f32> {
+    let mut all = repo.ready().memory_features(question);
+    assert!(!all.is_empty(), "nothing is recalled");
+    all.swap_remove(0).1
+}
+
+#[test]
+fn other_side_of_a_conflict_is_no_rival() {
+    let learning = |id: &str, text: &str| format!("{{\"id\":\"{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n");
+    let sides = [
+        learning("1", "Exports of orders run at midnight"),
+        learning("2", "Exports of orders run at noon"),
+        learning("3", "Marta wants to see each edit before lunch"),
+    ]
+    .concat();
+    let conflict = "{\"id\":\"C\",\"type\":\"conflict\",\"left\":\"1\",\"right\":\"2\"}\n";
+    let lead = |main: &str| {
+        let repo = Repo::service();
+        repo.write(".muninn/memory/main.jsonl", main);
+        features(&repo, "when do exports of orders run")[LEAD]
+    };
+    let (rivals, opponents) = (lead(&sides), lead(&[&sides, conflict].concat()));
+    assert!(rivals < 0.1, "two memories fit alike: {rivals}");
+    assert!(opponents > 0.3, "nothing else fits: {opponents}");
+}
+
+#[test]
+fn places_are_unknown_in_a_repository_of_few_files_and_where_the_question_leads_to_none() {
+    let main = "{\"id\":\"1\",\"type\":\"learning\",\"text\":\"The expiry of a session cookie is one day\"}\n";
+    let places = |repo: Repo, question: &str| {
+        repo.write(".muninn/memory/main.jsonl", main);
+        features(&repo, question)[PLACES]
+    };
+    let unknown = 0.75;
+    let few = Repo::with(&[("src/session.rs", "fn expiry() {}\n"), ("src/lib.rs", "mod session;\n")]);
+    assert_eq!(places(few, QUESTION), unknown);
+    assert_eq!(places(Repo::service(), "wedding speech, one day"), unknown);
+    let known = places(Repo::service(), QUESTION);
+    assert!((0.0..=1.0).contains(&known) && known != unknown, "{known}");
+}
