@@ -87,7 +87,8 @@ impl Scope {
         let team = files.len();
         for (file, is_shared) in self.candidates(inputs) {
             let is_foreign = own_only && is_shared && !session(&file).is_some_and(|id| self.recorded.has(id));
-            match self.compare_to_log(&file, inputs) {
+            let compared = self.taken.compare(&file, inputs.home);
+            match compared.filter(|_| !inputs.with_reconciled) {
                 Some(Ordering::Greater) => any_grown = true,
                 Some(_) => continue,
                 None => {}
@@ -124,9 +125,7 @@ impl Scope {
     /// Returns whether a segment was reconciled.
     pub(super) fn is_reconciled(&mut self, file: &RecordFile, home: &Home) -> bool {
         self.taken.refresh(home);
-        let RecordFile::Home(path) = file else { return false };
-        let bytes = || Some(file.metadata(home).ok()?.len());
-        self.taken.segments.compare(path.file_name(), bytes).is_some()
+        self.taken.compare(file, home).is_some()
     }
 
     fn refresh(&mut self, inputs: &ScopeInputs<'_>) {
@@ -146,15 +145,6 @@ impl Scope {
             }
         }
         self.taken.refresh(inputs.home);
-    }
-
-    /// Compares a segment's length with its reconciled length; `None` if it was never reconciled, or reconciled
-    /// segments are included.
-    fn compare_to_log(&self, file: &RecordFile, inputs: &ScopeInputs<'_>) -> Option<Ordering> {
-        let RecordFile::Home(path) = file else { return None };
-        let bytes = || Some(file.metadata(inputs.home).ok()?.len());
-        let beside = self.taken.segments.compare(path.file_name(), bytes);
-        beside.filter(|_| !inputs.with_reconciled)
     }
 
     /// All files but main, each with whether other people can have written it.
@@ -225,6 +215,13 @@ impl ReconciledLog {
             lines::read(BufReader::new(opened), |_, record| segments.take(&record), |_| {}).ok();
         }
         *self = Self { log, segments };
+    }
+
+    /// Compares a segment's length with its reconciled length; `None` if it was never reconciled.
+    fn compare(&self, file: &RecordFile, home: &Home) -> Option<Ordering> {
+        let RecordFile::Home(path) = file else { return None };
+        let bytes = || Some(file.metadata(home).ok()?.len());
+        self.segments.compare(path.file_name(), bytes)
     }
 }
 
