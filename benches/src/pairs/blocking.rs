@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use muninn_memory::embed::Embedder;
-use muninn_memory::reconcile::judge::{FittedJudge, ParsedClaim, Relation, WIDE, likeness, to_judge};
+use muninn_memory::reconcile::judge::{ClaimTokens, FittedJudge, Relation, WIDE, likeness, to_judge};
 
 use super::labelled::{Label, Labelled};
 use super::report::share;
@@ -100,7 +100,7 @@ struct Candidates {
 /// Texts in one store, each a session of its own: neighbours in a session would help to find each other.
 struct Neighbours<'t> {
     texts: &'t [&'t str],
-    read: Vec<ParsedClaim<'t>>,
+    tokens: Vec<ClaimTokens>,
     store: Store,
     /// The repository, for as long as it is asked.
     _directory: tempfile::TempDir,
@@ -117,7 +117,7 @@ impl<'t> Neighbours<'t> {
         let store = Store::of(directory.path(), texts.iter().enumerate().map(line), Some(embedder))?;
         Ok(Self {
             texts,
-            read: texts.iter().map(|text| tools.read(&claim(text))).collect(),
+            tokens: texts.iter().map(|text| tools.tokens(&claim(text))).collect(),
             store,
             _directory: directory,
         })
@@ -126,7 +126,7 @@ impl<'t> Neighbours<'t> {
     fn to(&self, one: usize) -> Candidates {
         let found = self.store.ask(self.texts[one], TOP * WIDE + 1);
         let found: Vec<usize> = found.into_iter().filter(|other| *other != one).collect();
-        let alike = |other: &usize| likeness(&self.read[one], &self.read[*other]);
+        let alike = |other: &usize| likeness(&self.tokens[one], &self.tokens[*other]);
         Candidates {
             recalled: found.iter().take(TOP).copied().collect(),
             chosen: to_judge(found, TOP, alike),

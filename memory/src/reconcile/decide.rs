@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::JudgeSetup;
 use super::claim::RecordClaim;
-use super::judge::{Judgement, Relation, says_it_replaces};
+use super::judge::{Claim, Judgement, Relation, says_it_replaces};
 use super::model::{ModelReport, ModelVerdict, Reconciler};
 use super::parallel::by_all_processors;
 use super::plan::open_pairs;
@@ -63,12 +63,25 @@ pub(super) fn decisions(
 ) -> (Vec<Record>, Option<ModelReport>) {
     let judged = |(one, other): PairIndices| {
         let pair = Pair::of(&claims[one], &claims[other]);
-        (pair, Verdict::of(pair.older.claim(), pair.newer.claim(), judging))
+        let (older, newer) = pair.claims();
+        (pair, Verdict::of(older, newer, judging))
     };
-    let looked_at = pairs.iter().copied().filter(|places| !is_settled(places));
+    let looked_at: Vec<PairIndices> = pairs.iter().copied().filter(|places| !is_settled(places)).collect();
+    let of_one: Vec<&[PairIndices]> = looked_at.chunk_by(|(one, _), (next, _)| one == next).collect();
     // Most pairs are unrelated, and there can be millions of them, so only related pairs are kept.
-    let of_pair = |places: &PairIndices| Some(judged(*places)).filter(|(_, verdict)| verdict.matters());
-    let mut decided = by_all_processors(&looked_at.collect::<Vec<_>>(), of_pair);
+    let related = |pairs: &&[PairIndices]| -> Vec<(Pair<'_>, Verdict<'_>)> {
+        let one = &claims[pairs[0].0];
+        let one_claim = one.claim();
+        let judge = judging.judge.judge_with(&one_claim);
+        let judged = pairs.iter().map(|(_, other)| {
+            let other = &claims[*other];
+            let pair = Pair::of(one, other);
+            let judgement = judge(&other.claim(), std::ptr::eq(pair.older, other));
+            (pair, Verdict::new(pair.claims(), judgement, judging))
+        });
+        judged.filter(|(_, verdict)| verdict.matters()).collect()
+    };
+    let mut decided = by_all_processors(&of_one, related);
     let by_rules = decided
         .iter()
         .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement));
@@ -114,6 +127,11 @@ impl<'a> Pair<'a> {
             (other, one)
         };
         Self { older, newer }
+    }
+
+    /// The older and the newer claim.
+    fn claims(&self) -> (Claim<'a>, Claim<'a>) {
+        (self.older.claim(), self.newer.claim())
     }
 
     fn ids(&self) -> (&'a str, &'a str) {

@@ -43,6 +43,15 @@ pub trait Judge: Sync {
     /// Judges two claims, the older first. Must be deterministic.
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement;
 
+    /// Judges one claim with any other, as often as the function is called. Its second argument tells whether the other
+    /// is the older one.
+    fn judge_with<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>, bool) -> Judgement + 'c> {
+        Box::new(|other, is_older| match is_older {
+            true => self.judge(other, one),
+            false => self.judge(one, other),
+        })
+    }
+
     /// Similarity of two claims from 0 to 1, symmetric. It selects which of many pairs are judged.
     fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32;
 
@@ -73,13 +82,24 @@ impl Judge for FittedJudge {
         judge::judge(older, newer, self)
     }
 
+    fn judge_with<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>, bool) -> Judgement + 'c> {
+        let one = self.read(one);
+        Box::new(move |other, is_older| {
+            let other = self.read(other);
+            match is_older {
+                true => judge::compare(&other, &one, self),
+                false => judge::compare(&one, &other, self),
+            }
+        })
+    }
+
     fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32 {
         self.likeness_to(one)(other)
     }
 
     fn likeness_to<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {
-        let one = self.read(one);
-        Box::new(move |other| judge::likeness(&one, &self.read(other)))
+        let one = self.tokens(one);
+        Box::new(move |other| judge::likeness(&one, &self.tokens(other)))
     }
 
     fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool {

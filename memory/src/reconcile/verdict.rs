@@ -20,8 +20,12 @@ pub(super) struct Verdict<'a> {
 
 impl<'a> Verdict<'a> {
     pub(super) fn of(older: Claim<'a>, newer: Claim<'a>, judging: &JudgeSetup<'_>) -> Self {
+        Self::new((older, newer), judging.judge.judge(&older, &newer), judging)
+    }
+
+    pub(super) fn new((older, newer): (Claim<'a>, Claim<'a>), judgement: Judgement, judging: &JudgeSetup<'_>) -> Self {
         Self {
-            judgement: judging.judge.judge(&older, &newer),
+            judgement,
             has_model: judging.reconciler.is_some(),
             older,
             newer,

@@ -103,6 +103,9 @@ pub struct ParsedClaim<'a> {
     parsed: ParsedText,
 }
 
+/// The tokens of a claim.
+pub struct ClaimTokens(Vec<Token>);
+
 impl FittedJudge {
     /// Loads the vectors and the trees that are compiled in.
     ///
@@ -128,6 +131,12 @@ impl FittedJudge {
             claim: *claim,
             parsed: self.parse(claim.text),
         }
+    }
+
+    /// The tokens of a claim, to compare it by [`likeness`].
+    #[must_use]
+    pub fn tokens(&self, claim: &Claim<'_>) -> ClaimTokens {
+        ClaimTokens(tokens::tokens(claim.text, &self.vectors).0)
     }
 
     /// The features of a pair by name, and the outcomes of the exact rules as `rule:` values of 0 or 1; for fitting.
@@ -199,8 +208,8 @@ pub fn says_it_replaces(text: &str) -> bool {
 ///
 /// It orders candidates for judging. Unlike a search, it handles inflection and numbers.
 #[must_use]
-pub fn likeness(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> f32 {
-    align::likeness(&a.parsed.tokens, &b.parsed.tokens)
+pub fn likeness(a: &ClaimTokens, b: &ClaimTokens) -> f32 {
+    align::likeness(&a.0, &b.0)
 }
 
 /// Returns whether the claims differ in negations, or have words or numbers that exclude each other: enough to doubt a

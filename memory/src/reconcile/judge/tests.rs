@@ -131,6 +131,12 @@ fn code_and_other_languages_are_not_judged() {
             ("\u{4e2d}\u{6587}", "\u{65e5}\u{672c}"),
             ("fn main() { let x = 1; }", "fn main() { let x = 2; }"),
             ("if (a > 3) { return b; }", "if (a > 4) { return b; }"),
+            ("use std::io::Write;", "use std::io::Read;"),
+            (
+                "#[derive(Debug, Clone, Copy, Default)]",
+                "#[derive(Debug, Clone, Copy, PartialEq)]",
+            ),
+            ("max_retries = parse(value)", "max_delay = parse(value)"),
         ],
     );
     all(Relation::Same, &[("Der Port ist offen.", "Der Port ist offen")]);

@@ -1,5 +1,7 @@
 //! The tokens of a statement: words, names in code, numbers with their units.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -54,6 +56,10 @@ impl Kind {
         matches!(self, Kind::Word | Kind::Name | Kind::Number)
     }
 
+    fn is_grammar(self) -> bool {
+        matches!(self, Kind::Function | Kind::Modality | Kind::Negation)
+    }
+
     /// How much a token of this kind counts.
     fn weight(self) -> f32 {
         match self {
@@ -88,6 +94,53 @@ pub(super) struct Token {
     pub(super) is_against: bool,
 }
 
+/// Number of words that a thread remembers. Texts about one project use the same words again and again.
+const MOST_WORDS: usize = 1 << 15;
+/// Maximum length of a remembered word, in bytes.
+const LONGEST_WORD: usize = 64;
+
+thread_local! {
+    static WORDS: RefCell<HashMap<Box<str>, Word>> = RefCell::default();
+}
+
+/// The parts of a token that depend on the written word alone. They are most of the work.
+#[derive(Debug, Clone)]
+struct Word {
+    stem: Box<str>,
+    /// From 0 to 1.
+    rarity: f32,
+}
+
+impl Word {
+    /// Reads a word, or remembers it. All judges have the same vectors.
+    fn of(written: &str, lower: &str, vectors: &StaticVectors) -> Self {
+        WORDS.with_borrow_mut(|words| {
+            if let Some(known) = words.get(written) {
+                return known.clone();
+            }
+            let word = Self::read(written, lower, vectors);
+            if written.len() <= LONGEST_WORD {
+                if words.len() == MOST_WORDS {
+                    words.clear();
+                }
+                words.insert(written.into(), word.clone());
+            }
+            word
+        })
+    }
+
+    fn read(written: &str, lower: &str, vectors: &StaticVectors) -> Self {
+        let stemmer = Stemmer::create(Algorithm::English);
+        let rarity = vectors.sum(written).map_or(1.0, |vector| {
+            (vector.iter().map(|value| value * value).sum::<f32>().sqrt() / RARE).min(1.0)
+        });
+        Self {
+            stem: stemmer.stem(words::synonym(lower.trim_end_matches("'s"))).into(),
+            rarity,
+        }
+    }
+}
+
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"`[^`]*`",
@@ -103,7 +156,6 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 /// Reads a text, or the beginning of a long one. The second value tells whether the text was truncated.
 pub(super) fn tokens(text: &str, vectors: &StaticVectors) -> (Vec<Token>, bool) {
     let text = text.replace('\u{2019}', "'").replace("**", "");
-    let stemmer = Stemmer::create(Algorithm::English);
     let mut found: Vec<Token> = Vec::new();
     let mut clause = 0;
     for part in TOKEN.find_iter(&text) {
@@ -119,21 +171,14 @@ pub(super) fn tokens(text: &str, vectors: &StaticVectors) -> (Vec<Token>, bool) 
             polarity::assign(&mut found);
             return (found, true);
         }
-        push(part.as_str(), after_sign, clause, &mut found, &stemmer, vectors);
+        push(part.as_str(), after_sign, clause, &mut found, vectors);
         clause += usize::from(matches!(part.as_str(), ":" | "but"));
     }
     polarity::assign(&mut found);
     (found, false)
 }
 
-fn push(
-    written: &str,
-    after_sign: bool,
-    clause: usize,
-    found: &mut Vec<Token>,
-    stemmer: &Stemmer,
-    vectors: &StaticVectors,
-) {
+fn push(written: &str, after_sign: bool, clause: usize, found: &mut Vec<Token>, vectors: &StaticVectors) {
     let inner = written.trim_matches('`').trim();
     let lower = inner.to_lowercase();
     let entry = words::entry(&lower);
@@ -179,6 +224,7 @@ fn push(
         () if is_contraction => Kind::Negation,
         () => entry.kind.unwrap_or(Kind::Word),
     };
+    let word = Word::of(inner, &lower, vectors);
     let normal = match kind {
         Kind::Number => match (spelled, quantity::split(version)) {
             (Some(digits), _) => digits.to_owned(),
@@ -187,17 +233,13 @@ fn push(
         },
         Kind::Name => lower.split_whitespace().collect::<Vec<_>>().join(" "),
         Kind::Negation if is_contraction || matches!(lower.as_str(), "cannot" | "never") => "not".to_owned(),
-        _ => stemmer.stem(words::synonym(lower.trim_end_matches("'s"))).into_owned(),
-    };
-    let rarity = match vectors.sum(inner) {
-        Some(vector) => (vector.iter().map(|value| value * value).sum::<f32>().sqrt() / RARE).min(1.0),
-        None => 1.0,
+        _ => word.stem.into_string(),
     };
     found.push(Token {
         surface: inner.into(),
         normal: normal.into(),
         kind,
-        weight: kind.weight() * (0.3 + 0.7 * rarity),
+        weight: kind.weight() * (0.3 + 0.7 * word.rarity),
         is_plain_negation: is_contraction || entry.is_plain_negation && kind == Kind::Negation,
         is_proper: kind == Kind::Word
             && inner.starts_with(char::is_uppercase)
@@ -221,17 +263,25 @@ pub(super) fn is_foreign(tokens: &[Token]) -> bool {
     for token in tokens.iter().filter(|token| token.kind != Kind::Name) {
         let lower = token.surface.to_lowercase();
         foreign += usize::from(words::entry(&lower).is_foreign || !lower.is_ascii());
-        english += usize::from(matches!(token.kind, Kind::Function | Kind::Modality | Kind::Negation));
+        english += usize::from(token.kind.is_grammar());
     }
     foreign > english
 }
 
-/// Returns whether a text is code rather than prose: it has a brace or a semicolon, and half as many signs of code as
-/// words. Code in backticks does not count.
+/// Returns whether a text is code rather than prose: it has half as many signs of code as words, and braces, semicolons or
+/// hardly any function words. Code in backticks does not count.
 pub(super) fn is_code(text: &str) -> bool {
     let unquoted: String = text.split('`').step_by(2).collect();
-    let signs = unquoted.matches(|c| "{}();=<>[]".contains(c)).count();
     let words = unquoted.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let words = words.filter(|word| !word.is_empty()).count();
-    unquoted.contains(['{', '}', ';']) && signs >= 3 && 2 * signs >= words
+    let (mut all, mut function, mut joined) = (0, 0, 0);
+    for word in words.filter(|word| !word.is_empty()) {
+        all += 1;
+        function += usize::from(words::entry(&word.to_lowercase()).kind.is_some_and(Kind::is_grammar));
+        joined += usize::from(word.trim_matches('_').contains('_'));
+    }
+    let brackets = unquoted.matches(|c| "{}();=<>[]&|".contains(c)).count();
+    let pairs = ["::", "//", "->", "#["].map(|pair| unquoted.matches(pair).count());
+    let signs = joined + brackets + pairs.iter().sum::<usize>();
+    let has_blocks = signs >= 3 && unquoted.contains(['{', '}', ';']);
+    signs >= 2 && 2 * signs >= all && (has_blocks || 4 * function <= all)
 }
