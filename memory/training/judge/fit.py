@@ -26,7 +26,7 @@ FOLDS = 8
 FITS = 2
 # The thresholds of `decide.rs`.
 CONTRADICTS = 0.53
-SAME = 0.45
+SAME = 0.4
 
 
 def weight(pair):
@@ -89,7 +89,8 @@ def decisions(data, probabilities):
     """What the product decides: whether each pair contradicts, and whether it is merged."""
     apart = data.rules["rule:apart"]
     contradicts = (data.rules["rule:contradicts"] | (probabilities[:, 0] >= CONTRADICTS)) & ~apart
-    same = (probabilities[:, 1] >= SAME) & ~data.rules["rule:opposes"] & ~apart & ~contradicts
+    kept = data.rules["rule:opposes"] | data.rules["rule:adds"] | apart | contradicts
+    same = (probabilities[:, 1] >= SAME) & ~kept
     return contradicts, same | data.rules["rule:equal"]
 
 

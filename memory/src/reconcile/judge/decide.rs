@@ -7,7 +7,7 @@ use super::{FittedJudge, Judgement, ParsedText, Relation};
 
 /// Thresholds by cost: a wrong merge loses a statement, a needless conflict costs a person a minute.
 pub(super) const CONTRADICTS: f32 = 0.53;
-pub(super) const SAME: f32 = 0.45;
+pub(super) const SAME: f32 = 0.4;
 /// The threshold of a contradiction where both claims cite the same file and differ in one word only.
 const SUBSTITUTES: f32 = 0.25;
 /// From here on a pair that is not merged because of an objection is worth a person's look.
@@ -60,6 +60,8 @@ pub(super) fn decide(
     let (relation, reason) = match () {
         () if contradicts >= threshold => (Relation::Contradicts, "same subject, but"),
         () if same < SAME => (Relation::Unrelated, "too little in common:"),
+        // A merge would hide what only one says.
+        () if both.adds() => (Relation::Unrelated, "one says more:"),
         () if !both.opposes() => (Relation::Same, "alike:"),
         () if contradicts >= DOUBT => (Relation::Doubt, "alike, but"),
         () => (Relation::Unrelated, "alike, but"),
@@ -73,12 +75,13 @@ pub(super) fn decide(
 }
 
 /// The outcomes of the rules by name, for fitting.
-pub(super) fn rules(both: &Alignment<'_>) -> [(&'static str, bool); 4] {
+pub(super) fn rules(both: &Alignment<'_>) -> [(&'static str, bool); 5] {
     [
         ("rule:equal", is_equal(both)),
         ("rule:apart", both.headings_differ() || both.ids_differ()),
         ("rule:contradicts", is_denied(both) || both.agents_differ()),
         ("rule:opposes", both.opposes()),
+        ("rule:adds", both.adds()),
     ]
 }
 
