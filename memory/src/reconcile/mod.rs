@@ -38,14 +38,16 @@ pub use self::run::{
 pub use self::setup::SETUP;
 pub use self::verdict::relations;
 
+/// Judges another claim; the second argument tells whether the other one is the older.
+pub type JudgeOther<'c> = Box<dyn Fn(&Claim<'_>, bool) -> Judgement + 'c>;
+
 /// Decides the relation between two claims, with a reason.
 pub trait Judge: Sync {
     /// Judges two claims, the older first. Must be deterministic.
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement;
 
-    /// Judges one claim with any other, as often as the function is called. Its second argument tells whether the other
-    /// is the older one.
-    fn judge_with<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>, bool) -> Judgement + 'c> {
+    /// Prepares to judge one claim with many others.
+    fn judge_with<'c>(&'c self, one: &'c Claim<'c>) -> JudgeOther<'c> {
         Box::new(|other, is_older| match is_older {
             true => self.judge(other, one),
             false => self.judge(one, other),
@@ -82,7 +84,7 @@ impl Judge for FittedJudge {
         judge::judge(older, newer, self)
     }
 
-    fn judge_with<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>, bool) -> Judgement + 'c> {
+    fn judge_with<'c>(&'c self, one: &'c Claim<'c>) -> JudgeOther<'c> {
         let one = self.read(one);
         Box::new(move |other, is_older| {
             let other = self.read(other);
