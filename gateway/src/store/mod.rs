@@ -105,7 +105,8 @@ pub trait Store: Send + Sync {
     /// [`StoreError`] if receipts cannot be read.
     async fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError>;
 
-    /// The receipts of a conversation, by [`Receipt::conversation`], among the newest `among` of all; newest first.
+    /// The receipts of a conversation, by [`Receipt::conversation`]: those that are not written yet, and those among the
+    /// newest `among` of all that are. The newest by id come first.
     ///
     /// # Errors
     /// [`StoreError`] if receipts cannot be read.

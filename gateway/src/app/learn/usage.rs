@@ -11,16 +11,12 @@ use crate::store::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};
 /// The number of newest receipts that are searched for the one of a turn.
 const RECENT: usize = 400;
 
-/// The receipts of a conversation, newest first, those that are not written yet among them.
+/// The receipts of a conversation, newest first.
 ///
 /// # Errors
 /// [`StoreError`] where receipts cannot be read.
 pub(super) fn receipts_of(store: &dyn Store, name: &str) -> Result<Vec<Receipt>, StoreError> {
-    block_on(async {
-        // The receipt of the turn before was noted a moment ago.
-        store.flush().await;
-        store.receipts_of(&redact(name), RECENT).await
-    })
+    block_on(store.receipts_of(&redact(name), RECENT))
 }
 
 /// The receipt of the block of a turn.

@@ -69,6 +69,14 @@ pub(in crate::store) async fn receipts_of_a_conversation_are_those_with_its_name
     };
     assert_eq!(found(9).await, ["C3", "B2"]);
     assert_eq!(found(2).await, ["C3"], "those before the newest are not looked at");
+    store.note_receipt(named("E5", Some(name), None));
+    store.note_receipt(Receipt {
+        model: "qwen".to_owned(),
+        ..named("B2", Some(name), None)
+    });
+    assert_eq!(found(9).await, ["E5", "C3", "B2"], "nothing was flushed");
+    let receipts = store.receipts_of(name, 9).await.unwrap();
+    assert_eq!(receipts.last().unwrap().model, "qwen", "the newest with an id counts");
 }
 
 pub(in crate::store) async fn measured_receipts_are_those_of_a_worktree_with_an_effect(subject: &impl TestStores) {

@@ -24,6 +24,7 @@ mod worker;
 mod write_queue;
 mod writer;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -239,8 +240,12 @@ impl Store for SqliteStore {
         let select = "SELECT id, body FROM (SELECT seq, id, body FROM receipts ORDER BY seq DESC LIMIT ?2)
              WHERE instr(body, ?1) > 0 ORDER BY seq DESC";
         let name = serde_json::Value::from(conversation).to_string();
-        let mut receipts = self.reader.receipts(select, (name, limit_of(among))).await?;
-        receipts.retain(|receipt| receipt.conversation() == Some(conversation));
+        // Read before the database, so that a receipt written in between is found twice rather than not at all.
+        let mut receipts = self.writer.unwritten_receipts_of(conversation);
+        receipts.extend(self.reader.receipts(select, (name, limit_of(among))).await?);
+        let mut ids = HashSet::new();
+        receipts.retain(|receipt| receipt.conversation() == Some(conversation) && ids.insert(receipt.id.clone()));
+        receipts.sort_by(|one, other| other.id.cmp(&one.id));
         Ok(receipts)
     }
 

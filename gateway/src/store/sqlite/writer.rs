@@ -3,9 +3,10 @@
 //! A failed write is retried at growing intervals, and once more at the end. While the ledger cannot be written, the
 //! queue grows to its bound; then new notes are dropped.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use muninn_repo_tools::Supervisor;
@@ -40,7 +41,7 @@ const CLEAN_EVERY: Duration = Duration::from_secs(3_600);
 const WAL_PAGES: i64 = 1_000;
 
 enum Job {
-    Receipt(Box<Receipt>),
+    Receipt(Arc<Receipt>),
     Uses(Vec<Use>),
     WithoutBlock(TurnKey, NewEntry),
     Usage(String, jiff::civil::Date, UsageSum),
@@ -52,8 +53,8 @@ pub(super) struct Writer {
     worker: Worker<Job>,
     /// Jobs in the queue.
     queued: Arc<AtomicUsize>,
-    /// Ends the collecting of a batch.
-    hurry: SyncSender<()>,
+    /// The noted receipts, oldest first. Each is owned by its job until it is written.
+    noted: Mutex<VecDeque<Weak<Receipt>>>,
 }
 
 impl Writer {
@@ -64,7 +65,6 @@ impl Writer {
         bounds: Bounds,
     ) -> std::io::Result<Writer> {
         let queued = Arc::new(AtomicUsize::new(0));
-        let (hurry, hurried) = sync_channel(1);
         let mut thread = WriterThread {
             turns: WriteQueue::open(&database.directory),
             database,
@@ -73,10 +73,13 @@ impl Writer {
             journal,
             bounds,
             queued: Arc::clone(&queued),
-            hurried,
         };
         let worker = Worker::start(supervisor, "ledger-writer", move |jobs| thread.run(jobs))?;
-        Ok(Writer { worker, queued, hurry })
+        Ok(Writer {
+            worker,
+            queued,
+            noted: Mutex::default(),
+        })
     }
 
     fn note(&self, job: Job) {
@@ -93,7 +96,25 @@ impl Writer {
     }
 
     pub(super) fn receipt(&self, receipt: Receipt) {
-        self.note(Job::Receipt(Box::new(receipt)));
+        let receipt = Arc::new(receipt);
+        {
+            let mut noted = lock(&self.noted);
+            while noted.front().is_some_and(|receipt| receipt.strong_count() == 0) {
+                noted.pop_front();
+            }
+            noted.push_back(Arc::downgrade(&receipt));
+        }
+        self.note(Job::Receipt(receipt));
+    }
+
+    /// The receipts of a conversation that are not written yet, newest first.
+    pub(super) fn unwritten_receipts_of(&self, conversation: &str) -> Vec<Receipt> {
+        let noted = lock(&self.noted);
+        let unwritten = noted.iter().rev().filter_map(Weak::upgrade);
+        unwritten
+            .filter(|receipt| receipt.conversation() == Some(conversation))
+            .map(Arc::unwrap_or_clone)
+            .collect()
     }
 
     pub(super) fn uses(&self, uses: Vec<Use>) {
@@ -111,8 +132,6 @@ impl Writer {
     pub(super) async fn flush(&self) {
         let (done, wait) = oneshot::channel();
         self.send(Job::Flush(done));
-        // A full channel means that the thread will hurry already.
-        self.hurry.try_send(()).ok();
         // An error means that the thread has ended, so that nothing is left to wait for.
         wait.await.ok();
     }
@@ -121,7 +140,7 @@ impl Writer {
 /// The noted rows, receipts and usage that are not written yet.
 #[derive(Default)]
 struct Batch {
-    receipts: Vec<Receipt>,
+    receipts: Vec<Arc<Receipt>>,
     uses: Vec<Use>,
     without_block: Vec<(TurnKey, NewEntry)>,
     usage: PendingUsage,
@@ -132,7 +151,7 @@ impl Batch {
     fn take(&mut self, job: Job, waiting: &mut Vec<oneshot::Sender<()>>) {
         self.jobs += 1;
         match job {
-            Job::Receipt(receipt) => self.receipts.push(*receipt),
+            Job::Receipt(receipt) => self.receipts.push(receipt),
             Job::Uses(more) => self.uses.extend(more),
             Job::WithoutBlock(key, entry) => self.without_block.push((key, entry)),
             Job::Usage(key, day, sum) => self.usage.add(key, day, &sum),
@@ -151,7 +170,7 @@ impl Batch {
             insert(&transaction, *key, entry)?;
         }
         for receipt in &self.receipts {
-            let body = serde_json::to_string(receipt).unwrap_or_default();
+            let body = serde_json::to_string(&**receipt).unwrap_or_default();
             transaction
                 .prepare_cached(
                     "INSERT INTO receipts (id, body) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET body = excluded.body",
@@ -179,7 +198,6 @@ struct WriterThread {
     journal: Arc<Mutex<Journal>>,
     bounds: Bounds,
     queued: Arc<AtomicUsize>,
-    hurried: Receiver<()>,
 }
 
 impl WriterThread {
@@ -201,10 +219,9 @@ impl WriterThread {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            // The thread sleeps instead of waiting for each job: a wake-up per request would cost more than the write. A
-            // flush, or the end of the writer, ends the sleep.
+            // The thread sleeps instead of waiting for each job: a wake-up per request would cost more than the write.
             if waiting.is_empty() {
-                self.hurried.recv_timeout(GATHER).ok();
+                std::thread::sleep(GATHER);
             }
             let room = UNWRITTEN.saturating_sub(self.unwritten.jobs).min(BATCH);
             for job in jobs.try_iter().take(room) {
