@@ -85,7 +85,7 @@ impl SessionTool for Recall {
             let more = if end < memory.text.len() { " [cut]" } else { "" };
             let about: Vec<String> = [
                 memory.date.as_deref().map(|date| date.chars().take(10).collect()),
-                memory.author.as_ref().map(|author| format!("by {author}")),
+                memory.author.as_ref().map(|author| format!("written by {author}")),
                 memory
                     .contested
                     .as_ref()

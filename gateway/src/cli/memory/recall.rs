@@ -129,7 +129,7 @@ fn text(recalled: &RecalledMemory) -> String {
         None => memory.date.iter().map(|date| date.chars().take(10).collect()).collect(),
         Some(superseded) => validity(memory.date.as_deref(), superseded),
     };
-    about.extend(memory.author.as_ref().map(|author| format!("by {author}")));
+    about.extend(memory.author.as_ref().map(|author| format!("written by {author}")));
     about.extend(
         memory
             .confidence
