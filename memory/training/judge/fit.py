@@ -89,7 +89,7 @@ def decisions(data, probabilities):
     """What the product decides: whether each pair contradicts, and whether it is merged."""
     apart = data.rules["rule:apart"]
     contradicts = (data.rules["rule:contradicts"] | (probabilities[:, 0] >= CONTRADICTS)) & ~apart
-    kept = data.rules["rule:opposes"] | data.rules["rule:adds"] | apart | contradicts
+    kept = data.rules["rule:opposes"] | data.rules["rule:adds"] | data.rules["rule:names"] | apart | contradicts
     same = (probabilities[:, 1] >= SAME) & ~kept
     return contradicts, same | data.rules["rule:equal"]
 

@@ -62,6 +62,7 @@ pub(super) fn decide(
         () if same < SAME => (Relation::Unrelated, "too little in common:"),
         // A merge would hide what only one says.
         () if both.adds() => (Relation::Unrelated, "one says more:"),
+        () if both.names_differ() => (Relation::Unrelated, "the same of different things:"),
         () if !both.opposes() => (Relation::Same, "alike:"),
         () if contradicts >= DOUBT => (Relation::Doubt, "alike, but"),
         () => (Relation::Unrelated, "alike, but"),
@@ -75,13 +76,14 @@ pub(super) fn decide(
 }
 
 /// The outcomes of the rules by name, for fitting.
-pub(super) fn rules(both: &Alignment<'_>) -> [(&'static str, bool); 5] {
+pub(super) fn rules(both: &Alignment<'_>) -> [(&'static str, bool); 6] {
     [
         ("rule:equal", is_equal(both)),
         ("rule:apart", both.headings_differ() || both.ids_differ()),
         ("rule:contradicts", is_denied(both) || both.agents_differ()),
         ("rule:opposes", both.opposes()),
         ("rule:adds", both.adds()),
+        ("rule:names", both.names_differ()),
     ]
 }
 

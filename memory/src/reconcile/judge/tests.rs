@@ -144,6 +144,23 @@ fn statement_that_says_more_is_no_duplicate() {
 }
 
 #[test]
+fn the_same_about_two_things_is_no_duplicate() {
+    all(
+        Relation::Unrelated,
+        &[
+            (
+                "Run `cargo insta review` after changing the session store.",
+                "Run `cargo insta review` after changing the token vault.",
+            ),
+            (
+                "Run `npm run gen` after changing the audit log.",
+                "Run `npm run gen` after changing the command line tool.",
+            ),
+        ],
+    );
+}
+
+#[test]
 fn code_and_other_languages_are_not_judged() {
     all(
         Relation::Unrelated,
