@@ -24,7 +24,6 @@ mod worker;
 mod write_queue;
 mod writer;
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -243,9 +242,10 @@ impl Store for SqliteStore {
         // Read before the database, so that a receipt written in between is found twice rather than not at all.
         let mut receipts = self.writer.unwritten_receipts_of(conversation);
         receipts.extend(self.reader.receipts(select, (name, limit_of(among))).await?);
-        let mut ids = HashSet::new();
-        receipts.retain(|receipt| receipt.conversation() == Some(conversation) && ids.insert(receipt.id.clone()));
+        receipts.retain(|receipt| receipt.conversation() == Some(conversation));
+        // Stable, so that the newest with an id stays.
         receipts.sort_by(|one, other| other.id.cmp(&one.id));
+        receipts.dedup_by(|other, one| other.id == one.id);
         Ok(receipts)
     }
 
