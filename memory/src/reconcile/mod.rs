@@ -54,12 +54,10 @@ pub trait Judge: Sync {
         })
     }
 
-    /// Similarity of two claims from 0 to 1, symmetric. It selects which of many pairs are judged.
-    fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32;
-
-    /// The similarity of one claim to any other, for comparing one claim with many.
-    fn likeness_to<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {
-        Box::new(|other| self.likeness(one, other))
+    /// The similarity of one claim to any other, from 0 to 1, symmetric. It selects which of many pairs are judged. Without
+    /// an implementation, all are equally similar.
+    fn likeness_to<'c>(&'c self, _: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {
+        Box::new(|_| 0.0)
     }
 
     /// Returns whether one claim negates the other, or uses words that exclude the other's.
@@ -93,10 +91,6 @@ impl Judge for FittedJudge {
                 false => judge::compare(&one, &other, self),
             }
         })
-    }
-
-    fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32 {
-        self.likeness_to(one)(other)
     }
 
     fn likeness_to<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {

@@ -3,7 +3,7 @@
 //! Contradictions are found pair by pair. People see and resolve them by subject: all records that are connected by open
 //! pairs are the sides of one conflict.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
@@ -15,7 +15,7 @@ use crate::records::{Body, Home, MAIN, Record, RecordStatus, Source, kinds};
 /// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Maximum number of sides of a conflict. Further records are in conflicts of their own: nobody can compare more.
+/// Maximum number of sides of a conflict: nobody can compare more. Further records are the sides of other conflicts.
 const MOST_SIDES: usize = 32;
 
 /// Records of which a certain or possible contradiction is known.
@@ -118,10 +118,11 @@ fn proposal(pairs: &[Record], sides: &[Record], status: &RecordStatus) -> Option
     all?.into_iter().next()
 }
 
-/// The open pairs by the conflict that they belong to: those that share a side, at most [`MOST_SIDES`] sides together.
+/// The open pairs by the conflict that they belong to: those that share a side, at most [`MOST_SIDES`] sides together. A
+/// pair between two conflicts that are too large to be one is in neither: it returns if a person keeps both records.
 fn grouped(pairs: Vec<Record>, status: &RecordStatus) -> Vec<Vec<Record>> {
     let mut group_of: BTreeMap<String, usize> = BTreeMap::new();
-    let mut groups: Vec<(Vec<String>, Vec<Record>)> = Vec::new();
+    let mut groups: Vec<(BTreeSet<String>, Vec<Record>)> = Vec::new();
     for pair in pairs {
         let Some((left, right)) = pair.sides() else { continue };
         let sides = [left, right].map(|id| status.kept(id).to_owned());
@@ -136,6 +137,7 @@ fn grouped(pairs: Vec<Record>, status: &RecordStatus) -> Vec<Vec<Record>> {
                 groups[one].1.extend(pairs);
                 Some(one)
             }
+            [Some(_), Some(_)] => continue,
             [Some(one), None] | [None, Some(one)] if size(one) < MOST_SIDES => Some(one),
             _ => None,
         };
@@ -144,10 +146,8 @@ fn grouped(pairs: Vec<Record>, status: &RecordStatus) -> Vec<Vec<Record>> {
             groups.len() - 1
         });
         for side in sides {
-            if !groups[target].0.contains(&side) {
-                groups[target].0.push(side.clone());
-                group_of.entry(side).or_insert(target);
-            }
+            group_of.entry(side.clone()).or_insert(target);
+            groups[target].0.insert(side);
         }
         groups[target].1.push(pair);
     }

@@ -60,12 +60,12 @@ pub(super) fn decide(
     let (relation, reason) = match () {
         () if contradicts >= threshold => (Relation::Contradicts, "same subject, but"),
         () if same < SAME => (Relation::Unrelated, "too little in common:"),
+        () if both.opposes() && contradicts >= DOUBT => (Relation::Doubt, "alike, but"),
+        () if both.opposes() => (Relation::Unrelated, "alike, but"),
         // A merge would hide what only one says.
         () if both.adds() => (Relation::Unrelated, "one says more:"),
         () if both.names_differ() => (Relation::Unrelated, "the same of different things:"),
-        () if !both.opposes() => (Relation::Same, "alike:"),
-        () if contradicts >= DOUBT => (Relation::Doubt, "alike, but"),
-        () => (Relation::Unrelated, "alike, but"),
+        () => (Relation::Same, "alike:"),
     };
     Judgement {
         relation,

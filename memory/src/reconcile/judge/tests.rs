@@ -243,7 +243,7 @@ fn subject_and_files_distinguish_similar_texts() {
 #[test]
 fn similarity_counts_common_words() {
     let tools = FittedJudge::shipped().unwrap();
-    let of = |a, b| Judge::likeness(&tools, &claim(a), &claim(b));
+    let of = |a, b| tools.likeness_to(&claim(a))(&claim(b));
     let near = of("The worker writes the report.", "No report is written by the worker.");
     let far = of("The worker writes the report.", "The scheduler polls a queue.");
     assert!(near > 0.4 && near > far + 0.2, "{near} {far}");

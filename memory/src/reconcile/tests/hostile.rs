@@ -121,10 +121,6 @@ impl Judge for Counting {
         }
     }
 
-    fn likeness(&self, _: &Claim<'_>, _: &Claim<'_>) -> f32 {
-        0.0
-    }
-
     fn opposes(&self, _: &Claim<'_>, _: &Claim<'_>) -> bool {
         false
     }

@@ -40,9 +40,10 @@ impl Judge for LetterJudge {
         }
     }
 
-    fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32 {
+    fn likeness_to<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {
         let letter = |claim: &Claim<'_>| claim.text.split(' ').nth(1).map(str::to_owned);
-        if letter(one) == letter(other) { 1.0 } else { 0.5 }
+        let of_one = letter(one);
+        Box::new(move |other| if letter(other) == of_one { 1.0 } else { 0.5 })
     }
 
     fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool {
@@ -106,10 +107,6 @@ impl Judge for RandomJudge {
             relation: self.between(older, newer),
             reason: "anything".to_owned(),
         }
-    }
-
-    fn likeness(&self, _: &Claim<'_>, _: &Claim<'_>) -> f32 {
-        0.5
     }
 
     fn opposes(&self, _: &Claim<'_>, _: &Claim<'_>) -> bool {

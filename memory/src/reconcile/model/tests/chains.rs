@@ -29,10 +29,6 @@ impl Judge for FirstWordJudge {
         }
     }
 
-    fn likeness(&self, _: &Claim<'_>, _: &Claim<'_>) -> f32 {
-        1.0
-    }
-
     fn opposes(&self, _: &Claim<'_>, _: &Claim<'_>) -> bool {
         false
     }

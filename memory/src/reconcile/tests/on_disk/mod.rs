@@ -277,6 +277,37 @@ fn conflict_side_is_shown_by_its_recalled_duplicate() {
     assert!(recalled.contains("1") && !recalled.contains("4"), "{recalled:?}");
 }
 
+#[test]
+fn many_contradicting_records_are_resolved_in_few_conflicts() {
+    const RECORDS: usize = 80;
+    let desk = TestWorktree::new();
+    let claim = |at: usize| format!("{{\"id\":\"{at:02}\",\"type\":\"learning\",\"text\":\"the limit is {at}\"}}\n");
+    let pairs = (0..RECORDS).flat_map(|left| (left + 1..RECORDS).map(move |right| (left, right)));
+    let conflict = |(left, right)| {
+        format!(
+            "{{\"id\":\"C{left:02}{right:02}\",\"type\":\"conflict\",\"left\":\"{left:02}\",\"right\":\"{right:02}\",\"by\":\"rules\"}}\n"
+        )
+    };
+    let main: String = (0..RECORDS).map(claim).chain(pairs.map(conflict)).collect();
+    desk.repo.write(MAIN, main.as_bytes());
+    let mut counts = Vec::new();
+    loop {
+        let open = open_conflicts(&desk.repo.home()).unwrap();
+        counts.push(open.len());
+        let Some(first) = open.first() else { break };
+        let sides: Vec<usize> = open.iter().map(|conflict| conflict.sides.len()).collect();
+        assert!(sides.iter().all(|sides| (2..=32).contains(sides)), "{sides:?}");
+        resolve(&desk.store(), first.id(), &Resolution::Keep(Keep::Left), None).unwrap();
+    }
+    assert!(
+        counts.len() <= 5 && counts.iter().all(|count| *count <= 3),
+        "{counts:?}"
+    );
+    let recalled = desk.seen().0;
+    let kept: Vec<&String> = recalled.iter().filter(|id| id.len() == 2).collect();
+    assert_eq!(kept, ["00"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn links_are_not_written_through() {
