@@ -78,23 +78,21 @@ pub(super) fn open_among(main: &[Record]) -> Vec<OpenConflict> {
     }
     let side = |id: &str| by_id.get(id).or_else(|| by_kept.get(status.kept(id))).copied();
     let mut open = Vec::new();
-    for group in grouped(pairs, &status) {
+    for (group, pairs) in grouped(pairs, &status) {
         let mut sides: BTreeMap<&str, &Record> = BTreeMap::new();
-        for id in group
-            .iter()
-            .filter_map(Record::sides)
-            .flat_map(|(left, right)| [left, right])
-        {
-            if let Some(record) = side(id) {
-                sides.entry(status.kept(id)).or_insert(record);
+        let ids = pairs.iter().filter_map(Record::sides);
+        for id in ids.flat_map(|(left, right)| [left, right]) {
+            let kept = status.kept(id);
+            if let Some(record) = side(id).filter(|_| group.contains(kept)) {
+                sides.entry(kept).or_insert(record);
             }
         }
         let mut sides: Vec<Record> = sides.into_values().cloned().collect();
         sides.sort_by(|one, other| (&one.ts, &one.id).cmp(&(&other.ts, &other.id)));
         if sides.len() > 1 {
             open.push(OpenConflict {
-                proposal: proposal(&group, &sides, &status),
-                pairs: group,
+                proposal: proposal(&pairs, &sides, &status),
+                pairs,
                 sides,
             });
         }
@@ -118,9 +116,10 @@ fn proposal(pairs: &[Record], sides: &[Record], status: &RecordStatus) -> Option
     all?.into_iter().next()
 }
 
-/// The open pairs by the conflict that they belong to: those that share a side, at most [`MOST_SIDES`] sides together. A
-/// pair between two conflicts that are too large to be one is in neither: it returns if a person keeps both records.
-fn grouped(pairs: Vec<Record>, status: &RecordStatus) -> Vec<Vec<Record>> {
+/// The sides and the pairs of each conflict: pairs that share a side are of one conflict, which has at most
+/// [`MOST_SIDES`] sides. A pair between two conflicts that are too large to be one is listed with the first, and remains
+/// open if a person keeps both of its records.
+fn grouped(pairs: Vec<Record>, status: &RecordStatus) -> Vec<(BTreeSet<String>, Vec<Record>)> {
     let mut group_of: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<(BTreeSet<String>, Vec<Record>)> = Vec::new();
     for pair in pairs {
@@ -129,33 +128,34 @@ fn grouped(pairs: Vec<Record>, status: &RecordStatus) -> Vec<Vec<Record>> {
         let known = sides.each_ref().map(|side| group_of.get(side).copied());
         let size = |at: usize| groups[at].0.len();
         let target = match known {
-            [Some(one), Some(other)] if one == other => Some(one),
-            [Some(one), Some(other)] if size(one) + size(other) <= MOST_SIDES => {
-                let (sides, pairs) = std::mem::take(&mut groups[other]);
-                sides.iter().for_each(|side| _ = group_of.insert(side.clone(), one));
-                groups[one].0.extend(sides);
-                groups[one].1.extend(pairs);
-                Some(one)
+            [Some(one), Some(other)] => {
+                if one != other && size(one) + size(other) <= MOST_SIDES {
+                    let (sides, pairs) = std::mem::take(&mut groups[other]);
+                    sides.iter().for_each(|side| _ = group_of.insert(side.clone(), one));
+                    groups[one].0.extend(sides);
+                    groups[one].1.extend(pairs);
+                }
+                one
             }
-            [Some(_), Some(_)] => continue,
-            [Some(one), None] | [None, Some(one)] if size(one) < MOST_SIDES => Some(one),
-            _ => None,
+            [Some(one), None] | [None, Some(one)] if size(one) < MOST_SIDES => one,
+            _ => {
+                groups.push(Default::default());
+                groups.len() - 1
+            }
         };
-        let target = target.unwrap_or_else(|| {
-            groups.push(Default::default());
-            groups.len() - 1
-        });
-        for side in sides {
-            group_of.entry(side.clone()).or_insert(target);
-            groups[target].0.insert(side);
+        if known.contains(&None) {
+            for side in sides {
+                group_of.entry(side.clone()).or_insert(target);
+                groups[target].0.insert(side);
+            }
         }
         groups[target].1.push(pair);
     }
-    let pairs = groups.into_iter().map(|(_, mut pairs)| {
+    let sorted = groups.into_iter().map(|(sides, mut pairs)| {
         pairs.sort_by(|one, other| one.id.cmp(&other.id));
-        pairs
+        (sides, pairs)
     });
-    pairs.filter(|pairs| !pairs.is_empty()).collect()
+    sorted.filter(|(_, pairs)| !pairs.is_empty()).collect()
 }
 
 /// Compares a cited file with its current content.

@@ -239,3 +239,44 @@ fn newer_value_from_the_same_author_is_proposed_and_accepted() {
     let past = team.muninn(&["recall", "pool connections", "--superseded"]);
     assert!(past.contains("64") && past.contains(&evidence), "{past}");
 }
+
+#[test]
+fn proposals_of_more_records_than_one_conflict_holds_are_all_accepted() {
+    let team = Team::new();
+    team.git("checkout --quiet -b ada");
+    team.muninn(&[
+        "remember",
+        "Connections of the pool are capped at 100.",
+        "--file",
+        FILES[0].0,
+    ]);
+    team.commit("ada");
+    let name = team.git("ls-files .muninn/memory/sessions/session_*");
+    let path = team.root.join(name.trim());
+    let first: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let line = |at: usize| {
+        let mut record = first.clone();
+        record["id"] = format!("01M{at:023}").into();
+        record["ts"] = format!("2026-01-02T03:04:{at:02}Z").into();
+        record["text"] = format!("Connections of the pool are capped at {}.", 100 + at).into();
+        format!("{record}\n")
+    };
+    std::fs::write(&path, (0..40).map(line).collect::<String>()).unwrap();
+    team.commit("forty");
+    team.git("checkout --quiet main");
+    team.git("merge --quiet --no-edit ada");
+    team.reconcile(&[]);
+    let open = team.conflicts();
+    let sides: Vec<usize> = open
+        .iter()
+        .map(|open| open["sides"].as_array().unwrap().len())
+        .collect();
+    assert!(
+        open.len() < 4 && sides.iter().all(|sides| *sides <= 32) && sides.iter().sum::<usize>() >= 40,
+        "{sides:?}"
+    );
+    let told = team.muninn(&["resolve", "--accept"]);
+    assert!(team.conflicts().is_empty(), "{sides:?} {told}");
+    let recalled = team.muninn(&["recall", "connections of the pool"]);
+    assert!(recalled.contains("139") && !recalled.contains("138"), "{recalled}");
+}

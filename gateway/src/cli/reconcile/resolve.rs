@@ -1,5 +1,6 @@
 //! `muninn resolve`: a person resolves conflicts.
 
+use std::collections::HashSet;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
@@ -65,12 +66,17 @@ impl Resolve {
     }
 }
 
-/// Accepts all proposals, and shows each.
+/// Accepts all proposals, and shows each. A decision can change other conflicts, so they are read again after each.
 fn accept_all(common: &Common, workspace: &Workspace, as_json: bool) -> Result<ExitCode, CliError> {
-    let open = conflicts(&common.worktree()?)?;
-    let proposed = open.iter().filter(|conflict| conflict.proposal.is_some());
+    let worktree = common.worktree()?;
     let mut decisions = Vec::new();
-    for conflict in proposed {
+    let mut accepted = HashSet::new();
+    let open = loop {
+        let open = conflicts(&worktree)?;
+        let mut proposed = open.iter().filter(|conflict| conflict.proposal.is_some());
+        let Some(conflict) = proposed.find(|conflict| accepted.insert(conflict.id().to_owned())) else {
+            break open;
+        };
         let decision = workspace.resolve(conflict.id(), &Resolution::Accept, None)?;
         if !as_json {
             let newest = conflict.sides.last().map_or("", |side| side.id.as_str());
@@ -81,48 +87,53 @@ fn accept_all(common: &Common, workspace: &Workspace, as_json: bool) -> Result<E
             ));
         }
         decisions.push(decision);
-    }
+    };
+    let count = plural(decisions.len(), "proposal");
     if as_json {
         output::json(&json!({"decisions": decisions}));
     }
-    output::note(&format!(
-        "{} accepted, {} open",
-        plural(decisions.len(), "proposal"),
-        open.len() - decisions.len()
-    ));
+    output::note(&format!("{count} accepted, {} open", open.len()));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks about each open conflict.
+/// Asks about each open conflict. A decision can change other conflicts, so they are read again after each.
 fn resolve_all(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliError> {
     let worktree = common.worktree()?;
-    let open = conflicts(&worktree)?;
-    if !open.is_empty() && !std::io::stdin().is_terminal() {
-        return Err(
-            CliError::new(Exit::Usage, "cannot ask about conflicts: stdin is not a terminal")
-                .hint("name a conflict: muninn resolve ID --keep=left|right|both|none"),
-        );
-    }
+    let mut asked = HashSet::new();
     let mut resolved = 0;
-    for (index, one) in open.iter().enumerate() {
-        output::note(&format!("conflict {} of {}", index + 1, open.len()));
+    let open = loop {
+        let open = conflicts(&worktree)?;
+        if !open.is_empty() && !std::io::stdin().is_terminal() {
+            return Err(
+                CliError::new(Exit::Usage, "cannot ask about conflicts: stdin is not a terminal")
+                    .hint("name a conflict: muninn resolve ID --keep=left|right|both|none"),
+            );
+        }
+        let mut left = open.iter().filter(|conflict| !asked.contains(conflict.id()));
+        let Some(one) = left.next() else { break open };
+        output::note(&format!(
+            "conflict {} of {}",
+            asked.len() + 1,
+            asked.len() + 1 + left.count()
+        ));
+        asked.insert(one.id().to_owned());
         let view = ConflictView::of(&worktree, one);
         output::line(&sides::text(&view));
         if output::write_error().is_some() {
-            break;
+            break open;
         }
         let resolution = match read_answer(&view)? {
             Answer::Resolve(resolution) => resolution,
             Answer::Skip => continue,
-            Answer::Quit => break,
+            Answer::Quit => break open,
         };
         workspace.resolve(one.id(), &resolution, None)?;
         resolved += 1;
-    }
+    };
     output::note(&format!(
         "{} resolved, {} open",
         plural(resolved, "conflict"),
-        open.len() - resolved
+        open.len()
     ));
     Ok(ExitCode::SUCCESS)
 }
