@@ -240,6 +240,24 @@ fn remembered_text_is_recalled_until_forgotten() {
 }
 
 #[test]
+fn small_store_about_one_subject_answers_questions_with_other_words() {
+    let team = Team::new("repo");
+    let told = |arguments: &[&str]| team.env.stdout_of(&team.root, arguments);
+    for text in [
+        "The tax service times out after 30 seconds",
+        "The tax service is retried three times",
+        "The tax service needs a token",
+    ] {
+        told(&["remember", text]);
+    }
+    let recalled = told(&["recall", "Which timeout has the tax service in production?"]);
+    assert!(recalled.contains("30 seconds"), "{recalled}");
+    let other = ["recall", "Which colour has the login button?"];
+    let nothing = team.env.run(&team.root, &other);
+    assert_eq!(nothing.status.code(), Some(1), "{nothing:?}");
+}
+
+#[test]
 fn receipt_shows_which_items_were_used() {
     let team = Team::new("repo");
     let gateway = team.serve();

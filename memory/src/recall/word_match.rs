@@ -35,11 +35,15 @@ impl<'a> WordMatch<'a> {
         }
     }
 
+    /// Looks up the vectors of all words of a question except stop words.
+    pub fn of_question(vectors: &'a StaticVectors, question: &str) -> Self {
+        Self::new(vectors, content_words(question))
+    }
+
     /// Returns the weighted mean, over the question's words, of the similarity to the most similar word of the text: from 0
     /// to 1, and 0 for a question without known words.
     pub fn share(&self, text: &str) -> f32 {
-        let of_text = words(text).filter(|word| !is_stop_word(&word.text.to_lowercase()));
-        let of_text = of_text.filter_map(|word| WordVector::of(self.vectors, word.text));
+        let of_text = content_words(text).filter_map(|word| WordVector::of(self.vectors, word));
         let of_text: Vec<WordVector> = of_text.take(MOST_WORDS).collect();
         let best = |word: &WordVector| {
             let similarities = of_text.iter().map(|other| dot(&word.unit, &other.unit));
@@ -50,6 +54,12 @@ impl<'a> WordMatch<'a> {
         let total: f32 = self.words.iter().map(|word| word.weight).sum();
         (found / total.max(f32::MIN_POSITIVE)).min(1.0)
     }
+}
+
+/// The words of a text except stop words.
+fn content_words(text: &str) -> impl Iterator<Item = &str> {
+    let words = words(text).map(|word| word.text);
+    words.filter(|word| !is_stop_word(&word.to_lowercase()))
 }
 
 impl WordVector {

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use muninn_memory::embed::StaticVectors;
 use muninn_memory::ids::{self, IdError};
+use muninn_memory::recall::WordMatch;
 use muninn_memory::records::Moment;
 use muninn_memory::{HistoryEvent, Memories, Memory, MemoryKind, RecallOptions, Recalled, history};
 use muninn_repo_tools::{RelPath, Worktree, read_text};
@@ -16,8 +18,11 @@ use crate::store::rounded;
 
 /// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// Memories with a lower score are not returned.
+/// Memories with a lower score are returned only with [`LEAST_MATCH`].
 const LEAST_SCORE: f32 = 0.1;
+/// The least share of the question's words that a memory matches by similar words. Unlike the score, it does not depend on
+/// how many memories contain a word: in a store about one subject, all do.
+const LEAST_MATCH: f32 = 0.3;
 /// A shorter text is a question and never a part of an id.
 const LEAST_ID: usize = 6;
 /// The length of a whole id.
@@ -110,8 +115,13 @@ impl Workspace {
             Some(text) => match named(&memories, text, &options)? {
                 Some(named) => vec![named],
                 None => {
+                    let words = StaticVectors::shared().map(|vectors| WordMatch::of_question(vectors, text));
+                    let matches = |recalled: &Recalled| {
+                        let memory = memories.get(recalled.doc)?;
+                        Some(words.as_ref()?.share(&memory.searched_text()) >= LEAST_MATCH)
+                    };
                     let mut found = memories.recall(text, &options);
-                    found.retain(|recalled| recalled.score >= LEAST_SCORE);
+                    found.retain(|recalled| recalled.score >= LEAST_SCORE || matches(recalled) == Some(true));
                     found
                 }
             },
