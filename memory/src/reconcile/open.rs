@@ -22,6 +22,7 @@ const MOST_SIDES: usize = 32;
 #[derive(Debug, Clone)]
 pub struct OpenConflict {
     /// The records of the contradicting pairs, with the reasons, sorted by id. The first one's id is the conflict's.
+    /// The other record of a pair can be a side of another conflict, if that is too large to be joined.
     pub pairs: Vec<Record>,
     /// The contradicting records, or their representatives, the oldest first.
     pub sides: Vec<Record>,

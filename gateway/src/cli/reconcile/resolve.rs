@@ -88,10 +88,10 @@ fn accept_all(common: &Common, workspace: &Workspace, as_json: bool) -> Result<E
         }
         decisions.push(decision);
     };
-    let count = plural(decisions.len(), "proposal");
     if as_json {
         output::json(&json!({"decisions": decisions}));
     }
+    let count = plural(decisions.len(), "proposal");
     output::note(&format!("{count} accepted, {} open", open.len()));
     Ok(ExitCode::SUCCESS)
 }
@@ -109,13 +109,10 @@ fn resolve_all(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliEr
                     .hint("name a conflict: muninn resolve ID --keep=left|right|both|none"),
             );
         }
-        let mut left = open.iter().filter(|conflict| !asked.contains(conflict.id()));
-        let Some(one) = left.next() else { break open };
-        output::note(&format!(
-            "conflict {} of {}",
-            asked.len() + 1,
-            asked.len() + 1 + left.count()
-        ));
+        let left: Vec<_> = open.iter().filter(|conflict| !asked.contains(conflict.id())).collect();
+        let Some(one) = left.first() else { break open };
+        let all = asked.len() + left.len();
+        output::note(&format!("conflict {} of {all}", asked.len() + 1));
         asked.insert(one.id().to_owned());
         let view = ConflictView::of(&worktree, one);
         output::line(&sides::text(&view));
