@@ -7,8 +7,8 @@ use muninn_repo_tools::Supervisor;
 
 use super::{Changes, Scope, Watcher};
 
-/// The time that the system has for reporting changes. Then all files are looked at.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// The time that the system has for reporting changes. Then all files are looked at. A test waits as long as it takes.
+const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 60_000 } else { 20 });
 
 /// A folder.
 pub(crate) struct WatchedFolder {

@@ -90,8 +90,8 @@ impl Watched {
         }
     }
 
-    /// The changed paths in one line, without descendants of others. Unchanged paths that were reported before are left
-    /// out: a child process of another test inherits open files, and closes them again later.
+    /// The changed paths in one line, without descendants of others. Unchanged paths that were known or reported before
+    /// are left out: a child process of another test inherits open files, and closes them again later.
     fn reported(&mut self) -> String {
         let old = self.known.clone();
         match self.follow() {
@@ -102,7 +102,8 @@ impl Watched {
                     let below = |(file, _): &(&RelPath, &String)| file.is_under(path);
                     old.iter().filter(below).eq(self.known.iter().filter(below))
                 };
-                paths.retain(|path| !self.before.contains(path) || !is_same(path));
+                let was_known = |path: &RelPath| old.keys().any(|file| file.is_under(path)) || self.before.contains(path);
+                paths.retain(|path| !was_known(path) || !is_same(path));
                 self.before.extend(paths.iter().cloned());
                 // Files of a new directory can be reported too, depending on when its watch was set.
                 let below = |path: &RelPath| paths.iter().any(|other| other != path && path.is_under(other));
