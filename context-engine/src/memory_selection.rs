@@ -5,6 +5,7 @@
 //! depend on the decision about code. A memory that a person attached to a file is also packed if the question is about
 //! that file.
 
+mod abbreviations;
 mod places;
 mod probability;
 
@@ -18,6 +19,7 @@ use muninn_memory::recall::{BlobLookup, WordMatch};
 use muninn_memory::{Memories, Memory, RecallOptions, Recalled};
 use muninn_repo_tools::{RelPath, Worktree};
 
+use self::abbreviations::Abbreviations;
 use self::places::Places;
 use self::probability::{CosineScale, Features, UNKNOWN_PLACES, crowd, is_proposal, least, prior, probability};
 use crate::pack::{MAX_MEMORIES, MemoryCandidate};
@@ -181,6 +183,7 @@ impl<'a> MemoryInputs<'a> {
         }
         let query = Query::new(question, memories);
         let contained = contained(memories, question, &query, &found);
+        let abbreviations = Abbreviations::new(question, text);
         let singular = idf(1, memories.documents()).max(0.1);
         let scale = CosineScale::of(memories.embedder_id(), &found);
         let crowd = crowd(memories.items().len());
@@ -198,7 +201,8 @@ impl<'a> MemoryInputs<'a> {
         let identifiers = identifiers.fold(0u64, |bits, (bit, _)| bits | 1 << bit);
         let measured = found.iter().enumerate().filter_map(|(at, recalled)| {
             let memory = memories.get(recalled.doc)?;
-            let Contained { concepts, whole } = contained.get(&recalled.doc).copied().unwrap_or_default();
+            let Contained { mut concepts, whole } = contained.get(&recalled.doc).copied().unwrap_or_default();
+            concepts |= abbreviations.matched(&memory.text);
             let is_about = |subject: &&Subject<'_>| {
                 let cites = memory.cites.iter().any(|cited| cited.path == *subject.path);
                 cites || memories.applies_to(memory, subject.path)

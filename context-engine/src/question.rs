@@ -5,7 +5,7 @@ mod template;
 
 use std::collections::HashMap;
 
-use muninn_memory::index::lexical::{Tokenizer, Word, is_stop_word, words};
+use muninn_memory::index::lexical::{Tokenizer, Word, is_stop_word_of, words};
 
 pub(crate) use self::frames::NamedPath;
 use self::frames::named_paths;
@@ -120,7 +120,7 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
         );
         let is_quoted = is_flag || is_call(text, &word) || quoted.iter().any(|range| range.contains(&word.start));
         all += 1;
-        if is_stop_word(&lower) && !is_quoted {
+        if !is_quoted && is_stop_word_of(text, &word) {
             common += 1;
             continue;
         }

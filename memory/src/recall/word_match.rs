@@ -5,7 +5,7 @@
 //! late interaction of ColBERT (Khattab and Zaharia 2020) over static vectors.
 
 use crate::embed::{StaticVectors, dot};
-use crate::index::lexical::{is_stop_word, words};
+use crate::index::lexical::{is_stop_word_of, words};
 
 /// Maximum number of words of a text that are compared.
 const MOST_WORDS: usize = 300;
@@ -58,8 +58,8 @@ impl<'a> WordMatch<'a> {
 
 /// The words of a text except stop words.
 fn content_words(text: &str) -> impl Iterator<Item = &str> {
-    let words = words(text).map(|word| word.text);
-    words.filter(|word| !is_stop_word(&word.to_lowercase()))
+    let words = words(text).filter(|word| !is_stop_word_of(text, word));
+    words.map(|word| word.text)
 }
 
 impl WordVector {

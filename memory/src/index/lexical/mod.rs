@@ -13,5 +13,5 @@ pub use arena::Arena;
 pub(crate) use arena::bytes;
 pub use bm25::{Bm25, Bm25Builder, idf, saturation};
 pub use inverted::{DocId, Inverted, InvertedBuilder, Keep};
-pub use stop::is_stop_word;
+pub use stop::{is_stop_word, is_stop_word_of};
 pub use tokens::{Tokenizer, Word, content_terms, counted, words};

@@ -1,5 +1,7 @@
 //! Stop words of questions.
 
+use super::tokens::{Word, words};
+
 /// English function words, question words and verbs of requests. Sorted, for binary search.
 #[rustfmt::skip]
 const STOP: &[&str] = &[
@@ -24,9 +26,23 @@ const STOP: &[&str] = &[
     "would", "wouldn", "yes", "yesterday", "yet", "you", "your", "yours",
 ];
 
+/// The words after which `Go` is a verb, and not the language.
+const GO_VERB: &[&str] = &[
+    "ahead", "and", "back", "for", "into", "on", "over", "the", "through", "to", "with",
+];
+
 /// Returns whether a lowercase word is a stop word.
 pub fn is_stop_word(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
+}
+
+/// Returns whether a word of a text is a stop word, in any case. The language `Go` is none.
+pub fn is_stop_word_of(text: &str, word: &Word<'_>) -> bool {
+    if word.text == "Go" {
+        let next = words(&text[word.start + word.text.len()..]).next();
+        return next.is_some_and(|next| GO_VERB.contains(&next.text));
+    }
+    is_stop_word(&word.text.to_lowercase())
 }
 
 #[cfg(test)]
@@ -38,5 +54,16 @@ mod tests {
         assert!(STOP.is_sorted());
         assert!(is_stop_word("how") && is_stop_word("a") && is_stop_word("yours"));
         assert!(!is_stop_word("ledger") && !is_stop_word("test"));
+        assert!(GO_VERB.is_sorted());
+    }
+
+    #[test]
+    fn the_language_go_is_no_stop_word() {
+        let of = |text| -> Vec<&str> {
+            let kept = words(text).filter(|word| !is_stop_word_of(text, word));
+            kept.map(|word| word.text).collect()
+        };
+        assert_eq!(of("Which Go do I need? Go 1.25."), ["Go", "1", "25"]);
+        assert_eq!(of("Go through it, where does it go? GO!"), [""; 0]);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::stop::is_stop_word;
+use super::stop::is_stop_word_of;
 
 /// Longer words are keys, hashes and encoded data, which are not indexed.
 const MAX_WORD_CHARS: usize = 64;
@@ -128,7 +128,7 @@ pub fn content_terms(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)
         // Text between words is kept, so that a hyphen still joins them.
         kept.push_str(&text[end..word.start]);
         end = word.start + word.text.len();
-        if !is_stop_word(&word.text.to_lowercase()) {
+        if !is_stop_word_of(text, &word) {
             kept.push_str(word.text);
         }
     }
