@@ -195,7 +195,8 @@ fn keep_heaviest(concepts: &mut Vec<Concept>) {
     concepts.truncate(MAX_CONCEPTS);
 }
 
-fn shortened(text: &str) -> String {
+/// Returns the beginning and the end of a text that is longer than [`MAX_BYTES`].
+pub(crate) fn shortened(text: &str) -> String {
     if text.len() <= MAX_BYTES {
         return text.to_owned();
     }

@@ -1,8 +1,10 @@
 //! Abbreviations of a question that a memory writes out, and the reverse.
 
+use std::collections::HashMap;
+
 use muninn_memory::index::lexical::{Word, is_stop_word_of, words};
 
-use crate::question::Question;
+use crate::question::{Question, shortened};
 
 /// The number of letters of an abbreviation.
 const LETTERS: std::ops::RangeInclusive<usize> = 2..=5;
@@ -20,16 +22,15 @@ pub(super) struct Abbreviations {
 impl Abbreviations {
     /// `text` is that of the question.
     pub(super) fn new(question: &Question, text: &str) -> Self {
-        let of_text: Vec<Word<'_>> = words(text).collect();
-        let concept_of = |word: &Word<'_>| {
-            let lower = word.text.to_lowercase();
-            let at = question.concepts.iter().position(|concept| concept.word == lower);
-            at.map_or(0, |at| 1 << at)
-        };
-        let concepts: Vec<u64> = of_text.iter().map(concept_of).collect();
+        let text = shortened(text);
+        let of_text: Vec<Word<'_>> = words(&text).collect();
+        let numbered = question.concepts.iter().enumerate();
+        let bits: HashMap<&str, u64> = numbered.map(|(at, concept)| (&*concept.word, 1 << at)).collect();
+        let bit_of = |word: &Word<'_>| bits.get(&*word.text.to_lowercase()).copied().unwrap_or(0);
+        let concepts: Vec<u64> = of_text.iter().map(bit_of).collect();
         let short = of_text.iter().zip(&concepts).filter(|(word, _)| is_abbreviation(word));
         Self {
-            initials: initials(text, &of_text),
+            initials: initials(&text, &of_text),
             short: short
                 .map(|(word, concept)| (word.text.to_lowercase(), *concept))
                 .collect(),
@@ -41,7 +42,11 @@ impl Abbreviations {
     /// in a text with "pull request", and "key" and "value" are in one with `KV`.
     pub(super) fn matched(&self, text: &str) -> u64 {
         let of_text: Vec<Word<'_>> = words(text).collect();
-        let initials = initials(text, &of_text);
+        let initials = if self.short.is_empty() {
+            String::new()
+        } else {
+            initials(text, &of_text)
+        };
         let written_out = self.short.iter().filter(|(short, _)| initials.contains(short));
         let written_out = written_out.map(|(_, concept)| *concept);
         let abbreviated = of_text.iter().filter(|word| is_abbreviation(word)).flat_map(|word| {
@@ -52,11 +57,15 @@ impl Abbreviations {
     }
 }
 
-/// The first letter of each word in lower case; a space for a stop word, and for one that begins with another character than
-/// an ASCII letter.
+/// The first letter of each word in lower case; a space for a stop word, for a single letter, and for a word that begins with
+/// another character than an ASCII letter.
 fn initials(text: &str, words: &[Word<'_>]) -> String {
     let initial = |word: &Word<'_>| {
-        let first = word.text.chars().next().filter(char::is_ascii_alphabetic);
+        let first = word
+            .text
+            .chars()
+            .next()
+            .filter(|first| first.is_ascii_alphabetic() && word.text.len() > 1);
         let first = first.filter(|_| !is_stop_word_of(text, word));
         first.map_or(' ', |first| first.to_ascii_lowercase())
     };
@@ -95,9 +104,16 @@ mod tests {
             ["key", "value"]
         );
         let nothing = [""; 0];
-        assert_eq!(matched("Which server has the key-value store?", "kv, K, VKV"), nothing);
+        assert_eq!(
+            matched("Which server has the key-value store?", "kv, K, VKV, SV"),
+            nothing
+        );
         assert_eq!(matched("Is a PR closed?", "Put it in the request"), nothing);
-        assert_eq!(matched("Where is the größe äußere Ö?", "Der ÖG ist größer. SG"), nothing);
+        assert_eq!(matched("Where is JabRef's tool?", "JS"), nothing);
+        assert_eq!(
+            matched("Where is the größe äußere Ö?", "Der ÖG ist größer. SG"),
+            nothing
+        );
         assert_eq!(matched("", "KV"), nothing);
     }
 }

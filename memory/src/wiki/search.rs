@@ -21,7 +21,7 @@ const SNIPPET: usize = 200;
 /// The image of the index.
 const IMAGE: ImageFormat = ImageFormat {
     prefix: "search-",
-    magic: b"muninn page search 1\n",
+    magic: b"muninn page search 2\n",
 };
 /// The pages after whose reading the image is written. Fewer are read in a few milliseconds.
 const READ_FOR_IMAGE: usize = 100;

@@ -102,7 +102,8 @@ impl Watched {
                     let below = |(file, _): &(&RelPath, &String)| file.is_under(path);
                     old.iter().filter(below).eq(self.known.iter().filter(below))
                 };
-                let was_known = |path: &RelPath| old.keys().any(|file| file.is_under(path)) || self.before.contains(path);
+                let was_known =
+                    |path: &RelPath| old.keys().any(|file| file.is_under(path)) || self.before.contains(path);
                 paths.retain(|path| !was_known(path) || !is_same(path));
                 self.before.extend(paths.iter().cloned());
                 // Files of a new directory can be reported too, depending on when its watch was set.
