@@ -156,7 +156,9 @@ fn newer_memory_about_the_same_subject_accompanies_the_older_one() {
     assert_eq!(memories[1], ("2", "newer than 1 and similar to it"));
 }
 
-/// The positions of two features of a memory: its lead over the next one, and the similarity of its places.
+/// The positions of features of a memory: the words of the question in it, its lead over the next one, and the similarity of
+/// its places.
+const EVIDENCE: usize = 0;
 const LEAD: usize = 2;
 const PLACES: usize = 4;
 
@@ -165,6 +167,23 @@ fn features(repo: &Repo, question: &str) -> Vec<f32> {
     let mut all = repo.ready().memory_features(question);
     assert!(!all.is_empty(), "nothing is recalled");
     all.swap_remove(0).1
+}
+
+#[test]
+fn abbreviation_and_the_language_go_are_evidence() {
+    let repo = Repo::service();
+    let learning = |id: &str, text: &str| format!("{{\"id\":\"{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n");
+    let lines = [
+        learning("1", "Close a pull request that nobody has updated for a month"),
+        learning("2", "The minimum version for this project is Go 1.12"),
+        learning("3", "Marta wants to see each edit before lunch"),
+    ];
+    repo.write(".muninn/memory/main.jsonl", lines.concat());
+    assert_eq!(
+        remembered(&repo.ready(), "How stale must a PR be before a maintainer closes it?"),
+        ["Close a pull request that nobody has updated for a month"]
+    );
+    assert!(features(&repo, "Which Go do I need?")[EVIDENCE] > 0.0);
 }
 
 #[test]
