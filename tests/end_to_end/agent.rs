@@ -21,8 +21,28 @@ pub(crate) fn gather(dir: &Path, text: &mut String) {
 }
 
 /// All records of the segments in a directory, in the order of their ids, each with the name of its file.
+///
+/// A new segment can be combined with others: the combined one is written first, and then the parts are removed. A part may
+/// thus be gone before it is read, and until then its records are in two files.
 pub(crate) fn records_in(dir: &Path) -> Vec<(String, Value)> {
-    let mut records: Vec<(String, Value)> = Vec::new();
+    let mut records = loop {
+        if let Some(records) = records_listed(dir) {
+            break records;
+        }
+    };
+    // Ids of one process grow, and those of another begin with a later time.
+    records.sort_by_key(|(_, record)| id_of(record).to_owned());
+    records.dedup_by(|(_, one), (_, other)| id_of(one) == id_of(other));
+    records
+}
+
+fn id_of(record: &Value) -> &str {
+    record["id"].as_str().unwrap()
+}
+
+/// The records of the segments that a directory lists; `None` if one of them is gone meanwhile.
+fn records_listed(dir: &Path) -> Option<Vec<(String, Value)>> {
+    let mut records = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -30,13 +50,14 @@ pub(crate) fn records_in(dir: &Path) -> Vec<(String, Value)> {
         if !name.starts_with("session_") {
             continue;
         }
-        for line in fs::read_to_string(&path).unwrap().lines() {
-            records.push((name.clone(), serde_json::from_str(line).unwrap()));
-        }
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            text => text.unwrap(),
+        };
+        let parsed = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        records.extend(parsed.map(|record| (name.clone(), record)));
     }
-    // Ids of one process grow, and those of another begin with a later time.
-    records.sort_by_key(|(_, record)| record["id"].as_str().unwrap().to_owned());
-    records
+    Some(records)
 }
 
 /// A conversation of Claude Code, as it grows.
