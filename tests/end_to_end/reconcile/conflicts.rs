@@ -235,9 +235,12 @@ fn newer_value_from_the_same_author_is_proposed_and_accepted() {
         "{told}"
     );
     let recalled = team.muninn(&["recall", "pool connections"]);
-    assert!(recalled.contains("32") && !recalled.contains("64"), "{recalled}");
+    assert!(
+        recalled.contains("at 32.") && !recalled.contains("at 64."),
+        "{recalled}"
+    );
     let past = team.muninn(&["recall", "pool connections", "--superseded"]);
-    assert!(past.contains("64") && past.contains(&evidence), "{past}");
+    assert!(past.contains("at 64.") && past.contains(&evidence), "{past}");
 }
 
 #[test]
@@ -278,5 +281,8 @@ fn proposals_of_more_records_than_one_conflict_holds_are_all_accepted() {
     let told = team.muninn(&["resolve", "--accept"]);
     assert!(team.conflicts().is_empty(), "{sides:?} {told}");
     let recalled = team.muninn(&["recall", "connections of the pool"]);
-    assert!(recalled.contains("139") && !recalled.contains("138"), "{recalled}");
+    assert!(
+        recalled.contains("at 139.") && !recalled.contains("at 138."),
+        "{recalled}"
+    );
 }
