@@ -349,15 +349,8 @@ impl Personal {
             .is_some_and(|watched| watched.wait_ready(patience))
     }
 
-    /// Whether nothing has changed since the last search, or since the last call.
-    pub(super) fn sees_no_change(&self) -> bool {
-        let mut search = self.searched();
-        search.watched.as_mut().is_some_and(WatchedFolder::saw_no_change)
-    }
-
-    /// Whether changes cease to be reported. A child process of another test inherits open files, and closes them again
-    /// later, which is reported once for each file.
-    pub(super) fn comes_to_rest(&self) -> bool {
-        (0..10).any(|_| self.sees_no_change())
+    /// When a search looked at the files last.
+    pub(super) fn last_look(&self) -> Option<Instant> {
+        self.searched().looked.map(|(at, _)| at)
     }
 }

@@ -180,11 +180,16 @@ fn many_files_are_watched_and_not_looked_at() {
     personal.watch(&supervisor);
     assert_eq!(contents(&personal, "sailor", &all(1)).len(), 1);
     assert!(personal.is_watched(Duration::from_secs(30)), "nothing reports changes");
-    assert!(personal.comes_to_rest());
+    // A child process of another test inherits open files, and closes them again later, which is reported once for each.
+    let looks_at_none = |_| {
+        let before = personal.last_look();
+        let _ = contents(&personal, "sailor", &all(1));
+        personal.last_look() == before
+    };
+    assert!((0..10).any(looks_at_none));
     place.write("entities/people/new.md", "# N\n\nA lighthouse keeper.\n");
-    assert!(!personal.sees_no_change());
-    assert_eq!(contents(&personal, "lighthouse", &all(1)).len(), 1);
+    assert!(contents(&personal, "lighthouse", &all(1))[0].contains("lighthouse"));
     personal.log("x", "note", EntryMetadata::default()).unwrap();
-    assert!(!contents(&personal, "note", &all(1)).is_empty());
-    assert!(personal.comes_to_rest());
+    assert_eq!(contents(&personal, "note", &all(1)), ["[x] note"]);
+    assert!((0..10).any(looks_at_none));
 }
