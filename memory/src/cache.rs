@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use muninn_repo_tools::BlobId;
 use muninn_repo_tools::history::CommitId;
@@ -15,13 +15,12 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::database::{BUSY_TIMEOUT, is_busy, is_damage, write_ahead};
 use crate::private_file;
 
 /// Increased whenever a table or the meaning of a value changes; older files are discarded.
 const SCHEMA_VERSION: i64 = 4;
 const FILE: &str = "index.db";
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// Maximum number of blobs that no worktree uses. They are kept because their branch can be checked out again.
 const MAX_ORPHANS: i64 = 20_000;
 /// Maximum number of commit values. Above it all are deleted, because most belong to abandoned branches.
@@ -332,7 +331,6 @@ fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<D
     // An error here is ignored, because opening the file reports it.
     private_file::make(path).ok();
     let mut connection = Connection::open(path)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
     write_ahead(&connection)?;
     // A power failure can cost the last seconds of a cache, which is acceptable. A disk flush per write is not.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
@@ -352,18 +350,6 @@ fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<D
     Ok(Disposable { connection, rebuilt })
 }
 
-/// Enables the write-ahead log, and retries until [`BUSY_TIMEOUT`]: when two processes create the file at once, SQLite
-/// fails at this step without waiting.
-fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
-    let deadline = Instant::now() + BUSY_TIMEOUT;
-    loop {
-        match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error) if is_busy(&error) && Instant::now() < deadline => std::thread::sleep(BUSY_PAUSE),
-            done => return done,
-        }
-    }
-}
-
 /// Drops all tables. Virtual tables come first, because their shadow tables are dropped with them.
 fn drop_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
@@ -375,20 +361,6 @@ fn drop_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     names.iter().try_for_each(|name| {
         transaction.execute_batch(&format!("DROP TABLE IF EXISTS \"{}\"", name.replace('"', "\"\"")))
     })
-}
-
-/// Whether an error says that another connection holds a lock.
-#[must_use]
-pub fn is_busy(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
-    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
-}
-
-/// Whether an error says that the file is damaged or no database.
-#[must_use]
-pub fn is_damage(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@
 mod added_lines;
 pub mod cache;
 pub mod clock;
+pub mod database;
 pub mod embed;
 mod history;
 pub mod hits;

@@ -16,6 +16,7 @@ use thiserror::Error;
 use super::error::PersonalError;
 use super::reminder::{CatchUp, Reminder, ReminderKind};
 use super::schedule::Schedule;
+use crate::database::write_ahead;
 use crate::private_file;
 
 /// The file.
@@ -26,8 +27,6 @@ const LATE: Duration = Duration::from_secs(90);
 const MOST_MISSED: u32 = 10_000;
 /// How long firings are kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(400 * 24);
-/// How long one program waits for another one.
-const BUSY: Duration = Duration::from_secs(5);
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS schedules (
@@ -102,8 +101,7 @@ impl Firings {
             .and_then(|()| private_file::make(&path))
             .map_err(PersonalError::io(&path))?;
         let connection = Connection::open(&path)?;
-        connection.busy_timeout(BUSY)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
+        write_ahead(&connection)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.execute_batch(SCHEMA)?;
         add_inbox_column(&connection)?;

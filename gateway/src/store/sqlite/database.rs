@@ -9,13 +9,12 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, ffi};
 
 use super::{DamagedLedger, LedgerHealth, StoreError, damage, schema};
-pub(super) use muninn_memory::cache::{is_busy, is_damage};
+use muninn_memory::database::{BUSY_TIMEOUT, write_ahead};
+pub(super) use muninn_memory::database::{is_busy, is_damage};
 use muninn_memory::private_file;
 
 /// Default busy timeout of a connection.
 pub(super) const BUSY: Duration = Duration::from_millis(250);
-/// Busy timeout at a start. It is longer, because another process may be upgrading the schema.
-const PREPARE_BUSY: Duration = Duration::from_secs(5);
 /// Time between two attempts to repair a database, so that not every request tries.
 const REPAIR_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -338,11 +337,12 @@ impl From<rusqlite::Error> for PrepareError {
 
 fn prepare(path: &Path) -> Result<FileId, PrepareError> {
     let mut open = connect(path, "NORMAL")?;
-    open.connection.busy_timeout(PREPARE_BUSY)?;
+    // Longer than later, because another process may be upgrading the schema.
+    open.connection.busy_timeout(BUSY_TIMEOUT)?;
     match schema::version(&open.connection)? {
         version @ ..=schema::VERSION => {
             if version < schema::VERSION {
-                open.connection.pragma_update(None, "journal_mode", "WAL")?;
+                write_ahead(&open.connection)?;
             }
             schema::upgrade(&mut open.connection)?;
         }

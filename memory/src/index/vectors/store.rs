@@ -14,7 +14,8 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{extension, small};
 use crate::Clock;
-use crate::cache::{CacheError, Disposable, is_damage};
+use crate::cache::{CacheError, Disposable};
+use crate::database::is_damage;
 
 const FILE: &str = "vectors.db";
 /// Increased whenever a table or the meaning of a value changes; older files are discarded.

@@ -4,18 +4,15 @@
 //! the spool's lock; readers need none.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use std::{fs, io};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::{Durability, SpoolError, at};
-use crate::cache::is_damage;
+use crate::database::{BUSY_TIMEOUT, is_damage, write_ahead};
 use crate::{Clock, private_file};
 
 const FILE: &str = "sessions.db";
-/// Bounds only SQLite's own short locks, because writers hold the spool's lock.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// `PRAGMA synchronous = FULL`.
 const SYNC_FULL: i64 = 2;
@@ -83,8 +80,7 @@ impl Index {
             .map_err(at(path))?;
         let open = || {
             let connection = Connection::open(path)?;
-            connection.busy_timeout(BUSY_TIMEOUT)?;
-            connection.pragma_update(None, "journal_mode", "WAL")?;
+            write_ahead(&connection)?;
             let synchronous = match durability {
                 Durability::Segment => "NORMAL",
                 Durability::Append => "FULL",
