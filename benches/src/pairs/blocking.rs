@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use muninn_memory::embed::Embedder;
-use muninn_memory::reconcile::judge::{ClaimTokens, FittedJudge, Relation, WIDE, likeness, to_judge};
+use muninn_memory::reconcile::judge::{ClaimTokens, FittedJudge, Relation, WIDE, to_judge};
 
 use super::labelled::{Label, Labelled};
 use super::report::share;
@@ -126,7 +126,7 @@ impl<'t> Neighbours<'t> {
     fn to(&self, one: usize) -> Candidates {
         let found = self.store.ask(self.texts[one], TOP * WIDE + 1);
         let found: Vec<usize> = found.into_iter().filter(|other| *other != one).collect();
-        let alike = |other: &usize| likeness(&self.tokens[one], &self.tokens[*other]);
+        let alike = |other: &usize| self.tokens[one].likeness(&self.tokens[*other]);
         Candidates {
             recalled: found.iter().take(TOP).copied().collect(),
             chosen: to_judge(found, TOP, alike),

@@ -7,9 +7,10 @@
 //! if their words are the same.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::OnceLock;
 
 use super::claim::RecordClaim;
-use super::judge::{WIDE, to_judge};
+use super::judge::{ClaimTokens, WIDE, to_judge};
 use super::{Judge, JudgeSetup};
 use crate::recall::{Memories, RecallOptions};
 
@@ -27,6 +28,8 @@ pub(super) struct Blocks<'a> {
     positions: HashMap<&'a str, usize>,
     memories: Memories,
     judge: &'a dyn Judge,
+    /// The tokens of each claim, once they were needed.
+    tokens: Vec<OnceLock<ClaimTokens>>,
     /// Claims by subject, and by file.
     named: HashMap<String, Vec<usize>>,
     /// Patterns by entities and words.
@@ -58,6 +61,7 @@ impl<'a> Blocks<'a> {
             positions: claims.iter().map(RecordClaim::id).zip(0..).collect(),
             memories: Memories::of_records(by_words.map(|claim| claim.record), judging.embedder.clone()),
             judge: judging.judge,
+            tokens: claims.iter().map(|_| OnceLock::new()).collect(),
             named,
             patterns,
         }
@@ -88,12 +92,14 @@ impl<'a> Blocks<'a> {
                 self.positions.get(memory.source.as_str()).copied()
             });
         let found: Vec<usize> = found.filter(|other| *other != at).collect();
-        let claim = claim.claim();
-        let likeness_to = self.judge.likeness_to(&claim);
-        let likeness = |other: &usize| likeness_to(&self.claims[*other].claim());
+        let likeness = |other: &usize| self.tokens(at).likeness(self.tokens(*other));
         candidates.extend(to_judge(found, JUDGED, likeness));
         candidates.remove(&at);
         candidates
+    }
+
+    fn tokens(&self, at: usize) -> &ClaimTokens {
+        self.tokens[at].get_or_init(|| self.judge.tokens(&self.claims[at].claim()))
     }
 }
 

@@ -23,7 +23,7 @@ mod verdict;
 
 use std::sync::Arc;
 
-use self::judge::{Claim, FittedJudge, Judgement};
+use self::judge::{Claim, ClaimTokens, FittedJudge, Judgement};
 use crate::embed::Embedder;
 use crate::index::Progress;
 
@@ -54,10 +54,10 @@ pub trait Judge: Sync {
         })
     }
 
-    /// The similarity of one claim to any other, from 0 to 1, symmetric. It selects which of many pairs are judged. Without
-    /// an implementation, all are equally similar.
-    fn likeness_to<'c>(&'c self, _: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {
-        Box::new(|_| 0.0)
+    /// The tokens of a claim, whose likeness selects which of many pairs are judged. Without an implementation, all claims
+    /// are equally alike.
+    fn tokens(&self, _: &Claim<'_>) -> ClaimTokens {
+        ClaimTokens::default()
     }
 
     /// Returns whether one claim negates the other, or uses words that exclude the other's.
@@ -93,9 +93,8 @@ impl Judge for FittedJudge {
         })
     }
 
-    fn likeness_to<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {
-        let one = self.tokens(one);
-        Box::new(move |other| judge::likeness(&one, &self.tokens(other)))
+    fn tokens(&self, claim: &Claim<'_>) -> ClaimTokens {
+        self.tokens(claim)
     }
 
     fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool {

@@ -184,14 +184,6 @@ pub(super) fn heading(tokens: &[Token]) -> (Vec<&str>, bool) {
     }
 }
 
-/// The weighted share of common tokens, from 0 to 1.
-pub(super) fn likeness(a: &[Token], b: &[Token]) -> f32 {
-    let weight = |tokens: &mut dyn Iterator<Item = &Token>| tokens.map(|token| token.weight).sum::<f32>();
-    let total = weight(&mut a.iter().chain(b));
-    let alone = weight(&mut missing(a, b).into_iter().chain(missing(b, a)));
-    if total > 0.0 { 1.0 - alone / total } else { 0.0 }
-}
-
 /// The tokens of a side that the other does not have, in order.
 fn missing<'r>(side: &'r [Token], other: &[Token]) -> Vec<&'r Token> {
     let mut left: HashMap<&str, usize> = HashMap::new();

@@ -1,10 +1,42 @@
 //! Selects which search results are judged.
 
+use super::features::hash;
+
 /// Number of search results to offer for each that is judged.
 pub const WIDE: usize = 5;
 
 /// Penalty on similarity for each rank further down the search.
 const BEHIND: f32 = 0.004;
+
+/// The tokens of a claim: the hash and the weight of each, sorted by the hash. They take eight bytes a token.
+#[derive(Debug, Clone, Default)]
+pub struct ClaimTokens(Vec<(u32, f32)>);
+
+impl ClaimTokens {
+    /// The tokens with these normal forms and weights.
+    pub(in crate::reconcile) fn of<'t>(tokens: impl Iterator<Item = (&'t str, f32)>) -> Self {
+        let mut hashed: Vec<(u32, f32)> = tokens
+            .map(|(normal, weight)| (hash(normal.bytes().map(u32::from)), weight))
+            .collect();
+        hashed.sort_by_key(|(hash, _)| *hash);
+        Self(hashed)
+    }
+
+    /// Similarity of two claims from 0 to 1: the weighted share of common tokens. Symmetric.
+    ///
+    /// It orders candidates for judging. Unlike a search, it handles inflection and numbers.
+    #[must_use]
+    pub fn likeness(&self, other: &Self) -> f32 {
+        let [one, two] = [self, other].map(|tokens| tokens.0.iter().map(|(_, weight)| weight).sum::<f32>());
+        let (mut at_a, mut at_b, mut common) = (0, 0, 0.0);
+        while let (Some((a, weight_a)), Some((b, weight_b))) = (self.0.get(at_a), other.0.get(at_b)) {
+            common += if a == b { weight_a + weight_b } else { 0.0 };
+            at_a += usize::from(a <= b);
+            at_b += usize::from(b <= a);
+        }
+        if one + two > 0.0 { common / (one + two) } else { 0.0 }
+    }
+}
 
 /// Selects `keep` of the candidates in search order: the first half by rank, the other half by similarity with a
 /// penalty for rank. A search weights rare words, and so ranks a sentence with the same rare word above a paraphrase;

@@ -300,12 +300,12 @@ pub(super) fn trigrams(text: &str) -> Vec<u32> {
             letters.push(c);
         }
     }
-    let hash = |three: &[u32]| {
-        three
-            .iter()
-            .fold(0x811c_9dc5u32, |hash, c| (hash ^ c).wrapping_mul(0x0100_0193))
-    };
-    let mut found: Vec<u32> = letters.windows(3).map(hash).collect();
+    let mut found: Vec<u32> = letters.windows(3).map(|three| hash(three.iter().copied())).collect();
     found.sort_unstable();
     found
+}
+
+/// A hash of numbers as FNV-1a computes it of bytes, see <http://www.isthe.com/chongo/tech/comp/fnv/>.
+pub(super) fn hash(numbers: impl Iterator<Item = u32>) -> u32 {
+    numbers.fold(0x811c_9dc5, |hash, number| (hash ^ number).wrapping_mul(0x0100_0193))
 }

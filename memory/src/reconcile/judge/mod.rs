@@ -23,7 +23,7 @@ mod words;
 use std::sync::Arc;
 
 use self::align::Alignment;
-pub use self::candidates::{WIDE, to_judge};
+pub use self::candidates::{ClaimTokens, WIDE, to_judge};
 use self::tokens::Token;
 use self::trees::Forest;
 use crate::embed::{LoadError, StaticVectors};
@@ -103,9 +103,6 @@ pub struct ParsedClaim<'a> {
     parsed: ParsedText,
 }
 
-/// The tokens of a claim.
-pub struct ClaimTokens(Vec<Token>);
-
 impl FittedJudge {
     /// Loads the vectors and the trees that are compiled in.
     ///
@@ -133,10 +130,11 @@ impl FittedJudge {
         }
     }
 
-    /// The tokens of a claim, to compare it by [`likeness`].
+    /// The tokens of a claim, to compare it with many others.
     #[must_use]
     pub fn tokens(&self, claim: &Claim<'_>) -> ClaimTokens {
-        ClaimTokens(tokens::tokens(claim.text, &self.vectors).0)
+        let (tokens, _) = tokens::tokens(claim.text, &self.vectors);
+        ClaimTokens::of(tokens.iter().map(|token| (&*token.normal, token.weight)))
     }
 
     /// The features of a pair by name, and the outcomes of the exact rules as `rule:` values of 0 or 1; for fitting.
@@ -202,14 +200,6 @@ pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &FittedJudge) ->
 #[must_use]
 pub fn says_it_replaces(text: &str) -> bool {
     words::replaces(text)
-}
-
-/// Similarity of two claims from 0 to 1: the weighted share of common tokens. Symmetric.
-///
-/// It orders candidates for judging. Unlike a search, it handles inflection and numbers.
-#[must_use]
-pub fn likeness(a: &ClaimTokens, b: &ClaimTokens) -> f32 {
-    align::likeness(&a.0, &b.0)
 }
 
 /// Returns whether the claims differ in negations, or have words or numbers that exclude each other: enough to doubt a

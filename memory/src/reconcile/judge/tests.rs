@@ -5,7 +5,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::reconcile::Judge;
 
 fn claim(text: &str) -> Claim<'_> {
     Claim {
@@ -243,11 +242,15 @@ fn subject_and_files_distinguish_similar_texts() {
 #[test]
 fn similarity_counts_common_words() {
     let tools = FittedJudge::shipped().unwrap();
-    let of = |a, b| tools.likeness_to(&claim(a))(&claim(b));
+    let of = |a, b| tools.tokens(&claim(a)).likeness(&tools.tokens(&claim(b)));
     let near = of("The worker writes the report.", "No report is written by the worker.");
     let far = of("The worker writes the report.", "The scheduler polls a queue.");
     assert!(near > 0.4 && near > far + 0.2, "{near} {far}");
     assert!((of("Quota 9.", "Quotas: 9") - 1.0).abs() < 0.05);
+    assert!(
+        (of("quota quota", "quota") - 2.0 / 3.0).abs() < 0.001,
+        "a repeated word counts as often"
+    );
     assert!(of("", "").abs() < f32::EPSILON);
 }
 

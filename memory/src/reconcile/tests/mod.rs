@@ -40,10 +40,9 @@ impl Judge for LetterJudge {
         }
     }
 
-    fn likeness_to<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {
-        let letter = |claim: &Claim<'_>| claim.text.split(' ').nth(1).map(str::to_owned);
-        let of_one = letter(one);
-        Box::new(move |other| if letter(other) == of_one { 1.0 } else { 0.5 })
+    fn tokens(&self, claim: &Claim<'_>) -> ClaimTokens {
+        let letter = claim.text.split(' ').nth(1).unwrap_or_default();
+        ClaimTokens::of([("all", 1.0), (letter, 1.0)].into_iter())
     }
 
     fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool {
