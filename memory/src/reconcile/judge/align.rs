@@ -57,16 +57,26 @@ impl<'r> Alignment<'r> {
         pairs.filter(|[one, other]| words::exclude(&one.normal, &other.normal))
     }
 
-    /// Tokens of a kind that only one side has.
+    /// The number of tokens of a kind that only one side has.
     pub(super) fn alone_of(&self, side: usize, kind: Kind) -> usize {
         self.alone[side].iter().filter(|token| token.kind == kind).count()
     }
 
+    /// The number of tokens of a kind on each side.
+    pub(super) fn counts(&self, kind: Kind) -> [usize; 2] {
+        self.sides
+            .map(|side| side.iter().filter(|token| token.kind == kind).count())
+    }
+
+    /// The number of words on each side that only say `not`.
+    pub(super) fn plain_negations(&self) -> [usize; 2] {
+        self.sides
+            .map(|side| side.iter().filter(|token| token.is_plain_negation).count())
+    }
+
     /// Returns whether the sides differ in negations, or have words or numbers that exclude each other.
     pub(super) fn opposes(&self) -> bool {
-        let negations = self
-            .sides
-            .map(|side| side.iter().filter(|token| token.is_plain_negation).count());
+        let negations = self.plain_negations();
         let numbers = [0, 1].map(|side| self.alone_of(side, Kind::Number));
         let begins = self
             .sides
@@ -145,9 +155,8 @@ impl<'r> Alignment<'r> {
 
     /// Returns whether the sides are equal but for one content word in the same place.
     pub(super) fn is_substitution(&self) -> bool {
-        let [[a, b]] = &self.gaps[..] else { return false };
-        let is_word = |side: usize, gap: &Range<usize>| matches!(&self.sides[side][gap.clone()], [token] if token.kind.is_content());
-        is_word(0, a) && is_word(1, b)
+        let is_word = |tokens: &[Token]| matches!(tokens, [token] if token.kind.is_content());
+        self.gaps.len() == 1 && self.substitutions().any(|[a, b]| is_word(a) && is_word(b))
     }
 
     /// Returns whether both sides have another number or name, or words that exclude each other.

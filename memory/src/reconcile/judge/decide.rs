@@ -22,11 +22,8 @@ pub(super) fn decide(
     tools: &FittedJudge,
 ) -> Judgement {
     let both = Alignment::new(&a.tokens, &b.tokens);
-    if both
-        .sides
-        .iter()
-        .any(|side| !side.iter().any(|token| token.kind.is_content()))
-    {
+    let says_nothing = |side: &&[Token]| !side.iter().any(|token| token.kind.is_content());
+    if both.sides.iter().any(says_nothing) {
         return Judgement::exact(Relation::Unrelated, "one says nothing");
     }
     if is_equal(&both) {
@@ -47,15 +44,12 @@ pub(super) fn decide(
             )
         };
     }
-    let values: Vec<f32> = features(a, b, &both, &tools.vectors)
-        .into_iter()
-        .map(|(_, value)| value)
-        .collect();
+    let named = features(a, b, &both, &tools.vectors);
+    let values: Vec<f32> = named.into_iter().map(|(_, value)| value).collect();
     let [contradicts, same, _] = tools.forest.probabilities(&values);
-    let threshold = if share_file && both.is_substitution() {
-        SUBSTITUTES
-    } else {
-        CONTRADICTS
+    let threshold = match share_file && both.is_substitution() {
+        true => SUBSTITUTES,
+        false => CONTRADICTS,
     };
     let (relation, reason) = match () {
         () if contradicts >= threshold => (Relation::Contradicts, "same subject, but"),
@@ -98,10 +92,8 @@ fn is_denied(both: &Alignment<'_>) -> bool {
             |token: &&Token| !matches!(token.kind, Kind::Function | Kind::Colon) && !token.is_plain_negation;
         both.sides[side].iter().filter(is_content).map(|token| &*token.normal)
     };
-    let negations = both
-        .sides
-        .map(|side| side.iter().filter(|token| token.is_plain_negation).count());
-    negations[0].abs_diff(negations[1]) == 1 && content(0).next().is_some() && content(0).eq(content(1))
+    let [one, other] = both.plain_negations();
+    one.abs_diff(other) == 1 && content(0).next().is_some() && content(0).eq(content(1))
 }
 
 /// What differs, for a reviewer.

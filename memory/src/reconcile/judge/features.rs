@@ -2,6 +2,8 @@
 //!
 //! All features are symmetric in the two statements. `memory/training/judge/fit.py` fits trees to them.
 
+use std::ops::Range;
+
 use super::ParsedText;
 use super::align::{Alignment, heading};
 use super::tokens::{Kind, Token};
@@ -41,6 +43,11 @@ fn float(count: usize) -> f32 {
     count as f32
 }
 
+/// 1 if both sides have such a token, else 0.
+fn on_both(both: &Alignment<'_>, is_such: impl Fn(&Token) -> bool) -> f32 {
+    float(usize::from(both.sides.iter().all(|side| side.iter().any(&is_such))))
+}
+
 /// The share of one side's weight that the other has.
 fn overlap(both: &Alignment<'_>, found: &mut Features) {
     let total = both.sides.map(weight);
@@ -56,14 +63,12 @@ fn overlap(both: &Alignment<'_>, found: &mut Features) {
     };
     let of_words = words(&mut both.sides.iter().flat_map(|side| side.iter()));
     let alone_words = words(&mut both.alone.iter().flatten().copied());
-    found.push((
-        "dice_words",
-        if of_words > 0.0 {
-            1.0 - alone_words / of_words
-        } else {
-            0.0
-        },
-    ));
+    let dice_words = if of_words > 0.0 {
+        1.0 - alone_words / of_words
+    } else {
+        0.0
+    };
+    found.push(("dice_words", dice_words));
     let lengths = both.sides.map(<[Token]>::len);
     let sum = float(lengths[0] + lengths[1]);
     found.push(("in_order", 2.0 * float(both.aligned) / sum.max(1.0)));
@@ -89,17 +94,15 @@ fn differences(both: &Alignment<'_>, found: &mut Features) {
         found.push((names[0], least.min(3.0)));
         found.push((names[1], most.min(6.0)));
     }
-    let negations = |side: &[Token]| side.iter().filter(|token| token.kind == Kind::Negation).count();
-    let odd = (negations(both.sides[0]) + negations(both.sides[1])) % 2;
-    found.push(("negation_parity", float(odd)));
+    let negations: usize = both.counts(Kind::Negation).iter().sum();
+    found.push(("negation_parity", float(negations % 2)));
     found.push(("exclusive", float(both.exclusive().count().min(2))));
     for (kind, shared, jaccard) in [
         (Kind::Number, "number_shared", "number_jaccard"),
         (Kind::Name, "name_shared", "name_jaccard"),
     ] {
-        let count = |side: usize| both.sides[side].iter().filter(|token| token.kind == kind).count();
         let alone = [0, 1].map(|side| both.alone_of(side, kind));
-        let common = count(0) - alone[0];
+        let common = both.counts(kind)[0] - alone[0];
         let all = common + alone[0] + alone[1];
         found.push((shared, float(common.min(3))));
         found.push((jaccard, if all > 0 { float(common) / float(all) } else { -1.0 }));
@@ -111,7 +114,7 @@ fn substitutions(both: &Alignment<'_>, found: &mut Features) {
     let has = |tokens: &[Token], kind: Kind| tokens.iter().any(|token| token.kind == kind);
     let in_both = |kind: Kind| {
         both.substitutions()
-            .filter(|[a, b]| has(a, kind) && has(b, kind))
+            .filter(move |[a, b]| has(a, kind) && has(b, kind))
             .count()
     };
     for (kind, name) in [
@@ -126,9 +129,8 @@ fn substitutions(both: &Alignment<'_>, found: &mut Features) {
     let clean = clean.filter(|[a, b]| has(a, Kind::Number) && has(b, Kind::Number));
     found.push(("number_alone_substituted", float(clean.count().min(3))));
     let is_proper = |token: &Token| token.is_proper;
-    let proper = both
-        .substitutions()
-        .filter(|[a, b]| a.iter().any(is_proper) && b.iter().any(is_proper));
+    let are_proper = |[a, b]: &[&[Token]; 2]| a.iter().any(is_proper) && b.iter().any(is_proper);
+    let proper = both.substitutions().filter(are_proper);
     found.push(("proper_substituted", float(proper.count().min(3))));
     let rarest = |tokens: &[Token]| {
         let words = tokens.iter().filter(|token| token.kind == Kind::Word);
@@ -137,15 +139,11 @@ fn substitutions(both: &Alignment<'_>, found: &mut Features) {
     let rare = both.substitutions().map(|[a, b]| rarest(a).min(rarest(b)));
     found.push(("rare_substituted", rare.fold(0.0, f32::max)));
     found.push(("gaps", float(both.gaps.len().min(6))));
-    let negated = both
-        .substitutions()
-        .filter(|[a, b]| has(a, Kind::Negation) != has(b, Kind::Negation));
+    let is_negated = |[a, b]: &[&[Token]; 2]| has(a, Kind::Negation) != has(b, Kind::Negation);
+    let negated = both.substitutions().filter(is_negated);
     found.push(("negation_substituted", float(negated.count().min(3))));
-    let content = |side: usize, range: &std::ops::Range<usize>| {
-        both.sides[side][range.clone()]
-            .iter()
-            .any(|token| !matches!(token.kind, Kind::Function | Kind::Colon))
-    };
+    let is_content = |token: &Token| !matches!(token.kind, Kind::Function | Kind::Colon);
+    let content = |side: usize, range: &Range<usize>| both.sides[side][range.clone()].iter().any(is_content);
     let mut differing = both.gaps.iter().filter(|[a, b]| content(0, a) || content(1, b));
     let place = |at: usize, side: usize| float(at) / float(both.sides[side].len().max(1));
     let first = differing
@@ -158,13 +156,8 @@ fn substitutions(both: &Alignment<'_>, found: &mut Features) {
 fn meanings(both: &Alignment<'_>, vectors: &StaticVectors, found: &mut Features) {
     let compared =
         |token: &&&Token| !matches!(token.kind, Kind::Function | Kind::Colon | Kind::Operator | Kind::Number);
-    let words = [0, 1].map(|side| {
-        both.alone[side]
-            .iter()
-            .filter(compared)
-            .copied()
-            .collect::<Vec<&Token>>()
-    });
+    let compared_of = |side: usize| -> Vec<&Token> { both.alone[side].iter().filter(compared).copied().collect() };
+    let words = [0, 1].map(compared_of);
     let of = |token: &&Token| {
         let mut vector = vectors.sum(&token.surface).unwrap_or_default();
         normalise(&mut vector);
@@ -209,15 +202,8 @@ fn meanings(both: &Alignment<'_>, vectors: &StaticVectors, found: &mut Features)
 /// Shared words in another order: `prefer a over b`.
 fn order(both: &Alignment<'_>, found: &mut Features) {
     found.push(("inverted", both.inverted()));
-    let prefers = |tokens: &[Token]| {
-        tokens
-            .iter()
-            .any(|token| matches!(&*token.surface.to_lowercase(), "over" | "instead" | "rather"))
-    };
-    found.push((
-        "preference",
-        float(usize::from(prefers(both.sides[0]) && prefers(both.sides[1]))),
-    ));
+    let prefers = |token: &Token| matches!(&*token.surface.to_lowercase(), "over" | "instead" | "rather");
+    found.push(("preference", on_both(both, prefers)));
 }
 
 /// The weight of shared words of which one statement is for and the other against, and of the other shared words.
@@ -250,22 +236,12 @@ fn subjects(both: &Alignment<'_>, found: &mut Features) {
     found.push(("subject_shared", float(common) / float(a.len().min(b.len()).max(1))));
     found.push(("headings", float(usize::from(a_ends) + usize::from(b_ends))));
     found.push(("headings_differ", float(usize::from(both.headings_differ()))));
-    let defaults = |tokens: &[Token]| tokens.iter().any(|token| &*token.normal == "default");
-    found.push((
-        "defaults",
-        float(usize::from(defaults(both.sides[0]) && defaults(both.sides[1]))),
-    ));
+    found.push(("defaults", on_both(both, |token| &*token.normal == "default")));
 }
 
 /// The register: prose about everyday events differs from statements about software in what a difference means.
 fn register(both: &Alignment<'_>, found: &mut Features) {
-    let count = |kind: Kind| {
-        both.sides
-            .iter()
-            .flat_map(|side| side.iter())
-            .filter(|token| token.kind == kind)
-            .count()
-    };
+    let count = |kind: Kind| both.counts(kind).iter().sum::<usize>();
     found.push(("names", float(count(Kind::Name).min(6))));
     found.push(("numbers", float(count(Kind::Number).min(6))));
     let progressive = |side: &&&[Token]| {

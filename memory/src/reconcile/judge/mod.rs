@@ -230,10 +230,8 @@ fn separation_reason(
 ) -> Option<&'static str> {
     if let (Some(one), Some(other)) = (a.claim.subject, b.claim.subject) {
         let [one, other] = [one, other].map(|subject| tokens::tokens(subject, &tools.vectors).0);
-        if !one
-            .iter()
-            .any(|token| other.iter().any(|other| token.normal == other.normal))
-        {
+        let is_in_other = |token: &Token| other.iter().any(|other| token.normal == other.normal);
+        if !one.iter().any(is_in_other) {
             return Some("their subjects differ");
         }
     }
@@ -242,19 +240,14 @@ fn separation_reason(
     (rest_apart && (points || relation == Relation::Contradicts)).then_some("they rest on different files")
 }
 
+/// What `this` refers to a file by.
+const OF_A_FILE: [&str; 7] = ["file", "module", "function", "crate", "test", "package", "class"];
+
 /// Returns whether a text refers to its file, as `this module` does.
 fn refers_to_its_file(text: &str) -> bool {
     let lower = text.to_lowercase();
-    let words: Vec<&str> = lower
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect();
-    let points = |two: &[&str]| {
-        two[0] == "this"
-            && matches!(
-                two[1],
-                "file" | "module" | "function" | "crate" | "test" | "package" | "class"
-            )
-    };
+    let words = lower.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let points = |two: &[&str]| two[0] == "this" && OF_A_FILE.contains(&two[1]);
     words.windows(2).any(points) || words.contains(&"here")
 }
