@@ -1,4 +1,4 @@
-//! What all SQLite files have in common.
+//! SQLite's write-ahead log, waiting times and errors, for every database file of Muninn.
 
 use std::time::{Duration, Instant};
 
@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 /// How long a process waits for another one that uses the same file.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time between two attempts to enable the write-ahead log.
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
 /// Enables the write-ahead log and sets [`BUSY_TIMEOUT`]. When several connections create the file at once, SQLite fails

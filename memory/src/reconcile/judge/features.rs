@@ -114,7 +114,7 @@ fn substitutions(both: &Alignment<'_>, found: &mut Features) {
     let has = |tokens: &[Token], kind: Kind| tokens.iter().any(|token| token.kind == kind);
     let in_both = |kind: Kind| {
         both.substitutions()
-            .filter(move |[a, b]| has(a, kind) && has(b, kind))
+            .filter(|[a, b]| has(a, kind) && has(b, kind))
             .count()
     };
     for (kind, name) in [

@@ -240,7 +240,7 @@ fn separation_reason(
     (rest_apart && (points || relation == Relation::Contradicts)).then_some("they rest on different files")
 }
 
-/// What `this` refers to a file by.
+/// Nouns that mean the cited file after `this`.
 const OF_A_FILE: [&str; 7] = ["file", "module", "function", "crate", "test", "package", "class"];
 
 /// Returns whether a text refers to its file, as `this module` does.
