@@ -27,7 +27,6 @@ pub mod cli;
 pub mod config;
 #[cfg(unix)]
 pub mod daemon;
-mod git;
 mod hooks;
 pub mod http;
 pub mod inject;
@@ -40,6 +39,7 @@ pub mod presence;
 pub mod secrets;
 pub mod session;
 pub mod socket;
+pub mod socket_owner;
 pub mod store;
 pub mod transcript;
 pub mod wire;

@@ -24,6 +24,7 @@ mod cut;
 mod files;
 mod find;
 pub mod front_matter;
+mod git_program;
 mod globs;
 mod grep;
 pub mod history;
@@ -53,6 +54,7 @@ pub use commit_chain::{ChainCommit, ChainError, ChainFile, CommitChain, ObjectId
 pub use cut::{Cut, Cuts};
 pub use files::{FileFilter, FilterError};
 pub use find::{FindQuery, FindResult, find};
+pub use git_program::{git, is_remote};
 pub use globs::GlobSet;
 pub use grep::{
     Detail, FileCount, GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, Match, grep, grep_many, grep_paths,

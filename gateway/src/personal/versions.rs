@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use muninn_memory::personal::{Personal, PersonalError};
 use muninn_memory::private_file;
+use muninn_repo_tools::{git, is_remote};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use super::process::{End, Ended, run};
-use crate::git::{git, is_remote};
 
 /// The files that are not kept: what can be rebuilt, and what belongs to running programs.
 const IGNORED: &str = ".index/\n.daemon.*\n.pending-context\n";
@@ -248,7 +248,7 @@ impl Git {
     /// Runs a command of git. Its arguments after `--` are paths, not patterns, except for `status`.
     async fn run(&self, what: &'static str, arguments: &[&str]) -> Result<String, VersionError> {
         let mut command = git();
-        command.args(["-c", "commit.gpgSign=false", "-c", "core.fsmonitor=false"]);
+        command.args(["-c", "commit.gpgSign=false"]);
         if what == "commit" && !self.knows_author().await {
             command.args(NOBODY);
         }
@@ -277,10 +277,6 @@ impl Git {
 
     async fn output_of(&self, mut command: Command) -> Result<Ended, VersionError> {
         command.current_dir(&self.root);
-        // A repository around this process is not the one that is meant.
-        for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
-            command.env_remove(variable);
-        }
         let ended = run(command.into(), "", MOST_TIME, &self.stopping).await;
         ended.map_err(VersionError::Start)
     }

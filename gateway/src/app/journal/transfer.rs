@@ -7,12 +7,11 @@ use std::process::{Command, Stdio};
 
 use muninn_memory::journal::REFERENCE;
 use muninn_memory::wiki::PagePath;
-use muninn_repo_tools::ObjectId;
+use muninn_repo_tools::{ObjectId, git, is_remote};
 use serde::Serialize;
 use thiserror::Error;
 
 use super::{JournalUseError, SessionJournal};
-use crate::git::{git, is_remote};
 
 /// How often a push is tried, if others push at the same time.
 const TRIES: usize = 5;
