@@ -3,6 +3,7 @@
 //! Any program may connect to a loopback port or listen on one. Linux names the owner of each socket in
 //! `/proc/net/tcp`, also for sockets of other users. Other systems do not, so there the owner is [`SocketOwner::Unknown`].
 
+use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
@@ -56,18 +57,26 @@ impl SocketOwner {
     }
 
     fn of_user(user: u32) -> SocketOwner {
-        let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse().ok();
-        if user == own_user() {
+        let unmapped = std::fs::read_to_string("/proc/sys/kernel/overflowuid").ok();
+        let unmapped = unmapped.and_then(|text| text.trim().parse().ok());
+        Self::relative_to(own_user(), user, unmapped, uid_min())
+    }
+
+    /// The owner `user`, as the process of the user `own` sees it. `unmapped` stands for all users that a user namespace
+    /// does not map, `first_person` is the least id of a person.
+    fn relative_to(own: u32, user: u32, unmapped: Option<u32>, first_person: u32) -> SocketOwner {
+        if user == own {
             SocketOwner::Own
-        } else if number("/proc/sys/kernel/overflowuid") == Some(user) {
+        } else if unmapped == Some(user) {
             SocketOwner::Unknown
-        } else if user < uid_min() {
+        } else if user < first_person {
             SocketOwner::System(user)
         } else {
             SocketOwner::Other(user)
         }
     }
 
+    /// A number that is higher the less an owner is trusted.
     fn distrust(self) -> u8 {
         match self {
             SocketOwner::Own => 0,
@@ -76,6 +85,36 @@ impl SocketOwner {
             SocketOwner::Other(_) => 3,
         }
     }
+}
+
+impl fmt::Display for SocketOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SocketOwner::Own => write!(f, "its process belongs to you"),
+            SocketOwner::System(0) => write!(f, "its process belongs to root"),
+            SocketOwner::System(user) => write!(f, "its process belongs to the system account {}", named(*user)),
+            SocketOwner::Other(user) => write!(f, "its process belongs to another user, {}", named(*user)),
+            SocketOwner::Unknown => write!(f, "the system does not tell to whom its process belongs"),
+        }
+    }
+}
+
+/// A user with its name, if the local table has one.
+fn named(user: u32) -> String {
+    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    match name_in(&table, user) {
+        Some(name) => format!("{} (user id {user})", name.escape_debug()),
+        None => format!("user id {user}"),
+    }
+}
+
+/// The name of a user in the text of `/etc/passwd`.
+fn name_in(table: &str, user: u32) -> Option<&str> {
+    let mut rows = table.lines().map(|line| line.split(':'));
+    rows.find_map(|mut fields| {
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(user)).then_some(name)
+    })
 }
 
 #[cfg(unix)]
@@ -234,6 +273,37 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(parse_uid_min(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn owner_depends_on_the_ids_of_the_system() {
+        use SocketOwner::{Other, Own, System, Unknown};
+        for (own, user, unmapped, first_person, expected) in [
+            (1001, 1001, Some(65534), 1000, Own),
+            (1001, 0, Some(65534), 1000, System(0)),
+            (1001, 997, Some(65534), 1000, System(997)),
+            (1001, 1000, Some(65534), 1000, Other(1000)),
+            (1001, 999, Some(65534), 500, Other(999)),
+            (1001, 65534, Some(65534), 1000, Unknown),
+            (1001, 65534, None, 1000, Other(65534)),
+            (0, 1000, Some(65534), 1000, Other(1000)),
+            (0, 0, Some(65534), 1000, Own),
+            (33, 34, Some(65534), 1000, System(34)),
+            // A process of a container whose users are mapped to high ids.
+            (1001, 100_033, Some(65534), 1000, Other(100_033)),
+            (65534, 65534, Some(65534), 1000, Own),
+        ] {
+            let owner = SocketOwner::relative_to(own, user, unmapped, first_person);
+            assert_eq!(owner, expected, "{own} {user}");
+        }
+    }
+
+    #[test]
+    fn users_are_named_from_the_table() {
+        let table = "root:x:0:0:root:/root:/bin/sh\nbroken\nmallory:x:1002:1002::/home/mallory:/bin/sh\n";
+        for (user, expected) in [(0, Some("root")), (1002, Some("mallory")), (7, None)] {
+            assert_eq!(name_in(table, user), expected, "{user}");
         }
     }
 

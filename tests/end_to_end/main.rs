@@ -32,6 +32,8 @@ mod daemon;
 #[cfg(target_os = "linux")]
 mod daemon_hooks;
 mod deep_lane;
+#[cfg(target_os = "linux")]
+mod discovery;
 mod doctor;
 mod embedder;
 mod exploring;

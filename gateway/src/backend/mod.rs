@@ -31,7 +31,7 @@ pub use attempt::{AttemptAnswer, AttemptError, AttemptReport, attempt};
 pub use blocking_client::{BlockingClient, BlockingClientError};
 pub use circuits::{Circuit, CircuitReport, Circuits, Permit};
 pub use credentials::{apply_credentials, client_credential_vendor};
-pub use discovery::Discovery;
+pub use discovery::{Announcement, Discovery};
 pub use embeddings::RemoteEmbedder;
 pub(crate) use fair::FairBody;
 pub use model::RemoteModel;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::discovery::ModelList;
+use super::discovery::{MAX_LIST_BYTES, ModelList};
 use super::{Allowed, Backend, CONTEXT_MODEL, Outgoing, Router, Transport, apply_credentials};
 use crate::wire::{ANTHROPIC_VERSION, Dialect, WireFormat};
 
@@ -71,7 +71,7 @@ async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> V
             body: bytes::Bytes::new(),
         };
         let answer = transport.send(backend, request).await.ok()?;
-        let body = axum::body::to_bytes(answer.into_body(), 4 << 20).await.ok()?;
+        let body = axum::body::to_bytes(answer.into_body(), MAX_LIST_BYTES).await.ok()?;
         let list: ModelList = serde_json::from_slice(&body).ok()?;
         Some(list.data.into_iter().map(|model| model.id).collect())
     };

@@ -6,7 +6,7 @@ use std::time::Instant;
 use http::HeaderMap;
 
 use super::target::{Candidate, NoRoute, Target};
-use super::{Backend, CONTEXT_MODEL, CircuitReport, Circuits, Discovery, client_credential_vendor};
+use super::{Announcement, Backend, CONTEXT_MODEL, CircuitReport, Circuits, Discovery, client_credential_vendor};
 use crate::config::{ChosenModel, Config, ExploreConfig, FallbackConfig, LimitsConfig, RouteConfig};
 use crate::pattern::{captures, filled};
 use crate::store::{Counters, LocalCounters};
@@ -53,15 +53,16 @@ impl Router {
         let backend = |backend| Arc::new(Backend::new(Clone::clone(backend), &circuits));
         let backends: Vec<_> = config.backends.iter().map(backend).collect();
         let path = config.file.clone().or_else(|| crate::config::paths::config_file().ok());
+        let config_path = path.map_or_else(|| "muninn.toml".to_owned(), |path| path.display().to_string());
         let ports = config.test.discovery_ports.as_deref();
         Router {
             discovery: (config.discover && backends.is_empty())
-                .then(|| Discovery::new(ports, own_port, &config.limits, circuits.clone())),
+                .then(|| Discovery::new(ports, own_port, &config.limits, circuits.clone(), &config_path)),
             backends,
             routes: config.routes.clone(),
             limits: config.limits.clone(),
             circuits,
-            config_path: path.map_or_else(|| "muninn.toml".to_owned(), |path| path.display().to_string()),
+            config_path,
         }
     }
 
@@ -222,6 +223,15 @@ impl Router {
     pub async fn discovered(&self) -> Vec<Arc<Backend>> {
         match &self.discovery {
             Some(discovery) => discovery.find().await,
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns the lines for the user about programs on the ports of discovery. Each line is returned, or logged at a
+    /// request, once.
+    pub async fn announcements(&self) -> Vec<Announcement> {
+        match &self.discovery {
+            Some(discovery) => discovery.announcements().await,
             None => Vec::new(),
         }
     }

@@ -65,15 +65,14 @@ impl Ask {
     }
 
     async fn ask(&self, server: &Server) -> Result<(String, String, String), CliError> {
+        let router = &server.app().settings().router;
         let model = match &self.model {
             Some(model) => model.clone(),
-            None => server
-                .app()
-                .settings()
-                .router
-                .default_model()
-                .await
-                .map_or_else(|| CONTEXT_MODEL.to_owned(), |(_, model)| model),
+            None => {
+                output::announce_servers(router).await;
+                let default = router.default_model().await;
+                default.map_or_else(|| CONTEXT_MODEL.to_owned(), |(_, model)| model)
+            }
         };
         output::note(&format!("asking {model} through http://{}", server.address()));
         let mut request = json!({

@@ -8,6 +8,7 @@ use muninn_memory::private_file;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
+use crate::backend::Router;
 use crate::config::{env_vars, paths};
 
 /// The first error of writing to stdout.
@@ -46,6 +47,14 @@ pub(crate) fn json(value: &(impl serde::Serialize + ?Sized)) {
 pub(crate) fn note(text: &str) {
     let text = visible(text, std::io::stderr().is_terminal());
     writeln!(anstream::stderr().lock(), "{text}").ok();
+}
+
+/// Tells which model servers on loopback are used, and which are not.
+pub(crate) async fn announce_servers(router: &Router) {
+    for announcement in router.announcements().await {
+        let label = if announcement.is_warning { "warning: " } else { "" };
+        note(&format!("{label}{}", announcement.text));
+    }
 }
 
 /// Makes text of unknown origin safe to print: replaces invisible characters, and control characters except line ends,

@@ -35,6 +35,8 @@ impl Run {
         let server = Server::start(config, &common.directory()?, mounts)?;
         server.app().index_in_background();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        // Above what the command prints.
+        runtime.block_on(output::announce_servers(&server.app().settings().router));
         let code = runtime.block_on(supervise(&self.command, &format!("http://{}", server.address())));
         server.shut_down();
         code

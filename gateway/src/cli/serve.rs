@@ -35,6 +35,8 @@ impl Serve {
         server.app().keep_reminders();
         #[cfg(unix)]
         let hooks = super::daemon::listen_beside(common, server.app());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(output::announce_servers(&server.app().settings().router));
         while signals.wait() == Request::Reload {
             reload(server.app(), common.configuration(self.listen.clone()));
         }

@@ -178,6 +178,7 @@ pub struct Upstream {
     /// The address on which it listens.
     pub address: SocketAddr,
     shared: Arc<Shared>,
+    listener: TcpListener,
 }
 
 impl Upstream {
@@ -230,10 +231,20 @@ impl Upstream {
             stopped: AtomicBool::new(false),
         });
         std::thread::spawn({
-            let shared = Arc::clone(&shared);
+            let (listener, shared) = (listener.try_clone().unwrap(), Arc::clone(&shared));
             move || accept(&listener, &shared)
         });
-        Upstream { address, shared }
+        Upstream {
+            address,
+            shared,
+            listener,
+        }
+    }
+
+    /// Makes the listener look like one of another user. Only root may do this.
+    #[cfg(unix)]
+    pub fn give_to(&self, user: u32) -> Result<()> {
+        std::os::unix::fs::fchown(&self.listener, Some(user), None)
     }
 
     /// The base URL.

@@ -10,6 +10,7 @@ use super::finding::Finding;
 use super::probe::{Probe, probe};
 use crate::backend::{Backend, Router};
 use crate::config::Config;
+use crate::socket_owner::SocketOwner;
 use crate::store::Receipt;
 use crate::wire::WireFormat;
 
@@ -17,6 +18,12 @@ use crate::wire::WireFormat;
 pub(super) async fn port(listen: SocketAddr) -> Vec<Finding> {
     let about = "address";
     match TcpListener::bind(listen) {
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse && is_foreign(listen) => vec![Finding::bad(
+            about,
+            format!("{listen} is taken: {}", SocketOwner::of_listener(listen.port())),
+            "clients that are set to this address send that user their prompts and keys: choose another port with `listen` \
+             in muninn.toml or --listen 127.0.0.1:PORT, and set the clients to it",
+        )],
         Ok(_) => vec![Finding::good(about, format!("{listen} is free"))],
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => match running(listen).await {
             Some(Running { version, ledger }) => {
@@ -39,6 +46,12 @@ pub(super) async fn port(listen: SocketAddr) -> Vec<Finding> {
             "set `listen` in muninn.toml to an address of this machine",
         )],
     }
+}
+
+/// Whether another person's program listens on a loopback address.
+fn is_foreign(listen: SocketAddr) -> bool {
+    let is_local = listen.ip().is_loopback() || listen.ip().is_unspecified();
+    is_local && matches!(SocketOwner::of_listener(listen.port()), SocketOwner::Other(_))
 }
 
 fn running_ledger(ledger: &str) -> Option<Finding> {
@@ -84,7 +97,7 @@ pub(super) async fn backends(config: &Config) -> Vec<Finding> {
         .iter()
         .zip(&probes)
         .flat_map(|(backend, probe)| judge(backend, probe));
-    judged.chain([discovered]).collect()
+    judged.chain(discovered).collect()
 }
 
 fn judge(backend: &Backend, probe: &Probe) -> Vec<Finding> {
@@ -171,10 +184,10 @@ fn models(probe: &Probe) -> String {
 }
 
 /// The model servers on the well-known ports, which a gateway without configured backends uses.
-async fn discovered(config: &Config) -> Finding {
+async fn discovered(config: &Config) -> Vec<Finding> {
     let about = "discovery";
     if !config.discover {
-        return Finding::note(about, "turned off by `discover` or MUNINN_DISCOVER");
+        return vec![Finding::note(about, "turned off by `discover` or MUNINN_DISCOVER")];
     }
     let router = Router::new(
         &Config {
@@ -184,6 +197,10 @@ async fn discovered(config: &Config) -> Finding {
         },
         config.listen.port(),
     );
+    let announcements = tokio::time::timeout(TIMEOUT, router.announcements());
+    let warnings = announcements.await.unwrap_or_default().into_iter();
+    let warnings = warnings.filter(|announcement| announcement.is_warning);
+    let notes = warnings.map(|warning| Finding::note(about, warning.text));
     let found = tokio::time::timeout(TIMEOUT, router.discovered())
         .await
         .unwrap_or_default();
@@ -196,7 +213,7 @@ async fn discovered(config: &Config) -> Finding {
     } else {
         " (not used: backends are configured)"
     };
-    match (shown.is_empty(), config.backends.is_empty()) {
+    let finding = match (shown.is_empty(), config.backends.is_empty()) {
         (false, _) => Finding::good(about, format!("{}{unused}", shown.join(", "))),
         (true, false) => Finding::good(about, format!("no model server on the well-known ports{unused}")),
         (true, true) => Finding::bad(
@@ -205,5 +222,6 @@ async fn discovered(config: &Config) -> Finding {
             "start ollama, vLLM, llama.cpp or LM Studio, or add a [[backends]] entry to muninn.toml. Clients with a \
              vendor's key need neither",
         ),
-    }
+    };
+    [finding].into_iter().chain(notes).collect()
 }
