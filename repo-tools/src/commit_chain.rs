@@ -3,16 +3,25 @@
 //!
 //! Each change is a commit with one parent. It is written as objects first; then the ref is moved, if it still is where the
 //! change began. Objects of a change that lost the race, or whose process was killed, are collected by git as garbage.
-//! Nothing here runs a program that a repository's configuration names.
+//! Nothing here runs a program that a repository's configuration names. What is read is bounded (see `limits`), and each
+//! object is the one that its id names: replacements (`refs/replace/`) do not count.
+
+mod incoming;
+mod limits;
+mod reading;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use gix::bstr::ByteSlice as _;
 use gix::objs::tree::EntryKind;
 use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 
-use crate::discovery::open;
+use crate::discovery::open_bounded;
+use crate::git_program::{Remote, RemoteError};
+pub use incoming::{IncomingError, IncomingObjects};
+use limits::MAX_ALLOCATION;
+pub use limits::{ChainLimit, MAX_COMMITS, MAX_OBJECT_BYTES};
+pub use reading::History;
 
 /// An object id, as 20 bytes of SHA-1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -95,6 +104,32 @@ pub enum ChainError {
         /// The ref.
         reference: String,
     },
+    /// An object is not in the repository.
+    #[error("{id} of {reference} is missing: a shallow or partial clone has only a part of the history")]
+    Missing {
+        /// The ref.
+        reference: String,
+        /// The object.
+        id: ObjectId,
+    },
+    /// An object is too large to be read.
+    #[error("{id} of {reference} has {bytes} bytes, and {MAX_OBJECT_BYTES} are the most")]
+    TooLarge {
+        /// The ref.
+        reference: String,
+        /// The object.
+        id: ObjectId,
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// The history, or the files of a commit, are too large to be read.
+    #[error("{reference} has more than {limit}")]
+    Limit {
+        /// The ref.
+        reference: String,
+        /// The limit.
+        limit: ChainLimit,
+    },
 }
 
 /// A chain of commits on a ref.
@@ -110,7 +145,7 @@ impl CommitChain {
     /// # Errors
     /// [`ChainError::Git`] if the repository cannot be opened.
     pub fn open(git_dir: &Path, reference: &str) -> Result<Self, ChainError> {
-        let repository = open(git_dir).map_err(|error| ChainError::Git {
+        let repository = open_bounded(git_dir, MAX_ALLOCATION).map_err(|error| ChainError::Git {
             path: git_dir.to_owned(),
             reference: reference.to_owned(),
             source: Box::new(error),
@@ -137,8 +172,17 @@ impl CommitChain {
         if entries.next().is_none() {
             gix::init_bare(path).map_err(|error| failed(error.into()))?;
         }
-        let repository = open(path).map_err(|error| failed(error.into()))?;
+        let repository = open_bounded(path, MAX_ALLOCATION).map_err(|error| failed(error.into()))?;
         Ok(repository.common_dir().to_owned())
+    }
+
+    /// The remote that a name or an address refers to. Relative addresses of the repository's configuration begin in
+    /// `directory`.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub fn remote(&self, name: &str, directory: &Path) -> Result<Remote, RemoteError> {
+        Remote::find(&self.repository, name, directory)
     }
 
     fn failed(&self, source: impl std::error::Error + Send + Sync + 'static) -> ChainError {
@@ -162,106 +206,11 @@ impl CommitChain {
             reference: self.reference.clone(),
         };
         let id = found.try_id().ok_or_else(no_commit)?.detach();
-        let object = self.repository.find_object(id).map_err(|error| self.failed(error))?;
-        if object.kind != gix::objs::Kind::Commit {
-            return Err(no_commit());
+        let id = ObjectId::of(id).ok_or_else(no_commit)?;
+        match self.header(id)? {
+            Some((gix::objs::Kind::Commit, _)) => Ok(Some(id)),
+            _ => Err(no_commit()),
         }
-        ObjectId::of(id).map(Some).ok_or_else(no_commit)
-    }
-
-    /// Reads a commit.
-    ///
-    /// # Errors
-    /// [`ChainError`] if there is no such commit.
-    pub fn commit(&self, id: ObjectId) -> Result<ChainCommit, ChainError> {
-        let commit = self.find(id)?;
-        let decoded = commit.decode().map_err(|error| self.failed(error))?;
-        let author = decoded.author().map_err(|error| self.failed(error))?;
-        let time = author.time().unwrap_or_default();
-        Ok(ChainCommit {
-            id,
-            parent: decoded.parents().next().and_then(ObjectId::of),
-            author: Signature {
-                name: author.name.to_str_lossy().into_owned(),
-                email: author.email.to_str_lossy().into_owned(),
-                seconds: time.seconds,
-                offset: time.offset,
-            },
-            message: decoded.message.to_str_lossy().into_owned(),
-        })
-    }
-
-    fn find(&self, id: ObjectId) -> Result<gix::Commit<'_>, ChainError> {
-        let object = self
-            .repository
-            .find_object(id.gix())
-            .map_err(|error| self.failed(error))?;
-        object.try_into_commit().map_err(|_| ChainError::NoCommit {
-            reference: format!("{} ({id})", self.reference),
-        })
-    }
-
-    /// The text of a blob; bytes that are no UTF-8 are replaced. `None` if there is no such blob.
-    #[must_use]
-    pub fn text(&self, blob: ObjectId) -> Option<String> {
-        let object = self.repository.find_object(blob.gix()).ok()?;
-        (object.kind == gix::objs::Kind::Blob).then(|| object.data.to_str_lossy().into_owned())
-    }
-
-    /// The commits from one back to the first, the newest first, without those from `known` on.
-    ///
-    /// # Errors
-    /// [`ChainError`].
-    pub fn back_to(&self, from: Option<ObjectId>, known: Option<ObjectId>) -> Result<Vec<ChainCommit>, ChainError> {
-        let mut commits = Vec::new();
-        let mut next = from.filter(|from| Some(*from) != known);
-        while let Some(id) = next {
-            let commit = self.commit(id)?;
-            next = commit.parent.filter(|parent| Some(*parent) != known);
-            commits.push(commit);
-        }
-        Ok(commits)
-    }
-
-    /// A file at a commit; `None` if there is none.
-    ///
-    /// # Errors
-    /// [`ChainError`].
-    pub fn file(&self, commit: ObjectId, path: &str) -> Result<Option<ChainFile>, ChainError> {
-        let tree = self.find(commit)?.tree().map_err(|error| self.failed(error))?;
-        let entry = tree.lookup_entry_by_path(path).map_err(|error| self.failed(error))?;
-        let Some(entry) = entry.filter(|entry| entry.mode().is_blob()) else {
-            return Ok(None);
-        };
-        let object = entry.object().map_err(|error| self.failed(error))?;
-        Ok(ObjectId::of(object.id).map(|id| ChainFile {
-            id,
-            text: object.data.to_str_lossy().into_owned(),
-        }))
-    }
-
-    /// The paths of all files at a commit with the ids of their contents, sorted.
-    ///
-    /// # Errors
-    /// [`ChainError`].
-    pub fn files(&self, commit: ObjectId) -> Result<Vec<(String, ObjectId)>, ChainError> {
-        let tree = self.find(commit)?.tree().map_err(|error| self.failed(error))?;
-        let mut files = Vec::new();
-        let mut open = vec![(String::new(), tree)];
-        while let Some((above, tree)) = open.pop() {
-            for entry in tree.iter() {
-                let entry = entry.map_err(|error| self.failed(error))?;
-                let path = format!("{above}{}", entry.filename().to_str_lossy());
-                if entry.mode().is_tree() {
-                    let object = entry.object().map_err(|error| self.failed(error))?;
-                    open.push((format!("{path}/"), object.into_tree()));
-                } else if entry.mode().is_blob() {
-                    files.extend(ObjectId::of(entry.oid().to_owned()).map(|id| (path, id)));
-                }
-            }
-        }
-        files.sort();
-        Ok(files)
     }
 
     /// Writes a commit that replaces files of its parent, or removes those without a text. The ref stays.
@@ -276,11 +225,7 @@ impl CommitChain {
         message: &str,
     ) -> Result<ObjectId, ChainError> {
         let before = match parent {
-            Some(parent) => self
-                .find(parent)?
-                .tree_id()
-                .map_err(|error| self.failed(error))?
-                .detach(),
+            Some(parent) => self.tree_id(parent)?,
             None => self.repository.empty_tree().id,
         };
         let mut tree = self.repository.edit_tree(before).map_err(|error| self.failed(error))?;
@@ -317,32 +262,68 @@ impl CommitChain {
         })
     }
 
-    /// Moves the ref, if it still is where the change began. Returns whether it did.
+    /// Moves the ref, if it still is where the change began, or removes it. Other refs are set, or removed, in the same
+    /// transaction. Returns whether that was done.
     ///
     /// # Errors
     /// [`ChainError`] if it cannot be moved for another reason.
-    pub fn advance(&self, from: Option<ObjectId>, to: ObjectId) -> Result<bool, ChainError> {
-        let name = self.reference.as_str().try_into();
-        let edit = RefEdit {
-            change: Change::Update {
+    pub fn advance(
+        &self,
+        from: Option<ObjectId>,
+        to: Option<ObjectId>,
+        others: &[(String, Option<ObjectId>)],
+    ) -> Result<bool, ChainError> {
+        let expected = match from {
+            Some(from) => PreviousValue::MustExistAndMatch(from.gix().into()),
+            None => PreviousValue::MustNotExist,
+        };
+        let mut edits = vec![self.edit(&self.reference, expected, to)?];
+        for (name, to) in others {
+            edits.push(self.edit(name, PreviousValue::Any, *to)?);
+        }
+        match self.repository.edit_references_as(edits, None) {
+            Ok(_) => Ok(true),
+            Err(_) if self.tip()? != from => Ok(false),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn edit(&self, name: &str, expected: PreviousValue, to: Option<ObjectId>) -> Result<RefEdit, ChainError> {
+        let change = match to {
+            Some(to) => Change::Update {
                 log: LogChange {
                     mode: RefLog::AndReference,
                     force_create_reflog: false,
                     message: "muninn".into(),
                 },
-                expected: match from {
-                    Some(from) => PreviousValue::MustExistAndMatch(from.gix().into()),
-                    None => PreviousValue::MustNotExist,
-                },
+                expected,
                 new: to.gix().into(),
             },
-            name: name.map_err(|error: gix::validate::reference::name::Error| self.failed(error))?,
-            deref: false,
+            None => Change::Delete {
+                expected,
+                log: RefLog::AndReference,
+            },
         };
-        match self.repository.edit_references_as(Some(edit), None) {
-            Ok(_) => Ok(true),
-            Err(_) if self.tip()? != from => Ok(false),
-            Err(error) => Err(self.failed(error)),
+        let name: Result<_, gix::validate::reference::name::Error> = name.try_into();
+        Ok(RefEdit {
+            change,
+            name: name.map_err(|error| self.failed(error))?,
+            deref: false,
+        })
+    }
+
+    /// The refs below a prefix that ends with `/`, with the commits that they point to.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>, ChainError> {
+        let platform = self.repository.references().map_err(|error| self.failed(error))?;
+        let found = platform.prefixed(prefix).map_err(|error| self.failed(error))?;
+        let mut refs = Vec::new();
+        for reference in found.flatten() {
+            let id = reference.try_id().and_then(|id| ObjectId::of(id.detach()));
+            refs.extend(id.map(|id| (reference.name().as_bstr().to_string(), id)));
         }
+        Ok(refs)
     }
 }

@@ -3,16 +3,35 @@
 //! A repository may be hostile, so git runs without hooks, without a file system monitor and without prompts, and it
 //! uses only transports that start no program that an address names.
 
+mod remote;
+mod run;
+
+use std::path::Path;
 use std::process::{Command, Stdio};
 
+pub use remote::{Remote, RemoteError, is_remote};
+pub use run::{GitRunError, RunLimits, run_git};
+
 /// Settings that take precedence over those of the repository and of the user.
-const SETTINGS: [&str; 5] = [
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.pager=cat",
-    "protocol.ext.allow=never",
-    "protocol.fd.allow=never",
+const SETTINGS: [&str; 3] = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "core.pager=cat"];
+/// Settings of a transfer. Its memory is bounded, and it starts no maintenance, no signing and no command of a repository
+/// that it borrows objects from.
+const TRANSFER_SETTINGS: [&str; 10] = [
+    "core.alternateRefsCommand=true",
+    "core.bigFileThreshold=1m",
+    "core.deltaBaseCacheLimit=16m",
+    "pack.threads=1",
+    "fetch.writeCommitGraph=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "push.gpgSign=false",
+    "push.followTags=false",
+    "push.recurseSubmodules=no",
 ];
+/// The most that a transfer allocates at once: the list of a million objects has 80 MB.
+const MAX_ALLOCATION: &str = "96m";
+/// The transports of git itself. Any other one is a program, which the address names.
+const PROTOCOLS: [&str; 5] = ["file", "git", "http", "https", "ssh"];
 
 /// The variables that redirect git to another repository: `git rev-parse --local-env-vars`, without those that hold settings.
 const REPOSITORY_VARIABLES: [&str; 12] = [
@@ -40,10 +59,32 @@ pub fn git() -> Command {
         command.env_remove(variable);
     }
     command.stdin(Stdio::null()).env("GIT_TERMINAL_PROMPT", "0");
+    // ssh asks on the terminal itself, so it gets a program to ask that answers nothing.
+    command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
+    // Unlike settings, this also holds for transports that settings of the repository allow.
+    command.env("GIT_ALLOW_PROTOCOL", protocols());
+    // An object that a partial clone lacks would be fetched as settings of the repository say.
+    command.env("GIT_NO_LAZY_FETCH", "1");
     command
 }
 
-/// Whether a text can name a remote: neither an option nor several words.
-pub fn is_remote(name: &str) -> bool {
-    !name.is_empty() && !name.starts_with('-') && !name.contains(char::is_whitespace)
+/// Returns a command for git to exchange objects with a remote, from a repository whose configuration is Muninn's own.
+pub fn transfer_git(git_dir: &Path) -> Command {
+    let mut command = git();
+    for setting in TRANSFER_SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command.env("GIT_ALLOC_LIMIT", MAX_ALLOCATION);
+    command.arg("--git-dir").arg(git_dir);
+    command
+}
+
+/// The allowed transports, or those of them that the user allows.
+fn protocols() -> String {
+    let users = std::env::var("GIT_ALLOW_PROTOCOL").ok();
+    let is_allowed = |protocol: &&str| match &users {
+        Some(users) => users.split(':').any(|user| user == *protocol),
+        None => true,
+    };
+    PROTOCOLS.into_iter().filter(is_allowed).collect::<Vec<_>>().join(":")
 }

@@ -175,7 +175,20 @@ pub(crate) fn discover(directory: &Path) -> Result<Discovered, DiscoverError> {
 /// Opens a repository by its git directory. The owner was checked before; the configuration of the user, of the system
 /// and of the environment is not read.
 pub(crate) fn open(git_dir: &Path) -> Result<gix::Repository, gix::Error> {
-    let options = gix::open::Options::isolated();
+    open_with(git_dir, gix::open::Options::isolated())
+}
+
+/// Like [`open`], for objects that may come from strangers: no object, and no base of one, is decoded that needs more than
+/// a number of bytes, and an id names its own object, not a replacement (`refs/replace/`).
+pub(crate) fn open_bounded(git_dir: &Path, max_allocation: u64) -> Result<gix::Repository, gix::Error> {
+    let bounds = [
+        format!("gitoxide.objects.allocLimit={max_allocation}"),
+        "core.useReplaceRefs=false".to_owned(),
+    ];
+    open_with(git_dir, gix::open::Options::isolated().config_overrides(bounds))
+}
+
+fn open_with(git_dir: &Path, options: gix::open::Options) -> Result<gix::Repository, gix::Error> {
     gix::open_opts(git_dir, options.open_path_as_is(true).with(gix::sec::Trust::Full))
 }
 

@@ -4,6 +4,7 @@
 //! hold up the command.
 
 mod finding;
+mod journal;
 mod ledger;
 mod local;
 mod memory;
@@ -74,14 +75,19 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
             let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
             move || memory::findings(&directory, &state_dir, &config)
         });
+        let journal = tokio::task::spawn_blocking({
+            let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
+            move || journal::findings(&directory, &state_dir, &config)
+        });
         let ledger = tokio::task::spawn_blocking(move || ledger::findings(&state_dir));
         let configured = ConfiguredEmbedder::new(&config);
         let embedder = tokio::task::spawn_blocking(move || embedder(&configured));
-        let (files, embedder, ledger, memory, port, backends) = tokio::join!(
+        let (files, embedder, ledger, memory, journal, port, backends) = tokio::join!(
             tokio::time::timeout(TIMEOUT, files),
             tokio::time::timeout(TIMEOUT, embedder),
             tokio::time::timeout(TIMEOUT, ledger),
             tokio::time::timeout(TIMEOUT, memory),
+            tokio::time::timeout(TIMEOUT, journal),
             remote::port(config.listen),
             remote::backends(&config)
         );
@@ -101,13 +107,15 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
         let mut findings = vec![Finding::good("configuration", file)];
         findings.extend(in_time("files", files));
         findings.extend(in_time("ledger", ledger));
-        match memory {
-            Ok(Ok(memory)) => findings.extend(memory),
-            Ok(Err(error)) => findings.push(Finding::bad("memory", error.to_string(), "please report this")),
-            Err(_) => findings.push(Finding::note(
-                "memory",
-                format!("too large to be checked within {} s", TIMEOUT.as_secs()),
-            )),
+        for (about, found) in [("memory", memory), ("journal", journal)] {
+            match found {
+                Ok(Ok(found)) => findings.extend(found),
+                Ok(Err(error)) => findings.push(Finding::bad(about, error.to_string(), "please report this")),
+                Err(_) => findings.push(Finding::note(
+                    about,
+                    format!("too large to be checked within {} s", TIMEOUT.as_secs()),
+                )),
+            }
         }
         findings.push(match embedder {
             Ok(Ok(found)) => found,
