@@ -403,7 +403,7 @@ impl From<JournalUseError> for CliError {
             JournalUseError::Version(_) | JournalUseError::NoSection(_) => CliError::new(Exit::Usage, message),
             JournalUseError::Transfer(TransferError::Git { what: "push", .. }) => CliError::new(Exit::Failure, message)
                 .hint("the remote must accept refs/muninn/journal; some hosts accept only branches and tags"),
-            JournalUseError::Transfer(TransferError::Refused { .. } | TransferError::Object { .. }) => {
+            JournalUseError::Transfer(TransferError::Refused { .. }) => {
                 CliError::new(Exit::Failure, message).hint("the journal here is as it was; ask who wrote to the remote")
             }
             JournalUseError::Transfer(_) | JournalUseError::Synthesis(_) | JournalUseError::Client(_) => {

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use muninn_memory::journal::{Condition, IntakeError, Journal, JournalError, REFERENCE, Undone};
+use muninn_memory::journal::{Condition, IntakeError, Journal, Merged, REFERENCE, Undone};
 use muninn_memory::wiki::PagePath;
 use muninn_repo_tools::{
-    CommitChain, GitRunError, IncomingError, IncomingObjects, ObjectId, Remote, RemoteError, RunLimits, git, run_git,
-    transfer_git, with_causes,
+    GitRunError, IncomingError, IncomingObjects, ObjectId, Remote, RemoteError, RunLimits, git, run_git, transfer_git,
+    with_causes,
 };
 use serde::Serialize;
 use thiserror::Error;
@@ -61,16 +61,8 @@ pub enum TransferError {
     /// There is no room for what is fetched.
     #[error("nothing can be fetched: {}", with_causes(.0))]
     Incoming(#[source] IncomingError),
-    /// An object of the remote is refused.
-    #[error("the journal of {remote} is refused, and nothing of it was kept: {}", with_causes(.source))]
-    Object {
-        /// The remote.
-        remote: String,
-        /// Why.
-        source: IncomingError,
-    },
     /// The history of the remote is refused.
-    #[error("the journal of {remote} is refused, and nothing of it was kept: {}", with_causes(.source))]
+    #[error("the journal of {remote} is refused, and nothing of it is kept: {}", with_causes(.source))]
     Refused {
         /// The remote.
         remote: String,
@@ -88,15 +80,14 @@ pub enum TransferError {
 /// An exchange with a remote.
 struct Transfer<'j> {
     journal: &'j Journal,
-    chain: CommitChain,
     remote: Remote,
     limits: RunLimits,
 }
 
 impl Transfer<'_> {
     /// An empty repository for git.
-    fn repository(&self, known: &[ObjectId]) -> Result<IncomingObjects, TransferError> {
-        IncomingObjects::beside(&self.chain, known, &self.remote).map_err(TransferError::Incoming)
+    fn repository(&self) -> Result<IncomingObjects, TransferError> {
+        self.journal.incoming(&self.remote).map_err(TransferError::Incoming)
     }
 
     fn run(
@@ -119,29 +110,15 @@ impl Transfer<'_> {
 
     /// The newest commit of the remote's journal.
     fn tip(&self) -> Result<Option<ObjectId>, TransferError> {
-        let listed = self.run(
-            &self.repository(&[])?,
-            "ls-remote",
-            &["--", &self.remote.name, REFERENCE],
-        )?;
+        let listed = self.run(&self.repository()?, "ls-remote", &["--", &self.remote.name, REFERENCE])?;
         let mut lines = listed.lines().filter_map(|line| line.split_once('\t'));
         let found = lines.find(|(_, name)| *name == REFERENCE);
         Ok(found.and_then(|(id, _)| ObjectId::from_hex(id)))
     }
 
-    /// The ref that is a copy of the remote's.
-    fn copy(&self) -> String {
-        format!("refs/muninn/remotes/{}/journal", folder(&self.remote.name))
-    }
-
-    /// Fetches the remote's journal, and checks it. The objects belong to the repository then, and a copy of the remote's ref
-    /// keeps them. Returns the newest commit.
-    fn fetch(&self) -> Result<Option<ObjectId>, JournalUseError> {
-        let failed = |error| JournalUseError::Journal(JournalError::Chain(error));
-        let copy = CommitChain::open(self.journal.git_dir(), &self.copy()).map_err(failed)?;
-        let before = copy.tip().unwrap_or_default();
-        let known: Vec<ObjectId> = self.chain.tip().map_err(failed)?.into_iter().chain(before).collect();
-        let repository = self.repository(&known)?;
+    /// Takes in the remote's journal.
+    fn fetch(&self) -> Result<Option<Merged>, JournalUseError> {
+        let repository = self.repository()?;
         let arguments = [
             "--progress",
             "--no-tags",
@@ -155,25 +132,15 @@ impl Transfer<'_> {
             &format!("+{REFERENCE}:{}", repository.reference()),
         ];
         self.run(&repository, "fetch", &arguments)?;
-        let refused = |source| TransferError::Object {
-            remote: self.remote.name.clone(),
-            source,
-        };
-        repository.check().map_err(refused)?;
-        let incoming = repository.chain().map_err(refused)?;
-        let Some(tip) = incoming.tip().map_err(failed)? else {
-            return Ok(None);
-        };
         self.journal
-            .check(&incoming, tip)
-            .map_err(|source| TransferError::Refused {
-                remote: self.remote.name.clone(),
-                source,
-            })?;
-        drop(incoming);
-        repository.accept().map_err(TransferError::Incoming)?;
-        copy.advance(before, Some(tip), &[]).map_err(failed)?;
-        Ok(Some(tip))
+            .take_in(repository, &self.remote)
+            .map_err(|error| match error {
+                IntakeError::Merge(error) => JournalUseError::Journal(*error),
+                source => JournalUseError::Transfer(TransferError::Refused {
+                    remote: self.remote.name.clone(),
+                    source,
+                }),
+            })
     }
 
     /// Pushes a commit, if the remote still is where it was. Returns whether it was.
@@ -188,7 +155,7 @@ impl Transfer<'_> {
         let mut arguments = vec!["--progress", "--no-verify", &lease];
         arguments.extend(receive.as_deref());
         arguments.extend(["--", &self.remote.name, &spec]);
-        match self.run(&self.repository(&[])?, "push", &arguments) {
+        match self.run(&self.repository()?, "push", &arguments) {
             Ok(_) => Ok(true),
             Err(_) if self.tip()? != from => Ok(false),
             Err(error) => Err(error),
@@ -196,24 +163,12 @@ impl Transfer<'_> {
     }
 }
 
-/// A remote's name, or its address, as a part of a ref's name.
-fn folder(remote: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    if remote.chars().all(is_plain) {
-        remote.to_owned()
-    } else {
-        blake3::hash(remote.as_bytes()).to_hex()[..16].to_owned()
-    }
-}
-
 impl SessionJournal {
     fn transfer(&self, remote: &str) -> Result<Transfer<'_>, JournalUseError> {
-        let chain = CommitChain::open(self.journal.git_dir(), REFERENCE).map_err(JournalError::from)?;
-        let remote = chain.remote(remote, &self.directory).map_err(TransferError::from)?;
+        let remote = self.journal.remote(remote, &self.directory)?;
         Ok(Transfer {
             journal: &self.journal,
-            chain,
-            remote,
+            remote: remote.map_err(TransferError::from)?,
             limits: LIMITS,
         })
     }
@@ -301,10 +256,9 @@ impl SessionJournal {
         synced: &mut Synced,
     ) -> Result<(), JournalUseError> {
         // Others can have pushed since: what is fetched counts.
-        let Some(there) = there.and_then(|_| transfer.fetch().transpose()).transpose()? else {
+        let Some(merged) = there.and_then(|_| transfer.fetch().transpose()).transpose()? else {
             return Ok(());
         };
-        let merged = self.journal.merge(there, &transfer.remote.name)?;
         synced.received += merged.received;
         synced.moved += merged.moved;
         for section in merged.conflicts {
