@@ -208,7 +208,7 @@ impl CommitChain {
         let id = found.try_id().ok_or_else(no_commit)?.detach();
         let id = ObjectId::of(id).ok_or_else(no_commit)?;
         match self.header(id)? {
-            Some((gix::objs::Kind::Commit, _)) => Ok(Some(id)),
+            Some(header) if header.kind == gix::objs::Kind::Commit => Ok(Some(id)),
             _ => Err(no_commit()),
         }
     }

@@ -9,9 +9,10 @@ use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, ObjectId};
 
 use super::entry::Entry;
 use super::log::Log;
+use super::merge::Seen;
 
 /// The most claims that a merge compares. Entries whose claims are not compared are put on top again, so none is lost.
-const MAX_COMPARED: usize = 100_000;
+const MAX_COMPARED: usize = 10_000;
 
 /// Whether a commit is the entry of another one.
 fn is_same_entry(commit: &ChainCommit, other: &ChainCommit) -> bool {
@@ -31,23 +32,15 @@ pub(super) fn may_be(chain: &CommitChain, entry: ObjectId, was: ObjectId) -> Res
 }
 
 /// The commits of `commits` that entries of `others` were.
-pub(super) fn moved(
-    chain: &CommitChain,
-    commits: &[ObjectId],
-    others: &[ObjectId],
-) -> Result<HashSet<ObjectId>, ChainError> {
-    let commits: HashSet<ObjectId> = commits.iter().copied().collect();
+pub(super) fn moved(chain: &CommitChain, commits: &[Seen], others: &[Seen]) -> Result<HashSet<ObjectId>, ChainError> {
+    let commits: HashSet<ObjectId> = commits.iter().map(|seen| seen.id).collect();
     let mut moved = HashSet::new();
     let mut compared = 0;
     for other in others {
-        let other = chain.commit(*other)?;
-        let Some(entry) = Entry::parse(&other.message) else {
-            continue;
-        };
-        for was in entry.was.iter().filter(|was| commits.contains(was)) {
+        for was in other.was.iter().filter(|was| commits.contains(was)) {
             if compared < MAX_COMPARED && !moved.contains(was) {
                 compared += 1;
-                if is_same_entry(&other, &chain.commit(*was)?) {
+                if is_same_entry(&chain.commit(other.id)?, &chain.commit(*was)?) {
                     moved.insert(*was);
                 }
             }

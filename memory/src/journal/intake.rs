@@ -6,7 +6,7 @@ use muninn_repo_tools::{ChainError, CommitChain, IncomingError, IncomingObjects,
 use thiserror::Error;
 
 use super::error::JournalError;
-use super::log::{LogEntry, MAX_LOG_BYTES};
+use super::log::MAX_LOG_BYTES;
 use super::merge::{Divergence, Merged};
 use super::store::Journal;
 
@@ -88,18 +88,17 @@ impl Journal {
     /// lacks are read, and of the trees that of `tip`: other ones are never walked.
     fn check(&self, incoming: &CommitChain, tip: ObjectId) -> Result<(), IntakeError> {
         for (path, blob) in incoming.files(tip)? {
-            if incoming.file_bytes(blob)?.is_none() {
+            if incoming.file_cost(blob)?.is_none() {
                 return Err(IntakeError::File(path.escape_debug().to_string()));
             }
         }
         let local = self.chain()?.tip()?;
         let mut bytes = 0;
-        for id in Divergence::of(incoming, local, tip)?.theirs {
-            let commit = incoming.commit(id)?;
-            if commit.author.name.len().max(commit.author.email.len()) > MAX_AUTHOR_BYTES {
-                return Err(IntakeError::Author(id));
+        for seen in Divergence::of(incoming, local, tip)?.theirs {
+            if seen.author_bytes > MAX_AUTHOR_BYTES {
+                return Err(IntakeError::Author(seen.id));
             }
-            bytes += LogEntry::of(&commit).map_or(0, |entry| entry.bytes());
+            bytes += seen.log_bytes;
             if bytes > MAX_LOG_BYTES {
                 return Err(IntakeError::Log);
             }

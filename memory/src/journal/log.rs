@@ -10,7 +10,7 @@ use crate::wiki::PagePath;
 
 /// The digits of a commit in an entry's name. Among a million entries two agree with a probability of 1 in 500.
 const DIGITS: usize = 12;
-/// The most bytes of a log in memory: 200,000 usual entries have 40 MiB.
+/// The most bytes of a log in memory: 120,000 usual entries have 24 MiB.
 pub(super) const MAX_LOG_BYTES: usize = 64 << 20;
 
 /// The entries up to a commit.

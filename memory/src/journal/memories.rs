@@ -114,9 +114,9 @@ fn overviews(chain: &CommitChain, tip: ObjectId, loaded: &mut LoadedMemories) ->
             None => PagePath::of_file(&file).filter(|section| section.file() == file),
         };
         let Some(section) = section else { continue };
-        let Some(bytes) = chain.file_bytes(blob)? else { continue };
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        if !room.has(bytes, bytes.min(MOST_OVERVIEW)) {
+        let Some(cost) = chain.file_cost(blob)? else { continue };
+        let cost = usize::try_from(cost).unwrap_or(usize::MAX);
+        if !room.has(cost, cost.min(MOST_OVERVIEW)) {
             loaded
                 .notes
                 .push("the journal is too large: not all overviews are recalled".to_owned());

@@ -11,6 +11,7 @@ use super::claims;
 use super::conflict;
 use super::entry::Entry;
 use super::error::JournalError;
+use super::log::LogEntry;
 use super::section::SectionFile;
 use super::store::{Version, section_at};
 use super::write::COMMITTER;
@@ -31,32 +32,49 @@ pub struct Merged {
 
 /// The commits that only one of two journals has, the newest first.
 pub(super) struct Divergence {
-    pub(super) ours: Vec<ObjectId>,
-    pub(super) theirs: Vec<ObjectId>,
+    pub(super) ours: Vec<Seen>,
+    pub(super) theirs: Vec<Seen>,
     /// The newest commit that both have.
     base: Option<ObjectId>,
+}
+
+/// A commit without its texts.
+pub(super) struct Seen {
+    pub(super) id: ObjectId,
+    /// The commits that it says to have been.
+    pub(super) was: Vec<ObjectId>,
+    /// Its bytes in a log.
+    pub(super) log_bytes: usize,
+    /// The bytes of the author's name or address, whichever is longer.
+    pub(super) author_bytes: usize,
 }
 
 /// The commits of one journal that were read.
 struct Side<'c> {
     history: History<'c>,
-    commits: Vec<ObjectId>,
+    commits: Vec<Seen>,
     places: HashMap<ObjectId, usize>,
 }
 
 impl Side<'_> {
     fn step(&mut self) -> Result<Option<ObjectId>, ChainError> {
-        let commit = self.history.next().transpose()?;
-        Ok(commit.map(|commit| {
-            self.places.insert(commit.id, self.commits.len());
-            self.commits.push(commit.id);
-            commit.id
-        }))
+        let Some(commit) = self.history.next().transpose()? else {
+            return Ok(None);
+        };
+        let entry = LogEntry::of(&commit);
+        self.places.insert(commit.id, self.commits.len());
+        self.commits.push(Seen {
+            id: commit.id,
+            log_bytes: entry.as_ref().map_or(0, LogEntry::bytes),
+            author_bytes: commit.author.name.len().max(commit.author.email.len()),
+            was: entry.map(|entry| entry.was).unwrap_or_default(),
+        });
+        Ok(Some(commit.id))
     }
 }
 
 impl Divergence {
-    /// Reads both journals in turn, so that what they have in common is not read.
+    /// Reads both journals in turn, so that little of what they have in common is read.
     pub(super) fn of(chain: &CommitChain, local: Option<ObjectId>, other: ObjectId) -> Result<Self, ChainError> {
         let mut sides = [local, Some(other)].map(|tip| Side {
             history: chain.history(tip),
@@ -96,7 +114,8 @@ pub(super) fn onto(chain: &CommitChain, local: Option<ObjectId>, other: ObjectId
     // An entry that one side has put on top before is the same entry.
     let received = theirs.len() - claims::moved(chain, &theirs, &ours)?.len();
     let there = claims::moved(chain, &ours, &theirs)?;
-    let missing: Vec<ObjectId> = ours.into_iter().filter(|id| !there.contains(id)).collect();
+    let ours = ours.iter().map(|seen| seen.id);
+    let missing: Vec<ObjectId> = ours.filter(|id| !there.contains(id)).collect();
     let (tip, on_top) = put_on_top(chain, &missing, base, Some(other))?;
     Ok(Merged {
         tip: tip.unwrap_or(other),

@@ -322,8 +322,8 @@ impl SearchIndex {
 
 /// The bytes of an entry that are searched, at most.
 fn searched_bytes(chain: &CommitChain, entry: &LogEntry) -> Result<usize, ChainError> {
-    let bytes = chain.commit_bytes(entry.commit)?;
-    Ok(usize::try_from(bytes).unwrap_or(MOST_TEXT).min(MOST_TEXT))
+    let cost = chain.commit_cost(entry.commit)?;
+    Ok(usize::try_from(cost).unwrap_or(MOST_TEXT).min(MOST_TEXT))
 }
 
 fn beginning(text: &str) -> &str {

@@ -3,16 +3,18 @@
 
 /// The most bytes of a commit, a tree or a file. Longest legitimate commit: a text, a context and a summary of 1 MiB each.
 pub const MAX_OBJECT_BYTES: u64 = 4 << 20;
+/// A larger object is not kept in the cache of the bases of deltas, so that all of them are read each time.
+pub(super) const MAX_CACHED_BYTES: u64 = 64 << 10;
 /// The most bytes that decoding one object may allocate. A delta is applied to its base with two buffers of the larger size
 /// and all deltas of its chain, so this is four times [`MAX_OBJECT_BYTES`].
 pub(super) const MAX_ALLOCATION: u64 = 4 * MAX_OBJECT_BYTES;
 /// The most deltas between an object and its base in a pack. git makes 50, and 250 at most in `gc --aggressive` of old
 /// versions; each one costs time whenever the object is read.
 pub(super) const MAX_DELTAS: u32 = 300;
-/// The most commits that one walk reads: ten people who write fifty entries a day each for more than a year.
-pub const MAX_COMMITS: usize = 200_000;
-/// The most bytes of the commits that one walk reads: 1.3 KB for each of [`MAX_COMMITS`]. They are inflated in a second or two.
-pub(super) const MAX_COMMIT_BYTES: u64 = 256 << 20;
+/// The most commits that one walk reads. The search of 100,000 entries, for which the journal is made, needs 200 MB.
+pub const MAX_COMMITS: usize = 120_000;
+/// The most bytes of the commits that one walk reads: 1.1 KB for each of [`MAX_COMMITS`]. They are inflated in a second.
+pub(super) const MAX_COMMIT_BYTES: u64 = 128 << 20;
 /// The most entries of the trees of one commit, files and folders together.
 pub(super) const MAX_ENTRIES: usize = 50_000;
 /// The most bytes of the trees of one commit.

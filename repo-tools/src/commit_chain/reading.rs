@@ -4,8 +4,8 @@ use gix::bstr::ByteSlice as _;
 use gix::objs::Kind;
 
 use super::limits::{
-    ChainLimit, MAX_COMMIT_BYTES, MAX_COMMITS, MAX_DELTAS, MAX_DEPTH, MAX_ENTRIES, MAX_OBJECT_BYTES, MAX_PATH_BYTES,
-    MAX_TREE_BYTES,
+    ChainLimit, MAX_CACHED_BYTES, MAX_COMMIT_BYTES, MAX_COMMITS, MAX_DELTAS, MAX_DEPTH, MAX_ENTRIES, MAX_OBJECT_BYTES,
+    MAX_PATH_BYTES, MAX_TREE_BYTES,
 };
 use super::{ChainCommit, ChainError, ChainFile, CommitChain, ObjectId, Signature};
 
@@ -25,17 +25,35 @@ impl Iterator for History<'_> {
         if self.commits == MAX_COMMITS {
             return Some(Err(self.chain.beyond(ChainLimit::Commits)));
         }
-        let commit = match self.chain.commit(id) {
-            Ok(commit) => commit,
-            Err(error) => return Some(Err(error)),
-        };
         self.commits += 1;
-        self.bytes += commit.message.len() as u64;
-        if self.bytes > MAX_COMMIT_BYTES {
-            return Some(Err(self.chain.beyond(ChainLimit::CommitBytes)));
+        let commit = self.chain.small(id).and_then(|header| {
+            self.bytes = self.bytes.saturating_add(header.cost());
+            if self.bytes > MAX_COMMIT_BYTES {
+                return Err(self.chain.beyond(ChainLimit::CommitBytes));
+            }
+            self.chain.commit(id)
+        });
+        self.next = commit.as_ref().ok().and_then(|commit| commit.parent);
+        Some(commit)
+    }
+}
+
+/// What is known of an object before it is decoded.
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    bytes: u64,
+    /// The deltas between it and its base in a pack.
+    deltas: u32,
+}
+
+impl Header {
+    /// The bytes that decoding it reads and writes. Small bases of deltas are cached.
+    fn cost(&self) -> u64 {
+        if self.bytes > MAX_CACHED_BYTES {
+            self.bytes * (1 + u64::from(self.deltas))
+        } else {
+            self.bytes
         }
-        self.next = commit.parent;
-        Some(Ok(commit))
     }
 }
 
@@ -47,25 +65,32 @@ struct OpenTree {
 }
 
 impl CommitChain {
-    /// The kind and the size of an object; `None` if it is not in the repository.
-    pub(super) fn header(&self, id: ObjectId) -> Result<Option<(Kind, u64)>, ChainError> {
+    /// The header of an object; `None` if it is not in the repository.
+    pub(super) fn header(&self, id: ObjectId) -> Result<Option<Header>, ChainError> {
         let header = self.repository.try_find_header(id.gix());
-        let header = header.map_err(|error| self.failed(error))?;
-        if header.as_ref().and_then(gix::odb::find::Header::num_deltas) > Some(MAX_DELTAS) {
+        let Some(header) = header.map_err(|error| self.failed(error))? else {
+            return Ok(None);
+        };
+        let deltas = header.num_deltas().unwrap_or_default();
+        if deltas > MAX_DELTAS {
             return Err(self.beyond(ChainLimit::Deltas));
         }
-        Ok(header.map(|header| (header.kind(), header.size())))
+        Ok(Some(Header {
+            kind: header.kind(),
+            bytes: header.size(),
+            deltas,
+        }))
     }
 
-    /// The kind and the size of an object that is small enough to be decoded.
-    pub(super) fn small(&self, id: ObjectId) -> Result<(Kind, u64), ChainError> {
+    /// The header of an object that is small enough to be decoded.
+    pub(super) fn small(&self, id: ObjectId) -> Result<Header, ChainError> {
         let reference = || self.reference.clone();
         match self.header(id)? {
             None => Err(ChainError::Missing {
                 reference: reference(),
                 id,
             }),
-            Some((_, bytes)) if bytes > MAX_OBJECT_BYTES => Err(ChainError::TooLarge {
+            Some(Header { bytes, .. }) if bytes > MAX_OBJECT_BYTES => Err(ChainError::TooLarge {
                 reference: reference(),
                 id,
                 bytes,
@@ -74,21 +99,21 @@ impl CommitChain {
         }
     }
 
-    /// The size of a file; `None` if the object is no file.
+    /// The bytes to read for a file; `None` if the object is no file.
     ///
     /// # Errors
     /// [`ChainError`], also if the file is too large to be read.
-    pub fn file_bytes(&self, blob: ObjectId) -> Result<Option<u64>, ChainError> {
-        let (kind, bytes) = self.small(blob)?;
-        Ok((kind == Kind::Blob).then_some(bytes))
+    pub fn file_cost(&self, blob: ObjectId) -> Result<Option<u64>, ChainError> {
+        let header = self.small(blob)?;
+        Ok((header.kind == Kind::Blob).then(|| header.cost()))
     }
 
-    /// The size of a commit.
+    /// The bytes to read for a commit.
     ///
     /// # Errors
     /// [`ChainError`].
-    pub fn commit_bytes(&self, commit: ObjectId) -> Result<u64, ChainError> {
-        self.small(commit).map(|(_, bytes)| bytes)
+    pub fn commit_cost(&self, commit: ObjectId) -> Result<u64, ChainError> {
+        self.small(commit).map(|header| header.cost())
     }
 
     /// Decodes an object, unless it is too large.
@@ -156,7 +181,7 @@ impl CommitChain {
     /// # Errors
     /// [`ChainError`].
     pub fn knows(&self, id: ObjectId) -> Result<bool, ChainError> {
-        Ok(self.header(id)?.is_some_and(|(kind, _)| kind == Kind::Commit))
+        Ok(self.header(id)?.is_some_and(|header| header.kind == Kind::Commit))
     }
 
     /// The text of a file; bytes that are no UTF-8 are replaced. `None` if there is no such file, or it is too large.
@@ -215,11 +240,11 @@ impl CommitChain {
             id: self.root(commit)?,
         }];
         while let Some(OpenTree { above, depth, id }) = open.pop() {
-            let tree = self.find_tree(id)?;
-            bytes += tree.data.len() as u64;
+            bytes += self.small(id)?.cost();
             if bytes > MAX_TREE_BYTES {
                 return Err(self.beyond(ChainLimit::TreeBytes));
             }
+            let tree = self.find_tree(id)?;
             for entry in tree.iter() {
                 let entry = entry.map_err(|error| self.failed(error))?;
                 entries += 1;

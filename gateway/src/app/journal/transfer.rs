@@ -11,7 +11,6 @@ use muninn_memory::journal::{Condition, IntakeError, Journal, Merged, REFERENCE,
 use muninn_memory::wiki::PagePath;
 use muninn_repo_tools::{
     GitRunError, IncomingError, IncomingObjects, ObjectId, Remote, RemoteError, RunLimits, git, run_git, transfer_git,
-    with_causes,
 };
 use serde::Serialize;
 use thiserror::Error;
@@ -49,7 +48,7 @@ pub enum TransferError {
     #[error(transparent)]
     Remote(#[from] RemoteError),
     /// git failed.
-    #[error("git {what} {remote}: {source}")]
+    #[error("git {what} {remote}")]
     Git {
         /// The command.
         what: &'static str,
@@ -59,10 +58,10 @@ pub enum TransferError {
         source: GitRunError,
     },
     /// There is no room for what is fetched.
-    #[error("nothing can be fetched: {}", with_causes(.0))]
+    #[error("nothing can be fetched")]
     Incoming(#[source] IncomingError),
     /// The history of the remote is refused.
-    #[error("the journal of {remote} is refused, and nothing of it is kept: {}", with_causes(.source))]
+    #[error("the journal of {remote} is refused, and nothing of it is kept")]
     Refused {
         /// The remote.
         remote: String,
