@@ -442,7 +442,7 @@ pub(crate) struct Personal {
     /// Its directory. Default: `$MACRODATA_ROOT`, else `root` in `~/.config/macrodata/config.json`, else `~/.config/macrodata` if
     /// it exists, else `muninn/personal` in the user's data directory.
     pub(crate) path: Option<String>,
-    /// Name of the owner's access key. Requests with other keys get nothing of it. Default: only requests without a key.
+    /// Name of the owner's access key. Requests with other keys get nothing of it. Default: no key; your own programs get it if there are no keys.
     pub(crate) key: Option<String>,
     /// Most tokens of journal entries and entities that a question gets. 0: none.
     pub(crate) max_tokens: Option<u32>,
