@@ -47,6 +47,7 @@ mod freshness;
 mod hook_faults;
 mod hooks;
 mod hostile;
+mod hostile_git;
 mod http2;
 mod install;
 mod journal;
