@@ -9,6 +9,8 @@
 mod incoming;
 mod limits;
 mod reading;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -5,6 +5,8 @@
 
 mod remote;
 mod run;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -62,7 +64,8 @@ pub fn git() -> Command {
     // ssh asks on the terminal itself, so it gets a program to ask that answers nothing.
     command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
     // Unlike settings, this also holds for transports that settings of the repository allow.
-    command.env("GIT_ALLOW_PROTOCOL", protocols());
+    let users = std::env::var("GIT_ALLOW_PROTOCOL").ok();
+    command.env("GIT_ALLOW_PROTOCOL", protocols(users.as_deref()));
     // An object that a partial clone lacks would be fetched as settings of the repository say.
     command.env("GIT_NO_LAZY_FETCH", "1");
     command
@@ -79,12 +82,8 @@ pub fn transfer_git(git_dir: &Path) -> Command {
     command
 }
 
-/// The allowed transports, or those of them that the user allows.
-fn protocols() -> String {
-    let users = std::env::var("GIT_ALLOW_PROTOCOL").ok();
-    let is_allowed = |protocol: &&str| match &users {
-        Some(users) => users.split(':').any(|user| user == *protocol),
-        None => true,
-    };
+/// The allowed transports, or those of them that the user's own list has.
+fn protocols(users: Option<&str>) -> String {
+    let is_allowed = |protocol: &&str| users.is_none_or(|users| users.split(':').any(|user| user == *protocol));
     PROTOCOLS.into_iter().filter(is_allowed).collect::<Vec<_>>().join(":")
 }

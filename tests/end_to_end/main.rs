@@ -51,6 +51,7 @@ mod http2;
 mod install;
 mod journal;
 mod journal_clones;
+mod journal_hostile;
 mod knowledge;
 mod large_bodies;
 mod last_answer;

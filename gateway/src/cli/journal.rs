@@ -8,7 +8,7 @@ use muninn_memory::journal::{
     Draft, FoundEntry, JournalError, ListedEntry, OverviewConflict, TocNode, Undone, Written,
 };
 use muninn_memory::model::block_on;
-use muninn_repo_tools::{Until, Worktree, with_causes};
+use muninn_repo_tools::{ChainError, Until, Worktree, with_causes};
 
 use super::{CliError, Common, Exit, examples, output, read_text};
 use crate::app::{
@@ -417,6 +417,10 @@ impl From<JournalUseError> for CliError {
                 JournalError::NotRead(section) => CliError::new(Exit::Failure, message).hint(format!(
                     "`muninn journal read {section}` shows the version for `--version`"
                 )),
+                JournalError::Chain(ChainError::Limit { .. } | ChainError::TooLarge { .. }) => {
+                    CliError::new(Exit::Failure, message)
+                        .hint("`muninn doctor` says how to return to a smaller journal")
+                }
                 _ => CliError::new(Exit::Failure, message),
             },
         }

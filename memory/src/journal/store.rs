@@ -301,8 +301,9 @@ impl Journal {
     pub fn condition(&self) -> Result<Condition, JournalError> {
         let chain = self.chain()?;
         let log = self.log(&chain)?;
-        if let Some(tip) = log.tip {
-            sections_at(&chain, tip)?;
+        let sections = log.tip.map(|tip| sections_at(&chain, tip)).transpose()?;
+        for file in sections.unwrap_or_default().values() {
+            chain.file_cost(*file)?;
         }
         Ok(Condition {
             entries: log.entries.len(),
