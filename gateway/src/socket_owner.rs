@@ -4,8 +4,9 @@
 //! `/proc/net/tcp`, also for sockets of other users. Other systems do not, so there the owner is [`SocketOwner::Unknown`].
 
 use std::fmt;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::path::Path;
 
 /// States of a socket in `/proc/net/tcp`.
 const ESTABLISHED: &str = "01";
@@ -13,9 +14,6 @@ const LISTEN: &str = "0A";
 
 /// The first user id of a person, if `/etc/login.defs` names none.
 const DEFAULT_UID_MIN: u32 = 1000;
-
-/// The largest table that is read: about 100,000 sockets.
-const MAX_TABLE_BYTES: u64 = 16 << 20;
 
 /// The user whose process holds a socket, relative to this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +38,7 @@ impl SocketOwner {
                 ip.is_loopback() && ip.is_ipv4() || ip.is_unspecified()
             }
         };
-        let users = read_tables().into_iter().filter(accepts).map(|row| row.user);
+        let users = read_tables().filter(accepts).map(|row| row.user);
         users
             .map(Self::of_user)
             .max_by_key(|owner| owner.distrust())
@@ -52,7 +50,7 @@ impl SocketOwner {
     pub fn of_peer(local: SocketAddr, peer: SocketAddr) -> SocketOwner {
         let (local, peer) = (canonical(local), canonical(peer));
         let is_peer = |row: &SocketRow| row.state == ESTABLISHED && row.local == peer && row.remote == local;
-        let found = read_tables().into_iter().find(is_peer);
+        let found = read_tables().find(is_peer);
         found.map_or(SocketOwner::Unknown, |row| Self::of_user(row.user))
     }
 
@@ -151,22 +149,12 @@ struct SocketRow {
     user: u32,
 }
 
-fn read_tables() -> Vec<SocketRow> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
-    tables
-        .into_iter()
-        .flat_map(|path| read_table(Path::new(path)))
-        .collect()
-}
-
-fn read_table(path: &Path) -> Vec<SocketRow> {
-    use std::io::Read as _;
-    let mut text = String::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(MAX_TABLE_BYTES).read_to_string(&mut text));
-    if read.is_err() {
-        return Vec::new();
-    }
-    text.lines().skip(1).filter_map(SocketRow::parse).collect()
+/// Reads both tables line by line to their end. A table that was cut would let a user with many sockets hide one.
+fn read_tables() -> impl Iterator<Item = SocketRow> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter();
+    let files = tables.filter_map(|path| File::open(path).ok());
+    let lines = files.flat_map(|file| BufReader::new(file).lines().map_while(Result::ok).skip(1));
+    lines.filter_map(|line| SocketRow::parse(&line))
 }
 
 impl SocketRow {

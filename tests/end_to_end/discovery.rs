@@ -126,11 +126,37 @@ fn commands_say_which_server_they_use_and_why() {
     }
     server.take_requests();
     if is_given(&server, 1001) {
-        for arguments in [&["run", "--", "true"][..], &["ask", "hello"], &["doctor"]] {
-            let output = said(arguments);
-            let is_told = arguments == ["doctor"] || output.matches("not using").count() == 1;
-            assert!(is_told, "{arguments:?}: {output}");
+        for arguments in [&["run", "--", "true"][..], &["ask", "hello"]] {
+            let said = said(arguments);
+            assert_eq!(said.matches("not using").count(), 1, "{arguments:?}: {said}");
         }
         assert!(server.requests().is_empty());
+    }
+}
+
+#[test]
+fn doctor_names_foreign_servers_and_a_foreign_program_on_its_own_port() {
+    let (env, server, taken) = (TestEnv::new(MUNINN), Upstream::start(), Upstream::start());
+    let root = repository_beside(&env, &server, &format!("listen = \"{}\"\n", taken.address));
+    let printed = || {
+        let mut command = env.muninn();
+        command.env_remove("MUNINN_DISCOVER").current_dir(&root).arg("doctor");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let before = printed();
+    assert!(!before.contains("another user"), "{before}");
+    if is_given(&server, 1001) && is_given(&taken, 1002) {
+        (server.take_requests(), taken.take_requests());
+        let printed = printed();
+        for line in [
+            format!("not using {}", server.address),
+            format!(
+                "{} is taken: its process belongs to another user, user id 1002",
+                taken.address
+            ),
+        ] {
+            assert!(printed.contains(&line), "{line:?} is missing: {printed}");
+        }
+        assert!(server.requests().is_empty() && taken.requests().is_empty());
     }
 }

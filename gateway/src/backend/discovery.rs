@@ -83,7 +83,7 @@ impl Discovery {
         config_path: &str,
     ) -> Discovery {
         let places: Vec<(String, u16)> = match ports {
-            Some(ports) => ports.iter().map(|port| (format!("port {port}"), *port)).collect(),
+            Some(ports) => ports.iter().map(|port| (format!("port-{port}"), *port)).collect(),
             None => WELL_KNOWN
                 .iter()
                 .map(|(name, port)| ((*name).to_owned(), *port))
@@ -187,7 +187,6 @@ impl Discovery {
 
     /// The warning about a listener of another person, with the configuration that accepts it.
     fn refusal(&self, name: &str, port: u16, owner: SocketOwner) -> Announcement {
-        let name = if name.contains(' ') { "local" } else { name };
         let text = format!(
             "not using 127.0.0.1:{port} ({name}): {owner}, who would get prompts and code. If you trust it, add this to \
              {}:\n\n[[backends]]\nname = \"{name}\"\nurl = \"http://127.0.0.1:{port}\"\ndialect = \"chat\"\n",
