@@ -146,7 +146,8 @@ fn doctor_names_foreign_servers_and_a_foreign_program_on_its_own_port() {
     let before = printed();
     assert!(!before.contains("another user"), "{before}");
     if is_given(&server, 1001) && is_given(&taken, 1002) {
-        (server.take_requests(), taken.take_requests());
+        server.take_requests();
+        taken.take_requests();
         let printed = printed();
         for line in [
             format!("not using {}", server.address),
