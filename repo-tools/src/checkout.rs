@@ -8,7 +8,7 @@ use gix::index::entry::{Mode, Stage};
 use crate::blob::BlobId;
 use crate::path::RelPath;
 use crate::secret::is_secret;
-use crate::worktree::{Worktree, open};
+use crate::worktree::Worktree;
 
 /// Default branch names to try when nothing is configured.
 const USUAL: [&str; 2] = ["main", "master"];
@@ -28,13 +28,13 @@ pub struct Checkout {
 impl Worktree {
     /// Returns the short name of the current branch; `None` on a detached HEAD or an unreadable repository.
     pub fn branch(&self) -> Option<String> {
-        let name = open(self.root()).ok()?.head_name().ok()??;
+        let name = self.repository().ok()?.head_name().ok()??;
         Some(name.shorten().to_string())
     }
 
     /// Returns the commit of HEAD, in hexadecimal; `None` in a repository without commits.
     pub fn head_commit(&self) -> Option<String> {
-        let repository = open(self.root()).ok()?;
+        let repository = self.repository().ok()?;
         let id = repository.head_id().ok()?;
         Some(id.to_string())
     }
@@ -47,7 +47,8 @@ impl Worktree {
     /// Returns the configured name and address for commits; `None` if git has none. Only this method reads the git
     /// configuration of the user and the system.
     pub fn author_identity(&self) -> Option<(String, String)> {
-        let repository = gix::open(self.root()).ok()?;
+        let options = gix::open::Options::default().open_path_as_is(true);
+        let repository = gix::open_opts(self.git_dir(), options.with(gix::sec::Trust::Full)).ok()?;
         let author = repository.author()?.ok()?;
         let identity = (author.name.to_string(), author.email.to_string());
         Some(identity).filter(|(name, _)| !name.trim().is_empty())
@@ -57,7 +58,7 @@ impl Worktree {
     pub fn has_commit(&self, commit: &str) -> bool {
         let found = || {
             let commit = gix::ObjectId::from_hex(commit.as_bytes()).ok()?;
-            is_ancestor_of_head(&open(self.root()).ok()?, commit)
+            is_ancestor_of_head(&self.repository().ok()?, commit)
         };
         found().unwrap_or(false)
     }
@@ -67,7 +68,7 @@ impl Worktree {
     /// branch is checked.
     pub fn has_branch(&self, branch: &str) -> bool {
         let found = || {
-            let repository = open(self.root()).ok()?;
+            let repository = self.repository().ok()?;
             let head = repository.head_name().ok()?;
             if head.is_some_and(|name| name.shorten() == branch) {
                 return Some(true);
@@ -84,7 +85,7 @@ impl Worktree {
 
     /// Returns branch, HEAD and default branch, opening the repository once.
     pub fn checkout(&self) -> Checkout {
-        let Ok(repository) = open(self.root()) else {
+        let Ok(repository) = self.repository() else {
             return Checkout::default();
         };
         let name = repository.head_name().ok().flatten();
@@ -97,7 +98,7 @@ impl Worktree {
 
     /// Returns the id of a file in the commit of HEAD; `None` if it has no such file.
     pub fn committed(&self, path: &RelPath) -> Option<BlobId> {
-        let repository = open(self.root()).ok()?;
+        let repository = self.repository().ok()?;
         let entry = repository
             .head_commit()
             .ok()?
@@ -112,7 +113,7 @@ impl Worktree {
     /// Only git's index is read, so a file can be missing on disk. Empty if the index cannot be read.
     pub fn tracked(&self) -> Vec<RelPath> {
         let listed = || {
-            let repository = open(self.root()).ok()?;
+            let repository = self.repository().ok()?;
             let index = repository.index_or_empty().ok()?;
             let files = index.entries().iter().filter(|entry| {
                 let is_plain = entry.stage() == Stage::Unconflicted;
@@ -128,7 +129,7 @@ impl Worktree {
     /// Returns the tracked files directly in a directory, from git's index; empty if it cannot be read.
     pub fn tracked_in(&self, directory: &RelPath) -> BTreeSet<RelPath> {
         let listed = || {
-            let repository = open(self.root()).ok()?;
+            let repository = self.repository().ok()?;
             let index = repository.index_or_empty().ok()?;
             let prefix = format!("{directory}/");
             let entries = index.prefixed_entries(prefix.as_str().into())?;

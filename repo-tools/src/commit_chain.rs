@@ -12,7 +12,7 @@ use gix::bstr::ByteSlice as _;
 use gix::objs::tree::EntryKind;
 use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 
-use crate::worktree::open;
+use crate::discovery::open;
 
 /// An object id, as 20 bytes of SHA-1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

@@ -109,8 +109,7 @@ impl CommitReader {
     /// # Errors
     /// [`HistoryError`] if the repository cannot be opened.
     pub fn open(worktree: &Worktree) -> Result<Self, HistoryError> {
-        let mut repository =
-            gix::open_opts(worktree.root(), gix::open::Options::isolated()).map_err(HistoryError::git)?;
+        let mut repository = worktree.repository().map_err(HistoryError::git)?;
         // The trees of successive commits are nearly the same, and git stores them as differences from each other.
         repository.object_cache_size(Some(16 << 20));
         Ok(Self {

@@ -21,6 +21,7 @@ mod checkout;
 pub mod code;
 mod commit_chain;
 mod cut;
+mod discovery;
 mod files;
 mod find;
 pub mod front_matter;
@@ -52,6 +53,7 @@ pub use causes::with_causes;
 pub use checkout::Checkout;
 pub use commit_chain::{ChainCommit, ChainError, ChainFile, CommitChain, ObjectId, Signature};
 pub use cut::{Cut, Cuts};
+pub use discovery::{DiscoverError, FormatError, GitFileError};
 pub use files::{FileFilter, FilterError};
 pub use find::{FindQuery, FindResult, find};
 pub use git_program::{git, is_remote};
@@ -72,4 +74,4 @@ pub use walk::{
     Directories, FileEntry, SkipCounts, Walk, WalkLimits, visible_directories, walk, walk_at, walk_until,
     walked_directories,
 };
-pub use worktree::{DiscoverError, Worktree};
+pub use worktree::Worktree;

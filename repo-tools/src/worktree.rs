@@ -1,17 +1,17 @@
-//! Git worktrees: discovery, and resolving paths inside them.
+//! Git worktrees, and resolving paths inside them.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::discovery::{self, DiscoverError, Discovered};
 use crate::path::{PathError, RelPath};
 
 /// A checked-out git repository, or one of its linked worktrees. Cheap to clone.
 ///
 /// A `Worktree` stores paths only. It reads branch and HEAD from git on each call, because a long-running process must
-/// notice when another program checks out a branch. Discovery ignores `GIT_DIR` and the git configuration of the user
-/// and the system.
+/// notice when another program checks out a branch.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Worktree(Arc<WorktreePaths>);
 
@@ -22,80 +22,23 @@ struct WorktreePaths {
     common_dir: PathBuf,
 }
 
-/// Why no worktree was found.
-#[derive(Debug, thiserror::Error)]
-pub enum DiscoverError {
-    /// The directory does not exist, or cannot be entered.
-    #[error("{} cannot be opened", path.display())]
-    NotFound {
-        /// The directory as given.
-        path: PathBuf,
-        /// The error of the file system.
-        source: io::Error,
-    },
-    /// Neither the directory nor a parent is a git repository.
-    #[error("{} is not inside a git repository", path.display())]
-    NotARepository {
-        /// The directory, made absolute.
-        path: PathBuf,
-    },
-    /// A `.git` exists, but is no repository: a part of it is missing or unreadable.
-    #[error("{} is not a valid git repository: a part of it is missing or cannot be read", path.display())]
-    Incomplete {
-        /// The `.git` directory.
-        path: PathBuf,
-    },
-    /// The repository of a linked worktree or a submodule was moved or removed, or cannot be read.
-    #[error("{} points to {}, which is not a git repository", path.display(), to.display())]
-    BrokenLink {
-        /// The `.git` file.
-        path: PathBuf,
-        /// The path that it contains.
-        to: PathBuf,
-    },
-    /// A repository without a worktree.
-    #[error("{} is a bare repository: it has no files to read", path.display())]
-    Bare {
-        /// The repository.
-        path: PathBuf,
-    },
-    /// A repository that cannot be opened, for instance because of its object format.
-    #[error("the git repository at {} cannot be opened", path.display())]
-    Broken {
-        /// The repository.
-        path: PathBuf,
-        /// The error of gix.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-}
-
 impl Worktree {
     /// Finds the worktree that contains `dir`.
     ///
     /// # Errors
     /// [`DiscoverError`] with the directory and the reason.
     pub fn discover(dir: &Path) -> Result<Self, DiscoverError> {
-        let not_found = |source| DiscoverError::NotFound {
-            path: dir.to_owned(),
-            source,
-        };
-        let start = dir.canonicalize().map_err(not_found)?;
-        if let Some(error) = broken_link(&start) {
-            return Err(error);
-        }
-        let (found, _trust) = gix::discover::upwards(&start).map_err(|_| discovery_error(&start))?;
-        let at = found.as_ref().to_owned();
-        let repository = open(&at).map_err(|source| DiscoverError::Broken {
-            path: at.clone(),
-            source: Box::new(source),
-        })?;
-        let root = repository
-            .workdir()
-            .ok_or_else(|| DiscoverError::Bare { path: at.clone() })?;
+        let Discovered {
+            root,
+            git_dir,
+            common_dir,
+            object_hash,
+            ref_storage,
+        } = discovery::discover(dir)?;
         Ok(Self(Arc::new(WorktreePaths {
-            root: root.canonicalize().map_err(not_found)?,
-            git_dir: repository.git_dir().canonicalize().map_err(not_found)?,
-            common_dir: repository.common_dir().canonicalize().map_err(not_found)?,
+            root,
+            git_dir,
+            common_dir,
         })))
     }
 
@@ -112,6 +55,11 @@ impl Worktree {
     /// Returns the git directory that all worktrees of the repository share.
     pub fn common_dir(&self) -> &Path {
         &self.0.common_dir
+    }
+
+    /// Opens the repository.
+    pub(crate) fn repository(&self) -> Result<gix::Repository, gix::Error> {
+        discovery::open(self.git_dir())
     }
 
     /// Returns whether `path` exists and belongs to this worktree after symlinks are resolved. Files of a nested
@@ -165,42 +113,6 @@ impl fmt::Debug for Worktree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Worktree").field(&self.0.root).finish()
     }
-}
-
-/// Explains why there is no repository at `start` or above it. The nearest `.git` decides whether the directory is
-/// outside any repository or inside a damaged one. Git reports the same error for both cases.
-fn discovery_error(start: &Path) -> DiscoverError {
-    match nearest(start) {
-        None => DiscoverError::NotARepository { path: start.to_owned() },
-        Some(path) => match link_target(&path) {
-            Some(to) => DiscoverError::BrokenLink { to, path },
-            None => DiscoverError::Incomplete { path },
-        },
-    }
-}
-
-fn nearest(start: &Path) -> Option<PathBuf> {
-    let mut dot_gits = start.ancestors().map(|above| above.join(".git"));
-    dot_gits.find(|path| path.exists())
-}
-
-/// Returns the path in a `.git` file, as written.
-fn link_target(dot_git: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(dot_git).ok()?;
-    text.trim_end().strip_prefix("gitdir: ").map(PathBuf::from)
-}
-
-/// Detects a linked worktree or a submodule whose repository no longer exists. Git refuses such a directory, too. The
-/// directory can lie below another repository, but it does not belong to that repository.
-fn broken_link(start: &Path) -> Option<DiscoverError> {
-    let path = nearest(start)?;
-    let to = link_target(&path)?;
-    let exists = path.parent()?.join(&to).exists();
-    (!exists).then_some(DiscoverError::BrokenLink { path, to })
-}
-
-pub(crate) fn open(path: &Path) -> Result<gix::Repository, gix::Error> {
-    gix::open_opts(path, gix::open::Options::isolated())
 }
 
 #[cfg(test)]

@@ -1,0 +1,303 @@
+//! Finding the worktree that contains a directory, as git finds it.
+//!
+//! The nearest directory with a usable `.git` decides. It must belong to the user, or be allowed by `safe.directory`. The
+//! worktree is the directory in which `.git` is, whether that is a directory, a link or a file, and wherever the git
+//! directory is. Variables such as `GIT_DIR` are ignored.
+//!
+//! `core.worktree` can name another directory, and an unpacked archive can carry a configuration that names the user's
+//! home. Its files would be read and sent. So Muninn is stricter than git: it follows `core.worktree` only to
+//!
+//! 1. the directory of `.git`, or a directory below it;
+//! 2. a directory whose own `.git` leads back to this git directory, as in a submodule;
+//! 3. a directory that this repository checked files out to. The index notes inode and change time of each file, to the
+//!    nanosecond. Nobody can write them into an archive.
+//!
+//! Any other directory is an error.
+
+mod format;
+mod git_dir;
+mod ownership;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use self::format::FormatError;
+pub(crate) use self::format::RefStorage;
+use self::format::RepositoryFormat;
+pub use self::git_dir::GitFileError;
+use self::git_dir::{DotGit, common_dir, is_git_dir};
+
+/// Index entries that are compared with the files of the worktree that `core.worktree` names.
+#[cfg(unix)]
+const COMPARED_ENTRIES: usize = 100;
+
+/// A worktree and its repository; all paths are canonical.
+pub(crate) struct Discovered {
+    pub(crate) root: PathBuf,
+    pub(crate) git_dir: PathBuf,
+    pub(crate) common_dir: PathBuf,
+    pub(crate) object_hash: gix::hash::Kind,
+    pub(crate) ref_storage: RefStorage,
+}
+
+/// Why no worktree was found.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoverError {
+    /// The directory does not exist, or cannot be entered.
+    #[error("{} cannot be opened", path.display())]
+    NotFound {
+        /// The directory as given.
+        path: PathBuf,
+        /// The error of the file system.
+        source: io::Error,
+    },
+    /// Neither the directory nor a parent is a git repository.
+    #[error("{} is not inside a git repository", path.display())]
+    NotARepository {
+        /// The directory, made absolute.
+        path: PathBuf,
+    },
+    /// A `.git` exists, but is no repository: a part of it is missing or unreadable.
+    #[error("{} is not a valid git repository: a part of it is missing or cannot be read", path.display())]
+    Incomplete {
+        /// The `.git` directory.
+        path: PathBuf,
+    },
+    /// A `.git` file names no git directory.
+    #[error("{} does not name a git repository", path.display())]
+    GitFile {
+        /// The `.git` file.
+        path: PathBuf,
+        /// The fault.
+        source: GitFileError,
+    },
+    /// The repository of a linked worktree or a submodule was moved or removed, or cannot be read.
+    #[error("{} points to {}, which is not a git repository", path.display(), to.display())]
+    BrokenLink {
+        /// The `.git` file.
+        path: PathBuf,
+        /// The path that it contains.
+        to: PathBuf,
+    },
+    /// Another user owns the repository.
+    #[error(
+        "detected dubious ownership in the repository at {0}: it belongs to another user. If you trust it, run \
+         `git config --global --add safe.directory {0}`",
+        path.display()
+    )]
+    DubiousOwnership {
+        /// The worktree, or the bare repository.
+        path: PathBuf,
+    },
+    /// A repository without a worktree.
+    #[error("{} is a bare repository, or the inside of a git directory: it has no files to read", path.display())]
+    Bare {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// git itself stops at the format of the repository.
+    #[error("the git repository at {} cannot be used", path.display())]
+    Format {
+        /// The git directory.
+        path: PathBuf,
+        /// The reason, in git's words.
+        source: FormatError,
+    },
+    /// `core.worktree` names a directory that does not belong to the repository.
+    #[error(
+        "`core.worktree` of {} names {}, which does not lead back to it. If it is the right directory, create the file \
+         .git in it with the line `gitdir: {}`",
+        git_dir.display(), worktree.display(), git_dir.display()
+    )]
+    ForeignWorktree {
+        /// The git directory.
+        git_dir: PathBuf,
+        /// The directory that it names.
+        worktree: PathBuf,
+    },
+    /// A repository that cannot be opened.
+    #[error("the git repository at {} cannot be opened", path.display())]
+    Broken {
+        /// The repository.
+        path: PathBuf,
+        /// The error of gix.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// A git directory, and where it was found.
+struct Candidate {
+    /// The directory that contains `.git`, or a repository that is its own directory.
+    directory: PathBuf,
+    git_dir: PathBuf,
+    has_dot_git: bool,
+}
+
+/// Finds the worktree that contains a directory.
+pub(crate) fn discover(directory: &Path) -> Result<Discovered, DiscoverError> {
+    let not_found = |path: &Path, source| DiscoverError::NotFound {
+        path: path.to_owned(),
+        source,
+    };
+    let start = directory
+        .canonicalize()
+        .map_err(|source| not_found(directory, source))?;
+    let candidate = Candidate::above(&start)?;
+    let git_dir = candidate
+        .git_dir
+        .canonicalize()
+        .map_err(|source| not_found(&candidate.git_dir, source))?;
+    let common_dir = common_dir(&git_dir).map_err(|source| not_found(&git_dir.join("commondir"), source))?;
+    let format = RepositoryFormat::read(&common_dir, &git_dir).map_err(|error| error.at(&git_dir))?;
+    if format.is_bare || format.worktree.is_none() && !candidate.has_dot_git {
+        return Err(DiscoverError::Bare { path: git_dir });
+    }
+    let repository = open(&git_dir).map_err(|source| DiscoverError::Broken {
+        path: git_dir.clone(),
+        source: Box::new(source),
+    })?;
+    let root = match &format.worktree {
+        Some(configured) => candidate.configured_root(&git_dir, configured, &repository)?,
+        None => candidate.directory,
+    };
+    Ok(Discovered {
+        root,
+        git_dir,
+        common_dir,
+        object_hash: format.object_hash,
+        ref_storage: format.ref_storage,
+    })
+}
+
+/// Opens a repository by its git directory. The owner was checked before; the configuration of the user, of the system
+/// and of the environment is not read.
+pub(crate) fn open(git_dir: &Path) -> Result<gix::Repository, gix::Error> {
+    let options = gix::open::Options::isolated();
+    gix::open_opts(git_dir, options.open_path_as_is(true).with(gix::sec::Trust::Full))
+}
+
+impl Candidate {
+    /// Finds the nearest git directory, as git does: a `.git` that is no repository is passed over, a faulty `.git` file
+    /// is an error, and the search ends at the border of the file system.
+    fn above(start: &Path) -> Result<Self, DiscoverError> {
+        let mut incomplete = None;
+        for directory in start.ancestors().take_while(|above| is_on_one_device(start, above)) {
+            let dot_git = directory.join(".git");
+            let found = DotGit::of(directory).map_err(|source| DiscoverError::GitFile {
+                path: dot_git.clone(),
+                source,
+            })?;
+            let git_dir = match found {
+                DotGit::File(to) if is_git_dir(&to) => Some(to),
+                DotGit::File(to) => return Err(DiscoverError::BrokenLink { path: dot_git, to }),
+                DotGit::Directory if is_git_dir(&dot_git) => Some(dot_git.clone()),
+                DotGit::Directory => {
+                    incomplete = incomplete.or(Some(dot_git.clone()));
+                    None
+                }
+                DotGit::None => None,
+            };
+            let has_dot_git = git_dir.is_some();
+            let own = git_dir.or_else(|| is_git_dir(directory).then(|| directory.to_owned()));
+            if let Some(git_dir) = own {
+                let paths: &[&Path] = match has_dot_git {
+                    true => &[&dot_git, directory, &git_dir],
+                    false => &[directory],
+                };
+                let is_safe = || ownership::is_declared_safe(directory, &mut |name| std::env::var_os(name));
+                if !ownership::is_own(paths) && !is_safe() {
+                    let path = directory.to_owned();
+                    return Err(DiscoverError::DubiousOwnership { path });
+                }
+                return Ok(Self {
+                    directory: directory.to_owned(),
+                    git_dir,
+                    has_dot_git,
+                });
+            }
+        }
+        Err(match incomplete {
+            Some(path) => DiscoverError::Incomplete { path },
+            None => DiscoverError::NotARepository { path: start.to_owned() },
+        })
+    }
+
+    /// Returns the directory that `core.worktree` names, if it belongs to the repository.
+    fn configured_root(
+        &self,
+        git_dir: &Path,
+        configured: &gix::bstr::BString,
+        repository: &gix::Repository,
+    ) -> Result<PathBuf, DiscoverError> {
+        use gix::bstr::ByteSlice as _;
+        let named = git_dir.join(configured.to_path_lossy());
+        let root = match named.canonicalize() {
+            Ok(root) if root.is_dir() && !configured.is_empty() => root,
+            Ok(_) => {
+                let source = io::ErrorKind::NotADirectory.into();
+                return Err(DiscoverError::NotFound { path: named, source });
+            }
+            Err(source) => return Err(DiscoverError::NotFound { path: named, source }),
+        };
+        let is_inside = self.has_dot_git && root.starts_with(&self.directory) && !root.starts_with(git_dir);
+        if is_inside || leads_back(&root, git_dir) || checked_out(repository, &root) {
+            return Ok(root);
+        }
+        Err(DiscoverError::ForeignWorktree {
+            git_dir: git_dir.to_owned(),
+            worktree: root,
+        })
+    }
+}
+
+/// Returns whether the `.git` of a directory is this git directory, or names it.
+fn leads_back(root: &Path, git_dir: &Path) -> bool {
+    let target = match DotGit::of(root) {
+        Ok(DotGit::Directory) => root.join(".git"),
+        Ok(DotGit::File(to)) => to,
+        Ok(DotGit::None) | Err(_) => return false,
+    };
+    target.canonicalize().is_ok_and(|target| target == git_dir)
+}
+
+/// Returns whether the index describes one of the first files as it is on disk.
+#[cfg(unix)]
+fn checked_out(repository: &gix::Repository, root: &Path) -> bool {
+    use gix::bstr::ByteSlice as _;
+    use std::os::unix::fs::MetadataExt as _;
+    let Ok(index) = repository.index_or_empty() else {
+        return false;
+    };
+    index.entries().iter().take(COMPARED_ENTRIES).any(|entry| {
+        let Ok(metadata) = root.join(entry.path(&index).to_path_lossy()).symlink_metadata() else {
+            return false;
+        };
+        // git keeps the lower half of each number.
+        let (stat, inode) = (&entry.stat, metadata.ino() & u64::from(u32::MAX));
+        metadata.is_file()
+            && u64::from(stat.ino) == inode
+            && i64::from(stat.ctime.secs) == metadata.ctime() & i64::from(u32::MAX)
+            && i64::from(stat.ctime.nsecs) == metadata.ctime_nsec()
+    })
+}
+
+/// Returns whether the index describes one of the first files as it is on disk: without inodes nothing proves it.
+#[cfg(not(unix))]
+fn checked_out(_repository: &gix::Repository, _root: &Path) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn is_on_one_device(start: &Path, above: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    device(start) == device(above)
+}
+
+#[cfg(not(unix))]
+fn is_on_one_device(_start: &Path, _above: &Path) -> bool {
+    true
+}
