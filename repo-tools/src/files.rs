@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 
-use ignore::WalkState;
 use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::cut::{Cut, Cuts};
@@ -14,7 +13,7 @@ use crate::ordered;
 use crate::path::RelPath;
 use crate::secret::is_secret;
 use crate::until::Until;
-use crate::walk::{SkipCounts, builder_with};
+use crate::walk::{Found, SkipCounts, Walker};
 use crate::worktree::Worktree;
 
 /// A filter on the files of a worktree.
@@ -114,6 +113,7 @@ pub(crate) fn files(
         .iter()
         .for_each(|(reason, _)| reason.count(&mut files.skipped));
     files.skipped.nested_repositories = found.nested.len();
+    files.skipped.ignore_files = found.ignore_files;
     Ok(files)
 }
 
@@ -135,16 +135,20 @@ pub(crate) fn files_of_many(
     max_files: usize,
     until: &Until,
 ) -> FilesOfMany {
-    let filters = Arc::new(filters);
-    let all = Arc::clone(&filters);
-    let any = move |path: &Path, directory| all.iter().any(|filter| filter.accepts(path, directory));
+    let any = |path: &Path, directory| filters.iter().any(|filter| filter.accepts(path, directory));
     let found = collect(worktree, any, max_files, until);
     let mut masks = Masks {
         filters: &filters,
         directories: HashMap::new(),
     };
     let mut files = FilesOfMany {
-        skipped: filters.iter().map(|_| SkipCounts::default()).collect(),
+        skipped: vec![
+            SkipCounts {
+                ignore_files: found.ignore_files,
+                ..SkipCounts::default()
+            };
+            filters.len()
+        ],
         cuts: found.cuts,
         ..FilesOfMany::default()
     };
@@ -210,56 +214,59 @@ struct Collected {
     /// Entries that are not searched, with their paths if known.
     skipped: Vec<(WalkSkip, Option<PathBuf>)>,
     nested: Vec<PathBuf>,
+    /// The number of ignore files that are not followed.
+    ignore_files: usize,
     cuts: Cuts,
 }
 
 fn collect(
     worktree: &Worktree,
-    wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
+    wanted: impl Fn(&Path, bool) -> bool + Sync,
     max_files: usize,
     until: &Until,
 ) -> Collected {
-    let nested = Arc::new(Mutex::new(Vec::new()));
     let found = AtomicUsize::new(0);
     let is_late = AtomicBool::new(until.is_over());
     let is_full = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel();
-    let repositories = Arc::clone(&nested);
-    let on_nested = move |path: &Path| {
-        let mut repositories = repositories.lock().unwrap_or_else(PoisonError::into_inner);
-        repositories.push(path.to_owned());
+    let walker = Walker {
+        worktree,
+        wanted,
+        max_depth: usize::MAX,
+        threads: ordered::threads(usize::MAX),
     };
-    let mut builder = builder_with(worktree.root(), on_nested, wanted);
-    builder.threads(ordered::threads(usize::MAX)).build_parallel().run(|| {
+    let ignore_files = walker.run(|| {
         let sender = sender.clone();
         let (found, is_late, is_full) = (&found, &is_late, &is_full);
-        Box::new(move |entry| {
+        move |entry: Found<'_>| {
             if until.is_over() {
                 is_late.store(true, Ordering::Relaxed);
-                return WalkState::Quit;
+                return ControlFlow::Break(());
             }
             if found.load(Ordering::Relaxed) >= max_files {
                 is_full.store(true, Ordering::Relaxed);
-                return WalkState::Quit;
+                return ControlFlow::Break(());
             }
-            if let Some(outcome) = classify(worktree.root(), entry) {
+            if let Some(outcome) = classify(entry) {
                 found.fetch_add(usize::from(outcome.is_continue()), Ordering::Relaxed);
                 // Sending cannot fail, because the receiver outlives the walk.
                 sender.send(outcome).ok();
             }
-            WalkState::Continue
-        })
+            ControlFlow::Continue(())
+        }
     });
     drop(sender);
     let mut collected = Collected {
         paths: Vec::new(),
         skipped: Vec::new(),
-        nested: std::mem::take(&mut nested.lock().unwrap_or_else(PoisonError::into_inner)),
+        nested: Vec::new(),
+        ignore_files,
         cuts: Cuts::default(),
     };
     for outcome in receiver {
         match outcome {
             ControlFlow::Continue(path) => collected.paths.push(path),
+            ControlFlow::Break((WalkSkip::Nested, path)) => collected.nested.extend(path),
             ControlFlow::Break(skipped) => collected.skipped.push(skipped),
         }
     }
@@ -281,6 +288,8 @@ enum WalkSkip {
     NotUtf8,
     NotRegular,
     Unreadable,
+    /// A nested repository, which is counted apart because it is a directory.
+    Nested,
 }
 
 impl WalkSkip {
@@ -290,6 +299,7 @@ impl WalkSkip {
             Self::NotUtf8 => skipped.not_utf8 += 1,
             Self::NotRegular => skipped.not_regular += 1,
             Self::Unreadable => skipped.unreadable += 1,
+            Self::Nested => skipped.nested_repositories += 1,
         }
     }
 }
@@ -297,17 +307,15 @@ impl WalkSkip {
 type Classified = ControlFlow<(WalkSkip, Option<PathBuf>), RelPath>;
 
 /// A file to search, or the reason to skip an entry; `None` for a directory.
-fn classify(root: &Path, entry: Result<ignore::DirEntry, ignore::Error>) -> Option<Classified> {
-    let Ok(entry) = entry else {
-        return Some(ControlFlow::Break((WalkSkip::Unreadable, None)));
+fn classify(found: Found<'_>) -> Option<Classified> {
+    let (path, kind) = match found {
+        Found::Directory(_) => return None,
+        Found::Unreadable => return Some(ControlFlow::Break((WalkSkip::Unreadable, None))),
+        Found::NestedRepository(path) => return Some(ControlFlow::Break((WalkSkip::Nested, Some(path.to_owned())))),
+        Found::Entry(path, kind, _) => (path, kind),
     };
-    let kind = entry.file_type()?;
-    if kind.is_dir() {
-        return None;
-    }
-    let below = entry.path().strip_prefix(root).ok();
-    let skip = |reason| ControlFlow::Break((reason, below.map(Path::to_owned)));
-    let outcome = match below.and_then(RelPath::from_relative) {
+    let skip = |reason| ControlFlow::Break((reason, Some(path.to_owned())));
+    let outcome = match RelPath::from_relative(path) {
         None => skip(WalkSkip::NotUtf8),
         Some(_) if !kind.is_file() => skip(WalkSkip::NotRegular),
         Some(path) if is_secret(&path) => skip(WalkSkip::Secret),

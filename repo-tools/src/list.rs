@@ -1,7 +1,9 @@
 //! Listing one directory.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::fs::{DirEntry, FileType};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -10,7 +12,7 @@ use crate::files::FileFilter;
 use crate::path::{PathError, RelPath};
 use crate::secret::is_secret;
 use crate::until::Until;
-use crate::walk::builder;
+use crate::walk::{Found, Walker};
 use crate::worktree::Worktree;
 
 /// The result of [`list`].
@@ -78,44 +80,40 @@ pub fn list(
         globs: Vec::new(),
         under: directory.cloned().into_iter().collect(),
     };
-    let mut listing = Listing {
+    let empty = Listing {
         entries: Vec::new(),
         cuts: Cuts::default(),
     };
     // Compiling cannot fail, because the filter has no glob.
     let Ok(filter) = filter.compile(worktree.root()) else {
-        return Ok(listing);
+        return Ok(empty);
     };
     let depth = 1 + directory.map_or(0, |path| path.as_str().split('/').count());
-    let nested = Arc::new(AtomicUsize::new(0));
-    let mut walk = builder(worktree.root(), nested, move |path, directory| {
-        filter.accepts(path, directory)
+    let listing = Mutex::new(empty);
+    let walker = Walker {
+        worktree,
+        wanted: |path: &Path, directory: bool| filter.accepts(path, directory),
+        max_depth: depth,
+        threads: 1,
+    };
+    walker.run(|| {
+        |found: Found<'_>| {
+            let mut listing = listing.lock().unwrap_or_else(PoisonError::into_inner);
+            if until.is_over() {
+                listing.cuts.add(Cut::Time);
+                return ControlFlow::Break(());
+            }
+            let entry = match found {
+                Found::Directory(path) => entry_of(path, None),
+                Found::Entry(path, kind, entry) => entry_of(path, Some((kind, entry))),
+                Found::NestedRepository(_) | Found::Unreadable => None,
+            };
+            let is_listed = |entry: &ListEntry| entry.path.as_str().split('/').count() == depth;
+            listing.entries.extend(entry.filter(is_listed));
+            ControlFlow::Continue(())
+        }
     });
-    for entry in walk.max_depth(Some(depth)).build().flatten() {
-        if until.is_over() {
-            listing.cuts.add(Cut::Time);
-            break;
-        }
-        if entry.depth() != depth {
-            continue;
-        }
-        let path = entry.path().strip_prefix(worktree.root()).ok();
-        let Some(path) = path.and_then(RelPath::from_relative).filter(|path| !is_secret(path)) else {
-            continue;
-        };
-        let kind = match entry.file_type() {
-            Some(kind) if kind.is_dir() => EntryKind::Directory,
-            Some(kind) if kind.is_file() => EntryKind::File,
-            Some(kind) if kind.is_symlink() => EntryKind::Symlink,
-            _ => continue,
-        };
-        let size = entry.metadata().ok().filter(|_| kind == EntryKind::File);
-        listing.entries.push(ListEntry {
-            path,
-            kind,
-            size: size.map(|metadata| metadata.len()),
-        });
-    }
+    let mut listing = listing.into_inner().unwrap_or_else(PoisonError::into_inner);
     listing.entries.sort_by(|a, b| {
         let files_last = |entry: &ListEntry| entry.kind != EntryKind::Directory;
         (files_last(a), &a.path).cmp(&(files_last(b), &b.path))
@@ -125,6 +123,24 @@ pub fn list(
         listing.cuts.add(Cut::Matches);
     }
     Ok(listing)
+}
+
+/// The entry of a directory, or of a file or symlink; `None` for anything else and for secrets.
+fn entry_of(path: &Path, file: Option<(FileType, &DirEntry)>) -> Option<ListEntry> {
+    let path = RelPath::from_relative(path).filter(|path| !is_secret(path))?;
+    let kind = match file {
+        None => EntryKind::Directory,
+        Some((kind, _)) if kind.is_file() => EntryKind::File,
+        Some((kind, _)) if kind.is_symlink() => EntryKind::Symlink,
+        Some(_) => return None,
+    };
+    let metadata = file.filter(|_| kind == EntryKind::File);
+    let metadata = metadata.and_then(|(_, entry)| entry.metadata().ok());
+    Some(ListEntry {
+        path,
+        kind,
+        size: metadata.map(|metadata| metadata.len()),
+    })
 }
 
 #[cfg(test)]

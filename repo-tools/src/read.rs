@@ -1,11 +1,12 @@
 //! Reading one text file of a worktree.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::blob::BlobId;
 use crate::path::{PathError, RelPath};
+use crate::regular_file::{Links, open_regular, read_at_most};
 use crate::secret::is_secret;
 use crate::worktree::Worktree;
 
@@ -82,24 +83,17 @@ pub enum ReadError {
 /// [`ReadError`] names the reason for which a file is not read.
 pub fn read_text(worktree: &Worktree, path: &RelPath, cap: u64) -> Result<FileText, ReadError> {
     let (file, metadata) = open(worktree, path)?;
-    let too_large = || ReadError::TooLarge {
-        path: path.clone(),
-        cap,
-    };
-    if metadata.len() > cap {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    file.take(cap.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(|source| ReadError::Io {
+    let bytes = read_at_most(file, metadata.len(), cap).map_err(|source| match source.kind() {
+        io::ErrorKind::FileTooLarge => ReadError::TooLarge {
+            path: path.clone(),
+            cap,
+        },
+        _ => ReadError::Io {
             path: path.clone(),
             source,
-        })?;
+        },
+    })?;
     let size = bytes.len() as u64;
-    if size > cap {
-        return Err(too_large());
-    }
     let binary = || ReadError::Binary { path: path.clone() };
     if memchr::memchr(0, &bytes[..bytes.len().min(BINARY_WINDOW)]).is_some() {
         return Err(binary());
@@ -133,7 +127,7 @@ pub fn stat(worktree: &Worktree, path: &RelPath) -> Result<(u64, SystemTime), Re
 ///
 /// After the path is resolved, a directory in it can be replaced by a symlink before the file is opened. Therefore the
 /// path is resolved again after the opening, and its file is compared with the open file. This check needs no platform
-/// flags. Pipes and devices are refused before the opening, because opening them can block.
+/// flags.
 fn open(worktree: &Worktree, path: &RelPath) -> Result<(File, Metadata), ReadError> {
     if is_secret(path) {
         return Err(ReadError::Secret { path: path.clone() });
@@ -151,8 +145,7 @@ fn open(worktree: &Worktree, path: &RelPath) -> Result<(File, Metadata), ReadErr
     {
         return Err(ReadError::Secret { path: path.clone() });
     }
-    let file = File::open(&real).map_err(io)?;
-    let opened = file.metadata().map_err(io)?;
+    let (file, opened) = open_regular(&real, Links::Refuse).map_err(io)?;
     let named = real.symlink_metadata().map_err(io)?;
     if worktree.resolve(path)? != real || !same_file(&opened, &named) {
         return Err(ReadError::Changed { path: path.clone() });

@@ -12,6 +12,7 @@ use super::{Detail, GrepLimits, GrepQuery, MAX_LINE_BYTES, Match};
 use crate::cut::shorten;
 use crate::path::RelPath;
 use crate::read::same_file;
+use crate::regular_file::{Links, open_regular};
 use crate::secret::is_secret;
 use crate::until::Until;
 use crate::walk::SkipCounts;
@@ -159,20 +160,13 @@ impl OpenFile {
     /// Opens a file. `walked` means that a walk has just found the file, so it is a regular file and not a secret.
     pub(super) fn open(worktree: &Worktree, path: &RelPath, walked: bool) -> Result<Self, SkipReason> {
         let at = worktree.root().join(path.as_str());
-        if !walked {
-            if is_secret(path) {
-                return Err(SkipReason::Secret);
-            }
-            // Opening a pipe would block.
-            if !at.symlink_metadata().map_err(|_| SkipReason::Unreadable)?.is_file() {
-                return Err(SkipReason::NotRegular);
-            }
+        if !walked && is_secret(path) {
+            return Err(SkipReason::Secret);
         }
-        let file = File::open(&at).map_err(|_| SkipReason::Unreadable)?;
-        let metadata = file.metadata().map_err(|_| SkipReason::Unreadable)?;
-        if !metadata.is_file() {
-            return Err(SkipReason::NotRegular);
-        }
+        let (file, metadata) = open_regular(&at, Links::Refuse).map_err(|error| match error.kind() {
+            std::io::ErrorKind::InvalidInput => SkipReason::NotRegular,
+            _ => SkipReason::Unreadable,
+        })?;
         Ok(Self { at, file, metadata })
     }
 

@@ -1,12 +1,21 @@
 //! Walking the files of a worktree that may be shown to a model.
 
+mod patterns;
+#[cfg(test)]
+mod rule_tests;
+mod rules;
+mod walker;
+mod wildmatch;
+
 use std::collections::{BTreeSet, HashSet};
+use std::fs::{DirEntry, FileType};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ignore::{DirEntry, WalkBuilder, WalkState};
+pub(crate) use walker::{Found, Walker};
 
 use crate::path::RelPath;
 use crate::secret::is_secret;
@@ -73,6 +82,13 @@ pub struct SkipCounts {
     pub unreadable: usize,
     /// Nested repositories.
     pub nested_repositories: usize,
+    /// Ignore files that are not followed. The directory of one that is too large or unreadable counts as ignored.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ignore_files: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl SkipCounts {
@@ -85,6 +101,7 @@ impl SkipCounts {
         self.not_regular += other.not_regular;
         self.unreadable += other.unreadable;
         self.nested_repositories += other.nested_repositories;
+        self.ignore_files += other.ignore_files;
     }
 
     /// Formats the counts that are useful to a user: `too large: 2, not readable: 1`. Empty if these counts are zero.
@@ -95,6 +112,10 @@ impl SkipCounts {
             (self.unreadable, "not readable"),
             (self.not_utf8, "named with other bytes than UTF-8"),
             (self.nested_repositories, "repositories of their own"),
+            (
+                self.ignore_files,
+                "ignore files that are not followed, with all files beside one that is too large",
+            ),
         ];
         let words = named.iter().filter(|(count, _)| *count > 0);
         let words: Vec<_> = words.map(|(count, why)| format!("{why}: {count}")).collect();
@@ -134,39 +155,64 @@ pub struct Directories {
 pub fn walked_directories(worktree: &Worktree, top: Option<&RelPath>, max: usize) -> Directories {
     let tops: BTreeSet<RelPath> = top.cloned().into_iter().collect();
     let below = under(&tops);
-    let wanted = move |path: &Path, directory: bool| directory && (tops.is_empty() || below(path, directory));
-    let walk = builder(worktree.root(), Arc::default(), wanted).build();
-    directories(walk, worktree.root(), top, max)
+    let found = Mutex::new(Directories::default());
+    let walker = Walker {
+        worktree,
+        wanted: |path: &Path, directory: bool| directory && (tops.is_empty() || below(path, directory)),
+        max_depth: usize::MAX,
+        threads: 1,
+    };
+    walker.run(|| {
+        |entry: Found<'_>| match entry {
+            Found::Directory(path) => add_directory(
+                &mut found.lock().unwrap_or_else(PoisonError::into_inner),
+                path,
+                top,
+                max,
+            ),
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lists the directories below a folder, or only `top` and those below it; at most `max`. Hidden directories and symlinks
 /// are not entered.
 pub fn visible_directories(root: &Path, top: Option<&RelPath>, max: usize) -> Directories {
-    let mut builder = WalkBuilder::new(root);
-    builder.standard_filters(false).hidden(true);
-    builder.filter_entry(|entry| entry.file_type().is_some_and(|kind| kind.is_dir()));
-    directories(builder.build(), root, top, max)
-}
-
-fn directories(walk: ignore::Walk, root: &Path, top: Option<&RelPath>, max: usize) -> Directories {
     let mut found = Directories::default();
-    for entry in walk.flatten().filter(|entry| entry.depth() > 0) {
-        let path = entry.path().strip_prefix(root).ok();
-        let path = path.and_then(RelPath::from_relative);
-        let Some(path) = path.filter(|path| top.is_none_or(|top| path.is_under(top))) else {
-            continue;
-        };
-        if found.paths.len() == max {
-            found.cut = true;
-            break;
+    let mut waiting = vec![PathBuf::new()];
+    while let Some(directory) = waiting.pop() {
+        for entry in std::fs::read_dir(root.join(&directory)).into_iter().flatten().flatten() {
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if is_hidden || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            let path = directory.join(entry.file_name());
+            if add_directory(&mut found, &path, top, max).is_break() {
+                return found;
+            }
+            waiting.push(path);
         }
-        found.paths.push(path);
     }
     found
 }
 
+/// Adds a directory if it is `top` or below it.
+fn add_directory(found: &mut Directories, path: &Path, top: Option<&RelPath>, max: usize) -> ControlFlow<()> {
+    let path = RelPath::from_relative(path).filter(|path| top.is_none_or(|top| path.is_under(top)));
+    let Some(path) = path else {
+        return ControlFlow::Continue(());
+    };
+    if found.paths.len() == max {
+        found.cut = true;
+        return ControlFlow::Break(());
+    }
+    found.paths.push(path);
+    ControlFlow::Continue(())
+}
+
 /// Returns a predicate for the paths that are one of `paths`, below one of them, or a directory above one of them.
-fn under(paths: &BTreeSet<RelPath>) -> impl Fn(&Path, bool) -> bool + Send + Sync + 'static {
+fn under(paths: &BTreeSet<RelPath>) -> impl Fn(&Path, bool) -> bool + Sync {
     let ends: HashSet<PathBuf> = paths.iter().map(RelPath::to_path_buf).collect();
     let ways: HashSet<PathBuf> = ends
         .iter()
@@ -179,43 +225,46 @@ fn collect(
     worktree: &Worktree,
     limits: &WalkLimits,
     until: Option<&Until>,
-    wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
+    wanted: impl Fn(&Path, bool) -> bool + Sync,
 ) -> Walk {
-    let nested = Arc::new(AtomicUsize::new(0));
     let found = Mutex::new(Walk::default());
     let (count, cut) = (AtomicUsize::new(0), AtomicBool::new(false));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    builder(worktree.root(), Arc::clone(&nested), wanted)
-        .threads(cores.min(MAX_THREADS))
-        .build_parallel()
-        .run(|| {
-            let mut part = Part {
-                walk: Walk::default(),
-                whole: &found,
-            };
-            let (count, cut) = (&count, &cut);
-            Box::new(move |entry| {
-                if count.load(Ordering::Relaxed) >= limits.max_files || until.is_some_and(Until::is_over) {
-                    cut.store(true, Ordering::Relaxed);
-                    return WalkState::Quit;
+    let walker = Walker {
+        worktree,
+        wanted,
+        max_depth: usize::MAX,
+        threads: cores.min(MAX_THREADS),
+    };
+    let ignore_files = walker.run(|| {
+        let mut part = Part {
+            walk: Walk::default(),
+            whole: &found,
+        };
+        let (count, cut) = (&count, &cut);
+        move |entry: Found<'_>| {
+            if count.load(Ordering::Relaxed) >= limits.max_files || until.is_some_and(Until::is_over) {
+                cut.store(true, Ordering::Relaxed);
+                return ControlFlow::Break(());
+            }
+            match entry {
+                Found::Directory(_) => {}
+                Found::NestedRepository(_) => part.walk.skipped.nested_repositories += 1,
+                Found::Unreadable => part.walk.skipped.unreadable += 1,
+                Found::Entry(path, kind, entry) => {
+                    let before = part.walk.files.len();
+                    visit(&mut part.walk, path, kind, entry, limits);
+                    count.fetch_add(part.walk.files.len() - before, Ordering::Relaxed);
                 }
-                match entry {
-                    Ok(entry) if entry.depth() > 0 => {
-                        let before = part.walk.files.len();
-                        visit(&mut part.walk, worktree.root(), &entry, limits);
-                        count.fetch_add(part.walk.files.len() - before, Ordering::Relaxed);
-                    }
-                    Ok(_) => {}
-                    Err(_) => part.walk.skipped.unreadable += 1,
-                }
-                WalkState::Continue
-            })
-        });
+            }
+            ControlFlow::Continue(())
+        }
+    });
     let mut walk = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     // If several threads reach the limit at the same time, each adds a file, and no thread notices that the limit is
     // exceeded.
     walk.cut = cut.into_inner() || walk.files.len() > limits.max_files;
-    walk.skipped.nested_repositories = nested.load(Ordering::Relaxed);
+    walk.skipped.ignore_files = ignore_files;
     walk.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     walk.files.truncate(limits.max_files);
     walk
@@ -235,67 +284,9 @@ impl Drop for Part<'_> {
     }
 }
 
-/// Configures a walk. `wanted` decides on each file and directory (`true`) below the root; `nested` counts the nested
-/// repositories.
-pub(crate) fn builder(
-    root: &Path,
-    nested: Arc<AtomicUsize>,
-    wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
-) -> WalkBuilder {
-    let count = move |_: &Path| {
-        nested.fetch_add(1, Ordering::Relaxed);
-    };
-    builder_with(root, count, wanted)
-}
-
-/// Like [`builder`]; `on_nested` is called with the path of each nested repository.
-pub(crate) fn builder_with(
-    root: &Path,
-    on_nested: impl Fn(&Path) + Send + Sync + 'static,
-    wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
-) -> WalkBuilder {
-    let mut builder = WalkBuilder::new(root);
-    let base = root.to_owned();
-    builder
-        .hidden(false)
-        // A walk does not read ignore files above the worktree's root. Git does not read them either.
-        .parents(false)
-        .follow_links(false)
-        .filter_entry(move |entry| {
-            if entry.depth() == 0 {
-                return true;
-            }
-            let name = entry.file_name();
-            if name == ".git" || (entry.depth() == 1 && name == ".muninn") {
-                return false;
-            }
-            let directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let Some(path) = entry
-                .path()
-                .strip_prefix(&base)
-                .ok()
-                .filter(|path| wanted(path, directory))
-            else {
-                return false;
-            };
-            let is_repository = directory && entry.path().join(".git").symlink_metadata().is_ok();
-            if is_repository {
-                on_nested(path);
-            }
-            !is_repository
-        });
-    builder
-}
-
-fn visit(walk: &mut Walk, root: &Path, entry: &DirEntry, limits: &WalkLimits) {
+fn visit(walk: &mut Walk, path: &Path, kind: FileType, entry: &DirEntry, limits: &WalkLimits) {
     let skipped = &mut walk.skipped;
-    let Some(kind) = entry.file_type() else {
-        return;
-    };
-    if kind.is_dir() {
-        return;
-    }
-    let Some(path) = entry.path().strip_prefix(root).ok().and_then(RelPath::from_relative) else {
+    let Some(path) = RelPath::from_relative(path) else {
         skipped.not_utf8 += 1;
         return;
     };
