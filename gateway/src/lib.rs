@@ -33,6 +33,8 @@ pub mod inject;
 pub mod mcp;
 pub mod metrics;
 pub mod model;
+#[cfg(unix)]
+mod ownership;
 mod pattern;
 pub mod personal;
 pub mod presence;

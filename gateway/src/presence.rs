@@ -71,7 +71,7 @@ impl Drop for Presence {
 #[must_use]
 pub fn is_gateway(state_dir: &Path, url: &str) -> bool {
     let Some(port) = loopback_port(url) else { return false };
-    let Ok(file) = File::open(path(state_dir, port)) else {
+    let Ok(file) = private_file::open(&path(state_dir, port)) else {
         return false;
     };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))

@@ -11,11 +11,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use muninn_repo_tools::BlobId;
 use muninn_repo_tools::history::CommitId;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::database::{BUSY_TIMEOUT, is_busy, is_damage, write_ahead};
+use crate::database::{self, BUSY_TIMEOUT, is_busy, is_damage, write_ahead};
 use crate::private_file;
 
 /// Increased whenever a table or the meaning of a value changes; older files are discarded.
@@ -320,7 +320,7 @@ impl Disposable {
 /// Empties a database with `SQLITE_DBCONFIG_RESET_DATABASE`, see
 /// <https://sqlite.org/c3ref/c_dbconfig_defensive.html>.
 fn empty(path: &Path) -> rusqlite::Result<()> {
-    let connection = Connection::open(path)?;
+    let connection = database::open(path, OpenFlags::default())?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
     connection.execute_batch("VACUUM")
@@ -330,7 +330,7 @@ fn empty(path: &Path) -> rusqlite::Result<()> {
 fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<Disposable> {
     // An error here is ignored, because opening the file reports it.
     private_file::make(path).ok();
-    let mut connection = Connection::open(path)?;
+    let mut connection = database::open(path, OpenFlags::default())?;
     write_ahead(&connection)?;
     // A power failure can cost the last seconds of a cache, which is acceptable. A disk flush per write is not.
     connection.pragma_update(None, "synchronous", "NORMAL")?;

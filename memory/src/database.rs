@@ -1,13 +1,33 @@
 //! SQLite's write-ahead log, waiting times and errors, for every database file of Muninn.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 /// How long a process waits for another one that uses the same file.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time between two attempts to enable the write-ahead log.
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
+
+/// Opens a database file. A symbolic link in its place is refused, and so is one in the place of its log.
+///
+/// # Errors
+/// SQLite's error.
+pub fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(whole_path(path), flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
+}
+
+/// The path of a database with the links of its directories resolved: `SQLITE_OPEN_NOFOLLOW` refuses a link anywhere in
+/// a path, and on some systems the home directory is below one.
+#[must_use]
+pub fn whole_path(path: &Path) -> PathBuf {
+    let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
+    match (directory, path.file_name()) {
+        (Some(directory), Some(name)) if cfg!(unix) => directory.join(name),
+        _ => path.to_owned(),
+    }
+}
 
 /// Enables the write-ahead log and sets [`BUSY_TIMEOUT`]. When several connections create the file at once, SQLite fails
 /// at this step without waiting, so it is tried again until the timeout.

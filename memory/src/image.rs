@@ -3,13 +3,15 @@
 //! The file is written to a temporary name and renamed, so a reader sees the old or the new file. A checksum detects
 //! damage. The reader compares the listed files with the disk.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use crate::private_file;
 
 /// The name and version of a kind of image.
 pub(crate) struct ImageFormat {
@@ -52,7 +54,7 @@ pub(crate) fn read<T: DeserializeOwned>(form: &ImageFormat, dir: &Path, root: &P
         source,
     };
     let mut bytes = Vec::new();
-    match File::open(&path) {
+    match private_file::open(&path) {
         Ok(mut file) => file.read_to_end(&mut bytes).map_err(io)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(io(error)),

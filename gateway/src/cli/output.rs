@@ -134,12 +134,17 @@ pub(crate) fn log_to_stderr(default: &str) {
 /// The size of a log from which it begins anew, in bytes.
 const MOST_LOG: u64 = 1 << 20;
 
-/// Starts logging to a file of the state directory. If it cannot be written, nothing is logged.
+/// Starts logging to a file of the state directory. If it cannot be written, nothing is logged; if others control the
+/// directory, the log goes to stderr.
 pub(crate) fn log_to_state(name: &str, default: &str) {
+    let state = match paths::closed_state_dir() {
+        Ok(state) => state,
+        // Nothing in it is used, so a log must be elsewhere for the user to learn why.
+        Err(_) => return log_to_stderr(default),
+    };
     let open = || -> std::io::Result<std::fs::File> {
-        let directory = paths::state_dir().map_err(std::io::Error::other)?;
-        private_file::dir(&directory)?;
-        let file = private_file::append(&directory.join(name))?;
+        private_file::dir(&state.path)?;
+        let file = private_file::append(&state.path.join(name))?;
         if file.metadata()?.len() > MOST_LOG {
             file.set_len(0)?;
         }
@@ -147,6 +152,9 @@ pub(crate) fn log_to_state(name: &str, default: &str) {
     };
     if let Ok(file) = open() {
         log_to_file(file, default);
+    }
+    if let Some(notice) = state.notice {
+        tracing::warn!("{notice}");
     }
 }
 

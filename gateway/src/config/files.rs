@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+#[cfg(unix)]
+use crate::ownership::OwnershipError;
+
 /// The reason why a configuration cannot be used.
 #[derive(Debug, Error)]
 pub enum ConfigError {
@@ -49,6 +52,10 @@ pub enum ConfigError {
     /// There is no home directory, so no default path can be derived. Holds the variable to set.
     #[error("no home directory: set {0}")]
     NoHome(&'static str),
+    /// Other users control the state directory.
+    #[cfg(unix)]
+    #[error("the state directory is not used: {0}")]
+    StateDirectory(#[from] OwnershipError),
 }
 
 /// Reads a file. Returns `None` if it does not exist.

@@ -10,6 +10,8 @@ use etcetera::{AppStrategy, AppStrategyArgs, choose_app_strategy};
 use muninn_memory::private_file;
 
 use super::{ConfigError, env_vars};
+#[cfg(unix)]
+use crate::ownership::OwnDirectory;
 use crate::secrets::machine_secret;
 
 fn strategy(variable: &'static str) -> Result<impl AppStrategy, ConfigError> {
@@ -47,11 +49,44 @@ pub fn user_config_dir() -> Result<PathBuf, ConfigError> {
     Ok(own.parent().unwrap_or(&own).to_owned())
 }
 
-/// Returns the directory of ledger, receipts and live records.
+/// Returns the directory of ledger, receipts and live records, which only the user controls. If others may enter it, that
+/// right is taken away, with a warning in the log.
+///
+/// # Errors
+/// [`ConfigError::NoHome`] without a home directory and without the environment variable;
+/// [`ConfigError::StateDirectory`] if another user owns it, or could replace what is in it.
+pub fn state_dir() -> Result<PathBuf, ConfigError> {
+    let StateDir { path, notice } = closed_state_dir()?;
+    if let Some(notice) = notice {
+        tracing::warn!("{notice}");
+    }
+    Ok(path)
+}
+
+/// The state directory, and what was changed about it just now.
+pub(crate) struct StateDir {
+    pub(crate) path: PathBuf,
+    pub(crate) notice: Option<String>,
+}
+
+/// [`state_dir`] without the warning.
+///
+/// # Errors
+/// As [`state_dir`].
+pub(crate) fn closed_state_dir() -> Result<StateDir, ConfigError> {
+    let path = state_dir_path()?;
+    #[cfg(unix)]
+    let notice = OwnDirectory::examine(&path, env_vars::STATE_DIR)?.close()?;
+    #[cfg(not(unix))]
+    let notice = None;
+    Ok(StateDir { path, notice })
+}
+
+/// Returns the path of the state directory, whoever controls it.
 ///
 /// # Errors
 /// [`ConfigError::NoHome`] without a home directory and without the environment variable.
-pub fn state_dir() -> Result<PathBuf, ConfigError> {
+pub(crate) fn state_dir_path() -> Result<PathBuf, ConfigError> {
     match from_environment(env_vars::STATE_DIR) {
         Some(path) => Ok(path),
         None => {

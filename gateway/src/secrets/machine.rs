@@ -19,7 +19,7 @@ pub fn machine_secret(state_dir: &Path) -> std::io::Result<[u8; 32]> {
     getrandom::fill(&mut secret).map_err(std::io::Error::other)?;
     // The first process wins. A second one reads the file of the first.
     let temporary = state_dir.join(format!("secret.{}", std::process::id()));
-    private_file::append(&temporary)?.write_all(&secret)?;
+    private_file::create_new(&temporary)?.write_all(&secret)?;
     let linked = std::fs::hard_link(&temporary, &path);
     std::fs::remove_file(&temporary)?;
     match linked {
@@ -29,7 +29,7 @@ pub fn machine_secret(state_dir: &Path) -> std::io::Result<[u8; 32]> {
 }
 
 fn read(path: &Path) -> std::io::Result<Option<[u8; 32]>> {
-    match std::fs::read(path) {
+    match private_file::read_whole(path) {
         Ok(bytes) => Ok(bytes.try_into().ok()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

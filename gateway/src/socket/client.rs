@@ -10,8 +10,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use super::place::{Place, PlaceError};
+use super::place::Place;
 use super::{Answer, Call, MOST_BYTES, Method, Status, VERSION};
+use crate::ownership::OwnershipError;
 
 /// Why a call has no reply.
 #[derive(Debug, Error)]
@@ -21,7 +22,7 @@ pub enum CallError {
     NoDaemon,
     /// Somebody else could answer.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] OwnershipError),
     /// The other process has another version. If that one is older, it ends now.
     #[error("the running daemon has version {0}")]
     OtherVersion(String),

@@ -8,7 +8,8 @@ use std::os::unix::net::UnixListener;
 use muninn_memory::private_file;
 use thiserror::Error;
 
-use super::place::{Place, PlaceError, user};
+use super::place::Place;
+use crate::ownership::{OwnershipError, user};
 
 /// A bound socket. Dropping it removes the socket and then releases the lock.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub struct Listener {
 pub enum ClaimError {
     /// The directory is not safe.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] OwnershipError),
     /// Another process listens.
     #[error("another process holds {}", .0.lock().display())]
     Taken(Place),
@@ -50,12 +51,7 @@ impl Listener {
             place: place.clone(),
             source,
         };
-        let options = private_file::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(place.lock());
-        let lock = options.map_err(failed)?;
+        let lock = private_file::lock_file(&place.lock()).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(ClaimError::Taken(place.clone())),

@@ -1,17 +1,17 @@
 //! The place of the socket: a directory that only its user can enter.
 
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::TryLockError;
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use muninn_memory::private_file;
-use thiserror::Error;
 
 use crate::config::{ConfigError, paths};
+use crate::ownership::{OwnershipError, check_closed, check_owner, user};
 
-/// The permissions that nobody but the owner may have.
-const OTHERS: u32 = 0o077;
+/// The variable that names the directory of sockets.
+const RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 
 /// The paths of one user's socket. A user with several state directories or configuration files has a socket for each,
 /// since a process knows one of each.
@@ -19,43 +19,6 @@ const OTHERS: u32 = 0o077;
 pub struct Place {
     directory: PathBuf,
     name: String,
-}
-
-/// Why a socket is not used.
-#[derive(Debug, Error)]
-pub enum PlaceError {
-    /// It belongs to somebody else.
-    #[error("{} belongs to user {owner}; remove it, or set XDG_RUNTIME_DIR", path.display())]
-    Owner {
-        /// The directory or the socket.
-        path: PathBuf,
-        /// Its owner.
-        owner: u32,
-    },
-    /// Others can enter the directory.
-    #[error("{} can be entered by other users (mode {mode:o}); run `chmod 700` on it", path.display())]
-    Mode {
-        /// The directory.
-        path: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// It is a file or a symbolic link.
-    #[error("{} is no {expected}; remove it", path.display())]
-    Kind {
-        /// The path.
-        path: PathBuf,
-        /// What it must be.
-        expected: &'static str,
-    },
-    /// It cannot be created or examined.
-    #[error("cannot use {}: {source}", path.display())]
-    Io {
-        /// The path.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
 }
 
 impl Place {
@@ -103,15 +66,15 @@ impl Place {
     /// Whether a process holds the lock: it listens, or is about to.
     #[must_use]
     pub fn is_taken(&self) -> bool {
-        let file = File::open(self.lock());
+        let file = private_file::open(&self.lock());
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// Creates the directory if it is missing, and checks it.
     ///
     /// # Errors
-    /// [`PlaceError`].
-    pub fn prepare(&self) -> Result<(), PlaceError> {
+    /// [`OwnershipError`].
+    pub fn prepare(&self) -> Result<(), OwnershipError> {
         private_file::dir(&self.directory).map_err(|source| self.directory_error(source))?;
         self.check_directory()
     }
@@ -119,45 +82,30 @@ impl Place {
     /// Whether there is a socket that belongs to the user, in a directory that only the user can enter.
     ///
     /// # Errors
-    /// [`PlaceError`] if somebody else could answer.
-    pub(super) fn has_socket(&self) -> Result<bool, PlaceError> {
+    /// [`OwnershipError`] if somebody else could answer.
+    pub(super) fn has_socket(&self) -> Result<bool, OwnershipError> {
         let path = self.socket();
         let metadata = match path.symlink_metadata() {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(source) => return Err(PlaceError::Io { path, source }),
+            Err(source) => return Err(OwnershipError::Io { path, source }),
         };
         self.check_directory()?;
-        check(path, &metadata, metadata.file_type().is_socket(), "socket")?;
+        check_owner(
+            &path,
+            &metadata,
+            (metadata.file_type().is_socket(), "socket"),
+            RUNTIME_DIR,
+        )?;
         Ok(true)
     }
 
-    fn check_directory(&self) -> Result<(), PlaceError> {
+    fn check_directory(&self) -> Result<(), OwnershipError> {
+        check_closed(&self.directory, RUNTIME_DIR)
+    }
+
+    fn directory_error(&self, source: io::Error) -> OwnershipError {
         let path = self.directory.clone();
-        // Not the target of a symbolic link, which another user could have made.
-        let metadata = path.symlink_metadata().map_err(|source| self.directory_error(source))?;
-        check(path.clone(), &metadata, metadata.is_dir(), "directory")?;
-        match metadata.mode() & 0o777 {
-            mode if mode & OTHERS == 0 => Ok(()),
-            mode => Err(PlaceError::Mode { path, mode }),
-        }
+        OwnershipError::Io { path, source }
     }
-
-    fn directory_error(&self, source: io::Error) -> PlaceError {
-        let path = self.directory.clone();
-        PlaceError::Io { path, source }
-    }
-}
-
-fn check(path: PathBuf, metadata: &Metadata, is_expected: bool, expected: &'static str) -> Result<(), PlaceError> {
-    match metadata.uid() {
-        _ if !is_expected => Err(PlaceError::Kind { path, expected }),
-        owner if owner != user() => Err(PlaceError::Owner { path, owner }),
-        _ => Ok(()),
-    }
-}
-
-/// The user of this process.
-pub(super) fn user() -> u32 {
-    rustix::process::geteuid().as_raw()
 }

@@ -71,7 +71,7 @@ fn runtime_directory_is_used_if_it_belongs_to_the_user() {
     assert_eq!(directory(&folder.path().join("muninn/")), folder.path().join("muninn"));
     assert_eq!(directory(&folder.path().join("missing/muninn")), state.join("run"));
     // The root directory's owner is somebody else, unless the tests run as root, who owns it.
-    if place::user() != 0 {
+    if crate::ownership::user() != 0 {
         assert_eq!(directory(Path::new("/muninn")), state.join("run"));
     }
     let other = Place::of(None, &state, Path::new("other.toml"));
@@ -130,17 +130,17 @@ fn directory_of_another_user_is_refused_by_both_sides() {
     drop(UnixListener::bind(own.socket()).unwrap());
     // Only root can give a directory away.
     let given = std::os::unix::fs::chown(own.socket().parent().unwrap(), Some(12_345), None);
-    if place::user() != 0 {
+    if crate::ownership::user() != 0 {
         assert!(given.is_err());
         return;
     }
     let refused = own.prepare().unwrap_err();
-    assert!(matches!(refused, PlaceError::Owner { .. }), "{refused}");
+    assert!(matches!(refused, OwnershipError::Owner { .. }), "{refused}");
     assert!(refused.to_string().contains("belongs to user 12345"), "{refused}");
-    assert!(matches!(ask(&own), Err(CallError::Place(PlaceError::Owner { .. }))));
+    assert!(matches!(ask(&own), Err(CallError::Place(OwnershipError::Owner { .. }))));
     assert!(matches!(
         Listener::claim(&own),
-        Err(ClaimError::Place(PlaceError::Owner { .. }))
+        Err(ClaimError::Place(OwnershipError::Owner { .. }))
     ));
 }
 
@@ -152,10 +152,16 @@ fn file_or_link_in_place_of_the_socket_is_not_called() {
     let other = folder.path().join("other");
     let _listener = UnixListener::bind(&other).unwrap();
     symlink(&other, place.socket()).unwrap();
-    assert!(matches!(ask(&place), Err(CallError::Place(PlaceError::Kind { .. }))));
+    assert!(matches!(
+        ask(&place),
+        Err(CallError::Place(OwnershipError::Kind { .. }))
+    ));
     std::fs::remove_file(place.socket()).unwrap();
     std::fs::write(place.socket(), "").unwrap();
-    assert!(matches!(ask(&place), Err(CallError::Place(PlaceError::Kind { .. }))));
+    assert!(matches!(
+        ask(&place),
+        Err(CallError::Place(OwnershipError::Kind { .. }))
+    ));
 }
 
 #[test]

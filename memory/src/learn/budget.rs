@@ -141,7 +141,7 @@ impl DailyBudget {
     }
 
     fn read(&self) -> Result<Option<Spending>, BudgetError> {
-        let bytes = match fs::read(&self.path) {
+        let bytes = match private_file::read_whole(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(self.failed()(source)),

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use thiserror::Error;
 
 use super::error::PersonalError;
 use super::reminder::{CatchUp, Reminder, ReminderKind};
 use super::schedule::Schedule;
-use crate::database::write_ahead;
+use crate::database::{self, write_ahead};
 use crate::private_file;
 
 /// The file.
@@ -100,7 +100,7 @@ impl Firings {
         private_file::dir(state)
             .and_then(|()| private_file::make(&path))
             .map_err(PersonalError::io(&path))?;
-        let connection = Connection::open(&path)?;
+        let connection = database::open(&path, OpenFlags::default())?;
         write_ahead(&connection)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.execute_batch(SCHEMA)?;

@@ -64,7 +64,7 @@ impl Personal {
                 continue;
             }
             let write = || {
-                let mut file = private_file::options().write(true).create_new(true).open(&path)?;
+                let mut file = private_file::create_new(&path)?;
                 file.write_all(text.as_bytes())?;
                 file.sync_all()
             };

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::home::Home;
 use super::lines;
 use super::record::Record;
+use crate::private_file;
 use crate::stamp::Stamp;
 
 /// The file of main memory, relative to the root of a repository, as are the other paths here.
@@ -55,7 +56,7 @@ impl RecordFile {
         }
         match self {
             Self::Home(path) | Self::Stated(path) => File::open(home.resolve(path)?),
-            Self::State(path) => File::open(path),
+            Self::State(path) => private_file::open(path),
         }
     }
 

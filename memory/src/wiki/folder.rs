@@ -366,7 +366,7 @@ impl WikiFolder {
             // The lock undoes the move, or waits for it.
             drop(self.lock()?);
         }
-        let Ok(file) = File::open(self.state.join("lock")) else {
+        let Ok(file) = private_file::open(&self.state.join("lock")) else {
             return Ok(None);
         };
         file.lock_shared()

@@ -282,7 +282,7 @@ pub(super) fn undo(root: &Path, journal: &Path) -> Result<(), WikiError> {
         path: journal.to_owned(),
         source,
     };
-    let text = match fs::read(journal) {
+    let text = match private_file::read_whole(journal) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(state_error(error)),

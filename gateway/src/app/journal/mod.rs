@@ -4,7 +4,6 @@ mod synthesis;
 mod transfer;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
@@ -211,7 +210,7 @@ impl SessionJournal {
     }
 
     fn load(&self) -> Reads {
-        let text = fs::read(&self.reads).unwrap_or_default();
+        let text = private_file::read_whole(&self.reads).unwrap_or_default();
         if text.is_empty() {
             return Reads::default();
         }

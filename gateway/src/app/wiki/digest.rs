@@ -1,6 +1,5 @@
 //! The digest of a wiki, with its terms and its pages in use, which are kept in the state directory.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -225,7 +224,7 @@ struct Damaged {
 /// # Errors
 /// [`Damaged`].
 fn load<T: DeserializeOwned>(file: &Path, loss: &'static str) -> Result<Option<T>, Damaged> {
-    let Ok(text) = fs::read(file) else {
+    let Ok(text) = private_file::read_whole(file) else {
         return Ok(None);
     };
     let value = serde_json::from_slice(&text);

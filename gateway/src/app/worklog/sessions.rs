@@ -115,7 +115,7 @@ impl SessionsFile {
 
     /// The sessions. A damaged file has none, with a warning.
     pub(super) fn read(&self) -> Sessions {
-        let bytes = std::fs::read(&self.path).unwrap_or_default();
+        let bytes = private_file::read_whole(&self.path).unwrap_or_default();
         if bytes.is_empty() {
             return Sessions::default();
         }

@@ -53,7 +53,7 @@ impl Doctor {
 
 fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
     let directory = common.directory()?;
-    let state_dir = paths::state_dir()?;
+    let state_dir = paths::state_dir_path()?;
     let config = match common.configuration(None) {
         Ok(config) => config,
         Err(error) => {

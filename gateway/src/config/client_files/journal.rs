@@ -78,8 +78,8 @@ impl Journal {
         };
         let lock = lock.then(made).transpose().map_err(io("create", &folder))?;
         let path = folder.join(NAME);
-        let installs = match std::fs::read_to_string(&path) {
-            Ok(text) => serde_json::from_str(&text).map_err(|error| FileError::Invalid {
+        let installs = match private_file::read_whole(&path) {
+            Ok(text) => serde_json::from_slice(&text).map_err(|error| FileError::Invalid {
                 path,
                 format: "JSON",
                 message: error.to_string(),
@@ -271,7 +271,9 @@ impl Journal {
 
     fn read_backup(&self, name: &str) -> Result<String, FileError> {
         let path = self.folder.join(name);
-        std::fs::read_to_string(&path).map_err(io("read", &path))
+        let text =
+            private_file::read_whole(&path).and_then(|text| String::from_utf8(text).map_err(std::io::Error::other));
+        text.map_err(io("read", &path))
     }
 
     /// The path of a file's backup.

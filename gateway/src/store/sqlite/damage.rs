@@ -110,7 +110,7 @@ fn build(path: &Path, new: &Path) -> rusqlite::Result<Salvaged> {
     into.pragma_update(None, "journal_mode", "WAL")?;
     schema::upgrade(&mut into)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let salvaged = match Connection::open_with_flags(path, flags) {
+    let salvaged = match muninn_memory::database::open(path, flags) {
         Ok(from) => {
             from.busy_timeout(BUSY)?;
             salvage(&from, &mut into, Instant::now() + COPYING)?

@@ -276,27 +276,9 @@ impl Database {
 pub(super) fn make(directory: &Path, path: &Path) -> Result<(), StoreError> {
     let make = || -> std::io::Result<()> {
         private_file::dir(directory)?;
-        match path.try_exists()? {
-            true => keep_private(path),
-            false => private_file::append(path).map(drop),
-        }
+        private_file::make(path)
     };
     make().map_err(|source| directory_error(directory, source))
-}
-
-fn keep_private(path: &Path) -> std::io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mut permissions = path.metadata()?.permissions();
-        if permissions.mode() & 0o777 != 0o600 {
-            permissions.set_mode(0o600);
-            std::fs::set_permissions(path, permissions)?;
-        }
-    }
-    #[cfg(not(unix))]
-    let _ignored = path;
-    Ok(())
 }
 
 /// Opens a connection with the ledger's settings.
@@ -304,7 +286,7 @@ pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Open> 
     let missing = || failure(ffi::SQLITE_CANTOPEN, "there is no such file");
     let file = FileId::of(path).ok_or_else(missing)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = muninn_memory::database::open(path, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "foreign_keys", true)?;

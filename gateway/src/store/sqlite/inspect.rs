@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use muninn_memory::database;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use thiserror::Error;
 
@@ -102,15 +103,15 @@ fn check(path: &Path, timeout: Duration) -> rusqlite::Result<Inspected> {
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if damage::beside(path, "-wal").exists() {
-        return Connection::open_with_flags(path, flags);
+        return database::open(path, flags);
     }
-    let escaped = path
+    let escaped = database::whole_path(path)
         .to_string_lossy()
         .replace('%', "%25")
         .replace('?', "%3f")
         .replace('#', "%23");
     Connection::open_with_flags(
         format!("file:{escaped}?immutable=1"),
-        flags | OpenFlags::SQLITE_OPEN_URI,
+        flags | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NOFOLLOW,
     )
 }

@@ -116,7 +116,7 @@ fn orphan(path: PathBuf) -> Option<OrphanedJournal> {
     if !name.starts_with(PREFIX) || !name.ends_with(".jsonl") {
         return None;
     }
-    let mut file = File::open(&path).ok()?;
+    let mut file = private_file::open(&path).ok()?;
     file.try_lock().ok()?;
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;

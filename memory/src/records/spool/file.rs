@@ -8,11 +8,7 @@ use crate::private_file;
 
 /// Appends in one write. A partial line that a killed writer left is terminated first.
 pub(super) fn append(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
-    let mut file = private_file::options()
-        .read(true)
-        .append(true)
-        .create(true)
-        .open(path)?;
+    let mut file = private_file::append(path)?;
     let length = file.seek(SeekFrom::End(0))?;
     let torn = length > 0 && {
         file.seek(SeekFrom::Start(length - 1))?;

@@ -1,6 +1,6 @@
 //! Turns waiting records into segments.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -94,7 +94,7 @@ struct Read {
 }
 
 fn read(path: &Path) -> Result<Read, SpoolError> {
-    let file = File::open(path).map_err(at(path))?;
+    let file = private_file::open(path).map_err(at(path))?;
     let (mut records, mut aside) = (Vec::new(), 0);
     lines::read(
         io::BufReader::new(file),

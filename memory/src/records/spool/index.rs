@@ -9,7 +9,7 @@ use std::{fs, io};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::{Durability, SpoolError, at};
-use crate::database::{BUSY_TIMEOUT, is_damage, write_ahead};
+use crate::database::{self, BUSY_TIMEOUT, is_damage, write_ahead};
 use crate::{Clock, private_file};
 
 const FILE: &str = "sessions.db";
@@ -73,13 +73,9 @@ impl Index {
     }
 
     fn create(path: &Path, durability: Durability) -> Result<Self, SpoolError> {
-        private_file::options()
-            .create(true)
-            .append(true)
-            .open(path)
-            .map_err(at(path))?;
+        private_file::make(path).map_err(at(path))?;
         let open = || {
-            let connection = Connection::open(path)?;
+            let connection = database::open(path, OpenFlags::default())?;
             write_ahead(&connection)?;
             let synchronous = match durability {
                 Durability::Segment => "NORMAL",
@@ -104,7 +100,7 @@ impl Index {
         let path = dir.join(FILE);
         let file = file_id(&path);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&path, flags).ok()?;
+        let connection = database::open(&path, flags).ok()?;
         connection.busy_timeout(BUSY_TIMEOUT).ok()?;
         Some(Self { path, connection, file })
     }

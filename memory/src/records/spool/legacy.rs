@@ -121,7 +121,7 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             lock => lock.map_err(at(path))?,
         };
-        let text = |name: &str| match fs::read(path.join(name)) {
+        let text = |name: &str| match private_file::read_whole(&path.join(name)) {
             Ok(bytes) => Ok(bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(source) => Err(at(&path.join(name))(source)),

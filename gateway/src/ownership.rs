@@ -1,0 +1,515 @@
+//! The owner and the permissions of directories with private files: nobody but their user may put a file into them.
+//!
+//! Another user who can write into the state directory, or replace it, could plant a ledger whose blocks enter prompts, or
+//! a link in place of a log that Muninn then appends to.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// The permissions that nobody but the owner may have.
+const OTHERS: u32 = 0o077;
+/// The permission to create, rename and remove entries, of the group and of all.
+const GROUP_WRITES: u32 = 0o020;
+const ALL_WRITE: u32 = 0o002;
+/// Only the owner of an entry renames or removes it, as in `/tmp`.
+const STICKY: u32 = 0o1000;
+/// The owner that the system shows for users who do not exist in a container.
+const OVERFLOW_USER: u32 = 65_534;
+
+/// Why a directory, or a socket in it, is not used.
+#[derive(Debug, Error)]
+pub enum OwnershipError {
+    /// It belongs to somebody else.
+    #[error("{} belongs to user {owner}; remove it, or set {variable} to a directory of your own", path.display())]
+    Owner {
+        /// The directory or the socket.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+        /// The environment variable that names another place.
+        variable: &'static str,
+    },
+    /// Others can enter the directory.
+    #[error("{} can be entered by other users (mode {mode:o}); run `chmod 700` on it", path.display())]
+    Mode {
+        /// The directory.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// Others can replace the directory, because they can write into one above it.
+    #[error(
+        "other users can write into {} (mode {mode:o}), and replace the directories in it; run `chmod go-w` on it, or set \
+         {variable} to another directory",
+        path.display()
+    )]
+    Parent {
+        /// The directory above.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+        /// The environment variable that names another place.
+        variable: &'static str,
+    },
+    /// The directory was open to others, and one of them may have left something in it.
+    #[error(
+        "other users could write into {} (mode {mode:o}), and {} is {what}; look at it, remove what is not yours, and run \
+         `chmod 700` on the directory",
+        directory.display(),
+        entry.display()
+    )]
+    Planted {
+        /// The directory.
+        directory: PathBuf,
+        /// Its permissions.
+        mode: u32,
+        /// What lies in it.
+        entry: PathBuf,
+        /// The kind of the entry.
+        what: &'static str,
+    },
+    /// It is a file or a symbolic link.
+    #[error("{} is no {expected}; remove it", path.display())]
+    Kind {
+        /// The path.
+        path: PathBuf,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// It cannot be created or examined.
+    #[error("cannot use {}: {source}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+/// The user and the group of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct User {
+    id: u32,
+    group: u32,
+}
+
+/// Owner, group and permissions of a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Access {
+    owner: u32,
+    group: u32,
+    mode: u32,
+}
+
+/// What is wrong with a directory above a private one.
+#[derive(Debug, PartialEq, Eq)]
+enum ParentProblem {
+    Owner,
+    Mode,
+}
+
+impl User {
+    fn of_process() -> User {
+        User {
+            id: user(),
+            group: rustix::process::getegid().as_raw(),
+        }
+    }
+}
+
+impl Access {
+    fn of(metadata: &Metadata) -> Access {
+        Access {
+            owner: metadata.uid(),
+            group: metadata.gid(),
+            mode: metadata.mode() & 0o7777,
+        }
+    }
+
+    /// What is wrong with this directory above a private one of `user`. A group of the user alone, which has the same
+    /// number by convention, may write: on many systems every new directory is writable for it.
+    fn problem_as_parent(self, user: User) -> Option<ParentProblem> {
+        if ![user.id, 0, OVERFLOW_USER].contains(&self.owner) {
+            return Some(ParentProblem::Owner);
+        }
+        let is_group_private = self.group == user.group && user.group == user.id;
+        let others = if is_group_private {
+            ALL_WRITE
+        } else {
+            GROUP_WRITES | ALL_WRITE
+        };
+        (self.mode & others != 0 && self.mode & STICKY == 0).then_some(ParentProblem::Mode)
+    }
+}
+
+/// The user of this process.
+pub(crate) fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Checks that a path is what it must be and belongs to the user. `metadata`: that of the path itself, not of a link's
+/// target, which another user could have made.
+pub(crate) fn check_owner(
+    path: &Path,
+    metadata: &Metadata,
+    (is_expected, expected): (bool, &'static str),
+    variable: &'static str,
+) -> Result<(), OwnershipError> {
+    let path = path.to_owned();
+    match metadata.uid() {
+        _ if !is_expected => Err(OwnershipError::Kind { path, expected }),
+        owner if owner != user() => Err(OwnershipError::Owner { path, owner, variable }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a directory is no link, belongs to the user, and is closed to others.
+///
+/// # Errors
+/// [`OwnershipError`].
+pub(crate) fn check_closed(path: &Path, variable: &'static str) -> Result<(), OwnershipError> {
+    let metadata = path.symlink_metadata().map_err(failed(path))?;
+    check_owner(path, &metadata, (metadata.is_dir(), "directory"), variable)?;
+    match metadata.mode() & 0o777 {
+        mode if mode & OTHERS == 0 => Ok(()),
+        mode => Err(OwnershipError::Mode {
+            path: path.to_owned(),
+            mode,
+        }),
+    }
+}
+
+/// A directory that only its user controls, or that does not exist yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OwnDirectory {
+    /// The directory, links resolved; `None` if it does not exist.
+    real: Option<PathBuf>,
+    /// Its permissions, if others may enter it.
+    open: Option<u32>,
+}
+
+impl OwnDirectory {
+    /// Examines a directory and those above it. The directory may be a link of the user's to a directory of the user's.
+    ///
+    /// # Errors
+    /// [`OwnershipError`] if another user owns it, can replace it, or may have left something in it.
+    pub(crate) fn examine(path: &Path, variable: &'static str) -> Result<OwnDirectory, OwnershipError> {
+        let path = std::path::absolute(path).map_err(failed(path))?;
+        let user = User::of_process();
+        let mut existing = None;
+        for above in path.ancestors() {
+            let metadata = match above.symlink_metadata() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                metadata => metadata.map_err(failed(above))?,
+            };
+            existing.get_or_insert(above);
+            // Whoever owns a link can have it lead elsewhere later.
+            if metadata.is_symlink() && ![user.id, 0, OVERFLOW_USER].contains(&metadata.uid()) {
+                return Err(OwnershipError::Owner {
+                    path: above.to_owned(),
+                    owner: metadata.uid(),
+                    variable,
+                });
+            }
+        }
+        let existing = existing.unwrap_or(Path::new("/"));
+        let exists = existing == path;
+        let real = existing.canonicalize().map_err(failed(existing))?;
+        for above in real.ancestors().skip(usize::from(exists)) {
+            let metadata = above.metadata().map_err(failed(above))?;
+            check_parent(above, &metadata, user, variable)?;
+        }
+        if !exists {
+            return Ok(OwnDirectory { real: None, open: None });
+        }
+        let metadata = real.metadata().map_err(failed(&real))?;
+        check_owner(&real, &metadata, (metadata.is_dir(), "directory"), variable)?;
+        let mode = metadata.mode() & 0o777;
+        if mode & (GROUP_WRITES | ALL_WRITE) != 0 {
+            check_entries(&real, mode, user)?;
+        }
+        Ok(OwnDirectory {
+            real: Some(real),
+            open: Some(mode).filter(|mode| mode & OTHERS != 0),
+        })
+    }
+
+    /// Takes the rights of others away, and returns what was done. Earlier versions, and people, made directories that
+    /// others may enter.
+    ///
+    /// # Errors
+    /// [`OwnershipError::Mode`] if that is not possible.
+    pub(crate) fn close(&self) -> Result<Option<String>, OwnershipError> {
+        let (Some(path), Some(mode)) = (&self.real, self.open) else {
+            return Ok(None);
+        };
+        if fs::set_permissions(path, fs::Permissions::from_mode(0o700)).is_err() {
+            return Err(OwnershipError::Mode {
+                path: path.clone(),
+                mode,
+            });
+        }
+        let path = path.display();
+        Ok(Some(format!(
+            "{path} could be entered by other users (mode {mode:o}); it now has mode 700"
+        )))
+    }
+}
+
+fn check_parent(path: &Path, metadata: &Metadata, user: User, variable: &'static str) -> Result<(), OwnershipError> {
+    let path = path.to_owned();
+    let access = Access::of(metadata);
+    match access.problem_as_parent(user) {
+        None => Ok(()),
+        Some(ParentProblem::Owner) => Err(OwnershipError::Owner {
+            path,
+            owner: access.owner,
+            variable,
+        }),
+        Some(ParentProblem::Mode) => Err(OwnershipError::Parent {
+            path,
+            mode: access.mode,
+            variable,
+        }),
+    }
+}
+
+/// Refuses a directory that others could write into if it holds anything that Muninn does not make.
+fn check_entries(directory: &Path, mode: u32, user: User) -> Result<(), OwnershipError> {
+    for entry in fs::read_dir(directory).map_err(failed(directory))? {
+        let entry = entry.map_err(failed(directory))?;
+        let metadata = entry.metadata().map_err(failed(directory))?;
+        let what = if metadata.uid() != user.id {
+            "another user's"
+        } else if metadata.is_symlink() {
+            "a symbolic link"
+        } else if metadata.is_file() && metadata.nlink() > 1 {
+            "a file with a second name elsewhere"
+        } else {
+            continue;
+        };
+        return Err(OwnershipError::Planted {
+            directory: directory.to_owned(),
+            mode,
+            entry: entry.path(),
+            what,
+        });
+    }
+    Ok(())
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> OwnershipError {
+    let path = path.to_owned();
+    |source| OwnershipError::Io { path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    const ANN: User = User { id: 1000, group: 1000 };
+    const STAFF: User = User { id: 501, group: 20 };
+    const VARIABLE: &str = "MUNINN_STATE_DIR";
+
+    #[test]
+    fn directories_above_must_not_let_others_replace_what_is_in_them() {
+        for (owner, group, mode, user, expected) in [
+            (0, 0, 0o755, ANN, None),
+            (0, 0, 0o1777, ANN, None),
+            (1000, 1000, 0o700, ANN, None),
+            (1000, 1000, 0o755, ANN, None),
+            (1000, 1000, 0o775, ANN, None),
+            (65_534, 65_534, 0o755, ANN, None),
+            (0, 0, 0o777, ANN, Some(ParentProblem::Mode)),
+            (1000, 1000, 0o777, ANN, Some(ParentProblem::Mode)),
+            (1000, 1000, 0o757, ANN, Some(ParentProblem::Mode)),
+            (1000, 100, 0o775, ANN, Some(ParentProblem::Mode)),
+            (0, 1000, 0o2775, STAFF, Some(ParentProblem::Mode)),
+            (501, 20, 0o775, STAFF, Some(ParentProblem::Mode)),
+            (1001, 1001, 0o700, ANN, Some(ParentProblem::Owner)),
+            (1001, 1000, 0o1777, ANN, Some(ParentProblem::Owner)),
+        ] {
+            let access = Access { owner, group, mode };
+            assert_eq!(access.problem_as_parent(user), expected, "{access:?}");
+        }
+    }
+
+    /// A directory of its own for each case.
+    fn state() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("above/state");
+        fs::create_dir_all(&state).unwrap();
+        set_mode(&state, 0o700);
+        set_mode(&folder.path().join("above"), 0o755);
+        (folder, state)
+    }
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    type Arrange = fn(&Path);
+
+    #[test]
+    fn state_directory_that_others_control_is_refused() {
+        let cases: [(&str, Arrange, &str); 10] = [
+            (
+                "the parent is open to all",
+                |s| set_mode(s.parent().unwrap(), 0o777),
+                "other users can write into",
+            ),
+            (
+                "the parent's parent is open to all",
+                |s| set_mode(s.ancestors().nth(2).unwrap(), 0o757),
+                "other users can write into",
+            ),
+            (
+                "missing, below an open directory",
+                |s| {
+                    fs::remove_dir(s).unwrap();
+                    set_mode(s.parent().unwrap(), 0o777);
+                },
+                "other users can write into",
+            ),
+            (
+                "a file",
+                |s| {
+                    fs::remove_dir(s).unwrap();
+                    fs::write(s, "x").unwrap();
+                },
+                "is no directory",
+            ),
+            (
+                "a link to a file",
+                |s| {
+                    fs::remove_dir(s).unwrap();
+                    fs::write(s.with_extension("f"), "x").unwrap();
+                    symlink(s.with_extension("f"), s).unwrap();
+                },
+                "is no directory",
+            ),
+            (
+                "a link that leads nowhere",
+                |s| {
+                    fs::remove_dir(s).unwrap();
+                    symlink("/nowhere/at/all", s).unwrap();
+                },
+                "cannot use",
+            ),
+            (
+                "a link into an open directory",
+                |s| {
+                    fs::remove_dir(s).unwrap();
+                    let open = s.with_extension("open");
+                    fs::create_dir_all(open.join("state")).unwrap();
+                    set_mode(&open, 0o777);
+                    symlink(open.join("state"), s).unwrap();
+                },
+                "other users can write into",
+            ),
+            (
+                "open, with a planted link",
+                |s| {
+                    symlink("/etc/passwd", s.join("hook.log")).unwrap();
+                    set_mode(s, 0o777);
+                },
+                "a symbolic link",
+            ),
+            (
+                "open to the group, with a planted link",
+                |s| {
+                    symlink("/etc", s.join("spool")).unwrap();
+                    set_mode(s, 0o770);
+                },
+                "a symbolic link",
+            ),
+            (
+                "open, with a hard link",
+                |s| {
+                    fs::write(s.with_extension("x"), "x").unwrap();
+                    fs::hard_link(s.with_extension("x"), s.join("daemon.log")).unwrap();
+                    set_mode(s, 0o733);
+                },
+                "second name",
+            ),
+        ];
+        for (name, arrange, expected) in cases {
+            let (_folder, state) = state();
+            arrange(&state);
+            let refused = OwnDirectory::examine(&state, VARIABLE).unwrap_err().to_string();
+            assert!(refused.contains(expected), "{name}: {refused}");
+        }
+    }
+
+    #[test]
+    fn own_directory_that_others_may_enter_is_closed() {
+        for mode in [0o755, 0o750, 0o711, 0o777, 0o770, 0o701] {
+            let (_folder, state) = state();
+            fs::write(state.join("state.db"), "").unwrap();
+            set_mode(&state, mode);
+            let own = OwnDirectory::examine(&state, VARIABLE).unwrap();
+            assert_eq!(own.open, Some(mode), "{mode:o}");
+            own.close().unwrap();
+            assert_eq!(OwnDirectory::examine(&state, VARIABLE).unwrap().open, None);
+        }
+        let (folder, state) = state();
+        let link = folder.path().join("link");
+        symlink(&state, &link).unwrap();
+        assert!(OwnDirectory::examine(&link, VARIABLE).unwrap().open.is_none());
+        assert!(
+            OwnDirectory::examine(&state.join("new/deep"), VARIABLE)
+                .unwrap()
+                .real
+                .is_none()
+        );
+    }
+
+    /// Only root gives directories away; for other users the table above covers the decision.
+    #[test]
+    fn directory_of_another_user_is_refused() {
+        if user() != 0 {
+            return;
+        }
+        let give = |path: &Path| std::os::unix::fs::chown(path, Some(12_345), Some(12_345)).unwrap();
+        let cases: [fn(&Path) -> PathBuf; 4] = [
+            |state| state.to_owned(),
+            |state| state.parent().unwrap().to_owned(),
+            |state| {
+                let link = state.with_extension("link");
+                symlink(state, &link).unwrap();
+                link
+            },
+            |state| {
+                fs::write(state.join("state.db"), "").unwrap();
+                set_mode(state, 0o777);
+                state.join("state.db")
+            },
+        ];
+        for (at, given) in cases.iter().enumerate() {
+            let (_folder, state) = state();
+            let path = given(&state);
+            if path.is_symlink() {
+                std::os::unix::fs::lchown(&path, Some(12_345), Some(12_345)).unwrap();
+            } else {
+                give(&path);
+            }
+            let examined = if path.is_symlink() { &path } else { &state };
+            let refused = OwnDirectory::examine(examined, VARIABLE).unwrap_err();
+            let is_named = matches!(
+                &refused,
+                OwnershipError::Owner { owner: 12_345, .. }
+                    | OwnershipError::Planted {
+                        what: "another user's",
+                        ..
+                    }
+            );
+            assert!(is_named, "{at}: {refused}");
+        }
+    }
+}
