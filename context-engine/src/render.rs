@@ -10,9 +10,12 @@ mod sources;
 
 use std::fmt::Write;
 
+use neutral::ground;
+
 use crate::item::{Item, ItemKind};
 
-pub use neutral::neutralize;
+pub use muninn_memory::neutral::{Ground, neutralize};
+pub use neutral::{heading, quoted};
 pub(crate) use sources::{SourceSpan, sources};
 
 /// The first line of every block.
@@ -30,7 +33,7 @@ pub fn block(items: &[Item]) -> String {
     block_after("", items)
 }
 
-/// Renders a block that begins with a text, before the items. The text must not contain a fence: see [`neutralize`].
+/// Renders a block that begins with a text, before the items. What others wrote in that text must be [`quoted`].
 pub fn block_after(lead: &str, items: &[Item]) -> String {
     if lead.is_empty() && items.is_empty() {
         return String::new();
@@ -63,15 +66,11 @@ pub(crate) fn opening() -> String {
 }
 
 /// Renders items as Markdown for a person. Each item has a heading with its source, followed by its facts and its
-/// reason.
+/// reason. The text can be printed on a terminal, or be part of a model's later request, so it is neutralised, too.
 pub fn markdown(items: &[Item]) -> String {
     let mut text = String::new();
     for item in items {
-        let _ = writeln!(
-            text,
-            "### `{}`",
-            item.source.replace('`', "'").replace(['\n', '\r'], " ")
-        );
+        let _ = writeln!(text, "### `{}`", heading(&item.source.replace('`', "'")));
         let mut facts: Vec<String> = Vec::new();
         facts.extend(metis_title(item).map(str::to_owned));
         facts.extend(item.date.iter().cloned());
@@ -80,16 +79,15 @@ pub fn markdown(items: &[Item]) -> String {
             facts.push(item.why.clone());
         }
         if !facts.is_empty() {
-            let _ = writeln!(text, "_{}_", facts.join(" · "));
+            let _ = writeln!(text, "_{}_", heading(&facts.join(" · ")));
         }
         text.push('\n');
         if !item.text.is_empty() {
-            text.push_str(&fenced(&item.text, item.language));
+            text.push_str(&fenced(&neutralize(&item.text, ground(item)), item.language));
             text.push('\n');
         }
     }
-    // The text can be printed on a terminal, or be part of a model's later request.
-    neutralize(&text).into_owned()
+    text
 }
 
 /// Renders all places of a block. Places without line numbers are listed in one line after the places with line
@@ -99,14 +97,10 @@ pub(crate) fn places(items: &[&Item]) -> String {
     let (ranges, paths): (Vec<&&Item>, Vec<&&Item>) = items.iter().partition(|item| item.first_line > 0);
     ranges.iter().for_each(|item| text.push_str(&entry(item)));
     if !paths.is_empty() {
-        let paths: Vec<String> = paths.iter().map(|item| one_line(&item.source)).collect();
+        let paths: Vec<String> = paths.iter().map(|item| heading(&item.source)).collect();
         let _ = writeln!(text, "- less likely: {}", paths.join(", "));
     }
-    neutralize(&text).into_owned()
-}
-
-fn one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
+    text
 }
 
 /// Renders one item of a block.
@@ -114,14 +108,16 @@ pub(crate) fn entry(item: &Item) -> String {
     let mut head = String::new();
     let _ = match item.kind {
         ItemKind::Place => {
-            let _ = write!(head, "- {}", item.source);
+            let _ = write!(head, "- {}", heading(&item.source));
             if !item.text.is_empty() {
-                let _ = write!(head, " `{}`", item.text);
+                let line = item.text.replace(['\n', '\r'], " ");
+                let _ = write!(head, " `{}`", neutralize(&line, ground(item)));
             }
             if !item.why.is_empty() && item.first_line > 0 {
-                let _ = write!(head, " ({})", item.why);
+                let _ = write!(head, " ({})", heading(&item.why));
             }
-            return neutralize(&format!("{}\n", one_line(&head))).into_owned();
+            head.push('\n');
+            return head;
         }
         ItemKind::Code => write!(head, "## {}", item.source),
         ItemKind::Memory => write!(head, "## memory {}", item.source),
@@ -141,8 +137,8 @@ pub(crate) fn entry(item: &Item) -> String {
         let _ = write!(head, ", {name}");
     }
     // Memories are fenced like code, because a heading in a memory could imitate the next item.
-    let body = fenced(&item.text, item.language);
-    neutralize(&format!("{}\n{body}", one_line(&head))).into_owned()
+    let body = fenced(&neutralize(&item.text, ground(item)), item.language);
+    format!("{}\n{body}", heading(&head))
 }
 
 /// Returns the title of a Metis document. The text of other sections begins with its own title.

@@ -34,6 +34,7 @@ pub mod learn;
 pub mod markdown;
 mod memories;
 pub mod model;
+pub mod neutral;
 mod page_files;
 pub mod personal;
 pub mod private_file;

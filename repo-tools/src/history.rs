@@ -24,6 +24,8 @@ use crate::worktree::Worktree;
 
 /// Maximum length of a message, in bytes. Longer messages are truncated.
 const MAX_MESSAGE: usize = 4_000;
+/// Maximum size of a file whose lines are looked up, in bytes.
+const MAX_LINE_FILE: u64 = 1 << 20;
 
 /// The repository cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -194,6 +196,38 @@ impl CommitReader {
             None => None,
         };
         Some(before != after)
+    }
+
+    /// Returns the author of the commit that brought a line with this text into a file; `None` if none of the last `most`
+    /// commits that are not merges did.
+    pub fn author_of_line(&self, path: &RelPath, text: &str, most: usize, until: &Until) -> Option<String> {
+        let mut author = None;
+        for id in self.recent(most, until).ok()?.commits {
+            if until.is_over() {
+                return None;
+            }
+            if self.changed(id, path) != Some(true) {
+                continue;
+            }
+            let has_line = self
+                .text_at(id, path)
+                .is_some_and(|file| file.lines().any(|line| line.contains(text)));
+            match has_line {
+                true => author = Some(id),
+                false if author.is_some() => break,
+                false => {}
+            }
+        }
+        Some(self.summary(author?)?.author)
+    }
+
+    /// The text of a file in a commit; `None` if there is none, or a large one.
+    fn text_at(&self, id: CommitId, path: &RelPath) -> Option<String> {
+        let commit = self.repository.find_commit(id.object()).ok()?;
+        let entry = commit.tree().ok()?.lookup_entry_by_path(path.as_str()).ok()??;
+        let size = self.repository.find_header(entry.object_id()).ok()?.size();
+        let object = (size <= MAX_LINE_FILE).then(|| entry.object().ok())??;
+        Some(String::from_utf8_lossy(&object.data).into_owned())
     }
 
     /// Returns the changes of a commit. If the commit changed more than `max` files, [`CommitChanges::too_many`] is

@@ -258,7 +258,8 @@ fn outcome(calls: Vec<ParsedCall>, done: Vec<Option<CallOutcome>>, bytes: usize)
     };
     for (call, done) in calls.into_iter().zip(done) {
         let done = done.unwrap_or_else(|| CallOutcome::failed("it was not made"));
-        let text = neutralize(&done.output.page(tools::page(&call.arguments), bytes)).into_owned();
+        let page = done.output.page(tools::page(&call.arguments), bytes);
+        let text = neutralize(&page, done.output.ground()).into_owned();
         batch.all_repeated &= done.repeated;
         batch.shown.extend(done.output.shown.iter().cloned());
         let child = done.child.map(|found| {

@@ -1,6 +1,6 @@
 //! The prompts of an explorer's model.
 
-use crate::render::neutralize;
+use crate::render::{Ground, neutralize};
 
 /// Maximum number of candidates in the prompt.
 pub(super) const CANDIDATES: usize = 15;
@@ -55,12 +55,12 @@ pub(super) fn opening(question: &str, scope: Option<&str>, candidates: &[String]
     if !candidates.is_empty() {
         text.push_str(CANDIDATES_HEAD);
         for candidate in candidates {
-            text.push_str(&format!("- {}\n", neutralize(candidate)));
+            text.push_str(&format!("- {}\n", neutralize(candidate, Ground::Code)));
         }
     }
     if !tree.is_empty() {
         text.push_str(TREE_HEAD);
-        text.push_str(&neutralize(tree));
+        text.push_str(&neutralize(tree, Ground::Code));
     }
     text
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use muninn_memory::neutral::Ground;
 use muninn_memory::redact;
 use muninn_repo_tools::{Cuts, RelPath};
 use serde_json::value::RawValue;
@@ -88,6 +89,16 @@ impl Output {
             shown: shown.into_iter().collect(),
             ..self
         }
+    }
+
+    /// The kind of the text: that of the files whose lines it shows.
+    #[must_use]
+    pub fn ground(&self) -> Ground {
+        let has_markup = self
+            .shown
+            .iter()
+            .any(|(path, ..)| Ground::of_file(path.as_str()) == Ground::Markup);
+        if has_markup { Ground::Markup } else { Ground::Code }
     }
 
     /// Truncates the text to the size limit and redacts it.

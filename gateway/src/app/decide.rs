@@ -120,7 +120,7 @@ impl ExplorationRequest {
             part: "worklog".to_owned(),
             characters: text.chars().count(),
         };
-        (render::neutralize(&text).into_owned(), vec![part])
+        (text, vec![part])
     }
 
     /// The estimated value of a block.

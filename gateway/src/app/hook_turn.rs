@@ -13,7 +13,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use muninn_context_engine::IndexStatus;
-use muninn_context_engine::render::{block_after, neutralize};
+use muninn_context_engine::render;
 use muninn_context_engine::value::Prices;
 use muninn_memory::redact;
 
@@ -49,7 +49,7 @@ impl App {
         }
         let handover = self.begin_in_worklog(turn).await;
         let block = self.hook_block(turn).await;
-        match (handover.map(|text| block_after(&neutralize(&text), &[])), block) {
+        match (handover.map(|text| render::block_after(&text, &[])), block) {
             (Some(handover), Some(block)) => Some(format!("{handover}\n{block}")),
             (handover, block) => handover.or(block),
         }

@@ -1,5 +1,7 @@
 //! The notice before a pack from `muninn/context`: no model answered, and how to ask or connect one.
 
+use muninn_context_engine::render;
+
 /// The answer in the pieces that are streamed: the notice, then the pack's paragraphs.
 ///
 /// `connected`: whether a model is connected that could have been asked.
@@ -23,7 +25,8 @@ fn opening(connected: bool, found: bool, reason: Option<&str>) -> String {
     });
     if !found {
         let reason = reason.unwrap_or("nothing relevant was found");
-        text.push_str(&format!(" ({reason}).\n"));
+        // The reason names files.
+        text.push_str(&format!(" ({}).\n", render::heading(reason)));
     }
     text.push_str(if connected {
         "> To ask a model, name another one (`muninn ask` takes the connected one by default).\n\n"

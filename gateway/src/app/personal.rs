@@ -213,10 +213,10 @@ fn item(found: FoundItem) -> Item {
     }
 }
 
-/// The text that each conversation begins with; empty if the memory has not been set up. The longest file is cut first.
-pub(super) fn always_loaded(personal: &Personal, most: usize) -> String {
+/// The heading and the text that each conversation begins with; empty if the memory has not been set up. The longest file is cut first.
+pub(super) fn always_loaded(personal: &Personal, most: usize) -> (String, String) {
     if personal.is_first_run() {
-        return String::new();
+        return Default::default();
     }
     let state = personal.state();
     let state = state
@@ -233,7 +233,7 @@ pub(super) fn always_loaded(personal: &Personal, most: usize) -> String {
         })
         .collect();
     let heading = format!(
-        "# About the user (personal memory in {}, for this user only)\n",
+        "# About the user (personal memory in {}, for this user only)",
         personal.root().display()
     );
     let size = |line: &str| line.chars().count() + 1;
@@ -259,9 +259,9 @@ pub(super) fn always_loaded(personal: &Personal, most: usize) -> String {
         cut[at] += 1;
     }
     if texts.is_empty() {
-        return String::new();
+        return Default::default();
     }
-    let mut text = heading;
+    let mut text = String::new();
     for ((name, lines), cut) in texts.iter().zip(cut) {
         lines.iter().for_each(|line| {
             text.push_str(line);
@@ -272,7 +272,7 @@ pub(super) fn always_loaded(personal: &Personal, most: usize) -> String {
             text.push_str(&format!("[{name}: {cut} {which} lines; shorten the file]\n"));
         }
     }
-    text
+    (heading, text)
 }
 
 #[cfg(test)]
@@ -347,7 +347,7 @@ mod tests {
             .map(|number| format!("- line {number} of the inbox\n"))
             .collect();
         std::fs::write(directory.path().join("state/inbox.md"), format!("# Inbox\n\n{lines}")).unwrap();
-        let text = always_loaded(&Personal::new(directory.path(), Clock::system()), 1_500);
+        let (_, text) = always_loaded(&Personal::new(directory.path(), Clock::system()), 1_500);
         assert!(text.chars().count() <= 1_500, "{}", text.len());
         assert!(
             text.contains("# Inbox\n- line") && text.contains("line 4999 of"),
@@ -370,11 +370,11 @@ mod tests {
             &format!("# Today\n\n{}", "a long line of today\n".repeat(200)),
         );
         let personal = Personal::new(directory.path(), Clock::system());
-        let text = always_loaded(&personal, 1_500);
+        let (_, text) = always_loaded(&personal, 1_500);
         assert!(text.chars().count() <= 1_500, "{}", text.len());
         assert!(text.contains("Ann\n") && text.contains("[today: "), "{text}");
         assert!(!text.contains("# Inbox"), "a file with only its heading says nothing");
         std::fs::remove_file(directory.path().join("identity.md")).unwrap();
-        assert!(always_loaded(&personal, 1_500).is_empty());
+        assert!(always_loaded(&personal, 1_500).1.is_empty());
     }
 }

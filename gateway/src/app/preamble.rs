@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use muninn_context_engine::render::{block_after, neutralize};
+use muninn_context_engine::render::{self, Ground, neutralize};
 use muninn_context_engine::{IndexStatus, tokens};
 use muninn_memory::personal::Personal;
 use muninn_memory::worklog::Tail;
@@ -23,6 +23,8 @@ const MOST_CHARACTERS: usize = 7_700;
 const MOST_WORKLOG: usize = 4_500;
 /// The most characters of what the user's personal memory always tells.
 const MOST_PERSONAL: usize = 2_500;
+/// The characters of the code block around a quoted text.
+const FRAME: usize = 40;
 /// The most characters of the orientation.
 const MOST_ORIENTATION: usize = 600;
 /// The most tokens and characters of the wiki's digest.
@@ -33,7 +35,10 @@ const MOST_DIGEST: usize = 6_000;
 struct Part {
     /// Its name on receipts.
     name: &'static str,
+    /// Words of ours.
     text: String,
+    /// What others wrote, behind the name of its source.
+    quoted: Option<(&'static str, String)>,
     /// The most characters that are kept.
     most: usize,
     /// The command that shows the whole text.
@@ -74,14 +79,34 @@ impl Preamble {
     }
 }
 
+impl Part {
+    /// The part within a number of characters; empty if not even the note of what was cut fits.
+    fn rendered(&self, most: usize) -> String {
+        let Some((source, text)) = &self.quoted else {
+            return bounded(self.text.trim(), most, self.rest);
+        };
+        let length = |text: &str| text.chars().count();
+        let with = |text: &str| format!("{}\n{}", self.text.trim(), render::quoted(source, text).trim_end());
+        let neutral = neutralize(text.trim(), Ground::Prose);
+        let whole = with(&neutral);
+        if length(&whole) <= most {
+            return whole;
+        }
+        let frame = length(&whole) - length(&neutral);
+        match bounded(&neutral, most.saturating_sub(frame), self.rest) {
+            kept if kept.is_empty() => kept,
+            kept => with(&kept),
+        }
+    }
+}
+
 /// Assembles parts in their order; `None` if all are empty. A part beyond its bound is cut at the end of a line, and says
 /// so. The later parts get what the earlier ones leave of `most` characters.
 fn assemble(parts: &[Part], most: usize) -> Option<Preamble> {
     let mut left = most;
     let (mut texts, mut sizes) = (Vec::new(), Vec::new());
     for part in parts.iter().filter(|part| !part.text.trim().is_empty()) {
-        let text = neutralize(part.text.trim());
-        let kept = bounded(&text, part.most.min(left), part.rest);
+        let kept = part.rendered(part.most.min(left));
         let characters = kept.chars().count();
         if characters == 0 {
             continue;
@@ -154,7 +179,7 @@ impl App {
         receipt.outcome = Outcome::Injected;
         receipt.reason = Some("the start of a session".to_owned());
         receipt.preamble = preamble.parts;
-        let block = block_after(&preamble.text, &[]);
+        let block = render::block_after(&preamble.text, &[]);
         receipt.tokens = tokens::count(&block);
         if let Some(store) = &self.store {
             store.note_receipt(receipt);
@@ -178,6 +203,7 @@ fn worklog(handover: Option<&Tail>) -> Part {
     Part {
         name: "worklog",
         text: text.unwrap_or_default(),
+        quoted: None,
         most: MOST_WORKLOG,
         rest: "muninn worklog show",
     }
@@ -185,9 +211,11 @@ fn worklog(handover: Option<&Tail>) -> Part {
 
 /// The always-loaded files of the user's personal memory.
 fn about_user(personal: &Personal) -> Part {
+    let (heading, text) = always_loaded(personal, MOST_PERSONAL - FRAME);
     Part {
         name: ReceiptItem::PERSONAL,
-        text: always_loaded(personal, MOST_PERSONAL),
+        text: heading,
+        quoted: Some(("Its files:", text)),
         most: MOST_PERSONAL,
         rest: "muninn personal context",
     }
@@ -198,9 +226,8 @@ fn wiki_digest(workspace: &Workspace) -> Part {
     let digest = workspace.digest_for_prompt(MOST_DIGEST_TOKENS);
     Part {
         name: "wiki",
-        text: digest
-            .map(|digest| format!("# The team's wiki\n{digest}"))
-            .unwrap_or_default(),
+        text: digest.as_ref().map_or("", |_| "# The team's wiki").to_owned(),
+        quoted: digest.map(|digest| ("Its digest:", digest)),
         most: MOST_DIGEST,
         rest: "muninn wiki digest",
     }
@@ -247,6 +274,7 @@ fn orientation(workspace: &Workspace) -> Part {
     Part {
         name: "orientation",
         text,
+        quoted: None,
         most: MOST_ORIENTATION,
         rest: "muninn status",
     }
@@ -260,6 +288,7 @@ mod tests {
         Part {
             name,
             text: text.to_owned(),
+            quoted: None,
             most,
             rest: "muninn status",
         }

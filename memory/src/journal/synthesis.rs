@@ -9,6 +9,7 @@ use super::conflict;
 use super::error::JournalError;
 use super::store::{Journal, Version, section_at};
 use crate::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
+use crate::neutral::{Ground, neutralize, restore};
 use crate::wiki::PagePath;
 
 /// Texts that together are longer, in bytes, get no line-by-line merge, whose time grows with the square of the changes.
@@ -114,11 +115,16 @@ impl OverviewSides {
         max_tokens: u32,
         until: &Until,
     ) -> Result<Synthesis, SynthesisError> {
-        let base = self.merge_base.as_deref().unwrap_or("(there was none)");
+        let [base, version_a, version_b] = [
+            self.merge_base.as_deref().unwrap_or("(there was none)"),
+            &self.version_a,
+            &self.version_b,
+        ]
+        .map(|text| neutralize(text, Ground::Prose));
         let question = format!(
             "Section: {}\nWork that led to the versions: {work_context}\n\n<before>\n{base}\n</before>\n\n\
              <version-a>\n{}\n</version-a>\n\n<version-b>\n{}\n</version-b>\n",
-            self.section, self.version_a, self.version_b
+            self.section, version_a, version_b
         );
         let reply = model.ask(
             &ModelRequest {
@@ -131,7 +137,9 @@ impl OverviewSides {
             },
             until,
         )?;
-        let overview = without_fence(&reply.text).to_owned();
+        let overview = without_fence(&reply.text);
+        let overview = restore(overview, &self.version_a, Ground::Prose);
+        let overview = restore(&overview, &self.version_b, Ground::Prose).into_owned();
         if reply.truncated || overview.is_empty() {
             return Err(SynthesisError::Answer {
                 model: model.id().to_owned(),

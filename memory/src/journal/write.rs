@@ -12,6 +12,7 @@ use super::log::LogEntry;
 use super::merge::{self, Merged};
 use super::store::{Journal, Version, section_at};
 use super::{REFERENCE, conflict};
+use crate::neutral::{Ground, restore};
 use crate::private_file;
 use crate::redact::redact;
 use crate::wiki::PagePath;
@@ -79,7 +80,8 @@ impl Journal {
             }
             file.count += 1;
             if let Some(overview) = &overview {
-                file.overview.clone_from(overview);
+                // An agent has read the overview without markers.
+                file.overview = restore(overview, &file.overview, Ground::Prose).into_owned();
             }
             let (text, now) = (file.render(), self.clock.now().as_second());
             let (path, beside) = (section.file(), conflict::file(section));

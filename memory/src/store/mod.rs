@@ -171,6 +171,17 @@ impl Store {
         })
     }
 
+    /// Writes records to a segment in the state directory. They never wait in the spool, whose records can go to the home.
+    ///
+    /// # Errors
+    /// [`SpoolError`]; then nothing is kept.
+    pub fn keep_locally(&self, records: &[Record]) -> Result<(), SpoolError> {
+        let lines: String = records.iter().map(|record| format!("{}\n", record.line())).collect();
+        self.segments(Destination::State)?
+            .write(&self.clock.id().to_string(), 1, &lines)?;
+        Ok(())
+    }
+
     /// Writes segments of the records of the current branch, and of branches that are merged into it. Other records
     /// wait.
     ///
@@ -205,23 +216,28 @@ impl Store {
         Ok(flushed)
     }
 
-    fn flush_some(
-        &self,
-        destination: Destination,
-        sessions: Sessions<'_>,
-        until: Option<&Until>,
-    ) -> Result<Flushed, SpoolError> {
-        let segments = match destination {
-            Destination::Home => Segments::of(&self.home)?,
+    /// The folder of segments.
+    fn segments(&self, destination: Destination) -> Result<Segments, SegmentError> {
+        match destination {
+            Destination::Home => Segments::of(&self.home),
             Destination::State => {
                 let dir = self.local_segments();
                 std::fs::create_dir_all(&dir).map_err(|source| SegmentError::Io {
                     path: dir.clone(),
                     source,
                 })?;
-                Segments::at(dir)
+                Ok(Segments::at(dir))
             }
-        };
+        }
+    }
+
+    fn flush_some(
+        &self,
+        destination: Destination,
+        sessions: Sessions<'_>,
+        until: Option<&Until>,
+    ) -> Result<Flushed, SpoolError> {
+        let segments = self.segments(destination)?;
         // HEAD is detached during a rebase: nothing is written until it is over.
         let is_detached = self.home.is_detached();
         let known = RefCell::new(HashMap::new());

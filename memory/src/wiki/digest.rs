@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::cloud::Term;
 use super::pages::Pages;
 use super::path::PagePath;
+use crate::neutral::{Ground, neutralize};
 
 /// The size above which a digest is trimmed, in bytes.
 pub const MOST_BYTES: usize = 4_096;
@@ -148,5 +149,6 @@ fn layout(count: usize, cloud: &[Term], recents: &[PagePath], areas: &[Area], sh
         recents.iter().for_each(|page| text.push_str(&format!("- {page}\n")));
     }
     text.push_str(&format!("\n{FOOTER}\n"));
-    text
+    // Names and titles are those of files: agents read the digest at the start of a conversation.
+    neutralize(&text, Ground::Prose).into_owned()
 }

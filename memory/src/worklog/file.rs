@@ -9,6 +9,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::mutation::Mutation;
+use super::parsed::gossip;
 use super::{FAILURES_BEFORE_MUTATION, FILE};
 use crate::clock::Clock;
 use crate::private_file;
@@ -81,10 +82,13 @@ pub struct SessionHeader {
 }
 
 /// An appended text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Appended {
     /// Whether a secret was removed from it.
     pub redacted: bool,
+    /// The discoveries in it, as they were written.
+    #[serde(skip)]
+    pub gossip: Vec<String>,
 }
 
 /// The last lines.
@@ -199,7 +203,11 @@ impl Worklog {
             return Err(WorklogError::Missing(self.root.clone()));
         }
         self.write(&kept)?;
-        Ok(Appended { redacted })
+        let gossip = kept.iter().filter_map(|line| gossip(line));
+        Ok(Appended {
+            redacted,
+            gossip: gossip.map(str::to_owned).collect(),
+        })
     }
 
     /// Declares a mutation.

@@ -7,6 +7,8 @@ use serde::Serialize;
 use super::file::{Worklog, WorklogError};
 use super::mutation::{Mutation, MutationKind};
 
+/// What can stand before a line's text.
+const BULLETS: [char; 4] = ['-', '*', '·', ' '];
 /// The longest line that is read, in bytes; the rest of a longer one is skipped.
 const MOST_LINE: usize = 4 << 10;
 
@@ -109,12 +111,12 @@ impl ParsedWorklog {
             self.sessions.push(line[session.len() + "session ".len()..].to_owned());
             return;
         }
-        let text = line.trim_start_matches(['-', '*', '·', ' ']);
+        let text = line.trim_start_matches(BULLETS);
         let after = |marker: &str| text.strip_prefix(marker).map(|rest| rest.trim().to_owned());
         if let Some(failed) = after("❌ Failed:").or_else(|| after("Failed:")) {
             self.failures.push(failed);
-        } else if let Some(gossip) = after("GOSSIP:") {
-            self.gossip.push(gossip);
+        } else if let Some(gossip) = gossip(line) {
+            self.gossip.push(gossip.to_owned());
         } else if let Some(wish) = wished(text) {
             self.wishes.push(wish);
         } else if let Some(rest) = after("✅ Worked after ") {
@@ -136,6 +138,12 @@ impl ParsedWorklog {
             !mutation.failed_on.is_empty() && !mutation.switching_to.is_empty()
         }));
     }
+}
+
+/// The discovery that a line tells.
+pub(super) fn gossip(line: &str) -> Option<&str> {
+    let text = line.trim_start_matches(BULLETS).strip_prefix("GOSSIP:")?;
+    Some(text.trim())
 }
 
 /// The tool that a line wishes for.

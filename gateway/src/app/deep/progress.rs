@@ -1,6 +1,7 @@
 //! The progress of an exploration, shown to the client that waits for it.
 
 use muninn_context_engine::explore::Observer;
+use muninn_context_engine::render;
 use muninn_memory::redact;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -27,7 +28,7 @@ impl ProgressSender {
 impl Observer for ProgressSender {
     fn calls(&self, tool: &str, arguments: &str) {
         let line = format!("{tool} {arguments}").replace(['\n', '\r'], " ");
-        self.0.send(redact(&line).into_owned()).ok();
+        self.0.send(render::heading(&redact(&line))).ok();
     }
 }
 

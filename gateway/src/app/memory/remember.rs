@@ -11,6 +11,8 @@ use super::{MemoryError, WritableMemory};
 
 /// The session of facts that people enter.
 const BY_HAND: &str = "by hand";
+/// The session of statements that came with a file.
+const QUOTED: &str = "quoted";
 
 /// The longest text of a fact, in bytes. Every prompt pays for a recalled fact; longer texts belong in knowledge pages.
 const MAX_TEXT_BYTES: usize = 2 << 10;
@@ -90,6 +92,31 @@ impl WritableMemory<'_> {
             id,
             redacted: is_redacted,
         })
+    }
+
+    /// Keeps a statement that `author` wrote into a file of the worktree. It is written to the state directory whatever the
+    /// destination of memory is: a clone must not make its user publish what it says. A text that is too long is left out.
+    ///
+    /// # Errors
+    /// [`MemoryError::Spool`].
+    pub fn quote(&self, text: &str, author: &str, confidence: f64) -> Result<(), MemoryError> {
+        if text.len() > MAX_TEXT_BYTES {
+            return Ok(());
+        }
+        let body = Body::Learning(kinds::Learning {
+            text: redact(text).into_owned(),
+            subject: None,
+            confidence: Number::from_f64(confidence),
+            author: Some(redact(author).into_owned()),
+        });
+        let place = LearnContext {
+            home: self.store.home(),
+            clock: self.store.clock(),
+            session: QUOTED.to_owned(),
+            task: None,
+            with_text: true,
+        };
+        Ok(self.store.keep_locally(&[place.record(body, &[])])?)
     }
 
     /// Appends a tombstone for a record, given any unambiguous part of its id. Returns the whole id.

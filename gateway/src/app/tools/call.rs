@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use muninn_context_engine::render::heading;
 use muninn_context_engine::tools::{Effect, Output, Registry};
 use muninn_repo_tools::{CancelFlag, Until};
 use serde::{Deserialize, Serialize};
@@ -130,7 +131,7 @@ impl App {
         let workspace = match self.workspace_at(&caller, request.root).await {
             Ok(workspace) => workspace,
             Err(_) if anywhere => Arc::clone(&self.workspace),
-            Err(error) => return ToolReply::Refused(error.to_string()),
+            Err(error) => return ToolReply::Refused(heading(&error.to_string())),
         };
         self.keep_index_fresh(&workspace.root.display().to_string());
         let cancelled = CancelFlag::default();

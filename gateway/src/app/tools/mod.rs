@@ -22,9 +22,10 @@ pub use call::{ToolReply, ToolRequest, ToolRequestKind};
 pub use resources::{ResourceKind, ResourceText};
 pub use result::ToolResult;
 
+use muninn_context_engine::render::Ground;
 use muninn_context_engine::tools::{
-    Callers, Definition, Effect, GitLog, Grep, Outline, Read, References, Registry, Symbols, Tool, ToolDescription,
-    Tree,
+    Callers, Definition, Effect, GitLog, Grep, Outline, Output, Read, References, Registry, Symbols, Tool,
+    ToolDescription, Tree,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -124,6 +125,14 @@ impl ClientTool {
         Self {
             output: Some(|| SchemaGenerator::default().into_root_schema_for::<T::Answer>()),
             ..Self::of::<T>(set)
+        }
+    }
+
+    /// The kind of the text of a result. Commit messages are prose, unlike the other answers about code.
+    fn ground(&self, output: &Output) -> Ground {
+        match self.set {
+            ToolSet::Code if self.name() != <GitLog as Tool>::NAME => output.ground(),
+            _ => Ground::Prose,
         }
     }
 

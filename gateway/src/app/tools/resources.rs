@@ -1,6 +1,8 @@
 //! Pages of the wiki, memories and receipts by their addresses.
 
+use muninn_context_engine::render::{Ground, heading, neutralize};
 use muninn_memory::redact;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 use super::ToolSession;
@@ -12,6 +14,16 @@ const MEMORY: &str = "muninn://memory/";
 const RECEIPT: &str = "muninn://receipt/";
 /// The largest page that is shown, in bytes.
 const MAX_PAGE_BYTES: u64 = 1 << 20;
+
+/// The characters of a page's path that an address escapes: a name could be a marker, and none stands in a URI.
+const ESCAPED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'[')
+    .add(b']')
+    .add(b'|');
 
 /// The kind of a resource's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +38,7 @@ pub enum ResourceKind {
 /// A resource's text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceText {
-    /// The text, redacted and bounded.
+    /// The text, redacted, bounded and without markers.
     pub text: String,
     /// Its kind.
     pub kind: ResourceKind,
@@ -37,20 +49,24 @@ pub(super) fn list(session: &ToolSession) -> Vec<(String, String)> {
     let pages = session.workspace.wiki().map(|wiki| wiki.list("")).unwrap_or_default();
     let file = |page: &ListedPage| page.path.file();
     let pages = pages.iter().map(file);
-    pages.map(|file| (format!("{KNOWLEDGE}{file}"), file)).collect()
+    let address = |file: &str| format!("{KNOWLEDGE}{}", utf8_percent_encode(file, ESCAPED));
+    pages.map(|file| (address(&file), heading(&file))).collect()
 }
 
 /// Reads a resource; `None` if there is none with this address. Blocks.
 pub(super) fn read(session: &ToolSession, address: &str) -> Option<ResourceText> {
     let (text, kind) = if let Some(path) = address.strip_prefix(KNOWLEDGE) {
-        (page(session, path)?, ResourceKind::Markdown)
+        let decoded = percent_decode_str(path).decode_utf8_lossy();
+        let text = page(session, path).or_else(|| page(session, &decoded))?;
+        (text, ResourceKind::Markdown)
     } else if let Some(id) = address.strip_prefix(MEMORY) {
         (memory(session, id)?, ResourceKind::Json)
     } else {
         let id = address.strip_prefix(RECEIPT)?;
         (receipt(session, id)?, ResourceKind::Json)
     };
-    let text = redact(&text[..text.floor_char_boundary(MOST)]).into_owned();
+    let text = redact(&text[..text.floor_char_boundary(MOST)]);
+    let text = neutralize(&text, Ground::Prose).into_owned();
     Some(ResourceText { text, kind })
 }
 

@@ -1,5 +1,8 @@
-//! The result of a call: bounded, redacted, and with a way to get the rest.
+//! The result of a call: bounded, redacted, without markers of clients and models, and with a way to get the rest.
 
+use std::borrow::Cow;
+
+use muninn_context_engine::render::{Ground, neutralize};
 use muninn_context_engine::tools::{Output, page};
 use muninn_memory::redact;
 use serde::{Deserialize, Serialize};
@@ -27,21 +30,23 @@ pub enum ToolResult {
 impl ToolResult {
     /// The page of an output that the arguments of the call request.
     pub(super) fn of(tool: &ClientTool, output: &Output, arguments: &Map<String, Value>) -> ToolResult {
+        let ground = tool.ground(output);
+        let shown = |text: String| neutralize(&text, ground).into_owned();
         if output.failed {
-            return ToolResult::Failed(output.page(1, MOST));
+            return ToolResult::Failed(shown(output.page(1, MOST)));
         }
         let structured = output.structured.as_ref().filter(|_| !tool.is_prose);
         let structured = structured.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
         match structured {
-            Some(value) => ToolResult::Structured(bounded(value)),
-            None => ToolResult::Text(output.page(page(arguments), MOST)),
+            Some(value) => ToolResult::Structured(bounded(value, ground)),
+            None => ToolResult::Text(shown(output.page(page(arguments), MOST))),
         }
     }
 }
 
-/// An object with redacted texts and without empty members, whose longest list is shortened until the text fits.
-fn bounded(mut value: Value) -> Value {
-    clean(&mut value);
+/// An object with clean texts and without empty members, whose longest list is shortened until the text fits.
+fn bounded(mut value: Value, ground: Ground) -> Value {
+    clean(&mut value, ground);
     // Some revisions of the protocol allow objects only.
     if !value.is_object() {
         value = json!({"result": value});
@@ -68,14 +73,30 @@ fn bounded(mut value: Value) -> Value {
     value
 }
 
-/// Redacts texts, and removes members without a value, which cost tokens and say nothing.
-fn clean(value: &mut Value) {
+/// Redacts and neutralises texts, and removes members without a value, which cost tokens and say nothing.
+fn clean(value: &mut Value, ground: Ground) {
     match value {
-        Value::String(text) => *text = redact(text).into_owned(),
-        Value::Array(values) => values.iter_mut().for_each(clean),
+        Value::String(text) => {
+            let redacted = redact(text);
+            let neutral = neutralize(&redacted, ground);
+            if matches!((&redacted, &neutral), (Cow::Owned(_), _) | (_, Cow::Owned(_))) {
+                *text = neutral.into_owned();
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| clean(value, ground)),
         Value::Object(members) => {
             members.retain(|_, member| !member.is_null());
-            members.values_mut().for_each(clean);
+            members.values_mut().for_each(|value| clean(value, ground));
+            // Keys of front matter are text of the page.
+            if members
+                .keys()
+                .any(|key| matches!(neutralize(key, ground), Cow::Owned(_)))
+            {
+                let named = std::mem::take(members).into_iter();
+                *members = named
+                    .map(|(key, value)| (neutralize(&key, ground).into_owned(), value))
+                    .collect();
+            }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -102,7 +123,7 @@ mod tests {
     #[test]
     fn long_lists_are_shortened_and_say_so() {
         let memories: Vec<Value> = (0..400).map(|n| json!({"id": n, "text": "x".repeat(300)})).collect();
-        let value = bounded(json!({"memories": memories}));
+        let value = bounded(json!({"memories": memories}), Ground::Prose);
         assert!(value.to_string().len() < 40_000);
         let kept = value["memories"].as_array().unwrap().len();
         assert!(kept > 80, "{kept}");
@@ -114,15 +135,15 @@ mod tests {
             "{}",
             value["cut"]
         );
-        assert_eq!(bounded(json!([1])), json!({"result": [1]}));
-        let monster = bounded(json!({"text": "y".repeat(50_000)}));
+        assert_eq!(bounded(json!([1]), Ground::Prose), json!({"result": [1]}));
+        let monster = bounded(json!({"text": "y".repeat(50_000)}), Ground::Prose);
         assert!(monster["cut"].as_str().unwrap().contains("too long"));
     }
 
     #[test]
     fn texts_of_structured_results_are_redacted() {
         let key = format!("sk-ant-api03-{}", "Ab3dEf9hIj".repeat(9));
-        let value = bounded(json!({"deep": [{"text": format!("key {key}")}]}));
+        let value = bounded(json!({"deep": [{"text": format!("key {key}")}]}), Ground::Prose);
         assert!(!value.to_string().contains(&key), "{value}");
     }
 
@@ -135,7 +156,7 @@ mod tests {
                 .iter()
                 .map(|list| json!({"list": list.iter().map(|length| "é".repeat(*length)).collect::<Vec<_>>()}))
                 .collect();
-            let bounded = bounded(json!({"all": value}));
+            let bounded = bounded(json!({"all": value}), Ground::Prose);
             prop_assert!(bounded.is_object());
             prop_assert!(bounded.to_string().len() < MOST + 500);
         }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
+use muninn_memory::neutral::{Ground, restore};
 use muninn_memory::wiki::{Deleted, Digest, Moved, PageChange, WikiError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -241,8 +242,14 @@ impl SessionTool for UpdatePage {
         if arguments.content.is_some() && wiki.size(&arguments.path) > MAX_PAGE_BYTES as u64 {
             return Err(failed(TooLong(arguments.path.clone())));
         }
+        // The model has read the page without markers.
+        let current = wiki.show(&arguments.path).map(|page| page.body).unwrap_or_default();
+        let content = arguments
+            .content
+            .as_ref()
+            .map(|content| restore(content, &current, Ground::Prose));
         let change = PageChange {
-            text: arguments.content.as_deref(),
+            text: content.as_deref(),
             front_matter: arguments.frontmatter.as_ref(),
         };
         let etag = wiki.update(&arguments.path, &change, arguments.etag.as_deref());

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use muninn_context_engine::render;
 use muninn_memory::redact;
 use muninn_memory::worklog::{FAILURES_BEFORE_MUTATION, HANDOVER_LINES, MutationKind};
 
@@ -102,7 +103,7 @@ impl SessionWorklog {
                 Ok(Some(format!(
                     "Read the last {HANDOVER_LINES} lines of the worklog first; here they are. Then make the edit again: it is \
                      held only once.\n\n{}",
-                    handover_text(&tail)
+                    render::block_after(&handover_text(&tail), &[])
                 )))
             }
             ToolCall::Command(command) => {
@@ -307,7 +308,7 @@ fn due_text(what: &str) -> String {
     format!(
         "{} failed {FAILURES_BEFORE_MUTATION} times in succession. Before the next try, declare what you change: `muninn \
          worklog mutate KIND --failed-on TEXT --switching-to TEXT --rationale TEXT`, or the tool `worklog_mutate`. Kinds: {}.",
-        quoted(what),
+        render::heading(&quoted(what)),
         MutationKind::listed()
     )
 }

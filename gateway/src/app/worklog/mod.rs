@@ -8,13 +8,16 @@ mod sessions;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use muninn_context_engine::render;
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::redact;
 use muninn_memory::worklog::{
     Appended, Archived, FILE, HANDOVER_LINES, Mutation, ParsedWorklog, SessionHeader, Tail, Worklog, WorklogError,
 };
-use muninn_repo_tools::{Worktree, with_causes};
+use muninn_repo_tools::history::CommitReader;
+use muninn_repo_tools::{RelPath, Until, Worktree, with_causes};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -27,6 +30,13 @@ pub use self::attempts::{ToolCall, ToolOutcome};
 
 /// The confidence of a discovery that a worklog tells.
 const GOSSIP_CONFIDENCE: f64 = 0.6;
+/// The confidence of one that came with the file.
+const FOREIGN_CONFIDENCE: f64 = 0.3;
+/// The most discoveries that are taken from a file at once. The last ones count.
+const MOST_FOREIGN: usize = 50;
+/// The most commits, and the time, in which the author of a line is looked for.
+const MOST_COMMITS: usize = 2_000;
+const BLAME_TIME: Duration = Duration::from_secs(1);
 /// The session of a caller that names none.
 const NO_SESSION: &str = "unnamed";
 /// The longest intent, in characters.
@@ -123,32 +133,54 @@ impl Workspace {
 
     /// Remembers the discoveries of the worklog that are not remembered yet. Returns their number.
     ///
+    /// Those that this user's sessions appended are the user's. All others came with the file, from a clone or from an
+    /// editor, and belong to its author: they stay on this machine, with less confidence.
+    ///
     /// # Errors
     /// [`WorklogUseError`].
     pub fn remember_gossip(&self, worklog: &SessionWorklog) -> Result<usize, WorklogUseError> {
         if !worklog.worklog.exists() {
             return Ok(0);
         }
-        let known = worklog.sessions.read().gossip;
-        let parsed = worklog.worklog.parsed()?;
-        let mut count = 0;
-        for text in parsed.gossip {
-            let hash = blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
-            if text.is_empty() || known.contains(&hash) {
-                continue;
+        let known = worklog.sessions.read();
+        let gossip = worklog
+            .worklog
+            .parsed()?
+            .gossip
+            .into_iter()
+            .map(|text| (hash_of(&text), text));
+        let mut gossip: Vec<(String, String)> = gossip
+            .filter(|(hash, text)| !text.is_empty() && !known.gossip.contains(hash))
+            .collect();
+        let foreign = gossip
+            .iter()
+            .filter(|(hash, _)| !known.own_gossip.contains(hash))
+            .count();
+        let mut skipped = foreign.saturating_sub(MOST_FOREIGN);
+        gossip.retain(|(hash, _)| {
+            let is_skipped = skipped > 0 && !known.own_gossip.contains(hash);
+            skipped -= usize::from(is_skipped);
+            !is_skipped
+        });
+        for (hash, text) in &gossip {
+            let memory = self.writable_memory()?;
+            if known.own_gossip.contains(hash) {
+                memory.remember(&Fact {
+                    text: text.clone(),
+                    kind: FactKind::Learning,
+                    files: Vec::new(),
+                    task: None,
+                    confidence: GOSSIP_CONFIDENCE,
+                    session: None,
+                })?;
+            } else {
+                memory.quote(text, &worklog.author_of(text), FOREIGN_CONFIDENCE)?;
             }
-            self.writable_memory()?.remember(&Fact {
-                text,
-                kind: FactKind::Learning,
-                files: Vec::new(),
-                task: None,
-                confidence: GOSSIP_CONFIDENCE,
-                session: None,
-            })?;
-            worklog.sessions.update(|sessions| sessions.gossip.insert(hash))?;
-            count += 1;
+            worklog
+                .sessions
+                .update(|sessions| sessions.gossip.insert(hash.clone()))?;
         }
-        Ok(count)
+        Ok(gossip.len())
     }
 }
 
@@ -229,6 +261,10 @@ impl SessionWorklog {
         let appended = self.worklog.append(text)?;
         self.sessions
             .change(session.unwrap_or(NO_SESSION), |state| state.wrote = true)?;
+        if !appended.gossip.is_empty() {
+            let hashes = appended.gossip.iter().map(|gossip| hash_of(gossip));
+            self.sessions.update(|sessions| sessions.own_gossip.extend(hashes))?;
+        }
         Ok(appended)
     }
 
@@ -316,6 +352,17 @@ impl SessionWorklog {
         Ok(self.worklog.archive(&self.worktree, task, keep)?)
     }
 
+    /// Who brought a line into the file: the author of its commit, if git tracks it. The file's name keeps the author apart
+    /// from the user of this program, whose name a commit can claim.
+    fn author_of(&self, line: &str) -> String {
+        let author = || {
+            let path = RelPath::new(FILE).ok()?;
+            let reader = CommitReader::open(&self.worktree).ok()?;
+            reader.author_of_line(&path, line, MOST_COMMITS, &Until::within(BLAME_TIME))
+        };
+        author().map_or_else(|| FILE.to_owned(), |author| format!("{author} in {FILE}"))
+    }
+
     /// The task: the given one, that of Metis, the branch, or the worktree's name.
     fn task(&self, given: Option<&str>) -> String {
         let name = || {
@@ -328,6 +375,10 @@ impl SessionWorklog {
     }
 }
 
+fn hash_of(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+}
+
 /// A result without its error, which is logged: a fault of the worklog must not stop an agent.
 pub(super) fn logged<T>(result: Result<T, WorklogUseError>) -> Option<T> {
     result
@@ -335,7 +386,7 @@ pub(super) fn logged<T>(result: Result<T, WorklogUseError>) -> Option<T> {
         .ok()
 }
 
-/// The text of a handover for an agent.
+/// The text of a handover for an agent, for the inside of a fence.
 #[must_use]
 pub(super) fn handover_text(tail: &Tail) -> String {
     let markers = match tail.has_conflict_markers {
@@ -343,9 +394,9 @@ pub(super) fn handover_text(tail: &Tail) -> String {
         false => "",
     };
     format!(
-        "# The worklog of this worktree ({FILE}, last {HANDOVER_LINES} lines)\nOthers worked here before. Do not repeat what \
-         failed. After a decision, a failure or a finding, add a line: `muninn worklog append TEXT`.\n{markers}{}",
-        tail.text
+        "# The worklog of this worktree\nOthers worked here before. Do not repeat what failed. After a decision, a failure or a \
+         finding, add a line: `muninn worklog append TEXT`.\n{markers}{}",
+        render::quoted(&format!("{FILE}, last {HANDOVER_LINES} lines:"), &tail.text)
     )
 }
 

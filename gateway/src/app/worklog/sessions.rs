@@ -23,6 +23,9 @@ pub(super) struct Sessions {
     /// The hashes of gossip that became learnings.
     #[serde(default)]
     pub(super) gossip: BTreeSet<String>,
+    /// The hashes of gossip that this user's sessions appended. All other gossip came with the file.
+    #[serde(default)]
+    pub(super) own_gossip: BTreeSet<String>,
 }
 
 /// The worktree of sessions.

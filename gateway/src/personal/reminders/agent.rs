@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, SystemTime};
 
+use muninn_context_engine::render::{Ground, neutralize};
 use muninn_memory::personal::{Claim, EntryMetadata, Reminder};
 use muninn_memory::{private_file, redact};
 use serde::Deserialize;
@@ -163,13 +164,19 @@ impl Reminders {
     fn prompt(&self, due: &Due) -> String {
         let Due { reminder, claim, .. } = due;
         let text = format!("{}\n\n{}", reminder.description, reminder.payload);
-        format!("{}: {}\n", self.start(reminder, claim), redact(&text))
+        let text = redact(&text);
+        format!(
+            "{}: {}\n",
+            self.start(reminder, claim),
+            neutralize(&text, Ground::Prose)
+        )
     }
 
     /// The line for an open session.
     pub(super) fn message(&self, due: &Due) -> String {
         let Due { reminder, claim, .. } = due;
-        format!("{}: {}", self.start(reminder, claim), words(reminder))
+        let words = words(reminder);
+        format!("{}: {}", self.start(reminder, claim), neutralize(&words, Ground::Prose))
     }
 
     fn start(&self, reminder: &Reminder, claim: &Claim) -> String {

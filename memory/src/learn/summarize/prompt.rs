@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::AnsweredTurn;
 use crate::learn::{MAX_FILES, names};
+use crate::neutral::{Ground, neutralize};
 use crate::redact::redact;
 use crate::tokens;
 
@@ -89,7 +90,7 @@ fn line(answered: &AnsweredTurn<'_>, longest: usize) -> String {
         cited: first(&turn.cited),
         read: first(&turn.read),
         failed: failures
-            .map(|failure| redact(&format!("{}: {}", failure.attempt, failure.outcome)).into_owned())
+            .map(|failure| beginning(&format!("{}: {}", failure.attempt, failure.outcome), LOOKED_AT))
             .collect(),
     };
     // JSON allows both spellings, so no text can close the frame.
@@ -97,10 +98,12 @@ fn line(answered: &AnsweredTurn<'_>, longest: usize) -> String {
     format!("{}\n", line.replace("</", "<\\/"))
 }
 
-/// The beginning of a text, redacted. It is truncated after redaction, because half a secret would not be recognised.
+/// The beginning of a text, redacted and without markers of models. It is truncated after redaction, because half a secret
+/// would not be recognised.
 fn beginning(text: &str, longest: usize) -> String {
     let text = &text[..text.floor_char_boundary(LOOKED_AT)];
-    let text = redact(text);
+    let redacted = redact(text);
+    let text = neutralize(&redacted, Ground::Prose);
     match text.len() > longest {
         true => format!("{} [...]", text[..text.floor_char_boundary(longest)].trim_end()),
         false => text.into_owned(),

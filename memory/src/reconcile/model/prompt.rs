@@ -7,6 +7,7 @@ use super::answer::Refusal;
 use super::controls::Control;
 use super::{ModelVerdict, OpenPair};
 use crate::model::AnswerSchema;
+use crate::neutral::{Ground, neutralize};
 use crate::reconcile::judge::Claim;
 use crate::redact::redact;
 use crate::tokens;
@@ -209,7 +210,7 @@ impl Note {
     fn of(claim: &Claim<'_>) -> Option<Self> {
         let length =
             claim.text.len() + claim.subject.map_or(0, str::len) + claim.files.iter().map(|f| f.len()).sum::<usize>();
-        let clean = |text: &str| redact(text).into_owned();
+        let clean = |text: &str| neutralize(&redact(text), Ground::Prose).into_owned();
         (length <= LONGEST).then(|| Self {
             text: clean(claim.text),
             about: claim.subject.map(clean),

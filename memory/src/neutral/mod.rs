@@ -1,0 +1,186 @@
+//! Neutralises text of others before it reaches a model: no control token, no tag of a client, no label that opens a
+//! turn, no invisible and no control character.
+//!
+//! A tokenizer turns the literal text `<|im_start|>` anywhere in a prompt into the token that opens a turn, and a model
+//! believes `<system-reminder>` wherever it stands. Clients invent names faster than a list grows, so markers are
+//! recognised by their shape. In prose every tag is one. In code most tags are types, elements and placeholders, so
+//! there the name, the closing tag and the text before it decide: see [`Ground`]. `control_tokens.txt` lists the tokens of
+//! the common model families for a test.
+//!
+//! The change is the smallest visible one that breaks the marker, and a reader can take it back:
+//!
+//! | what | becomes |
+//! |---|---|
+//! | a tag or a token in angle brackets: `<\|im_start\|>`, `<tool_call>` | `&lt;\|im_start\|>`, `&lt;tool_call>` |
+//! | one with other brackets: `＜system＞`, `◁think▷` | `&#65308;system＞`, `&#9665;think▷` |
+//! | a token in square brackets: `[INST]`, `]~b]` | `&#91;INST]`, `&#93;~b]` |
+//! | a token that is also HTML or a type parameter: `<s>`, `<mask>` | `<s >`, `<mask >` |
+//! | a label that opens a turn: `Human:` at the start of a line | `Human&#58;` |
+//! | a control character or an invisible one | its escape, `\u{1b}` |
+//!
+//! The text is read once. Every look ahead or back is bounded, so a hostile text costs no more than another of its size.
+
+mod brackets;
+mod characters;
+mod fold;
+mod labels;
+mod names;
+mod tags;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use tags::Tags;
+
+/// The kind of a text, which decides what in it can be taken for a marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    /// Prose: every tag is a marker, except HTML that formats text, and type parameters behind a word.
+    Prose,
+    /// Code without markup: a tag is a marker if its name is compound, or known, or has a closing tag.
+    Code,
+    /// Code whose grammar has tags (HTML, JSX, XML), and JSON, whose strings hold them: a tag is a marker if its name is one of a client or a model. Its
+    /// comments are [`Ground::Code`].
+    Markup,
+}
+
+/// Extensions of prose.
+const PROSE: [&str; 10] = [
+    "md", "markdown", "mdx", "mdc", "rst", "txt", "adoc", "org", "tex", "textile",
+];
+/// Extensions of grammars with tags.
+const MARKUP: [&str; 39] = [
+    "html", "htm", "xhtml", "shtml", "xml", "svg", "xsl", "xslt", "xsd", "wsdl", "xaml", "plist", "rss", "csproj",
+    "vbproj", "fsproj", "props", "targets", "resx", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "vue",
+    "svelte", "astro", "php", "erb", "hbs", "ejs", "json", "twig", "cshtml", "razor", "jsp",
+];
+
+impl Ground {
+    /// The kind of a file's text, by its name. A file without an extension is [`Ground::Code`], unless its name is that of a
+    /// text for people.
+    #[must_use]
+    pub fn of_file(path: &str) -> Ground {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let Some((_, extension)) = name.rsplit_once('.') else {
+            const TEXTS: [&str; 6] = ["README", "CHANGELOG", "LICENSE", "NOTICE", "AUTHORS", "CONTRIBUTING"];
+            let is_text = TEXTS.iter().any(|text| name.eq_ignore_ascii_case(text));
+            return if is_text { Ground::Prose } else { Ground::Code };
+        };
+        let is = |known: &&str| extension.eq_ignore_ascii_case(known);
+        match () {
+            () if PROSE.iter().any(|known| is(&known)) => Ground::Prose,
+            () if MARKUP.iter().any(|known| is(&known)) => Ground::Markup,
+            () => Ground::Code,
+        }
+    }
+}
+
+/// A replacement in a text: so many bytes, by a text.
+struct Change {
+    bytes: usize,
+    by: Cow<'static, str>,
+}
+
+impl Change {
+    fn of(character: char, by: &'static str) -> Change {
+        Change {
+            bytes: character.len_utf8(),
+            by: Cow::Borrowed(by),
+        }
+    }
+
+    /// A numeric character reference, which every reader of HTML can take back.
+    fn reference(character: char) -> Change {
+        Change {
+            bytes: character.len_utf8(),
+            by: Cow::Owned(format!("&#{};", u32::from(character))),
+        }
+    }
+
+    fn escape(character: char) -> Change {
+        Change {
+            bytes: character.len_utf8(),
+            by: Cow::Owned(character.escape_unicode().to_string()),
+        }
+    }
+}
+
+/// Returns the text without markers of models and clients, control characters and invisible characters. Other text is
+/// unchanged, and a second call changes nothing.
+#[must_use]
+pub fn neutralize(text: &str, ground: Ground) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut tags = Tags::new(text, ground);
+    let (mut neutral, mut copied, mut at) = (String::new(), 0, 0);
+    while let Some(ahead) = bytes[at..].iter().position(|byte| INTERESTING[usize::from(*byte)]) {
+        at += ahead;
+        let before = match at == copied {
+            true => neutral.chars().next_back(),
+            false => text[..at].chars().next_back(),
+        };
+        let change = match bytes[at] {
+            b'<' => tags.change(at, '<'),
+            b'[' | b']' => brackets::change(text, at, ground),
+            b':' => labels::change(text, at, ':', ground),
+            b'#' => labels::heading(text, at, ground),
+            ..0x80 => characters::control(text, at),
+            _ => {
+                // The byte begins a character: the others of one are skipped below.
+                let character = text[at..].chars().next().unwrap_or_default();
+                let change = match character {
+                    _ if fold::is_bracket(character) => tags.change(at, character),
+                    '：' | '﹕' | '︓' => labels::change(text, at, character, ground),
+                    '［' | '【' => brackets::change_wide(text, at, character),
+                    _ => characters::change(character, before),
+                };
+                if change.is_none() {
+                    at += character.len_utf8();
+                    continue;
+                }
+                change
+            }
+        };
+        let Some(change) = change else {
+            at += 1;
+            continue;
+        };
+        neutral.push_str(&text[copied..at]);
+        neutral.push_str(&change.by);
+        at += change.bytes;
+        copied = at;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    neutral.push_str(&text[copied..]);
+    Cow::Owned(neutral)
+}
+
+/// Takes the changes of [`neutralize`] back in a text that was made from `shown`, the neutralised `original`: a line that is
+/// still as it was shown becomes the original line. So an agent that reads a page and writes it back damages nothing.
+#[must_use]
+pub fn restore<'a>(changed: &'a str, original: &str, ground: Ground) -> Cow<'a, str> {
+    let Cow::Owned(shown) = neutralize(original, ground) else {
+        return Cow::Borrowed(changed);
+    };
+    let lines = shown.split('\n').zip(original.split('\n'));
+    let lines: HashMap<&str, &str> = lines.filter(|(shown, original)| shown != original).collect();
+    let original = |line| lines.get(line).copied().unwrap_or(line);
+    changed.split('\n').map(original).collect::<Vec<_>>().join("\n").into()
+}
+
+/// The bytes at which a marker can begin.
+static INTERESTING: [bool; 256] = interesting();
+
+const fn interesting() -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = matches!(byte as u8, b'<' | b'[' | b']' | b':' | b'#' | ..b'\t' | 0x0b..b' ' | 0x7f..);
+        byte += 1;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests;
