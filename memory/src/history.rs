@@ -113,6 +113,7 @@ fn event(record: &Record) -> Option<HistoryEvent> {
             folded,
             by,
             reason,
+            ..
         }) => (Some(by.clone()), format!("{folded} is a duplicate of {kept}: {reason}")),
         Body::Distinct(kinds::Distinct {
             left,

@@ -9,7 +9,7 @@ use serde_json::Number;
 
 use super::MOST_CONFIDENCE;
 use crate::model::answer::plain;
-use crate::records::{Body, kinds};
+use crate::records::{Body, Statement, kinds};
 use crate::redact::redact;
 
 /// The beginnings of sentences that state a decision.
@@ -167,7 +167,8 @@ pub fn decisions(text: &str, speaker: Speaker) -> Vec<String> {
         for sentence in sentences(&paragraph) {
             if states_decision(sentence, speaker) {
                 let sentence = plain(sentence);
-                let is_new = found.iter().all(|known| words_of(known) != words_of(&sentence));
+                let statement = Statement::of_text(&sentence);
+                let is_new = found.iter().all(|known| !Statement::of_text(known).equals(statement));
                 if is_new && sentence.len() <= LONGEST {
                     found.push(sentence);
                 }
@@ -178,14 +179,6 @@ pub fn decisions(text: &str, speaker: Speaker) -> Vec<String> {
         true => Vec::new(),
         false => found,
     }
-}
-
-/// The words of a text in lower case, by which equal statements are recognised.
-pub(crate) fn words_of(text: &str) -> Vec<String> {
-    let words = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
 }
 
 /// The paragraphs and list entries of prose, each on one line, without markers and emphasis. Code, quotations and tables are
@@ -394,8 +387,10 @@ mod tests {
 
     #[test]
     fn repeated_long_and_numerous_sentences_are_left_out() {
-        let twice = "We decided to keep cents. And more.\n\n1. We decided: to keep CENTS!";
+        let twice = "We decided to keep cents. And more.\n\n1. We  decided to keep the cents.";
         assert_eq!(agent(twice), ["We decided to keep cents."]);
+        let signs = "We decided to write it in C. We decided to write it in C++.";
+        assert_eq!(agent(signs).len(), 2, "signs count");
         let long = format!("We decided to keep {}.", "very ".repeat(100));
         assert_eq!(agent(&long), [""; 0]);
         let log: String = (0..=MOST)

@@ -1,8 +1,7 @@
 //! The confidence of a memory, from its sessions and its age.
 //!
-//! Each session that finds a pattern or a failure records it in the same words, and reconciling finds duplicates among
-//! learnings. If recall returned all duplicates, they would displace other memories, so one record represents all.
-//! Sessions are independent witnesses: the probability that all are wrong is the product of their doubts, `1 -
+//! Each session that finds a pattern or a failure records it in the same words, and learnings are repeated too. If recall
+//! returned all duplicates, they would displace other memories, so the newest one represents all. Sessions are independent witnesses: the probability that all are wrong is the product of their doubts, `1 -
 //! confidence = product of (1 - confidence of a session)`. Repetitions within a session count once.
 //!
 //! Confidence decays without confirmation: in the long run it falls to one half, and the rest of the loss halves each
@@ -12,10 +11,12 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::memories::{Memory, MemoryKind};
-use crate::records::RecordStatus;
+use crate::records::{RecordStatus, Superseded};
 
 /// Record types that are written automatically.
 const AUTOMATIC: [&str; 2] = ["pattern", "failure"];
+/// Why a duplicate is superseded.
+const SAID_AGAIN: &str = "the newer record says the same";
 /// Confidence of a session that gives none.
 const DEFAULT: f32 = 0.5;
 /// Maximum joint confidence by number of sessions, unless a single session has a higher confidence.
@@ -24,57 +25,64 @@ const MOST: f32 = 0.95;
 const STEP: f32 = 0.05;
 const YEAR_SECONDS: f32 = 365.0 * 24.0 * 3600.0;
 
-/// Keeps one memory of each group of duplicates, with their joint confidence. Of learnings, the representative is kept.
-/// Of automatic records, the newest is kept, because its files are the least likely to have changed. The order is kept.
-/// Returns the representatives of the groups with a record in `main`, which is main memory's displayed path.
-pub(super) fn merge(items: &mut Vec<Memory>, status: &RecordStatus, main: &str) -> HashSet<String> {
-    let mut alike: HashMap<(&str, String), Vec<usize>> = HashMap::new();
-    for (at, item) in items
-        .iter()
-        .enumerate()
-        .filter(|(_, item)| item.kind == MemoryKind::Record)
-    {
-        let kept = status.kept(&item.source);
+/// Folds each group of duplicates: the newest memory represents it, with the joint confidence, and supersedes the others.
+/// Repetitions of automatic records are left out instead, because each session writes them. The order is kept. Returns the
+/// representatives of the groups with a record in `main`, which is main memory's displayed path.
+pub(super) fn fold(items: &mut Vec<Memory>, status: &RecordStatus, main: &str) -> HashSet<String> {
+    let mut alike: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    let is_valid = |item: &&Memory| item.kind == MemoryKind::Record && item.superseded.is_none();
+    for (at, item) in items.iter().enumerate().filter(|(_, item)| is_valid(item)) {
         let key = match item.record_type.as_deref() {
-            Some("failure") => ("failure", item.text.clone()),
-            _ => ("", kept.to_owned()),
+            Some("failure") => ("failure", item.text.as_str()),
+            _ => ("", status.kept(&item.source)),
         };
         alike.entry(key).or_default().push(at);
     }
+    let now = items
+        .iter()
+        .filter(|item| item.superseded.is_none())
+        .filter_map(seconds)
+        .max();
     let mut of_main = HashSet::new();
-    let now = items.iter().filter_map(seconds).max();
-    let mut is_left_out = vec![false; items.len()];
+    let mut newest_of: Vec<Option<usize>> = vec![None; items.len()];
     let mut confidences: Vec<(usize, f32)> = Vec::new();
     for ((kind, kept), group) in alike {
-        let newest = group.iter().copied().max_by_key(|at| (&items[*at].date, *at));
-        // The representative can be superseded or archived.
-        let first = group.iter().copied().min_by_key(|at| &items[*at].source);
-        let any_automatic = group.iter().any(|at| is_automatic(&items[*at]));
-        let Some(stays) = (if any_automatic { newest } else { first }) else {
+        let Some(newest) = group
+            .iter()
+            .copied()
+            .max_by_key(|at| (&items[*at].date, &items[*at].source))
+        else {
             continue;
         };
         if kind.is_empty() && group.iter().any(|at| items[*at].path == main) {
-            of_main.insert(kept);
+            of_main.insert(kept.to_owned());
         }
-        let age = newest.and_then(|newest| Some(now? - seconds(&items[newest])?));
-        let is_known = group.len() > 1 || items[stays].confidence.is_some();
-        if is_known {
-            let confidence = joint_confidence(
-                group
-                    .iter()
-                    .map(|at| (items[*at].session.as_deref(), items[*at].confidence)),
-            );
-            let is_main = items[stays].path == main;
-            let aged = if is_main { aged(confidence, age) } else { confidence };
-            confidences.push((stays, aged));
+        if group.len() > 1 || items[newest].confidence.is_some() {
+            let witnesses = group.iter().map(|at| &items[*at]);
+            let confidence = joint_confidence(witnesses.map(|item| (item.session.as_deref(), item.confidence)));
+            let age = now.zip(seconds(&items[newest])).map(|(now, newest)| now - newest);
+            let is_main = items[newest].path == main;
+            confidences.push((newest, if is_main { aged(confidence, age) } else { confidence }));
         }
-        group
-            .into_iter()
-            .filter(|at| *at != stays)
-            .for_each(|at| is_left_out[at] = true);
+        for at in group.into_iter().filter(|at| *at != newest) {
+            newest_of[at] = Some(newest);
+        }
     }
     for (at, confidence) in confidences {
         items[at].confidence = Some(confidence);
+    }
+    let mut is_left_out = vec![false; items.len()];
+    for (at, newest) in newest_of.into_iter().enumerate() {
+        let Some(newest) = newest.map(|newest| &items[newest]) else {
+            continue;
+        };
+        is_left_out[at] = is_automatic(&items[at]) && items[at].text == newest.text;
+        items[at].superseded = Some(Superseded {
+            until: newest.date.clone().unwrap_or_default(),
+            by: Some(newest.source.clone()),
+            author: None,
+            reason: Some(SAID_AGAIN.to_owned()),
+        });
     }
     let mut is_left_out = is_left_out.into_iter();
     items.retain(|_| !is_left_out.next().unwrap_or(false));

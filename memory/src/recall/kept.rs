@@ -20,7 +20,7 @@ use crate::stamp::Stamp;
 /// Increased whenever the format or the meaning of the stored data changes.
 const FORM: ImageFormat = ImageFormat {
     prefix: "memory-",
-    magic: b"muninn memory index 7\n",
+    magic: b"muninn memory index 8\n",
 };
 
 /// The data that is built from the files.

@@ -68,17 +68,17 @@ impl Store {
         for item in &mut store.items {
             item.superseded = status.superseded(&item.source).map(redacted);
         }
-        let related = RelatedTexts::of(&store.items, &status);
-        let wants_superseded = selection == RecordSelection::Superseded;
-        store.items.retain(|item| item.superseded.is_some() == wants_superseded);
         // A record that is in two files, as after a merge, counts once.
         let mut seen = HashSet::new();
         store
             .items
             .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
+        let of_main = confidence::fold(&mut store.items, &status, main);
+        let related = RelatedTexts::of(&store.items, &status);
+        let wants_superseded = selection == RecordSelection::Superseded;
+        store.items.retain(|item| item.superseded.is_some() == wants_superseded);
         summaries::fold(&mut store.items);
-        let of_main = confidence::merge(&mut store.items, &status, main);
         if !wants_superseded {
             conflict_pairs.mark(&mut store.items, &status, &of_main);
         }
@@ -162,7 +162,12 @@ mod tests {
                 (&*item.source, &*superseded.until, superseded.by.as_deref())
             })
             .collect();
-        assert_eq!(validity, [("1", "2026-01-03", Some("3")), ("3", "2026-01-09", None)]);
-        assert_eq!(superseded.recall("which port", &RecallOptions::default()).len(), 2);
+        let expected = [
+            ("1", "2026-01-03", Some("3")),
+            ("2", "2026-01-04", Some("4")),
+            ("3", "2026-01-09", None),
+        ];
+        assert_eq!(validity, expected, "a duplicate of a superseded record is found too");
+        assert_eq!(superseded.recall("which port", &RecallOptions::default()).len(), 3);
     }
 }

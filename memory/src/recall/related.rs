@@ -21,13 +21,11 @@ impl RelatedTexts {
     /// Collects the texts of superseded records and of duplicates.
     pub(super) fn of(items: &[Memory], status: &RecordStatus) -> Self {
         let mut texts: HashMap<String, Vec<String>> = HashMap::new();
-        for item in items.iter().filter(|item| item.kind == MemoryKind::Record) {
+        for item in items.iter().filter(|item| item.superseded.is_some()) {
             let valid = valid_record(&item.source, status);
-            if valid != item.source {
-                let texts = texts.entry(valid.to_owned()).or_default();
-                if texts.len() < MAX_TEXTS && !texts.contains(&item.text) {
-                    texts.push(item.text.clone());
-                }
+            let texts = texts.entry(valid.to_owned()).or_default();
+            if texts.len() < MAX_TEXTS && !texts.contains(&item.text) {
+                texts.push(item.text.clone());
             }
         }
         Self(texts)
@@ -111,10 +109,10 @@ mod tests {
             + r#"{"id":"4","ts":"2026-01-06","type":"same","kept":"1","folded":"2"}
 {"id":"5","ts":"2026-01-06","type":"conflict","left":"1","right":"3"}
 "#;
-        assert_eq!(found(&main, "deadline"), ["1: timeout of thirty"]);
+        assert_eq!(found(&main, "timeout"), ["2: deadline of thirty"]);
         assert_eq!(
             found(&main, "patience"),
-            ["3: patience is a minute", "1: timeout of thirty"]
+            ["3: patience is a minute", "2: deadline of thirty"]
         );
     }
 }

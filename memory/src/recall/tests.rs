@@ -431,7 +431,7 @@ fn open_conflict_links_both_sides() {
         .collect();
     assert_eq!(
         sides,
-        [("1", Some("2")), ("2", Some("1"))],
+        [("2", Some("3")), ("3", Some("2"))],
         "a conflict of a duplicate must be shown at the duplicate's representative"
     );
     let opponent = memories

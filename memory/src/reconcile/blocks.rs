@@ -22,6 +22,10 @@ const MOST_OF_A_BLOCK: usize = 64;
 /// Maximum number of patterns about the same entities that are compared, duplicates included.
 const MOST_PATTERNS: usize = 256;
 
+/// Maximum number of claims with the same words that are linked with each other. Each claim is linked with its neighbours in
+/// time, so a larger group hangs together.
+const MOST_ALIKE: usize = 16;
+
 pub(super) struct Blocks<'a> {
     claims: &'a [RecordClaim<'a>],
     /// Position of each claim by id.
@@ -34,13 +38,17 @@ pub(super) struct Blocks<'a> {
     named: HashMap<String, Vec<usize>>,
     /// Patterns by entities and words.
     patterns: HashMap<&'a [&'a str], BTreeMap<&'a str, Vec<usize>>>,
+    /// Claims with the same words, the oldest first.
+    alike: HashMap<[u8; 16], Vec<usize>>,
 }
 
 impl<'a> Blocks<'a> {
     pub(super) fn of(claims: &'a [RecordClaim<'a>], judging: &JudgeSetup<'a>) -> Self {
         let mut named: HashMap<String, Vec<usize>> = HashMap::new();
         let mut patterns: HashMap<&[&str], BTreeMap<&str, Vec<usize>>> = HashMap::new();
+        let mut alike: HashMap<[u8; 16], Vec<usize>> = HashMap::new();
         for (at, claim) in claims.iter().enumerate() {
+            alike.entry(claim.statement.words()).or_default().push(at);
             if let Some(entities) = claim.entities() {
                 let alike = patterns.entry(entities).or_default();
                 alike.entry(claim.text).or_default().push(at);
@@ -55,9 +63,16 @@ impl<'a> Blocks<'a> {
             let all: usize = texts.values().map(Vec::len).sum();
             (2..=MOST_OF_A_BLOCK).contains(&texts.len()) && all <= MOST_PATTERNS
         });
-        let by_words = claims.iter().filter(|claim| claim.entities().is_none());
+        for claims_alike in alike.values_mut() {
+            claims_alike.sort_by(|one, other| claims[*one].order().cmp(&claims[*other].order()));
+        }
+        // One claim stands for all with the same words. Copies would displace other candidates.
+        let newest = alike.values().filter_map(|alike| alike.last());
+        let by_words: BTreeSet<usize> = newest.copied().filter(|at| claims[*at].entities().is_none()).collect();
+        let by_words = by_words.into_iter().map(|at| &claims[at]);
         Self {
             claims,
+            alike,
             positions: claims.iter().map(RecordClaim::id).zip(0..).collect(),
             memories: Memories::of_records(by_words.map(|claim| claim.record), judging.embedder.clone()),
             judge: judging.judge,
@@ -91,11 +106,27 @@ impl<'a> Blocks<'a> {
                 let memory = self.memories.get(recalled.doc)?;
                 self.positions.get(memory.source.as_str()).copied()
             });
-        let found: Vec<usize> = found.filter(|other| *other != at).collect();
+        let found: Vec<usize> = found.filter(|other| !self.claims[*other].has_words_of(claim)).collect();
         let likeness = |other: &usize| self.tokens(at).likeness(self.tokens(*other));
-        candidates.extend(to_judge(found, JUDGED, likeness));
+        for other in to_judge(found, JUDGED, likeness) {
+            candidates.extend(self.alike(other));
+        }
+        candidates.extend(self.alike(at));
         candidates.remove(&at);
         candidates
+    }
+
+    /// The claims with the words of a claim, itself included: the nearest in time.
+    fn alike(&self, at: usize) -> &[usize] {
+        let claim = &self.claims[at];
+        let Some(alike) = self.alike.get(&claim.statement.words()) else {
+            return &[];
+        };
+        let place = alike.partition_point(|other| self.claims[*other].order() < claim.order());
+        let start = place
+            .saturating_sub(MOST_ALIKE / 2)
+            .min(alike.len().saturating_sub(MOST_ALIKE));
+        &alike[start..alike.len().min(start + MOST_ALIKE)]
     }
 
     fn tokens(&self, at: usize) -> &ClaimTokens {

@@ -14,11 +14,15 @@ use crate::records::{Links, Record};
 /// one statement.
 const MOST_TEXTS: usize = 512;
 
-/// The pairs within connected groups in which one claim is new, except pairs with the same words. `decided` are the
-/// records of pairs that were just compared.
-pub(super) fn pairs(all: &[Record], decided: &[Record], claims: &[RecordClaim<'_>], new: &[usize]) -> Vec<PairIndices> {
+/// The pairs within connected groups in which one claim is new, except pairs of the same statement. `records`
+/// include those of pairs that were just compared.
+pub(super) fn pairs<'r>(
+    records: impl Iterator<Item = &'r Record>,
+    claims: &[RecordClaim<'_>],
+    new: &[usize],
+) -> Vec<PairIndices> {
     let mut links = Links::default();
-    all.iter().chain(decided).for_each(|record| links.take(record));
+    records.for_each(|record| links.take(record));
     let chains = links.chains();
     let touched: HashSet<&str> = new.iter().map(|at| chains.kept(claims[*at].id())).collect();
     let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -31,11 +35,11 @@ pub(super) fn pairs(all: &[Record], decided: &[Record], claims: &[RecordClaim<'_
     groups.into_values().flat_map(|group| within(&group, claims)).collect()
 }
 
-/// The pairs of a group, except pairs with the same words; none if the group is too large.
+/// The pairs of a group, except pairs of the same statement; none if the group is too large.
 fn within(group: &[usize], claims: &[RecordClaim<'_>]) -> Vec<PairIndices> {
-    let mut texts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut texts: BTreeMap<[u8; 16], Vec<usize>> = BTreeMap::new();
     for at in group {
-        texts.entry(claims[*at].text).or_default().push(*at);
+        texts.entry(claims[*at].statement.words()).or_default().push(*at);
     }
     if texts.len() > MOST_TEXTS {
         return Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::judge::Claim;
-use crate::records::{Body, Record, kinds};
+use crate::records::{Body, Moment, Record, Statement, kinds};
 
 /// Longer texts are truncated where a conflict shows them, in bytes.
 const LONGEST_SHOWN: usize = 1_000;
@@ -13,6 +13,7 @@ pub(super) struct RecordClaim<'a> {
     pub(super) text: &'a str,
     pub(super) subject: Option<&'a str>,
     pub(super) author: Option<&'a str>,
+    pub(super) statement: Statement,
     /// Source files; for a pattern its entities.
     files: Vec<&'a str>,
     /// Whether the record is a pattern.
@@ -23,12 +24,14 @@ impl<'a> RecordClaim<'a> {
     /// The claim of a record; `None` for records without one: hits and summaries are added up, and decisions are about
     /// other records.
     pub(super) fn of(record: &'a Record) -> Option<Self> {
+        let statement = Statement::of(record)?;
         let claimed = match &record.body {
             Body::Learning(kinds::Learning {
                 text, subject, author, ..
             }) => Self {
                 record,
                 text,
+                statement,
                 subject: subject.as_deref(),
                 author: author.as_deref(),
                 files: record
@@ -49,6 +52,7 @@ impl<'a> RecordClaim<'a> {
                 Self {
                     record,
                     text: pattern,
+                    statement,
                     subject: None,
                     author: author.as_deref(),
                     files: entities.into_iter().collect(),
@@ -58,6 +62,16 @@ impl<'a> RecordClaim<'a> {
             _ => return None,
         };
         Some(claimed)
+    }
+
+    /// Returns whether two claims have the same words. They differ at most in quotes, and need no judgement.
+    pub(super) fn has_words_of(&self, other: &RecordClaim<'_>) -> bool {
+        self.statement.words() == other.statement.words()
+    }
+
+    /// Returns whether the records are duplicates without a link: patterns with the same text about the same entities.
+    pub(super) fn repeats(&self, other: &RecordClaim<'_>) -> bool {
+        self.is_pattern && other.is_pattern && self.text == other.text && self.files == other.files
     }
 
     /// The sorted, distinct entities of a pattern; `None` for another claim.
@@ -95,8 +109,13 @@ impl<'a> RecordClaim<'a> {
         &self.record.id
     }
 
-    /// Returns whether this claim is older. Of claims with equal times, the smaller id is older.
+    /// The age of the claim, the oldest first. Of claims with equal times, the smaller id is older.
+    pub(super) fn order(&self) -> (&'a Moment, &'a str) {
+        (&self.record.ts, &self.record.id)
+    }
+
+    /// Returns whether this claim is older.
     pub(super) fn is_older(&self, other: &RecordClaim<'_>) -> bool {
-        (&self.record.ts, &self.record.id) < (&other.record.ts, &other.record.id)
+        self.order() < other.order()
     }
 }

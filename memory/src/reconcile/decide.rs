@@ -12,7 +12,7 @@ use super::verdict::{self, Verdict};
 use crate::records::{Body, Record, kinds, ordered};
 
 /// The author of decisions by rules alone.
-const RULES: &str = "rules";
+pub(super) const RULES: &str = "rules";
 
 /// Maximum length of a reason, in bytes.
 const LONGEST_REASON: usize = 500;
@@ -50,6 +50,20 @@ pub(super) fn settled(all: &[Record]) -> HashSet<(String, String)> {
         _ => None,
     };
     all.iter().filter_map(pair).collect()
+}
+
+/// The decisions on pairs of claims with the same words: they are the same statement, or have quotes around different spans.
+pub(super) fn folds<'a>(
+    pairs: impl Iterator<Item = PairIndices> + 'a,
+    claims: &'a [RecordClaim<'a>],
+) -> impl Iterator<Item = Record> + 'a {
+    pairs.map(|(one, other)| {
+        let pair = Pair::of(&claims[one], &claims[other]);
+        match pair.older.statement.equals(pair.newer.statement) {
+            true => pair.same(RULES, "the same statement"),
+            false => pair.distinct(RULES, "quotes around different spans"),
+        }
+    })
 }
 
 /// Decides pairs by rules, and by a model where rules leave them open. `chained` returns further pairs to check for
@@ -166,15 +180,6 @@ impl<'a> Pair<'a> {
     /// left to people.
     fn by_model(&self, decision: &ModelVerdict, verdict: &Verdict<'_>, by: &str) -> Option<Record> {
         let in_doubt = verdict.judgement.relation == Relation::Doubt;
-        let distinct = || {
-            let (left, right) = self.ids();
-            self.derived(Body::Distinct(kinds::Distinct {
-                left: left.to_owned(),
-                right: right.to_owned(),
-                by: by.to_owned(),
-                reason: shortened(&decision.reason),
-            }))
-        };
         match decision.relation {
             Relation::Same => Some(self.same(by, &decision.reason)),
             Relation::Contradicts => {
@@ -184,16 +189,28 @@ impl<'a> Pair<'a> {
             Relation::Doubt if in_doubt || decision.is_vetoed => Some(self.conflict(by, &decision.reason, None)),
             // The rules have already found the pair unrelated.
             Relation::Doubt => None,
-            Relation::Unrelated | Relation::Refines | Relation::RefinedBy => in_doubt.then(distinct),
+            Relation::Unrelated | Relation::Refines | Relation::RefinedBy => {
+                in_doubt.then(|| self.distinct(by, &decision.reason))
+            }
         }
     }
 
     fn same(&self, by: &str, reason: &str) -> Record {
         let (older, newer) = self.ids();
-        let (kept, folded) = ordered(older, newer);
         self.derived(Body::Same(kinds::Same {
-            kept,
-            folded,
+            kept: newer.to_owned(),
+            folded: older.to_owned(),
+            until: Some(self.newer.record.ts.clone()),
+            by: by.to_owned(),
+            reason: shortened(reason),
+        }))
+    }
+
+    fn distinct(&self, by: &str, reason: &str) -> Record {
+        let (left, right) = self.ids();
+        self.derived(Body::Distinct(kinds::Distinct {
+            left: left.to_owned(),
+            right: right.to_owned(),
             by: by.to_owned(),
             reason: shortened(reason),
         }))

@@ -8,6 +8,7 @@ mod chains;
 mod claim;
 mod decide;
 mod files;
+mod folds;
 pub mod judge;
 mod model;
 mod open;
@@ -27,6 +28,7 @@ use self::judge::{Claim, ClaimTokens, FittedJudge, Judgement};
 use crate::embed::Embedder;
 use crate::index::Progress;
 
+pub use self::folds::{Fold, FoldedRecord, apart, folds};
 pub use self::model::{ModelReport, Reconciler, ReconcilerLimits, control_pairs};
 pub use self::open::{FileChange, OpenConflict, file_change, open_conflicts};
 pub use self::plan::{Plan, PlanInput, Segment, Summary, plan};

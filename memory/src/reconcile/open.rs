@@ -69,23 +69,22 @@ pub(super) fn open_among(main: &[Record]) -> Vec<OpenConflict> {
         return Vec::new();
     }
     let status = RecordStatus::of(main);
-    // A side can be superseded or archived. Then the duplicate that recall returns is shown instead.
-    let recalled = main.iter().filter(|record| !status.is_gone(&record.id));
-    let mut by_id: BTreeMap<&str, &Record> = BTreeMap::new();
+    // A side is shown by the duplicate that recall returns, which is the newest.
     let mut by_kept: BTreeMap<&str, &Record> = BTreeMap::new();
-    for record in recalled {
-        by_id.insert(&record.id, record);
-        by_kept.entry(status.kept(&record.id)).or_insert(record);
+    for record in main.iter().filter(|record| !status.is_gone(&record.id)) {
+        let newest = by_kept.entry(status.kept(&record.id)).or_insert(record);
+        if (&newest.ts, &newest.id) < (&record.ts, &record.id) {
+            *newest = record;
+        }
     }
-    let side = |id: &str| by_id.get(id).or_else(|| by_kept.get(status.kept(id))).copied();
     let mut open = Vec::new();
     for (group, pairs) in grouped(pairs, &status) {
         let mut sides: BTreeMap<&str, &Record> = BTreeMap::new();
         let ids = pairs.iter().filter_map(Record::sides);
         for id in ids.flat_map(|(left, right)| [left, right]) {
             let kept = status.kept(id);
-            if let Some(record) = side(id).filter(|_| group.contains(kept)) {
-                sides.entry(kept).or_insert(record);
+            if let Some(record) = by_kept.get(kept).filter(|_| group.contains(kept)) {
+                sides.insert(kept, record);
             }
         }
         let mut sides: Vec<Record> = sides.into_values().cloned().collect();

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::blocks::Blocks;
 use super::chains;
 use super::claim::RecordClaim;
-use super::decide::{PairIndices, decisions, doubts_by_rules, settled};
+use super::decide::{PairIndices, decisions, doubts_by_rules, folds, settled};
+use super::folds::{Fold, new_folds};
 use super::model::ModelReport;
 use super::open::open_among;
 use super::parallel::by_all_processors;
@@ -61,6 +62,10 @@ pub struct Plan {
     pub conflicts: Vec<Record>,
     /// Counts.
     pub summary: Summary,
+    /// The records that are folded since.
+    pub folds: Vec<Fold>,
+    /// The number of different texts that an earlier version folded.
+    pub earlier_folds: usize,
     /// The model's part, if there is one.
     pub asked: Option<ModelReport>,
 }
@@ -110,8 +115,11 @@ pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
     let (decided, asked) = decide(&all, &is_new, judging);
     let main: Vec<Record> = by_id(all.into_iter().chain(decided)).into_values().collect();
     let conflicts = open_pairs(&main);
+    let (folds, earlier_folds) = new_folds(&before.main, &main);
     Plan {
         summary: counted(consolidated, before, &main),
+        folds,
+        earlier_folds,
         log,
         main,
         conflicts,
@@ -168,10 +176,18 @@ fn decide(
     if judging.reconciler.is_some() {
         pairs.extend(doubts_by_rules(all, &claims));
     }
-    let chained = |decided: &[Record]| chains::pairs(all, decided, &claims, &new);
     let settled = settled(all);
     let is_settled = |(one, other): &PairIndices| settled.contains(&ordered(claims[*one].id(), claims[*other].id()));
-    decisions(pairs, &claims, judging, &chained, &is_settled)
+    let is_link = |(one, other): &PairIndices| !claims[*one].repeats(&claims[*other]);
+    let (alike, pairs): (BTreeSet<PairIndices>, _) = pairs
+        .into_iter()
+        .partition(|(one, other)| claims[*one].has_words_of(&claims[*other]));
+    let alike = alike.into_iter().filter(|pair| is_link(pair) && !is_settled(pair));
+    let mut records: Vec<Record> = folds(alike, &claims).collect();
+    let chained = |decided: &[Record]| chains::pairs(all.iter().chain(&records).chain(decided), &claims, &new);
+    let (decided, asked) = decisions(pairs, &claims, judging, &chained, &is_settled);
+    records.extend(decided);
+    (records, asked)
 }
 
 /// The pairs to compare, each once, smaller position first. Recall takes much longer than judging.

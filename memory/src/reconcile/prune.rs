@@ -133,12 +133,9 @@ fn group_key(record: &Record, status: &RecordStatus) -> String {
     }
 }
 
-/// Sort key that puts the recalled record first: the newest of automatic records, and the representative of others.
-fn recall_order(record: &Record) -> (Reverse<Option<&Moment>>, &str) {
-    match &record.body {
-        Body::Pattern(_) | Body::Failure(_) => (Reverse(Some(&record.ts)), &record.id),
-        _ => (Reverse(None), &record.id),
-    }
+/// Sort key that puts the recalled record first: the newest.
+fn recall_order(record: &Record) -> Reverse<(&Moment, &str)> {
+    Reverse((&record.ts, &record.id))
 }
 
 /// The session and confidence of a record.

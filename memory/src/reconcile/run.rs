@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::files::{DamagedFile, MemoryFiles, at, records_in};
 use super::setup::KEEPER;
-use super::{FileChange, JudgeSetup, ModelReport, PlanInput, Pruned, Segment, Summary, file_change, plan, prune};
+use super::{FileChange, Fold, JudgeSetup, ModelReport, PlanInput, Pruned, Segment, Summary, file_change, plan, prune};
 use crate::Store;
 pub use crate::records::{ARCHIVE, PRUNED, RECONCILED};
 use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source};
@@ -39,6 +39,8 @@ pub struct ReconcileOptions {
 pub struct Reconciled {
     /// Counts.
     pub summary: Summary,
+    /// The records that are folded since.
+    pub folds: Vec<Fold>,
     /// The model's part, if there is one.
     pub asked: Option<ModelReport>,
     /// Number of pruned records.
@@ -115,8 +117,15 @@ pub fn reconcile(
             .zip(pruned.as_ref())
             .and_then(|pruned| size_note(store.home().path(MAIN), pruned)),
     );
+    if after.earlier_folds > 0 {
+        notes.push(format!(
+            "an earlier version folded different texts: {}; `muninn reconcile --review-folds` shows them",
+            after.earlier_folds
+        ));
+    }
     let mut reconciled = Reconciled {
         summary: after.summary,
+        folds: after.folds,
         asked: after.asked,
         pruned: pruned.as_ref().map_or(0, |pruned| pruned.archived.len()),
         segments: before.segments.iter().map(|segment| segment.name.clone()).collect(),

@@ -148,25 +148,28 @@ kinds! {
         reason: Option<String>,
     }
 
-    /// Two records are duplicates; recall returns one of them.
+    /// Two records are duplicates; recall returns the newer one. Earlier versions kept the one with the smaller id, and wrote
+    /// no end.
     "same" => Same {
-        /// The id of the record that recall returns.
+        /// The newer record's id.
         kept: String,
-        /// The id of the duplicate.
+        /// The older record's id.
         folded: String,
+        /// The date from which the newer record stands for the older one, RFC 3339.
+        until: Option<Moment>,
         /// `rules`, or the model's name.
         by: String,
         /// The reason.
         reason: String,
     }
 
-    /// Two records that rules could not tell apart are both true.
+    /// Two records that could be duplicates, and are not.
     "distinct" => Distinct {
         /// The older record's id.
         left: String,
         /// The newer record's id.
         right: String,
-        /// The model's name.
+        /// `rules`, the model's name, or the person who kept them apart.
         by: String,
         /// The reason.
         reason: String,

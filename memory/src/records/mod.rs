@@ -17,6 +17,7 @@ mod same;
 mod segment;
 mod source;
 mod spool;
+mod statement;
 mod status;
 
 #[cfg(test)]
@@ -37,5 +38,6 @@ pub(crate) use segment::create_new_file;
 pub use segment::{SESSIONS, SegmentError, SegmentWrite, Segments};
 pub use source::Source;
 pub use spool::{Durability, Flushed, PendingRecords, Sessions, Spool, SpoolError, SpoolView};
+pub(crate) use statement::{Statement, refers_to_its_file};
 pub use status::Superseded;
 pub(crate) use status::{RecordReferences, RecordStatus};

@@ -7,7 +7,7 @@ mod combine;
 mod scope;
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,11 +18,11 @@ use self::scope::{Scope, ScopeInputs};
 use crate::Clock;
 use crate::ids::{self, IdError};
 use crate::knowledge;
-use crate::learn::decisions::{Decision, words_of};
+use crate::learn::decisions::Decision;
 use crate::memories::LoadedMemories;
 use crate::records::{
     Durability, Flushed, Home, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool,
-    SpoolError,
+    SpoolError, Statement,
 };
 use crate::worklog::PATTERNS;
 
@@ -279,8 +279,8 @@ impl Store {
         ids::find("record", part, remembered).map(str::to_owned)
     }
 
-    /// The decisions that no recorded learning states in the same words, each once. A forgotten one stays forgotten. Reads
-    /// all files of records if there is a decision.
+    /// The decisions that no recorded learning states, each once. A forgotten one stays forgotten. Reads all files of records
+    /// if there is a decision.
     #[must_use]
     pub fn new_decisions(&self, mut decisions: Vec<Decision>) -> Vec<Decision> {
         if decisions.is_empty() {
@@ -291,8 +291,17 @@ impl Store {
         let learnings = loaded
             .flatten()
             .filter(|item| item.record_type.as_deref() == Some("learning"));
-        let mut known: HashSet<Vec<String>> = learnings.map(|item| words_of(&item.text)).collect();
-        decisions.retain(|decision| known.insert(words_of(&decision.text)));
+        let mut known: HashMap<[u8; 16], Vec<Statement>> = HashMap::new();
+        for statement in learnings.map(|item| Statement::of_text(&item.text)) {
+            known.entry(statement.words()).or_default().push(statement);
+        }
+        decisions.retain(|decision| {
+            let statement = Statement::of_text(&decision.text);
+            let alike = known.entry(statement.words()).or_default();
+            let is_new = !alike.iter().any(|known| known.equals(statement));
+            alike.push(statement);
+            is_new
+        });
         decisions
     }
 

@@ -8,8 +8,8 @@ use muninn_memory::embed::LoadError;
 use muninn_memory::model::block_on;
 use muninn_memory::reconcile::judge::FittedJudge;
 use muninn_memory::reconcile::{
-    JudgeSetup, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler, ReconcilerLimits,
-    Resolution, ResolveError, open_conflicts, reconcile, resolve,
+    Fold, JudgeSetup, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler,
+    ReconcilerLimits, Resolution, ResolveError, apart, folds, open_conflicts, reconcile, resolve,
 };
 use muninn_repo_tools::Worktree;
 use thiserror::Error;
@@ -112,6 +112,26 @@ impl Workspace {
     pub fn resolve(&self, conflict: &str, resolution: &Resolution, note: Option<&str>) -> Result<String, ChoreError> {
         self.move_old_sessions();
         Ok(resolve(self.store()?, conflict, resolution, note)?.id)
+    }
+
+    /// The folds by rules of earlier versions that still hold; those of different texts come first.
+    ///
+    /// # Errors
+    /// [`ChoreError`] if main cannot be read.
+    pub fn earlier_folds(&self) -> Result<Vec<Fold>, ChoreError> {
+        let mut earlier = folds(self.store()?.home())?;
+        earlier.retain(|fold| fold.earlier);
+        earlier.sort_by_key(|fold| fold.same_statement);
+        Ok(earlier)
+    }
+
+    /// Undoes a fold, given any unambiguous part of its id.
+    ///
+    /// # Errors
+    /// [`ChoreError::Memory`] and [`ChoreError::Resolve`].
+    pub fn keep_apart(&self, fold: &str) -> Result<Fold, ChoreError> {
+        self.move_old_sessions();
+        Ok(apart(self.store()?, fold)?)
     }
 
     /// Combines the segments that were written on this branch into one. Returns the number of segments before, and the

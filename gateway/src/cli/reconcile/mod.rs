@@ -1,6 +1,7 @@
 //! Commands that reconcile sessions into main memory and resolve conflicts.
 
 mod conflicts;
+mod folds;
 mod resolve;
 mod run;
 mod sides;

@@ -8,22 +8,23 @@ use clap::{ArgGroup, Args};
 use muninn_memory::reconcile::{Keep, Resolution};
 use serde_json::json;
 
-use super::{sides, workspace};
+use super::{folds, sides, workspace};
 use crate::app::{ConflictView, Workspace, conflicts};
 use crate::cli::output::{self, plural};
 use crate::cli::{CliError, Common, Exit, editor, examples};
 
 /// Resolve a conflict between memories; without an id, ask about each
 #[derive(Args)]
-#[command(group = ArgGroup::new("choice").args(["keep", "write", "accept"]))]
+#[command(group = ArgGroup::new("choice").args(["keep", "write", "accept", "apart"]))]
 #[command(after_help = examples(&[
     ("muninn resolve", "Ask about each open conflict"),
     ("muninn resolve 7QK2 --keep=2,3 --note \"Different queues\"", "Keep two of the sides, and record why"),
     ("muninn resolve 7QK2 --write \"The limit is 64 per worker\"", "Replace all sides by a better text"),
+    ("muninn resolve 7QK2 --apart", "Undo a fold that `muninn reconcile` listed"),
     ("muninn resolve --accept", "Accept all proposals that a newer memory replaces older ones"),
 ]))]
 pub(crate) struct Resolve {
-    /// The conflict's id, as `muninn conflicts` shows it, or any unambiguous part of it
+    /// The id of a conflict, as `muninn conflicts` shows it, or of a fold, or any unambiguous part of it
     #[arg(requires = "choice")]
     id: Option<String>,
     /// The memories to keep: left (the oldest), right (the newest), both, none, or numbers such as 2,3
@@ -35,6 +36,9 @@ pub(crate) struct Resolve {
     /// Accept the proposal that the newest memory replaces the others; without an id, all proposals
     #[arg(long)]
     accept: bool,
+    /// Undo a fold: both records are recalled, and no later run folds them again
+    #[arg(long, requires = "id", conflicts_with = "note")]
+    apart: bool,
     /// The reason, for the team
     #[arg(long, value_name = "TEXT", requires = "id")]
     note: Option<String>,
@@ -46,6 +50,9 @@ pub(crate) struct Resolve {
 impl Resolve {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let workspace = workspace(common)?;
+        if let Some(id) = self.id.as_deref().filter(|_| self.apart) {
+            return keep_apart(&workspace, id, self.json);
+        }
         let resolution = match (self.keep, self.write) {
             (Some(keep), _) => Resolution::Keep(keep),
             (None, Some(text)) => Resolution::Write(text),
@@ -64,6 +71,17 @@ impl Resolve {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn keep_apart(workspace: &Workspace, id: &str, as_json: bool) -> Result<ExitCode, CliError> {
+    let fold = workspace.keep_apart(id)?;
+    if as_json {
+        output::json(&json!({"apart": fold}));
+    } else {
+        output::line(&folds::text(&fold));
+        output::note("both are recalled from now on; commit .muninn/memory/main.jsonl");
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Accepts all proposals, and shows each. A decision can change other conflicts, so they are read again after each.

@@ -8,6 +8,7 @@ use muninn_memory::reconcile::{ModelReport, Reconciled};
 use muninn_memory::records::SESSIONS;
 use serde_json::json;
 
+use super::folds;
 use crate::app::{ReconcileRequest, Workspace};
 use crate::cli::output::{self, plural};
 use crate::cli::progress::ProgressLine;
@@ -15,13 +16,15 @@ use crate::cli::{CliError, Common, examples};
 
 /// Merge what sessions learned into main memory
 ///
-/// Duplicates are removed, and contradictions are listed for you to resolve. Nothing is committed: review `git diff
+/// Equal statements fold: the newest is recalled, and each fold is listed with its id. Contradictions are listed for you to
+/// resolve. Nothing is committed: review `git diff
 /// .muninn`, then commit it. A main.jsonl in which a merge left conflict markers is repaired.
 #[derive(Args)]
 #[command(after_help = examples(&[
     ("muninn reconcile --dry-run", "Show what would change"),
     ("muninn reconcile", "Reconcile on the default branch"),
     ("muninn reconcile --here --no-llm", "Reconcile on this branch, without a model"),
+    ("muninn reconcile --review-folds", "Show what earlier versions folded, and how to undo it"),
     ("muninn reconcile --squash-sessions", "Combine this branch's files of sessions into one, for a pull request"),
 ]))]
 pub(crate) struct Reconcile {
@@ -40,10 +43,13 @@ pub(crate) struct Reconcile {
     /// Reconcile nothing; combine the files of sessions that were written on this branch into one
     #[arg(long, conflicts_with_all = ["archive", "dry_run", "here", "prune"])]
     squash_sessions: bool,
+    /// Reconcile nothing; list the folds of earlier versions, which also folded different texts
+    #[arg(long, conflicts_with_all = ["archive", "dry_run", "here", "prune", "squash_sessions"])]
+    review_folds: bool,
     /// Do not ask the model of `[memory.reconciler]`
     #[arg(long)]
     no_llm: bool,
-    /// Print JSON: consolidated, duplicates, superseded, conflicts, open, pruned, asked, segments, notes
+    /// Print JSON: consolidated, duplicates, superseded, conflicts, open, pruned, folds, asked, segments, notes
     #[arg(long)]
     json: bool,
 }
@@ -54,6 +60,9 @@ impl Reconcile {
         let workspace = super::workspace(common)?;
         if self.squash_sessions {
             return self.squash(&workspace);
+        }
+        if self.review_folds {
+            return folds::review(&workspace, self.json);
         }
         let request = ReconcileRequest {
             archive: self.archive,
@@ -110,6 +119,7 @@ impl Reconcile {
         if self.prune {
             parts.push(format!("{} archived", memories(done.pruned)));
         }
+        folds::note(&done.folds);
         let would = if self.dry_run { "would be: " } else { "" };
         output::line(&format!("{would}{}", parts.join(", ")));
         if summary.open > 0 {
@@ -157,6 +167,7 @@ fn as_json(done: &Reconciled) -> serde_json::Value {
         "conflicts": summary.conflicts,
         "open": summary.open,
         "pruned": done.pruned,
+        "folds": done.folds,
         "asked": done.asked,
         "segments": done.segments,
         "notes": done.notes,

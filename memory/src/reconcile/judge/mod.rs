@@ -2,11 +2,13 @@
 //!
 //! Vector similarity cannot tell a duplicate from a contradiction: "on" and "off" are very similar. So the tokens of two
 //! texts are aligned (`align.rs`), what differs is typed (`features.rs`), and boosted trees that were fitted to labelled
-//! pairs give the probabilities of each relation (`trees.rs`). Exact cases are rules: the same words, and the negation of
-//! the same sentence. Objections prevent a merge whatever the probabilities are.
+//! pairs give the probabilities of each relation (`trees.rs`). The negation of the same sentence is an exact rule.
 //!
-//! English prose only: code, and texts in other languages, are duplicates if they have the same words, and otherwise
-//! unrelated.
+//! Without a model only the same statement is a duplicate ([`crate::records`] has the closed list of harmless differences):
+//! a text that is merely alike would hide the other one. A pair that the probabilities take for a duplicate stays apart,
+//! and is left to a model or, if the claims can be about different things, to a person.
+//!
+//! English prose only: code, and texts in other languages, are unrelated unless they are the same statement.
 
 mod align;
 mod candidates;
@@ -27,6 +29,7 @@ pub use self::candidates::{ClaimTokens, WIDE, to_judge};
 use self::tokens::Token;
 use self::trees::Forest;
 use crate::embed::{LoadError, StaticVectors};
+use crate::records::{Statement, refers_to_its_file};
 
 /// A claim.
 #[derive(Debug, Clone, Copy)]
@@ -100,6 +103,8 @@ struct ParsedText {
 /// A parsed claim.
 pub struct ParsedClaim<'a> {
     claim: Claim<'a>,
+    /// The statement of the text alone.
+    statement: Statement,
     parsed: ParsedText,
 }
 
@@ -126,6 +131,7 @@ impl FittedJudge {
     pub fn read<'a>(&self, claim: &Claim<'a>) -> ParsedClaim<'a> {
         ParsedClaim {
             claim: *claim,
+            statement: Statement::of_text(claim.text),
             parsed: self.parse(claim.text),
         }
     }
@@ -174,7 +180,8 @@ pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &FittedJudge) ->
     // The alignment of the exchanged texts can differ, so they are aligned in one order.
     let is_exchanged = a.claim.text > b.claim.text;
     let [first, second] = if is_exchanged { [b, a] } else { [a, b] };
-    let judged = if words(a.claim.text).eq(words(b.claim.text)) {
+    let is_same_text = a.statement.equals(b.statement);
+    let judged = if is_same_text {
         Judgement::exact(Relation::Same, "the same words")
     } else if a.parsed.is_cut || b.parsed.is_cut {
         Judgement::exact(Relation::Unrelated, "too long to be laid side by side")
@@ -189,6 +196,10 @@ pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &FittedJudge) ->
             Some(why) => Judgement {
                 relation: Relation::Doubt,
                 reason: format!("{}; but {why}", judged.reason),
+                ..judged
+            },
+            None if relation == Relation::Same && !(is_same_text && says_it_of_the_same(a, b)) => Judgement {
+                relation: Relation::Unrelated,
                 ..judged
             },
             None => judged,
@@ -211,9 +222,13 @@ pub fn opposes(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> bool {
     is_unread || Alignment::new(&a.parsed.tokens, &b.parsed.tokens).opposes()
 }
 
-/// The words of a text, without whitespace and the final full stop.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.trim().trim_end_matches('.').split_whitespace()
+/// Returns whether two claims with the same text are about the same: the subject, and the files that the text refers to.
+fn says_it_of_the_same(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>) -> bool {
+    let [one, other] = [a, b].map(|parsed| {
+        let Claim { text, subject, files } = parsed.claim;
+        Statement::of_claim(text, subject, files.iter().copied())
+    });
+    one.equals(other)
 }
 
 /// Returns whether both claims cite the same file.
@@ -238,16 +253,4 @@ fn separation_reason(
     let rest_apart = !a.claim.files.is_empty() && !b.claim.files.is_empty() && !share_file(a, b);
     let points = refers_to_its_file(a.claim.text) || refers_to_its_file(b.claim.text);
     (rest_apart && (points || relation == Relation::Contradicts)).then_some("they rest on different files")
-}
-
-/// Nouns that mean the cited file after `this`.
-const OF_A_FILE: [&str; 7] = ["file", "module", "function", "crate", "test", "package", "class"];
-
-/// Returns whether a text refers to its file, as `this module` does.
-fn refers_to_its_file(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let words = lower.split(|c: char| !c.is_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    let points = |two: &[&str]| two[0] == "this" && OF_A_FILE.contains(&two[1]);
-    words.windows(2).any(points) || words.contains(&"here")
 }

@@ -250,8 +250,8 @@ fn representative_of_a_conflict_side_is_not_pruned() {
     let Body::Conflict(kinds::Conflict { left, .. }) = &mut open[0].body else {
         panic!("{open:?}")
     };
-    // The conflict names the second record, whose representative is the first.
-    *left = "002".to_owned();
+    // The conflict names the first record, whose representative is the second.
+    *left = "001".to_owned();
     let pruned = prune(&after.main, &open, 0, &|_| false);
     assert!(pruned.archived.is_empty(), "{:?}", pruned.archived);
 }

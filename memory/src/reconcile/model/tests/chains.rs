@@ -50,7 +50,7 @@ fn claims_joined_by_a_model_are_checked_for_contradictions() {
     };
     // The contradicting claims were not candidates for each other.
     let found = BTreeSet::from([(0, 1), (1, 2)]);
-    let chained = |decided: &[Record]| chains::pairs(&records, decided, &claims, &[0, 1, 2]);
+    let chained = |decided: &[Record]| chains::pairs(records.iter().chain(decided), &claims, &[0, 1, 2]);
     let (decided, _) = decisions(found, &claims, &judging, &chained, &|_| false);
     let kinds: Vec<&str> = decided.iter().map(|record| record.body.kind()).collect();
     assert_eq!(kinds, ["same", "same", "conflict"]);

@@ -20,7 +20,7 @@ fn least_valuable_records_are_archived_for_good() {
     let left = desk.read(MAIN);
     assert!(left.len() as u64 <= most);
     assert!(
-        !left.contains("\"id\":\"002\"") && left.contains("\"same\""),
+        !left.contains("\"id\":\"001\"") && left.contains("\"same\""),
         "duplicates are pruned first: {left}"
     );
     let archived: String = desk
@@ -101,7 +101,7 @@ fn duplicate_is_worth_the_confidence_it_adds() {
         ))
     };
     let now = "2026-06-01T00:00:00Z";
-    // The group's value is 0.75: the second record adds 0.25, and the third, from the same session, 0.
+    // The group's value is 0.75: the second record adds 0.25, and the first, from the session of the newest, 0.
     let records = [
         learned("a", "1", now, 0.5, "x.rs"),
         learned("b", "2", now, 0.5, "x.rs"),
@@ -114,7 +114,7 @@ fn duplicate_is_worth_the_confidence_it_adds() {
         // Two years without confirmation: 0.9 * 0.625.
         learned("f", "3", "2024-06-01T00:00:00Z", 0.9, "x.rs"),
     ];
-    assert_eq!(leaving(&records), ["c", "e", "b", "d", "f", "a"]);
+    assert_eq!(leaving(&records), ["a", "e", "b", "d", "f", "c"]);
 }
 
 #[test]
