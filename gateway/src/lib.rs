@@ -36,6 +36,7 @@ pub mod model;
 #[cfg(unix)]
 mod ownership;
 mod pattern;
+mod percent;
 pub mod personal;
 pub mod presence;
 pub mod secrets;

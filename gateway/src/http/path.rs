@@ -4,10 +4,10 @@
 //! would accept for a known endpoint must reach that endpoint here too; otherwise the request would get no context and
 //! escape the limits of its key. No path may leave `/v1/`.
 
-use std::borrow::Cow;
-
 use http::Uri;
 use http::uri::PathAndQuery;
+
+use crate::percent;
 
 /// The paths that are handled here, or checked before they are forwarded.
 const KNOWN: [&str; 11] = [
@@ -34,7 +34,8 @@ pub(super) struct DotSegment;
 /// # Errors
 /// [`DotSegment`] if the path has a segment `.` or `..`, at any level of escaping.
 pub(super) fn canonical(uri: &Uri) -> Result<Option<Uri>, DotSegment> {
-    let decoded = decode(uri.path());
+    let decoded = percent::decode(uri.path().as_bytes());
+    let decoded = String::from_utf8_lossy(&decoded);
     let segments = || decoded.split(['/', '\\']);
     if segments().any(|segment| matches!(segment, "." | "..")) {
         return Err(DotSegment);
@@ -53,39 +54,6 @@ pub(super) fn canonical(uri: &Uri) -> Result<Option<Uri>, DotSegment> {
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = PathAndQuery::try_from(with_query).ok();
     Ok(Uri::from_parts(parts).ok())
-}
-
-/// Decodes escapes until none are left: a proxy before the backend may decode once more.
-fn decode(path: &str) -> Cow<'_, str> {
-    let mut decoded = Cow::Borrowed(path);
-    while decoded.contains('%') {
-        let once = decode_once(&decoded);
-        if once == *decoded {
-            break;
-        }
-        decoded = Cow::Owned(once);
-    }
-    decoded
-}
-
-fn decode_once(path: &str) -> String {
-    let mut decoded = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [byte, after @ ..] = rest {
-        let escaped = match (byte, after) {
-            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)).map(|(high, low)| high << 4 | low),
-            _ => None,
-        };
-        decoded.push(escaped.unwrap_or(*byte));
-        rest = if escaped.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]
