@@ -32,7 +32,7 @@ pub use chosen::ChosenModel;
 pub use explore::{ExploreConfig, ExploreMode};
 pub use files::ConfigError;
 pub(crate) use files::nearest;
-pub use hosts::HostPattern;
+pub use hosts::{Authority, HostPattern};
 pub use journal::JournalConfig;
 pub use keys::{NameError, check_name};
 pub use memory::{EmbedderConfig, MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
