@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use http::Extensions;
 use thiserror::Error;
+use tokio_util::sync::CancellationToken;
 
+use super::doors::{CallerKind, Door};
+use super::{ActiveKey, Denied, Peer};
 use crate::config::KeyConfig;
 use crate::pattern::captures;
 use crate::wire::Members;
@@ -14,15 +17,16 @@ use crate::wire::Members;
 const FURTHER_MODELS: [&str; 3] = ["models", "fallbacks", "context_window_fallbacks"];
 
 #[derive(Debug, Clone)]
-enum CallerKind {
-    /// No keys are configured.
-    Anonymous,
-    /// A program of the user on this machine, and the root of the worktree that it works in.
-    Local(Arc<Path>),
+enum Identity {
+    /// A program of the user on this machine, which did not come through the network, and the root of the worktree that it
+    /// works in, if it works in one.
+    Local(Option<Arc<Path>>),
+    /// A program on this machine while no keys are configured, and the end of that state.
+    Peer(Arc<Peer>, CancellationToken),
     /// The holder of a key.
-    Holder(Arc<KeyConfig>),
-    /// A request that did not pass authentication.
-    Unauthenticated,
+    Holder(Arc<ActiveKey>),
+    /// A request without a valid key.
+    NoKey(Denied),
 }
 
 /// The most characters of a client's text in an error.
@@ -50,59 +54,99 @@ pub enum Forbidden {
         /// The field.
         field: String,
     },
-    /// The path is forwarded without an inspection of the body, and the key is restricted.
-    #[error("the access key `{key}` is restricted and cannot use {path}, because its requests are not inspected")]
-    Unseen {
-        /// The key's name.
-        key: String,
-        /// The path.
-        path: String,
-    },
 }
 
-/// The caller of a request. Cheap to clone. Every admitted request has one in its extensions.
+/// The caller of a request. Cheap to clone. Every request behind admission has one in its extensions.
 #[derive(Debug, Clone)]
-pub struct Caller(CallerKind);
+pub struct Caller(Identity);
 
 impl Caller {
-    /// The caller if no keys are configured. It may use everything.
-    #[must_use]
-    pub fn anonymous() -> Caller {
-        Caller(CallerKind::Anonymous)
-    }
-
     /// A program of the user on this machine, which did not come through the network. It may use everything, and the
     /// worktree that it works in need not be inside the configuration's `roots`.
     #[must_use]
-    pub fn local(root: &Path) -> Caller {
-        Caller(CallerKind::Local(root.into()))
+    pub fn local(root: Option<&Path>) -> Caller {
+        Caller(Identity::Local(root.map(Into::into)))
+    }
+
+    /// A program on this machine, while no keys are configured; until then, `closed` is not cancelled.
+    pub(super) fn peer(peer: Arc<Peer>, closed: CancellationToken) -> Caller {
+        Caller(Identity::Peer(peer, closed))
+    }
+
+    pub(super) fn holding(key: Arc<ActiveKey>) -> Caller {
+        Caller(Identity::Holder(key))
+    }
+
+    /// A request without a valid key. It may use nothing but [`Door::Liveness`].
+    #[must_use]
+    pub fn without_key(denied: Denied) -> Caller {
+        Caller(Identity::NoKey(denied))
+    }
+
+    /// Returns the caller of a request. A request that was not admitted has no key.
+    #[must_use]
+    pub fn of(extensions: &Extensions) -> Caller {
+        let admitted = extensions.get().cloned();
+        admitted.unwrap_or(Caller::without_key(Denied::Missing))
     }
 
     /// The root of the worktree that a program of the user works in.
     #[must_use]
     pub fn own_root(&self) -> Option<&Path> {
         match &self.0 {
-            CallerKind::Local(root) => Some(root),
+            Identity::Local(root) => root.as_deref(),
             _ => None,
         }
     }
 
-    pub(super) fn holding(key: Arc<KeyConfig>) -> Caller {
-        Caller(CallerKind::Holder(key))
+    /// The column of the table that counts for a door. Blocks if the owner of the peer's process must be looked up.
+    pub(super) fn kind_for(&self, door: Door) -> CallerKind {
+        match &self.0 {
+            Identity::Local(_) => CallerKind::Local,
+            Identity::Peer(peer, _) if door.depends_on_owner() && !peer.is_own() => CallerKind::OtherProcess,
+            Identity::Peer(..) => CallerKind::OwnProcess,
+            Identity::Holder(key) if key.owns_personal && (door.is_personal() || !self.is_restricted()) => {
+                CallerKind::PersonalKey
+            }
+            Identity::Holder(_) if self.is_restricted() => CallerKind::RestrictedKey,
+            Identity::Holder(_) => CallerKind::Key,
+            Identity::NoKey(_) => CallerKind::NoKey,
+        }
     }
 
-    /// Returns the caller of a request. A request without authentication may use nothing.
+    /// The peer, if it counts and its owner is not known yet.
+    pub(super) fn unknown_peer(&self) -> Option<Arc<Peer>> {
+        match &self.0 {
+            Identity::Peer(peer, _) if !peer.is_known() => Some(Arc::clone(peer)),
+            _ => None,
+        }
+    }
+
+    /// Why the request has no valid key.
+    pub(super) fn denied(&self) -> Option<&Denied> {
+        match &self.0 {
+            Identity::NoKey(denied) => Some(denied),
+            _ => None,
+        }
+    }
+
+    /// Cancelled when a reload takes the caller's permission away: it removes, replaces or narrows the key, or it adds the
+    /// first key of a gateway that served everybody on this machine.
     #[must_use]
-    pub fn of(extensions: &Extensions) -> Caller {
-        extensions.get().cloned().unwrap_or(Caller(CallerKind::Unauthenticated))
+    pub fn revocation(&self) -> Option<&CancellationToken> {
+        match &self.0 {
+            Identity::Peer(_, closed) => Some(closed),
+            Identity::Holder(key) => Some(&key.revoked),
+            Identity::Local(_) | Identity::NoKey(_) => None,
+        }
     }
 
     /// The key's name, or an empty text without a key.
     #[must_use]
     pub fn name(&self) -> &str {
         match &self.0 {
-            CallerKind::Holder(key) => &key.name,
-            CallerKind::Anonymous | CallerKind::Local(_) | CallerKind::Unauthenticated => "",
+            Identity::Holder(key) => &key.config.name,
+            Identity::Peer(..) | Identity::Local(_) | Identity::NoKey(_) => "",
         }
     }
 
@@ -136,14 +180,15 @@ impl Caller {
         )
     }
 
-    /// Whether its models, backends or directories are restricted. Such a caller cannot use paths that are forwarded
-    /// without inspection.
-    #[must_use]
-    pub fn is_restricted(&self) -> bool {
+    /// Whether its models, backends or directories are restricted.
+    fn is_restricted(&self) -> bool {
         match &self.0 {
-            CallerKind::Anonymous | CallerKind::Local(_) => false,
-            CallerKind::Holder(key) => key.models.is_some() || key.backends.is_some() || key.roots.is_some(),
-            CallerKind::Unauthenticated => true,
+            Identity::Peer(..) | Identity::Local(_) => false,
+            Identity::Holder(key) => {
+                let key = &key.config;
+                key.models.is_some() || key.backends.is_some() || key.roots.is_some()
+            }
+            Identity::NoKey(_) => true,
         }
     }
 
@@ -183,17 +228,20 @@ impl Caller {
     #[must_use]
     pub fn is_restricted_in_models(&self) -> bool {
         match &self.0 {
-            CallerKind::Anonymous | CallerKind::Local(_) => false,
-            CallerKind::Holder(key) => key.models.is_some(),
-            CallerKind::Unauthenticated => true,
+            Identity::Peer(..) | Identity::Local(_) => false,
+            Identity::Holder(key) => key.config.models.is_some(),
+            Identity::NoKey(_) => true,
         }
     }
 
     /// The key's name and its limit of requests per minute, if it has one.
     pub(super) fn limit(&self) -> Option<(&str, u32)> {
         match &self.0 {
-            CallerKind::Holder(key) => key.requests_per_minute.map(|limit| (key.name.as_str(), limit)),
-            CallerKind::Anonymous | CallerKind::Local(_) | CallerKind::Unauthenticated => None,
+            Identity::Holder(key) => {
+                let limit = key.config.requests_per_minute?;
+                Some((key.config.name.as_str(), limit))
+            }
+            Identity::Peer(..) | Identity::Local(_) | Identity::NoKey(_) => None,
         }
     }
 
@@ -204,9 +252,9 @@ impl Caller {
         includes: impl FnOnce(&'a T) -> bool,
     ) -> bool {
         match &self.0 {
-            CallerKind::Anonymous | CallerKind::Local(_) => true,
-            CallerKind::Holder(key) => restriction(key).is_none_or(includes),
-            CallerKind::Unauthenticated => false,
+            Identity::Peer(..) | Identity::Local(_) => true,
+            Identity::Holder(key) => restriction(&key.config).is_none_or(includes),
+            Identity::NoKey(_) => false,
         }
     }
 }
@@ -223,13 +271,18 @@ mod tests {
 
     fn holder(models: Option<&[&str]>, backends: Option<&[&str]>, roots: Option<&[&str]>) -> Caller {
         let owned = |names: Option<&[&str]>| names.map(|names| names.iter().map(ToString::to_string).collect());
-        Caller::holding(Arc::new(KeyConfig {
+        let config = KeyConfig {
             name: "ana".to_owned(),
             hash: KeyHash::parse(&format!("blake3:{}", "0".repeat(64))).unwrap(),
             models: owned(models),
             backends: owned(backends),
             roots: roots.map(|roots| roots.iter().map(Into::into).collect()),
             requests_per_minute: None,
+        };
+        Caller::holding(Arc::new(ActiveKey {
+            config,
+            owns_personal: false,
+            revoked: CancellationToken::new(),
         }))
     }
 

@@ -6,30 +6,64 @@
 //! store it.
 
 mod caller;
+mod doors;
 mod headers;
+mod peer;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use thiserror::Error;
+use tokio_util::sync::CancellationToken;
 
-use crate::config::KeyConfig;
+use crate::config::{Config, KeyConfig};
 use crate::secrets::KeyHash;
 use crate::store::Counters;
 use crate::wire::error::ErrorKind;
 
 pub use caller::{Caller, Forbidden};
+#[cfg(test)]
+pub(crate) use doors::page;
+pub use doors::{CallerKind, ClosedDoor, Door, Rule};
 pub use headers::{contains_key, remove_keys};
+pub use peer::Peer;
 
 /// The access keys of one configuration.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Access {
-    keys: Arc<[Arc<KeyConfig>]>,
+    keys: Arc<[Arc<ActiveKey>]>,
+    /// Cancelled when the gateway, which serves everybody on this machine without keys, gets its first key.
+    closed: CancellationToken,
+}
+
+/// A key of the configuration in force.
+#[derive(Debug)]
+struct ActiveKey {
+    config: KeyConfig,
+    /// Whether `[personal] key` names it.
+    owns_personal: bool,
+    /// Cancelled when a reload removes, replaces or narrows the key.
+    revoked: CancellationToken,
+}
+
+impl ActiveKey {
+    /// Whether a holder of this key may do all the same with `other`.
+    fn is_covered_by(&self, other: &KeyConfig) -> bool {
+        fn covers<T: PartialEq>(new: Option<&[T]>, old: Option<&[T]>) -> bool {
+            new.is_none_or(|new| old.is_some_and(|old| old.iter().all(|item| new.contains(item))))
+        }
+        let own = &self.config;
+        own.name == other.name
+            && own.hash == other.hash
+            && covers(other.models.as_deref(), own.models.as_deref())
+            && covers(other.backends.as_deref(), own.backends.as_deref())
+            && covers(other.roots.as_deref(), own.roots.as_deref())
+    }
 }
 
 /// The reason why a request is refused. No variant holds the presented key.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum Denied {
     /// The request has no key.
     #[error(
@@ -39,6 +73,9 @@ pub enum Denied {
     /// The key is not configured.
     #[error("the access key is unknown to this gateway")]
     Unknown,
+    /// A reload revoked the key while the request was answered.
+    #[error("the access was revoked: this gateway's configuration no longer permits the request")]
+    Revoked,
     /// The key has reached its rate limit.
     #[error("the access key `{key}` is limited to {limit} requests per minute; retry in {} s", seconds(*wait))]
     TooMany {
@@ -56,7 +93,7 @@ impl Denied {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Denied::Missing | Denied::Unknown => ErrorKind::Authentication,
+            Denied::Missing | Denied::Unknown | Denied::Revoked => ErrorKind::Authentication,
             Denied::TooMany { .. } => ErrorKind::RateLimit,
         }
     }
@@ -66,7 +103,7 @@ impl Denied {
     pub fn retry_after(&self) -> Option<u64> {
         match self {
             Denied::TooMany { wait, .. } => Some(seconds(*wait)),
-            Denied::Missing | Denied::Unknown => None,
+            Denied::Missing | Denied::Unknown | Denied::Revoked => None,
         }
     }
 }
@@ -77,11 +114,45 @@ fn seconds(wait: Duration) -> u64 {
 }
 
 impl Access {
-    /// Creates the access rules of a configuration's keys.
+    /// Creates the access rules of a configuration.
     #[must_use]
-    pub fn new(keys: &[KeyConfig]) -> Access {
+    pub fn new(config: &Config) -> Access {
+        Access::of(&config.keys, config.personal.key.as_deref(), None)
+    }
+
+    /// Creates the access rules of a configuration that replaces this one's. Requests under way end if the new rules do not
+    /// permit them; those of a key that stays, or permits more than before, go on.
+    #[must_use]
+    pub fn renewed(&self, config: &Config) -> Access {
+        let new = Access::of(&config.keys, config.personal.key.as_deref(), Some(self));
+        self.revoke_without(&new);
+        new
+    }
+
+    fn of(keys: &[KeyConfig], personal: Option<&str>, previous: Option<&Access>) -> Access {
+        let active = |config: &KeyConfig| {
+            let mut earlier = previous.iter().flat_map(|previous| previous.keys.iter());
+            let earlier = earlier.find(|key| key.is_covered_by(config));
+            Arc::new(ActiveKey {
+                owns_personal: personal == Some(&config.name),
+                config: config.clone(),
+                revoked: earlier.map(|key| key.revoked.clone()).unwrap_or_default(),
+            })
+        };
+        let open = previous.filter(|previous| previous.is_open() && keys.is_empty());
         Access {
-            keys: keys.iter().cloned().map(Arc::new).collect(),
+            keys: keys.iter().map(active).collect(),
+            closed: open.map(|previous| previous.closed.clone()).unwrap_or_default(),
+        }
+    }
+
+    fn revoke_without(&self, new: &Access) {
+        if !new.is_open() {
+            self.closed.cancel();
+        }
+        let is_kept = |old: &&Arc<ActiveKey>| new.keys.iter().any(|key| old.is_covered_by(&key.config));
+        for old in self.keys.iter().filter(|old| !is_kept(old)) {
+            old.revoked.cancel();
         }
     }
 
@@ -91,14 +162,14 @@ impl Access {
         self.keys.is_empty()
     }
 
-    /// Returns the caller by the request's headers. If no keys are configured, every caller is [`Caller::anonymous`],
+    /// Returns the caller of a request with these headers from this peer. If no keys are configured, the peer alone decides,
     /// even with a key.
     ///
     /// # Errors
     /// [`Denied::Missing`] without a key, [`Denied::Unknown`] for a key that is not configured.
-    pub fn authenticate(&self, headers: &HeaderMap) -> Result<Caller, Denied> {
+    pub fn authenticate(&self, headers: &HeaderMap, peer: &Arc<Peer>) -> Result<Caller, Denied> {
         if self.is_open() {
-            return Ok(Caller::anonymous());
+            return Ok(Caller::peer(Arc::clone(peer), self.closed.clone()));
         }
         let presented = headers::presented(headers).ok_or(Denied::Missing)?;
         let hash = KeyHash::of_key(presented).ok_or(Denied::Unknown)?;
@@ -109,10 +180,10 @@ impl Access {
 
     /// Returns the last matching key. Every key is compared, also after a match, and each comparison takes the same
     /// time. So the response time reveals nothing about the configured keys.
-    fn find(&self, mut matches: impl FnMut(&KeyConfig) -> bool) -> Option<Arc<KeyConfig>> {
+    fn find(&self, mut matches: impl FnMut(&KeyConfig) -> bool) -> Option<Arc<ActiveKey>> {
         let mut found = None;
         for key in self.keys.iter() {
-            if matches(key) {
+            if matches(&key.config) {
                 found = Some(key);
             }
         }
@@ -148,6 +219,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+    use crate::socket_owner::SocketOwner;
     use crate::store::LocalCounters;
 
     fn config(name: &str, key: &str, limit: Option<u32>) -> KeyConfig {
@@ -171,14 +243,22 @@ mod tests {
         pairs.iter().map(pair).collect()
     }
 
+    fn authenticate(access: &Access, headers: &HeaderMap) -> Result<Caller, Denied> {
+        access.authenticate(headers, &Arc::new(Peer::owned_by(SocketOwner::Own)))
+    }
+
     fn name_of(access: &Access, pairs: &[(&'static str, String)]) -> Result<String, Denied> {
-        let caller = access.authenticate(&headers(pairs))?;
+        let caller = authenticate(access, &headers(pairs))?;
         Ok(caller.name().to_owned())
     }
 
     #[test]
     fn a_key_is_found_in_each_header() {
-        let access = Access::new(&[config("ana", &key('a'), None), config("ben", &key('b'), None)]);
+        let access = Access::of(
+            &[config("ana", &key('a'), None), config("ben", &key('b'), None)],
+            None,
+            None,
+        );
         for place in [
             ("x-muninn-key", key('b')),
             ("authorization", format!("Bearer {}", key('b'))),
@@ -211,10 +291,110 @@ mod tests {
 
     #[test]
     fn without_keys_every_caller_is_anonymous() {
-        let access = Access::new(&[]);
-        let caller = access.authenticate(&headers(&[("x-muninn-key", key('a'))])).unwrap();
+        let access = Access::of(&[], None, None);
+        let caller = authenticate(&access, &headers(&[("x-muninn-key", key('a'))])).unwrap();
         assert_eq!(caller.name(), "");
-        assert!(!caller.is_restricted());
+        assert!(caller.may_use_model("m") && caller.may_use_backend("b"));
+    }
+
+    /// Changes of a configuration, and whether a stream that began before goes on.
+    #[test]
+    fn reload_revokes_what_it_no_longer_permits() {
+        let list = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let ana = || config("ana", &key('a'), None);
+        let of = |models: &[&str], roots: Option<&str>| KeyConfig {
+            models: list(models),
+            roots: roots.map(|root| vec![root.into()]),
+            ..ana()
+        };
+        for (change, old, new, goes_on) in [
+            ("nothing", ana(), vec![ana()], true),
+            (
+                "the rate",
+                ana(),
+                vec![KeyConfig {
+                    requests_per_minute: Some(1),
+                    ..ana()
+                }],
+                true,
+            ),
+            (
+                "another key is added",
+                ana(),
+                vec![config("ben", &key('b'), None), ana()],
+                true,
+            ),
+            ("a restriction is removed", of(&["a"], Some("/srv")), vec![ana()], true),
+            ("a model is added", of(&["a"], None), vec![of(&["b", "a"], None)], true),
+            (
+                "removed, others stay",
+                ana(),
+                vec![config("ben", &key('b'), None)],
+                false,
+            ),
+            ("removed, none stays", ana(), vec![], false),
+            (
+                "another key of the same name",
+                ana(),
+                vec![config("ana", &key('b'), None)],
+                false,
+            ),
+            (
+                "the same key under another name",
+                ana(),
+                vec![config("eve", &key('a'), None)],
+                false,
+            ),
+            ("restricted to models", ana(), vec![of(&["a"], None)], false),
+            (
+                "a model is removed",
+                of(&["a", "b"], None),
+                vec![of(&["a"], None)],
+                false,
+            ),
+            ("another model", of(&["a"], None), vec![of(&["b"], None)], false),
+            (
+                "restricted to roots",
+                of(&["a"], None),
+                vec![of(&["a"], Some("/srv"))],
+                false,
+            ),
+            (
+                "narrower roots",
+                of(&["a"], Some("/srv")),
+                vec![of(&["a"], Some("/srv/x"))],
+                false,
+            ),
+            (
+                "restricted to backends",
+                ana(),
+                vec![KeyConfig {
+                    backends: list(&["b"]),
+                    ..ana()
+                }],
+                false,
+            ),
+        ] {
+            let before = Access::of(std::slice::from_ref(&old), None, None);
+            let caller = authenticate(&before, &headers(&[("x-muninn-key", key('a'))])).unwrap();
+            let revoked = caller.revocation().unwrap();
+            let after = Access::of(&new, None, Some(&before));
+            before.revoke_without(&after);
+            assert_eq!(!revoked.is_cancelled(), goes_on, "{change}");
+            // A second reload still finds the streams that began before the first one.
+            after.revoke_without(&Access::of(&[config("eve", &key('e'), None)], None, Some(&after)));
+            assert!(revoked.is_cancelled(), "{change}, then removed");
+        }
+        let open = Access::of(&[], None, None);
+        let caller = authenticate(&open, &HeaderMap::new()).unwrap();
+        let still = Access::of(&[], None, Some(&open));
+        open.revoke_without(&still);
+        assert!(!caller.revocation().unwrap().is_cancelled());
+        still.revoke_without(&Access::of(&[ana()], None, Some(&still)));
+        assert!(
+            caller.revocation().unwrap().is_cancelled(),
+            "the first key closes the open gateway"
+        );
     }
 
     #[test]
@@ -223,7 +403,7 @@ mod tests {
             .chars()
             .map(|digit| config(&digit.to_string(), &key(digit), None))
             .collect();
-        let access = Access::new(&keys);
+        let access = Access::of(&keys, None, None);
         for matching in ["a", "d", "none"] {
             let mut compared = Vec::new();
             access.find(|key| {
@@ -237,16 +417,18 @@ mod tests {
     #[test]
     fn a_reload_does_not_reset_the_rate_limit() {
         let (counters, start) = (LocalCounters::default(), Instant::now());
-        let access = Access::new(&[config("ana", &key('a'), Some(2))]);
+        let access = Access::of(&[config("ana", &key('a'), Some(2))], None, None);
         let admitted = |access: &Access, key: &str| {
-            let caller = access
-                .authenticate(&headers(&[("x-muninn-key", key.to_owned())]))
-                .unwrap();
+            let caller = authenticate(access, &headers(&[("x-muninn-key", key.to_owned())])).unwrap();
             caller.admit(&counters, start).now_or_never().unwrap()
         };
         assert!(admitted(&access, &key('a')).is_ok());
         assert!(admitted(&access, &key('a')).is_ok());
-        let again = Access::new(&[config("ana", &key('b'), Some(2)), config("ben", &key('c'), Some(2))]);
+        let again = Access::of(
+            &[config("ana", &key('b'), Some(2)), config("ben", &key('c'), Some(2))],
+            None,
+            None,
+        );
         let denied = admitted(&again, &key('b')).unwrap_err();
         assert_eq!(denied.retry_after(), Some(60));
         assert_eq!(denied.kind(), ErrorKind::RateLimit);

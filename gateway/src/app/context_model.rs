@@ -38,13 +38,18 @@ pub(crate) async fn answer(
         receipt.worktree = root.display().to_string();
     }
     let entered = enter(app, caller, location, &claimed_directories.now).await;
+    // The receipt is for the user, the answer for the caller.
+    let mut shown_reason = None;
     // The same budget as before a backend.
     let budgeted = match entered {
         Ok(workspace) => {
             let previewed = preview(app, caller, headers, prompt, &workspace).await;
             previewed.map(|(budget, already)| (workspace, budget, already))
         }
-        Err(error) => Err(NoPackReason::from(error)),
+        Err(error) => {
+            shown_reason = Some(app.enter_error_for(caller, &error).await);
+            Err(NoPackReason::from(error))
+        }
     };
     let (explored, refused) = match budgeted {
         Err(reason) => (None, Some(reason.to_string())),
@@ -90,12 +95,13 @@ pub(crate) async fn answer(
         }
         None => receipt.reason = refused,
     }
+    let shown_reason = shown_reason.or_else(|| receipt.reason.clone());
     let connected = settings.router.is_connected(headers).await;
     let answer = Answer {
         id: receipt.id.clone(),
         model: CONTEXT_MODEL.to_owned(),
         created: jiff::Timestamp::now().as_second(),
-        pieces: notice::around(connected, text, receipt.reason.as_deref()),
+        pieces: notice::around(connected, text, shown_reason.as_deref()),
         input_tokens,
         output_tokens,
     };

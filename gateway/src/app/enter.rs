@@ -7,8 +7,11 @@ use thiserror::Error;
 use tokio::task::JoinError;
 
 use super::{App, Location, OpenError, Workspace};
-use crate::access::Caller;
+use crate::access::{Caller, Door};
 use crate::session::ClaimedDirectories;
+
+/// Stands for a directory that a stranger is not told.
+const HIDDEN: &str = "(a directory of the gateway)";
 
 /// Why a request gets no repository.
 #[derive(Debug, Error)]
@@ -21,9 +24,9 @@ pub(crate) enum EnterError {
     /// Opening takes longer than a request waits.
     #[error("{} is still being opened", .0.display())]
     StillOpening(PathBuf),
-    /// The caller's key does not allow it.
-    #[error("the access key `{key}` does not allow {}", root.display())]
-    Forbidden { key: String, root: PathBuf },
+    /// The caller's key does not allow it. The text does not name it, because the caller may not know that it exists.
+    #[error("the access key `{key}` does not allow this directory")]
+    Forbidden { key: String },
     /// The request works outside of all served roots.
     #[error(
         "the request works in {directory}, outside the served {}; to serve it too, add `roots = [{directory:?}]` or a \
@@ -58,6 +61,47 @@ pub(super) fn seed(app: &App, caller: &Caller, claimed_directories: &ClaimedDire
 }
 
 impl App {
+    /// The text of an error for a caller. A stranger learns neither the served directories nor which others exist.
+    pub(super) async fn enter_error_for(&self, caller: &Caller, error: &EnterError) -> String {
+        let mut text = match error {
+            EnterError::Forbidden { .. } | EnterError::Outside { .. } if caller.may(Door::Details).await.is_err() => {
+                match caller.name() {
+                    "" => "the gateway does not serve this directory to other users".to_owned(),
+                    key => EnterError::Forbidden { key: key.to_owned() }.to_string(),
+                }
+            }
+            error => error.to_string(),
+        };
+        self.hide_directories(caller, &mut text).await;
+        text
+    }
+
+    /// Replaces the paths of the gateway's directories in an error, unless the caller may see them.
+    pub(crate) async fn hide_directories(&self, caller: &Caller, error: &mut String) {
+        if caller.may(Door::Details).await.is_err() {
+            self.replace_directories(error);
+        }
+    }
+
+    pub(super) fn replace_directories(&self, text: &mut String) {
+        let open = self.workspaces.all();
+        let settings = self.settings();
+        let mut directories: Vec<&Path> = open.iter().map(|workspace| &*workspace.root).collect();
+        directories.extend(settings.config.roots.iter().map(PathBuf::as_path));
+        directories.push(&self.state_dir);
+        directories.extend(settings.config.file.as_deref());
+        directories.extend(self.personal.as_ref().map(|personal| personal.root()));
+        // The longest first: a directory can lie in another one. The root of the file system says nothing.
+        directories.retain(|directory| directory.parent().is_some());
+        directories.sort_by_key(|directory| std::cmp::Reverse(directory.as_os_str().len()));
+        for directory in directories {
+            let directory = directory.display().to_string();
+            if text.contains(&directory) {
+                *text = text.replace(&directory, HIDDEN);
+            }
+        }
+    }
+
     /// The workspace of a directory, if the caller may use it; without a directory, the served one.
     ///
     /// # Errors
@@ -94,9 +138,9 @@ pub(super) async fn enter(
             };
         }
         Location::Closed(root) => root,
-        Location::Forbidden(root) => {
+        Location::Forbidden(_) => {
             let key = caller.name().to_owned();
-            return Err(EnterError::Forbidden { key, root });
+            return Err(EnterError::Forbidden { key });
         }
         Location::Outside => {
             return Err(EnterError::Outside {

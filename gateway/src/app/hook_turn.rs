@@ -166,7 +166,7 @@ impl App {
             summarizer: None,
             observing,
             personal: self.personal.clone(),
-            signals: self.signals_of(&Caller::anonymous()),
+            signals: self.signals_of(&Caller::local(None)),
         });
     }
 
@@ -176,7 +176,7 @@ impl App {
         Receipt {
             format: FORMAT.to_owned(),
             session: session.session.as_deref().map(|id| redact(id).into_owned()),
-            ..new_receipt(self, &Caller::anonymous(), format, &id, model)
+            ..new_receipt(self, &Caller::local(None), format, &id, model)
         }
     }
 

@@ -147,6 +147,6 @@ impl App {
     /// claims.
     pub(super) fn caller_at(&self, directory: &Path) -> Caller {
         let root = self.workspaces.root_at(directory);
-        root.map_or_else(Caller::anonymous, |root| Caller::local(&root))
+        Caller::local(root.as_deref())
     }
 }

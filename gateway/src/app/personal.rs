@@ -1,7 +1,7 @@
 //! The user's personal memory: who may use it, and what of it goes into prompts.
 //!
-//! It is the owner's alone: programs of the same user on this machine, requests to a gateway without access keys, and requests
-//! with the access key that `[personal] key` names. Nothing of it is learned; see `app/learn`.
+//! It is the owner's alone; the table of doors says whose requests count as the owner's. Nothing of it is learned; see
+//! `app/learn`.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -13,7 +13,7 @@ use muninn_memory::{Clock, redact};
 use serde_json::Value;
 
 use super::App;
-use crate::access::Caller;
+use crate::access::{Caller, Door};
 use crate::config::{Config, paths};
 use crate::personal::keep;
 use crate::personal::reminders::{ReminderSettings, Reminders, has_reminder};
@@ -37,6 +37,8 @@ const COMMANDS: [&str; 2] = ["muninn personal", "muninn remind"];
 const LEAST_SCORE: f32 = 0.6;
 /// The file that gets the lines of reminders.
 const INBOX: &str = "inbox";
+/// The name of other users of this machine in the ledger. No key has it: names have no control characters.
+const OTHER_USERS: &str = "\0";
 /// The most texts of a question.
 const MOST_ITEMS: usize = 3;
 
@@ -117,18 +119,36 @@ pub(super) fn open(config: &Config) -> Option<Arc<Personal>> {
 }
 
 impl App {
-    /// The personal memory, for a caller who is its owner.
+    /// The personal memory, for a caller who is its owner. Blocks if the owner of the peer's process must be looked up.
     pub(crate) fn personal_of(&self, caller: &Caller) -> Option<Arc<Personal>> {
-        let config = &self.settings().config.personal;
-        let is_owner = caller.name().is_empty() || config.key.as_deref() == Some(caller.name());
-        self.personal.clone().filter(|_| is_owner && config.enabled)
+        let personal = self.enabled_personal()?;
+        caller.may_now(Door::PersonalInPrompts).is_ok().then_some(personal)
     }
 
     /// [`Self::personal_of`], if there is anything in it, with the tokens that a question may get of it.
-    pub(super) fn personal_for_prompt(&self, caller: &Caller) -> Option<(Arc<Personal>, u32)> {
-        let personal = self.personal_of(caller)?;
+    pub(super) async fn personal_for_prompt(&self, caller: &Caller) -> Option<(Arc<Personal>, u32)> {
+        let personal = self.existing_personal()?;
         let tokens = self.settings().config.personal.max_tokens;
-        personal.root().is_dir().then_some((personal, tokens))
+        let may_use = caller.may(Door::PersonalInPrompts).await.is_ok();
+        may_use.then_some((personal, tokens))
+    }
+
+    /// The name under which the ledger keeps a caller's conversations. A block of the owner may hold personal memory, so it
+    /// is never replayed for another user of this machine who sends the same words.
+    pub(super) async fn ledger_name<'c>(&self, caller: &'c Caller) -> &'c str {
+        let is_apart = caller.name().is_empty()
+            && self.existing_personal().is_some()
+            && caller.may(Door::PersonalInPrompts).await.is_err();
+        if is_apart { OTHER_USERS } else { caller.name() }
+    }
+
+    fn enabled_personal(&self) -> Option<Arc<Personal>> {
+        let is_enabled = self.settings().config.personal.enabled;
+        self.personal.clone().filter(|_| is_enabled)
+    }
+
+    fn existing_personal(&self) -> Option<Arc<Personal>> {
+        self.enabled_personal().filter(|personal| personal.root().is_dir())
     }
 
     /// Fires reminders for as long as the process lives.
@@ -154,9 +174,7 @@ impl App {
     /// Whether this process is needed for reminders.
     #[must_use]
     pub fn has_reminders(&self) -> bool {
-        let is_enabled = self.settings().config.personal.enabled;
-        let personal = self.personal.as_ref().filter(|_| is_enabled);
-        let reminders = personal.map(|personal| personal.reminders());
+        let reminders = self.enabled_personal().map(|personal| personal.reminders());
         reminders.is_some_and(|found| found.is_ok_and(|found| !found.reminders.is_empty()))
     }
 

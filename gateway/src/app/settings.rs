@@ -26,7 +26,7 @@ impl Settings {
     pub fn new(config: Config, own_port: u16, counters: Arc<dyn Counters>) -> Settings {
         Settings {
             router: Router::with_counters(&config, own_port, counters),
-            access: Access::new(&config.keys),
+            access: Access::new(&config),
             config,
             own_port,
         }
@@ -41,12 +41,12 @@ impl Settings {
         }
     }
 
-    /// Builds the settings that replace `previous` after a reload.
+    /// Builds the settings that replace `previous` after a reload. Requests with keys that the reload revokes end.
     #[must_use]
     pub fn reloaded(config: Config, previous: &Settings) -> Settings {
         Settings {
             router: previous.router.renewed(&config, previous.own_port),
-            access: Access::new(&config.keys),
+            access: previous.access.renewed(&config),
             config,
             own_port: previous.own_port,
         }

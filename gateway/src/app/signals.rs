@@ -92,11 +92,11 @@ impl App {
     /// Where events of a caller's sessions are logged, if they are.
     pub(crate) fn signals_of(&self, caller: &Caller) -> Option<SignalLog> {
         let config = &self.settings().config.personal;
-        let personal = self
-            .personal_of(caller)
-            .filter(|personal| config.signals && personal.root().is_dir())?;
+        if !config.signals {
+            return None;
+        }
         Some(SignalLog {
-            personal,
+            personal: self.personal_of(caller).filter(|personal| personal.root().is_dir())?,
             keep_days: config.signals_days,
             known: Arc::clone(&self.signalled),
         })

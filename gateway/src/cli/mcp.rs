@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::local_calls::LocalCalls;
 use super::{CliError, Common, Exit, examples, output};
+use crate::access::Door;
 use crate::app::App;
 use crate::config::{Config, env_vars};
 use crate::http::Mount;
@@ -76,7 +77,7 @@ pub(super) fn mounts(config: &Config) -> Result<impl FnOnce(&Arc<App>) -> Vec<Mo
     let offer = offer(config, &config.mcp.tools)?;
     let is_served = config.mcp.http;
     Ok(move |app: &Arc<App>| match is_served {
-        true => vec![("/mcp", mcp::service(app, &offer))],
+        true => vec![("/mcp", Door::Mcp, mcp::service(app, &offer))],
         false => Vec::new(),
     })
 }

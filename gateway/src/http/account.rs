@@ -10,6 +10,7 @@ use super::answer_body::{AnswerBody, AnswerSummary, Source};
 use super::exchange_result::ExchangeResult;
 use super::refusal::Client;
 use super::{Worker, bookkeeping, reply};
+use crate::access::Caller;
 use crate::app::{ObservedAnswer, millis};
 use crate::metrics::{Active, FinishedRequest};
 use crate::store::{Outcome, Receipt};
@@ -18,6 +19,7 @@ use crate::wire::WireFormat;
 /// The account of one request, shared by the handler and the answer's body.
 pub(super) struct Account {
     worker: Worker,
+    caller: Caller,
     client: Client,
     format: WireFormat,
     started: Instant,
@@ -45,7 +47,7 @@ impl Account {
     /// learner.
     pub(super) fn open(
         worker: &Worker,
-        client: Client,
+        (caller, client): (Caller, Client),
         active: Active,
         format: WireFormat,
         (started, learned): (Instant, Arc<ObservedAnswer>),
@@ -55,6 +57,7 @@ impl Account {
         receipt.ms = millis(added);
         Arc::new(Account {
             worker: worker.clone(),
+            caller,
             client,
             format,
             started,
@@ -113,8 +116,9 @@ impl Account {
     /// The client's body from a source. `silence`: the pause in a stream of events after which a keep-alive is sent.
     pub(super) fn body(self: Arc<Self>, source: Source, silence: Option<Duration>) -> Body {
         let (format, started, learned) = (self.format, self.started, Arc::clone(&self.learned));
+        let caller = self.caller.clone();
         let body = AnswerBody::new(source, format, silence, started, move |summary| self.finish(summary));
-        Body::new(body.recorded(&learned))
+        Body::new(body.recorded(&learned).for_caller(&caller))
     }
 
     /// The client's response from an answer.

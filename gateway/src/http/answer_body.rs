@@ -15,9 +15,11 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body::{Body as _, Frame, SizeHint};
 use tokio::time::Sleep;
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::exploring;
 
+use crate::access::{Caller, Denied};
 use crate::app::{AnswerRecorder, ObservedAnswer, ProgressReceiver};
 use crate::wire::convert::answer::Usage;
 use crate::wire::convert::{AnswerContext, AnswerConverter};
@@ -109,6 +111,8 @@ pub(super) struct AnswerBody {
     first_byte: Option<Duration>,
     /// Copies the bytes for the learner.
     recorder: Option<AnswerRecorder>,
+    /// Ready when the caller's key is revoked.
+    revoked: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     /// Called once, when the answer is over.
     ended: Option<Box<dyn FnOnce(AnswerSummary) + Send>>,
 }
@@ -141,6 +145,7 @@ impl AnswerBody {
             started,
             first_byte: None,
             recorder: None,
+            revoked: None,
             ended: Some(Box::new(ended)),
         }
     }
@@ -149,6 +154,48 @@ impl AnswerBody {
     pub(super) fn recorded(mut self, answer: &Arc<ObservedAnswer>) -> AnswerBody {
         self.recorder = Some(answer.recorder(self.silence.is_some()));
         self
+    }
+
+    /// The same body, which ends when the caller's key is revoked.
+    pub(super) fn for_caller(mut self, caller: &Caller) -> AnswerBody {
+        let revoked = caller.revocation().cloned();
+        self.revoked = revoked.map(|revoked| Box::pin(revoked.cancelled_owned()));
+        self
+    }
+
+    /// The end of an answer whose caller may not have it any longer. The source is dropped, and with it the connection to the
+    /// backend.
+    fn revoke(&mut self) -> Poll<Option<Result<Bytes, axum::Error>>> {
+        let failure = Failure {
+            kind: Denied::Revoked.kind(),
+            message: Denied::Revoked.to_string(),
+        };
+        let begun = self.first_byte.is_some();
+        let (end, usage) = match &mut self.source {
+            Source::Ended(_) => return Poll::Ready(None),
+            Source::Ready { text, usage } => (Some(std::mem::take(text)), *usage),
+            Source::Waiting(_) | Source::Exploring { .. } => {
+                (Some(failure_event(self.format, failure)), Usage::default())
+            }
+            Source::Untouched { watch, .. } => (None, watch.usage()),
+            Source::Events {
+                aligner, ending, watch, ..
+            } => {
+                let is_between = aligner.is_between_events();
+                let end = match ending.is_over() {
+                    true => Some(String::new()),
+                    false => is_between.then(|| last_events(self.format, begun, failure)),
+                };
+                (end, watch.usage())
+            }
+            Source::Converted { converter, .. } => (Some(converter.fail(failure)), converter.usage()),
+        };
+        self.source = Source::Ended(usage);
+        Poll::Ready(Some(match end {
+            Some(end) => Ok(Bytes::from(end)),
+            // Nothing can be added to these bytes, so the connection is aborted.
+            None => Err(axum::Error::new(Denied::Revoked)),
+        }))
     }
 
     /// The next bytes from the source. Empty bytes mean progress without output.
@@ -319,7 +366,19 @@ impl http_body::Body for AnswerBody {
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let this = self.get_mut();
         loop {
-            match this.poll_source(context) {
+            let is_revoked = this
+                .revoked
+                .as_mut()
+                .is_some_and(|revoked| revoked.as_mut().poll(context).is_ready());
+            if is_revoked {
+                this.revoked = None;
+            }
+            let polled = if is_revoked {
+                this.revoke()
+            } else {
+                this.poll_source(context)
+            };
+            match polled {
                 Poll::Ready(Some(Ok(bytes))) if bytes.is_empty() => {}
                 Poll::Ready(Some(Ok(bytes))) => return this.sent(bytes),
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
@@ -412,6 +471,11 @@ fn broken_off(format: WireFormat, begun: bool, error: &str) -> String {
         kind: ErrorKind::Server,
         message: format!("the backend's stream broke off: {error}"),
     };
+    last_events(format, begun, failure)
+}
+
+/// A failure as the last events of a stream. `begun`: whether the client has seen its beginning.
+fn last_events(format: WireFormat, begun: bool, failure: Failure) -> String {
     let mut events = failure_event(format, failure);
     if begun && format == WireFormat::Responses {
         // The stream began with the backend's `response.created`; a second one would begin another answer.

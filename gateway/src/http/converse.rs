@@ -108,7 +108,7 @@ impl Incoming {
     fn open(&self, receipt: Receipt, active: Active) -> Arc<Account> {
         Account::open(
             &self.worker,
-            Client::of(&self.parts),
+            (self.caller.clone(), Client::of(&self.parts)),
             active,
             self.format,
             (self.started, Arc::clone(&self.learned)),
@@ -161,7 +161,7 @@ impl Incoming {
         (line, receiver): (String, ProgressReceiver),
     ) -> Response<Body> {
         let (format, id, silence) = (self.format, self.id.clone(), self.settings.config.limits.keep_alive);
-        let (started, learned) = (self.started, Arc::clone(&self.learned));
+        let (started, learned, caller) = (self.started, Arc::clone(&self.learned), self.caller.clone());
         let known = Arc::new(OnceLock::<Arc<Account>>::new());
         let account = Arc::clone(&known);
         let answer = async move {
@@ -196,7 +196,7 @@ impl Incoming {
                 account.finish(end);
             }
         });
-        let mut response = Response::new(Body::new(body.recorded(&learned)));
+        let mut response = Response::new(Body::new(body.recorded(&learned).for_caller(&caller)));
         response.headers_mut().insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
         response.headers_mut().insert(header::CACHE_CONTROL, reply::NO_CACHE);
         reply::label(&mut response, &id, "exploring");

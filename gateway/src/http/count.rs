@@ -119,7 +119,7 @@ async fn plan(
 
 /// The backend's own count, `None` if it has no such endpoint.
 async fn by_backend(exchange: Exchange) -> Option<Response<Body>> {
-    let format = exchange.format;
+    let (format, caller) = (exchange.format, Caller::of(&exchange.parts.extensions));
     let result = exchange.run().await;
     let unknown = [
         StatusCode::NOT_FOUND,
@@ -129,7 +129,7 @@ async fn by_backend(exchange: Exchange) -> Option<Response<Body>> {
     if unknown.contains(&result.head.status) {
         return None;
     }
-    Some(result.into_response(format))
+    Some(result.into_response(format, &caller))
 }
 
 async fn estimated(shared: &Shared, format: WireFormat, body: Bytes, insertions: Vec<Insertion>) -> Response<Body> {

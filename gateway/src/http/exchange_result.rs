@@ -10,6 +10,7 @@ use super::Shared;
 use super::answer_body::{AnswerBody, Source, failure_event};
 use super::exchange::{LONGEST_ANSWER, broken_off, is_encoded, panicked, unreadable};
 use super::headers::is_events;
+use crate::access::Caller;
 use crate::backend::CONTEXT_MODEL;
 use crate::store::Try;
 use crate::wire::convert::answer::Usage;
@@ -47,9 +48,9 @@ impl ExchangeResult {
     }
 
     /// The answer as a response, without accounting.
-    pub(super) fn into_response(self, format: WireFormat) -> Response<Body> {
+    pub(super) fn into_response(self, format: WireFormat, caller: &Caller) -> Response<Body> {
         let body = AnswerBody::new(self.source, format, None, std::time::Instant::now(), |_| {});
-        Response::from_parts(self.head, Body::new(body))
+        Response::from_parts(self.head, Body::new(body.for_caller(caller)))
     }
 
     /// Whether the answer is a stream of events.

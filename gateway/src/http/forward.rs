@@ -13,26 +13,28 @@ use super::answer_body::AnswerBody;
 use super::exchange::{Exchange, panicked};
 use super::exchange_result::ExchangeResult;
 use super::refusal::{Client, forbid};
-use super::{Worker, body, reply};
-use crate::access::{Caller, Forbidden};
+use super::{Worker, body, gate, reply};
+use crate::access::{Caller, Door, Forbidden};
 use crate::backend::Target;
 use crate::metrics::ForwardedRequest;
 use crate::wire::error::ErrorKind;
 use crate::wire::{Members, Text, WireFormat};
 
 /// The paths whose model is checked; a restricted key may use no others.
-const CHECKED_PATHS: [&str; 2] = ["/v1/embeddings", "/v1/completions"];
+pub(super) const CHECKED_PATHS: [&str; 2] = ["/v1/embeddings", "/v1/completions"];
 
 /// Forwards a request.
 pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> {
+    let door = match request.method() == Method::POST && CHECKED_PATHS.contains(&request.uri().path()) {
+        true => Door::Complete,
+        false => Door::Forward,
+    };
+    let caller = Caller::of(request.extensions());
+    if let Err(closed) = caller.may(door).await {
+        return gate::refuse(&worker, request, &closed).await;
+    }
     let (mut parts, body) = request.into_parts();
     let format = WireFormat::of_path(parts.uri.path());
-    let caller = Caller::of(&parts.extensions);
-    if caller.is_restricted() && !(parts.method == Method::POST && CHECKED_PATHS.contains(&parts.uri.path())) {
-        let (key, path) = (caller.name().to_owned(), parts.uri.path().to_owned());
-        body::drain(body).await;
-        return forbid(&worker, format, &Client::of(&parts), &Forbidden::Unseen { key, path });
-    }
     let settings = worker.app.settings();
     let body = match body::read(&worker, &mut parts, body, format).await {
         Ok(received) => received.body,
@@ -109,6 +111,7 @@ async fn send_and_count(worker: &Worker, caller: Caller, exchange: Exchange) -> 
     let (started, format) = (Instant::now(), exchange.format);
     let ExchangeResult { head, source, by, .. } = exchange.run().await;
     let (app, status) = (Arc::clone(&worker.app), head.status.as_u16());
+    let holder = caller.clone();
     let body = AnswerBody::new(source, format, None, started, move |end| {
         if let Some((backend, _)) = &by {
             let key = caller.name();
@@ -121,5 +124,5 @@ async fn send_and_count(worker: &Worker, caller: Caller, exchange: Exchange) -> 
             });
         }
     });
-    Response::from_parts(head, Body::new(body))
+    Response::from_parts(head, Body::new(body.for_caller(&holder)))
 }

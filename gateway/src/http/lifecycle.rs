@@ -24,8 +24,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::refusal::Peer;
 use super::{Shared, Worker, routes};
+use crate::access::{Door, Peer};
 use crate::app::App;
 use crate::backend::Transport;
 use crate::config::{Config, ConfigError};
@@ -58,8 +58,8 @@ pub enum StartError {
     Worker(std::io::Error),
 }
 
-/// The endpoint of another door: its path, and the service behind it.
-pub type Mount = (&'static str, MethodRouter);
+/// The endpoint of another module: its path, its row in the table of doors, and the service behind it.
+pub type Mount = (&'static str, Door, MethodRouter);
 
 /// A running gateway. Dropping it stops it without draining.
 pub struct Server {
@@ -214,9 +214,9 @@ async fn work(
         };
         let Some(stream) = stream else { break };
         let prepared = stream.set_nodelay(true).and_then(|()| TcpStream::from_std(stream));
-        let prepared = prepared.and_then(|stream| Ok((Peer(stream.peer_addr()?), stream)));
+        let prepared = prepared.and_then(|stream| Ok((Peer::new(stream.local_addr()?, stream.peer_addr()?), stream)));
         let (peer, stream) = match prepared {
-            Ok(prepared) => prepared,
+            Ok((peer, stream)) => (Arc::new(peer), stream),
             Err(error) => {
                 tracing::debug!(%error, "a connection was closed before it was served");
                 continue;
@@ -224,7 +224,7 @@ async fn work(
         };
         let service = service.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(Arc::clone(&peer));
             service.call(request)
         });
         let connection = http1::Builder::new()

@@ -1,7 +1,7 @@
 //! The HTTP door: its endpoints, and the life of the server from bind to drain.
 //!
 //! `lifecycle` binds and runs one single-threaded runtime per core, so that both connections of a request live on one
-//! thread. `admission` checks access, `routes` maps paths to handlers. `converse` handles a conversation request: `app`
+//! thread. `admission` identifies the caller, `routes` maps paths to handlers, and the `gate` of each route checks access. `converse` handles a conversation request: `app`
 //! plans what goes into its prompt, `exchange` sends it, and `answer_body` streams the answer to the client.
 
 mod account;
@@ -17,6 +17,7 @@ mod exchange;
 mod exchange_result;
 mod exploring;
 mod forward;
+mod gate;
 mod guard;
 mod headers;
 mod large;

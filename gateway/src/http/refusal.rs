@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -11,7 +11,7 @@ use http::{Extensions, Response};
 use muninn_memory::redact;
 
 use super::{Shared, Worker, reply};
-use crate::access::{Caller, Forbidden};
+use crate::access::{Caller, Forbidden, Peer};
 use crate::wire::WireFormat;
 use crate::wire::error::ErrorKind;
 
@@ -20,10 +20,6 @@ const MOST_LINES: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(60);
 /// The most clients with a window of their own.
 const MOST_CLIENTS: usize = 1000;
-
-/// The peer address of a client's connection: an extension of each request.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Peer(pub(super) SocketAddr);
 
 /// The client of a request, for logs.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +38,7 @@ impl Client {
     pub(super) fn with(caller: &Caller, extensions: &Extensions) -> Client {
         Client {
             key: caller.name().to_owned(),
-            address: extensions.get().map(|Peer(address)| *address),
+            address: extensions.get::<Arc<Peer>>().map(|peer| peer.address()),
         }
     }
 

@@ -4,6 +4,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use serde_json::json;
 
 use crate::session::CONTEXT;
 use crate::wire::WireFormat;
@@ -30,6 +31,15 @@ pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Respo
             .insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
     }
     response
+}
+
+/// An error in the form of a path: that of the wiki's API, or that of the path's wire format.
+#[must_use]
+pub(super) fn refusal(path: &str, kind: ErrorKind, message: &str) -> Response<Body> {
+    if path.starts_with("/api/") {
+        return json(kind.status(), json!({"error": message}).to_string());
+    }
+    error(WireFormat::of_path(path), kind, message)
 }
 
 /// A response with a JSON body.

@@ -1,7 +1,7 @@
-//! The routes.
+//! The routes, each with its row in the table of doors.
 
 use axum::body::Body;
-use axum::extract::{Extension, Request, State};
+use axum::extract::{Request, State};
 use axum::routing::{any, get, post};
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use serde_json::json;
@@ -9,9 +9,10 @@ use serde_json::json;
 use super::admission::admit_request;
 use super::converse::converse;
 use super::count::count_tokens;
-use super::forward::forward;
+use super::forward::{CHECKED_PATHS, forward};
+use super::gate::{self, ELSEWHERE, Route};
 use super::{Mount, Worker, reply, wiki};
-use crate::access::Caller;
+use crate::access::{Caller, Door};
 use crate::backend::{list_models, render_models};
 use crate::metrics::CONTENT_TYPE;
 use crate::wire::error::ErrorKind;
@@ -19,42 +20,58 @@ use crate::wire::{Dialect, WireFormat};
 
 /// The whole service.
 pub(super) fn service(worker: Worker, mounts: Vec<Mount>) -> axum::Router {
-    let mut routes = axum::Router::new()
-        .route(
-            "/v1/chat/completions",
-            any(|State(worker), request| conversation(worker, WireFormat::Chat, request)),
-        )
-        .route(
-            "/v1/messages",
-            any(|State(worker), request| conversation(worker, WireFormat::Messages, request)),
-        )
-        .route(
-            "/v1/responses",
-            any(|State(worker), request| conversation(worker, WireFormat::Responses, request)),
-        )
-        .route(
-            "/v1/messages/count_tokens",
-            post(|State(worker), request| count_tokens(worker, WireFormat::Messages, request)),
-        )
-        .route(
-            "/v1/responses/input_tokens",
-            post(|State(worker), request| count_tokens(worker, WireFormat::Responses, request)),
-        )
-        .route("/v1/models", get(models))
-        .route("/healthz", get(health))
-        .route("/metrics", get(metrics))
-        .route("/", get(root))
-        .merge(wiki::routes())
-        .fallback(other)
-        .with_state(worker.clone());
-    for (path, mounted) in mounts {
-        routes = routes.route(path, mounted);
-    }
+    let mounted = mounts
+        .into_iter()
+        .map(|(path, door, service)| Route::new(path, door, service.with_state(())));
+    let routes = routes().into_iter().chain(mounted).collect();
+    let routes = gate::router(&worker, routes).with_state(worker.clone());
     // Admission may rewrite the path, so it must run before the routes are matched: a layer of the inner router would run
     // after.
     axum::Router::new()
         .fallback_service(routes)
         .layer(axum::middleware::from_fn_with_state(worker, admit_request))
+}
+
+/// The routes of this server without those of other modules.
+fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        Route::new(
+            "/v1/chat/completions",
+            Door::Converse,
+            any(|State(worker), request| conversation(worker, WireFormat::Chat, request)),
+        ),
+        Route::new(
+            "/v1/messages",
+            Door::Converse,
+            any(|State(worker), request| conversation(worker, WireFormat::Messages, request)),
+        ),
+        Route::new(
+            "/v1/responses",
+            Door::Converse,
+            any(|State(worker), request| conversation(worker, WireFormat::Responses, request)),
+        ),
+        Route::new(
+            "/v1/messages/count_tokens",
+            Door::CountTokens,
+            post(|State(worker), request| count_tokens(worker, WireFormat::Messages, request)),
+        ),
+        Route::new(
+            "/v1/responses/input_tokens",
+            Door::CountTokens,
+            post(|State(worker), request| count_tokens(worker, WireFormat::Responses, request)),
+        ),
+        Route::new("/v1/models", Door::ListModels, get(models)),
+        Route::new("/v1/", Door::Forward, any(other)),
+        Route::new("/v1/{*path}", Door::Forward, any(other)),
+        Route::new("/healthz", Door::Liveness, get(health)),
+        Route::new("/metrics", Door::Metrics, get(metrics)),
+        Route::new("/", Door::Elsewhere, get(root)),
+        Route::new(ELSEWHERE, Door::Elsewhere, any(nothing)),
+    ];
+    let checked = CHECKED_PATHS.map(|path| Route::new(path, Door::Complete, any(other)));
+    routes.extend(checked);
+    routes.extend(wiki::routes());
+    routes
 }
 
 async fn conversation(worker: Worker, format: WireFormat, request: Request) -> Response<Body> {
@@ -96,14 +113,13 @@ async fn metrics(State(worker): State<Worker>) -> Response<Body> {
     response
 }
 
-/// The health of the gateway for callers who may use the repository; only `ok` for all others.
-async fn health(State(worker): State<Worker>, caller: Option<Extension<Caller>>) -> Response<Body> {
-    let workspace = &worker.app.workspace;
-    let Some(caller) = caller.filter(|Extension(caller)| caller.may_use_root(&workspace.root)) else {
+/// `ok`, with the state of the gateway for callers who may see it.
+async fn health(State(worker): State<Worker>, request: Request) -> Response<Body> {
+    if !gate::gets_details(&worker, &Caller::of(request.extensions())).await {
         return reply::json(StatusCode::OK, json!({"status": "ok"}).to_string());
-    };
-    let mut worktrees = worker.app.workspaces.all();
-    worktrees.retain(|worktree| caller.may_use_root(&worktree.root));
+    }
+    let workspace = &worker.app.workspace;
+    let worktrees = worker.app.workspaces.all();
     let worktrees: Vec<_> = worktrees
         .iter()
         .map(|worktree| json!({"root": worktree.root, "index": worktree.index()}))
@@ -132,10 +148,14 @@ async fn models(State(worker): State<Worker>, request: Request) -> Response<Body
 }
 
 async fn other(State(worker): State<Worker>, request: Request) -> Response<Body> {
-    if request.uri().path().starts_with("/v1/") {
-        return forward(worker, request).await;
-    }
-    let format = WireFormat::of_path(request.uri().path());
-    let message = format!("there is nothing at {}; the API is under /v1/", request.uri().path());
-    reply::error(format, ErrorKind::NotFound, &message)
+    forward(worker, request).await
 }
+
+async fn nothing(request: Request) -> Response<Body> {
+    let path = request.uri().path();
+    let message = format!("there is nothing at {path}; the API is under /v1/");
+    reply::refusal(path, ErrorKind::NotFound, &message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,6 @@
 //! `/api/digest` and `/api/wiki/`: the team's wiki of the served repository, as JSON.
 //!
-//! Reading needs what the rest of the gateway needs. Writing needs an access key: a program on this machine that may ask
-//! questions may not change pages.
+//! Who may read and who may write is in the table of doors.
 
 use std::sync::Arc;
 
@@ -13,8 +12,9 @@ use muninn_memory::wiki::{PageChange, PagePath, WikiError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::gate::Route;
 use super::{Worker, reply};
-use crate::access::Caller;
+use crate::access::{Caller, Door};
 use crate::app::Wiki;
 
 /// The most bytes of a request: a page of the largest size as a JSON string.
@@ -23,28 +23,31 @@ const MAX_BODY_BYTES: usize = 9 << 20;
 const FOUND: usize = 20;
 
 /// The routes.
-pub(super) fn routes() -> axum::Router<Worker> {
-    axum::Router::new()
-        .route("/api/digest", get(digest))
-        .route("/api/wiki/context", get(context))
-        .route("/api/wiki/pages", get(list))
-        .route(
-            "/api/wiki/pages/{*page}",
-            get(show).post(create).put(update).delete(delete),
-        )
-        .route("/api/wiki/backlinks/{*page}", get(backlinks))
-        .route("/api/wiki/links", get(links))
-        .route("/api/wiki/search", get(search))
-        .route("/api/wiki/move", post(rename))
-        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+pub(super) fn routes() -> Vec<Route> {
+    let read = |path, service| Route::new(path, Door::ReadWiki, service);
+    let limit = DefaultBodyLimit::max(MAX_BODY_BYTES);
+    let page = "/api/wiki/pages/{*page}";
+    vec![
+        read("/api/digest", get(digest)),
+        read("/api/wiki/context", get(context)),
+        read("/api/wiki/pages", get(list)),
+        read(page, get(show)),
+        read("/api/wiki/backlinks/{*page}", get(backlinks)),
+        read("/api/wiki/links", get(links)),
+        read("/api/wiki/search", get(search)),
+        Route::new(
+            page,
+            Door::WriteWiki,
+            post(create).put(update).delete(delete).layer(limit),
+        ),
+        Route::new("/api/wiki/move", Door::WriteWiki, post(rename).layer(limit)),
+    ]
 }
 
 /// Why a request is refused.
 enum Refusal {
     /// The caller's key does not allow the repository.
     Repository,
-    /// Writing without a key.
-    NoKey,
     /// The body or the query is malformed.
     Malformed(String),
     /// The wiki's error.
@@ -62,7 +65,7 @@ impl From<WikiError> for Refusal {
 impl Refusal {
     fn status(&self) -> StatusCode {
         match self {
-            Refusal::Repository | Refusal::NoKey => StatusCode::FORBIDDEN,
+            Refusal::Repository => StatusCode::FORBIDDEN,
             Refusal::Malformed(_) => StatusCode::BAD_REQUEST,
             Refusal::Failed => StatusCode::INTERNAL_SERVER_ERROR,
             Refusal::Wiki(error) => match error {
@@ -86,7 +89,6 @@ impl Refusal {
     fn reason(&self) -> String {
         match self {
             Refusal::Repository => "the access key does not allow this repository".to_owned(),
-            Refusal::NoKey => "changing pages needs an access key: `muninn key new NAME` makes one".to_owned(),
             Refusal::Malformed(reason) => reason.clone(),
             Refusal::Wiki(error) => error.to_string(),
             Refusal::Failed => "the request failed inside Muninn".to_owned(),
@@ -94,33 +96,27 @@ impl Refusal {
     }
 }
 
-/// Whether a request changes pages.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
-    Read,
-    Write,
-}
-
 /// Answers a request with the result of some work on the wiki, which may block.
 async fn answer<T: Serialize + Send + 'static>(
     worker: &Worker,
     caller: &Caller,
-    access: Access,
     work: impl FnOnce(&Wiki) -> Result<T, WikiError> + Send + 'static,
 ) -> Response<Body> {
     let workspace = Arc::clone(&worker.app.workspace);
-    let answered = match (caller.may_use_root(&workspace.root), access) {
-        (false, _) => Err(Refusal::Repository),
-        (true, Access::Write) if caller.name().is_empty() => Err(Refusal::NoKey),
-        (true, _) => {
-            let run = move || work(&*workspace.wiki()?);
-            let run = tokio::task::spawn_blocking(run).await;
-            run.map_err(|_| Refusal::Failed).and_then(|answered| Ok(answered?))
-        }
+    let answered = if caller.may_use_root(&workspace.root) {
+        let run = move || work(&*workspace.wiki()?);
+        let run = tokio::task::spawn_blocking(run).await;
+        run.map_err(|_| Refusal::Failed).and_then(|answered| Ok(answered?))
+    } else {
+        Err(Refusal::Repository)
     };
     match answered.and_then(|answer| serde_json::to_string(&answer).map_err(|_| Refusal::Failed)) {
         Ok(body) => reply::json(StatusCode::OK, body),
-        Err(refusal) => refused(&refusal),
+        Err(refusal) => {
+            let mut reason = refusal.reason();
+            worker.app.hide_directories(caller, &mut reason).await;
+            reply::json(refusal.status(), json!({"error": reason}).to_string())
+        }
     }
 }
 
@@ -129,11 +125,11 @@ fn refused(refusal: &Refusal) -> Response<Body> {
 }
 
 async fn digest(State(worker): State<Worker>, Extension(caller): Extension<Caller>) -> Response<Body> {
-    answer(&worker, &caller, Access::Read, |wiki| Ok(wiki.digest())).await
+    answer(&worker, &caller, |wiki| Ok(wiki.digest())).await
 }
 
 async fn context(State(worker): State<Worker>, Extension(caller): Extension<Caller>) -> Response<Body> {
-    answer(&worker, &caller, Access::Read, |wiki| Ok(wiki.context())).await
+    answer(&worker, &caller, |wiki| Ok(wiki.context())).await
 }
 
 /// The value of a parameter in the query of a request.
@@ -144,7 +140,7 @@ fn parameter(uri: &Uri, name: &str) -> Option<String> {
 
 async fn list(State(worker): State<Worker>, Extension(caller): Extension<Caller>, uri: Uri) -> Response<Body> {
     let prefix = parameter(&uri, "prefix").unwrap_or_default();
-    answer(&worker, &caller, Access::Read, move |wiki| Ok(wiki.list(&prefix))).await
+    answer(&worker, &caller, move |wiki| Ok(wiki.list(&prefix))).await
 }
 
 async fn search(State(worker): State<Worker>, Extension(caller): Extension<Caller>, uri: Uri) -> Response<Body> {
@@ -158,15 +154,12 @@ async fn search(State(worker): State<Worker>, Extension(caller): Extension<Calle
         Some(Ok(limit)) => limit,
         Some(Err(_)) => return refused(&Refusal::Malformed("`limit` is no number".to_owned())),
     };
-    answer(&worker, &caller, Access::Read, move |wiki| {
-        Ok(wiki.search(&query, limit))
-    })
-    .await
+    answer(&worker, &caller, move |wiki| Ok(wiki.search(&query, limit))).await
 }
 
 async fn links(State(worker): State<Worker>, Extension(caller): Extension<Caller>) -> Response<Body> {
     let links = |wiki: &Wiki| Ok(json!({"broken": wiki.broken(), "orphans": wiki.orphans()}));
-    answer(&worker, &caller, Access::Read, links).await
+    answer(&worker, &caller, links).await
 }
 
 async fn backlinks(
@@ -174,7 +167,7 @@ async fn backlinks(
     Extension(caller): Extension<Caller>,
     Path(page): Path<String>,
 ) -> Response<Body> {
-    answer(&worker, &caller, Access::Read, move |wiki| wiki.backlinks(&page)).await
+    answer(&worker, &caller, move |wiki| wiki.backlinks(&page)).await
 }
 
 async fn show(
@@ -182,7 +175,7 @@ async fn show(
     Extension(caller): Extension<Caller>,
     Path(page): Path<String>,
 ) -> Response<Body> {
-    answer(&worker, &caller, Access::Read, move |wiki| wiki.show(&page)).await
+    answer(&worker, &caller, move |wiki| wiki.show(&page)).await
 }
 
 /// The body of a page that is written.
@@ -226,7 +219,7 @@ async fn create(
         let etag = wiki.show(path.as_str())?.etag;
         Ok(WrittenPage { path, etag })
     };
-    let mut response = answer(&worker, &caller, Access::Write, create).await;
+    let mut response = answer(&worker, &caller, create).await;
     if response.status() == StatusCode::OK {
         *response.status_mut() = StatusCode::CREATED;
     }
@@ -260,7 +253,7 @@ async fn update(
         let etag = wiki.update(&page, &change, etag.as_deref())?;
         Ok(WrittenPage { path, etag })
     };
-    answer(&worker, &caller, Access::Write, update).await
+    answer(&worker, &caller, update).await
 }
 
 async fn delete(
@@ -268,7 +261,7 @@ async fn delete(
     Extension(caller): Extension<Caller>,
     Path(page): Path<String>,
 ) -> Response<Body> {
-    answer(&worker, &caller, Access::Write, move |wiki| wiki.delete(&page)).await
+    answer(&worker, &caller, move |wiki| wiki.delete(&page)).await
 }
 
 /// The body of a move.
@@ -281,7 +274,7 @@ struct MoveBody {
 
 async fn rename(State(worker): State<Worker>, Extension(caller): Extension<Caller>, body: Bytes) -> Response<Body> {
     match parsed(&body) {
-        Ok(MoveBody { from, to }) => answer(&worker, &caller, Access::Write, move |wiki| wiki.rename(&from, &to)).await,
+        Ok(MoveBody { from, to }) => answer(&worker, &caller, move |wiki| wiki.rename(&from, &to)).await,
         Err(refusal) => refused(&refusal),
     }
 }

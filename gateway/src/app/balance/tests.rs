@@ -141,7 +141,7 @@ fn planned(app: &Arc<App>, session: &str) -> Plan {
         r#"{{"model":"m","tools":[{{"type":"function","function":{{"name":"read"}}}}],"messages":[{{"role":"user","content":"{QUESTION}"}}]}}"#
     );
     let prompt = Prompt::parse(WireFormat::Chat, body.as_bytes()).unwrap();
-    let (caller, mut headers) = (Caller::anonymous(), HeaderMap::new());
+    let (caller, mut headers) = (Caller::local(None), HeaderMap::new());
     headers.insert("x-muninn-session", session.parse().unwrap());
     let (progress, _watching) = ProgressSender::new();
     let request = PlanRequest {

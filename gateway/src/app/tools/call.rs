@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::resources::{self, ResourceText};
 use super::result::ToolResult;
 use super::{ClientTool, ModelUse, client_tools};
-use crate::access::Caller;
+use crate::access::{Caller, Door};
 use crate::app::journal::SYNTHESIS_TIME;
 use crate::app::{App, Workspace};
 use crate::store::Receipt;
@@ -85,6 +85,15 @@ pub enum ToolRequestKind {
 }
 
 impl ToolRequestKind {
+    /// The row of the operation in the table of doors. No caller gets more from an unknown tool than an error.
+    fn door(&self) -> Door {
+        match self {
+            Self::Run { .. } => self.tool().map_or(Door::Mcp, |tool| tool.door),
+            Self::ReadResource { address } if resources::is_receipt(address) => Door::Receipts,
+            Self::ListResources | Self::ReadResource { .. } => Door::ReadTools,
+        }
+    }
+
     /// The called tool, if there is one.
     fn tool(&self) -> Option<&'static ClientTool> {
         match self {
@@ -128,10 +137,17 @@ impl App {
     /// Answers a call of a client. Dropping the future cancels the work.
     pub(crate) async fn answer_tools(self: &Arc<Self>, caller: Caller, request: ToolRequest) -> ToolReply {
         let anywhere = request.works_anywhere();
+        if let Err(closed) = caller.may(request.kind.door()).await {
+            self.metrics.refused(caller.name(), closed.kind());
+            return ToolReply::Refused(closed.to_string());
+        }
         let workspace = match self.workspace_at(&caller, request.root).await {
             Ok(workspace) => workspace,
             Err(_) if anywhere => Arc::clone(&self.workspace),
-            Err(error) => return ToolReply::Refused(heading(&error.to_string())),
+            Err(error) => {
+                let text = self.enter_error_for(&caller, &error).await;
+                return ToolReply::Refused(heading(&text));
+            }
         };
         self.keep_index_fresh(&workspace.root.display().to_string());
         let cancelled = CancelFlag::default();
@@ -186,7 +202,13 @@ impl ToolSession {
         if let Some(signals) = self.app.signals_of(&self.caller) {
             signals.log_call(name, arguments, output.structured.as_ref().map(|found| found.get()));
         }
-        ToolResult::of(tool, &output, arguments)
+        let mut result = ToolResult::of(tool, &output, arguments);
+        if let ToolResult::Failed(reason) = &mut result
+            && self.caller.may_now(Door::Details).is_err()
+        {
+            self.app.replace_directories(reason);
+        }
+        result
     }
 
     fn output(self: &Arc<Self>, tool: &ClientTool, arguments: &Map<String, Value>) -> Output {

@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use self::call::ToolSession;
 use self::tool::{InSession, SessionTool};
+use crate::access::Door;
 
 /// A set of tools that the user can offer to clients by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +81,8 @@ pub struct ClientTool {
     pub description: ToolDescription,
     /// The set that it belongs to.
     pub set: ToolSet,
+    /// Its row in the table of doors.
+    pub door: Door,
     /// Words by which a client that loads tools on demand finds it.
     pub hint: &'static str,
     /// What a call can change.
@@ -97,10 +100,11 @@ pub struct ClientTool {
 
 impl ClientTool {
     /// A tool of the engine.
-    fn of_engine<T: Tool>(set: ToolSet, add: fn(&mut Registry, &Arc<ToolSession>)) -> Self {
+    fn of_engine<T: Tool>(set: ToolSet, door: Door, add: fn(&mut Registry, &Arc<ToolSession>)) -> Self {
         Self {
             description: ToolDescription::of_tool::<T>(),
             set,
+            door,
             hint: T::HINT,
             effect: T::EFFECT,
             is_prose: T::IS_PROSE,
@@ -112,19 +116,21 @@ impl ClientTool {
     }
 
     /// A tool of the application.
-    fn of<T: SessionTool>(set: ToolSet) -> Self {
+    fn of<T: SessionTool>(set: ToolSet, door: Door) -> Self {
         Self {
             anywhere: T::ANYWHERE,
             model: T::MODEL,
-            ..Self::of_engine::<InSession<T>>(set, |registry, session| registry.add(InSession::<T>::new(session)))
+            ..Self::of_engine::<InSession<T>>(set, door, |registry, session| {
+                registry.add(InSession::<T>::new(session))
+            })
         }
     }
 
     /// A tool of the application whose result has a schema.
-    fn with_output<T: SessionTool<Answer: JsonSchema>>(set: ToolSet) -> Self {
+    fn with_output<T: SessionTool<Answer: JsonSchema>>(set: ToolSet, door: Door) -> Self {
         Self {
             output: Some(|| SchemaGenerator::default().into_root_schema_for::<T::Answer>()),
-            ..Self::of::<T>(set)
+            ..Self::of::<T>(set, door)
         }
     }
 
@@ -146,52 +152,53 @@ impl ClientTool {
 /// All tools of clients, in the order in which doors list them.
 pub fn client_tools() -> &'static [ClientTool] {
     static TOOLS: LazyLock<Vec<ClientTool>> = LazyLock::new(|| {
+        use Door::{PersonalTools as Owners, ReadTools as Reads, WriteTools as Writes};
         use ToolSet::{Code, Journal, Memory, Personal, Wiki, Worklog};
         vec![
-            ClientTool::of::<context::FindContext>(Code),
-            ClientTool::of_engine::<Definition>(Code, |registry, _| registry.add(Definition)),
-            ClientTool::of_engine::<References>(Code, |registry, _| registry.add(References)),
-            ClientTool::of_engine::<Callers>(Code, |registry, _| registry.add(Callers)),
-            ClientTool::of::<memory::Recall>(Memory),
-            ClientTool::of::<memory::Remember>(Memory),
-            ClientTool::of_engine::<Grep>(Code, |registry, _| registry.add(Grep)),
-            ClientTool::of_engine::<Read>(Code, |registry, _| registry.add(Read)),
-            ClientTool::of_engine::<Tree>(Code, |registry, _| registry.add(Tree)),
-            ClientTool::of_engine::<Symbols>(Code, |registry, _| registry.add(Symbols)),
-            ClientTool::of_engine::<Outline>(Code, |registry, _| registry.add(Outline)),
-            ClientTool::of_engine::<GitLog>(Code, |registry, _| registry.add(GitLog)),
-            ClientTool::of::<explore::Explore>(Code),
-            ClientTool::of::<memory::Forget>(Memory),
-            ClientTool::of::<memory::ListConflicts>(Memory),
-            ClientTool::of::<memory::ResolveConflict>(Memory),
-            ClientTool::of::<wiki::GetWikiDigest>(Wiki),
-            ClientTool::of::<wiki::GetWikiContext>(Wiki),
-            ClientTool::of::<wiki::SearchPages>(Wiki),
-            ClientTool::of::<wiki::GetPage>(Wiki),
-            ClientTool::of::<wiki::CreatePage>(Wiki),
-            ClientTool::of::<wiki::UpdatePage>(Wiki),
-            ClientTool::of::<wiki::MovePage>(Wiki),
-            ClientTool::of::<wiki::DeletePage>(Wiki),
-            ClientTool::of::<wiki::ListPages>(Wiki),
-            ClientTool::of::<wiki::GetBacklinks>(Wiki),
-            ClientTool::of::<journal::JournalSearch>(Journal),
-            ClientTool::of::<journal::JournalRead>(Journal),
-            ClientTool::of::<journal::JournalToc>(Journal),
-            ClientTool::of::<journal::JournalListEntries>(Journal),
-            ClientTool::of::<journal::JournalWrite>(Journal),
-            ClientTool::of::<journal::JournalSynthesizeConflict>(Journal),
-            ClientTool::of::<worklog::WorklogRead>(Worklog),
-            ClientTool::of::<worklog::WorklogAppend>(Worklog),
-            ClientTool::of::<worklog::WorklogMutate>(Worklog),
-            ClientTool::with_output::<personal::GetContext>(Personal),
-            ClientTool::with_output::<personal::LogJournal>(Personal),
-            ClientTool::with_output::<personal::GetRecentJournal>(Personal),
-            ClientTool::with_output::<personal::SearchMemory>(Personal),
-            ClientTool::with_output::<reminders::ScheduleReminder>(Personal),
-            ClientTool::with_output::<reminders::ScheduleOnce>(Personal),
-            ClientTool::with_output::<reminders::ListReminders>(Personal),
-            ClientTool::with_output::<reminders::RemoveReminder>(Personal),
-            ClientTool::with_output::<personal::LogSignal>(Personal),
+            ClientTool::of::<context::FindContext>(Code, Reads),
+            ClientTool::of_engine::<Definition>(Code, Reads, |registry, _| registry.add(Definition)),
+            ClientTool::of_engine::<References>(Code, Reads, |registry, _| registry.add(References)),
+            ClientTool::of_engine::<Callers>(Code, Reads, |registry, _| registry.add(Callers)),
+            ClientTool::of::<memory::Recall>(Memory, Reads),
+            ClientTool::of::<memory::Remember>(Memory, Writes),
+            ClientTool::of_engine::<Grep>(Code, Reads, |registry, _| registry.add(Grep)),
+            ClientTool::of_engine::<Read>(Code, Reads, |registry, _| registry.add(Read)),
+            ClientTool::of_engine::<Tree>(Code, Reads, |registry, _| registry.add(Tree)),
+            ClientTool::of_engine::<Symbols>(Code, Reads, |registry, _| registry.add(Symbols)),
+            ClientTool::of_engine::<Outline>(Code, Reads, |registry, _| registry.add(Outline)),
+            ClientTool::of_engine::<GitLog>(Code, Reads, |registry, _| registry.add(GitLog)),
+            ClientTool::of::<explore::Explore>(Code, Reads),
+            ClientTool::of::<memory::Forget>(Memory, Writes),
+            ClientTool::of::<memory::ListConflicts>(Memory, Reads),
+            ClientTool::of::<memory::ResolveConflict>(Memory, Writes),
+            ClientTool::of::<wiki::GetWikiDigest>(Wiki, Reads),
+            ClientTool::of::<wiki::GetWikiContext>(Wiki, Reads),
+            ClientTool::of::<wiki::SearchPages>(Wiki, Reads),
+            ClientTool::of::<wiki::GetPage>(Wiki, Reads),
+            ClientTool::of::<wiki::CreatePage>(Wiki, Writes),
+            ClientTool::of::<wiki::UpdatePage>(Wiki, Writes),
+            ClientTool::of::<wiki::MovePage>(Wiki, Writes),
+            ClientTool::of::<wiki::DeletePage>(Wiki, Writes),
+            ClientTool::of::<wiki::ListPages>(Wiki, Reads),
+            ClientTool::of::<wiki::GetBacklinks>(Wiki, Reads),
+            ClientTool::of::<journal::JournalSearch>(Journal, Reads),
+            ClientTool::of::<journal::JournalRead>(Journal, Reads),
+            ClientTool::of::<journal::JournalToc>(Journal, Reads),
+            ClientTool::of::<journal::JournalListEntries>(Journal, Reads),
+            ClientTool::of::<journal::JournalWrite>(Journal, Writes),
+            ClientTool::of::<journal::JournalSynthesizeConflict>(Journal, Writes),
+            ClientTool::of::<worklog::WorklogRead>(Worklog, Reads),
+            ClientTool::of::<worklog::WorklogAppend>(Worklog, Writes),
+            ClientTool::of::<worklog::WorklogMutate>(Worklog, Writes),
+            ClientTool::with_output::<personal::GetContext>(Personal, Owners),
+            ClientTool::with_output::<personal::LogJournal>(Personal, Owners),
+            ClientTool::with_output::<personal::GetRecentJournal>(Personal, Owners),
+            ClientTool::with_output::<personal::SearchMemory>(Personal, Owners),
+            ClientTool::with_output::<reminders::ScheduleReminder>(Personal, Owners),
+            ClientTool::with_output::<reminders::ScheduleOnce>(Personal, Owners),
+            ClientTool::with_output::<reminders::ListReminders>(Personal, Owners),
+            ClientTool::with_output::<reminders::RemoveReminder>(Personal, Owners),
+            ClientTool::with_output::<personal::LogSignal>(Personal, Owners),
         ]
     });
     &TOOLS

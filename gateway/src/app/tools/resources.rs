@@ -44,6 +44,11 @@ pub struct ResourceText {
     pub kind: ResourceKind,
 }
 
+/// Whether an address is that of a receipt.
+pub(super) fn is_receipt(address: &str) -> bool {
+    address.starts_with(RECEIPT)
+}
+
 /// The address and the file of each page of the wiki.
 pub(super) fn list(session: &ToolSession) -> Vec<(String, String)> {
     let pages = session.workspace.wiki().map(|wiki| wiki.list("")).unwrap_or_default();

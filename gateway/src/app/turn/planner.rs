@@ -177,7 +177,7 @@ impl TurnPlanner<'_, '_> {
             lexical_budget: budget.lexical,
             total_budget: budget.total,
             pending: pending.results(),
-            personal: self.app.personal_for_prompt(self.caller),
+            personal: self.app.personal_for_prompt(self.caller).await,
             deep: inline.map(|explorer| (explorer, progress)),
         };
         let decision = decide(workspace, &*self.store, request, slot).await;

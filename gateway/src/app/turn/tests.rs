@@ -63,7 +63,7 @@ impl Home {
 /// What a request would insert, and its receipt. `None` where the client left when planning had waited `patience` times.
 async fn planned(app: &Arc<App>, patience: usize) -> Option<(String, Receipt)> {
     let prompt = Prompt::parse(WireFormat::Chat, BODY.as_bytes()).unwrap();
-    let (caller, headers) = (Caller::anonymous(), HeaderMap::new());
+    let (caller, headers) = (Caller::local(None), HeaderMap::new());
     let (progress, _watching) = ProgressSender::new();
     let asked = PlanRequest {
         caller: &caller,

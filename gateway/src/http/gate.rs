@@ -1,0 +1,154 @@
+//! The gate of each route: whether the caller may use it, and until when.
+//!
+//! A route cannot be added without its row in the table of doors ([`Door`]), and [`router`] is the only place that adds
+//! routes. The gate counts the request against the key's rate limit and asks the table. If a reload revokes the caller's
+//! key, the gate drops the handler, and with it the request to a backend; an answer that has begun is ended by its body.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::routing::MethodRouter;
+use http::{HeaderValue, Response, header};
+use http_body::{Frame, SizeHint};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use super::refusal::{self, Client};
+use super::{Worker, body, reply};
+use crate::access::{Caller, ClosedDoor, Denied, Door};
+use crate::wire::error::ErrorKind;
+
+/// The path of a route that answers whatever no other one does.
+pub(super) const ELSEWHERE: &str = "*";
+
+/// A route of the server.
+pub(super) struct Route {
+    pub(super) path: &'static str,
+    pub(super) door: Door,
+    service: MethodRouter<Worker>,
+}
+
+impl Route {
+    pub(super) fn new(path: &'static str, door: Door, service: MethodRouter<Worker>) -> Route {
+        Route { path, door, service }
+    }
+}
+
+/// The router of all routes. Routes of one path share it by their methods.
+pub(super) fn router(worker: &Worker, routes: Vec<Route>) -> axum::Router<Worker> {
+    let mut router = axum::Router::new();
+    for Route { path, door, service } in routes {
+        let gate = move |State(worker): State<Worker>, request: Request, next: Next| pass(worker, door, request, next);
+        let service = service.layer(from_fn_with_state(worker.clone(), gate));
+        router = match path {
+            ELSEWHERE => router.fallback_service(service.with_state::<()>(worker.clone())),
+            path => router.route(path, service),
+        };
+    }
+    router
+}
+
+/// Answers a request if its caller may use the door, and for as long as it may.
+async fn pass(worker: Worker, door: Door, request: Request, next: Next) -> Response<Body> {
+    let caller = Caller::of(request.extensions());
+    if let Err(closed) = enter(&worker, &caller, door).await {
+        return refuse(&worker, request, &closed).await;
+    }
+    let Some(revoked) = caller.revocation().cloned() else {
+        return next.run(request).await;
+    };
+    let (uri, client) = (request.uri().clone(), Client::with(&caller, request.extensions()));
+    tokio::select! {
+        biased;
+        response = next.run(request) => match door {
+            // The other answers end by themselves, or are bodies that know how their format ends.
+            Door::Mcp => response.map(|body| Body::new(UntilRevoked::new(body, revoked))),
+            _ => response,
+        },
+        () = revoked.cancelled() => denial(&worker, &client, uri.path(), &Denied::Revoked.into()),
+    }
+}
+
+/// Counts a request and checks whether its caller may use a door.
+async fn enter(worker: &Worker, caller: &Caller, door: Door) -> Result<(), ClosedDoor> {
+    // A client may look as often as it likes whether the process runs.
+    if door != Door::Liveness {
+        caller.admit(&*worker.app.counters, Instant::now()).await?;
+    }
+    caller.may(door).await
+}
+
+/// Whether the caller of a request to [`Door::Liveness`] also gets what is behind [`Door::Details`]. Then it is counted.
+pub(super) async fn gets_details(worker: &Worker, caller: &Caller) -> bool {
+    caller.may(Door::Details).await.is_ok() && enter(worker, caller, Door::Details).await.is_ok()
+}
+
+/// Refuses a request whose caller may not use a door.
+pub(super) async fn refuse(worker: &Worker, request: Request, closed: &ClosedDoor) -> Response<Body> {
+    let client = Client::with(&Caller::of(request.extensions()), request.extensions());
+    let uri = request.uri().clone();
+    // A client that is still sending would see a broken connection instead of the error.
+    body::drain(request.into_body()).await;
+    denial(worker, &client, uri.path(), closed)
+}
+
+fn denial(worker: &Worker, client: &Client, path: &str, closed: &ClosedDoor) -> Response<Body> {
+    let (kind, message) = (closed.kind(), closed.to_string());
+    refusal::log(&worker.shared, client, kind, &message);
+    worker.app.metrics.refused(&client.key, kind);
+    let mut response = reply::refusal(path, kind, &message);
+    let headers = response.headers_mut();
+    if kind == ErrorKind::Authentication {
+        headers.insert(
+            header::WWW_AUTHENTICATE,
+            HeaderValue::from_static("Bearer realm=\"muninn\""),
+        );
+    }
+    if let ClosedDoor::Denied(denied) = closed
+        && let Some(seconds) = denied.retry_after()
+    {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// A body that breaks off when its caller's key is revoked.
+struct UntilRevoked {
+    body: Body,
+    revoked: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+impl UntilRevoked {
+    fn new(body: Body, revoked: CancellationToken) -> UntilRevoked {
+        UntilRevoked {
+            body,
+            revoked: Box::pin(revoked.cancelled_owned()),
+        }
+    }
+}
+
+impl http_body::Body for UntilRevoked {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.revoked.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Some(Err(axum::Error::new(Denied::Revoked))));
+        }
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
