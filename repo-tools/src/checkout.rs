@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use gix::index::entry::{Mode, Stage};
 
 use crate::blob::BlobId;
+use crate::discovery::open_with;
 use crate::path::RelPath;
 use crate::secret::is_secret;
 use crate::worktree::Worktree;
@@ -47,8 +48,7 @@ impl Worktree {
     /// Returns the configured name and address for commits; `None` if git has none. Only this method reads the git
     /// configuration of the user and the system.
     pub fn author_identity(&self) -> Option<(String, String)> {
-        let options = gix::open::Options::default().open_path_as_is(true);
-        let repository = gix::open_opts(self.git_dir(), options.with(gix::sec::Trust::Full)).ok()?;
+        let repository = open_with(self.git_dir(), gix::open::Options::default()).ok()?;
         let author = repository.author()?.ok()?;
         let identity = (author.name.to_string(), author.email.to_string());
         Some(identity).filter(|(name, _)| !name.trim().is_empty())

@@ -25,3 +25,10 @@ impl Deref for Fixture {
         &self.0
     }
 }
+
+/// Makes a named pipe.
+#[cfg(unix)]
+pub(crate) fn make_pipe(path: &std::path::Path) {
+    use rustix::fs::{CWD, FileType, mknodat};
+    mknodat(CWD, path, FileType::Fifo, 0o600.into(), 0).unwrap();
+}

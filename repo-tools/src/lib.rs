@@ -25,6 +25,7 @@ mod discovery;
 mod files;
 mod find;
 pub mod front_matter;
+mod git_metadata;
 mod git_program;
 mod globs;
 mod grep;

@@ -58,7 +58,7 @@ impl Worktree {
     }
 
     /// Opens the repository.
-    pub(crate) fn repository(&self) -> Result<gix::Repository, gix::Error> {
+    pub(crate) fn repository(&self) -> Result<gix::Repository, discovery::OpenError> {
         discovery::open(self.git_dir())
     }
 

@@ -3,11 +3,13 @@
 //! They belong to the repository, which is not trusted. Only regular files are opened, because a named pipe blocks for
 //! ever, and only their beginning is read.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
+
+use crate::regular_file::{Links, open_regular};
 
 /// Maximum size of a `.git` file in bytes, the same as git's.
 const MAX_GIT_FILE: u64 = 1 << 20;
@@ -109,11 +111,9 @@ pub(super) fn common_dir(git_dir: &Path) -> io::Result<PathBuf> {
 
 /// Reads the beginning of a regular file.
 pub(super) fn beginning(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
+    let (file, _) = open_regular(path, Links::Follow)?;
     let mut text = Vec::new();
-    File::open(path)?.take(max_bytes).read_to_end(&mut text)?;
+    file.take(max_bytes).read_to_end(&mut text)?;
     Ok(text)
 }
 

@@ -29,6 +29,7 @@ pub(crate) use self::format::RefStorage;
 use self::format::RepositoryFormat;
 pub use self::git_dir::GitFileError;
 use self::git_dir::{DotGit, common_dir, is_git_dir};
+use crate::git_metadata::{GitMetadataError, check_git_files, check_git_trees};
 
 /// Index entries that are compared with the files of the worktree that `core.worktree` names.
 #[cfg(unix)]
@@ -155,10 +156,12 @@ pub(crate) fn discover(directory: &Path) -> Result<Discovered, DiscoverError> {
     if format.is_bare || format.worktree.is_none() && !candidate.has_dot_git {
         return Err(DiscoverError::Bare { path: git_dir });
     }
-    let repository = open(&git_dir).map_err(|source| DiscoverError::Broken {
+    let broken = |source: OpenError| DiscoverError::Broken {
         path: git_dir.clone(),
         source: Box::new(source),
-    })?;
+    };
+    check_git_trees(&git_dir, &common_dir).map_err(|error| broken(error.into()))?;
+    let repository = open(&git_dir).map_err(broken)?;
     let root = match &format.worktree {
         Some(configured) => candidate.configured_root(&git_dir, configured, &repository)?,
         None => candidate.directory,
@@ -172,11 +175,31 @@ pub(crate) fn discover(directory: &Path) -> Result<Discovered, DiscoverError> {
     })
 }
 
+/// Why the repository of a git directory is not opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenError {
+    /// `commondir` cannot be read.
+    #[error("commondir cannot be read")]
+    CommonDir(#[source] io::Error),
+    /// A file is not regular, or too large.
+    #[error(transparent)]
+    Metadata(#[from] GitMetadataError),
+    #[error(transparent)]
+    Git(#[from] gix::Error),
+}
+
 /// Opens a repository by its git directory. The owner was checked before; the configuration of the user, of the system
 /// and of the environment is not read.
-pub(crate) fn open(git_dir: &Path) -> Result<gix::Repository, gix::Error> {
-    let options = gix::open::Options::isolated();
-    gix::open_opts(git_dir, options.open_path_as_is(true).with(gix::sec::Trust::Full))
+pub(crate) fn open(git_dir: &Path) -> Result<gix::Repository, OpenError> {
+    open_with(git_dir, gix::open::Options::isolated())
+}
+
+/// Like [`open`], with the configuration that the options allow.
+pub(crate) fn open_with(git_dir: &Path, options: gix::open::Options) -> Result<gix::Repository, OpenError> {
+    let common_dir = common_dir(git_dir).map_err(OpenError::CommonDir)?;
+    check_git_files(git_dir, &common_dir)?;
+    let options = options.open_path_as_is(true).with(gix::sec::Trust::Full);
+    Ok(gix::open_opts(git_dir, options)?)
 }
 
 impl Candidate {

@@ -295,7 +295,17 @@ const LIKE_GIT: &[(&str, Setup)] = &[
         at.repository("r");
         at.git("r", &["config", "uploadpack.allowFilter", "true"]);
         let url = format!("file://{}", at.path("r").display());
-        at.git("", &["clone", "--quiet", "--no-checkout", "--filter=blob:none", &url, "partial"]);
+        at.git(
+            "",
+            &[
+                "clone",
+                "--quiet",
+                "--no-checkout",
+                "--filter=blob:none",
+                &url,
+                "partial",
+            ],
+        );
         at.path("partial")
     }),
     ("shallow clone", |at| {

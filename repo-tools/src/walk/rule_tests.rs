@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, make_pipe};
 use crate::{SkipCounts, Walk, WalkLimits, walk};
 
 /// A generator of numbers with a fixed seed (xorshift).
@@ -226,17 +226,13 @@ fn link(to: &str, path: &std::path::Path) {
 fn hostile_ignore_files_neither_block_nor_fill_memory() {
     // Whether the directory of the file counts as ignored.
     let kinds: [(&str, Make, bool); 13] = [
-        (
-            "pipe",
-            |path| rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap(),
-            false,
-        ),
+        ("pipe", |path| make_pipe(path), false),
         ("link to an endless device", |path| link("/dev/zero", path), false),
         (
             "link to a pipe",
             |path| {
                 let pipe = path.with_extension("pipe");
-                rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+                make_pipe(&pipe);
                 link(pipe.to_str().unwrap(), path);
             },
             false,
