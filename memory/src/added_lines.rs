@@ -1,8 +1,13 @@
 //! Adding lines to a file of the team. Git merges these files by the union of their lines.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
+
+use muninn_repo_tools::{Links, read_regular};
+
+/// The largest file that gets lines.
+const MOST_BYTES: u64 = 4 << 20;
 
 /// Adds those lines that a file lacks, below a heading that may be empty. Creates the file if it is missing. Returns the
 /// number of added lines.
@@ -10,11 +15,7 @@ use std::path::Path;
 /// # Errors
 /// Any error of the file system, and a path that is not an ordinary file: a link could leave the worktree.
 pub fn add_missing_lines<L: AsRef<str>>(path: &Path, heading: &str, lines: &[L]) -> io::Result<usize> {
-    match path.symlink_metadata() {
-        Ok(metadata) if !metadata.is_file() => return Err(io::Error::other("not an ordinary file")),
-        _ => {}
-    }
-    let there = match fs::read(path) {
+    let there = match read_regular(path, Links::Refuse, MOST_BYTES) {
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         read => read?,
     };
@@ -40,6 +41,8 @@ pub fn add_missing_lines<L: AsRef<str>>(path: &Path, heading: &str, lines: &[L])
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

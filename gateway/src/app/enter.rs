@@ -149,10 +149,16 @@ pub(super) async fn enter(
             });
         }
     };
-    let opening = tokio::task::spawn_blocking({
+    let opening = async {
+        let lock = app.workspaces.opening(&root).lock_owned().await;
         let (app, caller, root) = (Arc::clone(app), caller.clone(), root.clone());
-        move || app.workspaces.open(&root, caller.own_root())
-    });
+        tokio::task::spawn_blocking(move || {
+            let opened = app.workspaces.open(&root, caller.own_root());
+            drop(lock);
+            opened
+        })
+        .await
+    };
     match tokio::time::timeout(app.workspaces.open_timeout(), opening).await {
         Ok(Ok(opened)) => Ok(opened?),
         Ok(Err(error)) => Err(EnterError::Panicked { root, error }),

@@ -5,7 +5,7 @@
 //! roots of the caller's key. Every other claim is treated as missing. A program of the user on this machine has a root of
 //! its own, which only its own requests may use.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -70,6 +70,8 @@ pub struct Workspaces {
     state_dir: PathBuf,
     supervisor: Supervisor,
     inner: Mutex<Inner>,
+    /// A lock for each worktree that is being opened.
+    opening: Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 struct Inner {
@@ -93,6 +95,7 @@ impl Workspaces {
                 embedder,
                 open: VecDeque::new(),
             }),
+            opening: Mutex::default(),
         }
     }
 
@@ -193,6 +196,15 @@ impl Workspaces {
             );
         }
         Ok(workspace)
+    }
+
+    /// The lock of opening a worktree: one thread opens it, however many requests wait. A file system that hangs would
+    /// otherwise take a thread for each of them.
+    #[must_use]
+    pub(super) fn opening(&self, root: &Path) -> Arc<tokio::sync::Mutex<()>> {
+        let mut opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        opening.retain(|_, lock| Arc::strong_count(lock) > 1);
+        Arc::clone(opening.entry(root.to_owned()).or_default())
     }
 
     /// The worktree of this root, if it is open and due for a refresh.

@@ -9,13 +9,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use clap::Args;
 
 #[cfg(unix)]
 use super::daemon::{DaemonPlace, wait};
+use super::hook_deadline::Deadline;
 use super::{CliError, Common, examples, output};
 use crate::app::{App, LocalReply, LocalRequest};
 use crate::config::{Config, env_vars};
@@ -23,9 +22,6 @@ use crate::hooks::{self, Event};
 #[cfg(unix)]
 use crate::socket::CallError;
 use crate::transcript::Client;
-
-/// The longest time of the process after its deadline, in which it learns.
-const FINISHING: Duration = Duration::from_secs(4);
 
 /// Answer an event of a coding agent; `muninn install` sets it up
 #[derive(Args)]
@@ -110,16 +106,20 @@ impl Arguments {
 
     /// Never fails.
     fn run(self) -> ExitCode {
+        // Without the thread there is no deadline, so there is no answer either.
+        let Ok(deadline) = Deadline::start() else {
+            return ExitCode::SUCCESS;
+        };
         output::log_to_state("hook.log", "warn");
         std::panic::set_hook(Box::new(|panic| tracing::error!("a hook panicked: {panic}")));
-        let answered = catch_unwind(AssertUnwindSafe(|| self.answer()));
+        let answered = catch_unwind(AssertUnwindSafe(|| self.answer(&deadline)));
         if let Ok(Err(error)) = answered {
             tracing::error!("{error}");
         }
         ExitCode::SUCCESS
     }
 
-    fn answer(&self) -> Result<(), CliError> {
+    fn answer(&self, deadline: &Deadline) -> Result<(), CliError> {
         let is_ours = std::env::var_os(env_vars::REMINDER).is_some();
         let Some(event) = Event::of(&self.event).filter(|_| !is_ours) else {
             return Ok(());
@@ -128,7 +128,7 @@ impl Arguments {
         if !config.hooks.enabled {
             return Ok(());
         }
-        let delivered = give_up_after(config.hooks.deadline)?;
+        deadline.set(config.hooks.deadline);
         let client = self.client.as_deref().map(str::parse::<Client>).transpose();
         let client = client.map_err(|error| failure(&error))?.unwrap_or_default();
         let input = hooks::read(std::io::stdin().lock()).map_err(|error| failure(&error))?;
@@ -137,7 +137,7 @@ impl Arguments {
             return Ok(());
         };
         run(&self.common, config, request, |reply| {
-            delivered.store(true, Ordering::Release);
+            deadline.delivered();
             if let Some(answer) = hooks::answer(event, client, reply) {
                 output::json(&answer);
             }
@@ -192,22 +192,4 @@ fn answer_alone(config: Config, request: LocalRequest, deliver: impl FnOnce(Loca
 
 fn failure(error: &(dyn std::error::Error + 'static)) -> CliError {
     CliError::new(super::Exit::Failure, muninn_repo_tools::with_causes(error))
-}
-
-/// Ends the process at the deadline unless the returned flag is set by then, and some time later in any case. The input may
-/// never end, and a file system may hang; the client would wait for it.
-fn give_up_after(deadline: Duration) -> Result<Arc<AtomicBool>, CliError> {
-    let delivered = Arc::new(AtomicBool::new(false));
-    std::thread::Builder::new().name("deadline".to_owned()).spawn({
-        let delivered = Arc::clone(&delivered);
-        move || {
-            std::thread::sleep(deadline);
-            if delivered.load(Ordering::Acquire) {
-                std::thread::sleep(FINISHING);
-            }
-            tracing::error!("a hook took longer than its deadline of {} ms", deadline.as_millis());
-            std::process::exit(0);
-        }
-    })?;
-    Ok(delivered)
 }

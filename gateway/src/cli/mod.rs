@@ -11,6 +11,7 @@ mod editor;
 mod error;
 mod explore;
 mod hook;
+mod hook_deadline;
 mod index;
 mod init;
 mod install;

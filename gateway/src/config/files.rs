@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use muninn_repo_tools::{Links, read_regular_text};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
@@ -58,9 +59,15 @@ pub enum ConfigError {
     StateDirectory(#[from] OwnershipError),
 }
 
+/// The most bytes of a configuration file. A large one has some kilobytes.
+const MOST_BYTES: u64 = 1 << 20;
+
 /// Reads a file. Returns `None` if it does not exist.
-pub(super) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
-    match std::fs::read_to_string(path) {
+pub(super) fn read(path: &Path, links: Links) -> Result<Option<String>, ConfigError> {
+    if path == Path::new("/dev/null") {
+        return Ok(Some(String::new()));
+    }
+    match read_regular_text(path, links, MOST_BYTES) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ConfigError::Read {

@@ -8,11 +8,15 @@ use std::path::{Path, PathBuf};
 
 use etcetera::{AppStrategy, AppStrategyArgs, choose_app_strategy};
 use muninn_memory::private_file;
+use muninn_repo_tools::{Links, read_regular, read_regular_text};
 
 use super::{ConfigError, env_vars};
 #[cfg(unix)]
 use crate::ownership::OwnDirectory;
 use crate::secrets::machine_secret;
+
+/// The most bytes of the small files that are read here.
+const MOST_BYTES: u64 = 1 << 20;
 
 fn strategy(variable: &'static str) -> Result<impl AppStrategy, ConfigError> {
     choose_app_strategy(AppStrategyArgs {
@@ -124,7 +128,7 @@ pub fn personal_dir(given: Option<&Path>) -> Result<PathBuf, ConfigError> {
 
 /// The `root` of macrodata's configuration; `None` without one.
 fn named_root(file: &Path) -> Option<PathBuf> {
-    let text = std::fs::read(file).ok()?;
+    let text = read_regular(file, Links::Follow, MOST_BYTES).ok()?;
     let config: serde_json::Value = serde_json::from_slice(&text).ok()?;
     let root = PathBuf::from(config.get("root")?.as_str()?);
     root.is_absolute().then_some(root)
@@ -170,7 +174,7 @@ pub fn is_initialised(root: &Path) -> bool {
     let folder = root.join(".muninn");
     let is_no_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
     let ignores_cache = || {
-        std::fs::read_to_string(folder.join(".gitignore"))
+        read_regular_text(&folder.join(".gitignore"), Links::Refuse, MOST_BYTES)
             .is_ok_and(|text| text.lines().any(|line| line.trim().trim_matches('/') == "cache"))
     };
     let cache = folder.join("cache");
@@ -218,7 +222,7 @@ pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) ->
         path: state_dir.to_owned(),
         source,
     })?;
-    if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&expected) {
+    if read_regular_text(&stamp, Links::Refuse, MOST_BYTES).ok().as_deref() != Some(&expected) {
         let emptied = private_file::dir(&directory)
             .and_then(|()| empty(&directory))
             .and_then(|()| private_file::append(&stamp))

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use muninn_context_engine::DEFAULT_THRESHOLD;
+use muninn_repo_tools::Links;
 use thiserror::Error;
 
 use super::backends::{backends, routes};
@@ -48,7 +49,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         Some(path) => path.clone(),
         None => paths::config_file()?,
     };
-    let text = files::read(&path)?;
+    let text = files::read(&path, Links::Follow)?;
     if text.is_none() && named.is_some() {
         return Err(ConfigError::Missing { path });
     }
@@ -111,7 +112,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
 /// then continues with the user's settings, because a repository must not stop the gateway.
 pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryConfig, WorklogConfig), ConfigError> {
     let path = root.join(".muninn").join("config.toml");
-    let Some(text) = files::read(&path)? else {
+    let Some(text) = files::read(&path, Links::Refuse)? else {
         return Ok((config.context.clone(), config.memory.clone(), config.worklog));
     };
     refuse_reserved_keys(&path, &text)?;

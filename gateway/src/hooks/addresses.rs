@@ -1,6 +1,6 @@
 //! The addresses that a client may send its requests to, from the environment that it gives its hooks.
 
-use std::io::Read as _;
+use muninn_repo_tools::{Links, read_regular_text};
 
 use crate::config::{env_vars, paths};
 use crate::transcript::Client;
@@ -25,11 +25,7 @@ pub(super) fn of(client: Client, given: Option<&str>) -> Vec<String> {
 }
 
 fn codex_config() -> Option<String> {
-    let path = paths::codex_config()?;
-    let file = std::fs::File::open(&path).ok().filter(|_| path.is_file())?;
-    let mut text = String::new();
-    file.take(MOST_BYTES).read_to_string(&mut text).ok()?;
-    Some(text)
+    read_regular_text(&paths::codex_config()?, Links::Follow, MOST_BYTES).ok()
 }
 
 /// The address of the selected provider; those of all providers if none is selected at the top, since a profile or a flag

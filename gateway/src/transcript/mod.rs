@@ -16,11 +16,11 @@ mod opencode;
 mod tests;
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use muninn_repo_tools::{Links, open_regular};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
@@ -207,14 +207,15 @@ fn read_regular(path: &Path) -> Result<Vec<u8>, TranscriptError> {
         path: path.to_owned(),
         source,
     };
-    match path.metadata() {
-        Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return Err(TranscriptError::NotRegular(path.to_owned())),
+    let (file, metadata) = match open_regular(path, Links::Follow) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            return Err(TranscriptError::NotRegular(path.to_owned()));
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(failed(error)),
-    }
-    let file = File::open(path).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
+    };
+    let size = metadata.len();
     if size > MOST_READ {
         return Err(TranscriptError::TooLarge {
             path: path.to_owned(),

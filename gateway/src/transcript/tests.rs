@@ -177,7 +177,7 @@ fn missing_file_is_an_empty_conversation() {
 fn huge_file_is_refused_unread() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("huge.jsonl");
-    File::create(&path).unwrap().set_len(MOST_READ + 1).unwrap();
+    std::fs::File::create(&path).unwrap().set_len(MOST_READ + 1).unwrap();
     assert!(matches!(
         Transcript::read(Client::ClaudeCode, &path),
         Err(TranscriptError::TooLarge { size, .. }) if size == MOST_READ + 1

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, ObjectId};
+use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, Links, ObjectId, read_regular_text};
 
 use super::entry::Entry;
 use super::log::{LogEntry, timestamp};
@@ -23,6 +23,9 @@ const MOST_TEXT: usize = 20_000;
 /// The prefix of sources.
 const SOURCE: &str = "journal:";
 
+/// The most bytes of the ref: an id.
+const MOST_REFERENCE: u64 = 4 << 10;
+
 /// Loads the overviews and the newest entries of a journal. A journal that cannot be read is reported and skipped.
 pub(crate) fn load(git_dir: &Path) -> LoadedMemories {
     let mut loaded = LoadedMemories::default();
@@ -36,7 +39,7 @@ pub(crate) fn load(git_dir: &Path) -> LoadedMemories {
 
 /// The state of the ref; `None` if the repository has none of the files that refs are in.
 pub(crate) fn stamp(git_dir: &Path) -> Option<Stamp> {
-    if let Ok(content) = fs::read_to_string(git_dir.join(REFERENCE)) {
+    if let Ok(content) = read_regular_text(&git_dir.join(REFERENCE), Links::Follow, MOST_REFERENCE) {
         return Some(Stamp {
             path: format!("{SOURCE}{}", content.trim_end()),
             size: 0,

@@ -1,10 +1,9 @@
 //! Imports knowledge from another repository: files that are missing here are copied, and nothing else changes.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use muninn_repo_tools::front_matter::{FrontMatter, quoted};
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::{Links, RelPath, Worktree, read_regular};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -150,21 +149,17 @@ fn copy(folder: &KnowledgeDir, top: &Path, path: &RelPath, from: &str) -> Result
         return Ok(true);
     }
     let here = folder.path(path);
-    let regular = here.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    match read(&here).ok().filter(|_| regular) {
+    match read(&here).ok() {
         Some(here) if here == text || here == signed => Ok(false),
         _ => Err(CopyError::Differs),
     }
 }
 
 fn read(path: &Path) -> Result<String, CopyError> {
-    let file = std::fs::File::open(path)?;
-    let mut bytes = Vec::new();
-    let bound = MAX_FILE_BYTES + 1;
-    file.take(bound).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 == bound {
-        return Err(CopyError::TooLarge);
-    }
+    let bytes = read_regular(path, Links::Refuse, MAX_FILE_BYTES).map_err(|error| match error.kind() {
+        std::io::ErrorKind::FileTooLarge => CopyError::TooLarge,
+        _ => error.into(),
+    })?;
     String::from_utf8(bytes).map_err(|_| CopyError::NotUtf8)
 }
 

@@ -5,7 +5,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, BufReader};
 use std::path::PathBuf;
 
-use muninn_repo_tools::RelPath;
+use muninn_repo_tools::{Links, RelPath, open_regular};
 use serde::{Deserialize, Serialize};
 
 use super::home::Home;
@@ -50,12 +50,8 @@ impl RecordFile {
     }
 
     pub(crate) fn open(&self, home: &Home) -> io::Result<File> {
-        // Opening a pipe would block until a writer comes.
-        if !self.metadata(home)?.is_file() {
-            return Err(io::Error::other("not a regular file"));
-        }
         match self {
-            Self::Home(path) | Self::Stated(path) => File::open(home.resolve(path)?),
+            Self::Home(path) | Self::Stated(path) => Ok(open_regular(&home.resolve(path)?, Links::Refuse)?.0),
             Self::State(path) => private_file::open(path),
         }
     }

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use muninn_repo_tools::{Links, read_regular};
 use thiserror::Error;
 
 use super::home::Home;
@@ -93,11 +94,14 @@ impl Segments {
     pub fn write(&self, session: &str, number: u64, text: &str) -> Result<SegmentWrite, SegmentError> {
         let name = Self::name(session, number);
         let path = self.dir.join(&name);
-        match fs::read(&path) {
+        match read_regular(&path, Links::Refuse, text.len() as u64) {
             Ok(there) if there == text.as_bytes() => return Ok(SegmentWrite::Present),
             Ok(_) => return Ok(SegmentWrite::NameTaken),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(SegmentError::Io { path, source }),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound => {}
+                io::ErrorKind::FileTooLarge | io::ErrorKind::InvalidInput => return Ok(SegmentWrite::NameTaken),
+                _ => return Err(SegmentError::Io { path, source: error }),
+            },
         }
         let temporary = self.dir.join(format!(".{name}.tmp"));
         let written = write(&temporary, text)

@@ -8,10 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::{fs, io};
 
-use muninn_repo_tools::RelPath;
+use muninn_repo_tools::{Links, RelPath, read_regular_text};
 
 use super::Store;
 use crate::records::{Flushed, RecordFile, SESSIONS, SegmentError, SegmentWrite, Segments, SpoolError};
+
+/// The largest segment that is combined with others.
+const MOST_SEGMENT: u64 = 16 << 20;
 
 /// Segments are combined up to this size, in bytes: each flush writes the combined one again.
 const MOST_BYTES: u64 = 256 << 10;
@@ -124,7 +127,7 @@ impl Store {
         let absolute = self.home.resolve(path).ok()?;
         Some(Part {
             name: path.file_name().to_owned(),
-            text: fs::read_to_string(&absolute).ok()?,
+            text: read_regular_text(&absolute, Links::Refuse, MOST_SEGMENT).ok()?,
             path: absolute,
         })
     }

@@ -203,7 +203,7 @@ impl WikiFolder {
     }
 
     fn bytes(&self, path: &PagePath, file: &str) -> Result<Vec<u8>, WikiError> {
-        fs::read(self.root().join(file)).map_err(|source| self.unreadable(path, source))
+        pages::page_bytes(&self.root().join(file)).map_err(|source| self.unreadable(path, source))
     }
 
     fn unreadable(&self, path: &PagePath, source: io::Error) -> WikiError {

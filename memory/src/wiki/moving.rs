@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::{WikiError, WikiFolder};
 use super::links::{Link, LinkStyle, links};
-use super::pages::{Page, Pages, etag};
+use super::pages::{Page, Pages, etag, page_bytes};
 use super::path::{EXTENSION, PagePath, folded};
 use crate::page_files;
 use crate::private_file;
@@ -273,7 +273,7 @@ pub(super) fn carry_out(root: &Path, journal: &Path, plan: &Plan) -> Result<(), 
 }
 
 fn is_version(path: &Path, version: &str) -> bool {
-    fs::read(path).is_ok_and(|bytes| etag(&bytes) == version)
+    page_bytes(path).is_ok_and(|bytes| etag(&bytes) == version)
 }
 
 /// Undoes the move of a journal, if there is one. A file that was changed since is left as it is.

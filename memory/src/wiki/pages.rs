@@ -1,13 +1,13 @@
 //! The pages of a wiki as its files are: titles, aliases and links, and who links to whom.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use muninn_repo_tools::front_matter::FrontMatter;
+use muninn_repo_tools::{Links, read_regular};
 use serde::{Deserialize, Serialize};
 
 use super::links::{Link, LinkStyle, Targets, links};
@@ -320,7 +320,7 @@ impl Page {
     /// Reads a page; `None` if it is the file that `muninn init` creates.
     fn read(root: &Path, path: &PagePath, listed: &MarkdownFile) -> io::Result<Option<Page>> {
         let file = listed.path.as_str();
-        let bytes = fs::read(root.join(file))?;
+        let bytes = page_bytes(&root.join(file))?;
         let etag = etag(&bytes);
         let text = decoded(bytes)?;
         if is_placeholder(&text) {
@@ -385,13 +385,14 @@ impl Page {
     /// # Errors
     /// If the file cannot be read.
     pub fn body(&self, root: &Path) -> io::Result<String> {
-        let text = read_text(&root.join(&self.file))?;
+        let text = decoded(page_bytes(&root.join(&self.file))?)?;
         Ok(text.get(self.body..).unwrap_or(&text).to_owned())
     }
 }
 
-fn read_text(path: &Path) -> io::Result<String> {
-    decoded(fs::read(path)?)
+/// The bytes of a page's file. It may have grown, or been replaced, since it was listed.
+pub(super) fn page_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    read_regular(path, Links::Refuse, BOUNDS.file_bytes)
 }
 
 /// The text of a file; bytes that are no UTF-8 are replaced. Binary files are refused.

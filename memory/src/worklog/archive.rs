@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{Links, Worktree, read_regular};
 use serde::Serialize;
 
 use super::file::{Worklog, WorklogError};
@@ -16,6 +16,9 @@ use crate::added_lines::add_missing_lines;
 use crate::private_file::sync_dir;
 use crate::records::{ATTRIBUTES, Body, Home, Moment, Record, kinds};
 use crate::redact::redact;
+
+/// The largest file that is archived.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// The folder of archived worklogs, below the root of a worktree.
 pub const FOLDER: &str = ".muninn/journals";
@@ -89,7 +92,7 @@ impl Worklog {
 
     /// Copies the file, and returns the copy's name. A name that is taken gets a number, unless the content is the same.
     fn copy(&self, folder: &Path, name: &str) -> Result<String, WorklogError> {
-        let content = fs::read(self.path()).map_err(|source| self.failed(source))?;
+        let content = read_regular(&self.path(), Links::Refuse, MOST_BYTES).map_err(|source| self.failed(source))?;
         let content = redacted(content);
         for number in 1.. {
             let name = match number {
@@ -108,7 +111,8 @@ impl Worklog {
                     return Ok(name);
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    if fs::read(&path).is_ok_and(|there| there == content) {
+                    let most = content.len() as u64;
+                    if read_regular(&path, Links::Refuse, most).is_ok_and(|there| there == content) {
                         return Ok(name);
                     }
                 }

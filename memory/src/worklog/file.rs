@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
+use muninn_repo_tools::{Links, open_regular};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -279,9 +280,9 @@ impl Worklog {
     /// Opens the file, which must be an ordinary one.
     pub(super) fn open(&self) -> Result<File, WorklogError> {
         let path = self.path();
-        match path.symlink_metadata() {
-            Ok(metadata) if metadata.is_file() => File::open(&path).map_err(|source| self.failed(source)),
-            Ok(_) => Err(WorklogError::NotAFile(path)),
+        match open_regular(&path, Links::Refuse) {
+            Ok((file, _)) => Ok(file),
+            Err(error) if error.kind() == ErrorKind::InvalidInput => Err(WorklogError::NotAFile(path)),
             Err(error) if error.kind() == ErrorKind::NotFound => Err(WorklogError::Missing(self.root.clone())),
             Err(source) => Err(self.failed(source)),
         }

@@ -1,28 +1,33 @@
 //! Keeping `JOURNAL.md` out of git, by the user's own list of ignored files.
 
-use std::fs;
-use std::io::{self, ErrorKind, Write as _};
+use std::io;
 
+use muninn_memory::add_missing_lines;
 use muninn_memory::worklog::FILE;
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{Links, Worktree, read_regular};
 
-/// Adds the file to `.git/info/exclude`, unless a line there names it.
+/// The most bytes of the list.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// Adds the file to `.git/info/exclude`, unless a line there names it. A link is not followed: it can lead to any file of
+/// the user.
 pub(super) fn exclude(worktree: &Worktree) -> io::Result<()> {
     let info = worktree.common_dir().join("info");
     let path = info.join("exclude");
-    let there = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+    let there = match read_regular(&path, Links::Refuse, MOST_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         read => read?,
     };
+    let there = String::from_utf8_lossy(&there);
     if there.lines().any(|line| line.trim().trim_start_matches('/') == FILE) {
         return Ok(());
     }
-    fs::create_dir_all(&info)?;
-    let end = if there.is_empty() || there.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
-    let mut file = fs::OpenOptions::new().append(true).create(true).open(&path)?;
-    file.write_all(format!("{end}/{FILE}\n").as_bytes())
+    if info.is_symlink() {
+        return Err(io::Error::other(
+            "its directory is a symbolic link, which is not followed",
+        ));
+    }
+    std::fs::create_dir_all(&info)?;
+    add_missing_lines(&path, "", &[format!("/{FILE}")])?;
+    Ok(())
 }

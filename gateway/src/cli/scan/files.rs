@@ -1,9 +1,9 @@
 //! The files that are scanned: those on disk, whether git tracks or ignores them.
 
 use std::collections::HashSet;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use muninn_repo_tools::{Links, read_regular};
 use thiserror::Error;
 
 use crate::cli::output;
@@ -112,15 +112,10 @@ fn entries(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
 
 /// The text of a file. Bytes that are not UTF-8 become U+FFFD.
 fn text(path: &Path) -> Result<String, UnreadError> {
-    if !path.metadata()?.is_file() {
-        return Err(UnreadError::NotAFile);
-    }
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?
-        .take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(UnreadError::TooLarge);
-    }
+    let bytes = read_regular(path, Links::Follow, MAX_FILE_BYTES).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidInput => UnreadError::NotAFile,
+        std::io::ErrorKind::FileTooLarge => UnreadError::TooLarge,
+        _ => error.into(),
+    })?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

@@ -6,6 +6,8 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use muninn_repo_tools::{Links, open_regular};
+
 use super::FileError;
 
 /// Maximum size of a client's file. Claude Code keeps its history of projects in the file of its MCP servers.
@@ -89,7 +91,8 @@ fn read_text(path: &Path, target: &Path) -> Result<Option<String>, FileError> {
         return Err(FileError::TooLarge { path });
     }
     let mut text = String::new();
-    let read = std::fs::File::open(target).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
+    let opened = open_regular(target, Links::Refuse);
+    let read = opened.and_then(|(file, _)| file.take(MAX_BYTES).read_to_string(&mut text));
     read.map_err(io("read", &path))?;
     Ok(Some(text))
 }
