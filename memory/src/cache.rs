@@ -8,8 +8,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use muninn_repo_tools::BlobId;
-use muninn_repo_tools::history::CommitId;
+use muninn_repo_tools::{BlobId, ObjectId};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
@@ -181,12 +180,12 @@ impl Cache {
     }
 
     /// The values of commits in a form, in order; `None` as in [`Self::get`].
-    pub fn of_commits<T: DeserializeOwned>(&self, form: &str, ids: &[CommitId]) -> Vec<Option<T>> {
+    pub fn of_commits<T: DeserializeOwned>(&self, form: &str, ids: &[ObjectId]) -> Vec<Option<T>> {
         let query = "SELECT value FROM commits WHERE id = ?1 AND form = ?2";
         let Ok(mut query) = self.connection.prepare_cached(query) else {
             return ids.iter().map(|_| None).collect();
         };
-        let mut get = |id: &CommitId| -> Option<T> {
+        let mut get = |id: &ObjectId| -> Option<T> {
             let found = query.query_row(params![id.as_bytes(), form], |row| {
                 Ok(decoded(row.get_ref(0)?.as_blob().unwrap_or_default()))
             });
@@ -202,7 +201,7 @@ impl Cache {
     pub fn store_commits<'a, T: Serialize + 'a>(
         &mut self,
         form: &str,
-        commits: impl Iterator<Item = (CommitId, &'a T)>,
+        commits: impl Iterator<Item = (ObjectId, &'a T)>,
     ) -> Result<(), CacheError> {
         let commits: Vec<_> = commits.map(|(id, value)| (id, encoded(value))).collect();
         self.within_transaction(|transaction| {

@@ -6,9 +6,10 @@ use std::io::BufReader;
 use serde::Serialize;
 
 use crate::Store;
-use crate::ids::{self, IdError};
+use crate::ids;
 use crate::records::{Body, Decision, Decisions, Moment, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
 use crate::redact::redact;
+use crate::store::RecordIdError;
 
 /// An event in the history of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,10 +32,10 @@ pub struct HistoryEvent {
 /// records that it was in conflict with.
 ///
 /// # Errors
-/// [`IdError`] if no id contains the part, or several do.
-pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, IdError> {
-    let mut files = store.files();
-    files.extend(store.shared_segments());
+/// [`RecordIdError`] if no id contains the part, or several do, or HEAD cannot be read.
+pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, RecordIdError> {
+    let mut files = store.files()?;
+    files.extend(store.shared_segments()?);
     files.extend(RecordFile::of(store.home(), PRUNED));
     let mut records: BTreeMap<String, Record> = BTreeMap::new();
     for file in &files {

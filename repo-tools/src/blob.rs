@@ -2,32 +2,39 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-/// A git blob object id, as 20 bytes of SHA-1; printed as 40 hexadecimal digits.
+use crate::object_id::ObjectId;
+
+/// A git blob object id.
 ///
 /// The id is computed from the raw bytes on disk, without git's filters. In a repository with line-ending conversion it
 /// therefore differs from the id in the index.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BlobId([u8; 20]);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BlobId(ObjectId);
 
 impl BlobId {
-    /// Returns the id that `git hash-object --no-filters` prints for these bytes.
+    /// Returns the id that `git hash-object --no-filters` prints for these bytes in a repository with SHA-1;
+    /// [`Worktree::blob_id`](crate::Worktree::blob_id) knows the hash of a repository.
     ///
     /// Returns `None` only if the hash detects a SHA-1 collision attack in the content. Such a file is not read.
     pub fn of(content: &[u8]) -> Option<Self> {
-        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, content).ok()?;
-        Self::from_bytes(id.as_slice())
+        Self::hash(gix::hash::Kind::Sha1, content)
     }
 
-    /// Converts the 20 raw bytes of an id, for instance from a cache.
+    pub(crate) fn hash(hash: gix::hash::Kind, content: &[u8]) -> Option<Self> {
+        let id = gix::objs::compute_hash(hash, gix::objs::Kind::Blob, content).ok()?;
+        Some(Self(id.into()))
+    }
+
+    /// Converts the raw bytes of an id, for instance from a cache.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        bytes.try_into().ok().map(Self)
+        ObjectId::from_bytes(bytes).map(Self)
     }
 
-    /// Returns the 20 raw bytes.
-    pub fn as_bytes(&self) -> &[u8; 20] {
-        &self.0
+    /// Returns the raw bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
     }
 
     /// Returns the first ten hexadecimal digits, which are enough to distinguish two versions of a file.
@@ -36,21 +43,9 @@ impl BlobId {
     }
 }
 
-impl Serialize for BlobId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for BlobId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        <[u8; 20]>::deserialize(deserializer).map(Self)
-    }
-}
-
 impl fmt::Display for BlobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        self.0.fmt(f)
     }
 }
 

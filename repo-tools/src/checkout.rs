@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use gix::index::entry::{Mode, Stage};
 
 use crate::blob::BlobId;
-use crate::discovery::open_with;
 use crate::path::RelPath;
+use crate::references::{Head, ReferenceError, References};
 use crate::secret::is_secret;
 use crate::worktree::Worktree;
 
@@ -17,7 +17,7 @@ const USUAL: [&str; 2] = ["main", "master"];
 /// The current checkout of a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checkout {
-    /// The short name of the branch; `None` on a detached HEAD or an unreadable repository.
+    /// The short name of the branch; `None` on a detached HEAD.
     pub branch: Option<String>,
     /// The commit of HEAD, in hexadecimal; `None` in a repository without commits.
     pub head: Option<String>,
@@ -27,17 +27,25 @@ pub struct Checkout {
 }
 
 impl Worktree {
-    /// Returns the short name of the current branch; `None` on a detached HEAD or an unreadable repository.
-    pub fn branch(&self) -> Option<String> {
-        let name = self.repository().ok()?.head_name().ok()??;
-        Some(name.shorten().to_string())
+    /// Returns the short name of the current branch; `None` on a detached HEAD.
+    ///
+    /// # Errors
+    /// [`ReferenceError`] if HEAD cannot be read.
+    pub fn branch(&self) -> Result<Option<String>, ReferenceError> {
+        Ok(self.references()?.head()?.branch())
     }
 
     /// Returns the commit of HEAD, in hexadecimal; `None` in a repository without commits.
-    pub fn head_commit(&self) -> Option<String> {
-        let repository = self.repository().ok()?;
-        let id = repository.head_id().ok()?;
-        Some(id.to_string())
+    ///
+    /// # Errors
+    /// [`ReferenceError`] if HEAD cannot be read.
+    pub fn head_commit(&self) -> Result<Option<String>, ReferenceError> {
+        let commit = self.references()?.head()?.commit;
+        Ok(commit.map(|commit| commit.to_string()))
+    }
+
+    fn references(&self) -> Result<References, ReferenceError> {
+        References::open(self.git())
     }
 
     /// Returns the configured author name for commits; `None` if git has none.
@@ -48,59 +56,66 @@ impl Worktree {
     /// Returns the configured name and address for commits; `None` if git has none. Only this method reads the git
     /// configuration of the user and the system.
     pub fn author_identity(&self) -> Option<(String, String)> {
-        let repository = open_with(self.git_dir(), gix::open::Options::default()).ok()?;
+        let repository = self.git().repository_with(gix::open::Options::default()).ok()?;
         let author = repository.author()?.ok()?;
         let identity = (author.name.to_string(), author.email.to_string());
         Some(identity).filter(|(name, _)| !name.trim().is_empty())
     }
 
     /// Returns whether a commit, in hexadecimal, is HEAD or an ancestor of HEAD. An unknown commit is neither.
-    pub fn has_commit(&self, commit: &str) -> bool {
-        let found = || {
-            let commit = gix::ObjectId::from_hex(commit.as_bytes()).ok()?;
-            is_ancestor_of_head(&self.repository().ok()?, commit)
+    ///
+    /// # Errors
+    /// [`ReferenceError`] if HEAD cannot be read.
+    pub fn has_commit(&self, commit: &str) -> Result<bool, ReferenceError> {
+        let Ok(commit) = gix::ObjectId::from_hex(commit.as_bytes()) else {
+            return Ok(false);
         };
-        found().unwrap_or(false)
+        let references = self.references()?;
+        let head = references.head()?;
+        Ok(is_ancestor(&references.repository, commit, &head))
     }
 
     /// Returns whether a branch, by its short name, is the current branch or was merged into it. A branch without a
     /// commit since its creation does not count as merged. For a deleted branch, the commit at which HEAD last left the
-    /// branch is checked.
-    pub fn has_branch(&self, branch: &str) -> bool {
-        let found = || {
-            let repository = self.repository().ok()?;
-            let head = repository.head_name().ok()?;
-            if head.is_some_and(|name| name.shorten() == branch) {
-                return Some(true);
-            }
-            let reference = repository.try_find_reference(&format!("refs/heads/{branch}"));
-            let Some(mut reference) = reference.ok()? else {
-                return is_ancestor_of_head(&repository, last_commit_on(&repository, branch)?);
-            };
-            let tip = reference.peel_to_id().ok()?.detach();
-            Some(creation_commit(&repository, &reference) != Some(tip) && is_ancestor_of_head(&repository, tip)?)
-        };
-        found().unwrap_or(false)
+    /// branch is checked. A branch that cannot be read, for instance because no branch can have its name, is not merged.
+    ///
+    /// # Errors
+    /// [`ReferenceError`] if HEAD cannot be read.
+    pub fn has_branch(&self, branch: &str) -> Result<bool, ReferenceError> {
+        let references = self.references()?;
+        let head = references.head()?;
+        if head.branch().as_deref() == Some(branch) {
+            return Ok(true);
+        }
+        let is_merged = |commit| is_ancestor(&references.repository, commit, &head);
+        // The logs are read last: they can take a call of git.
+        Ok(match references.find(&format!("refs/heads/{branch}")) {
+            Ok(Some(tip)) => is_merged(tip) && creation_commit(&references, branch) != Some(tip),
+            Ok(None) => references.last_commit_on(branch).ok().flatten().is_some_and(is_merged),
+            Err(_) => false,
+        })
     }
 
     /// Returns branch, HEAD and default branch, opening the repository once.
-    pub fn checkout(&self) -> Checkout {
-        let Ok(repository) = self.repository() else {
-            return Checkout::default();
-        };
-        let name = repository.head_name().ok().flatten();
-        Checkout {
-            branch: name.map(|name| name.shorten().to_string()),
-            head: repository.head_id().ok().map(|id| id.to_string()),
-            default_branch: default_branch(&repository),
-        }
+    ///
+    /// # Errors
+    /// [`ReferenceError`] if HEAD cannot be read.
+    pub fn checkout(&self) -> Result<Checkout, ReferenceError> {
+        let references = self.references()?;
+        let head = references.head()?;
+        Ok(Checkout {
+            branch: head.branch(),
+            head: head.commit.map(|commit| commit.to_string()),
+            default_branch: default_branch(&references),
+        })
     }
 
     /// Returns the id of a file in the commit of HEAD; `None` if it has no such file.
     pub fn committed(&self, path: &RelPath) -> Option<BlobId> {
-        let repository = self.repository().ok()?;
-        let entry = repository
-            .head_commit()
+        let references = self.references().ok()?;
+        let entry = references
+            .repository
+            .find_commit(references.head().ok()?.commit?)
             .ok()?
             .tree()
             .ok()?
@@ -113,7 +128,7 @@ impl Worktree {
     /// Only git's index is read, so a file can be missing on disk. Empty if the index cannot be read.
     pub fn tracked(&self) -> Vec<RelPath> {
         let listed = || {
-            let repository = self.repository().ok()?;
+            let repository = self.git().repository().ok()?;
             let index = repository.index_or_empty().ok()?;
             let files = index.entries().iter().filter(|entry| {
                 let is_plain = entry.stage() == Stage::Unconflicted;
@@ -129,7 +144,7 @@ impl Worktree {
     /// Returns the tracked files directly in a directory, from git's index; empty if it cannot be read.
     pub fn tracked_in(&self, directory: &RelPath) -> BTreeSet<RelPath> {
         let listed = || {
-            let repository = self.repository().ok()?;
+            let repository = self.git().repository().ok()?;
             let index = repository.index_or_empty().ok()?;
             let prefix = format!("{directory}/");
             let entries = index.prefixed_entries(prefix.as_str().into())?;
@@ -141,48 +156,41 @@ impl Worktree {
     }
 }
 
-fn is_ancestor_of_head(repository: &gix::Repository, commit: gix::ObjectId) -> Option<bool> {
-    let head = repository.head_id().ok()?.detach();
-    Some(commit == head || repository.merge_base(commit, head).ok()?? == commit)
+fn is_ancestor(repository: &gix::Repository, commit: gix::ObjectId, head: &Head) -> bool {
+    let Some(head) = head.commit else { return false };
+    commit == head
+        || repository
+            .merge_base(commit, head)
+            .is_ok_and(|base| base.is_some_and(|base| base == commit))
 }
 
-/// The commit at which a branch was created in this repository, from the branch's reflog. `None` if there is no reflog,
-/// or if the branch was created from a remote branch: a remote branch has commits of its own.
-fn creation_commit(repository: &gix::Repository, reference: &gix::Reference<'_>) -> Option<gix::ObjectId> {
-    let mut log = reference.log_iter();
-    let first = log.all().ok()??.next()?.ok()?;
-    let from = first.message.to_string();
-    let from = from.strip_prefix("branch: Created from ")?;
+/// The commit at which a branch was created in this repository, from the branch's log. `None` if there is no log, or if
+/// the branch was created from a remote branch: a remote branch has commits of its own.
+fn creation_commit(references: &References, branch: &str) -> Option<gix::ObjectId> {
+    let (commit, message) = references.creation(branch).ok()??;
+    let from = message.strip_prefix("branch: Created from ")?;
     let is_remote = |name: &gix::bstr::BStr| from.starts_with(&format!("{name}/"));
-    let from_remote =
-        from.starts_with("refs/remotes/") || repository.remote_names().iter().any(|name| is_remote(name.as_ref()));
-    (!from_remote).then(|| first.new_oid())
+    let remotes = references.repository.remote_names();
+    let from_remote = from.starts_with("refs/remotes/") || remotes.iter().any(|name| is_remote(name.as_ref()));
+    (!from_remote).then_some(commit)
 }
 
-/// The commit at which HEAD last left a branch, from the reflog of HEAD.
-fn last_commit_on(repository: &gix::Repository, branch: &str) -> Option<gix::ObjectId> {
-    let head = repository.find_reference("HEAD").ok()?;
-    let mut log = head.log_iter();
-    let left = format!("checkout: moving from {branch} to ");
-    let moves = log.all().ok()??.flatten();
-    let last = moves.filter(|line| line.message.starts_with(left.as_bytes())).last()?;
-    Some(last.previous_oid())
-}
-
-fn default_branch(repository: &gix::Repository) -> Option<String> {
-    let of_origin = || {
-        let head = repository.try_find_reference("refs/remotes/origin/HEAD").ok()??;
-        let name = head.target().try_name()?.shorten().to_string();
-        name.strip_prefix("origin/").map(str::to_owned)
-    };
-    let exists = |name: &String| {
-        let reference = repository.try_find_reference(&format!("refs/heads/{name}"));
-        reference.is_ok_and(|found| found.is_some())
-    };
-    let configured = repository.config_snapshot().string("init.defaultBranch");
+fn default_branch(references: &References) -> Option<String> {
+    let of_origin = references.target("refs/remotes/origin/HEAD").ok().flatten();
+    if let Some(name) = of_origin
+        .as_deref()
+        .and_then(|name| name.strip_prefix("refs/remotes/origin/"))
+    {
+        return Some(name.to_owned());
+    }
+    let configured = references.repository.config_snapshot().string("init.defaultBranch");
     let named = configured.map(|name| name.to_string()).into_iter();
-    let usual = USUAL.map(str::to_owned);
-    of_origin().or_else(|| named.chain(usual).find(exists))
+    let exists = |name: &String| {
+        references
+            .find(&format!("refs/heads/{name}"))
+            .is_ok_and(|found| found.is_some())
+    };
+    named.chain(USUAL.map(str::to_owned)).find(exists)
 }
 
 #[cfg(test)]
@@ -194,7 +202,7 @@ mod tests {
     fn default_branch_is_origins_head_or_a_usual_name() {
         let repo = Fixture::with(&[("a.txt", "x")]);
         let worktree = repo.worktree();
-        let default_branch = || worktree.checkout().default_branch;
+        let default_branch = || worktree.checkout().unwrap().default_branch;
         assert_eq!(default_branch(), None, "an unborn branch does not exist");
         repo.commit();
         assert_eq!(default_branch().as_deref(), Some("main"));
@@ -222,29 +230,29 @@ mod tests {
         };
         let worktree = repo.worktree();
         repo.git(&["checkout", "-q", "-b", "side"]);
-        assert!(worktree.has_branch("side") && worktree.has_branch("main"));
+        assert!(worktree.has_branch("side").unwrap() && worktree.has_branch("main").unwrap());
         repo.git(&["checkout", "-q", "main"]);
         assert!(
-            !worktree.has_branch("side"),
+            !worktree.has_branch("side").unwrap(),
             "the branch `side` has no commit of its own"
         );
         repo.git(&["checkout", "-q", "side"]);
         commit("b.txt");
-        assert!(worktree.has_branch("main"));
+        assert!(worktree.has_branch("main").unwrap());
         repo.git(&["checkout", "-q", "main"]);
-        assert!(!worktree.has_branch("side"));
+        assert!(!worktree.has_branch("side").unwrap());
         repo.git(&["merge", "-q", "side"]);
-        assert!(worktree.has_branch("side"));
+        assert!(worktree.has_branch("side").unwrap());
         repo.git(&["branch", "-q", "-d", "side"]);
         assert!(
-            worktree.has_branch("side"),
+            worktree.has_branch("side").unwrap(),
             "the branch `side` was merged before it was deleted"
         );
         repo.git(&["checkout", "-q", "-b", "dropped"]);
         commit("c.txt");
         repo.git(&["checkout", "-q", "main"]);
         repo.git(&["branch", "-q", "-D", "dropped"]);
-        assert!(!worktree.has_branch("dropped") && !worktree.has_branch("never"));
+        assert!(!worktree.has_branch("dropped").unwrap() && !worktree.has_branch("never").unwrap());
     }
 
     #[test]

@@ -5,41 +5,14 @@
 //! change began. Objects of a change that lost the race, or whose process was killed, are collected by git as garbage.
 //! Nothing here runs a program that a repository's configuration names.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
 use gix::objs::tree::EntryKind;
-use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 
-use crate::discovery::open;
-
-/// An object id, as 20 bytes of SHA-1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-pub struct ObjectId([u8; 20]);
-
-impl ObjectId {
-    /// Reads 40 hexadecimal digits.
-    #[must_use]
-    pub fn from_hex(digits: &str) -> Option<Self> {
-        let id = gix::ObjectId::from_hex(digits.as_bytes()).ok()?;
-        Self::of(id)
-    }
-
-    fn of(id: gix::ObjectId) -> Option<Self> {
-        id.as_bytes().try_into().ok().map(Self)
-    }
-
-    fn gix(self) -> gix::ObjectId {
-        gix::ObjectId::from(self.0)
-    }
-}
-
-impl fmt::Display for ObjectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
+use crate::discovery::{DiscoverError, GitDir};
+use crate::object_id::ObjectId;
+use crate::references::{ReferenceError, References};
 
 /// A person, and a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +62,12 @@ pub enum ChainError {
         /// The error of gix.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The repository cannot be opened.
+    #[error(transparent)]
+    Repository(#[from] DiscoverError),
+    /// References cannot be read or changed.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
     /// The ref points to something else than a commit.
     #[error("{reference} does not point to a commit")]
     NoCommit {
@@ -99,7 +78,7 @@ pub enum ChainError {
 
 /// A chain of commits on a ref.
 pub struct CommitChain {
-    repository: gix::Repository,
+    references: References,
     path: PathBuf,
     reference: String,
 }
@@ -110,13 +89,8 @@ impl CommitChain {
     /// # Errors
     /// [`ChainError::Git`] if the repository cannot be opened.
     pub fn open(git_dir: &Path, reference: &str) -> Result<Self, ChainError> {
-        let repository = open(git_dir).map_err(|error| ChainError::Git {
-            path: git_dir.to_owned(),
-            reference: reference.to_owned(),
-            source: Box::new(error),
-        })?;
         Ok(Self {
-            repository,
+            references: References::open(&GitDir::read(git_dir)?)?,
             path: git_dir.to_owned(),
             reference: reference.to_owned(),
         })
@@ -137,8 +111,11 @@ impl CommitChain {
         if entries.next().is_none() {
             gix::init_bare(path).map_err(|error| failed(error.into()))?;
         }
-        let repository = open(path).map_err(|error| failed(error.into()))?;
-        Ok(repository.common_dir().to_owned())
+        Ok(GitDir::at(path)?.common_dir)
+    }
+
+    fn repository(&self) -> &gix::Repository {
+        &self.references.repository
     }
 
     fn failed(&self, source: impl std::error::Error + Send + Sync + 'static) -> ChainError {
@@ -154,19 +131,16 @@ impl CommitChain {
     /// # Errors
     /// [`ChainError`].
     pub fn tip(&self) -> Result<Option<ObjectId>, ChainError> {
-        let found = self.repository.try_find_reference(self.reference.as_str());
-        let Some(found) = found.map_err(|error| self.failed(error))? else {
+        let Some(id) = self.references.find(&self.reference)? else {
             return Ok(None);
         };
-        let no_commit = || ChainError::NoCommit {
-            reference: self.reference.clone(),
-        };
-        let id = found.try_id().ok_or_else(no_commit)?.detach();
-        let object = self.repository.find_object(id).map_err(|error| self.failed(error))?;
-        if object.kind != gix::objs::Kind::Commit {
-            return Err(no_commit());
+        let header = self.repository().find_header(id).map_err(|error| self.failed(error))?;
+        if header.kind() != gix::objs::Kind::Commit {
+            return Err(ChainError::NoCommit {
+                reference: self.reference.clone(),
+            });
         }
-        ObjectId::of(id).map(Some).ok_or_else(no_commit)
+        Ok(Some(id.into()))
     }
 
     /// Reads a commit.
@@ -180,7 +154,7 @@ impl CommitChain {
         let time = author.time().unwrap_or_default();
         Ok(ChainCommit {
             id,
-            parent: decoded.parents().next().and_then(ObjectId::of),
+            parent: decoded.parents().next().map(ObjectId::from),
             author: Signature {
                 name: author.name.to_str_lossy().into_owned(),
                 email: author.email.to_str_lossy().into_owned(),
@@ -193,7 +167,7 @@ impl CommitChain {
 
     fn find(&self, id: ObjectId) -> Result<gix::Commit<'_>, ChainError> {
         let object = self
-            .repository
+            .repository()
             .find_object(id.gix())
             .map_err(|error| self.failed(error))?;
         object.try_into_commit().map_err(|_| ChainError::NoCommit {
@@ -204,7 +178,7 @@ impl CommitChain {
     /// The text of a blob; bytes that are no UTF-8 are replaced. `None` if there is no such blob.
     #[must_use]
     pub fn text(&self, blob: ObjectId) -> Option<String> {
-        let object = self.repository.find_object(blob.gix()).ok()?;
+        let object = self.repository().find_object(blob.gix()).ok()?;
         (object.kind == gix::objs::Kind::Blob).then(|| object.data.to_str_lossy().into_owned())
     }
 
@@ -234,8 +208,8 @@ impl CommitChain {
             return Ok(None);
         };
         let object = entry.object().map_err(|error| self.failed(error))?;
-        Ok(ObjectId::of(object.id).map(|id| ChainFile {
-            id,
+        Ok(Some(ChainFile {
+            id: object.id.into(),
             text: object.data.to_str_lossy().into_owned(),
         }))
     }
@@ -256,7 +230,7 @@ impl CommitChain {
                     let object = entry.object().map_err(|error| self.failed(error))?;
                     open.push((format!("{path}/"), object.into_tree()));
                 } else if entry.mode().is_blob() {
-                    files.extend(ObjectId::of(entry.oid().to_owned()).map(|id| (path, id)));
+                    files.push((path, entry.oid().to_owned().into()));
                 }
             }
         }
@@ -281,15 +255,18 @@ impl CommitChain {
                 .tree_id()
                 .map_err(|error| self.failed(error))?
                 .detach(),
-            None => self.repository.empty_tree().id,
+            None => self.repository().empty_tree().id,
         };
-        let mut tree = self.repository.edit_tree(before).map_err(|error| self.failed(error))?;
+        let mut tree = self
+            .repository()
+            .edit_tree(before)
+            .map_err(|error| self.failed(error))?;
         for (path, text) in files {
             let Some(text) = text else {
                 tree.remove(*path).map_err(|error| self.failed(error))?;
                 continue;
             };
-            let blob = self.repository.write_blob(text).map_err(|error| self.failed(error))?;
+            let blob = self.repository().write_blob(text).map_err(|error| self.failed(error))?;
             tree.upsert(*path, EntryKind::Blob, blob.detach())
                 .map_err(|error| self.failed(error))?;
         }
@@ -308,13 +285,8 @@ impl CommitChain {
             message: message.into(),
             extra_headers: Vec::new(),
         };
-        let id = self
-            .repository
-            .write_object(&commit)
-            .map_err(|error| self.failed(error))?;
-        ObjectId::of(id.detach()).ok_or_else(|| ChainError::NoCommit {
-            reference: self.reference.clone(),
-        })
+        let id = self.repository().write_object(&commit);
+        Ok(id.map_err(|error| self.failed(error))?.detach().into())
     }
 
     /// Moves the ref, if it still is where the change began. Returns whether it did.
@@ -322,27 +294,7 @@ impl CommitChain {
     /// # Errors
     /// [`ChainError`] if it cannot be moved for another reason.
     pub fn advance(&self, from: Option<ObjectId>, to: ObjectId) -> Result<bool, ChainError> {
-        let name = self.reference.as_str().try_into();
-        let edit = RefEdit {
-            change: Change::Update {
-                log: LogChange {
-                    mode: RefLog::AndReference,
-                    force_create_reflog: false,
-                    message: "muninn".into(),
-                },
-                expected: match from {
-                    Some(from) => PreviousValue::MustExistAndMatch(from.gix().into()),
-                    None => PreviousValue::MustNotExist,
-                },
-                new: to.gix().into(),
-            },
-            name: name.map_err(|error: gix::validate::reference::name::Error| self.failed(error))?,
-            deref: false,
-        };
-        match self.repository.edit_references_as(Some(edit), None) {
-            Ok(_) => Ok(true),
-            Err(_) if self.tip()? != from => Ok(false),
-            Err(error) => Err(self.failed(error)),
-        }
+        let from = from.map(ObjectId::gix);
+        Ok(self.references.advance(&self.reference, from, to.gix())?)
     }
 }

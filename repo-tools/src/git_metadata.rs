@@ -199,11 +199,11 @@ mod tests {
                         && (place.contains("pack/") || place.contains("graph") || place.contains("/01/"));
                 let found = Worktree::discover(repo.root());
                 if let Ok(worktree) = &found {
-                    worktree.checkout();
+                    worktree.checkout().ok();
                     worktree.tracked();
-                    worktree.has_branch("main");
+                    worktree.has_branch("main").ok();
                     worktree.author();
-                    worktree.has_commit("0123456789012345678901234567890123456789");
+                    worktree.has_commit("0123456789012345678901234567890123456789").ok();
                 }
                 assert!(is_harmless || found.is_err(), "{kind} at {place}");
             }
@@ -219,8 +219,8 @@ mod tests {
             let path = repo.path(".git").join(place);
             fs::remove_file(&path).ok();
             make_pipe(&path);
-            assert_eq!(worktree.branch(), None, "{place}");
-            assert_eq!(worktree.head_commit(), None, "{place}");
+            assert!(worktree.branch().is_err(), "{place}");
+            assert!(worktree.head_commit().is_err(), "{place}");
             assert!(worktree.tracked().is_empty(), "{place}");
             assert_eq!(worktree.author(), None, "{place}");
         }
@@ -256,8 +256,8 @@ mod tests {
                 symlink(to, from).unwrap();
             }
         }
-        assert_eq!(repo.worktree().branch().as_deref(), Some("main"));
-        assert!(repo.worktree().head_commit().is_some());
+        assert_eq!(repo.worktree().branch().unwrap().as_deref(), Some("main"));
+        assert!(repo.worktree().head_commit().unwrap().is_some());
     }
 
     #[test]

@@ -17,7 +17,9 @@ use gix::objs::TreeRefIter;
 use serde::Serialize;
 
 use crate::cut::{Cut, Cuts, shorten};
+use crate::object_id::ObjectId;
 use crate::path::RelPath;
+use crate::references::{ReferenceError, References};
 use crate::secret::is_secret;
 use crate::until::Until;
 use crate::worktree::Worktree;
@@ -27,46 +29,22 @@ const MAX_MESSAGE: usize = 4_000;
 /// Maximum size of a file whose lines are looked up, in bytes.
 const MAX_LINE_FILE: u64 = 1 << 20;
 
-/// The repository cannot be read.
+/// Why the history cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read the git repository")]
-pub struct HistoryError {
-    source: Box<dyn std::error::Error + Send + Sync>,
-}
-
-impl HistoryError {
-    fn git(source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self {
-            source: Box::new(source),
-        }
-    }
-}
-
-/// The id of a commit, as 20 bytes of SHA-1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CommitId([u8; 20]);
-
-impl CommitId {
-    /// Converts the 20 raw bytes of an id, for instance from a cache.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        bytes.try_into().ok().map(Self)
-    }
-
-    /// Returns the 20 raw bytes.
-    pub fn as_bytes(&self) -> &[u8; 20] {
-        &self.0
-    }
-
-    fn object(self) -> gix::ObjectId {
-        gix::ObjectId::from(self.0)
-    }
+pub enum HistoryError {
+    /// The repository cannot be opened, or its HEAD cannot be read.
+    #[error(transparent)]
+    Head(#[from] ReferenceError),
+    /// The commits cannot be read.
+    #[error("cannot read the git repository")]
+    Git(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// The commits up to HEAD, without merges.
 #[derive(Debug, Default)]
 pub struct RecentCommits {
     /// The commits, newest first.
-    pub commits: Vec<CommitId>,
+    pub commits: Vec<ObjectId>,
     /// The limits that were reached. [`Cut::Matches`]: more commits exist. [`Cut::Time`]: more commits can exist.
     /// [`Cut::Shallow`]: the clone's history ends here.
     pub cuts: Cuts,
@@ -89,7 +67,7 @@ pub struct CommitChanges {
 /// A commit as a log shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommitSummary {
-    /// The id, 40 hexadecimal digits.
+    /// The id, 40 hexadecimal digits or with SHA-256 64.
     pub id: String,
     /// The time of the commit, RFC 3339.
     pub date: String,
@@ -102,6 +80,7 @@ pub struct CommitSummary {
 /// Reads the changes of commits in one repository.
 pub struct CommitReader {
     repository: gix::Repository,
+    head: Option<ObjectId>,
     state: gix::diff::tree::State,
 }
 
@@ -111,25 +90,21 @@ impl CommitReader {
     /// # Errors
     /// [`HistoryError`] if the repository cannot be opened.
     pub fn open(worktree: &Worktree) -> Result<Self, HistoryError> {
-        let mut repository = worktree.repository().map_err(HistoryError::git)?;
+        let references = References::open(worktree.git())?;
+        let head = references.head()?.commit.map(ObjectId::from);
+        let mut repository = references.repository;
         // The trees of successive commits are nearly the same, and git stores them as differences from each other.
         repository.object_cache_size(Some(16 << 20));
         Ok(Self {
             repository,
+            head,
             state: gix::diff::tree::State::default(),
         })
     }
 
-    /// Returns the commit of HEAD; `None` in a repository without commits.
-    ///
-    /// # Errors
-    /// [`HistoryError`] if HEAD cannot be read.
-    pub fn head(&self) -> Result<Option<CommitId>, HistoryError> {
-        if self.repository.head().map_err(HistoryError::git)?.is_unborn() {
-            return Ok(None);
-        }
-        let head = self.repository.head_commit().map_err(HistoryError::git)?;
-        Ok(CommitId::from_bytes(head.id.as_slice()))
+    /// Returns the commit of HEAD when the reader was opened; `None` in a repository without commits.
+    pub fn head(&self) -> Option<ObjectId> {
+        self.head
     }
 
     /// Returns the last `max` commits up to HEAD that are not merges, newest first. The walk ends at the deadline.
@@ -138,13 +113,13 @@ impl CommitReader {
     /// [`HistoryError`] if HEAD cannot be read. A missing commit ends the list and sets a cut.
     pub fn recent(&self, max: usize, until: &Until) -> Result<RecentCommits, HistoryError> {
         let mut recent = RecentCommits::default();
-        let Some(start) = self.head()? else {
+        let Some(start) = self.head else {
             return Ok(recent);
         };
         let order =
             gix::revision::walk::Sorting::ByCommitTime(gix::traverse::commit::simple::CommitTimeOrder::default());
-        let walk = self.repository.rev_walk([start.object()]).sorting(order).all();
-        for info in walk.map_err(HistoryError::git)? {
+        let walk = self.repository.rev_walk([start.gix()]).sorting(order).all();
+        for info in walk.map_err(|error| HistoryError::Git(Box::new(error)))? {
             let Ok(info) = info else {
                 recent.cuts.add(Cut::Shallow);
                 break;
@@ -154,7 +129,7 @@ impl CommitReader {
                 return Ok(recent);
             }
             if info.parent_ids.len() < 2 {
-                recent.commits.extend(CommitId::from_bytes(info.id.as_slice()));
+                recent.commits.push(info.id.into());
             }
             if until.is_over() {
                 recent.cuts.add(Cut::Time);
@@ -168,8 +143,8 @@ impl CommitReader {
     }
 
     /// Returns what a log shows of a commit; `None` if the commit is missing or malformed.
-    pub fn summary(&self, id: CommitId) -> Option<CommitSummary> {
-        let commit = self.repository.find_commit(id.object()).ok()?;
+    pub fn summary(&self, id: ObjectId) -> Option<CommitSummary> {
+        let commit = self.repository.find_commit(id.gix()).ok()?;
         let author = commit.author().ok()?;
         Some(CommitSummary {
             id: commit.id.to_string(),
@@ -184,12 +159,12 @@ impl CommitReader {
 
     /// Returns whether a commit changed a file or directory, compared with its first parent; `None` if the commit or its
     /// parent is missing.
-    pub fn changed(&self, id: CommitId, path: &RelPath) -> Option<bool> {
+    pub fn changed(&self, id: ObjectId, path: &RelPath) -> Option<bool> {
         let entry = |commit: &gix::Commit<'_>| {
             let found = commit.tree().ok()?.lookup_entry_by_path(path.as_str()).ok()?;
             Some(found.map(|entry| entry.object_id()))
         };
-        let commit = self.repository.find_commit(id.object()).ok()?;
+        let commit = self.repository.find_commit(id.gix()).ok()?;
         let after = entry(&commit)?;
         let before = match commit.parent_ids().next() {
             Some(parent) => entry(&self.repository.find_commit(parent.detach()).ok()?)?,
@@ -222,8 +197,8 @@ impl CommitReader {
     }
 
     /// The text of a file in a commit; `None` if there is none, or a large one.
-    fn text_at(&self, id: CommitId, path: &RelPath) -> Option<String> {
-        let commit = self.repository.find_commit(id.object()).ok()?;
+    fn text_at(&self, id: ObjectId, path: &RelPath) -> Option<String> {
+        let commit = self.repository.find_commit(id.gix()).ok()?;
         let entry = commit.tree().ok()?.lookup_entry_by_path(path.as_str()).ok()??;
         let size = self.repository.find_header(entry.object_id()).ok()?.size();
         let object = (size <= MAX_LINE_FILE).then(|| entry.object().ok())??;
@@ -233,8 +208,8 @@ impl CommitReader {
     /// Returns the changes of a commit. If the commit changed more than `max` files, [`CommitChanges::too_many`] is
     /// set. Returns `None` if the commit or its parent is missing, as at the end of a shallow clone: without the
     /// parent, every file of the commit would count as added.
-    pub fn of(&mut self, id: CommitId, max: usize) -> Option<CommitChanges> {
-        let commit = self.repository.find_commit(id.object()).ok()?;
+    pub fn of(&mut self, id: ObjectId, max: usize) -> Option<CommitChanges> {
+        let commit = self.repository.find_commit(id.gix()).ok()?;
         let after = commit.tree().ok()?;
         let before = match commit.parent_ids().next() {
             Some(parent) => Some(self.repository.find_commit(parent.detach()).ok()?.tree().ok()?),
@@ -368,7 +343,7 @@ mod tests {
             ("b.rs", "b\n"),
             (".env", "KEY=1\n"),
         ]);
-        assert_eq!(CommitReader::open(&repo.worktree()).unwrap().head().unwrap(), None);
+        assert_eq!(CommitReader::open(&repo.worktree()).unwrap().head(), None);
         assert!(all(&repo.worktree(), 10).0.is_empty());
         repo.commit();
         repo.git(&["checkout", "-q", "-b", "side"]);

@@ -98,7 +98,7 @@ pub fn read_text(worktree: &Worktree, path: &RelPath, cap: u64) -> Result<FileTe
     if memchr::memchr(0, &bytes[..bytes.len().min(BINARY_WINDOW)]).is_some() {
         return Err(binary());
     }
-    let blob = BlobId::of(&bytes).ok_or_else(binary)?;
+    let blob = worktree.blob_id(&bytes).ok_or_else(binary)?;
     Ok(FileText {
         text: decode(bytes),
         blob,

@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::discovery::{self, DiscoverError, Discovered};
+use crate::blob::BlobId;
+use crate::discovery::{self, DiscoverError, Discovered, GitDir};
 use crate::path::{PathError, RelPath};
 
 /// A checked-out git repository, or one of its linked worktrees. Cheap to clone.
@@ -18,8 +19,7 @@ pub struct Worktree(Arc<WorktreePaths>);
 #[derive(PartialEq, Eq)]
 struct WorktreePaths {
     root: PathBuf,
-    git_dir: PathBuf,
-    common_dir: PathBuf,
+    git: GitDir,
 }
 
 impl Worktree {
@@ -28,18 +28,8 @@ impl Worktree {
     /// # Errors
     /// [`DiscoverError`] with the directory and the reason.
     pub fn discover(dir: &Path) -> Result<Self, DiscoverError> {
-        let Discovered {
-            root,
-            git_dir,
-            common_dir,
-            object_hash,
-            ref_storage,
-        } = discovery::discover(dir)?;
-        Ok(Self(Arc::new(WorktreePaths {
-            root,
-            git_dir,
-            common_dir,
-        })))
+        let Discovered { root, git } = discovery::discover(dir)?;
+        Ok(Self(Arc::new(WorktreePaths { root, git })))
     }
 
     /// Returns the top directory, absolute and without symlinks.
@@ -49,17 +39,23 @@ impl Worktree {
 
     /// Returns this worktree's own git directory; for a linked worktree `<common>/worktrees/<name>`.
     pub fn git_dir(&self) -> &Path {
-        &self.0.git_dir
+        &self.0.git.path
     }
 
     /// Returns the git directory that all worktrees of the repository share.
     pub fn common_dir(&self) -> &Path {
-        &self.0.common_dir
+        &self.0.git.common_dir
     }
 
-    /// Opens the repository.
-    pub(crate) fn repository(&self) -> Result<gix::Repository, discovery::OpenError> {
-        discovery::open(self.git_dir())
+    /// Returns the git directory with the repository's format.
+    pub(crate) fn git(&self) -> &GitDir {
+        &self.0.git
+    }
+
+    /// Returns the id of a blob with this content, as `git hash-object --no-filters` computes it in this repository;
+    /// see [`BlobId::of`].
+    pub fn blob_id(&self, content: &[u8]) -> Option<BlobId> {
+        BlobId::hash(self.0.git.object_hash, content)
     }
 
     /// Returns whether `path` exists and belongs to this worktree after symlinks are resolved. Files of a nested
@@ -126,11 +122,11 @@ mod tests {
         let worktree = Worktree::discover(&repo.path("a/b")).unwrap();
         assert_eq!(worktree.root(), repo.root());
         assert_eq!(worktree.git_dir(), repo.path(".git"));
-        assert_eq!(worktree.branch().as_deref(), Some("main"));
-        assert_eq!(worktree.head_commit(), None);
+        assert_eq!(worktree.branch().unwrap().as_deref(), Some("main"));
+        assert_eq!(worktree.head_commit().unwrap(), None);
         repo.commit();
         assert_eq!(
-            worktree.head_commit().as_deref(),
+            worktree.head_commit().unwrap().as_deref(),
             Some(repo.git(&["rev-parse", "HEAD"]).trim())
         );
     }
@@ -142,7 +138,7 @@ mod tests {
         repo.git(&["worktree", "add", "-q", "-b", "side", "nested/side"]);
         let main = repo.worktree();
         let side = Worktree::discover(&repo.path("nested/side")).unwrap();
-        assert_eq!(side.branch().as_deref(), Some("side"));
+        assert_eq!(side.branch().unwrap().as_deref(), Some("side"));
         assert_ne!(side.git_dir(), main.git_dir());
         assert_eq!(side.common_dir(), main.common_dir());
         assert!(side.contains(&repo.path("nested/side/a.txt")));
@@ -151,7 +147,7 @@ mod tests {
             "the file belongs to the other worktree"
         );
         repo.git(&["checkout", "-q", "--detach"]);
-        assert_eq!(main.branch(), None);
+        assert_eq!(main.branch().unwrap(), None);
     }
 
     #[test]

@@ -12,13 +12,20 @@ pub struct GitError {
     message: String,
 }
 
-/// A git command in this directory. Its only variable of the machine is `PATH`, and its only configuration is the
-/// repository's. It commits as Ada and does not sync to the disk.
+/// Variables of the machine that tests keep: they select the format of new repositories, so that all tests can run with
+/// another one.
+const FORMAT_VARIABLES: [&str; 2] = ["GIT_DEFAULT_HASH", "GIT_DEFAULT_REF_FORMAT"];
+
+/// A git command in this directory. Its only variables of the machine are `PATH` and those that select the format of new
+/// repositories, and its only configuration is the repository's. It commits as Ada and does not sync to the disk.
 #[must_use]
 pub fn git_command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.env_clear();
     set_git_environment(&mut command);
+    for name in FORMAT_VARIABLES {
+        command.envs(std::env::var_os(name).map(|value| (name, value)));
+    }
     command
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .args(["-c", "core.fsync=none", "-c", "maintenance.auto=false"])

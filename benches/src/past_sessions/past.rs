@@ -71,12 +71,11 @@ pub(super) fn has_folders(spool: &Path) -> io::Result<bool> {
 }
 
 fn record(store: &Store, client: &str) -> io::Result<()> {
-    let learn = |session: &str| {
+    let learn = |origin| {
         let place = LearnContext {
             home: store.home(),
             clock: store.clock(),
-            session: session.to_owned(),
-            task: None,
+            origin,
             with_text: true,
         };
         let body = Body::Learning(kinds::Learning {

@@ -11,7 +11,8 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use muninn_memory::records::RecordFile;
-use muninn_memory::{Memories, MemorySources};
+use muninn_memory::{Memories, MemorySources, Store};
+use muninn_repo_tools::with_causes;
 
 use super::{Engine, State};
 
@@ -79,13 +80,19 @@ impl Engine {
     }
 
     fn memory_sources(&self) -> MemorySources {
-        let records = match &self.settings.memory {
-            Some(store) => store.files(),
-            None => RecordFile::of_team(&self.home),
+        let of_team = || RecordFile::of_team(&self.home);
+        let (records, unread) = match self.settings.memory.as_ref().map(Store::files) {
+            Some(Ok(files)) => (files, None),
+            Some(Err(error)) => (
+                of_team(),
+                Some(format!("only main memory is read: {}", with_causes(&error))),
+            ),
+            None => (of_team(), None),
         };
         MemorySources {
             records,
             journal: self.settings.journal.clone(),
+            unread,
         }
     }
 

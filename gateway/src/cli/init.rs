@@ -54,7 +54,7 @@ impl Init {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let config = common.configuration(None)?;
         let worktree = Worktree::discover(&common.directory()?).map_err(|error| {
-            CliError::new(Exit::NotFound, error.to_string())
+            CliError::new(Exit::NotFound, with_causes(&error))
                 .hint("run `git init` first, or name a repository with --root DIR")
         })?;
         let folder = worktree.root().join(".muninn");

@@ -9,7 +9,7 @@ use clap::Args;
 use jiff::civil::Date;
 use muninn_memory::learn::budget::DailyBudget;
 use muninn_memory::model::block_on;
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{Checkout, Worktree, with_causes};
 use serde_json::{Value, json};
 
 use super::output::{self, plural, sanitize_line};
@@ -48,6 +48,10 @@ impl Status {
             Err(error) => (None, Vec::new(), Some(error.to_string())),
         };
         let worktree = repository.engine.as_ref().map(|engine| engine.worktree().clone());
+        let (checkout, unreadable) = match worktree.as_ref().map(Worktree::checkout).transpose() {
+            Ok(checkout) => (checkout.unwrap_or_default(), None),
+            Err(error) => (Checkout::default(), Some(with_causes(&error))),
+        };
         let status = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "config": config.file,
@@ -65,12 +69,12 @@ impl Status {
             "keys": config.keys.iter().map(|key| &key.name).collect::<Vec<_>>(),
             "root": repository.root,
             "roots": config.roots,
-            "repository_problem": repository.problem,
+            "repository_problem": repository.problem.clone().or(unreadable),
             "repository_config_problem": repository.settings().problem.as_ref().map(ToString::to_string),
             "summarizer": summarizer(&config, &state_dir, today),
             "initialised": paths::is_initialised(&repository.root),
-            "branch": worktree.as_ref().and_then(Worktree::branch),
-            "head": worktree.as_ref().and_then(Worktree::head_commit),
+            "branch": checkout.branch,
+            "head": checkout.head,
             "backends": config.backends.iter().map(|backend| json!({
                 "name": backend.name, "url": backend.url, "formats": backend.formats, "default_model": backend.default_model,
             })).collect::<Vec<_>>(),

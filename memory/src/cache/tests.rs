@@ -31,7 +31,7 @@ fn stored_values_are_returned() {
 fn commits_are_kept_by_form() {
     let dir = tempfile::tempdir().unwrap();
     let mut cache = Cache::open(dir.path()).unwrap();
-    let [one, two] = [[1u8; 20], [2u8; 20]].map(|bytes| CommitId::from_bytes(&bytes).unwrap());
+    let [one, two] = [[1u8; 20], [2u8; 20]].map(|bytes| ObjectId::from_bytes(&bytes).unwrap());
     cache
         .store_commits(FORM, [(two, &"two".to_owned())].into_iter())
         .unwrap();

@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::history::{CommitChanges, CommitId, CommitReader, HistoryError};
-use muninn_repo_tools::{Cut, RelPath, Worktree};
+use muninn_repo_tools::history::{CommitChanges, CommitReader, HistoryError};
+use muninn_repo_tools::{Cut, ObjectId, RelPath, Worktree};
 use serde::{Deserialize, Serialize};
 
 use super::CoChange;
@@ -35,8 +35,8 @@ pub struct History {
     cache: Option<Cache>,
     opened: bool,
     /// HEAD at the last complete read.
-    head: Option<CommitId>,
-    known: HashMap<CommitId, Commit>,
+    head: Option<ObjectId>,
+    known: HashMap<ObjectId, Commit>,
 }
 
 /// The cached data of a commit.
@@ -92,7 +92,7 @@ impl History {
         notes: &mut Vec<String>,
     ) -> Result<Option<CoChange>, HistoryError> {
         let mut changes = CommitReader::open(worktree)?;
-        let head = changes.head()?;
+        let head = changes.head();
         if head == self.head {
             return Ok(None);
         }
@@ -114,14 +114,14 @@ impl History {
             ));
         }
         if self.known.len() > 2 * MAX_COMMITS {
-            let current: HashSet<&CommitId> = ids.iter().collect();
+            let current: HashSet<&ObjectId> = ids.iter().collect();
             self.known.retain(|id, _| current.contains(id));
         }
         Ok(Some(self.co_change(ids)))
     }
 
     /// Loads cached commits.
-    fn recall(&mut self, ids: &[CommitId], notes: &mut Vec<String>) {
+    fn recall(&mut self, ids: &[ObjectId], notes: &mut Vec<String>) {
         if let Some(dir) = self.cache_dir.as_ref().filter(|_| !self.opened) {
             match Cache::open(dir) {
                 Ok(cache) => self.cache = Some(cache),
@@ -130,7 +130,7 @@ impl History {
         }
         self.opened = true;
         let Some(cache) = &self.cache else { return };
-        let unknown: Vec<CommitId> = ids.iter().copied().filter(|id| !self.known.contains_key(id)).collect();
+        let unknown: Vec<ObjectId> = ids.iter().copied().filter(|id| !self.known.contains_key(id)).collect();
         let found = cache.of_commits(FORM, &unknown);
         let found = unknown.into_iter().zip(found);
         self.known.extend(found.filter_map(|(id, commit)| Some((id, commit?))));
@@ -140,13 +140,13 @@ impl History {
     fn compare(
         &mut self,
         changes: &mut CommitReader,
-        ids: &[CommitId],
+        ids: &[ObjectId],
         deadline: Instant,
         notes: &mut Vec<String>,
     ) -> CompareOutcome {
         let mut compared = CompareOutcome::default();
         let mut tokenizer = Tokenizer::new();
-        let unknown: Vec<CommitId> = ids.iter().copied().filter(|id| !self.known.contains_key(id)).collect();
+        let unknown: Vec<ObjectId> = ids.iter().copied().filter(|id| !self.known.contains_key(id)).collect();
         for batch in unknown.chunks(BATCH) {
             let mut new = Vec::new();
             for id in batch {
@@ -171,7 +171,7 @@ impl History {
     }
 
     /// Builds the tables, following files through moves.
-    fn co_change(&self, newest_first: &[CommitId]) -> CoChange {
+    fn co_change(&self, newest_first: &[ObjectId]) -> CoChange {
         let mut newest_names: HashMap<&str, &str> = HashMap::new();
         let mut commits: Vec<(Vec<&str>, &str)> = Vec::new();
         for commit in newest_first.iter().filter_map(|id| self.known.get(id)) {
@@ -236,7 +236,7 @@ mod tests {
         commit(&repo, &[("a.rs", "2")]);
         assert_eq!(read(&mut history, &repo), Some(2));
 
-        let head = CommitReader::open(&repo.worktree()).unwrap().head().unwrap().unwrap();
+        let head = CommitReader::open(&repo.worktree()).unwrap().head().unwrap();
         let stored = Commit {
             paths: vec!["stored.rs".into()],
             ..Commit::default()

@@ -28,7 +28,7 @@ impl Progress for () {
 /// changes.
 const WORKTREE: ImageFormat = ImageFormat {
     prefix: "worktree-",
-    magic: b"muninn worktree index 2\n",
+    magic: b"muninn worktree index 3\n",
 };
 /// The image is rewritten after this many changed files, or after 1/50 of all files. Until then, a new process detects
 /// changed files by their times and reads their digests from the cache by blob.

@@ -8,8 +8,8 @@ use crate::wiki::{PagePath, PagePathError};
 
 /// The fewest digits of an entry's name.
 const FEWEST_DIGITS: usize = 7;
-/// The digits of a commit's id.
-const MOST_DIGITS: usize = 40;
+/// The most digits of a commit's id, which has 40 with SHA-1 and 64 with SHA-256.
+const MOST_DIGITS: usize = 64;
 
 /// A section, or an entry of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

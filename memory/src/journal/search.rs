@@ -26,7 +26,7 @@ const DAY: f64 = 86_400.0;
 /// The image of the search.
 const SEARCH_IMAGE: ImageFormat = ImageFormat {
     prefix: "journal-search-",
-    magic: b"muninn journal search 2\n",
+    magic: b"muninn journal search 3\n",
 };
 
 /// The settings of a search.

@@ -25,7 +25,7 @@ use crate::wiki::PagePath;
 /// The image of the log.
 const IMAGE: ImageFormat = ImageFormat {
     prefix: "journal-",
-    magic: b"muninn journal 2\n",
+    magic: b"muninn journal 3\n",
 };
 /// The new entries after which an image is written.
 pub(super) const READ_FOR_IMAGE: usize = 200;

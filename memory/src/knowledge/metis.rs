@@ -86,7 +86,7 @@ pub fn current_task(worktree: &Worktree) -> Option<String> {
     let mut all = vec![first];
     all.extend(active);
     if all.len() > 1 {
-        let branch = worktree.branch()?;
+        let branch = worktree.branch().ok()??;
         all.retain(|code| names(&branch, code));
     }
     let task = all.pop()?;

@@ -71,10 +71,8 @@ pub struct LearnContext<'a> {
     pub home: &'a Home,
     /// The clock.
     pub clock: &'a Clock,
-    /// The session's id.
-    pub session: String,
-    /// The current task.
-    pub task: Option<String>,
+    /// Session, branch, commit and task of the records.
+    pub origin: Origin,
     /// Whether the user allows the question's text to be stored.
     pub with_text: bool,
 }
@@ -209,10 +207,8 @@ impl LearnContext<'_> {
         let blob = |path: &RelPath| blob(self.home.worktree()?, path);
         let source = |path: &RelPath| Source::new(redact(path.as_str()).into_owned(), blob(path));
         let origin = Origin {
-            session: Some(self.session.clone()),
             sources: files.iter().map(source).collect(),
-            task: self.task.clone(),
-            ..self.home.origin()
+            ..self.origin.clone()
         };
         Record::new(body, origin, self.clock)
     }

@@ -32,10 +32,10 @@ impl Store {
             .into_iter()
             .chain(records)
             .chain(journal);
-        Self {
-            sources: sources.clone(),
-            ..Self::from_parts(parts, RecordSelection::Valid, home.path(MAIN))
-        }
+        let mut store = Self::from_parts(parts, RecordSelection::Valid, home.path(MAIN));
+        store.notes.extend(sources.unread.clone());
+        store.sources = sources.clone();
+        store
     }
 
     /// Builds the store of loaded parts. `main` is the displayed path of main memory.

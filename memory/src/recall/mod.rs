@@ -63,11 +63,16 @@ pub struct MemorySources {
     pub records: Vec<RecordFile>,
     /// The repository of the git journal: a `.git` directory, or a bare repository.
     pub journal: Option<PathBuf>,
+    /// Why only the team's records are read, for a note.
+    pub unread: Option<String>,
 }
 
 impl From<Vec<RecordFile>> for MemorySources {
     fn from(records: Vec<RecordFile>) -> Self {
-        Self { records, journal: None }
+        Self {
+            records,
+            ..Self::default()
+        }
     }
 }
 

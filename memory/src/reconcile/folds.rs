@@ -94,7 +94,7 @@ pub fn apart(store: &Store, id: &str) -> Result<Fold, ResolveError> {
         by: redact(author.as_deref().unwrap_or("a person")).into_owned(),
         reason: "kept apart by a person".to_owned(),
     });
-    main.push(Record::new(distinct, store.home().origin(), store.clock()));
+    main.push(Record::new(distinct, store.home().origin()?, store.clock()));
     main.sort_by(|a, b| a.id.cmp(&b.id));
     let no_hook = &mut |_: &str| {};
     for damaged in &damaged {

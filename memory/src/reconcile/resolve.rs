@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::{ReferenceError, RelPath, Worktree};
 use thiserror::Error;
 
 use super::files::MemoryFiles;
@@ -12,7 +12,7 @@ use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
 use crate::ids::{self, IdError};
 use crate::learn::LearnContext;
-use crate::records::{Body, CONFLICTS, MAIN, Record, kinds};
+use crate::records::{Body, CONFLICTS, MAIN, Origin, Record, kinds};
 use crate::redact::redact;
 
 /// The sides of a conflict that are kept.
@@ -70,6 +70,9 @@ pub enum ResolveError {
     /// No open conflict, or several, have this in their id.
     #[error(transparent)]
     Id(#[from] IdError),
+    /// HEAD cannot be read.
+    #[error(transparent)]
+    Head(#[from] ReferenceError),
     /// A line of main would be too long with the note.
     #[error("the note has {0} bytes, and at most {MAX_NOTE_BYTES} are kept")]
     LongNote(usize),
@@ -175,7 +178,7 @@ fn decided(
         note: note.map(|note| redact(note).into_owned()),
         author,
     });
-    Ok((Record::new(decision, store.home().origin(), store.clock()), written))
+    Ok((Record::new(decision, store.home().origin()?, store.clock()), written))
 }
 
 /// The positions of the sides that are kept.
@@ -225,8 +228,10 @@ fn new_record(
     let context = LearnContext {
         home: store.home(),
         clock: store.clock(),
-        session: BY_HAND.to_owned(),
-        task: None,
+        origin: Origin {
+            session: Some(BY_HAND.to_owned()),
+            ..store.home().origin()?
+        },
         with_text: true,
     };
     let learning = Body::Learning(kinds::Learning {

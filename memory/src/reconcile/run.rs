@@ -8,6 +8,7 @@
 use std::path::PathBuf;
 use std::{fs, io};
 
+use muninn_repo_tools::ReferenceError;
 use thiserror::Error;
 
 use super::files::{DamagedFile, MemoryFiles, at, records_in};
@@ -62,6 +63,9 @@ pub enum ReconcileError {
         /// The default branch.
         default: String,
     },
+    /// HEAD cannot be read.
+    #[error(transparent)]
+    Head(#[from] ReferenceError),
     /// A directory is missing.
     #[error(transparent)]
     Directory(#[from] SegmentError),
@@ -170,8 +174,8 @@ fn size_note(main: &str, (most, pruned): (u64, &Pruned)) -> Option<String> {
 
 impl<'a> MemoryFiles<'a> {
     pub(super) fn of(store: &'a Store, options: ReconcileOptions) -> Result<Self, ReconcileError> {
-        if let Some(default) = store.foreign_branch().filter(|_| !options.here) {
-            let branch = store.home().checkout().branch;
+        if let Some(default) = store.foreign_branch()?.filter(|_| !options.here) {
+            let branch = store.home().checkout()?.branch;
             return Err(ReconcileError::NotDefault { branch, default });
         }
         Ok(Self::at(store.home()))
@@ -186,7 +190,7 @@ impl<'a> MemoryFiles<'a> {
             conflicts: of(CONFLICTS)?,
             ..PlanInput::default()
         };
-        for file in store.shared_segments() {
+        for file in store.shared_segments()? {
             let RecordFile::Home(path) = &file else { continue };
             let bytes = self.bytes(path)?;
             before.segments.push(Segment {

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use muninn_repo_tools::{Checkout, RelPath, Worktree};
+use muninn_repo_tools::{Checkout, ReferenceError, RelPath, Worktree};
 
 use super::record::Origin;
 use super::segment::SegmentError;
@@ -105,32 +105,47 @@ impl Home {
     }
 
     /// The checkout; empty without git.
-    pub(crate) fn checkout(&self) -> Checkout {
-        self.worktree().map(Worktree::checkout).unwrap_or_default()
+    pub(crate) fn checkout(&self) -> Result<Checkout, ReferenceError> {
+        let checkout = self.worktree().map(Worktree::checkout).transpose()?;
+        Ok(checkout.unwrap_or_default())
     }
 
     /// Returns whether HEAD is detached, as it is during a rebase.
-    pub(crate) fn is_detached(&self) -> bool {
-        self.worktree().is_some_and(|worktree| worktree.branch().is_none())
+    pub(crate) fn is_detached(&self) -> Result<bool, ReferenceError> {
+        match self.worktree() {
+            Some(worktree) => Ok(worktree.branch()?.is_none()),
+            None => Ok(false),
+        }
     }
 
     /// Returns whether records learned on a branch, or with a detached HEAD on these commits, belong to the checkout.
     /// Without git all do.
-    pub(crate) fn holds(&self, branch: Option<&str>, commits: &[String]) -> bool {
-        let Some(worktree) = self.worktree() else { return true };
-        match branch {
-            Some(branch) => worktree.has_branch(branch),
-            None => !commits.is_empty() && commits.iter().all(|commit| worktree.has_commit(commit)),
+    pub(crate) fn holds(&self, branch: Option<&str>, commits: &[String]) -> Result<bool, ReferenceError> {
+        let Some(worktree) = self.worktree() else {
+            return Ok(true);
+        };
+        if let Some(branch) = branch {
+            return worktree.has_branch(branch);
         }
+        for commit in commits {
+            if !worktree.has_commit(commit)? {
+                return Ok(false);
+            }
+        }
+        Ok(!commits.is_empty())
     }
 
-    /// The origin of a record that is written now: branch and commit, if there is git.
-    pub(crate) fn origin(&self) -> Origin {
-        Origin {
-            branch: self.worktree().and_then(Worktree::branch),
-            commit: self.worktree().and_then(Worktree::head_commit),
+    /// The origin of records that are written now: branch and commit, if there is git.
+    ///
+    /// # Errors
+    /// [`ReferenceError`] if HEAD cannot be read: nobody would find records again that belong to no branch.
+    pub fn origin(&self) -> Result<Origin, ReferenceError> {
+        let checkout = self.checkout()?;
+        Ok(Origin {
+            branch: checkout.branch,
+            commit: checkout.head,
             ..Origin::default()
-        }
+        })
     }
 }
 

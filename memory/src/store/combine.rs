@@ -38,7 +38,7 @@ impl Store {
         let tracked = worktree.tracked_in(&directory);
         let is_new = |name: &str| !tracked.iter().any(|path| path.file_name() == name);
         let mut groups: BTreeMap<(Option<String>, String), Vec<Part>> = BTreeMap::new();
-        for file in self.shared_segments() {
+        for file in self.shared_segments()? {
             let RecordFile::Home(path) = &file else { continue };
             let is_small = file
                 .metadata(&self.home)
@@ -72,9 +72,9 @@ impl Store {
     /// # Errors
     /// [`SpoolError`]; no record is lost then.
     pub fn squash(&self) -> Result<Option<(usize, String)>, SpoolError> {
-        let branch = self.home.checkout().branch;
+        let branch = self.home.checkout()?.branch;
         let mut parts = Vec::new();
-        for file in self.shared_segments() {
+        for file in self.shared_segments()? {
             let RecordFile::Home(path) = &file else { continue };
             let is_of_branch = file
                 .first(&self.home)

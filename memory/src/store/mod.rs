@@ -12,7 +12,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use muninn_repo_tools::{Checkout, RelPath, Until};
+use muninn_repo_tools::{Checkout, ReferenceError, RelPath, Until, with_causes};
+use thiserror::Error;
 
 use self::scope::{Scope, ScopeInputs};
 use crate::Clock;
@@ -21,8 +22,8 @@ use crate::knowledge;
 use crate::learn::decisions::Decision;
 use crate::memories::LoadedMemories;
 use crate::records::{
-    Durability, Flushed, Home, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool,
-    SpoolError, Statement,
+    Durability, Flushed, Home, Origin, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions,
+    Spool, SpoolError, Statement,
 };
 use crate::worklog::PATTERNS;
 
@@ -56,6 +57,17 @@ pub struct StoreSettings {
     pub default_branch: Option<String>,
     /// The segments that are read on it.
     pub default_branch_segments: DefaultBranchSegments,
+}
+
+/// Why a record is not found by its id.
+#[derive(Debug, Error)]
+pub enum RecordIdError {
+    /// No id, or several, contain the part.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// The records of the checkout are not known.
+    #[error(transparent)]
+    Head(#[from] ReferenceError),
 }
 
 /// One memory. Clones share cached facts about its files.
@@ -116,32 +128,45 @@ impl Store {
     /// Returns the files that recall reads for the checkout, main first. Reconciled segments are skipped. If a
     /// reconciled segment grew since, the archive of pruned records follows main, so that pruned records are not
     /// restored. The patterns of archived worklogs come last.
-    #[must_use]
-    pub fn files(&self) -> Vec<RecordFile> {
-        let mut files = self.files_on(self.settings.default_branch_segments, false);
+    ///
+    /// # Errors
+    /// [`ReferenceError`] if HEAD cannot be read.
+    pub fn files(&self) -> Result<Vec<RecordFile>, ReferenceError> {
+        let mut files = self.files_on(self.settings.default_branch_segments, false)?;
         let patterns = RecordFile::of(&self.home, PATTERNS);
         files.extend(patterns.filter(|file| file.metadata(&self.home).is_ok()));
-        files
+        Ok(files)
     }
 
     /// The segments of the home that belong to the checkout, of all sessions: the input of a reconciliation.
-    #[must_use]
-    pub fn shared_segments(&self) -> Vec<RecordFile> {
-        let mut files = self.files_on(DefaultBranchSegments::All, true);
+    ///
+    /// # Errors
+    /// [`ReferenceError`] if HEAD cannot be read.
+    pub fn shared_segments(&self) -> Result<Vec<RecordFile>, ReferenceError> {
+        let mut files = self.files_on(DefaultBranchSegments::All, true)?;
         let in_sessions = |path: &RelPath| path.as_str().starts_with(self.home.path(SESSIONS));
         files.retain(|file| matches!(file, RecordFile::Home(path) if in_sessions(path)));
-        files
+        Ok(files)
     }
 
     /// The default branch, if another branch is checked out; `None` without git.
-    #[must_use]
-    pub fn foreign_branch(&self) -> Option<String> {
-        let checkout = self.home.worktree()?.checkout();
+    ///
+    /// # Errors
+    /// [`ReferenceError`] if HEAD cannot be read.
+    pub fn foreign_branch(&self) -> Result<Option<String>, ReferenceError> {
+        if self.home.worktree().is_none() {
+            return Ok(None);
+        }
+        let checkout = self.home.checkout()?;
         let named = self.settings.default_branch.clone().or(checkout.default_branch);
-        named.filter(|name| checkout.branch.as_ref() != Some(name))
+        Ok(named.filter(|name| checkout.branch.as_ref() != Some(name)))
     }
 
-    fn files_on(&self, default_branch_segments: DefaultBranchSegments, with_reconciled: bool) -> Vec<RecordFile> {
+    fn files_on(
+        &self,
+        default_branch_segments: DefaultBranchSegments,
+        with_reconciled: bool,
+    ) -> Result<Vec<RecordFile>, ReferenceError> {
         let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
         scope.files(&ScopeInputs {
             home: &self.home,
@@ -153,22 +178,33 @@ impl Store {
         })
     }
 
-    /// Keeps the records that `learn` returns for a session id. `mark` names their input: if the session has that mark,
-    /// `learn` is not called. Returns whether records were kept.
+    /// Keeps the records that `learn` returns for their session, branch and commit. `mark` names their input: if the
+    /// session has that mark, `learn` is not called. Returns whether records were kept.
     ///
     /// # Errors
-    /// [`SpoolError`]; then nothing is kept.
+    /// [`SpoolError`]; then nothing is kept. HEAD must be readable: nobody finds records again that are on no branch.
     pub fn keep(
         &self,
         client: &str,
         mark: Option<&str>,
-        learn: impl FnOnce(&str) -> Vec<Record>,
+        learn: impl FnOnce(Origin) -> Vec<Record>,
     ) -> Result<bool, SpoolError> {
-        self.spool.learn(client, mark, |session| {
-            let records = learn(session);
-            let branch = records.iter().find_map(|record| record.origin.branch.clone());
-            (branch, records)
-        })
+        let mut unreadable = None;
+        let kept = self.spool.learn(client, mark, |session| match self.home.origin() {
+            Ok(origin) => {
+                let branch = origin.branch.clone();
+                let session = Some(session.to_owned());
+                (branch, learn(Origin { session, ..origin }))
+            }
+            Err(error) => {
+                unreadable = Some(error);
+                (None, Vec::new())
+            }
+        })?;
+        match unreadable {
+            Some(error) => Err(error.into()),
+            None => Ok(kept),
+        }
     }
 
     /// Writes records to a segment in the state directory. They never wait in the spool, whose records can go to the home.
@@ -205,7 +241,7 @@ impl Store {
         if !self.spool.has_waiting()? {
             return Ok(Flushed::default());
         }
-        let checkout = self.home.checkout();
+        let checkout = self.home.checkout()?;
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
         if swept.as_ref() == Some(&checkout) {
             drop(swept);
@@ -239,14 +275,15 @@ impl Store {
     ) -> Result<Flushed, SpoolError> {
         let segments = self.segments(destination)?;
         // HEAD is detached during a rebase: nothing is written until it is over.
-        let is_detached = self.home.is_detached();
+        let is_detached = self.home.is_detached()?;
         let known = RefCell::new(HashMap::new());
         let belongs_here = |waiting: &PendingRecords| {
             let learned = (waiting.branch.clone(), waiting.commits.clone());
-            *known
-                .borrow_mut()
-                .entry(learned)
-                .or_insert_with(|| self.home.holds(waiting.branch.as_deref(), &waiting.commits))
+            *known.borrow_mut().entry(learned).or_insert_with(|| {
+                let holds = self.home.holds(waiting.branch.as_deref(), &waiting.commits);
+                // Records wait until their branch can be read.
+                holds.unwrap_or(false)
+            })
         };
         let mut flushed = self
             .spool
@@ -263,9 +300,9 @@ impl Store {
     /// Returns the id of the record that a part of an id names. Forgotten records have no id here.
     ///
     /// # Errors
-    /// [`IdError`] if no id matches, or several.
-    pub fn record_id(&self, part: &str) -> Result<String, IdError> {
-        let files = self.files();
+    /// [`RecordIdError`] if no id matches, or several, or HEAD cannot be read.
+    pub fn record_id(&self, part: &str) -> Result<String, RecordIdError> {
+        let files = self.files()?;
         let loaded: Vec<_> = files
             .iter()
             .map(|file| LoadedMemories::of_file(file, &self.home))
@@ -276,17 +313,19 @@ impl Store {
             .flat_map(|part| &part.items)
             .map(|item| item.source.as_str());
         let remembered = ids.filter(|id| !is_forgotten(id)).map(|id| (id, id));
-        ids::find("record", part, remembered).map(str::to_owned)
+        Ok(ids::find("record", part, remembered)?.to_owned())
     }
 
     /// The decisions that no recorded learning states, each once. A forgotten one stays forgotten. Reads all files of records
     /// if there is a decision.
-    #[must_use]
-    pub fn new_decisions(&self, mut decisions: Vec<Decision>) -> Vec<Decision> {
+    ///
+    /// # Errors
+    /// [`ReferenceError`] if HEAD cannot be read.
+    pub fn new_decisions(&self, mut decisions: Vec<Decision>) -> Result<Vec<Decision>, ReferenceError> {
         if decisions.is_empty() {
-            return decisions;
+            return Ok(decisions);
         }
-        let files = self.files();
+        let files = self.files()?;
         let loaded = files.iter().map(|file| LoadedMemories::of_file(file, &self.home).items);
         let learnings = loaded
             .flatten()
@@ -302,17 +341,20 @@ impl Store {
             alike.push(statement);
             is_new
         });
-        decisions
+        Ok(decisions)
     }
 
     /// Problems of the files that recall reads, as messages: invalid lines, and knowledge that is skipped.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
-        let files = self.files();
+        let (files, unread) = match self.files() {
+            Ok(files) => (files, None),
+            Err(error) => (Vec::new(), Some(with_causes(&error))),
+        };
         let records = files.iter().map(|file| LoadedMemories::of_file(file, &self.home));
         let knowledge = self.home.worktree().map(knowledge::load);
         let parts = knowledge.into_iter().chain(records);
-        parts.flat_map(|part| part.notes).collect()
+        parts.flat_map(|part| part.notes).chain(unread).collect()
     }
 
     /// The files of the spool that hold invalid lines.

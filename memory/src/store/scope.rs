@@ -16,7 +16,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use muninn_repo_tools::{Checkout, RelPath};
+use muninn_repo_tools::{Checkout, ReferenceError, RelPath};
 
 use super::{DefaultBranchSegments, segments_in};
 use crate::records::{
@@ -74,13 +74,13 @@ pub(super) struct ScopeInputs<'a> {
 
 impl Scope {
     /// The files: main first, then files with records that are not in main.
-    pub(super) fn files(&mut self, inputs: &ScopeInputs<'_>) -> Vec<RecordFile> {
+    pub(super) fn files(&mut self, inputs: &ScopeInputs<'_>) -> Result<Vec<RecordFile>, ReferenceError> {
         let mut files = RecordFile::of_team(inputs.home);
-        self.refresh(inputs);
+        self.refresh(inputs)?;
         let named = inputs.default_branch.or(self.checkout.default_branch.as_deref());
         let default_branch_segments = named.is_some() && named == self.checkout.branch.as_deref();
         if default_branch_segments && inputs.default_branch_segments == DefaultBranchSegments::Main {
-            return files;
+            return Ok(files);
         }
         let own_only = default_branch_segments && inputs.default_branch_segments == DefaultBranchSegments::Own;
         let (mut origins, mut any_grown) = (HashMap::new(), false);
@@ -104,7 +104,7 @@ impl Scope {
                 continue;
             }
             let origin = self.origin(&file, inputs.home);
-            if self.belongs_here(&origin, inputs.home) {
+            if self.belongs_here(&origin, inputs.home)? {
                 files.push(file.clone());
             }
             origins.insert(file, origin);
@@ -113,7 +113,7 @@ impl Scope {
         if any_grown {
             files.splice(team..team, RecordFile::of(inputs.home, PRUNED));
         }
-        files
+        Ok(files)
     }
 
     /// Returns whether a session was recorded in this worktree.
@@ -128,8 +128,8 @@ impl Scope {
         self.taken.compare(file, home).is_some()
     }
 
-    fn refresh(&mut self, inputs: &ScopeInputs<'_>) {
-        let checkout = inputs.home.checkout();
+    fn refresh(&mut self, inputs: &ScopeInputs<'_>) -> Result<(), ReferenceError> {
+        let checkout = inputs.home.checkout()?;
         if checkout != self.checkout {
             self.merged.clear();
         }
@@ -145,6 +145,7 @@ impl Scope {
             }
         }
         self.taken.refresh(inputs.home);
+        Ok(())
     }
 
     /// All files but main, each with whether other people can have written it.
@@ -184,16 +185,16 @@ impl Scope {
     }
 
     /// Returns whether records of this origin belong to the checkout.
-    fn belongs_here(&mut self, origin: &FileOrigin, home: &Home) -> bool {
+    fn belongs_here(&mut self, origin: &FileOrigin, home: &Home) -> Result<bool, ReferenceError> {
         let Some(name) = origin.branch.as_ref().or(origin.commit.as_ref()) else {
-            return false;
+            return Ok(false);
         };
         if let Some(known) = self.merged.get(name) {
-            return *known;
+            return Ok(*known);
         }
-        let belongs_here = home.holds(origin.branch.as_deref(), origin.commit.as_slice());
+        let belongs_here = home.holds(origin.branch.as_deref(), origin.commit.as_slice())?;
         self.merged.insert(name.clone(), belongs_here);
-        belongs_here
+        Ok(belongs_here)
     }
 }
 

@@ -35,12 +35,11 @@ impl StoreFixture {
     fn learn(&self, session: &str) -> Record {
         let store = self.store();
         let mut learned = Vec::new();
-        let learn = |id: &str| {
+        let learn = |origin| {
             let context = LearnContext {
                 home: store.home(),
                 clock: store.clock(),
-                session: id.to_owned(),
-                task: None,
+                origin,
                 with_text: true,
             };
             let body = Body::Learning(kinds::Learning {
@@ -72,7 +71,7 @@ impl StoreFixture {
 }
 
 fn read(store: &Store) -> Vec<String> {
-    let files = store.files();
+    let files = store.files().unwrap();
     assert_eq!(files[0].to_string(), MAIN);
     let mut texts: Vec<String> = files
         .iter()
@@ -234,7 +233,7 @@ fn reconciled_segments_are_not_read_again() {
     log(late.len());
     assert_eq!(read(&store), ["other"]);
     assert_eq!(
-        store.shared_segments().len(),
+        store.shared_segments().unwrap().len(),
         2,
         "the reconciled segment must still be listed for removal"
     );
@@ -247,7 +246,7 @@ fn reconciled_segments_are_not_read_again() {
         "a segment that grew must be read as a whole"
     );
     let recalled = || {
-        let memories = crate::recall::Memories::load_from(store.home(), &store.files().into(), None, None);
+        let memories = crate::recall::Memories::load_from(store.home(), &store.files().unwrap().into(), None, None);
         let mut texts: Vec<String> = memories.items().iter().map(|item| item.text.clone()).collect();
         texts.sort();
         texts

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use muninn_repo_tools::front_matter::{EditError, FrontMatter, UnclosedFrontMatter, with_values};
-use muninn_repo_tools::{BlobId, RelPath, Supervisor, Worktree};
+use muninn_repo_tools::{RelPath, Supervisor, Worktree};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -303,9 +303,9 @@ impl WikiFolder {
         let found = || {
             let worktree = self.worktree.as_ref()?;
             let path = RelPath::from_relative(self.root().join(file).strip_prefix(worktree.root()).ok()?)?;
-            worktree.committed(&path)
+            Some(worktree.committed(&path)? == worktree.blob_id(bytes)?)
         };
-        found().is_some_and(|id| BlobId::of(bytes) == Some(id))
+        found().unwrap_or(false)
     }
 
     fn keep_in_trash(&self, file: &str) -> Result<PathBuf, WikiError> {

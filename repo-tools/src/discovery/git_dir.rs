@@ -110,7 +110,7 @@ pub(super) fn common_dir(git_dir: &Path) -> io::Result<PathBuf> {
 }
 
 /// Reads the beginning of a regular file.
-pub(super) fn beginning(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn beginning(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let (file, _) = open_regular(path, Links::Follow)?;
     let mut text = Vec::new();
     file.take(max_bytes).read_to_end(&mut text)?;

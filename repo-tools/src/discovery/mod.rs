@@ -28,6 +28,7 @@ pub use self::format::FormatError;
 pub(crate) use self::format::RefStorage;
 use self::format::RepositoryFormat;
 pub use self::git_dir::GitFileError;
+pub(crate) use self::git_dir::beginning;
 use self::git_dir::{DotGit, common_dir, is_git_dir};
 use crate::git_metadata::{GitMetadataError, check_git_files, check_git_trees};
 
@@ -35,10 +36,19 @@ use crate::git_metadata::{GitMetadataError, check_git_files, check_git_trees};
 #[cfg(unix)]
 const COMPARED_ENTRIES: usize = 100;
 
-/// A worktree and its repository; all paths are canonical.
+/// A worktree and its repository.
 pub(crate) struct Discovered {
+    /// The top directory, canonical.
     pub(crate) root: PathBuf,
-    pub(crate) git_dir: PathBuf,
+    pub(crate) git: GitDir,
+}
+
+/// A git directory and the format of its repository; all paths are canonical.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GitDir {
+    /// The git directory; for a linked worktree `<common_dir>/worktrees/<name>`.
+    pub(crate) path: PathBuf,
+    /// The directory that all worktrees of the repository share.
     pub(crate) common_dir: PathBuf,
     pub(crate) object_hash: gix::hash::Kind,
     pub(crate) ref_storage: RefStorage,
@@ -139,40 +149,25 @@ struct Candidate {
 
 /// Finds the worktree that contains a directory.
 pub(crate) fn discover(directory: &Path) -> Result<Discovered, DiscoverError> {
-    let not_found = |path: &Path, source| DiscoverError::NotFound {
-        path: path.to_owned(),
-        source,
-    };
     let start = directory
         .canonicalize()
         .map_err(|source| not_found(directory, source))?;
     let candidate = Candidate::above(&start)?;
-    let git_dir = candidate
-        .git_dir
-        .canonicalize()
-        .map_err(|source| not_found(&candidate.git_dir, source))?;
-    let common_dir = common_dir(&git_dir).map_err(|source| not_found(&git_dir.join("commondir"), source))?;
-    let format = RepositoryFormat::read(&common_dir, &git_dir).map_err(|error| error.at(&git_dir))?;
+    let (git, format) = GitDir::with_format(&candidate.git_dir)?;
     if format.is_bare || format.worktree.is_none() && !candidate.has_dot_git {
-        return Err(DiscoverError::Bare { path: git_dir });
+        return Err(DiscoverError::Bare { path: git.path });
     }
     let broken = |source: OpenError| DiscoverError::Broken {
-        path: git_dir.clone(),
+        path: git.path.clone(),
         source: Box::new(source),
     };
-    check_git_trees(&git_dir, &common_dir).map_err(|error| broken(error.into()))?;
-    let repository = open(&git_dir).map_err(broken)?;
+    check_git_trees(&git.path, &git.common_dir).map_err(|error| broken(error.into()))?;
+    let repository = git.repository().map_err(broken)?;
     let root = match &format.worktree {
-        Some(configured) => candidate.configured_root(&git_dir, configured, &repository)?,
+        Some(configured) => candidate.configured_root(&git.path, configured, &repository)?,
         None => candidate.directory,
     };
-    Ok(Discovered {
-        root,
-        git_dir,
-        common_dir,
-        object_hash: format.object_hash,
-        ref_storage: format.ref_storage,
-    })
+    Ok(Discovered { root, git })
 }
 
 /// Why the repository of a git directory is not opened.
@@ -188,18 +183,59 @@ pub(crate) enum OpenError {
     Git(#[from] gix::Error),
 }
 
-/// Opens a repository by its git directory. The owner was checked before; the configuration of the user, of the system
-/// and of the environment is not read.
-pub(crate) fn open(git_dir: &Path) -> Result<gix::Repository, OpenError> {
-    open_with(git_dir, gix::open::Options::isolated())
+fn not_found(path: &Path, source: io::Error) -> DiscoverError {
+    let path = path.to_owned();
+    DiscoverError::NotFound { path, source }
 }
 
-/// Like [`open`], with the configuration that the options allow.
-pub(crate) fn open_with(git_dir: &Path, options: gix::open::Options) -> Result<gix::Repository, OpenError> {
-    let common_dir = common_dir(git_dir).map_err(OpenError::CommonDir)?;
-    check_git_files(git_dir, &common_dir)?;
-    let options = options.open_path_as_is(true).with(gix::sec::Trust::Full);
-    Ok(gix::open_opts(git_dir, options)?)
+impl GitDir {
+    /// Reads the format of the repository with a git directory, or of a bare one.
+    pub(crate) fn read(path: &Path) -> Result<Self, DiscoverError> {
+        if !is_git_dir(path) {
+            let path = path.to_owned();
+            return Err(DiscoverError::Incomplete { path });
+        }
+        Ok(Self::with_format(path)?.0)
+    }
+
+    /// Reads the format of the repository whose `.git` is in a directory, or which is the directory.
+    pub(crate) fn at(directory: &Path) -> Result<Self, DiscoverError> {
+        match DotGit::of(directory) {
+            Ok(DotGit::Directory) => Self::read(&directory.join(".git")),
+            Ok(DotGit::File(to)) => Self::read(&to),
+            Ok(DotGit::None) => Self::read(directory),
+            Err(source) => Err(DiscoverError::GitFile {
+                path: directory.join(".git"),
+                source,
+            }),
+        }
+    }
+
+    fn with_format(path: &Path) -> Result<(Self, RepositoryFormat), DiscoverError> {
+        let path = path.canonicalize().map_err(|source| not_found(path, source))?;
+        let common_dir = common_dir(&path).map_err(|source| not_found(&path.join("commondir"), source))?;
+        let format = RepositoryFormat::read(&common_dir, &path).map_err(|error| error.at(&path))?;
+        let git = Self {
+            path,
+            common_dir,
+            object_hash: format.object_hash,
+            ref_storage: format.ref_storage,
+        };
+        Ok((git, format))
+    }
+
+    /// Opens the repository. The configuration of the user, of the system and of the environment is not read.
+    pub(crate) fn repository(&self) -> Result<gix::Repository, OpenError> {
+        self.repository_with(gix::open::Options::isolated())
+    }
+
+    /// Like [`GitDir::repository`], with the configuration that the options allow.
+    pub(crate) fn repository_with(&self, options: gix::open::Options) -> Result<gix::Repository, OpenError> {
+        check_git_files(&self.path, &common_dir(&self.path).map_err(OpenError::CommonDir)?)?;
+        // The owner was checked when the worktree was found.
+        let options = options.open_path_as_is(true).with(gix::sec::Trust::Full);
+        Ok(gix::open_opts(&self.path, options)?)
+    }
 }
 
 impl Candidate {

@@ -221,10 +221,9 @@ const LIKE_GIT: &[(&str, Setup)] = &[
         at.path("r")
     }),
     ("core.worktree without a version of the format", |at| {
-        at.repository("r");
+        at.git("r", &["init", "--quiet", "--ref-format=files", "--object-format=sha1"]);
         at.directory("r/sub");
-        at.git("r", &["config", "core.worktree", "../sub"]);
-        at.git("r", &["config", "--unset", "core.repositoryFormatVersion"]);
+        at.write("r/.git/config", "[core]\nworktree = ../sub\n");
         at.path("r")
     }),
     ("core.worktree of a bare repository", |at| {
@@ -374,6 +373,7 @@ const LIKE_GIT: &[(&str, Setup)] = &[
         at.path("r")
     }),
     ("HEAD as a link", |at| {
+        at.git("r", &["init", "--quiet", "--initial-branch=main", "--ref-format=files"]);
         at.repository("r");
         fs::remove_file(at.path("r/.git/HEAD")).unwrap();
         symlink("refs/heads/main", at.path("r/.git/HEAD")).unwrap();
@@ -588,7 +588,7 @@ fn extensions_are_refused_like_git_refuses_them() {
     ];
     for (version, setting) in CASES {
         let place = Place::new();
-        place.repository("r");
+        place.git("r", &["init", "--quiet", "--ref-format=files", "--object-format=sha1"]);
         let (key, value) = setting.split_once('=').unwrap();
         for (key, value) in [("core.repositoryFormatVersion", *version), (key, value)] {
             git(&place.root, &["config", "--file", "r/.git/config", key, value]).unwrap();
@@ -603,7 +603,7 @@ fn extensions_are_refused_like_git_refuses_them() {
             continue;
         };
         // git writes each extension on a line of its own.
-        let of_git = of_git.replace("\n\t", " ");
+        let of_git = of_git.replacen("\n\t", " ", 1).replace("\n\t", ", ");
         let is_malformed = matches!(source, FormatError::Malformed { .. });
         assert!(
             is_malformed || of_git.contains(&source.to_string()),

@@ -12,7 +12,7 @@ use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::decisions::{Decision, Speaker, decisions};
 use muninn_memory::learn::{LearnContext, Turn, summary};
 use muninn_memory::personal::{Personal, SignalContext};
-use muninn_memory::records::SpoolError;
+use muninn_memory::records::{Origin, SpoolError};
 use muninn_memory::store::Store;
 use muninn_repo_tools::RelPath;
 use serde_json::json;
@@ -120,7 +120,7 @@ impl ObservedRequest {
 
     fn keep_turn(&self, name: &str, turn: &Turn, mark: &str) -> Result<(), SpoolError> {
         if let (Some(store), false) = (&self.workspace.memory, turn.is_empty()) {
-            let learn = |session: &str| turn.records(&place(&self.workspace, store, session));
+            let learn = |origin| turn.records(&place(&self.workspace, store, origin));
             store.keep(name, Some(mark), learn)?;
         }
         Ok(())
@@ -134,8 +134,8 @@ impl ObservedRequest {
         };
         self.keep_turn(name, last, mark)?;
         if whole.turns.iter().any(|turn| !turn.edited.is_empty()) {
-            let learn = |session: &str| {
-                let place = place(&self.workspace, store, session);
+            let learn = |origin| {
+                let place = place(&self.workspace, store, origin);
                 summary(&whole.turns, &place).into_iter().collect()
             };
             store.keep(name, Some(&format!("summary {mark}")), learn)?;
@@ -385,17 +385,21 @@ impl ReadRequest<'_> {
             })
         };
         let by_agent = stated(answer, Speaker::Agent);
-        store.new_decisions(stated(question, Speaker::User).chain(by_agent).collect())
+        let decisions = store.new_decisions(stated(question, Speaker::User).chain(by_agent).collect());
+        // If HEAD cannot be read, nothing is kept, and keeping reports it.
+        decisions.unwrap_or_default()
     }
 }
 
-/// The origin of records that are learned now in a session.
-pub(super) fn place<'a>(workspace: &Workspace, store: &'a Store, session: &str) -> LearnContext<'a> {
+/// The context of records that are learned now.
+pub(super) fn place<'a>(workspace: &Workspace, store: &'a Store, origin: Origin) -> LearnContext<'a> {
     LearnContext {
         home: store.home(),
         clock: store.clock(),
-        session: session.to_owned(),
-        task: store.home().worktree().and_then(current_task),
+        origin: Origin {
+            task: store.home().worktree().and_then(current_task),
+            ..origin
+        },
         with_text: workspace.settings().memory.with_text,
     }
 }

@@ -168,8 +168,8 @@ impl EndedConversation {
             return Ok(0);
         };
         let mut count = 0;
-        let learn = |session: &str| {
-            let records = learn(&place(&self.workspace, memory, session));
+        let learn = |origin| {
+            let records = learn(&place(&self.workspace, memory, origin));
             count = records.len();
             records
         };

@@ -8,7 +8,8 @@ mod remember;
 use muninn_memory::Store;
 use muninn_memory::ids::IdError;
 use muninn_memory::records::{Flushed, SESSIONS, SpoolError};
-use muninn_memory::store::Destination;
+use muninn_memory::store::{Destination, RecordIdError};
+use muninn_repo_tools::ReferenceError;
 use thiserror::Error;
 
 use super::Workspace;
@@ -44,9 +45,21 @@ pub enum MemoryError {
     /// No record's id, or several, contain the given part.
     #[error(transparent)]
     Id(#[from] IdError),
+    /// HEAD cannot be read, so it is not known which records belong to the checkout.
+    #[error(transparent)]
+    Head(#[from] ReferenceError),
     /// The records could not be read or written.
     #[error(transparent)]
     Spool(#[from] SpoolError),
+}
+
+impl From<RecordIdError> for MemoryError {
+    fn from(error: RecordIdError) -> Self {
+        match error {
+            RecordIdError::Id(error) => Self::Id(error),
+            RecordIdError::Head(error) => Self::Head(error),
+        }
+    }
 }
 
 impl MemoryError {

@@ -64,14 +64,16 @@ impl Workspace {
     /// Recalls memories, best first.
     ///
     /// # Errors
-    /// [`MemoryError::NoRepository`], and [`MemoryError::Id`] where several ids have the part that was given, or none has
+    /// [`MemoryError::NoRepository`], [`MemoryError::Head`], and [`MemoryError::Id`] where several ids have the part that was given, or none has
     /// the whole id.
     pub fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMemory>, MemoryError> {
         let problem = || MemoryError::NoRepository(self.problem.clone().unwrap_or_default());
         let engine = self.engine.as_ref().ok_or_else(problem)?;
         self.move_old_sessions();
+        // A request goes on with main memory alone. Somebody who asks is told.
+        engine.worktree().branch()?;
         let memories = match &self.memory {
-            Some(store) if query.superseded => Arc::new(Memories::superseded(store.home(), &store.files())),
+            Some(store) if query.superseded => Arc::new(Memories::superseded(store.home(), &store.files()?)),
             _ => {
                 self.use_embedder();
                 let memories = engine.current_memories();
@@ -105,7 +107,7 @@ impl Workspace {
                 Ok(Some(_)) | Err(IdError::Ambiguous { .. })
             )
             && let Some(store) = &self.memory
-            && let past = Memories::superseded(store.home(), &store.files())
+            && let past = Memories::superseded(store.home(), &store.files()?)
             && let Ok(Some(recalled)) = named(&past, text, &options)
         {
             return Ok(RecalledMemory::of(&past, &recalled).into_iter().collect());

@@ -2,7 +2,7 @@
 
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::LearnContext;
-use muninn_memory::records::{Body, kinds};
+use muninn_memory::records::{Body, Origin, kinds};
 use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, Worktree};
 use serde_json::Number;
@@ -98,7 +98,7 @@ impl WritableMemory<'_> {
     /// destination of memory is: a clone must not make its user publish what it says. A text that is too long is left out.
     ///
     /// # Errors
-    /// [`MemoryError::Spool`].
+    /// [`MemoryError::Head`] and [`MemoryError::Spool`].
     pub fn quote(&self, text: &str, author: &str, confidence: f64) -> Result<(), MemoryError> {
         if text.len() > MAX_TEXT_BYTES {
             return Ok(());
@@ -112,8 +112,10 @@ impl WritableMemory<'_> {
         let place = LearnContext {
             home: self.store.home(),
             clock: self.store.clock(),
-            session: QUOTED.to_owned(),
-            task: None,
+            origin: Origin {
+                session: Some(QUOTED.to_owned()),
+                ..self.store.home().origin()?
+            },
             with_text: true,
         };
         Ok(self.store.keep_locally(&[place.record(body, &[])])?)
@@ -161,12 +163,11 @@ impl WritableMemory<'_> {
     /// Keeps a record of a session and returns its id.
     fn keep(&self, session: &str, body: Body, files: &[RelPath], task: Option<String>) -> Result<String, MemoryError> {
         let mut id = String::new();
-        self.store.keep(session, None, |session| {
+        self.store.keep(session, None, |origin| {
             let place = LearnContext {
                 home: self.store.home(),
                 clock: self.store.clock(),
-                session: session.to_owned(),
-                task,
+                origin: Origin { task, ..origin },
                 with_text: true,
             };
             let mut record = place.record(body, files);

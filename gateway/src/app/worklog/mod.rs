@@ -17,7 +17,7 @@ use muninn_memory::worklog::{
     Appended, Archived, FILE, HANDOVER_LINES, Mutation, ParsedWorklog, SessionHeader, Tail, Worklog, WorklogError,
 };
 use muninn_repo_tools::history::CommitReader;
-use muninn_repo_tools::{RelPath, Until, Worktree, with_causes};
+use muninn_repo_tools::{ReferenceError, RelPath, Until, Worktree, with_causes};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -70,6 +70,9 @@ pub enum WorklogUseError {
     /// The state of the sessions cannot be written.
     #[error("cannot write what sessions did: {0}")]
     State(#[from] io::Error),
+    /// HEAD cannot be read.
+    #[error(transparent)]
+    Head(#[from] ReferenceError),
     /// A discovery was not remembered.
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -214,7 +217,7 @@ impl SessionWorklog {
             agent: agent.map(str::to_owned),
             session: session.map(str::to_owned),
         };
-        self.worklog.begin(&self.task(task), &header)?;
+        self.worklog.begin(&self.task(task)?, &header)?;
         Ok(handover)
     }
 
@@ -298,9 +301,12 @@ impl SessionWorklog {
         let sessions = self.sessions.read();
         let silent = |state: &&SessionState| state.changed_files && !state.wrote;
         let silent = sessions.all().iter().filter(silent).map(|state| state.id.clone());
-        let branch = self.worktree.branch();
-        let was_merged = |task: &String| branch.as_ref() != Some(task) && self.worktree.has_branch(task);
-        let is_merged = content.task.as_ref().is_some_and(was_merged);
+        let branch = self.worktree.branch()?;
+        let of_other = content.task.as_ref().filter(|task| branch.as_ref() != Some(task));
+        let is_merged = match of_other {
+            Some(task) => self.worktree.has_branch(task)?,
+            None => false,
+        };
         Ok(WorklogStatus {
             file: self.worklog.path(),
             exists,
@@ -364,14 +370,17 @@ impl SessionWorklog {
     }
 
     /// The task: the given one, that of Metis, the branch, or the worktree's name.
-    fn task(&self, given: Option<&str>) -> String {
+    fn task(&self, given: Option<&str>) -> Result<String, ReferenceError> {
         let name = || {
             let name = self.worktree.root().file_name()?;
             Some(name.to_string_lossy().into_owned())
         };
         let task = given.map(str::to_owned).or_else(|| current_task(&self.worktree));
-        let task = task.or_else(|| self.worktree.branch()).or_else(name);
-        task.unwrap_or_else(|| FILE.to_owned())
+        let task = match task {
+            Some(task) => Some(task),
+            None => self.worktree.branch()?.or_else(name),
+        };
+        Ok(task.unwrap_or_else(|| FILE.to_owned()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{Worktree, with_causes};
 
 use super::finding::Finding;
 use crate::config::{Config, paths, repository};
@@ -16,7 +16,7 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: Option<&Confi
         Ok(worktree) => findings.extend(worktree_findings(&worktree, config)),
         Err(error) => findings.push(Finding::bad(
             "repository",
-            error.to_string(),
+            with_causes(&error),
             "run the command inside a git repository, or name one with --root DIR",
         )),
     }
@@ -95,12 +95,17 @@ fn try_writing(directory: &Path) -> std::io::Result<()> {
 fn worktree_findings(worktree: &Worktree, config: Option<&Config>) -> Vec<Finding> {
     let root = worktree.root();
     let shown = root.display();
-    let mut findings = vec![match std::fs::read_dir(root) {
-        Ok(_) => {
-            let branch = worktree.branch().unwrap_or_else(|| "no branch".to_owned());
+    let mut findings = vec![match (std::fs::read_dir(root), worktree.branch()) {
+        (Ok(_), Ok(branch)) => {
+            let branch = branch.unwrap_or_else(|| "no branch".to_owned());
             Finding::good("repository", format!("{shown} on {branch}"))
         }
-        Err(error) => Finding::bad(
+        (Ok(_), Err(error)) => Finding::bad(
+            "repository",
+            with_causes(&error),
+            "until HEAD can be read, nothing is learned, and only main memory is recalled; `git status` shows more",
+        ),
+        (Err(error), _) => Finding::bad(
             "repository",
             format!("{shown} cannot be read: {error}"),
             "give yourself read access to it",

@@ -26,7 +26,7 @@ impl From<MemoryError> for CliError {
             MemoryError::Off => CliError::new(Exit::Config, message),
             MemoryError::Empty | MemoryError::TooLong { .. } => CliError::new(Exit::Usage, message),
             MemoryError::File(_) => CliError::new(Exit::NotFound, message),
-            MemoryError::Spool(_) => CliError::new(Exit::Failure, message),
+            MemoryError::Head(_) | MemoryError::Spool(_) => CliError::new(Exit::Failure, message),
         };
         match hint {
             Some(hint) => failure.hint(hint),

@@ -49,10 +49,12 @@ impl From<ChoreError> for CliError {
                     ResolveError::NoText | ResolveError::NoSide { .. } => CliError::new(Exit::Usage, message),
                     ResolveError::NoProposal => CliError::new(Exit::Usage, message)
                         .hint("choose the sides with --keep, or write a text with --write"),
-                    ResolveError::Files(_) => CliError::new(Exit::Failure, message),
+                    ResolveError::Head(_) | ResolveError::Files(_) => CliError::new(Exit::Failure, message),
                 }
             }
-            ChoreError::Reconcile(ReconcileError::Directory(_) | ReconcileError::Io { .. })
+            ChoreError::Reconcile(
+                ReconcileError::Head(_) | ReconcileError::Directory(_) | ReconcileError::Io { .. },
+            )
             | ChoreError::Store(_)
             | ChoreError::Judge(_)
             | ChoreError::BlockingClient(_) => failure,

@@ -8,6 +8,7 @@ use crate::Clock;
 use crate::fixture::Fixture;
 use crate::learn::{Failure, LearnContext};
 use crate::model::Usage;
+use crate::records::Origin;
 
 /// A made-up GitHub token.
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
@@ -130,8 +131,10 @@ fn records(answer: &str) -> Vec<Value> {
     let context = LearnContext {
         home: &home,
         clock: &Clock::system(),
-        session: "s".to_owned(),
-        task: None,
+        origin: Origin {
+            session: Some("s".to_owned()),
+            ..home.origin().unwrap()
+        },
         with_text: false,
     };
     let turn = turn("Why?");

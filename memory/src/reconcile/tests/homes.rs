@@ -10,7 +10,7 @@ use crate::ids::IdError;
 use crate::learn::LearnContext;
 use crate::reconcile::{ARCHIVE, Keep, ReconcileOptions, Reconciled, Resolution, open_conflicts, reconcile, resolve};
 use crate::records::{Body, MAIN, Record, SESSIONS, kinds};
-use crate::store::{Destination, StoreSettings, segments_in};
+use crate::store::{Destination, RecordIdError, StoreSettings, segments_in};
 use crate::{Clock, Home, Memories, RecallOptions, Store};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -65,12 +65,11 @@ impl MemoryFixture {
 
     fn keep(&self, session: &str, body: Body) -> Record {
         let mut kept = Vec::new();
-        let learn = |session: &str| {
+        let learn = |origin| {
             let context = LearnContext {
                 home: &self.home,
                 clock: &self.clock,
-                session: session.to_owned(),
-                task: None,
+                origin,
                 with_text: true,
             };
             kept.push(context.record(body, &[]));
@@ -82,7 +81,7 @@ impl MemoryFixture {
 
     /// The recalled texts.
     fn recalled(&self) -> Vec<String> {
-        let memories = Memories::load_from(&self.home, &self.store().files().into(), None, None);
+        let memories = Memories::load_from(&self.home, &self.store().files().unwrap().into(), None, None);
         let recalled = memories.recall("What about indexing?", &RecallOptions::default());
         let texts = recalled
             .iter()
@@ -120,7 +119,7 @@ fn full_cycle_works_in_every_home() {
         assert_eq!(stage.recalled(), ["is alpha indexing"], "before the run");
         let flushed = store.flush(Destination::Home).unwrap();
         let segment = format!("{}/{}", stage.home.path(SESSIONS), flushed.segments[0]);
-        let files: Vec<String> = store.files().iter().map(ToString::to_string).collect();
+        let files: Vec<String> = store.files().unwrap().iter().map(ToString::to_string).collect();
         assert_eq!(files, [stage.home.path(MAIN), segment.as_str()]);
         assert_eq!(stage.recalled(), ["is alpha indexing"]);
 
@@ -128,10 +127,13 @@ fn full_cycle_works_in_every_home() {
         let not_alpha = stage.learn("two", "not alpha indexing");
         let bravo = stage.learn("two", "is bravo indexing");
         assert!(alpha.id < not_alpha.id && not_alpha.id < bravo.id);
-        assert_eq!(store.record_id(&bravo.id.to_lowercase()), Ok(bravo.id.clone()));
+        assert_eq!(store.record_id(&bravo.id.to_lowercase()).unwrap(), bravo.id);
         let forget = bravo.id.clone();
         stage.keep("by hand", Body::Tombstone(kinds::Tombstone { forget }));
-        assert!(matches!(store.record_id(&bravo.id), Err(IdError::Unknown { .. })));
+        assert!(matches!(
+            store.record_id(&bravo.id),
+            Err(RecordIdError::Id(IdError::Unknown { .. }))
+        ));
         assert_eq!(stage.recalled(), ["is alpha indexing", "not alpha indexing"]);
         // In a repository the segments of one day are combined before git tracks them.
         let of_day = if stage.home.worktree().is_some() { 1 } else { 2 };
@@ -235,7 +237,7 @@ fn without_git_all_segments_count() {
     let line = r#"{"id":"1","ts":"t","type":"learning","text":"is alpha indexing","branch":"feature"}"#;
     fs::write(stage.path(SESSIONS).join("session_X.0.jsonl"), line.to_owned() + "\n").unwrap();
     assert_eq!(stage.recalled(), ["is alpha indexing"]);
-    assert_eq!(stage.store().foreign_branch(), None);
+    assert_eq!(stage.store().foreign_branch().unwrap(), None);
     assert_eq!(stage.reconcile(false).summary.consolidated, 1);
     let top = fs::read_dir(stage.home.root()).unwrap().flatten();
     let mut top: Vec<_> = top.map(|entry| entry.file_name().into_string().unwrap()).collect();

@@ -28,7 +28,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use muninn_repo_tools::Until;
+use muninn_repo_tools::{ReferenceError, Until};
 use thiserror::Error;
 
 pub use self::view::SpoolView;
@@ -99,6 +99,9 @@ pub enum SpoolError {
         /// SQLite's error.
         source: rusqlite::Error,
     },
+    /// HEAD cannot be read, so it is not known which branch records belong to.
+    #[error(transparent)]
+    Head(#[from] ReferenceError),
     /// A segment cannot be written; its records stay in the spool.
     #[error(transparent)]
     Segment(#[from] SegmentError),

@@ -14,7 +14,7 @@ use super::worktree::TestWorktree;
 pub(super) type VisibleState = (BTreeSet<String>, Vec<String>);
 
 pub(super) fn memories(desk: &TestWorktree) -> Memories {
-    Memories::load_from(&desk.home(), &desk.store().files().into(), None, None)
+    Memories::load_from(&desk.home(), &desk.store().files().unwrap().into(), None, None)
 }
 
 pub(super) fn seen(desk: &TestWorktree) -> VisibleState {

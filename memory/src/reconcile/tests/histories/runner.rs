@@ -119,7 +119,7 @@ impl HistoryRunner {
             }
             Action::Pull => {
                 desk.run(&["fetch", "-q", "origin"])?;
-                let own = format!("origin/{}", desk.worktree.branch()?);
+                let own = format!("origin/{}", desk.worktree.branch().unwrap()?);
                 let merged = self.merge(desk, &now, &own);
                 let pushed = desk.run(&["push", "-q", "origin", "HEAD"]);
                 merged.or(pushed.map(|_| now))
@@ -130,7 +130,7 @@ impl HistoryRunner {
             }
             Action::ForgeMerge => {
                 desk.run(&["push", "-q", "origin", "HEAD"])?;
-                let (forge, branch) = (&self.team.forge, desk.worktree.branch()?);
+                let (forge, branch) = (&self.team.forge, desk.worktree.branch().unwrap()?);
                 forge.run(&["fetch", "-q", "origin"])?;
                 forge.run(&["reset", "-q", "--hard", "origin/main"])?;
                 let merged = self.merge(forge, &self.model.at(&forge.head()), &format!("origin/{branch}"))?;
@@ -242,7 +242,7 @@ impl HistoryRunner {
     fn reconcile(&self, desk: &TestWorktree, now: Expected, how: RunOptions) -> Option<Expected> {
         let options = options(desk, how);
         let run = |options| reconcile(&desk.store(), options, &by_letters(), &mut |_| {});
-        if desk.worktree.branch().is_some_and(|branch| branch != "main") {
+        if desk.worktree.branch().unwrap().is_some_and(|branch| branch != "main") {
             let refused = run(ReconcileOptions { here: false, ..options });
             assert!(matches!(refused, Err(ReconcileError::NotDefault { .. })), "{refused:?}");
         }

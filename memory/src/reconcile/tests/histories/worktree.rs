@@ -100,7 +100,7 @@ impl TestWorktree {
 
     /// The current commit.
     pub(super) fn head(&self) -> String {
-        self.worktree.head_commit().unwrap()
+        self.worktree.head_commit().unwrap().unwrap()
     }
 
     pub(super) fn commit(&self, message: &str) {

@@ -67,7 +67,7 @@ impl TestWorktree {
             ..StoreSettings::default()
         };
         let store = Store::at(self.repo.home(), self.state.path(), settings, Clock::system());
-        let memories = Memories::load_from(store.home(), &store.files().into(), None, None);
+        let memories = Memories::load_from(store.home(), &store.files().unwrap().into(), None, None);
         let recalled = memories.items().iter().map(|item| item.source.clone()).collect();
         let conflicts = open_conflicts(store.home()).unwrap();
         (

@@ -1,0 +1,252 @@
+//! HEAD and the other references of a repository, whatever format they are stored in.
+//!
+//! gix reads and writes references that are files. It cannot read other formats, of which git has one, the reftable.
+//! Those go through the user's `git` ([`tables`]). A reference that cannot be read is an error: a HEAD that is taken for
+//! detached would put what is learned now on no branch, where nobody finds it again.
+
+mod tables;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
+
+use self::tables::RefTable;
+use crate::discovery::{GitDir, RefStorage, beginning};
+
+/// What HEAD of a repository with reftables contains, for programs that do not know the format.
+const ELSEWHERE: &str = "refs/heads/.invalid";
+
+/// Why references cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReferenceError {
+    /// The repository cannot be opened.
+    #[error("the git repository at {} cannot be opened", path.display())]
+    Repository {
+        /// The git directory.
+        path: PathBuf,
+        /// The error of gix.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A reference cannot be read or changed.
+    #[error("{reference} of {} cannot be used", path.display())]
+    Reference {
+        /// The reference, such as `HEAD`.
+        reference: String,
+        /// The git directory.
+        path: PathBuf,
+        /// The error of gix.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The references are in tables, and there is no `git` to read them.
+    #[error(
+        "the references of {} are stored as reftable, which needs the program `git`, version 2.45 or newer, on PATH",
+        path.display()
+    )]
+    NoGit {
+        /// The git directory.
+        path: PathBuf,
+        /// The error of starting it.
+        source: io::Error,
+    },
+    /// `git` failed.
+    #[error("`git {command}` fails in {}, whose references are stored as reftable: {message}", path.display())]
+    Git {
+        /// The command.
+        command: &'static str,
+        /// The git directory.
+        path: PathBuf,
+        /// The error output of git.
+        message: String,
+    },
+}
+
+/// The current position of a worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// The full name of the branch; `None` on a detached HEAD.
+    pub(crate) name: Option<String>,
+    /// The commit; `None` on a branch without commits.
+    pub(crate) commit: Option<gix::ObjectId>,
+}
+
+impl Head {
+    /// The short name of the branch.
+    pub(crate) fn branch(&self) -> Option<String> {
+        let name = self.name.as_deref()?;
+        Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned())
+    }
+}
+
+/// The repository of a worktree, with its references at one time.
+pub(crate) struct References {
+    pub(crate) repository: gix::Repository,
+    path: PathBuf,
+    /// The references, if they are not files.
+    table: Option<Arc<RefTable>>,
+}
+
+impl References {
+    /// Opens the repository, and reads its tables if they have changed.
+    pub(crate) fn open(git: &GitDir) -> Result<Self, ReferenceError> {
+        let repository = git.repository().map_err(|source| ReferenceError::Repository {
+            path: git.path.clone(),
+            source: Box::new(source),
+        })?;
+        let table = match storage(git) {
+            RefStorage::Files => None,
+            RefStorage::Reftable => Some(tables::read(git)?),
+        };
+        Ok(Self {
+            repository,
+            path: git.path.clone(),
+            table,
+        })
+    }
+
+    fn failed(&self, reference: &str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ReferenceError {
+        ReferenceError::Reference {
+            reference: reference.to_owned(),
+            path: self.path.clone(),
+            source: source.into(),
+        }
+    }
+
+    /// Reads HEAD.
+    pub(crate) fn head(&self) -> Result<Head, ReferenceError> {
+        if let Some(table) = &self.table {
+            return Ok(table.head.clone());
+        }
+        // HEAD was a link once, and still is where `core.preferSymlinkRefs` is set. gix reads the file that it leads to,
+        // and so takes it for detached.
+        if let Ok(target) = std::fs::read_link(self.path.join("HEAD")) {
+            let name = target.to_string_lossy().into_owned();
+            let commit = self.find(&name)?;
+            return Ok(Head {
+                name: Some(name),
+                commit,
+            });
+        }
+        let head = self.repository.head().map_err(|error| self.failed("HEAD", error))?;
+        let name = head.referent_name().map(|name| name.as_bstr().to_string());
+        if name.as_deref() == Some(ELSEWHERE) {
+            return Err(self.failed("HEAD", io::Error::other("its format changed, or is unknown")));
+        }
+        let commit = match head.is_unborn() {
+            true => None,
+            false => Some(
+                head.into_peeled_id()
+                    .map_err(|error| self.failed("HEAD", error))?
+                    .detach(),
+            ),
+        };
+        Ok(Head { name, commit })
+    }
+
+    /// Returns the object that a reference leads to, by its full name; `None` if there is no such reference.
+    pub(crate) fn find(&self, name: &str) -> Result<Option<gix::ObjectId>, ReferenceError> {
+        if let Some(table) = &self.table {
+            return Ok(table.find(name));
+        }
+        let found = self
+            .repository
+            .try_find_reference(name)
+            .map_err(|error| self.failed(name, error))?;
+        let Some(mut found) = found else { return Ok(None) };
+        let id = found.peel_to_id().map_err(|error| self.failed(name, error))?;
+        Ok(Some(id.detach()))
+    }
+
+    /// Returns the reference that a symbolic reference names; `None` if it does not exist or is not symbolic.
+    pub(crate) fn target(&self, name: &str) -> Result<Option<String>, ReferenceError> {
+        if let Some(table) = &self.table {
+            return Ok(table.target(name));
+        }
+        let found = self
+            .repository
+            .try_find_reference(name)
+            .map_err(|error| self.failed(name, error))?;
+        Ok(found.and_then(|found| Some(found.target().try_name()?.as_bstr().to_string())))
+    }
+
+    /// Returns the commit at which a branch was created, and the words of the log about it; `None` without a log.
+    pub(crate) fn creation(&self, branch: &str) -> Result<Option<(gix::ObjectId, String)>, ReferenceError> {
+        if let Some(table) = &self.table {
+            return table.creation(&self.path, branch);
+        }
+        let name = format!("refs/heads/{branch}");
+        let created = || {
+            let reference = self.repository.try_find_reference(name.as_str()).ok()??;
+            let mut log = reference.log_iter();
+            let first = log.all().ok()??.next()?.ok()?;
+            Some((first.new_oid(), first.message.to_string()))
+        };
+        Ok(created())
+    }
+
+    /// Returns the commit at which HEAD last left a branch, from the log of HEAD.
+    pub(crate) fn last_commit_on(&self, branch: &str) -> Result<Option<gix::ObjectId>, ReferenceError> {
+        let left = format!("checkout: moving from {branch} to ");
+        if let Some(table) = &self.table {
+            return table.last_left(&self.path, &left);
+        }
+        let last = || {
+            let head = self.repository.find_reference("HEAD").ok()?;
+            let mut log = head.log_iter();
+            let moves = log.all().ok()??.flatten();
+            let last = moves.filter(|line| line.message.starts_with(left.as_bytes())).last()?;
+            Some(last.previous_oid())
+        };
+        Ok(last())
+    }
+
+    /// Moves a reference, or creates it, if it still is where the change began. Returns whether it was.
+    pub(crate) fn advance(
+        &self,
+        name: &str,
+        from: Option<gix::ObjectId>,
+        to: gix::ObjectId,
+    ) -> Result<bool, ReferenceError> {
+        if self.table.is_some() {
+            return tables::advance(&self.path, name, from, to);
+        }
+        let edit = RefEdit {
+            change: Change::Update {
+                log: LogChange {
+                    mode: RefLog::AndReference,
+                    force_create_reflog: false,
+                    message: "muninn".into(),
+                },
+                expected: match from {
+                    Some(from) => PreviousValue::MustExistAndMatch(from.into()),
+                    None => PreviousValue::MustNotExist,
+                },
+                new: to.into(),
+            },
+            name: name
+                .try_into()
+                .map_err(|error: gix::validate::reference::name::Error| self.failed(name, error))?,
+            deref: false,
+        };
+        match self.repository.edit_references_as(Some(edit), None) {
+            Ok(_) => Ok(true),
+            Err(_) if self.find(name)? != from => Ok(false),
+            Err(error) => Err(self.failed(name, error)),
+        }
+    }
+}
+
+/// The format of the references now. A long-running process keeps a [`GitDir`], and `git refs migrate` can change the
+/// format meanwhile: HEAD says whether it did.
+fn storage(git: &GitDir) -> RefStorage {
+    let head = beginning(&git.path.join("HEAD"), 255).unwrap_or_default();
+    let is_elsewhere = head.trim_ascii_end() == format!("ref: {ELSEWHERE}").as_bytes();
+    if is_elsewhere == (git.ref_storage == RefStorage::Reftable) {
+        return git.ref_storage;
+    }
+    GitDir::read(&git.path).map_or(git.ref_storage, |git| git.ref_storage)
+}
