@@ -44,6 +44,8 @@ mod forwarding;
 mod framing;
 mod framing_attacks;
 mod freshness;
+#[cfg(unix)]
+mod git_formats;
 mod hook_faults;
 mod hooks;
 mod hostile;
