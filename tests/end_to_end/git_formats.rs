@@ -23,7 +23,7 @@ const FORMATS: [(&str, &str); 4] = [
     ("reftable", "sha256"),
 ];
 
-/// Creates a repository of a format, before an environment fills it.
+/// Creates a repository of a format.
 fn repository(env: &TestEnv, (references, objects): (&str, &str)) -> PathBuf {
     let root = env.path("repositories/demo");
     fs::create_dir_all(&root).unwrap();
@@ -32,7 +32,12 @@ fn repository(env: &TestEnv, (references, objects): (&str, &str)) -> PathBuf {
         format!("--object-format={objects}"),
     );
     git(&root, &["init", "-q", "-b", "main", &references, &objects]).unwrap();
-    env.repository("demo", &FILES)
+    for (path, text) in FILES {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), text).unwrap();
+    }
+    env.commit(&root, "first");
+    root.canonicalize().unwrap()
 }
 
 fn team(format: (&str, &str)) -> (TestEnv, PathBuf) {
