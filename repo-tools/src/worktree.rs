@@ -101,7 +101,12 @@ impl Worktree {
             .ancestors()
             .take_while(|above| *above != self.0.root)
             .any(|above| above.join(".git").exists());
-        !in_git && !nested
+        !in_git && !nested && !real.ancestors().any(|above| self.is_git_dir(above))
+    }
+
+    /// Returns whether a directory is the repository's own git directory. It can lie in the worktree under another name.
+    pub(crate) fn is_git_dir(&self, directory: &Path) -> bool {
+        directory == self.git_dir() || directory == self.common_dir()
     }
 }
 
@@ -187,6 +192,23 @@ mod tests {
         std::fs::remove_file(repo.path(".git/HEAD")).unwrap();
         let message = why("src");
         assert!(message.contains(".git is not a valid git repository"), "{message}");
+    }
+
+    #[test]
+    fn git_directory_with_another_name_is_not_shown() {
+        let repo = Fixture::with(&[("a.txt", "x"), ("sub/b.txt", "x")]);
+        repo.commit();
+        let to = repo.path("sub/data");
+        std::fs::rename(repo.path(".git"), &to).unwrap();
+        std::fs::write(repo.path(".git"), "gitdir: sub/data\n").unwrap();
+        let worktree = repo.worktree();
+        assert_eq!(worktree.git_dir(), to);
+        let files = crate::walk(&worktree, &crate::WalkLimits::default()).files;
+        let files: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(files, ["a.txt", "sub/b.txt"]);
+        let config = RelPath::new("sub/data/config").unwrap();
+        assert!(matches!(worktree.resolve(&config), Err(PathError::Outside { .. })));
+        assert!(!worktree.contains(&to));
     }
 
     #[test]

@@ -271,7 +271,8 @@ fn call(git_dir: &Path, command: &'static str, arguments: &[&str]) -> Result<Str
     // The worktree is not needed, and a configured one may be missing.
     call.arg("--work-tree").arg(git_dir);
     call.args(["-c", "reftable.lockTimeout=5000", command]).args(arguments);
-    call.current_dir(git_dir);
+    // Not in the repository: PATH can name the current directory, and a repository can hold a program named git.
+    call.current_dir("/");
     match run(call, MAX_OUTPUT, TIME) {
         Ok(GitOutput::Done(output)) => Ok(output),
         Ok(GitOutput::Failed(message)) => Err(failed(command, git_dir, message)),

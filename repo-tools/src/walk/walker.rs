@@ -101,7 +101,7 @@ impl<W: Fn(&Path, bool) -> bool + Sync> Walker<'_, W> {
         } else {
             has.look(&absolute);
         }
-        if depth > 0 && has.repository {
+        if depth > 0 && (has.repository || self.worktree.is_git_dir(&absolute)) {
             return visit(Found::NestedRepository(&path));
         }
         let base = path.as_os_str().len() + usize::from(depth > 0);
