@@ -98,7 +98,10 @@ fn turn_becomes_records_of_actions_not_of_text() {
         "{terms:?}"
     );
     let head = team.env.git(&team.root, &["rev-parse", "HEAD"]);
-    assert_eq!((&first["branch"], &first["commit"]), (&json!("main"), &json!(head.trim())));
+    assert_eq!(
+        (&first["branch"], &first["commit"]),
+        (&json!("main"), &json!(head.trim()))
+    );
     assert_eq!(first["sources"][0]["path"], "src/parser.rs");
     let blob = team.env.git(&team.root, &["hash-object", "src/parser.rs"]);
     assert_eq!(first["sources"][0]["blob"].as_str(), Some(blob.trim()));

@@ -9,7 +9,7 @@ use muninn_memory::add_missing_lines;
 use muninn_memory::knowledge::PLACEHOLDER;
 use muninn_memory::reconcile::SETUP;
 use muninn_memory::records::{ATTRIBUTES, SESSIONS};
-use muninn_repo_tools::{Worktree, with_causes};
+use muninn_repo_tools::{DiscoverError, Worktree, with_causes};
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::config::client_files::set_key;
@@ -54,8 +54,13 @@ impl Init {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let config = common.configuration(None)?;
         let worktree = Worktree::discover(&common.directory()?).map_err(|error| {
-            CliError::new(Exit::NotFound, with_causes(&error))
-                .hint("run `git init` first, or name a repository with --root DIR")
+            let failure = CliError::new(Exit::NotFound, with_causes(&error));
+            match error {
+                DiscoverError::NotARepository { .. } => {
+                    failure.hint("run `git init` first, or name a repository with --root DIR")
+                }
+                _ => failure,
+            }
         })?;
         let folder = worktree.root().join(".muninn");
         let own = [".muninn", ".muninn/knowledge", ".muninn/memory", SESSIONS];

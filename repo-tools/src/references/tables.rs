@@ -20,7 +20,7 @@ use crate::git_program::{GitOutput, git, run};
 /// The references that are listed. With a hundred thousand remote branches all would be megabytes.
 const LISTED: [&str; 4] = ["HEAD", "refs/heads", "refs/remotes/origin/HEAD", "refs/muninn"];
 /// Maximum time of a call.
-const TIME: Duration = Duration::from_secs(5);
+const TIME: Duration = Duration::from_secs(3);
 /// Maximum length of an output.
 const MAX_OUTPUT: u64 = 64 << 20;
 /// Maximum length of `tables.list`; git merges tables so that there are few.
@@ -270,7 +270,7 @@ fn call(git_dir: &Path, command: &'static str, arguments: &[&str]) -> Result<Str
     call.arg("--git-dir").arg(git_dir);
     // The worktree is not needed, and a configured one may be missing.
     call.arg("--work-tree").arg(git_dir);
-    call.args(["-c", "reftable.lockTimeout=5000", command]).args(arguments);
+    call.args(["-c", "reftable.lockTimeout=2000", command]).args(arguments);
     // Not in the repository: PATH can name the current directory, and a repository can hold a program named git.
     call.current_dir("/");
     match run(call, MAX_OUTPUT, TIME) {

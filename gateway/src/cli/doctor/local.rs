@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use muninn_repo_tools::{Worktree, with_causes};
+use muninn_repo_tools::{DiscoverError, Worktree, with_causes};
 
 use super::finding::Finding;
 use crate::config::{Config, paths, repository};
@@ -14,11 +14,15 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: Option<&Confi
     let mut findings = vec![git(), state(state_dir)];
     match Worktree::discover(directory) {
         Ok(worktree) => findings.extend(worktree_findings(&worktree, config)),
-        Err(error) => findings.push(Finding::bad(
-            "repository",
-            with_causes(&error),
-            "run the command inside a git repository, or name one with --root DIR",
-        )),
+        Err(error) => {
+            let to_do = match error {
+                DiscoverError::NotARepository { .. } | DiscoverError::NotFound { .. } | DiscoverError::Bare { .. } => {
+                    "run the command inside a git repository, or name one with --root DIR"
+                }
+                _ => "repair the repository, or name another one with --root DIR; `git status` shows more",
+            };
+            findings.push(Finding::bad("repository", with_causes(&error), to_do));
+        }
     }
     findings
 }

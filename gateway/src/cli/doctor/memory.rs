@@ -13,11 +13,14 @@ const ABOUT: &str = "memory";
 /// The most problems that are listed one by one.
 const MAX_LISTED: usize = 5;
 
-/// Empty where there is no repository, or its configuration cannot be read; other findings report that.
+/// Empty where there is no repository, or its configuration or HEAD cannot be read; other findings report that.
 pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> Vec<Finding> {
     let Ok(worktree) = Worktree::discover(directory) else {
         return Vec::new();
     };
+    if worktree.branch().is_err() {
+        return Vec::new();
+    }
     let Ok((_, settings, _)) = repository(config, worktree.root()) else {
         return Vec::new();
     };
