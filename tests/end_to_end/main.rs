@@ -46,6 +46,8 @@ mod framing_attacks;
 mod freshness;
 #[cfg(unix)]
 mod git_formats;
+#[cfg(unix)]
+mod git_worktrees;
 mod hook_faults;
 mod hooks;
 mod hostile;
