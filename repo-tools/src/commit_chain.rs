@@ -90,7 +90,7 @@ impl CommitChain {
     /// [`ChainError::Git`] if the repository cannot be opened.
     pub fn open(git_dir: &Path, reference: &str) -> Result<Self, ChainError> {
         Ok(Self {
-            references: References::open(&GitDir::read(git_dir)?)?,
+            references: References::open_shared(&GitDir::read(git_dir)?)?,
             path: git_dir.to_owned(),
             reference: reference.to_owned(),
         })

@@ -269,13 +269,20 @@ fn counting_git(env: &TestEnv) -> (PathBuf, PathBuf) {
 
 #[test]
 fn requests_start_git_only_where_head_moved() {
-    for format in FORMATS {
+    for (format, is_linked) in FORMATS.into_iter().flat_map(|format| [(format, false), (format, true)]) {
         let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
         env.connect(&upstream);
         let root = repository(&env, format);
         env.stdout_of(&root, &["init", "--memory", "repo"]);
         env.stdout_of(&root, &["remember", "Invoices are archived after ninety days."]);
         env.commit(&root, "memory");
+        // In a linked worktree HEAD is in tables of its own.
+        let linked = env.path("repositories/linked");
+        env.git(
+            &root,
+            &["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap()],
+        );
+        let root = linked.canonicalize().unwrap();
         let (folder, log) = counting_git(&env);
         let path = std::env::join_paths(
             [folder]
@@ -294,7 +301,7 @@ fn requests_start_git_only_where_head_moved() {
         for number in 0..5 {
             ask(&format!("{QUESTION} When are invoices archived? {number}"));
         }
-        assert_eq!(calls(), before, "{format:?}: nothing moved");
+        assert_eq!(calls(), before, "{format:?} {is_linked}: nothing moved");
         for message in ["one", "two"] {
             let before = calls().lines().count();
             env.git(&root, &["commit", "-q", "--allow-empty", "-m", message]);
@@ -303,7 +310,7 @@ fn requests_start_git_only_where_head_moved() {
             }
             let made = calls().lines().count() - before;
             let expected = usize::from(format.0 == "reftable");
-            assert_eq!(made, expected, "{format:?}: {}", calls());
+            assert_eq!(made, expected, "{format:?} {is_linked}: {}", calls());
         }
         gateway.stop_cleanly();
         let expected = if format.0 == "files" { 0 } else { 3 };

@@ -93,13 +93,25 @@ pub(crate) struct References {
 impl References {
     /// Opens the repository, and reads its tables if they have changed.
     pub(crate) fn open(git: &GitDir) -> Result<Self, ReferenceError> {
+        Self::with_tables(git, tables::read)
+    }
+
+    /// Like [`References::open`], without HEAD, which each worktree has for itself.
+    pub(crate) fn open_shared(git: &GitDir) -> Result<Self, ReferenceError> {
+        Self::with_tables(git, tables::read_shared)
+    }
+
+    fn with_tables(
+        git: &GitDir,
+        read: fn(&GitDir) -> Result<Arc<RefTable>, ReferenceError>,
+    ) -> Result<Self, ReferenceError> {
         let repository = git.repository().map_err(|source| ReferenceError::Repository {
             path: git.path.clone(),
             source: Box::new(source),
         })?;
         let table = match storage(git) {
             RefStorage::Files => None,
-            RefStorage::Reftable => Some(tables::read(git)?),
+            RefStorage::Reftable => Some(read(git)?),
         };
         Ok(Self {
             repository,

@@ -68,15 +68,19 @@ struct Kept {
     read: Result<Arc<RefTable>, (String, Instant)>,
 }
 
-/// A repository, by its git directory. Its lock is held during a call, so that others wait for the result.
-type Slot = (PathBuf, Arc<Mutex<Option<Kept>>>);
+/// The result of a worktree. Its lock is held during a call, so that others wait for the result.
+struct Slot {
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    kept: Arc<Mutex<Option<Kept>>>,
+}
 
-/// The repositories, the most recently read one last. Journals, worktrees and memories of a process share them.
+/// The worktrees, the most recently read one last. Journals, worktrees and memories of a process share them.
 static SLOTS: Mutex<Vec<Slot>> = Mutex::new(Vec::new());
 
 /// Returns the references of a repository. `git` is called if the tables have changed since the last call.
 pub(super) fn read(git: &GitDir) -> Result<Arc<RefTable>, ReferenceError> {
-    let slot = slot(&git.path);
+    let slot = slot(git);
     let mut kept = slot.lock().unwrap_or_else(PoisonError::into_inner);
     let signature = Signature::of(git)?;
     if let Some(last) = kept.as_ref().filter(|last| last.signature == signature) {
@@ -104,12 +108,28 @@ pub(super) fn read(git: &GitDir) -> Result<Arc<RefTable>, ReferenceError> {
     read
 }
 
-fn slot(git_dir: &Path) -> Arc<Mutex<Option<Kept>>> {
+/// Returns the references that all worktrees of a repository share, from the worktree that was read last: its next reader
+/// finds the same result.
+pub(super) fn read_shared(git: &GitDir) -> Result<Arc<RefTable>, ReferenceError> {
+    let last = {
+        let slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = slots.iter().rfind(|slot| slot.common_dir == git.common_dir);
+        last.map(|slot| slot.git_dir.clone())
+    };
+    // The worktree can have been removed since.
+    let of_last = last.and_then(|path| read(&GitDir { path, ..git.clone() }).ok());
+    of_last.map_or_else(|| read(git), Ok)
+}
+
+fn slot(git: &GitDir) -> Arc<Mutex<Option<Kept>>> {
     let mut slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
-    let at = slots.iter().position(|(path, _)| path == git_dir);
-    let slot = at.map(|at| slots.remove(at));
-    let slot = slot.unwrap_or_else(|| (git_dir.to_owned(), Arc::default()));
-    let kept = Arc::clone(&slot.1);
+    let at = slots.iter().position(|slot| slot.git_dir == git.path);
+    let slot = at.map(|at| slots.remove(at)).unwrap_or_else(|| Slot {
+        git_dir: git.path.clone(),
+        common_dir: git.common_dir.clone(),
+        kept: Arc::default(),
+    });
+    let kept = Arc::clone(&slot.kept);
     slots.push(slot);
     let surplus = slots.len().saturating_sub(KEPT);
     slots.drain(..surplus);
