@@ -24,6 +24,8 @@ pub enum Cut {
     Depth,
     /// The end of a shallow clone's history.
     Shallow,
+    /// The maximum size or effort of an ignore file; its directory counts as ignored.
+    IgnoreFile,
 }
 
 /// The set of limits that were reached.
@@ -70,6 +72,7 @@ impl Cuts {
             Cut::Lines => "lines",
             Cut::Depth => "depth",
             Cut::Shallow => "a shallow clone",
+            Cut::IgnoreFile => "the size of an ignore file, whose directory is left out",
         });
         words.collect::<Vec<_>>().join(", ")
     }

@@ -113,7 +113,6 @@ pub(crate) fn files(
         .iter()
         .for_each(|(reason, _)| reason.count(&mut files.skipped));
     files.skipped.nested_repositories = found.nested.len();
-    files.skipped.ignore_files = found.ignore_files;
     Ok(files)
 }
 
@@ -142,13 +141,7 @@ pub(crate) fn files_of_many(
         directories: HashMap::new(),
     };
     let mut files = FilesOfMany {
-        skipped: vec![
-            SkipCounts {
-                ignore_files: found.ignore_files,
-                ..SkipCounts::default()
-            };
-            filters.len()
-        ],
+        skipped: vec![SkipCounts::default(); filters.len()],
         cuts: found.cuts,
         ..FilesOfMany::default()
     };
@@ -214,8 +207,6 @@ struct Collected {
     /// Entries that are not searched, with their paths if known.
     skipped: Vec<(WalkSkip, Option<PathBuf>)>,
     nested: Vec<PathBuf>,
-    /// The number of ignore files that are not followed.
-    ignore_files: usize,
     cuts: Cuts,
 }
 
@@ -235,7 +226,7 @@ fn collect(
         max_depth: usize::MAX,
         threads: ordered::threads(usize::MAX),
     };
-    let ignore_files = walker.run(|| {
+    let unknown_rules = walker.run(|| {
         let sender = sender.clone();
         let (found, is_late, is_full) = (&found, &is_late, &is_full);
         move |entry: Found<'_>| {
@@ -260,7 +251,6 @@ fn collect(
         paths: Vec::new(),
         skipped: Vec::new(),
         nested: Vec::new(),
-        ignore_files,
         cuts: Cuts::default(),
     };
     for outcome in receiver {
@@ -273,7 +263,12 @@ fn collect(
     // If several threads reach the limit at the same time, each adds a file, and no thread notices that the limit is
     // exceeded.
     let is_full = is_full.into_inner() || collected.paths.len() > max_files;
-    for (cut, is_reached) in [(Cut::Time, is_late.into_inner()), (Cut::Files, is_full)] {
+    let reached = [
+        (Cut::Time, is_late.into_inner()),
+        (Cut::Files, is_full),
+        (Cut::IgnoreFile, unknown_rules > 0),
+    ];
+    for (cut, is_reached) in reached {
         if is_reached {
             collected.cuts.add(cut);
         }

@@ -96,7 +96,7 @@ pub fn list(
         max_depth: depth,
         threads: 1,
     };
-    walker.run(|| {
+    let unknown_rules = walker.run(|| {
         |found: Found<'_>| {
             let mut listing = listing.lock().unwrap_or_else(PoisonError::into_inner);
             if until.is_over() {
@@ -114,6 +114,9 @@ pub fn list(
         }
     });
     let mut listing = listing.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if unknown_rules > 0 {
+        listing.cuts.add(Cut::IgnoreFile);
+    }
     listing.entries.sort_by(|a, b| {
         let files_last = |entry: &ListEntry| entry.kind != EntryKind::Directory;
         (files_last(a), &a.path).cmp(&(files_last(b), &b.path))

@@ -51,6 +51,7 @@ mod git_worktrees;
 mod hook_faults;
 mod hooks;
 mod hostile;
+mod hostile_files;
 mod http2;
 mod install;
 mod journal;

@@ -82,7 +82,7 @@ pub struct SkipCounts {
     pub unreadable: usize,
     /// Nested repositories.
     pub nested_repositories: usize,
-    /// Ignore files that are not followed. The directory of one that is too large or unreadable counts as ignored.
+    /// Directories that count as ignored because an ignore file is too large, too costly or unreadable.
     #[serde(skip_serializing_if = "is_zero")]
     pub ignore_files: usize,
 }
@@ -114,7 +114,7 @@ impl SkipCounts {
             (self.nested_repositories, "repositories of their own"),
             (
                 self.ignore_files,
-                "ignore files that are not followed, with all files beside one that is too large",
+                "directories with an ignore file that is too large or not readable",
             ),
         ];
         let words = named.iter().filter(|(count, _)| *count > 0);

@@ -10,7 +10,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use super::patterns::{Candidate, Patterns};
 use super::wildmatch::MAX_WORK;
@@ -35,8 +35,10 @@ pub(super) struct WalkRules {
     /// `.git/info/exclude`, then the user's `core.excludesFile`.
     everywhere: Vec<Patterns>,
     effort_left: AtomicI64,
-    /// The number of ignore files that are not followed.
-    not_followed: AtomicUsize,
+    /// The number of times that files were left out because their rules are unknown.
+    unknown: AtomicUsize,
+    /// Whether a file that is not followed was logged.
+    is_noted: AtomicBool,
 }
 
 /// The ignore files of a directory and those above it.
@@ -63,7 +65,8 @@ impl WalkRules {
         let mut rules = Self {
             everywhere: Vec::new(),
             effort_left: AtomicI64::new(EFFORT),
-            not_followed: AtomicUsize::new(0),
+            unknown: AtomicUsize::new(0),
+            is_noted: AtomicBool::new(false),
         };
         let users = ignore::gitignore::gitconfig_excludes_path();
         for path in [Some(common_dir.join("info/exclude")), users].into_iter().flatten() {
@@ -77,9 +80,9 @@ impl WalkRules {
         (rules, Ok(()))
     }
 
-    /// The number of ignore files that are not followed.
-    pub(super) fn not_followed(&self) -> usize {
-        self.not_followed.load(Ordering::Relaxed)
+    /// The number of directories that count as ignored because their rules are unknown.
+    pub(super) fn unknown(&self) -> usize {
+        self.unknown.load(Ordering::Relaxed)
     }
 
     /// Reads the ignore files of a directory. `base` is the length of its path in the worktree, with a slash.
@@ -133,13 +136,14 @@ impl WalkRules {
             }
             Err(error) => error.to_string(),
         };
+        self.unknown.fetch_add(1, Ordering::Relaxed);
         self.note(path, &reason, "its directory counts as ignored");
         Err(UnknownRules)
     }
 
     fn note(&self, path: &Path, reason: &str, effect: &str) {
         // One line for each walk, since a hostile repository may have thousands of such files.
-        if self.not_followed.fetch_add(1, Ordering::Relaxed) == 0 {
+        if !self.is_noted.swap(true, Ordering::Relaxed) {
             tracing::warn!("{} is not followed: {reason}; {effect}", path.display());
         }
     }
@@ -160,7 +164,7 @@ impl WalkRules {
         }
         // Threads that add to it at the same time do not make it positive again.
         if self.effort_left.swap(i64::MIN / 2, Ordering::Relaxed) > i64::MIN / 4 {
-            self.not_followed.fetch_add(1, Ordering::Relaxed);
+            self.unknown.fetch_add(1, Ordering::Relaxed);
             tracing::warn!("the ignore files take too long to match; all further files count as ignored");
         }
         false

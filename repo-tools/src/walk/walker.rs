@@ -43,11 +43,11 @@ struct Directory {
 
 impl<W: Fn(&Path, bool) -> bool + Sync> Walker<'_, W> {
     /// Walks until a visitor returns `Break`. `visitor` makes one for each thread, and each entry is passed to one of them,
-    /// in no order. Returns the number of ignore files that are not followed.
+    /// in no order. Returns the number of directories that count as ignored because their ignore files are unknown.
     pub(crate) fn run<V: FnMut(Found<'_>) -> ControlFlow<()>>(&self, visitor: impl Fn() -> V + Sync) -> usize {
         let (rules, known) = WalkRules::read(self.worktree.common_dir());
         if known.is_err() {
-            return rules.not_followed();
+            return rules.unknown();
         }
         let queue = Queue::new(Directory {
             path: PathBuf::new(),
@@ -70,7 +70,7 @@ impl<W: Fn(&Path, bool) -> bool + Sync> Walker<'_, W> {
             }
             work();
         });
-        rules.not_followed()
+        rules.unknown()
     }
 
     /// Reads a directory, and adds those to enter to `below`.
