@@ -124,31 +124,34 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
             common += 1;
             continue;
         }
-        let mut terms = Vec::new();
-        tokenizer.word(word.text, &mut |term: &str| terms.push(term.to_owned()));
-        let Some(whole) = terms.pop() else { continue };
+        let mut concepts: Vec<Vec<String>> = Vec::new();
+        tokenizer.each_concept(word.text, |terms| concepts.push(terms));
         // A word in the headline of a long text has a higher weight.
         let weight = if headline < text.len() && word.start < headline {
             2.0
         } else {
             1.0
         };
-        match seen.get(&whole) {
-            Some(at) => {
-                let concept = &mut question.concepts[*at];
-                concept.weight = (concept.weight + 0.25 * weight).min(3.0);
-                concept.identifier |= is_quoted;
-            }
-            None => {
-                seen.insert(whole.clone(), question.concepts.len());
-                let identifier = is_quoted || !terms.is_empty() || is_error_code(word.text);
-                question.concepts.push(Concept {
-                    word: lower,
-                    whole,
-                    parts: terms,
-                    weight,
-                    identifier,
-                });
+        let is_one = concepts.len() == 1;
+        for mut terms in concepts {
+            let Some(whole) = terms.pop() else { continue };
+            match seen.get(&whole) {
+                Some(at) => {
+                    let concept = &mut question.concepts[*at];
+                    concept.weight = (concept.weight + 0.25 * weight).min(3.0);
+                    concept.identifier |= is_quoted;
+                }
+                None => {
+                    seen.insert(whole.clone(), question.concepts.len());
+                    let identifier = is_quoted || !terms.is_empty() || is_error_code(word.text);
+                    question.concepts.push(Concept {
+                        word: if is_one { lower.clone() } else { whole.clone() },
+                        whole,
+                        parts: terms,
+                        weight,
+                        identifier,
+                    });
+                }
             }
         }
     }

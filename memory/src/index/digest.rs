@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::index::lexical::{Arena, Tokenizer};
+use crate::index::lexical::{Arena, Tokenizer, has_terms_of};
 use muninn_repo_tools::RelPath;
 use muninn_repo_tools::syntax::{Language, Parsed};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,8 @@ use super::language::{Form, language};
 use super::syntax::{Manifest, Syntax};
 
 /// Increased whenever chunks, terms, syntax or the format of a digest change, so that a cache does not return old ones.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
+const _: () = assert!(has_terms_of(2), "raise the version of digests, too");
 /// Bytes of a chunk that are tokenized; more is data.
 const MAX_CHUNK_BYTES: usize = 32 << 10;
 /// The share of comments above which a source file is documentation: 3 of 5 lines.
@@ -102,34 +103,34 @@ impl Digest {
 
     /// The cache form of a file's digest: the same content has another digest in another language.
     pub fn form(path: &RelPath) -> &'static str {
-        const { assert!(VERSION == 4) };
+        const { assert!(VERSION == 5) };
         if let Some(manifest) = Manifest::of(path) {
             return match manifest {
-                Manifest::Cargo => "digest.4.manifest.cargo",
-                Manifest::Go => "digest.4.manifest.go",
-                Manifest::Npm => "digest.4.manifest.npm",
-                Manifest::Script => "digest.4.manifest.script",
+                Manifest::Cargo => "digest.5.manifest.cargo",
+                Manifest::Go => "digest.5.manifest.go",
+                Manifest::Npm => "digest.5.manifest.npm",
+                Manifest::Script => "digest.5.manifest.script",
             };
         }
         match (Language::of_path(path), language(path).1) {
-            (Some(Language::Rust), _) => "digest.4.rust",
-            (Some(Language::Python), _) => "digest.4.python",
-            (Some(Language::JavaScript), _) => "digest.4.javascript",
-            (Some(Language::TypeScript), _) => "digest.4.typescript",
-            (Some(Language::Tsx), _) => "digest.4.tsx",
-            (Some(Language::Go), _) => "digest.4.go",
-            (Some(Language::Java), _) => "digest.4.java",
-            (Some(Language::C), _) => "digest.4.c",
-            (Some(Language::Cpp), _) => "digest.4.cpp",
-            (Some(Language::CSharp), _) => "digest.4.csharp",
-            (Some(Language::Ruby), _) => "digest.4.ruby",
-            (Some(Language::Php), _) => "digest.4.php",
-            (Some(Language::Bash), _) => "digest.4.bash",
-            (None, Form::Code) => "digest.4.code",
-            (None, Form::Markdown) => "digest.4.markdown",
+            (Some(Language::Rust), _) => "digest.5.rust",
+            (Some(Language::Python), _) => "digest.5.python",
+            (Some(Language::JavaScript), _) => "digest.5.javascript",
+            (Some(Language::TypeScript), _) => "digest.5.typescript",
+            (Some(Language::Tsx), _) => "digest.5.tsx",
+            (Some(Language::Go), _) => "digest.5.go",
+            (Some(Language::Java), _) => "digest.5.java",
+            (Some(Language::C), _) => "digest.5.c",
+            (Some(Language::Cpp), _) => "digest.5.cpp",
+            (Some(Language::CSharp), _) => "digest.5.csharp",
+            (Some(Language::Ruby), _) => "digest.5.ruby",
+            (Some(Language::Php), _) => "digest.5.php",
+            (Some(Language::Bash), _) => "digest.5.bash",
+            (None, Form::Code) => "digest.5.code",
+            (None, Form::Markdown) => "digest.5.markdown",
             // If the file has no extension, its first line can determine the language.
-            (None, Form::Plain) if path.extension().is_empty() => "digest.4.bare",
-            (None, Form::Plain) => "digest.4.plain",
+            (None, Form::Plain) if path.extension().is_empty() => "digest.5.bare",
+            (None, Form::Plain) => "digest.5.plain",
         }
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::CoChange;
 use super::co_change::MAX_FILES;
 use crate::cache::Cache;
-use crate::index::lexical::{Tokenizer, counted};
+use crate::index::lexical::{Tokenizer, counted, has_terms_of};
 use crate::redact;
 
 /// Maximum number of commits that are read. The files of older commits have changed too much since.
@@ -27,7 +27,8 @@ const TIME: Duration = Duration::from_secs(5);
 /// Commits per write to the cache, so that an interruption costs little.
 const BATCH: usize = 500;
 /// Increased whenever [`Commit`] changes.
-const FORM: &str = "commit.1";
+const FORM: &str = "commit.2";
+const _: () = assert!(has_terms_of(2), "raise the version of commits, too");
 
 /// The history of a worktree, kept between refreshes.
 pub struct History {

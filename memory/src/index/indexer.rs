@@ -13,6 +13,7 @@ use super::snapshot::{Changes, Snapshot};
 use crate::Clock;
 use crate::cache::{Cache, CacheError, nanos};
 use crate::image::{self, ImageError, ImageFormat};
+use crate::index::lexical::has_terms_of;
 
 /// Progress of an indexing. Called from the indexing threads.
 pub trait Progress: Sync {
@@ -30,6 +31,7 @@ const WORKTREE: ImageFormat = ImageFormat {
     prefix: "worktree-",
     magic: b"muninn worktree index 3\n",
 };
+const _: () = assert!(has_terms_of(2), "raise the version of the image, too");
 /// The image is rewritten after this many changed files, or after 1/50 of all files. Until then, a new process detects
 /// changed files by their times and reads their digests from the cache by blob.
 const WORTH_KEEPING: usize = 64;

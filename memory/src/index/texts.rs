@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lexical::{Bm25, Bm25Builder, Keep, Tokenizer, content_terms, idf};
+use super::lexical::{Bm25, Bm25Builder, Keep, Tokenizer, content_terms, idf, question_terms};
 use super::vectors::{bytes, cosines};
 use crate::embed::StaticVectors;
 
@@ -90,14 +90,14 @@ impl Texts {
 impl TextQuery {
     /// A query over several indexes, in all of which its words are counted.
     pub(crate) fn of(text: &str, vectors: &StaticVectors, parts: &[&Texts]) -> TextQuery {
-        let terms = content_terms(&mut Tokenizer::new(), text).into_iter();
+        let terms = question_terms(&mut Tokenizer::new(), text).into_iter();
         let weight = |term: &str| {
             let frequency = parts.iter().map(|part| part.words.inverted().frequency(term)).sum();
             idf(frequency, parts.iter().map(|part| part.len()).sum())
         };
         TextQuery {
             terms: terms
-                .map(|(term, _)| {
+                .map(|term| {
                     let weight = weight(&term);
                     (term, weight)
                 })

@@ -13,7 +13,7 @@ use super::log::{Log, LogEntry, timestamp};
 use super::store::{Journal, READ_FOR_IMAGE};
 use crate::embed::StaticVectors;
 use crate::image::ImageFormat;
-use crate::index::lexical::Tokenizer;
+use crate::index::lexical::{Tokenizer, has_terms_of};
 use crate::index::{TextQuery, Texts, TextsBuilder};
 
 /// Scores are exact to a ten-thousandth.
@@ -28,6 +28,7 @@ const SEARCH_IMAGE: ImageFormat = ImageFormat {
     prefix: "journal-search-",
     magic: b"muninn journal search 3\n",
 };
+const _: () = assert!(has_terms_of(2), "raise the version of the image, too");
 
 /// The settings of a search.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,7 @@ use super::MemorySources;
 use super::order::NeighbourRuns;
 use crate::hits::Hits;
 use crate::image::{self, ImageFormat};
-use crate::index::lexical::Bm25;
+use crate::index::lexical::{Bm25, has_terms_of};
 use crate::memories::Memory;
 use crate::records::Home;
 use crate::stamp::Stamp;
@@ -22,6 +22,7 @@ const FORM: ImageFormat = ImageFormat {
     prefix: "memory-",
     magic: b"muninn memory index 8\n",
 };
+const _: () = assert!(has_terms_of(2), "raise the version of the image, too");
 
 /// The data that is built from the files.
 #[derive(Clone, Default, Serialize, Deserialize)]

@@ -33,7 +33,7 @@ use self::types::Types;
 pub use self::word_match::WordMatch;
 use crate::embed::{Embedder, normalise};
 use crate::hits::Hits;
-use crate::index::lexical::{Bm25, DocId, Tokenizer, content_terms};
+use crate::index::lexical::{Bm25, DocId, Tokenizer, question_terms};
 use crate::index::vectors::VectorIndex;
 use crate::knowledge;
 use crate::memories::{LoadedMemories, Memory, MemoryKind};
@@ -217,8 +217,7 @@ impl Memories {
 
     /// The best matches of a question, best first. Calls the embedder once, for the question.
     pub fn recall(&self, question: &str, options: &RecallOptions<'_>) -> Vec<Recalled> {
-        let terms = content_terms(&mut Tokenizer::new(), question);
-        let terms: Vec<String> = terms.into_iter().map(|(term, _)| term).collect();
+        let terms = question_terms(&mut Tokenizer::new(), question);
         let vectors = self.vectors.as_ref();
         let near = vectors.and_then(|vectors| vectors.embedder.embed_question(question).ok());
         let ranker = Ranker {

@@ -64,7 +64,7 @@ enum Key {
     Pair(u32, u32),
 }
 
-/// Stands between two texts, in which no word follows another one.
+/// Stands between two texts, and between words that do not follow each other.
 const BETWEEN_TEXTS: u32 = u32::MAX;
 
 /// The words of some texts as numbers, in order.
@@ -79,7 +79,7 @@ impl NumberedWords {
         let mut words = NumberedWords::default();
         for text in texts {
             each_word(text.as_ref(), &mut |word| {
-                let number = words.number(word);
+                let number = word.map_or(BETWEEN_TEXTS, |word| words.number(word));
                 words.text.push(number);
             });
             words.text.push(BETWEEN_TEXTS);

@@ -10,7 +10,9 @@ use super::folder::WikiFolder;
 use super::pages::{Page, Pages};
 use super::path::PagePath;
 use crate::image::{self, ImageFormat};
-use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, content_terms, idf, saturation};
+use crate::index::lexical::{
+    Bm25, Bm25Builder, Tokenizer, content_terms, has_terms_of, idf, question_terms, saturation,
+};
 use crate::private_file;
 
 /// The weight of words in the title, aliases and path: they count as if written so often.
@@ -21,8 +23,9 @@ const SNIPPET: usize = 200;
 /// The image of the index.
 const IMAGE: ImageFormat = ImageFormat {
     prefix: "search-",
-    magic: b"muninn page search 2\n",
+    magic: b"muninn page search 3\n",
 };
+const _: () = assert!(has_terms_of(2), "raise the version of the image, too");
 /// The pages after whose reading the image is written. Fewer are read in a few milliseconds.
 const READ_FOR_IMAGE: usize = 100;
 
@@ -146,9 +149,9 @@ impl SearchIndex {
         body: impl Fn(&PagePath) -> Option<String>,
     ) -> Vec<Found> {
         let weight = |term: &str| idf(self.terms.inverted().frequency(term), self.terms.len());
-        let terms = content_terms(tokenizer, query).into_iter();
+        let terms = question_terms(tokenizer, query).into_iter();
         let terms: Vec<(String, f32)> = terms
-            .map(|(term, _)| {
+            .map(|term| {
                 let weight = weight(&term);
                 (term, weight)
             })

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use crate::index::lexical::{is_mark, is_unspaced, normalised, runs};
+
 /// The share of all words that are stop words of a language and no English ones, from which the language is taken to be
 /// spoken. In a text of the language it is a third and more; in an English text, less than a hundredth.
 const SPOKEN: f64 = 0.1;
@@ -18,34 +20,48 @@ static LISTS: LazyLock<[HashSet<&'static str>; 4]> = LazyLock::new(|| {
     .map(|list| list.lines().collect())
 });
 
-/// Calls `take` for each word of a text, in order, in lower case. Words are runs of letters and digits; `-` and `_` between
-/// them belong to the word. So link brackets never do.
-pub(super) fn each_word(text: &str, take: &mut impl FnMut(&str)) {
-    let lower = text.to_lowercase();
+/// Calls `take` for each word of a text, in order, in NFKC and lower case; `None` stands between words that do not follow
+/// each other. Words are runs of letters and digits; `-` and `_` between them belong to the word. So link brackets never
+/// do. In a script without spaces, each pair of adjacent characters counts as a word.
+pub(super) fn each_word(text: &str, take: &mut impl FnMut(Option<&str>)) {
+    let lower = normalised(text).to_lowercase();
     let mut rest = lower.as_str();
     while let Some(start) = rest.find(char::is_alphanumeric) {
         rest = &rest[start..];
-        let end = word_end(rest);
-        take(&rest[..end]);
+        let end = length_of_word(rest);
+        for run in runs(&rest[..end]) {
+            if run.starts_with(is_unspaced) {
+                each_pair(run, take);
+            } else {
+                take(Some(run.trim_matches(['-', '_'])));
+            }
+        }
         rest = &rest[end..];
     }
 }
 
+fn each_pair(run: &str, take: &mut impl FnMut(Option<&str>)) {
+    let mut before = None;
+    for (at, letter) in run.char_indices() {
+        if let Some(start) = before {
+            take(None);
+            take(Some(&run[start..at + letter.len_utf8()]));
+        }
+        before = Some(at);
+    }
+    take(None);
+}
+
 /// The length of the word at the beginning of a text.
-fn word_end(text: &str) -> usize {
+fn length_of_word(text: &str) -> usize {
     let mut end = 0;
-    let mut inner = 0;
     for (at, letter) in text.char_indices() {
-        match letter {
-            letter if letter.is_alphanumeric() => {
-                end = at + letter.len_utf8();
-                inner = end;
-            }
-            '-' | '_' => inner = at + 1,
-            _ => break,
+        if letter.is_alphanumeric() || is_mark(letter) {
+            end = at + letter.len_utf8();
+        } else if !matches!(letter, '-' | '_') {
+            break;
         }
     }
-    debug_assert!(inner >= end);
     end
 }
 

@@ -6,12 +6,19 @@
 mod arena;
 mod bm25;
 mod inverted;
+mod normal;
+mod scripts;
 mod stop;
+#[cfg(test)]
+mod token_tests;
 mod tokens;
 
 pub use arena::Arena;
 pub(crate) use arena::bytes;
 pub use bm25::{Bm25, Bm25Builder, idf, saturation};
 pub use inverted::{DocId, Inverted, InvertedBuilder, Keep};
+pub(crate) use normal::normalised;
+pub(crate) use scripts::{is_mark, is_unspaced};
 pub use stop::{is_stop_word, is_stop_word_of};
-pub use tokens::{Tokenizer, Word, content_terms, counted, words};
+pub(crate) use tokens::runs;
+pub use tokens::{Tokenizer, Word, content_terms, counted, has_terms_of, question_terms, words};

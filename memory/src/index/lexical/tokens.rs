@@ -1,20 +1,41 @@
-//! The tokenizer.
+//! The tokenizer of every search.
 //!
 //! `LedgerReplay` gives `ledgerreplay`, `ledger` and `replay`, and so do `ledger_replay` and `ledger-replay`. A word of
 //! one part gives only its stem, so prose and code share a vocabulary and plain words are not counted twice.
+//!
+//! A run of a script without spaces between words gives each pair of adjacent characters. So any part of such a text of
+//! at least two characters finds it, wherever its words begin. A text is also found by a single Han or Hangul character:
+//! its index has these characters as terms of their own. A question has them only where they stand alone, because single
+//! characters of longer runs would match unrelated texts.
+//!
+//! Words that are not ASCII are normalised first, see [`super::normal`].
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
+use super::normal::{fold, normalised};
+use super::scripts::{is_emoji, is_mark, is_single_word, is_unspaced, word_end, word_start};
 use super::stop::is_stop_word_of;
 
-/// Longer words are keys, hashes and encoded data, which are not indexed.
+/// The version of the terms. It is part of the version of every stored index of terms: see the users of
+/// [`has_terms_of`].
+const TERMS_VERSION: u32 = 2;
+
+/// Longer words in ASCII are keys, hashes and encoded data, which are not indexed. Other words are cut to this length in
+/// characters, because some languages write long words.
 const MAX_WORD_CHARS: usize = 64;
 
 /// Maximum number of cached stems. Code repeats itself, and stemming costs more than a lookup; the limit bounds memory
 /// on a hostile file.
 const MAX_REMEMBERED: usize = 1 << 15;
+
+/// Returns whether terms have this version. A stored index asserts it at compile time, next to its own version, so that a
+/// new version of terms cannot be forgotten there.
+pub const fn has_terms_of(version: u32) -> bool {
+    TERMS_VERSION == version
+}
 
 /// Splits text into terms. It caches stems: reuse it for many texts.
 pub struct Tokenizer {
@@ -23,13 +44,22 @@ pub struct Tokenizer {
     lower: String,
 }
 
-/// A word of a text: letters, digits and underscores.
+/// A word of a text: letters with their marks, digits and underscores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<'a> {
     /// The word.
     pub text: &'a str,
     /// Byte offset in the text.
     pub start: usize,
+}
+
+/// The side of a search that terms are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// A text that is to be found.
+    Text,
+    /// A question.
+    Question,
 }
 
 impl Default for Tokenizer {
@@ -39,7 +69,7 @@ impl Default for Tokenizer {
 }
 
 impl Tokenizer {
-    /// Creates a tokenizer for English prose and any programming language.
+    /// Creates a tokenizer for English prose, any programming language and any script.
     pub fn new() -> Self {
         Self {
             stemmer: Stemmer::create(Algorithm::English),
@@ -48,29 +78,69 @@ impl Tokenizer {
         }
     }
 
-    /// Calls `emit` with every term of a text, in order, repetitions included.
-    pub fn each_term(&mut self, text: &str, mut emit: impl FnMut(&str)) {
+    /// Calls `emit` with every term of a text that is to be found, in order, repetitions included.
+    pub fn each_term(&mut self, text: &str, emit: impl FnMut(&str)) {
+        self.each_term_for(Side::Text, text, emit);
+    }
+
+    fn each_term_for(&mut self, side: Side, text: &str, mut emit: impl FnMut(&str)) {
         let mut chain = Chain::default();
+        let mut end = 0;
         for word in words(text) {
-            self.word(word.text, &mut emit);
+            emojis(&text[end..word.start], &mut emit);
+            end = word.start + word.text.len();
+            self.word_for(side, word.text, &mut emit, &mut || {});
             if let Some(kebab) = chain.extend(text, word) {
                 self.stem(&kebab, &mut emit);
             }
         }
+        emojis(&text[end..], &mut emit);
         if let Some(kebab) = chain.finish() {
             self.stem(&kebab, &mut emit);
         }
     }
 
-    /// Emits the terms of a word: its parts, then the whole if it has several.
+    /// Emits the terms of a word of a question: its parts, then the whole if it has several.
     pub fn word(&mut self, word: &str, emit: &mut impl FnMut(&str)) {
-        if word.len() > MAX_WORD_CHARS {
+        self.word_for(Side::Question, word, emit, &mut || {});
+    }
+
+    /// Emits the terms of each concept of a word of a question. A word is one concept, with its parts before the whole. In
+    /// a script without spaces, where words cannot be told apart, each pair of characters is one.
+    pub fn each_concept(&mut self, word: &str, mut emit: impl FnMut(Vec<String>)) {
+        let terms = RefCell::new(Vec::new());
+        let mut take = |term: &str| terms.borrow_mut().push(term.to_owned());
+        let mut end = || match terms.take() {
+            none if none.is_empty() => {}
+            terms => emit(terms),
+        };
+        self.word_for(Side::Question, word, &mut take, &mut end);
+    }
+
+    /// Emits the terms of a word, and calls `end` behind those of each concept.
+    fn word_for(&mut self, side: Side, word: &str, emit: &mut impl FnMut(&str), end: &mut impl FnMut()) {
+        if word.is_ascii() {
+            if word.len() <= MAX_WORD_CHARS {
+                self.identifier(word, emit, end);
+            }
             return;
         }
-        if word.chars().any(is_unspaced) {
-            bigrams(word, emit);
-            return;
+        for word in words(&normalised(word)) {
+            for run in runs(word.text) {
+                if run.starts_with(is_unspaced) {
+                    pairs(run, side, emit, end);
+                } else if run.len() <= MAX_WORD_CHARS {
+                    self.identifier(run, emit, end);
+                } else if !run.is_ascii() {
+                    let cut = run.char_indices().nth(MAX_WORD_CHARS).map_or(run.len(), |(at, _)| at);
+                    self.identifier(&run[..cut], emit, end);
+                }
+            }
         }
+    }
+
+    /// Emits the terms of an identifier or a plain word: its parts, then the whole if it has several.
+    fn identifier(&mut self, word: &str, emit: &mut impl FnMut(&str), end: &mut impl FnMut()) {
         let mut parts = 0;
         for part in Parts(word) {
             parts += 1;
@@ -80,11 +150,12 @@ impl Tokenizer {
             let whole: String = word.chars().filter(|c| *c != '_').collect();
             self.stem(&whole, emit);
         }
+        end();
     }
 
     fn stem(&mut self, part: &str, emit: &mut impl FnMut(&str)) {
         self.lower.clear();
-        self.lower.extend(part.chars().flat_map(char::to_lowercase));
+        fold(part, &mut self.lower);
         let lower = self.lower.as_str();
         let digits = lower.bytes().all(|b| b.is_ascii_digit());
         if (lower.len() < 2 && lower.is_ascii()) || (digits && lower.len() > 6) {
@@ -106,8 +177,12 @@ impl Tokenizer {
 
 /// The distinct terms of a text with counts, in order of first occurrence.
 pub fn counted(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)> {
+    counted_for(tokenizer, Side::Text, text)
+}
+
+fn counted_for(tokenizer: &mut Tokenizer, side: Side, text: &str) -> Vec<(String, u32)> {
     let mut seen: HashMap<String, (usize, u32)> = HashMap::new();
-    tokenizer.each_term(text, |term| match seen.get_mut(term) {
+    tokenizer.each_term_for(side, text, |term| match seen.get_mut(term) {
         Some((_, count)) => *count += 1,
         None => {
             let first = seen.len();
@@ -122,6 +197,16 @@ pub fn counted(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)> {
 /// The terms of a text without stop words, with their counts. Code and prose share terms, as
 /// [`super`] explains.
 pub fn content_terms(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)> {
+    counted_for(tokenizer, Side::Text, &without_stop_words(text))
+}
+
+/// The terms of a question without stop words, each once, in order of first occurrence.
+pub fn question_terms(tokenizer: &mut Tokenizer, text: &str) -> Vec<String> {
+    let terms = counted_for(tokenizer, Side::Question, &without_stop_words(text));
+    terms.into_iter().map(|(term, _)| term).collect()
+}
+
+fn without_stop_words(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut end = 0;
     for word in words(text) {
@@ -132,22 +217,59 @@ pub fn content_terms(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)
             kept.push_str(word.text);
         }
     }
-    counted(tokenizer, &kept)
+    kept.push_str(&text[end..]);
+    kept
 }
 
 /// The words of a text, in order.
 pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
-    let inside = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = 0;
     std::iter::from_fn(move || {
-        let start = rest + text[rest..].find(inside)?;
-        let end = text[start..].find(|c| !inside(c)).map_or(text.len(), |len| start + len);
-        rest = end;
+        let start = rest + word_start(&text[rest..])?;
+        rest = start + word_end(&text[start..]);
         Some(Word {
-            text: &text[start..end],
+            text: &text[start..rest],
             start,
         })
     })
+}
+
+/// The runs of a word that are written with or without spaces between words, in turn.
+pub(crate) fn runs(mut word: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let kind = is_unspaced(word.chars().next()?);
+        let end = word.find(|c| is_unspaced(c) != kind).unwrap_or(word.len());
+        let (run, rest) = word.split_at(end);
+        word = rest;
+        Some(run)
+    })
+}
+
+/// Emits the pairs of adjacent characters of a run, each a concept, and for a text to be found those characters that are
+/// words by themselves in some language.
+fn pairs(run: &str, side: Side, emit: &mut impl FnMut(&str), end: &mut impl FnMut()) {
+    let mut before = None;
+    for (at, c) in run.char_indices() {
+        let after = at + c.len_utf8();
+        let is_alone = after - at == run.len();
+        let pair = before.map(|start| &run[start..after]);
+        let single = (is_alone || side == Side::Text && is_single_word(c)).then(|| &run[at..after]);
+        for term in [pair, single].into_iter().flatten() {
+            emit(term);
+            end();
+        }
+        before = Some(at);
+    }
+}
+
+/// Emits the emoji between two words. A sequence of several characters gives each of them, so a part finds the whole.
+fn emojis(between: &str, emit: &mut impl FnMut(&str)) {
+    if between.is_ascii() {
+        return;
+    }
+    for (at, c) in between.char_indices().filter(|(_, c)| is_emoji(*c)) {
+        emit(&between[at..at + c.len_utf8()]);
+    }
 }
 
 /// Words joined by single hyphens, such as `dry-run`.
@@ -174,7 +296,9 @@ impl Chain {
     fn finish(&mut self) -> Option<String> {
         let joined = std::mem::take(&mut self.joined);
         let words = std::mem::take(&mut self.words);
-        (words > 1 && joined.len() <= MAX_WORD_CHARS).then_some(joined)
+        let is_short = words > 1 && joined.len() <= MAX_WORD_CHARS;
+        let is_word = is_short && (joined.is_ascii() || !joined.contains(is_unspaced));
+        is_word.then(|| normalised(&joined).into_owned())
     }
 }
 
@@ -199,7 +323,10 @@ impl<'a> Iterator for Parts<'a> {
                 end = at;
                 break;
             }
-            before = Some(c);
+            // A mark belongs to the letter before it.
+            if !is_mark(c) {
+                before = Some(c);
+            }
         }
         let (part, rest) = rest.split_at(end);
         self.0 = rest;
@@ -212,19 +339,6 @@ fn splits(before: char, c: char, after: Option<char>) -> bool {
     let acronym_ends = c.is_uppercase() && before.is_uppercase() && after.is_some_and(char::is_lowercase);
     let digits_end = before.is_numeric() && !c.is_numeric();
     camel || acronym_ends || digits_end
-}
-
-/// Returns whether a script has no spaces between words.
-fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{0e00}'..='\u{0e7f}')
-}
-
-fn bigrams(word: &str, emit: &mut impl FnMut(&str)) {
-    let starts: Vec<usize> = word.char_indices().map(|(at, _)| at).chain([word.len()]).collect();
-    match starts.as_slice() {
-        [_, _] => emit(word),
-        starts => starts.windows(3).for_each(|pair| emit(&word[pair[0]..pair[2]])),
-    }
 }
 
 #[cfg(test)]
@@ -274,8 +388,8 @@ mod tests {
 
     #[test]
     fn other_scripts_are_words_too() {
-        assert_eq!(terms("größe_Übung"), ["größe", "übung", "größeübung"]);
-        assert_eq!(terms("日本語"), ["日本", "本語"]);
+        assert_eq!(terms("größe_Übung"), ["grösse", "übung", "grösseübung"]);
+        assert_eq!(terms("日本語"), ["日", "日本", "本", "本語", "語"]);
         assert_eq!(terms("naïveCafé"), ["naïve", "café", "naïvecafé"]);
     }
 

@@ -23,7 +23,7 @@ use super::error::PersonalError;
 use super::journal::{parse, timestamp};
 use crate::embed::StaticVectors;
 use crate::image::{self, ImageFormat};
-use crate::index::lexical::Tokenizer;
+use crate::index::lexical::{Tokenizer, has_terms_of};
 use crate::private_file;
 use crate::redact::redact;
 use crate::watch::WatchedFolder;
@@ -39,8 +39,9 @@ const SMALL_KEPT: u64 = 4_000_000;
 /// The index that is kept.
 const IMAGE: ImageFormat = ImageFormat {
     prefix: "muninn-search-",
-    magic: b"muninn personal search 1\n",
+    magic: b"muninn personal search 2\n",
 };
+const _: () = assert!(has_terms_of(2), "raise the version of the image, too");
 
 /// What a text is about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
