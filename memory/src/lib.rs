@@ -51,6 +51,8 @@ pub mod worklog;
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod search_tests;
 
 pub use added_lines::add_missing_lines;
 pub use clock::Clock;

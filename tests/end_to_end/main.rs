@@ -80,6 +80,7 @@ mod reminders;
 mod replay_property;
 mod resilience;
 mod scan;
+mod scripts;
 mod security;
 mod side_requests;
 mod spans;

@@ -189,6 +189,29 @@ mod tests {
     }
 
     #[test]
+    fn words_in_any_script_and_form_are_counted() {
+        let texts = [
+            "令牌桶、令牌",
+            "Cafe\u{301} CAFÉ",
+            "ﾊﾞｹｯﾄ-test_x バケット",
+            "स्थिर दर स्थिर दर",
+        ];
+        let found = terms(&texts, 100, &[]);
+        for (term, count) in [
+            ("令牌", 2),
+            ("牌桶", 1),
+            ("café", 2),
+            ("バケ", 2),
+            ("test_x", 1),
+            ("स्थिर", 2),
+            ("स्थिर दर", 2),
+        ] {
+            assert!(found.contains(&(term.to_owned(), count)), "{term}: {found:?}");
+        }
+        assert!(!found.iter().any(|(term, _)| term.contains("令牌 牌桶")), "{found:?}");
+    }
+
+    #[test]
     fn words_and_pairs_are_counted_as_the_specification_says() {
         let text = "The mind-map of [[projects/mind-map]]: agents call MCP-tools. `page_count` is 42, agents call x.";
         let found = terms(&[text], 50, &[]);
