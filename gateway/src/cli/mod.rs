@@ -42,6 +42,7 @@ mod wiki;
 mod worklog;
 
 use std::ffi::OsString;
+use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -305,6 +306,14 @@ impl Common {
             listen,
         })?)
     }
+}
+
+/// Asks a question at the terminal. Anything but a yes is a no.
+fn is_confirmed(question: &str) -> std::io::Result<bool> {
+    write!(anstream::stderr(), "{question} [y/N]: ").ok();
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// The text of a file; `-` is standard input.

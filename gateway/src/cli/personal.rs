@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
+use muninn_memory::personal::layout::LeftOut;
 use muninn_memory::personal::{
     BadLine, EntryMetadata, FoundItem, ItemType, JournalEntry, Personal, PersonalContext, PersonalError, QUESTIONS,
     SearchOptions, Setup, Signal, SignalSummary, time,
 };
 use muninn_repo_tools::with_causes;
 use serde::Serialize;
-use serde_json::json;
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::config::{Config, paths};
@@ -133,9 +133,10 @@ impl PersonalCommand {
         match self.action {
             Action::Init { name, style, work, git } => init(&personal, [name, style, work], git, json)?,
             Action::Export { file } => {
-                let files = personal::export(personal.root(), &file)?;
-                output::value(json, &json!({"files": files}), |_| {
-                    format!("wrote {} to {}\n", output::plural(files, "file"), file.display())
+                let exported = personal::export(personal.root(), &file)?;
+                output::value(json, &exported, |exported| {
+                    let files = output::plural(exported.files, "file");
+                    format!("wrote {files} to {}\n{}", file.display(), left_text(&exported.left))
                 });
             }
             Action::Import { file, force } => {
@@ -258,12 +259,30 @@ fn import_text(imported: &Imported) -> String {
         replaced,
         unchanged,
         kept,
+        left,
+        more_left,
+        waiting,
     } = imported;
     let mut text = format!("{added} new, {merged} merged, {replaced} replaced, {unchanged} the same\n");
     for name in kept {
         text.push_str(&format!("{name} differs and stays as it is; --force replaces it\n"));
     }
+    text.push_str(&left_text(left));
+    if *more_left > 0 {
+        text.push_str(&format!("{more_left} more were left out\n"));
+    }
+    if !waiting.is_empty() {
+        let reminders = output::plural(waiting.len(), "reminder");
+        text.push_str(&format!(
+            "{reminders} came along and fire only after your yes: `muninn remind accept`\n"
+        ));
+    }
     text
+}
+
+fn left_text(left: &[LeftOut]) -> String {
+    let line = |LeftOut { name, why }: &LeftOut| format!("left out {}: {why}\n", output::sanitize_field(name));
+    left.iter().map(line).collect()
 }
 
 fn ask(question: &str) -> Result<String, CliError> {

@@ -1,5 +1,6 @@
 //! `muninn remind`: reminders, and what is due.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,15 +9,15 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::{Span, Timestamp, Zoned};
 use muninn_memory::personal::{
-    self, CatchUp, FiringError, NewReminder, Personal, ReminderExtras, ReminderKind, ScheduleView,
+    self, CatchUp, FiringError, Maker, NewReminder, Personal, ReminderExtras, ReminderKind, ScheduleView,
 };
 use muninn_repo_tools::with_causes;
 use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{CliError, Common, Exit, examples, output};
-use crate::config::paths;
+use super::{CliError, Common, Exit, examples, is_confirmed, output};
+use crate::config::{env_vars, paths};
 use crate::personal::follow;
 use crate::personal::reminders::{ReminderReport, ReminderSettings, ReminderStatus, Reminders, other_daemon};
 
@@ -81,6 +82,19 @@ enum Verb {
         /// Its name
         id: String,
     },
+    /// Say yes to reminders that came from elsewhere, or whose files were changed
+    #[command(after_help = examples(&[
+        ("muninn remind accept", "Shows each that waits, and asks"),
+        ("muninn remind accept tea --yes", "Without a question"),
+    ]))]
+    Accept {
+        /// Their names [default: all that wait]
+        #[arg(value_name = "ID")]
+        ids: Vec<String>,
+        /// Accept them without asking
+        #[arg(long)]
+        yes: bool,
+    },
     /// Do what is due now, and end; for cron and the like where no daemon runs
     #[command(after_help = examples(&[("muninn remind run-due", "What is due fires once, whoever else looks")]))]
     RunDue,
@@ -143,6 +157,9 @@ impl From<Action> for personal::Action {
 struct Listed {
     reminders: Vec<ScheduleView>,
     problems: Vec<String>,
+    /// The names of those that wait for a yes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waiting: Vec<String>,
 }
 
 impl RemindCommand {
@@ -171,22 +188,37 @@ impl RemindCommand {
             Some(_) if self.follow => return Err(CliError::new(Exit::Usage, "--follow stands alone")),
             None | Some(Verb::List) => {
                 let (reminders, problems) = personal.schedules()?;
-                output::value(json, &Listed { reminders, problems }, list);
+                let waiting = opened()?.waiting()?.into_iter().map(|reminder| reminder.id).collect();
+                let listed = Listed {
+                    reminders,
+                    problems,
+                    waiting,
+                };
+                output::value(json, &listed, list);
                 warn_if_nothing_fires(&personal, common);
             }
             Some(Verb::Add { id, expression, what }) => {
-                let view = personal.remind(what.reminder(id, ReminderKind::Cron, expression, &settings)?)?;
+                let new = what.reminder(id, ReminderKind::Cron, expression, &settings)?;
+                let view = opened()?.remind(new, Maker::Person)?;
                 output::value(json, &view, reminder);
                 warn_if_nothing_fires(&personal, common);
             }
             Some(Verb::Once { id, time, what }) => {
-                let view = personal.remind(what.reminder(id, ReminderKind::Once, absolute(&time)?, &settings)?)?;
+                let new = what.reminder(id, ReminderKind::Once, absolute(&time)?, &settings)?;
+                let view = opened()?.remind(new, Maker::Person)?;
                 output::value(json, &view, reminder);
                 warn_if_nothing_fires(&personal, common);
             }
             Some(Verb::Rm { id }) => {
-                personal.remove_reminder(&id)?;
+                opened()?.remove(&id)?;
                 output::value(json, &json!({"id": id, "removed": true}), |_| format!("removed {id}\n"));
+            }
+            Some(Verb::Accept { ids, yes }) => {
+                let reminders = opened()?;
+                let accepted = accept(&reminders, &ids, yes)?;
+                output::value(json, &accepted, |accepted| {
+                    accepted.iter().map(|id| format!("accepted {id}\n")).collect()
+                });
             }
             Some(Verb::RunDue) => {
                 let (reminders, stopping) = (opened()?, CancellationToken::new());
@@ -367,10 +399,55 @@ fn reminder(view: &ScheduleView) -> String {
     )
 }
 
+/// Has the user say yes to reminders that wait. Returns the names of those that were accepted.
+fn accept(reminders: &Reminders, ids: &[String], yes: bool) -> Result<Vec<String>, CliError> {
+    if std::env::var_os(env_vars::REMINDER).is_some() {
+        return Err(CliError::new(
+            Exit::Failure,
+            "an agent that a reminder runs cannot accept reminders",
+        ));
+    }
+    let mut waiting = reminders.waiting()?;
+    if let Some(id) = ids.iter().find(|id| waiting.iter().all(|reminder| reminder.id != **id)) {
+        return Err(
+            CliError::new(Exit::NotFound, format!("no reminder `{id}` waits for a yes"))
+                .hint("`muninn remind list` shows those that do"),
+        );
+    }
+    waiting.retain(|reminder| ids.is_empty() || ids.contains(&reminder.id));
+    if !yes && !waiting.is_empty() && !std::io::stdin().is_terminal() {
+        return Err(
+            CliError::new(Exit::Usage, "a person has to say yes, and there is no terminal")
+                .hint("look at the files in `reminders/`, and give --yes"),
+        );
+    }
+    let mut accepted = Vec::new();
+    for reminder in waiting {
+        if !yes {
+            let whole = serde_json::to_string_pretty(&reminder).unwrap_or_default();
+            output::note(&output::sanitize(&whole));
+            if !is_confirmed("Have it fire as it is?")? {
+                continue;
+            }
+        }
+        reminders.accept(&reminder)?;
+        accepted.push(reminder.id);
+    }
+    Ok(accepted)
+}
+
 fn list(listed: &Listed) -> String {
     if listed.reminders.is_empty() && listed.problems.is_empty() {
         return "there are no reminders\n".to_owned();
     }
+    let reminder = |view: &ScheduleView| {
+        let waits = "  came from elsewhere or was changed, and waits for your yes: `muninn remind accept";
+        if listed.waiting.contains(&view.id) {
+            format!("{}{waits} {}`\n", reminder(view), view.id)
+        } else {
+            reminder(view)
+        }
+    };
     let problems = listed
         .problems
         .iter()

@@ -6,6 +6,6 @@ pub mod reminders;
 mod upkeep;
 mod versions;
 
-pub use archive::{ArchiveError, Imported, export, import};
+pub use archive::{ArchiveError, Exported, Imported, export, import};
 pub use upkeep::{follow, keep};
 pub use versions::{Committed, VersionError, begin, commit};

@@ -9,9 +9,12 @@ use serde::Serialize;
 
 use super::directory::Personal;
 use super::error::PersonalError;
+use super::files::check_folder;
 use crate::private_file;
 
 const EXTENSION: &str = ".jsonl";
+/// The most bytes of a file that are read.
+const MOST_FILE: u64 = 64 << 20;
 
 /// A line that is not what its file has. It is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -73,7 +76,7 @@ impl Personal {
     /// The files of a folder, the oldest first. Other files are left alone.
     pub(super) fn day_files(&self, folder: &str) -> Result<Vec<DayFile>, PersonalError> {
         let path = self.path(folder);
-        let entries = match fs::read_dir(&path) {
+        let entries = match check_folder(&path).and_then(|()| fs::read_dir(&path)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(PersonalError::io(&path))?,
         };
@@ -93,6 +96,6 @@ impl Personal {
 
 /// The text of a file; bytes that are no UTF-8 are replaced.
 pub(super) fn text(path: &Path) -> Result<String, PersonalError> {
-    let bytes = fs::read(path).map_err(PersonalError::io(path))?;
+    let bytes = private_file::read_start(path, MOST_FILE).map_err(PersonalError::io(path))?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use notify::{RecursiveMode, Watcher as _};
 
 use super::error::PersonalError;
+use super::files::{check_folder, path_below};
 use super::search::Search;
 use crate::clock::Clock;
 use crate::private_file;
@@ -87,7 +88,10 @@ impl Personal {
     /// Creates a directory of the layout, for its owner only. Returns its path.
     pub(super) fn make(&self, name: &str) -> Result<PathBuf, PersonalError> {
         let path = self.path(name);
-        private_file::dir(&path).map_err(PersonalError::io(&path))?;
+        path_below(&self.root, name)
+            .and_then(|path| check_folder(&path))
+            .and_then(|()| private_file::dir(&path))
+            .map_err(PersonalError::io(&path))?;
         Ok(path)
     }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::directory::{ENTITIES, Personal};
 use super::error::PersonalError;
+use super::files::check_folder;
 use super::search::ItemType;
 
 /// The file of an entity.
@@ -50,7 +51,7 @@ impl Personal {
 
 /// The entries of a folder, which need not exist.
 fn entries(path: &PathBuf) -> Result<Vec<fs::DirEntry>, PersonalError> {
-    match fs::read_dir(path) {
+    match check_folder(path).and_then(|()| fs::read_dir(path)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         entries => Ok(entries.map_err(PersonalError::io(path))?.flatten().collect()),
     }

@@ -19,6 +19,8 @@ use super::schedule::Schedule;
 use crate::database::{self, write_ahead};
 use crate::private_file;
 
+pub use approval::{Maker, Makers};
+
 /// The file.
 const FILE: &str = "reminders.db";
 /// A firing that is later than this is late, and is left out by [`CatchUp::Skip`]. A program looks every half minute.
@@ -100,11 +102,12 @@ impl Firings {
         private_file::dir(state)
             .and_then(|()| private_file::make(&path))
             .map_err(PersonalError::io(&path))?;
-        let connection = database::open(&path, OpenFlags::default())?;
+        let mut connection = database::open(&path, OpenFlags::default())?;
         write_ahead(&connection)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.execute_batch(SCHEMA)?;
         add_inbox_column(&connection)?;
+        approval::create(&mut connection)?;
         Ok(Self {
             connection,
             next: HashMap::new(),
@@ -402,5 +405,6 @@ fn second(value: i64) -> Timestamp {
     Timestamp::from_second(value).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
+mod approval;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,5 @@
 //! Lines for `state/inbox.md`, which every session reads.
 
-use std::fs;
 use std::io::{ErrorKind, Write as _};
 
 use jiff::Timestamp;
@@ -14,6 +13,8 @@ use crate::redact::redact;
 const FILE: &str = "inbox.md";
 /// The text of a new file.
 pub(super) const INBOX: &str = "# Inbox\n";
+/// The most bytes of the file.
+const MOST_FILE: u64 = 64 << 20;
 /// The most characters of a line's text. Each session pays for the whole file.
 const MOST_TEXT: usize = 400;
 
@@ -25,7 +26,7 @@ impl Personal {
     pub fn add_to_inbox(&self, id: &str, due: Timestamp, text: &str) -> Result<(), PersonalError> {
         let _lock = self.lock()?;
         let path = self.make(STATE)?.join(FILE);
-        let known = match fs::read(&path) {
+        let known = match private_file::read(&path, MOST_FILE) {
             Err(error) if error.kind() == ErrorKind::NotFound => INBOX.as_bytes().to_vec(),
             known => known.map_err(PersonalError::io(&path))?,
         };

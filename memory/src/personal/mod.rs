@@ -9,9 +9,11 @@ mod day_files;
 mod directory;
 mod entities;
 mod error;
+mod files;
 mod firing;
 mod inbox;
 mod journal;
+pub mod layout;
 mod reminder;
 mod schedule;
 mod search;
@@ -26,14 +28,16 @@ pub use context::{PersonalContext, PersonalPaths, StateTexts};
 pub use day_files::BadLine;
 pub use directory::Personal;
 pub use error::PersonalError;
-pub use firing::{Claim, Firing, FiringError, Firings};
+pub use firing::{Claim, Firing, FiringError, Firings, Maker, Makers};
 pub use journal::{EntryMetadata, JournalEntry, Logged};
 pub use reminder::{
     Action, CatchUp, MOST_TIMEOUT_SECONDS, NewReminder, Reminder, ReminderExtras, ReminderKind, Reminders, ScheduleView,
 };
 pub use schedule::{Schedule, time, zone};
 pub use search::{FoundItem, ItemType, SearchOptions};
-pub use settings::{DaemonSettings, GitSettings, PersonalSettings, SearchChoice};
+pub use settings::{
+    DaemonSettings, GitSettings, ImportableSettings, PersonalSettings, SearchChoice, importable_settings,
+};
 pub use setup::{QUESTIONS, Setup};
 pub use signals::{Signal, SignalContext, SignalSummary};
 pub use state::{STATE_FILES, StateFile, StateText};

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::directory::{Personal, REMINDERS};
 use super::error::PersonalError;
+use super::files::{self, check_folder};
 use super::journal::timestamp;
 use super::schedule::{Schedule, zone};
 use crate::redact::redact;
@@ -23,7 +24,7 @@ const MOST_TEXT: usize = 20_000;
 /// The most characters of an id.
 const MOST_ID: usize = 100;
 /// The most bytes of a file.
-const MOST_FILE: u64 = 1 << 20;
+pub(super) const MOST_FILE: u64 = 1 << 20;
 /// The longest timeout of a run, in seconds.
 pub const MOST_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
 /// The agent of a reminder that names none.
@@ -95,7 +96,8 @@ pub struct ReminderExtras {
     /// The seconds after which a run is ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
-    /// Whether a tool made it, which an agent called.
+    /// Whether a tool made it, which an agent called: a note for readers of the file, which may come from elsewhere. Who
+    /// made it is known from [`super::Makers`].
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_tools: bool,
     /// Other keys.
@@ -194,6 +196,21 @@ pub struct ScheduleView {
 }
 
 impl Reminder {
+    /// The reminder of a file from elsewhere, marked as made by a tool; `None` if it is none. `path`: its place below the
+    /// directory.
+    #[must_use]
+    pub fn from_elsewhere(path: &str, bytes: &[u8]) -> Option<Reminder> {
+        let mut reminder: Reminder = serde_json::from_slice(bytes).ok()?;
+        if let Some(extras) = &mut reminder.muninn {
+            extras.from_tools = true;
+        }
+        let is_in_place = path == format!("{REMINDERS}/{}.json", reminder.id);
+        let is_short = [&reminder.description, &reminder.payload]
+            .iter()
+            .all(|text| text.len() <= MOST_TEXT);
+        (is_in_place && is_short).then_some(reminder)
+    }
+
     /// When it is due.
     ///
     /// # Errors
@@ -234,6 +251,13 @@ impl Reminder {
         }
     }
 
+    /// A text that tells whether anything in the file has changed, but for its spaces and the order of its keys.
+    #[must_use]
+    pub fn form(&self) -> String {
+        let value = serde_json::to_value(self).unwrap_or_default();
+        blake3::hash(value.to_string().as_bytes()).to_hex().to_string()
+    }
+
     /// What happens when it is due. One of the other program runs its agent.
     #[must_use]
     pub fn action(&self) -> Action {
@@ -259,7 +283,7 @@ impl Personal {
     /// [`PersonalError`] if the folder cannot be read.
     pub fn reminders(&self) -> Result<Reminders, PersonalError> {
         let folder = self.path(REMINDERS);
-        let entries = match fs::read_dir(&folder) {
+        let entries = match check_folder(&folder).and_then(|()| fs::read_dir(&folder)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Reminders::default()),
             entries => entries.map_err(PersonalError::io(&folder))?,
         };
@@ -296,14 +320,7 @@ impl Personal {
     /// [`PersonalError`].
     pub fn reminder(&self, id: &str) -> Result<Reminder, PersonalError> {
         let path = self.reminder_path(id)?;
-        let read = || {
-            let metadata = fs::symlink_metadata(&path)?;
-            if !metadata.is_file() || metadata.len() > MOST_FILE {
-                return Err(io::Error::other("not an ordinary file, or too large"));
-            }
-            fs::read(&path)
-        };
-        let bytes = match read() {
+        let bytes = match files::read(self.root(), &format!("{REMINDERS}/{id}.json"), MOST_FILE) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(PersonalError::NoReminder(id.to_owned())),
             bytes => bytes.map_err(PersonalError::io(&path))?,
         };
@@ -318,12 +335,9 @@ impl Personal {
         }
     }
 
-    /// Makes a reminder, or replaces the one with this id. One that is never due is refused.
-    ///
-    /// # Errors
-    /// [`PersonalError`]; nothing is written then.
-    pub fn remind(&self, new: NewReminder) -> Result<ScheduleView, PersonalError> {
-        let path = self.reminder_path(&new.id)?;
+    /// A new reminder, which is not written yet. One that is never due is refused.
+    pub(super) fn planned(&self, new: NewReminder) -> Result<Reminder, PersonalError> {
+        self.reminder_path(&new.id)?;
         for (name, text) in [("description", &new.description), ("payload", &new.payload)] {
             if text.trim().is_empty() {
                 return Err(PersonalError::Empty(name));
@@ -370,9 +384,15 @@ impl Personal {
                 },
             });
         }
+        Ok(reminder)
+    }
+
+    /// Writes the file of a reminder, or replaces the one with its id.
+    pub(super) fn write_reminder(&self, reminder: &Reminder) -> Result<(), PersonalError> {
+        let path = self.reminder_path(&reminder.id)?;
         let _lock = self.lock()?;
         self.make(REMINDERS)?;
-        let text = serde_json::to_string_pretty(&reminder).unwrap_or_default();
+        let text = serde_json::to_string_pretty(reminder).unwrap_or_default();
         // Written beside and renamed: a watcher never sees a part of it.
         let write = || -> io::Result<()> {
             let mut file = tempfile::Builder::new()
@@ -383,8 +403,7 @@ impl Personal {
             file.persist(&path)?;
             Ok(())
         };
-        write().map_err(PersonalError::io(&path))?;
-        Ok(reminder.view(now))
+        write().map_err(PersonalError::io(&path))
     }
 
     /// Removes a reminder.
@@ -418,12 +437,16 @@ impl Personal {
 
     /// The file of a reminder.
     fn reminder_path(&self, id: &str) -> Result<PathBuf, PersonalError> {
-        let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-        let is_name =
-            !id.is_empty() && id.chars().count() <= MOST_ID && !id.starts_with('.') && id.chars().all(is_allowed);
-        match is_name {
-            true => Ok(self.path(REMINDERS).join(format!("{id}.json"))),
-            false => Err(PersonalError::Id(id.chars().take(MOST_ID).collect())),
+        if is_id(id) {
+            Ok(self.path(REMINDERS).join(format!("{id}.json")))
+        } else {
+            Err(PersonalError::Id(id.chars().take(MOST_ID).collect()))
         }
     }
+}
+
+/// Whether a text can be the name of a reminder and of its file.
+pub(super) fn is_id(id: &str) -> bool {
+    let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !id.is_empty() && id.chars().count() <= MOST_ID && !id.starts_with('.') && id.chars().all(is_allowed)
 }

@@ -1,8 +1,8 @@
 //! `macrodata.json` in the directory: settings that people bring from the program that this one continues.
 
 use std::fmt::Display;
-use std::fs;
 use std::io::ErrorKind;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -10,10 +10,16 @@ use serde_json::{Map, Value};
 
 use super::directory::Personal;
 use super::error::PersonalError;
+use super::files;
 use crate::private_file;
 
 /// The file.
-const FILE: &str = "macrodata.json";
+pub(super) const FILE: &str = "macrodata.json";
+/// The most bytes of it.
+pub(super) const MOST_FILE: u64 = 64 << 10;
+
+/// The intervals between two looks at all files that are taken from elsewhere, in milliseconds.
+const CHECK_INTERVALS: RangeInclusive<u64> = 1_000..=3_600_000;
 
 /// The settings. Unknown keys are ignored: the file belongs to two programs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -77,6 +83,46 @@ impl Default for DaemonSettings {
     }
 }
 
+/// The settings of a file from elsewhere.
+#[derive(Debug, Default, PartialEq)]
+pub struct ImportableSettings {
+    /// Preferences without an effect outside of Muninn, by their sections.
+    pub taken: Map<String, Value>,
+    /// The names of the others.
+    pub left: Vec<String>,
+}
+
+/// Divides the settings of a file from elsewhere; `None` if it is no JSON object. Only known preferences are taken: others send
+/// (`git.remote`), run (`git.enabled`), schedule (`daemon.enabled`) or fetch something (`search.model`, a name that macrodata
+/// downloads).
+#[must_use]
+pub fn importable_settings(text: &[u8]) -> Option<ImportableSettings> {
+    let all: Map<String, Value> = serde_json::from_slice(text).ok()?;
+    let mut settings = ImportableSettings::default();
+    for (section, value) in all {
+        let Value::Object(values) = value else {
+            settings.left.push(section);
+            continue;
+        };
+        for (name, value) in values {
+            let is_preference = match (&*section, &*name) {
+                ("search", "indexOnWrite") => value.is_boolean(),
+                ("daemon", "checkInterval") => value.as_u64().is_some_and(|millis| CHECK_INTERVALS.contains(&millis)),
+                _ => false,
+            };
+            if !is_preference {
+                settings.left.push(format!("{section}.{name}"));
+                continue;
+            }
+            let taken = settings.taken.entry(&*section);
+            if let Value::Object(taken) = taken.or_insert_with(|| Value::Object(Map::new())) {
+                taken.insert(name, value);
+            }
+        }
+    }
+    Some(settings)
+}
+
 impl PersonalSettings {
     /// The settings of a directory; the defaults without a file.
     ///
@@ -84,11 +130,11 @@ impl PersonalSettings {
     /// If the file cannot be read, or is not what it should be.
     pub fn read(root: &Path) -> Result<Self, PersonalError> {
         let path = root.join(FILE);
-        let text = match fs::read_to_string(&path) {
+        let text = match files::read(root, FILE, MOST_FILE) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
             text => text.map_err(PersonalError::io(&path))?,
         };
-        serde_json::from_str(&text).map_err(damaged(path))
+        serde_json::from_slice(&text).map_err(damaged(path))
     }
 }
 
@@ -108,11 +154,11 @@ impl Personal {
     pub fn commit_changes(&self) -> Result<(), PersonalError> {
         let _lock = self.lock()?;
         let path = self.root().join(FILE);
-        let mut all: Map<String, Value> = match fs::read_to_string(&path) {
+        let mut all: Map<String, Value> = match files::read(self.root(), FILE, MOST_FILE) {
             Err(error) if error.kind() == ErrorKind::NotFound => Map::new(),
             text => {
                 let text = text.map_err(PersonalError::io(&path))?;
-                serde_json::from_str(&text).map_err(damaged(path.clone()))?
+                serde_json::from_slice(&text).map_err(damaged(path.clone()))?
             }
         };
         let git = all.entry("git").or_insert_with(|| Value::Object(Map::new()));

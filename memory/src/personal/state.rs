@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::directory::Personal;
 use super::error::PersonalError;
+use super::files::{self, path_below};
 use crate::redact::redact;
 
 /// A file that is always loaded.
@@ -56,7 +57,7 @@ pub const STATE_FILES: [StateFile; 6] = [
 ];
 
 /// The part of a file that is read, in bytes.
-const MOST_READ: usize = 256 << 10;
+const MOST_READ: u64 = 256 << 10;
 
 /// The text of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -88,11 +89,11 @@ impl StateFile {
     fn text(&self, root: &Path) -> Result<Option<StateText>, PersonalError> {
         for path in self.paths {
             let full = root.join(path);
-            let bytes = match fs::read(&full) {
+            let bytes = match files::read_start(root, path, MOST_READ) {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 bytes => bytes.map_err(PersonalError::io(&full))?,
             };
-            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST_READ)]);
+            let text = String::from_utf8_lossy(&bytes);
             let text = redact(text.trim()).into_owned();
             let lines = text.lines().count();
             return Ok((!text.is_empty()).then(|| StateText {
@@ -110,5 +111,8 @@ impl StateFile {
 /// The file of the identity that exists.
 pub(super) fn identity(root: &Path) -> Option<&'static str> {
     let paths = STATE_FILES[0].paths.iter();
-    paths.copied().find(|path| root.join(path).is_file())
+    paths.copied().find(|path| {
+        let metadata = path_below(root, path).and_then(fs::symlink_metadata);
+        metadata.is_ok_and(|metadata| metadata.is_file())
+    })
 }

@@ -45,6 +45,12 @@ impl Place {
     }
 }
 
+fn remind(personal: &Personal, new: NewReminder) -> Result<ScheduleView, PersonalError> {
+    let reminder = personal.planned(new)?;
+    personal.write_reminder(&reminder)?;
+    Ok(reminder.view(personal.clock.now()))
+}
+
 fn all(limit: usize) -> SearchOptions {
     SearchOptions {
         kind: None,
@@ -164,9 +170,7 @@ fn files_are_for_their_owner_only() {
     let personal = place.open();
     personal.log("x", "y", EntryMetadata::default()).unwrap();
     personal.log_signal("search", None, None, 90).unwrap();
-    personal
-        .remind(reminder("daily", ReminderKind::Cron, "0 9 * * *"))
-        .unwrap();
+    remind(&personal, reminder("daily", ReminderKind::Cron, "0 9 * * *")).unwrap();
     for name in [
         "journal",
         "journal/2026-03-10.jsonl",

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
 use muninn_memory::personal::{
-    EntryMetadata, FoundItem, ItemType, JournalEntry, Logged, Personal, PersonalContext, PersonalError, SearchOptions,
-    Signal, SignalContext, time,
+    EntryMetadata, FiringError, FoundItem, ItemType, JournalEntry, Logged, Personal, PersonalContext, PersonalError,
+    SearchOptions, Signal, SignalContext, time,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,8 @@ pub(super) enum PersonalUseError {
     Agent(String),
     #[error(transparent)]
     Personal(#[from] PersonalError),
+    #[error(transparent)]
+    Firing(#[from] FiringError),
 }
 
 pub(super) fn error(error: impl Into<PersonalUseError>) -> ToolError {

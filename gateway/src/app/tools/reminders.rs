@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
-use muninn_memory::personal::{Action, NewReminder, ReminderExtras, ReminderKind, ScheduleView};
+use muninn_memory::personal::{Action, Firings, Maker, NewReminder, ReminderExtras, ReminderKind, ScheduleView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,8 @@ impl What {
             payload: self.payload.clone(),
             extras,
         };
-        personal(session)?.remind(new).map_err(error)
+        let firings = Firings::open(&session.app.state_dir).map_err(error)?;
+        firings.remind(&*personal(session)?, new, Maker::Tool).map_err(error)
     }
 
     fn action(&self) -> Result<Action, ToolError> {
@@ -221,7 +222,10 @@ impl SessionTool for RemoveReminder {
     const ANYWHERE: bool = true;
 
     fn answer(session: &ToolSession, arguments: &RemoveArguments) -> Result<Removed, ToolError> {
-        personal(session)?.remove_reminder(&arguments.id).map_err(error)?;
+        let personal = personal(session)?;
+        personal.remove_reminder(&arguments.id).map_err(error)?;
+        let firings = Firings::open(&session.app.state_dir).map_err(error)?;
+        firings.forget_maker(personal.root(), &arguments.id).map_err(error)?;
         Ok(Removed {
             id: arguments.id.clone(),
             removed: true,

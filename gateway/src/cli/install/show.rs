@@ -1,10 +1,10 @@
 //! Showing a change, and asking for consent.
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
 use muninn_memory::redact::redact;
 
-use crate::cli::{CliError, Exit, output};
+use crate::cli::{CliError, Exit, is_confirmed, output};
 use crate::config::client_files::{Change, ClientCommand, unified};
 
 /// Prints the difference that a change makes. Secrets in the lines around it are redacted.
@@ -34,8 +34,5 @@ pub(super) fn ask() -> Result<bool, CliError> {
                 .hint("add --yes to write these changes, or --dry-run to only show them"),
         );
     }
-    write!(anstream::stderr(), "Write these changes? [y/N]: ").ok();
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    Ok(is_confirmed("Write these changes?")?)
 }

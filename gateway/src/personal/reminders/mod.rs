@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use muninn_memory::personal::{
-    Action, CatchUp, Claim, FiringError, Firings, MOST_TIMEOUT_SECONDS, Personal, PersonalError, Reminder,
-    ReminderKind, SignalContext,
+    Action, CatchUp, Claim, FiringError, Firings, MOST_TIMEOUT_SECONDS, Maker, Makers, NewReminder, Personal,
+    PersonalError, Reminder, ReminderKind, ScheduleView, SignalContext,
 };
 use muninn_memory::{Clock, redact};
 use tokio::task::JoinSet;
@@ -80,6 +80,11 @@ enum Paused {
     Settings(PersonalError),
 }
 
+/// A reminder that neither the user nor a tool of this machine made, or whose file has changed since.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` came from elsewhere or was changed, and waits for your yes: `muninn remind accept {0}`")]
+struct Waiting(String);
+
 /// What is done with a due reminder.
 enum FiringAction {
     Inbox,
@@ -135,6 +140,42 @@ impl Reminders {
         })
     }
 
+    /// Makes a reminder, or replaces the one with this id.
+    ///
+    /// # Errors
+    /// [`FiringError`]; nothing is written then.
+    pub fn remind(&self, new: NewReminder, maker: Maker) -> Result<ScheduleView, FiringError> {
+        self.firings().remind(&self.personal, new, maker)
+    }
+
+    /// The reminders that wait for the user's yes.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn waiting(&self) -> Result<Vec<Reminder>, FiringError> {
+        let mut reminders = self.personal.reminders()?.reminders;
+        let makers = self.firings().makers(self.personal.root(), &reminders)?;
+        reminders.retain(|reminder| !makers.contains_key(&reminder.id));
+        Ok(reminders)
+    }
+
+    /// Notes the user's yes to a reminder in this form.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn accept(&self, reminder: &Reminder) -> Result<(), FiringError> {
+        self.firings().note_maker(self.personal.root(), reminder, Maker::Person)
+    }
+
+    /// Removes a reminder.
+    ///
+    /// # Errors
+    /// [`FiringError`].
+    pub fn remove(&self, id: &str) -> Result<(), FiringError> {
+        self.personal.remove_reminder(id)?;
+        self.firings().forget_maker(self.personal.root(), id)
+    }
+
     /// Acts on all reminders that are due, and waits for the agents that run for them.
     pub async fn run_due(self: &Arc<Self>, settings: &ReminderSettings, stopping: &CancellationToken) -> LookReport {
         let mut runs = JoinSet::new();
@@ -186,13 +227,25 @@ impl Reminders {
             return look;
         }
         look.problems = reminders.problems;
+        let makers = self.firings().makers(self.personal.root(), &reminders.reminders);
+        let makers = match makers {
+            Ok(makers) => makers,
+            Err(error) => {
+                look.problems.push(error.to_string());
+                return look;
+            }
+        };
         if part == Part::All && self.may_recover() {
-            match self.recover() {
+            match self.recover(&makers) {
                 Ok(problems) => look.problems.extend(problems),
                 Err(error) => look.problems.push(error.to_string()),
             }
         }
         for reminder in reminders.reminders {
+            let Some(maker) = makers.get(&reminder.id) else {
+                look.problems.push(Waiting(reminder.id).to_string());
+                continue;
+            };
             let is_for_session = reminder.action() == Action::Session;
             if part == Part::Session && !is_for_session {
                 continue;
@@ -201,7 +254,7 @@ impl Reminders {
                 Part::All if is_for_session => SESSION_GRACE,
                 _ => Duration::ZERO,
             };
-            match self.claim(&reminder, &settings.config, grace) {
+            match self.claim(&reminder, *maker, &settings.config, grace) {
                 Ok(Some((due, FiringAction::Session))) if tell(&self.message(&due)) => {
                     let told = self.finish(&due.claim, Some(&due.reminder), "told a session");
                     look.fired.push(told);
@@ -259,11 +312,12 @@ impl Reminders {
     fn claim(
         &self,
         reminder: &Reminder,
+        maker: Maker,
         config: &PersonalConfig,
         grace: Duration,
     ) -> Result<Option<(Due, FiringAction)>, FiringError> {
         let now = self.clock.now();
-        let (action, note) = action_of(reminder, config);
+        let (action, note) = action_of(reminder, maker, config);
         if let FiringAction::Agent(agent) = &action
             && !self.may_run(reminder, agent, now)?
         {
@@ -312,7 +366,7 @@ impl Reminders {
 
     /// Writes the lines of claims whose process was killed, or could not write, before they were in the inbox. Returns the
     /// problems with those that still cannot be written.
-    fn recover(&self) -> Result<Vec<String>, FiringError> {
+    fn recover(&self, makers: &Makers) -> Result<Vec<String>, FiringError> {
         let mut problems = Vec::new();
         let before = self.clock.now().checked_sub(ABANDONED).unwrap_or(Timestamp::MIN);
         let open = self.firings().open_claims(self.personal.root())?;
@@ -326,7 +380,10 @@ impl Reminders {
             };
             let text = match (firing.inbox, &reminder) {
                 (Some(text), _) => text,
-                (None, Some(reminder)) if reminder.action() == Action::Inbox => self.line(reminder, &claim),
+                // Its file may have been replaced since.
+                (None, Some(reminder)) if reminder.action() == Action::Inbox && makers.contains_key(&reminder.id) => {
+                    self.line(reminder, &claim)
+                }
                 // Nobody knows what a session or an agent did with it.
                 _ => continue,
             };
@@ -416,12 +473,12 @@ impl Reminders {
 }
 
 /// What a reminder asks for, or the inbox and why.
-fn action_of(reminder: &Reminder, config: &PersonalConfig) -> (FiringAction, Option<String>) {
+fn action_of(reminder: &Reminder, maker: Maker, config: &PersonalConfig) -> (FiringAction, Option<String>) {
     match reminder.action() {
         Action::Inbox => (FiringAction::Inbox, None),
         Action::Notify => (FiringAction::Notify, None),
         Action::Session => (FiringAction::Session, None),
-        Action::Agent => match agent_of(reminder, config) {
+        Action::Agent => match agent_of(reminder, maker, config) {
             Ok(agent) => (FiringAction::Agent(Box::new(agent.clone())), None),
             Err(why) => (FiringAction::Inbox, Some(why.to_string())),
         },
@@ -450,15 +507,14 @@ fn is_over(reminder: &Reminder, claim: &Claim) -> bool {
 ///
 /// # Errors
 /// [`AgentError::NotEnabled`] and [`AgentError::NotForTools`].
-fn agent_of<'c>(reminder: &Reminder, config: &'c PersonalConfig) -> Result<&'c AgentConfig, AgentError> {
+fn agent_of<'c>(reminder: &Reminder, maker: Maker, config: &'c PersonalConfig) -> Result<&'c AgentConfig, AgentError> {
     let name = reminder.agent_name();
     let agent = config.agents.get(name);
     let agent = agent.ok_or_else(|| AgentError::NotEnabled(name.to_owned()))?;
-    // macrodata's reminders are made by its tools.
-    let is_from_tools = reminder.muninn.as_ref().is_none_or(|extras| extras.from_tools);
-    match is_from_tools && !agent.allow_from_tools {
-        true => Err(AgentError::NotForTools(name.to_owned())),
-        false => Ok(agent),
+    if maker == Maker::Tool && !agent.allow_from_tools {
+        Err(AgentError::NotForTools(name.to_owned()))
+    } else {
+        Ok(agent)
     }
 }
 

@@ -3,13 +3,19 @@
 use std::fs;
 use std::path::Path;
 
+use muninn_memory::private_file;
+
 /// The file with its process, in the directory of the memory.
 const FILE: &str = ".daemon.pid";
+
+/// The most bytes of it.
+const MOST_BYTES: u64 = 64;
 
 /// The process of macrodata's daemon, if it works on the directory `root`.
 #[must_use]
 pub fn other_daemon(root: &Path) -> Option<i32> {
-    let id: i32 = fs::read_to_string(root.join(FILE)).ok()?.trim().parse().ok()?;
+    let text = private_file::read(&root.join(FILE), MOST_BYTES).ok()?;
+    let id: i32 = str::from_utf8(&text).ok()?.trim().parse().ok()?;
     (id > 0 && is_running(id)).then_some(id)
 }
 

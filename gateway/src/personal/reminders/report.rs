@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use muninn_memory::personal::{Firing, FiringError};
 use serde::Serialize;
 
-use super::{ENDING, FiringAction, Reminders, action_of, longest_run};
+use super::{ENDING, FiringAction, Reminders, Waiting, action_of, longest_run};
 use crate::config::PersonalConfig;
 
 /// The firings that are shown of reminders that are over.
@@ -79,17 +79,23 @@ impl Reminders {
     pub fn report(&self, config: &PersonalConfig) -> Result<ReminderReport, FiringError> {
         let now = self.clock.now();
         let found = self.personal.reminders()?;
+        let makers = self.firings().makers(self.personal.root(), &found.reminders)?;
         let mut firings = self.firings().list(self.personal.root())?;
         let mut statuses: Vec<_> = found
             .reminders
             .iter()
             .map(|reminder| {
                 let last = firings.iter().find(|firing| firing.id == reminder.id);
-                let longest = match action_of(reminder, config) {
-                    (FiringAction::Agent(agent), _) => longest_run(reminder, &agent),
+                let maker = makers.get(&reminder.id);
+                let longest = match maker.map(|maker| action_of(reminder, *maker, config)) {
+                    Some((FiringAction::Agent(agent), _)) => longest_run(reminder, &agent),
                     _ => ENDING,
                 };
-                let view = reminder.view(now);
+                let mut view = reminder.view(now);
+                if maker.is_none() {
+                    view.next.clear();
+                    view.problem = Some(Waiting(reminder.id.clone()).to_string());
+                }
                 ReminderStatus {
                     id: reminder.id.clone(),
                     description: view.description,

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::super::files;
 use super::super::journal::parse;
 use super::ItemType;
 use crate::embed::StaticVectors;
@@ -19,7 +20,7 @@ use crate::redact::redact;
 /// The texts of the part of the index that is made anew with each change.
 const MOST_NEWEST: usize = 500;
 /// The part of a file that is searched, in bytes.
-const MOST_FILE: usize = 4 << 20;
+pub(super) const MOST_FILE: u64 = 4 << 20;
 /// The least score of a result.
 const LEAST_SCORE: f32 = 0.1;
 /// A file that was changed so short a time ago can change again without a new time.
@@ -114,12 +115,12 @@ impl Index {
             if before.is_some_and(|at| self.files[at].stamp == Some((file.size, file.modified))) {
                 continue;
             }
-            let Ok(bytes) = fs::read(root.join(&file.name)) else {
+            let Ok(bytes) = files::read_start(root, &file.name, MOST_FILE) else {
                 // It was removed, or cannot be read: what is known of it no longer holds.
                 before.into_iter().for_each(|at| self.files[at].is_gone = true);
                 continue;
             };
-            self.take(before, file, &bytes[..bytes.len().min(MOST_FILE)], now, &mut new);
+            self.take(before, file, &bytes, now, &mut new);
         }
         known.into_values().for_each(|at| self.files[at].is_gone = true);
         let count = new.documents.len();
@@ -176,7 +177,7 @@ impl Index {
         // A line that is being written is read next time.
         known.stamp = file
             .stamp(now)
-            .filter(|_| read == bytes.len() || bytes.len() >= MOST_FILE);
+            .filter(|_| read == bytes.len() || bytes.len() as u64 >= MOST_FILE);
         known.hash = *blake3::hash(&bytes[..read]).as_bytes();
         known.read = read;
     }

@@ -17,9 +17,10 @@ use muninn_repo_tools::Supervisor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::index::{Document, Index, IndexedFile, Listed};
+use self::index::{Document, Index, IndexedFile, Listed, MOST_FILE};
 use super::directory::{INDEX, JOURNAL, Personal};
 use super::error::PersonalError;
+use super::files;
 use super::journal::{parse, timestamp};
 use crate::embed::StaticVectors;
 use crate::image::{self, ImageFormat};
@@ -313,7 +314,7 @@ impl Personal {
 
 /// A found text, read from its file; `None` if it is no longer there.
 fn found_item(root: &Path, file: &IndexedFile, document: &Document, score: f32) -> Option<FoundItem> {
-    let bytes = fs::read(root.join(&file.name)).ok()?;
+    let bytes = files::read_start(root, &file.name, MOST_FILE).ok()?;
     let text = String::from_utf8_lossy(bytes.get(document.start..document.end)?);
     let (content, section, at) = match file.kind {
         ItemType::Journal => {

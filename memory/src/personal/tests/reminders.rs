@@ -6,9 +6,7 @@ use super::*;
 fn reminders_are_files_that_the_other_program_reads_and_does_not_run() {
     let place = Place::new();
     let personal = place.open();
-    let made = personal
-        .remind(reminder("daily.look", ReminderKind::Cron, "0 9 * * 1-5"))
-        .unwrap();
+    let made = remind(&personal, reminder("daily.look", ReminderKind::Cron, "0 9 * * 1-5")).unwrap();
     assert_eq!(made.next[0], "2026-03-11 09:00 CET");
     assert_eq!(made.next.len(), 3);
     let written: Value = serde_json::from_str(&place.read("reminders/daily.look.json")).unwrap();
@@ -16,9 +14,7 @@ fn reminders_are_files_that_the_other_program_reads_and_does_not_run() {
     assert_eq!(written["expression"], "0 9 * * 1-5");
     assert_eq!(written["createdAt"], "2026-03-10T12:00:00.000Z");
     assert!(written.get("agent").is_none(), "{written}");
-    let once = personal
-        .remind(reminder("once", ReminderKind::Once, "2026-03-15T14:30:00"))
-        .unwrap();
+    let once = remind(&personal, reminder("once", ReminderKind::Once, "2026-03-15T14:30:00")).unwrap();
     assert_eq!(
         (once.next, once.datetime.as_deref()),
         (vec!["2026-03-15 14:30 CET".to_owned()], Some("2026-03-15T14:30:00"))
@@ -70,7 +66,7 @@ fn ids_and_expressions_that_cannot_be_are_refused() {
     let place = Place::new();
     let personal = place.open();
     for id in ["", "../x", "a/b", ".hidden", "a\\b", &"x".repeat(101), "a\0b"] {
-        let refused = personal.remind(reminder(id, ReminderKind::Cron, "0 9 * * *"));
+        let refused = remind(&personal, reminder(id, ReminderKind::Cron, "0 9 * * *"));
         assert!(matches!(refused, Err(PersonalError::Id(_))), "{id:?}: {refused:?}");
     }
     let long = format!("0 9 * * {}", "1,".repeat(500_000));
@@ -84,18 +80,18 @@ fn ids_and_expressions_that_cannot_be_are_refused() {
         "*/0 * * * *",
         &long,
     ] {
-        let refused = personal.remind(reminder("a", ReminderKind::Cron, expression));
+        let refused = remind(&personal, reminder("a", ReminderKind::Cron, expression));
         assert!(matches!(refused, Err(PersonalError::Schedule { .. })), "{refused:?}");
     }
     for expression in ["tomorrow", "2026-13-01T10:00:00", "2020-01-01T10:00:00"] {
         assert!(
-            personal.remind(reminder("a", ReminderKind::Once, expression)).is_err(),
+            remind(&personal, reminder("a", ReminderKind::Once, expression)).is_err(),
             "{expression}"
         );
     }
     let mut elsewhere = reminder("a", ReminderKind::Cron, "0 9 * * *");
     elsewhere.extras.zone = Some("Mars/Olympus".to_owned());
-    assert!(matches!(personal.remind(elsewhere), Err(PersonalError::Zone(_))));
+    assert!(matches!(remind(&personal, elsewhere), Err(PersonalError::Zone(_))));
     assert!(personal.reminders().unwrap().reminders.is_empty());
 }
 

@@ -138,37 +138,39 @@ fn is_alive(id: &str) -> bool {
 
 #[test]
 fn agents_run_only_where_the_user_allows_it() {
-    let with = |from_tools: bool, name: Option<&str>| ReminderExtras {
-        action: Action::Agent,
-        agent: name.map(str::to_owned),
-        from_tools,
-        ..ReminderExtras::default()
-    };
-    let run = |desk: &Desk, extras: ReminderExtras| {
+    let run = |mut desk: Desk, maker: Maker, name: Option<&str>| {
+        desk.maker = maker;
+        let extras = ReminderExtras {
+            action: Action::Agent,
+            agent: name.map(str::to_owned),
+            // Its file says the opposite of what is so.
+            from_tools: maker == Maker::Person,
+            ..ReminderExtras::default()
+        };
         desk.remind(ReminderKind::Once, "2027-03-01T09:10:00Z", extras);
         desk.wait(10);
         desk.fired().remove(0)
     };
     let answers = "echo '{\"result\":\"done\"}'";
     assert_eq!(
-        run(&Desk::new(), with(false, None)),
+        run(Desk::new(), Maker::Person, None),
         "water: in the inbox (agent `claude` is not enabled)"
     );
     assert_eq!(
-        run(&Desk::new().with_agent(answers), with(true, None)),
+        run(Desk::new().with_agent(answers), Maker::Tool, None),
         "water: in the inbox (agent `claude` does not run for reminders that a tool made)"
     );
     assert_eq!(
-        run(&Desk::new().with_agent(answers), with(false, Some("codex"))),
+        run(Desk::new().with_agent(answers), Maker::Person, Some("codex")),
         "water: in the inbox (agent `codex` is not enabled)"
     );
     let mut desk = Desk::new().with_agent(answers);
     desk.agent().allow_from_tools = true;
-    assert!(run(&desk, with(true, None)).contains("the agent answered"));
+    assert!(run(desk, Maker::Tool, None).contains("the agent answered"));
 }
 
 #[test]
-fn reminder_of_macrodata_is_an_agent_only_if_tools_may_run_it() {
+fn reminder_of_macrodata_waits_for_a_yes() {
     let text = r#"{"id":"water","type":"once","expression":"2027-03-01T09:10:00Z","description":"d","payload":"p",
         "agent":"claude","createdAt":"2027-03-01T08:00:00.000Z"}"#;
     for allowed in [false, true] {
@@ -178,7 +180,9 @@ fn reminder_of_macrodata_is_an_agent_only_if_tools_may_run_it() {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("water.json"), text).unwrap();
         desk.wait(10);
-        assert_eq!(desk.fired()[0].contains("the agent answered"), allowed);
+        assert!(desk.fired().is_empty());
+        desk.accept_all();
+        assert!(desk.fired()[0].contains("the agent answered"));
     }
 }
 

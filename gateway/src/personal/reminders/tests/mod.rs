@@ -22,6 +22,7 @@ struct Desk {
     clock: Clock,
     personal: Arc<Personal>,
     settings: ReminderSettings,
+    maker: Maker,
 }
 
 impl Desk {
@@ -36,6 +37,7 @@ impl Desk {
             clock,
             personal,
             settings: ReminderSettings::default(),
+            maker: Maker::Person,
         }
     }
 
@@ -64,7 +66,7 @@ impl Desk {
                 ..extras
             },
         };
-        self.personal.remind(new).unwrap();
+        self.reminders().remind(new, self.maker).unwrap();
     }
 
     fn remind_once(&self, action: Action) {
@@ -73,6 +75,14 @@ impl Desk {
             ..ReminderExtras::default()
         };
         self.remind(ReminderKind::Once, "2027-03-01T09:10:00Z", extras);
+    }
+
+    /// Says yes to the reminders that wait.
+    fn accept_all(&self) {
+        let reminders = self.reminders();
+        for reminder in reminders.waiting().unwrap() {
+            reminders.accept(&reminder).unwrap();
+        }
     }
 
     fn wait(&self, minutes: u64) {
@@ -184,6 +194,7 @@ fn secrets_in_files_of_others_are_not_told() {
         "muninn":{{"action":"session","timeoutSeconds":18446744073709551615}}}}"#
     );
     fs::write(folder.join("water.json"), text).unwrap();
+    desk.accept_all();
     desk.wait(10);
     let mut told = Vec::new();
     let mut tell = |line: &str| {

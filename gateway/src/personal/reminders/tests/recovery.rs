@@ -10,21 +10,22 @@ fn killed_claim_is_made_up_for_once_if_it_was_a_line() {
         desk.wait(10);
         let reminders = desk.reminders();
         let reminder = desk.personal.reminder("water").unwrap();
+        let makers = Makers::from([("water".to_owned(), Maker::Person)]);
         // Claimed, and then the process is gone.
         assert!(
             reminders
-                .claim(&reminder, &desk.settings.config, Duration::ZERO)
+                .claim(&reminder, Maker::Person, &desk.settings.config, Duration::ZERO)
                 .unwrap()
                 .is_some()
         );
-        reminders.recover().unwrap();
+        reminders.recover(&makers).unwrap();
         assert!(
             !desk.inbox().contains("water"),
             "it may be under way in another process"
         );
         desk.wait(10);
         for _ in 0..2 {
-            desk.reminders().recover().unwrap();
+            desk.reminders().recover(&makers).unwrap();
             assert_eq!(
                 desk.inbox().matches("[reminder water").count(),
                 usize::from(action == Action::Inbox)
@@ -67,7 +68,7 @@ fn new_reminder_with_the_name_of_a_killed_one_stays() {
     let reminder = desk.personal.reminder("water").unwrap();
     let claimed = desk
         .reminders()
-        .claim(&reminder, &desk.settings.config, Duration::ZERO)
+        .claim(&reminder, Maker::Person, &desk.settings.config, Duration::ZERO)
         .unwrap();
     assert!(claimed.is_some());
     desk.remind(ReminderKind::Once, "2027-03-01T12:00:00Z", ReminderExtras::default());
@@ -138,6 +139,7 @@ fn times_that_macrodata_fired_are_not_made_up_for() {
     let text = r#"{"id":"water","type":"cron","expression":"0 * * * *","description":"d","payload":"p",
         "createdAt":"2026-01-01T00:00:00.000Z"}"#;
     fs::write(folder.join("water.json"), text).unwrap();
+    desk.accept_all();
     let fired = |minutes: u64| {
         desk.wait(minutes);
         desk.fired()
@@ -154,7 +156,7 @@ fn times_that_macrodata_fired_are_not_made_up_for() {
         payload: "p".to_owned(),
         extras: ReminderExtras::default(),
     };
-    desk.personal.remind(own).unwrap();
+    desk.reminders().remind(own, Maker::Person).unwrap();
     let other = OtherDaemon::start(&file);
     assert!(fired(65).is_empty());
     drop(other);
@@ -173,6 +175,7 @@ fn bad_files_are_reported_and_the_others_fire() {
         r#"{"id":"never","type":"cron","expression":"x","description":"d","payload":"p"}"#,
     )
     .unwrap();
+    desk.accept_all();
     desk.wait(10);
     let look = desk.run();
     assert_eq!(look.fired, ["water: in the inbox"]);
