@@ -68,6 +68,7 @@ pub fn import(root: &Path, archive: &Path, force: bool) -> Result<Imported, Arch
         force,
         imported: Imported::default(),
         left: unpacked.left,
+        folders: HashSet::new(),
     };
     for staged in &unpacked.files {
         import.add(staged)?;
@@ -95,6 +96,8 @@ struct Import<'a> {
     force: bool,
     imported: Imported,
     left: Left,
+    /// The directories that are there and no links.
+    folders: HashSet<String>,
 }
 
 /// What is to be done with a file.
@@ -110,7 +113,7 @@ impl Import<'_> {
     fn add(&mut self, staged: &StagedFile) -> Result<(), ArchiveError> {
         let bytes = fs::read(&staged.staged).map_err(io_error(&staged.staged))?;
         let name = &*staged.file.path;
-        let Some(bytes) = self.admitted(name, staged.file.kind, bytes) else {
+        let Some(bytes) = self.admitted(staged, bytes)? else {
             return Ok(());
         };
         let path = self.folder_of(name)?;
@@ -118,9 +121,7 @@ impl Import<'_> {
         let known = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // Not written to the disk one by one, which takes minutes for thousands: the archive is still there.
-                fs::write(&staged.staged, &bytes)
-                    .and_then(|()| fs::rename(&staged.staged, &path))
-                    .map_err(&failed)?;
+                fs::rename(&staged.staged, &path).map_err(&failed)?;
                 self.imported.added += 1;
                 self.note_reminder(name, staged.file.kind);
                 return Ok(());
@@ -144,31 +145,40 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// The form in which a file of an archive is taken; `None` if it is left.
-    fn admitted(&mut self, name: &str, kind: FileKind, bytes: Vec<u8>) -> Option<Vec<u8>> {
-        match kind {
-            FileKind::Text | FileKind::Lines => Some(bytes),
-            FileKind::Reminder => {
-                let reminder = Reminder::from_elsewhere(name, &bytes);
-                if reminder.is_none() {
+    /// The form in which a file of an archive is taken, also in the staging directory; `None` if it is left.
+    fn admitted(&mut self, staged: &StagedFile, bytes: Vec<u8>) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let name = &*staged.file.path;
+        let form = match staged.file.kind {
+            FileKind::Text | FileKind::Lines => return Ok(Some(bytes)),
+            FileKind::Reminder => match Reminder::from_elsewhere(name, &bytes) {
+                Some(reminder) => serde_json::to_vec_pretty(&reminder).unwrap_or_default(),
+                None => {
                     self.left.add(name, "it is no reminder");
+                    return Ok(None);
                 }
-                serde_json::to_vec_pretty(&reminder?).ok()
-            }
-            FileKind::Settings => {
-                let Some(settings) = importable_settings(&bytes) else {
-                    self.left.add(name, "it is no JSON object");
-                    return None;
-                };
-                for setting in settings.left {
-                    self.left.add(
-                        &format!("{name}: {setting}"),
-                        "it decides what is sent, run or fetched, or is unknown",
-                    );
-                }
-                (!settings.taken.is_empty()).then(|| serde_json::to_vec_pretty(&settings.taken).unwrap_or_default())
-            }
+            },
+            FileKind::Settings => match self.preferences(name, &bytes) {
+                Some(preferences) => preferences,
+                None => return Ok(None),
+            },
+        };
+        fs::write(&staged.staged, &form).map_err(io_error(&staged.staged))?;
+        Ok(Some(form))
+    }
+
+    /// The settings that are taken; `None` if there are none.
+    fn preferences(&mut self, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        let Some(settings) = importable_settings(bytes) else {
+            self.left.add(name, "it is no JSON object");
+            return None;
+        };
+        for setting in settings.left {
+            self.left.add(
+                &format!("{name}: {setting}"),
+                "it decides what is sent, run or fetched, or is unknown",
+            );
         }
+        (!settings.taken.is_empty()).then(|| serde_json::to_vec_pretty(&settings.taken).unwrap_or_default())
     }
 
     fn note_reminder(&mut self, name: &str, kind: FileKind) {
@@ -178,7 +188,11 @@ impl Import<'_> {
     }
 
     /// The path of a file, whose directory is made if it is missing.
-    fn folder_of(&self, name: &str) -> Result<PathBuf, ArchiveError> {
+    fn folder_of(&mut self, name: &str) -> Result<PathBuf, ArchiveError> {
+        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if self.folders.contains(folder) {
+            return Ok(self.root.join(name));
+        }
         let mut path = self.root.to_owned();
         let mut parts = name.split('/').peekable();
         while let Some(part) = parts.next() {
@@ -191,6 +205,7 @@ impl Import<'_> {
                 private_file::dir(&path).map_err(io_error(&path))?;
             }
         }
+        self.folders.insert(folder.to_owned());
         Ok(path)
     }
 }

@@ -17,9 +17,9 @@ use super::{ArchiveError, io_error};
 /// The most bytes that an archive unpacks to, left files included. The largest memory that is known has 20 MB.
 const MOST_BYTES: u64 = 256 << 20;
 /// The most entries of an archive, left ones included.
-const MOST_ENTRIES: usize = 50_000;
+const MOST_ENTRIES: usize = 40_000;
 /// The most files of a memory.
-const MOST_FILES: usize = 20_000;
+const MOST_FILES: usize = 10_000;
 /// The most bytes of an entry that tells of the next one, and of a path. No system has longer paths.
 const MOST_EXTENSION: u64 = 64 << 10;
 const MOST_PATH: usize = 4096;
