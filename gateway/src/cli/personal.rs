@@ -240,7 +240,7 @@ fn init(personal: &Personal, answers: [Option<String>; 3], git: bool, json: bool
     let git = git || (is_asked && matches!(&*ask("Keep versions of the files in git? [y/N]")?, "y" | "Y" | "yes"));
     if git {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(personal::begin(personal))?;
+        runtime.block_on(personal::begin(personal, remote))?;
         output::note("each change of a file is committed while a daemon or a gateway runs");
     }
     if let Some(worktree) = personal.worktree_around() {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use muninn_repo_tools::is_remote;
+
 use super::resolve::invalid;
 use super::{ConfigError, KeyConfig, raw};
 
@@ -23,6 +25,8 @@ pub struct PersonalConfig {
     pub enabled: bool,
     /// Its directory, if the user names one.
     pub path: Option<PathBuf>,
+    /// The address to which versions are pushed.
+    pub git_remote: Option<String>,
     /// The name of the owner's access key.
     pub key: Option<String>,
     /// The most tokens of what a question recalls.
@@ -100,6 +104,7 @@ impl Default for PersonalConfig {
         Self {
             enabled: true,
             path: None,
+            git_remote: None,
             key: None,
             max_tokens: MAX_TOKENS,
             signals: false,
@@ -115,6 +120,10 @@ pub(super) fn personal(origin: &str, raw: &raw::Personal, keys: &[KeyConfig]) ->
     if path.as_ref().is_some_and(|path| !path.is_absolute()) {
         return Err(invalid(origin, "personal.path", "it must be absolute"));
     }
+    if raw.git_remote.as_deref().is_some_and(|remote| !is_address(remote)) {
+        let message = "write an address such as `git@host:me/memory.git`, or an absolute path; a name of a remote would be looked up in the directory itself";
+        return Err(invalid(origin, "personal.git_remote", message));
+    }
     if let Some(name) = &raw.key
         && !keys.iter().any(|key| key.name == *name)
     {
@@ -123,12 +132,21 @@ pub(super) fn personal(origin: &str, raw: &raw::Personal, keys: &[KeyConfig]) ->
     Ok(PersonalConfig {
         enabled: raw.enabled.unwrap_or(default.enabled),
         path,
+        git_remote: raw.git_remote.clone(),
         key: raw.key.clone(),
         max_tokens: raw.max_tokens.unwrap_or(default.max_tokens),
         signals: raw.signals.unwrap_or(default.signals),
         signals_days: raw.signals_days.unwrap_or(default.signals_days),
         agents: agents(origin, &raw.agents)?,
     })
+}
+
+/// Whether a text is the address of a repository: neither a name that git looks up nor one of a program (`ext::`).
+fn is_address(remote: &str) -> bool {
+    let helper = remote.split_once("::").map(|(helper, _)| helper);
+    let names_program = helper.is_some_and(|helper| helper.chars().all(|c| c.is_ascii_alphanumeric()));
+    let is_somewhere = Path::new(remote).is_absolute() || remote.contains(':');
+    is_remote(remote) && is_somewhere && !names_program
 }
 
 fn agents(
@@ -209,6 +227,12 @@ mod tests {
         assert_eq!((found.path, found.max_tokens), (Some(PathBuf::from("/me")), 5));
         for (text, named) in [
             ("[personal]\npath = \"me\"\n", "personal.path"),
+            ("[personal]\ngit_remote = \"origin\"\n", "personal.git_remote"),
+            ("[personal]\ngit_remote = \"../x\"\n", "personal.git_remote"),
+            ("[personal]\ngit_remote = \"ext::sh -c x\"\n", "personal.git_remote"),
+            ("[personal]\ngit_remote = \"fd::17\"\n", "personal.git_remote"),
+            ("[personal]\ngit_remote = \"--upload-pack=a:b\"\n", "personal.git_remote"),
+            ("[personal]\ngit_remote = \"\"\n", "personal.git_remote"),
             ("[personal]\nkey = \"ann\"\n", "personal.key"),
             ("[personal]\nkeys = \"ann\"\n", "keys"),
             ("[personal.agents.gemini]\n", "personal.agents.gemini.client"),

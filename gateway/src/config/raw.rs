@@ -442,6 +442,9 @@ pub(crate) struct Personal {
     /// Its directory. Default: `$MACRODATA_ROOT`, else `root` in `~/.config/macrodata/config.json`, else `~/.config/macrodata` if
     /// it exists, else `muninn/personal` in the user's data directory.
     pub(crate) path: Option<String>,
+    /// Address of the git repository to which versions of it are pushed, or an absolute path. A remote that a file in the
+    /// directory names is not used. Default: nothing is pushed.
+    pub(crate) git_remote: Option<String>,
     /// Name of the owner's access key. Requests with other keys get nothing of it. Default: only requests without a key.
     pub(crate) key: Option<String>,
     /// Most tokens of journal entries and entities that a question gets. 0: none.

@@ -8,8 +8,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
-/// The bytes of each stream that are kept.
-const KEPT: usize = 1 << 20;
+/// The bytes of each stream that are usually kept.
+pub(super) const MOST_KEPT: usize = 1 << 20;
 /// The time between asking a process to end and ending it.
 const GRACE: Duration = Duration::from_secs(5);
 /// The same when Muninn itself is to end, which waits half a second for its tasks.
@@ -35,13 +35,14 @@ pub(super) struct Ended {
     pub(super) stderr: String,
 }
 
-/// Runs a command in a process group of its own, which is gone afterwards.
+/// Runs a command in a process group of its own, which is gone afterwards. Up to `kept` bytes of each stream are kept.
 ///
 /// # Errors
 /// If the program cannot be started.
 pub(super) async fn run(
     mut command: Command,
-    input: &str,
+    input: &[u8],
+    kept: usize,
     timeout: Duration,
     stopping: &CancellationToken,
 ) -> io::Result<Ended> {
@@ -64,11 +65,11 @@ pub(super) async fn run(
     let write = async {
         if let Some(mut stdin) = stdin {
             // A program that does not read its input has an error of its own.
-            stdin.write_all(input.as_bytes()).await.ok();
+            stdin.write_all(input).await.ok();
         }
     };
     let end = {
-        let read = async { tokio::join!(collect(streams.0, &mut stdout), collect(streams.1, &mut stderr), write) };
+        let read = async { tokio::join!(collect(streams.0, &mut stdout, kept), collect(streams.1, &mut stderr, kept), write) };
         let limit = tokio::time::sleep(timeout);
         tokio::pin!(read, limit);
         let mut is_read = false;
@@ -100,11 +101,11 @@ pub(super) async fn run(
 }
 
 /// Reads a stream to its end, and keeps its beginning.
-async fn collect(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
+async fn collect(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>, most: usize) {
     let Some(mut stream) = stream else { return };
     let mut buffer = vec![0; 8 << 10];
     while let Ok(count @ 1..) = stream.read(&mut buffer).await {
-        let room = KEPT - kept.len();
+        let room = most - kept.len();
         kept.extend_from_slice(&buffer[..count.min(room)]);
     }
 }

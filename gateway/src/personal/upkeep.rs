@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::reminders::{LookReport, Part, ReminderSettings, Reminders};
-use super::versions::{Committed, VersionError, commit};
+use super::versions::{Committed, Pushing, VersionError, commit};
 
 /// The longest pause between two looks at the wall clock.
 const TICK: Duration = Duration::from_secs(30);
@@ -68,7 +68,7 @@ async fn upkeep(
             if changes.watcher.is_none() {
                 versions.commit_after(TICK);
             }
-            versions.start_if_due(personal, stopping);
+            versions.start_if_due(personal, settings.config.git_remote.clone(), stopping);
         } else {
             versions.at = Some(Instant::now() + TICK);
         }
@@ -111,12 +111,16 @@ impl Versions {
         self.at.get_or_insert(Instant::now() + pause);
     }
 
-    fn start_if_due(&mut self, personal: &Arc<Personal>, stopping: &CancellationToken) {
+    fn start_if_due(&mut self, personal: &Arc<Personal>, remote: Option<String>, stopping: &CancellationToken) {
         if self.running.is_empty() && self.at.is_some_and(|at| at <= Instant::now()) {
             self.at = None;
-            let (personal, is_unpushed, stopping) = (Arc::clone(personal), self.is_unpushed, stopping.clone());
+            let (personal, stopping) = (Arc::clone(personal), stopping.clone());
+            let pushing = Pushing {
+                remote,
+                is_unpushed: self.is_unpushed,
+            };
             self.running
-                .spawn(async move { commit(&personal, is_unpushed, &stopping).await });
+                .spawn(async move { commit(&personal, pushing, &stopping).await });
         }
     }
 

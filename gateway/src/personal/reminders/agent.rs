@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Due, ReminderSettings, Reminders, timeout, words};
 use crate::config::{AgentClient, AgentConfig, env_vars};
-use crate::personal::process::{End, Ended, run};
+use crate::personal::process::{End, Ended, MOST_KEPT, run};
 use crate::presence;
 
 /// The variables that every agent gets, beside those that begin with `LC_` or `XDG_`.
@@ -106,7 +106,7 @@ impl Reminders {
         let (arguments, input) = arguments(agent, &prompt);
         let program = agent.program.clone();
         let ended = match self.command(due, agent, &arguments, settings) {
-            Ok(command) => run(command, &input, timeout, stopping)
+            Ok(command) => run(command, input.as_bytes(), MOST_KEPT, timeout, stopping)
                 .await
                 .map_err(|error| match error.kind() {
                     ErrorKind::NotFound => AgentError::NoProgram(program),
@@ -148,7 +148,7 @@ impl Reminders {
     /// Shows a notification on the desktop. Where there is none, the inbox gets a line.
     pub(super) async fn notify(&self, due: &Due, stopping: &CancellationToken) -> String {
         let (title, body) = (redact(&due.reminder.description), self.line(&due.reminder, &due.claim));
-        let shown = run(notification(&title, &body), "", NOTIFYING, stopping).await;
+        let shown = run(notification(&title, &body), b"", MOST_KEPT, NOTIFYING, stopping).await;
         match shown {
             Ok(ended) if matches!(ended.end, End::Exited(status) if status.success()) => {
                 self.finish(&due.claim, Some(&due.reminder), "notified")
