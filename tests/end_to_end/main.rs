@@ -71,6 +71,10 @@ mod mcp_daemon;
 mod past_sessions;
 mod paths;
 mod personal;
+#[cfg(unix)]
+mod personal_git;
+#[cfg(unix)]
+mod personal_import;
 mod preamble;
 mod reconcile;
 mod reconciler;
@@ -85,6 +89,8 @@ mod security;
 mod side_requests;
 mod spans;
 mod stage;
+#[cfg(unix)]
+mod state_directory;
 mod summarizer;
 mod team;
 mod turns;

@@ -15,7 +15,7 @@ use muninn_repo_tools::with_causes;
 use serde::Serialize;
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::config::{Config, paths};
+use crate::config::{Config, PersonalConfig, paths};
 use crate::personal::{self, ArchiveError, Imported, VersionError};
 
 /// Keep what concerns you, not a repository, in files of your own
@@ -128,10 +128,13 @@ enum Action {
 impl PersonalCommand {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("warn");
-        let personal = opened(&common.configuration(None)?)?;
+        let config = common.configuration(None)?;
+        let personal = opened(&config)?;
         let json = self.json;
         match self.action {
-            Action::Init { name, style, work, git } => init(&personal, [name, style, work], git, json)?,
+            Action::Init { name, style, work, git } => {
+                init(&personal, &config.personal, [name, style, work], git, json)?
+            }
             Action::Export { file } => {
                 let exported = personal::export(personal.root(), &file)?;
                 output::value(json, &exported, |exported| {
@@ -214,7 +217,13 @@ struct Initialised {
     created: Vec<&'static str>,
 }
 
-fn init(personal: &Personal, answers: [Option<String>; 3], git: bool, json: bool) -> Result<(), CliError> {
+fn init(
+    personal: &Personal,
+    config: &PersonalConfig,
+    answers: [Option<String>; 3],
+    git: bool,
+    json: bool,
+) -> Result<(), CliError> {
     let is_asked = personal.is_first_run() && std::io::stdin().is_terminal();
     let mut given = Vec::new();
     for (question, answer) in QUESTIONS.iter().zip(answers) {
@@ -240,8 +249,12 @@ fn init(personal: &Personal, answers: [Option<String>; 3], git: bool, json: bool
     let git = git || (is_asked && matches!(&*ask("Keep versions of the files in git? [y/N]")?, "y" | "Y" | "yes"));
     if git {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let remote = config.git_remote.as_deref();
         runtime.block_on(personal::begin(personal, remote))?;
         output::note("each change of a file is committed while a daemon or a gateway runs");
+        if let Some(unconfirmed) = personal::unconfirmed_remote(personal, remote) {
+            output::note(&format!("warning: {unconfirmed}"));
+        }
     }
     if let Some(worktree) = personal.worktree_around() {
         let worktree = worktree.display();

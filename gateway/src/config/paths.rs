@@ -86,6 +86,18 @@ pub(crate) fn closed_state_dir() -> Result<StateDir, ConfigError> {
     Ok(StateDir { path, notice })
 }
 
+/// Checks who controls the state directory, and changes nothing.
+///
+/// # Errors
+/// [`ConfigError::StateDirectory`].
+pub(crate) fn check_state_dir(path: &Path) -> Result<(), ConfigError> {
+    #[cfg(unix)]
+    OwnDirectory::examine(path, env_vars::STATE_DIR)?;
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
 /// Returns the path of the state directory, whoever controls it.
 ///
 /// # Errors

@@ -231,7 +231,10 @@ mod tests {
             ("[personal]\ngit_remote = \"../x\"\n", "personal.git_remote"),
             ("[personal]\ngit_remote = \"ext::sh -c x\"\n", "personal.git_remote"),
             ("[personal]\ngit_remote = \"fd::17\"\n", "personal.git_remote"),
-            ("[personal]\ngit_remote = \"--upload-pack=a:b\"\n", "personal.git_remote"),
+            (
+                "[personal]\ngit_remote = \"--upload-pack=a:b\"\n",
+                "personal.git_remote",
+            ),
             ("[personal]\ngit_remote = \"\"\n", "personal.git_remote"),
             ("[personal]\nkey = \"ann\"\n", "personal.key"),
             ("[personal]\nkeys = \"ann\"\n", "keys"),

@@ -124,6 +124,7 @@ fn defaults() -> Value {
         personal: raw::Personal {
             enabled: Some(config.personal.enabled),
             path: None,
+            git_remote: None,
             key: None,
             max_tokens: Some(config.personal.max_tokens),
             signals: Some(config.personal.signals),

@@ -8,4 +8,4 @@ mod versions;
 
 pub use archive::{ArchiveError, Exported, Imported, export, import};
 pub use upkeep::{follow, keep};
-pub use versions::{Committed, Pushing, VersionError, begin, commit, problem};
+pub use versions::{Committed, Pushing, UnconfirmedRemote, VersionError, begin, commit, problem, unconfirmed_remote};

@@ -69,7 +69,13 @@ pub(super) async fn run(
         }
     };
     let end = {
-        let read = async { tokio::join!(collect(streams.0, &mut stdout, kept), collect(streams.1, &mut stderr, kept), write) };
+        let read = async {
+            tokio::join!(
+                collect(streams.0, &mut stdout, kept),
+                collect(streams.1, &mut stderr, kept),
+                write
+            )
+        };
         let limit = tokio::time::sleep(timeout);
         tokio::pin!(read, limit);
         let mut is_read = false;

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::reminders::{LookReport, Part, ReminderSettings, Reminders};
-use super::versions::{Committed, Pushing, VersionError, commit};
+use super::versions::{Committed, Pushing, VersionError, commit, unconfirmed_remote};
 
 /// The longest pause between two looks at the wall clock.
 const TICK: Duration = Duration::from_secs(30);
@@ -56,6 +56,9 @@ async fn upkeep(
     // What changed while no process watched is committed, too.
     let mut versions = Versions::default();
     versions.commit_after(DEBOUNCE);
+    if let Some(unconfirmed) = settings().and_then(|it| unconfirmed_remote(personal, it.config.git_remote.as_deref())) {
+        tracing::warn!("changes of personal memory: {unconfirmed}");
+    }
     while let Some(settings) = settings() {
         changes.watch(personal);
         let look = reminders.look(Part::All, &settings, (&mut runs, stopping), &mut |_| false);

@@ -114,6 +114,12 @@ impl Firings {
         })
     }
 
+    /// Whether there is a database in a state directory.
+    #[must_use]
+    pub fn exist(state: &Path) -> bool {
+        state.join(FILE).is_file()
+    }
+
     /// Claims the newest due time of a reminder, if there is one that no program has claimed and that passed before `grace`.
     ///
     /// # Errors

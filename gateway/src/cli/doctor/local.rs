@@ -47,6 +47,15 @@ fn git() -> Finding {
 fn state(directory: &Path) -> Finding {
     let about = "state";
     let shown = directory.display();
+    if let Err(error) = paths::check_state_dir(directory) {
+        let to_do = "follow the advice; until then no command uses the directory";
+        return Finding::bad(about, error.to_string(), to_do);
+    }
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    if let Some(link) = entries.map(|entry| entry.path()).find(|path| path.is_symlink()) {
+        let message = format!("{} is a symbolic link, which is not followed", link.display());
+        return Finding::bad(about, message, "remove it; Muninn makes a file in its place");
+    }
     if !directory.exists() {
         let parent = directory.ancestors().find(|folder| folder.is_dir());
         return match parent {

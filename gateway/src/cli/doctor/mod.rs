@@ -7,6 +7,7 @@ mod finding;
 mod ledger;
 mod local;
 mod memory;
+mod personal;
 mod probe;
 mod remote;
 
@@ -54,13 +55,17 @@ impl Doctor {
 fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
     let directory = common.directory()?;
     let state_dir = paths::state_dir_path()?;
+    // Files that others may have left there are not opened.
+    let is_used = paths::check_state_dir(&state_dir).is_ok();
     let config = match common.configuration(None) {
         Ok(config) => config,
         Err(error) => {
             let to_do = "correct the file, and run `muninn doctor` again";
             let mut findings = vec![Finding::bad("configuration", error.to_string(), to_do)];
             findings.extend(local::findings(&directory, &state_dir, None));
-            findings.extend(ledger::findings(&state_dir));
+            if is_used {
+                findings.extend(ledger::findings(&state_dir));
+            }
             return Ok(findings);
         }
     };
@@ -72,16 +77,33 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
         });
         let memory = tokio::task::spawn_blocking({
             let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
-            move || memory::findings(&directory, &state_dir, &config)
+            move || {
+                if is_used {
+                    memory::findings(&directory, &state_dir, &config)
+                } else {
+                    Vec::new()
+                }
+            }
         });
-        let ledger = tokio::task::spawn_blocking(move || ledger::findings(&state_dir));
+        let personal = tokio::task::spawn_blocking({
+            let (config, state_dir) = (config.clone(), state_dir.clone());
+            move || personal::findings(&config, is_used.then_some(&*state_dir))
+        });
+        let ledger = tokio::task::spawn_blocking(move || {
+            if is_used {
+                ledger::findings(&state_dir)
+            } else {
+                Vec::new()
+            }
+        });
         let configured = ConfiguredEmbedder::new(&config);
         let embedder = tokio::task::spawn_blocking(move || embedder(&configured));
-        let (files, embedder, ledger, memory, port, backends) = tokio::join!(
+        let (files, embedder, ledger, memory, personal, port, backends) = tokio::join!(
             tokio::time::timeout(TIMEOUT, files),
             tokio::time::timeout(TIMEOUT, embedder),
             tokio::time::timeout(TIMEOUT, ledger),
             tokio::time::timeout(TIMEOUT, memory),
+            tokio::time::timeout(TIMEOUT, personal),
             remote::port(config.listen),
             remote::backends(&config)
         );
@@ -101,6 +123,7 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
         let mut findings = vec![Finding::good("configuration", file)];
         findings.extend(in_time("files", files));
         findings.extend(in_time("ledger", ledger));
+        findings.extend(in_time("personal memory", personal));
         match memory {
             Ok(Ok(memory)) => findings.extend(memory),
             Ok(Err(error)) => findings.push(Finding::bad("memory", error.to_string(), "please report this")),

@@ -76,7 +76,9 @@ pub enum VersionError {
     #[error(transparent)]
     Ownership(#[from] OwnershipError),
     /// A remote below the directory would run the programs that it names.
-    #[error("`git_remote` = \"{0}\" lies in the directory of personal memory, which may come from elsewhere; nothing is pushed")]
+    #[error(
+        "`git_remote` = \"{0}\" lies in the directory of personal memory, which may come from elsewhere; nothing is pushed"
+    )]
     RemoteInside(String),
     /// The repository has more files than a memory.
     #[error("the repository has too many files")]
@@ -141,11 +143,19 @@ pub async fn begin(personal: &Personal, remote: Option<&str>) -> Result<(), Vers
     }
 }
 
-/// The remote that the settings in the directory name, if nothing is pushed because the user's configuration names none.
+/// A remote that only the settings in the directory name.
+#[derive(Debug, Error)]
+#[error(
+    "nothing is pushed: macrodata.json names the remote `{0}`, but that file may come from elsewhere; set `git_remote` to \
+     its address under [personal] in your muninn.toml"
+)]
+pub struct UnconfirmedRemote(String);
+
+/// The remote that the settings in the directory name, if the user's configuration names none.
 #[must_use]
-pub fn unconfirmed_remote(personal: &Personal, remote: Option<&str>) -> Option<String> {
+pub fn unconfirmed_remote(personal: &Personal, remote: Option<&str>) -> Option<UnconfirmedRemote> {
     let settings = personal.settings().ok().filter(|_| remote.is_none())?;
-    settings.git.remote
+    settings.git.remote.map(UnconfirmedRemote)
 }
 
 /// Why a repository of the directory is not used; `None` if it is, or if there is none.
@@ -203,7 +213,14 @@ async fn commit_and_push(
         if is_inside(personal.root(), remote) {
             return Err(VersionError::RemoteInside(remote.to_owned()));
         }
-        let arguments = ["--quiet", "--no-verify", "--recurse-submodules=no", "--", remote, "HEAD"];
+        let arguments = [
+            "--quiet",
+            "--no-verify",
+            "--recurse-submodules=no",
+            "--",
+            remote,
+            "HEAD",
+        ];
         repository.run("push", &arguments, "").await?;
         committed.is_unpushed = false;
     }

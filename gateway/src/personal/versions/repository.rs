@@ -72,7 +72,10 @@ fn is_allowed(key: &str, value: &str) -> bool {
     let is_branch = key.starts_with("branch.");
     let remote = key.strip_prefix("remote.").and_then(|rest| rest.rsplit_once('.'));
     // A remote with the name of an address would be taken for it.
-    let is_nick = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let is_nick = |name: &str| {
+        name.chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+    };
     let is_remote = remote.is_some_and(|(name, key)| is_nick(name) && ["url", "fetch", "pushurl"].contains(&key));
     is_branch || is_remote || ALLOWED.contains(&key)
 }
@@ -92,7 +95,10 @@ impl<'a> Repository<'a> {
     /// [`VersionError`].
     pub(super) async fn init(root: &'a Path, stopping: &'a CancellationToken) -> Result<(), VersionError> {
         let mut command = git();
-        command.args(["init", "--quiet", "--shared=0600"]).arg(root).current_dir(root);
+        command
+            .args(["init", "--quiet", "--shared=0600"])
+            .arg(root)
+            .current_dir(root);
         let ended = output_of(command, b"", MOST_KEPT, stopping).await?;
         succeeded("init", ended).map(drop)
     }
@@ -166,7 +172,10 @@ impl<'a> Repository<'a> {
         arguments: &[&str],
         input: &str,
     ) -> Result<String, VersionError> {
-        succeeded(what, self.output(&[&[what], arguments].concat(), input, MOST_KEPT).await?)
+        succeeded(
+            what,
+            self.output(&[&[what], arguments].concat(), input, MOST_KEPT).await?,
+        )
     }
 
     /// Runs a command of git, of which up to `kept` bytes are kept.
