@@ -39,6 +39,7 @@ mod embedder;
 mod exploring;
 mod faults;
 mod flood;
+mod foreign_text;
 mod formats;
 mod forwarding;
 mod framing;

@@ -4,9 +4,10 @@ use muninn_context_engine::render::{Ground, heading, neutralize};
 use muninn_memory::redact;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::ToolSession;
-use super::result::MOST;
+use super::result::{MOST, clean};
 use crate::app::{ListedPage, RecallQuery, RecalledMemory, find_receipt};
 
 const KNOWLEDGE: &str = "muninn://knowledge/";
@@ -60,18 +61,20 @@ pub(super) fn list(session: &ToolSession) -> Vec<(String, String)> {
 
 /// Reads a resource; `None` if there is none with this address. Blocks.
 pub(super) fn read(session: &ToolSession, address: &str) -> Option<ResourceText> {
-    let (text, kind) = if let Some(path) = address.strip_prefix(KNOWLEDGE) {
+    let (mut text, kind) = if let Some(path) = address.strip_prefix(KNOWLEDGE) {
         let decoded = percent_decode_str(path).decode_utf8_lossy();
         let text = page(session, path).or_else(|| page(session, &decoded))?;
-        (text, ResourceKind::Markdown)
+        (
+            neutralize(&redact(&text), Ground::Prose).into_owned(),
+            ResourceKind::Markdown,
+        )
     } else if let Some(id) = address.strip_prefix(MEMORY) {
         (memory(session, id)?, ResourceKind::Json)
     } else {
         let id = address.strip_prefix(RECEIPT)?;
         (receipt(session, id)?, ResourceKind::Json)
     };
-    let text = redact(&text[..text.floor_char_boundary(MOST)]);
-    let text = neutralize(&text, Ground::Prose).into_owned();
+    text.truncate(text.floor_char_boundary(MOST));
     Some(ResourceText { text, kind })
 }
 
@@ -89,7 +92,7 @@ fn memory(session: &ToolSession, id: &str) -> Option<String> {
     let found = session.workspace.recall(&query).ok()?;
     // A text that is no id is searched for.
     let found = found.iter().find(|recalled| recalled.memory.source.contains(id))?;
-    Some(RecalledMemory::as_json(found).to_string())
+    Some(json(RecalledMemory::as_json(found)))
 }
 
 /// A receipt of the session's worktree. Those of other worktrees do not exist for it.
@@ -98,5 +101,14 @@ fn receipt(session: &ToolSession, id: &str) -> Option<String> {
     let receipt = find_receipt(&**store, id).ok()?;
     let is_here = receipt.worktree == session.workspace.root.display().to_string();
     let is_own = receipt.key.as_deref().unwrap_or_default() == session.caller.name();
-    serde_json::to_string(&receipt).ok().filter(|_| is_here && is_own)
+    serde_json::to_value(&receipt)
+        .ok()
+        .filter(|_| is_here && is_own)
+        .map(json)
+}
+
+/// An object with clean texts. A line end in JSON hides where a line begins, so each text is cleaned by itself.
+fn json(mut value: Value) -> String {
+    clean(&mut value, Ground::Prose);
+    value.to_string()
 }

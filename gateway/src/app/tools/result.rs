@@ -74,7 +74,7 @@ fn bounded(mut value: Value, ground: Ground) -> Value {
 }
 
 /// Redacts and neutralises texts, and removes members without a value, which cost tokens and say nothing.
-fn clean(value: &mut Value, ground: Ground) {
+pub(super) fn clean(value: &mut Value, ground: Ground) {
     match value {
         Value::String(text) => {
             let redacted = redact(text);
