@@ -5,6 +5,7 @@ use std::time::Instant;
 use muninn_memory::hits::Hits;
 use muninn_memory::index::lexical::{DocId, Tokenizer};
 use muninn_memory::index::{Companions, Field, FileRole, Snapshot, is_boilerplate};
+use muninn_memory::redact::without_secrets;
 use muninn_memory::{Memories, redact};
 use muninn_repo_tools::{RelPath, Worktree};
 
@@ -79,7 +80,9 @@ pub(crate) fn explore(inputs: &LexicalInputs<'_>, text: &str, limits: &Limits) -
         reason: None,
         question_terms: Vec::new(),
     };
-    match find(inputs, text, limits, &mut exploration.question_terms) {
+    // Its words go into the reason, and its text to the embedder.
+    let text = without_secrets(text);
+    match find(inputs, &text, limits, &mut exploration.question_terms) {
         Ok(items) => {
             exploration.reason = inputs.snapshot.is_none().then(|| NOT_READY.to_owned());
             fill(&mut exploration, items, limits);
@@ -423,7 +426,7 @@ pub(crate) fn terms(snapshot: &Snapshot, text: &str) -> Vec<String> {
     if is_follow_up_here(Some(snapshot), text) {
         return Vec::new();
     }
-    let question = question::analyse(&mut Tokenizer::new(), text);
+    let question = question::analyse(&mut Tokenizer::new(), &without_secrets(text));
     known_terms(&question, &Query::new(&question, snapshot))
 }
 

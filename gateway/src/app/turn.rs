@@ -81,7 +81,7 @@ pub(crate) fn new_receipt(app: &App, caller: &Caller, format: WireFormat, id: &s
     Receipt {
         format: Receipt::format_name(format).to_owned(),
         key: Some(caller.name().to_owned()).filter(|name| !name.is_empty()),
-        model: model.to_owned(),
+        model: redact(model).into_owned(),
         ..Receipt::of(id.to_owned(), &app.workspace.root, "")
     }
 }

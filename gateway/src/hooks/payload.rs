@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{Event, addresses};
 use crate::app::{HookSession, HookTool, HookTurn, LocalRequest, ToolCall, ToolOutcome};
+use crate::session::kept_session;
 use crate::transcript::Client;
 
 /// The sources of a `SessionStart` whose conversation already holds a preamble.
@@ -84,7 +85,7 @@ fn session(client: Client, input: &Value, directory: impl FnOnce() -> Option<Pat
     let named = text(input, "cwd").map(PathBuf::from);
     Some(HookSession {
         client,
-        session: text(input, "session_id").map(str::to_owned),
+        session: text(input, "session_id").and_then(|id| kept_session(id.to_owned())),
         directory: named.filter(|path| path.is_absolute()).or_else(directory)?,
         transcript: text(input, "transcript_path").map(PathBuf::from),
         messages: input["messages"].as_array().cloned().unwrap_or_default(),

@@ -4,7 +4,10 @@
 //! is not used by the ledger: two conversations may share it, and the ledger has a time limit for unnamed sessions instead.
 //! `prompt_cache_key` is no session id either: vendors advise sharing one key across conversations with the same prefix.
 
+use std::borrow::Cow;
+
 use http::HeaderMap;
+use muninn_memory::redact;
 
 use super::claimed_directories::{ClaimedDirectories, claimed_directories};
 use super::derived::DerivedId;
@@ -96,7 +99,14 @@ fn first_of(headers: &HeaderMap, names: &[&str]) -> Option<String> {
 
 /// A truncated id; `None` if it is blank.
 pub(crate) fn kept_session(id: String) -> Option<String> {
-    (!id.trim().is_empty()).then(|| id.chars().take(MAX_LENGTH).collect())
+    if id.trim().is_empty() {
+        return None;
+    }
+    // The id is stored. One with a secret in it is only told apart from others.
+    if let Cow::Owned(_) = redact(&id) {
+        return Some(format!("redacted-{}", &blake3::hash(id.as_bytes()).to_hex()[..16]));
+    }
+    Some(id.chars().take(MAX_LENGTH).collect())
 }
 
 /// The session id in `metadata`: in `user_id`, which is a JSON string with a `session_id`, in older clients

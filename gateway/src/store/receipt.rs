@@ -13,6 +13,8 @@ use crate::wire::WireFormat;
 
 /// The number of a question's words that a receipt shows.
 const FIRST_WORDS: usize = 12;
+/// The bytes of a question in which they are looked for.
+const LOOKED_AT: usize = 4 << 10;
 
 /// The outcome of a request's context; also the value of the `x-muninn-context` response header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -275,8 +277,10 @@ impl Receipt {
     /// The first words of a question, redacted.
     #[must_use]
     pub fn first_words_of(question: &str) -> String {
-        let words: Vec<_> = question.split_whitespace().take(FIRST_WORDS).collect();
-        redact(&words.join(" ")).chars().take(120).collect()
+        // Joined words could hide a secret that a line end divides.
+        let beginning = redact(&question[..question.floor_char_boundary(LOOKED_AT)]);
+        let words: Vec<_> = beginning.split_whitespace().take(FIRST_WORDS).collect();
+        words.join(" ").chars().take(120).collect()
     }
 
     /// The name of a wire format in receipts.

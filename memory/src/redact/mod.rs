@@ -6,6 +6,7 @@
 //! after redaction.
 
 mod assignment;
+mod joined;
 mod name;
 mod prose;
 mod shapes;
@@ -48,17 +49,26 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         if secrets.is_empty() {
             break;
         }
-        text = Cow::Owned(cut(&text, &secrets));
+        text = Cow::Owned(cut(&text, &secrets, |secret| format!("[redacted:{}]", secret.kind)));
     }
     text
 }
 
-fn cut(text: &str, secrets: &[Secret]) -> String {
+/// The text with a blank for every secret, for what is only searched for: the words of `[redacted:KIND]` are not the user's.
+#[must_use]
+pub fn without_secrets(text: &str) -> Cow<'_, str> {
+    match secrets(text) {
+        found if found.is_empty() => Cow::Borrowed(text),
+        found => Cow::Owned(cut(text, &found, |_| " ".to_owned())),
+    }
+}
+
+fn cut(text: &str, secrets: &[Secret], mark: impl Fn(&Secret) -> String) -> String {
     let mut left = String::with_capacity(text.len());
     let mut from = 0;
     for secret in secrets {
         left.push_str(&text[from..secret.range.start]);
-        left.push_str(&format!("[redacted:{}]", secret.kind));
+        left.push_str(&mark(secret));
         let lines = text[secret.range.clone()].matches('\n').count();
         left.extend(std::iter::repeat_n('\n', lines));
         from = secret.range.end;
@@ -163,6 +173,13 @@ impl Scanner {
 
     /// The secrets found, each with the rank of its rule.
     fn scan(&self, text: &str) -> Vec<(usize, Secret)> {
+        let mut found = self.scan_whole(text);
+        found.extend(joined::scan(self, text));
+        found
+    }
+
+    /// The secrets that nothing divides.
+    fn scan_whole(&self, text: &str) -> Vec<(usize, Secret)> {
         let mut found = Vec::new();
         // End of the text that each rule has examined: no rule examines text twice, which bounds the cost of a hostile
         // text.

@@ -106,6 +106,7 @@ const SECRET_KEYS: &[&str] = &[
     "account",
     "storage",
     "license",
+    "muninn",
     "app",
     "application",
     "deploy",

@@ -142,3 +142,43 @@ proptest! {
         }
     }
 }
+
+/// A text in which a secret is cut in two at each place, by each of these.
+#[test]
+fn key_is_found_wherever_a_line_end_divides_it() {
+    let key = format!("muninn-{}", "0123456789abcdef".repeat(4));
+    for between in [
+        "\n",
+        "\r\n",
+        "\n    ",
+        "\n\t",
+        "\\\n",
+        "\\\n  ",
+        "\\\r\n",
+        "=\r\n",
+        "=\n",
+        "\\n",
+        "\\r\\n",
+        "\" +\n  \"",
+        "\"\n  + \"",
+        "\" \\\n  \"",
+        "\"\n\"",
+        "' .\n '",
+        "\" & \"",
+        "\\\" + \\\"",
+        "\u{200b}",
+        "\u{ad}",
+    ] {
+        for at in 1..key.len() {
+            let quote = if between.contains('\'') { "'" } else { "\"" };
+            let text = format!("key: {quote}{}{between}{}{quote} end", &key[..at], &key[at..]);
+            let redacted = redact(&text);
+            let left = redacted.replace("[redacted:muninn-key]", "").replace(['\n', ' '], "");
+            assert_eq!(
+                left,
+                format!("key:{quote}{quote}end"),
+                "{between:?} at {at}: {redacted}"
+            );
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! The file: appending lines, and reading its end.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -175,8 +176,9 @@ impl Worklog {
     /// # Errors
     /// [`WorklogError`]; nothing is written then.
     pub fn append(&self, text: &str) -> Result<Appended, WorklogError> {
-        let text = text.trim();
-        let lines: Vec<&str> = text
+        let clean = redact(text.trim());
+        let redacted = matches!(clean, Cow::Owned(_));
+        let lines: Vec<&str> = clean
             .lines()
             .map(str::trim_end)
             .filter(|line| !line.is_empty())
@@ -184,7 +186,7 @@ impl Worklog {
         if lines.is_empty() {
             return Err(WorklogError::Empty);
         }
-        let characters = text.chars().count();
+        let characters = clean.chars().count();
         if lines.len() > MOST_LINES || characters > MOST_CHARACTERS * lines.len() {
             return Err(WorklogError::TooLong {
                 lines: lines.len(),
@@ -195,10 +197,6 @@ impl Worklog {
             return Err(WorklogError::Heading);
         }
         let kept: Vec<String> = lines.iter().map(|line| one_line(line)).collect();
-        let redacted = kept
-            .iter()
-            .zip(&lines)
-            .any(|(kept, line)| *kept != without_controls(line));
         let _lock = self.lock()?;
         if !self.exists() {
             return Err(WorklogError::Missing(self.root.clone()));
@@ -381,7 +379,8 @@ fn without_controls(text: &str) -> String {
 
 /// A text on one line, without secrets.
 fn one_line(text: &str) -> String {
-    redact(&without_controls(text)).into_owned()
+    // Blanks instead of line ends could hide a secret.
+    without_controls(&redact(text))
 }
 
 /// The first words of a text, for a heading.

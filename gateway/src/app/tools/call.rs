@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use muninn_context_engine::render::heading;
 use muninn_context_engine::tools::{Effect, Output, Registry};
+use muninn_memory::redact;
 use muninn_repo_tools::{CancelFlag, Until};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -189,7 +190,7 @@ impl ToolSession {
             format: FORMAT.to_owned(),
             key: Some(self.caller.name().to_owned()).filter(|name| !name.is_empty()),
             session: self.session.clone(),
-            model: self.client.clone(),
+            model: redact(&self.client).into_owned(),
             ..Receipt::of(ulid::Ulid::generate().to_string(), &self.workspace.root, question)
         }
     }

@@ -315,6 +315,8 @@ fn due_text(what: &str) -> String {
 
 /// A command without the parts that vary between tries.
 fn key(command: &str) -> String {
+    // Joined words could hide a secret that a line end divides.
+    let command = &*redact(command);
     let main = command.rsplit("&&").next().unwrap_or(command);
     let main = main.split(['|', ';']).next().unwrap_or(main);
     let is_redirection = |word: &str| word.contains(['>', '<']);
@@ -341,6 +343,7 @@ fn error_of(message: &str) -> String {
 
 /// The line of a message that tells of an error, else its first one.
 fn first_line(message: &str) -> String {
+    let message = redact(message);
     let lines = || message.lines().map(str::trim).filter(|line| !line.is_empty());
     let tells = |line: &&str| {
         let line = line.to_ascii_lowercase();

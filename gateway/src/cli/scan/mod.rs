@@ -20,17 +20,28 @@ use crate::store::{SqliteStore, Store};
 use files::{ScanRoot, each_file};
 
 /// The parts of the worktree that are stored memory, with the suffixes of their files.
-const STORED: [(&str, &str); 4] = [
+const STORED: [(&str, &str); 7] = [
     (".muninn/memory", ".jsonl"),
     (".muninn/knowledge", ".md"),
+    (".muninn/journals", ".md"),
+    (".muninn/journals", ".jsonl"),
+    ("JOURNAL.md", ""),
     (".metis", ".md"),
     (".muninn/config.toml", ""),
 ];
 
+/// The kind of Muninn's own access keys.
+const OWN_KEY: &str = "muninn-key";
+/// The advice after a finding.
+const ROTATE: &str = "Replace each secret where it was issued, then delete it here: deleting alone does not make it invalid, and git \
+    keeps what was committed.";
+const ROTATE_OWN: &str = "An access key of Muninn is replaced with `muninn key new NAME`: put the new lines into muninn.toml, and remove \
+    the old entry under [[keys]].";
+
 /// Search stored memory for secrets; exits with 1 if it finds one
 ///
-/// The scan reads memory, knowledge and configuration in .muninn/, documents in .metis/, and the journals and receipts of
-/// the state directory. It prints where a secret is, and never the secret.
+/// The scan reads memory, knowledge, archived worklogs and configuration in .muninn/, the worklog, documents in .metis/, and
+/// the journals and receipts of the state directory. It prints where a secret is, and never the secret.
 #[derive(Args)]
 #[command(after_help = examples(&[
     ("muninn scan", "Print each secret as path:line: kind"),
@@ -152,5 +163,12 @@ impl Report {
             sum.push_str(&format!("; {} not read", self.unread.len()));
         }
         output::line(&sum);
+        let is_ours = |finding: &Finding| finding.kind == OWN_KEY;
+        if !self.findings.is_empty() {
+            output::note(ROTATE);
+        }
+        if self.findings.iter().any(is_ours) {
+            output::note(ROTATE_OWN);
+        }
     }
 }

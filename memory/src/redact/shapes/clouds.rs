@@ -32,6 +32,8 @@ pub(super) const SHAPES: &[Shape] = &[
         r"[a-f0-9]{64}\b",
     ),
     mixed("heroku-key", &["HRKU-"], r"[\w-]{36,64}"),
+    mixed("openshift-token", &["sha256~"], r"[\w-]{43}"),
+    mixed("scalingo-token", &["tk-us-"], r"[\w-]{48}"),
     mixed("alibaba-key", &["LTAI"], r"[A-Za-z0-9]{16,24}\b"),
     mixed("tencent-key", &["AKID"], r"[A-Za-z0-9]{32}\b"),
     mixed("yandex-key", &["AQVN"], r"[\w-]{35,38}"),

@@ -49,5 +49,11 @@ pub(super) const SHAPES: &[Shape] = &[
         &["perm:"],
         r"[A-Za-z0-9+/=]{4,64}\.[A-Za-z0-9+/=]{4,64}\.[A-Za-z0-9+/=]{20,64}",
     ),
+    mixed("gitlab-token", &["_gitlab_session="], r"(?P<secret>[0-9a-z]{32})\b"),
+    mixed(
+        "harness-token",
+        &["pat.", "sat."],
+        r"[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}\b",
+    ),
     mixed("prefect-key", &["pnu_"], r"[A-Za-z0-9]{36}\b"),
 ];

@@ -101,7 +101,7 @@ fn is_no_pair(encoded: &str) -> bool {
 }
 
 /// Decodes the complete groups of a base64 text.
-fn base64(encoded: &str) -> Vec<u8> {
+pub(super) fn base64(encoded: &str) -> Vec<u8> {
     let mut bits = 0_u32;
     let mut held = 0;
     let mut decoded = Vec::with_capacity(encoded.len());

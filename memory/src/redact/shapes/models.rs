@@ -1,8 +1,12 @@
 //! Keys of model vendors and of services around models.
 
-use super::{Shape, mixed, shape};
+use super::{Shape, inner, is_uniform, mixed, shape};
 
 pub(super) const SHAPES: &[Shape] = &[
+    // Access keys of Muninn: 256 bits in hexadecimal digits.
+    shape("muninn-key", &["muninn-"], r"[0-9a-fA-F]{64}")
+        .in_any_case()
+        .anywhere(),
     shape("anthropic-key", &["sk-ant-"], r"[\w-]{16,256}"),
     mixed("openrouter-key", &["sk-or-v1-"], r"[\w-]{16,256}"),
     mixed(
@@ -27,6 +31,19 @@ pub(super) const SHAPES: &[Shape] = &[
     mixed("tavily-key", &["tvly-"], r"[A-Za-z0-9-]{20,64}"),
     mixed("firecrawl-key", &["fc-"], r"[0-9a-f]{32}\b"),
     mixed("jina-key", &["jina_"], r"\w{40,128}"),
+    mixed("google-key", &["AQ.Ab"], r"[\w-]{40,64}"),
+    // 32 hexadecimal digits and 16 letters or digits, with a full stop between them and without a prefix.
+    inner(
+        "zhipu-key",
+        &[
+            "0.", "1.", "2.", "3.", "4.", "5.", "6.", "7.", "8.", "9.", "a.", "b.", "c.", "d.", "e.", "f.",
+        ],
+        31,
+        r"[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
+    )
+    .refusing(|key| key.split('.').any(is_uniform)),
+    mixed("runpod-key", &["rpa_"], r"[A-Z0-9]{40,50}\b"),
+    mixed("wandb-key", &["wandb_v1_"], r"\w{40,128}"),
     mixed("elevenlabs-key", &["sk_"], r"[0-9a-f]{48}\b"),
     mixed("bedrock-key", &["ABSK"], r"[A-Za-z0-9+/]{80,300}={0,2}"),
     mixed("bedrock-key", &["bedrock-api-key-"], r"[A-Za-z0-9+/]{40,2048}={0,2}"),

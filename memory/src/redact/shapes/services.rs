@@ -1,5 +1,6 @@
 //! Tokens of services: messages, mail, money, shops, documents, monitoring.
 
+use super::formats::base64;
 use super::{Shape, inner, mixed, shape};
 use crate::redact::value::is_random;
 
@@ -8,7 +9,9 @@ const UUID: &str = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 pub(super) const SHAPES: &[Shape] = &[
     mixed(
         "slack-token",
-        &["xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-"],
+        &[
+            "xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-",
+        ],
         r"[\w.-]{10,400}",
     ),
     mixed(
@@ -33,7 +36,8 @@ pub(super) const SHAPES: &[Shape] = &[
         &["MT", "MD", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"],
         r"[A-Za-z0-9]{20,26}\.[\w-]{6}\.[\w-]{27,38}",
     )
-    .refusing(|token| !is_random(token)),
+    .refusing(|token| !is_discord_id(token) && !is_random(token)),
+    mixed("discord-token", &["mfa."], r"[\w-]{80,90}"),
     mixed(
         "teams-webhook",
         &["webhook.office.com/webhookb2/"],
@@ -132,6 +136,20 @@ pub(super) const SHAPES: &[Shape] = &[
     mixed("posthog-key", &["phx_"], r"[A-Za-z0-9]{40,64}\b"),
     mixed("adobe-secret", &["p8e-"], r"[A-Za-z0-9_-]{32}\b"),
     mixed("mapbox-token", &["sk.eyJ"], r"[\w-]{40,200}\.[\w-]{20,24}"),
+    mixed("intra42-secret", &["s-s4t2ud-", "s-s4t2af-"], r"[a-f0-9]{64}\b"),
+    mixed(
+        "settlemint-token",
+        &["sm_aat_", "sm_pat_", "sm_sat_"],
+        r"[A-Za-z0-9]{16}\b",
+    ),
     mixed("frameio-token", &["fio-u-"], r"[\w=-]{64}"),
     inner("maxmind-key", &["_mmk"], 36, r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b"),
 ];
+
+/// Returns whether the beginning of a token, without its first two letters, is an id in base64: the complete groups after
+/// the first one hold digits.
+fn is_discord_id(token: &str) -> bool {
+    let id = token.split('.').next().unwrap_or_default();
+    let digits = base64(id.get(2..).unwrap_or_default());
+    digits.len() > 10 && digits.iter().all(u8::is_ascii_digit)
+}
