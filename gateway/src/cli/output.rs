@@ -16,7 +16,7 @@ static WRITE_ERROR: OnceLock<String> = OnceLock::new();
 
 /// Writes to stdout. A closed pipe is ignored; any other error, such as a full disk, fails the command at its end.
 ///
-/// On a terminal, invisible characters are replaced: see [`is_invisible`].
+/// On a terminal, control characters and invisible characters are replaced: see [`visible`].
 pub(crate) fn print(text: &str) {
     let text = visible(text, std::io::stdout().is_terminal());
     let mut out = anstream::stdout().lock();
@@ -73,10 +73,11 @@ pub(crate) fn sanitize_line(text: &str) -> String {
     sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Replaces invisible characters if the text goes to a terminal. The two joiners stay: emoji and several scripts need them,
-/// and they do not reverse text.
+/// Replaces control characters and invisible characters if the text goes to a terminal, which texts of files could control.
+/// Nothing of ours has colours. The two joiners stay: emoji and several scripts need them, and they do not reverse text.
 fn visible(text: &str, is_terminal: bool) -> Cow<'_, str> {
-    let hidden = |c: char| is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}');
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let hidden = |c: char| is_control(c) || is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}');
     if is_terminal && text.contains(hidden) {
         Cow::Owned(text.replace(hidden, "\u{fffd}"))
     } else {
@@ -84,14 +85,15 @@ fn visible(text: &str, is_terminal: bool) -> Cow<'_, str> {
     }
 }
 
-/// Escapes invisible characters in JSON.
+/// Escapes invisible characters and control characters in JSON. The writer of JSON leaves those beyond ASCII.
 fn escaped(json: &str) -> Cow<'_, str> {
-    if !json.contains(is_invisible) {
+    let is_hidden = |c: char| is_invisible(c) || c.is_control();
+    if !json.contains(is_hidden) {
         return Cow::Borrowed(json);
     }
     let mut escaped = String::with_capacity(json.len() + 16);
     for c in json.chars() {
-        if is_invisible(c) {
+        if is_hidden(c) {
             let units = c
                 .encode_utf16(&mut [0; 2])
                 .iter()
@@ -224,9 +226,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terminal_output_has_no_direction_marks() {
+    fn terminal_output_has_no_direction_marks_and_no_escapes() {
         let wild = "a\u{202e}b\u{2066}c\u{61c}d\u{200e}e \u{1b}[31m";
-        assert_eq!(visible(wild, true), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e \u{1b}[31m");
+        assert_eq!(
+            visible(wild, true),
+            "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e \u{fffd}[31m"
+        );
+        assert_eq!(
+            visible("a\tb\nc\r\u{9b}2J\u{7}", true),
+            "a\tb\nc\u{fffd}\u{fffd}2J\u{fffd}"
+        );
         assert_eq!(visible(wild, false), wild, "files and pipes get the bytes");
         let emoji = "\u{1f468}\u{200d}\u{1f467}";
         assert_eq!(visible(emoji, true), emoji);
@@ -234,9 +243,9 @@ mod tests {
 
     #[test]
     fn json_escapes_invisible_characters_and_keeps_its_value() {
-        let value = "a\u{202e}\u{e0041}\u{1f600}é";
+        let value = "a\u{202e}\u{e0041}\u{1f600}é\u{9b}";
         let json = escaped(&serde_json::to_string(value).unwrap()).into_owned();
-        assert_eq!(json, "\"a\\u202e\\udb40\\udc41\u{1f600}é\"");
+        assert_eq!(json, "\"a\\u202e\\udb40\\udc41\u{1f600}é\\u009b\"");
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
     }
 

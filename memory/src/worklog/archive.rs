@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use muninn_repo_tools::{Links, Worktree, read_regular};
 use serde::Serialize;
 
+use super::FILE;
 use super::file::{Worklog, WorklogError};
 use super::parsed::{ParsedMutation, ParsedWorklog};
 use crate::added_lines::add_missing_lines;
@@ -160,7 +161,7 @@ impl Worklog {
             pattern: redact(&pattern).into_owned(),
             entities: Vec::new(),
             confidence: serde_json::Number::from_f64(CONFIDENCE),
-            author: None,
+            author: Some(FILE.to_owned()),
         });
         let ts = Moment::at(self.clock().now());
         let record = Record::derived(body, &[copy, &pattern], &ts);
