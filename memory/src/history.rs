@@ -67,8 +67,14 @@ pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, RecordIdE
     let mut decisions = Decisions::default();
     records.values().for_each(|record| decisions.take(record));
     let holding: BTreeSet<&str> = decisions.holding().map(Decision::id).collect();
+    let withdrawn = RecordFile::withdrawn(&files);
     let described = |record: &Record| {
         let mut event = event(record)?;
+        if withdrawn.has(&record.id) {
+            event
+                .text
+                .push_str(" (withdrawn: the commit that brought it was reverted)");
+        }
         if matches!(record.body, Body::Decision(_)) && !holding.contains(&*record.id) {
             event.text.push_str(" (a later decision holds)");
         }

@@ -14,7 +14,9 @@ use super::newest::{self, Bounds};
 use super::record::memory_of;
 use super::skipped::SkippedLines;
 use crate::hits::Hit;
-use crate::records::{Body, Home, MAIN, Record, RecordFile, RecordReferences, is_pruned, kinds, lines};
+use crate::records::{
+    Body, Home, MAIN, Record, RecordFile, RecordReferences, WithdrawnRecords, is_pruned, kinds, lines,
+};
 use crate::stamp::Stamp;
 
 /// The part of a file that is loaded. Indexing it takes up to 4 GB of memory if all records are of the type
@@ -51,12 +53,15 @@ impl LoadedMemories {
         loaded
     }
 
-    /// Loads a file, or the end of a very large one.
-    pub(crate) fn of_file(file: &RecordFile, home: &Home) -> Self {
-        Self::of_file_within(file, home, MOST)
+    /// Loads files one after the other, each or the end of a very large one. Withdrawn records are left out.
+    pub(crate) fn of_files<'f>(files: &'f [RecordFile], home: &'f Home) -> impl Iterator<Item = Self> + 'f {
+        let withdrawn = RecordFile::withdrawn(files);
+        files
+            .iter()
+            .map(move |file| Self::of_file_within(file, home, &withdrawn, MOST))
     }
 
-    fn of_file_within(file: &RecordFile, home: &Home, most: Bounds) -> Self {
+    fn of_file_within(file: &RecordFile, home: &Home, withdrawn: &WithdrawnRecords, most: Bounds) -> Self {
         let mut loaded = Self::default();
         let Some(stamp) = file.stamp(home) else {
             return loaded;
@@ -71,6 +76,7 @@ impl LoadedMemories {
             }
             let take = |line, record: Record| match file {
                 RecordFile::Stated(_) if !record.origin.stated => {}
+                _ if withdrawn.hides(&record) => {}
                 _ if is_pruned(file, home) => loaded.pruned.push(record.id),
                 _ => loaded.take(file, before + line, &record),
             };
@@ -126,7 +132,7 @@ mod tests {
 
     fn loaded(lines: &[&str]) -> LoadedMemories {
         let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
-        LoadedMemories::of_file(&main_alone()[0], &repo.home())
+        LoadedMemories::of_files(&main_alone(), &repo.home()).next().unwrap()
     }
 
     #[test]
@@ -199,7 +205,8 @@ mod tests {
         ];
         let repo = Fixture::with(&[(MAIN, &lines.map(|line| format!("{line}\n")).concat())]);
         let most = Bounds { bytes: 1000, lines: 3 };
-        let loaded = LoadedMemories::of_file_within(&main_alone()[0], &repo.home(), most);
+        let none = WithdrawnRecords::default();
+        let loaded = LoadedMemories::of_file_within(&main_alone()[0], &repo.home(), &none, most);
         let sources: Vec<&str> = loaded.items.iter().map(|item| item.source.as_str()).collect();
         assert_eq!(sources, [".muninn/memory/main.jsonl:3-3", "3"]);
         let expected = [

@@ -24,7 +24,7 @@ pub(super) enum RecordSelection {
 impl Store {
     /// Builds the store of knowledge and these sources.
     pub(super) fn of(home: &Home, sources: &MemorySources) -> Self {
-        let records = sources.records.iter().map(|file| LoadedMemories::of_file(file, home));
+        let records = LoadedMemories::of_files(&sources.records, home);
         let journal = sources.journal.as_deref().map(journal::load);
         let parts = home
             .worktree()

@@ -173,7 +173,7 @@ impl Memories {
 
     /// Loads only the superseded records of these files, each with its end of validity.
     pub fn superseded(home: &Home, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| LoadedMemories::of_file(file, home));
+        let records = LoadedMemories::of_files(files, home);
         Self::from_parts(
             Store::from_parts(records, RecordSelection::Superseded, home.path(MAIN)),
             None,

@@ -28,7 +28,7 @@ struct Pair<'a> {
 }
 
 /// The pairs of open conflicts that the rules left in doubt. A model can decide them now.
-pub(super) fn doubts_by_rules(all: &[Record], claims: &[RecordClaim<'_>]) -> Vec<PairIndices> {
+pub(super) fn doubts_by_rules(all: &[&Record], claims: &[RecordClaim<'_>]) -> Vec<PairIndices> {
     let positions: HashMap<&str, usize> = claims.iter().map(RecordClaim::id).zip(0..).collect();
     let by_rules =
         |conflict: &Record| matches!(&conflict.body, Body::Conflict(kinds::Conflict { by, .. }) if by == RULES);

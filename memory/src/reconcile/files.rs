@@ -206,7 +206,12 @@ impl<'a> MemoryFiles<'a> {
             return Ok(());
         }
         let temporary = directory.join(format!(".{name}.tmp"));
-        let put = write(&temporary, bytes).map_err(at(&path)).and_then(|()| {
+        let written = write(&temporary, bytes).and_then(|()| match is_file {
+            // A checkout's file, or a team's shared one, keeps its mode.
+            true => fs::set_permissions(&temporary, path.metadata()?.permissions()),
+            false => Ok(()),
+        });
+        let put = written.map_err(at(&path)).and_then(|()| {
             step("written");
             // Planning can take minutes, and git can merge other changes meanwhile.
             if !self.is_unchanged(&below)? {

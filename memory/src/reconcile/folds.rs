@@ -11,7 +11,9 @@ use super::plan::{main_records, open_pairs};
 use super::{ReconcileError, ReconcileOptions, ResolveError};
 use crate::Store;
 use crate::ids;
-use crate::records::{Body, CONFLICTS, Home, MAIN, Moment, Record, RecordStatus, Statement, kinds, ordered};
+use crate::records::{
+    Body, CONFLICTS, Home, MAIN, Moment, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered,
+};
 use crate::redact::redact;
 
 /// An older record that a newer one stands for.
@@ -49,14 +51,16 @@ pub struct FoldedRecord {
 /// [`ReconcileError::Io`] if main cannot be read.
 pub fn folds(home: &Home) -> Result<Vec<Fold>, ReconcileError> {
     let main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
-    let status = RecordStatus::of(&main);
+    let withdrawn = WithdrawnRecords::of(home);
+    let main = withdrawn.shown(&main);
+    let status = RecordStatus::of(main.iter().copied());
     Ok(FoldIndex::of(&main, &status).folds().collect())
 }
 
 /// The folds of `main` whose older record was not folded `before`, and the number of other texts that an earlier version
 /// folded.
-pub(super) fn new_folds(before: &[Record], main: &[Record]) -> (Vec<Fold>, usize) {
-    let (was, is) = (RecordStatus::of(before), RecordStatus::of(main));
+pub(super) fn new_folds(before: &[&Record], main: &[&Record]) -> (Vec<Fold>, usize) {
+    let [was, is] = [before, main].map(|records| RecordStatus::of(records.iter().copied()));
     let known = FoldIndex::of(before, &was);
     let known: BTreeSet<&str> = known.pairs().map(|(older, _)| older.id.as_str()).collect();
     let now = FoldIndex::of(main, &is);
@@ -81,7 +85,8 @@ pub fn apart(store: &Store, id: &str) -> Result<Fold, ResolveError> {
     let (before, damaged) = files.read_all(store)?;
     let mut main: Vec<Record> = main_records(&before).into_values().collect();
     let fold = {
-        let status = RecordStatus::of(&main);
+        let main = before.withdrawn.shown(&main);
+        let status = RecordStatus::of(main.iter().copied());
         let index = FoldIndex::of(&main, &status);
         let named = index.named();
         let (older, newer) = ids::find("fold", id, named.iter().map(|(id, pair)| (id.as_str(), *pair)))?;
@@ -101,7 +106,7 @@ pub fn apart(store: &Store, id: &str) -> Result<Fold, ResolveError> {
         files.keep(damaged, no_hook)?;
     }
     files.put_records(MAIN, &main, no_hook)?;
-    files.put_records(CONFLICTS, &open_pairs(&main), no_hook)?;
+    files.put_records(CONFLICTS, &open_pairs(&before.withdrawn.shown(&main)), no_hook)?;
     Ok(fold)
 }
 
@@ -116,10 +121,10 @@ struct FoldIndex<'r> {
 }
 
 impl<'r> FoldIndex<'r> {
-    fn of(main: &'r [Record], status: &'r RecordStatus) -> Self {
+    fn of(main: &[&'r Record], status: &'r RecordStatus) -> Self {
         let mut groups: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
         let (mut links, mut links_of) = (HashMap::new(), HashMap::new());
-        for record in main {
+        for record in main.iter().copied() {
             if let Body::Same(kinds::Same { kept, folded, .. }) = &record.body {
                 links.insert(ordered(kept, folded), record);
                 links_of.extend([(kept.as_str(), record), (folded.as_str(), record)]);

@@ -10,7 +10,7 @@ use muninn_repo_tools::{RelPath, Worktree, read_text};
 use super::ReconcileError;
 use super::files::MemoryFiles;
 use super::plan::open_pairs;
-use crate::records::{Body, Home, MAIN, Record, RecordStatus, Source, kinds};
+use crate::records::{Body, Home, MAIN, Record, RecordStatus, Source, WithdrawnRecords, kinds};
 
 /// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -59,19 +59,19 @@ impl OpenConflict {
 pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> {
     let mut main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));
-    Ok(open_among(&main))
+    Ok(open_among(&WithdrawnRecords::of(home).shown(&main)))
 }
 
 /// The open conflicts of main's records, which are sorted by id.
-pub(super) fn open_among(main: &[Record]) -> Vec<OpenConflict> {
+pub(super) fn open_among(main: &[&Record]) -> Vec<OpenConflict> {
     let pairs = open_pairs(main);
     if pairs.is_empty() {
         return Vec::new();
     }
-    let status = RecordStatus::of(main);
+    let status = RecordStatus::of(main.iter().copied());
     // A side is shown by the duplicate that recall returns, which is the newest.
     let mut by_kept: BTreeMap<&str, &Record> = BTreeMap::new();
-    for record in main.iter().filter(|record| !status.is_gone(&record.id)) {
+    for record in main.iter().copied().filter(|record| !status.is_gone(&record.id)) {
         let newest = by_kept.entry(status.kept(&record.id)).or_insert(record);
         if (&newest.ts, &newest.id) < (&record.ts, &record.id) {
             *newest = record;
@@ -83,7 +83,7 @@ pub(super) fn open_among(main: &[Record]) -> Vec<OpenConflict> {
         let ids = pairs.iter().filter_map(Record::sides);
         for id in ids.flat_map(|(left, right)| [left, right]) {
             let kept = status.kept(id);
-            if let Some(record) = by_kept.get(kept).filter(|_| group.contains(kept)) {
+            if let Some(record) = by_kept.get(kept).copied().filter(|_| group.contains(kept)) {
                 sides.insert(kept, record);
             }
         }

@@ -23,7 +23,7 @@ use super::runs::RunLog;
 use super::unseen::Unseen;
 use crate::index::Progress;
 use crate::reconcile::JudgeSetup;
-use crate::records::{Record, RecordStatus, ordered};
+use crate::records::{Record, RecordStatus, WithdrawnRecords, ordered};
 
 /// A segment.
 #[derive(Debug, Clone)]
@@ -49,6 +49,8 @@ pub struct PlanInput {
     pub segments: Vec<Segment>,
     /// Ids of pruned records in the archive.
     pub pruned: BTreeSet<String>,
+    /// Records whose segment was reverted. They are compared, because they can return, and are not shown.
+    pub withdrawn: WithdrawnRecords,
 }
 
 /// The result of a reconciliation.
@@ -112,12 +114,18 @@ pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
     let log = by_id(runs.logged(before, &taken, &unseen.others(&all)))
         .into_values()
         .collect();
-    let (decided, asked) = decide(&all, &is_new, judging);
+    let (decided, asked) = decide(&all, &is_new, &before.withdrawn, judging);
     let main: Vec<Record> = by_id(all.into_iter().chain(decided)).into_values().collect();
-    let conflicts = open_pairs(&main);
-    let (folds, earlier_folds) = new_folds(&before.main, &main);
+    let shown = before.withdrawn.shown(&main);
+    let shown_before = before.withdrawn.shown(&before.main);
+    let conflicts = open_pairs(&shown);
+    let (folds, earlier_folds) = new_folds(&shown_before, &shown);
     Plan {
-        summary: counted(consolidated, before, &main),
+        summary: Summary {
+            consolidated,
+            duplicates: folded(&shown).saturating_sub(folded(&shown_before)),
+            ..counted(before, &shown)
+        },
         folds,
         earlier_folds,
         log,
@@ -162,6 +170,7 @@ fn put(by_id: &mut BTreeMap<String, Record>, record: Record) {
 fn decide(
     all: &[Record],
     is_new: &dyn Fn(&Record) -> bool,
+    withdrawn: &WithdrawnRecords,
     judging: &JudgeSetup<'_>,
 ) -> (Vec<Record>, Option<ModelReport>) {
     let status = RecordStatus::of(all);
@@ -174,7 +183,7 @@ fn decide(
     let is_dropped = |at: usize| status.is_dropped(claims[at].id());
     pairs.retain(|(one, other)| !is_dropped(*one) && !is_dropped(*other));
     if judging.reconciler.is_some() {
-        pairs.extend(doubts_by_rules(all, &claims));
+        pairs.extend(doubts_by_rules(&withdrawn.shown(all), &claims));
     }
     let settled = settled(all);
     let is_settled = |(one, other): &PairIndices| settled.contains(&ordered(claims[*one].id(), claims[*other].id()));
@@ -203,8 +212,8 @@ fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSe
 
 /// The conflicts of main between two records that are recalled, sorted by id. Of several conflicts between the same two groups, the
 /// one with the smallest id counts.
-pub(super) fn open_pairs(main: &[Record]) -> Vec<Record> {
-    let status = RecordStatus::of(main);
+pub(super) fn open_pairs(main: &[&Record]) -> Vec<Record> {
+    let status = RecordStatus::of(main.iter().copied());
     let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
     // Recall can return a duplicate instead of a side.
     let recalled: BTreeSet<&str> = there
@@ -232,30 +241,27 @@ pub(super) fn open_pairs(main: &[Record]) -> Vec<Record> {
 }
 
 /// Number of records with another representative.
-fn folded(main: &[Record]) -> usize {
-    let status = RecordStatus::of(main);
+fn folded(main: &[&Record]) -> usize {
+    let status = RecordStatus::of(main.iter().copied());
     let ids = main.iter().map(|record| record.id.as_str());
     ids.filter(|id| status.kept(id) != *id).count()
 }
 
-fn counted(consolidated: usize, before: &PlanInput, main: &[Record]) -> Summary {
+/// The counts of decisions in main that were not there before.
+fn counted(before: &PlanInput, main: &[&Record]) -> Summary {
     let open = open_among(main);
     let was = before.main.iter().chain(&before.conflicts);
     let was: BTreeSet<&str> = was.map(|record| record.id.as_str()).collect();
-    let is_new = |record: &&Record| !was.contains(record.id.as_str());
+    let is_new = |record: &Record| !was.contains(record.id.as_str());
     let made = |kind: &str| {
         main.iter()
             .filter(|record| record.body.kind() == kind && is_new(record))
             .count()
     };
     Summary {
-        consolidated,
-        duplicates: folded(main).saturating_sub(folded(&before.main)),
         superseded: made("supersedes"),
-        conflicts: open
-            .iter()
-            .filter(|conflict| conflict.pairs.iter().any(|pair| is_new(&pair)))
-            .count(),
+        conflicts: open.iter().filter(|conflict| conflict.pairs.iter().any(is_new)).count(),
         open: open.len(),
+        ..Summary::default()
     }
 }

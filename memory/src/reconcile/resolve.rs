@@ -125,7 +125,7 @@ pub fn resolve(store: &Store, id: &str, resolution: &Resolution, note: Option<&s
     let _lock = files.lock()?;
     let (before, damaged) = files.read_all(store)?;
     let mut main: Vec<Record> = main_records(&before).into_values().collect();
-    let open = open_among(&main);
+    let open = open_among(&before.withdrawn.shown(&main));
     let by_pair = open.iter().flat_map(|conflict| {
         let ids = conflict.pairs.iter().map(|pair| pair.id.as_str());
         ids.map(move |id| (id, conflict))
@@ -135,7 +135,7 @@ pub fn resolve(store: &Store, id: &str, resolution: &Resolution, note: Option<&s
     main.extend(written);
     main.push(decision.clone());
     main.sort_by(|a, b| a.id.cmp(&b.id));
-    let open = open_pairs(&main);
+    let open = open_pairs(&before.withdrawn.shown(&main));
     let no_hook = &mut |_: &str| {};
     for damaged in &damaged {
         files.keep(damaged, no_hook)?;

@@ -16,7 +16,7 @@ use super::setup::KEEPER;
 use super::{FileChange, Fold, JudgeSetup, ModelReport, PlanInput, Pruned, Segment, Summary, file_change, plan, prune};
 use crate::Store;
 pub use crate::records::{ARCHIVE, PRUNED, RECONCILED};
-use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source};
+use crate::records::{CONFLICTS, MAIN, Record, RecordFile, SESSIONS, SegmentError, Source, WithdrawnRecords};
 
 /// The archive of segments, if archiving is on. It is one file that exists from the beginning: git detects a moved
 /// segment as a rename, and if two people moved it, git silently drops lines that were added since.
@@ -44,6 +44,8 @@ pub struct Reconciled {
     pub folds: Vec<Fold>,
     /// The model's part, if there is one.
     pub asked: Option<ModelReport>,
+    /// Number of records in main that are withdrawn, because the commits that brought them were reverted.
+    pub withdrawn: usize,
     /// Number of pruned records.
     pub pruned: usize,
     /// Names of the reconciled segments.
@@ -112,7 +114,15 @@ pub fn reconcile(
             let worktree = store.home().worktree();
             worktree.is_some_and(|worktree| file_change(worktree, source) != FileChange::Unchanged)
         };
-        prune(&after.main, &after.conflicts, most, &is_changed)
+        // A withdrawn record can return, so it stays in main.
+        let is_withdrawn = |record: &Record| before.withdrawn.has(&record.id);
+        let (stay, others): (Vec<Record>, Vec<Record>) = after.main.iter().cloned().partition(is_withdrawn);
+        let bytes: u64 = stay.iter().map(|record| record.line().len() as u64 + 1).sum();
+        let mut pruned = prune(&others, &after.conflicts, most.saturating_sub(bytes), &is_changed);
+        pruned.bytes += bytes;
+        pruned.main.extend(stay);
+        pruned.main.sort_by(|one, other| one.id.cmp(&other.id));
+        pruned
     });
     let mut notes: Vec<String> = damaged.iter().map(|damaged| damaged.note(store.home())).collect();
     notes.extend(
@@ -131,6 +141,11 @@ pub fn reconcile(
         summary: after.summary,
         folds: after.folds,
         asked: after.asked,
+        withdrawn: after
+            .main
+            .iter()
+            .filter(|record| before.withdrawn.has(&record.id))
+            .count(),
         pruned: pruned.as_ref().map_or(0, |pruned| pruned.archived.len()),
         segments: before.segments.iter().map(|segment| segment.name.clone()).collect(),
         notes,
@@ -199,6 +214,7 @@ impl<'a> MemoryFiles<'a> {
                 records: records_in(path, bytes, &mut damaged)?,
             });
         }
+        before.withdrawn = WithdrawnRecords::of(store.home());
         let pruned = self.pruned(&mut Vec::new())?;
         before.pruned = pruned.into_iter().map(|record| record.id).collect();
         Ok((before, damaged))

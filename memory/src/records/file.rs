@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::home::Home;
 use super::lines;
 use super::record::Record;
+use super::withdrawn::WithdrawnRecords;
 use crate::private_file;
 use crate::stamp::Stamp;
 
@@ -29,6 +30,8 @@ pub enum RecordFile {
     Stated(RelPath),
     /// A file in the user's state directory.
     State(PathBuf),
+    /// No file: records of the other files that have no effect.
+    Withdrawn(WithdrawnRecords),
 }
 
 impl RecordFile {
@@ -49,10 +52,20 @@ impl RecordFile {
         RelPath::new(home.path(in_repository)).ok().map(Self::Home)
     }
 
+    /// The withdrawn records of a selection of files.
+    pub(crate) fn withdrawn(files: &[Self]) -> WithdrawnRecords {
+        let found = files.iter().find_map(|file| match file {
+            Self::Withdrawn(records) => Some(records.clone()),
+            _ => None,
+        });
+        found.unwrap_or_default()
+    }
+
     pub(crate) fn open(&self, home: &Home) -> io::Result<File> {
         match self {
             Self::Home(path) | Self::Stated(path) => Ok(open_regular(&home.resolve(path)?, Links::Refuse)?.0),
             Self::State(path) => private_file::open(path),
+            Self::Withdrawn(_) => Err(io::ErrorKind::NotFound.into()),
         }
     }
 
@@ -60,6 +73,7 @@ impl RecordFile {
         match self {
             Self::Home(path) | Self::Stated(path) => home.resolve(path)?.metadata(),
             Self::State(path) => path.metadata(),
+            Self::Withdrawn(_) => Err(io::ErrorKind::NotFound.into()),
         }
     }
 
@@ -84,6 +98,7 @@ impl fmt::Display for RecordFile {
         match self {
             Self::Home(path) | Self::Stated(path) => path.fmt(formatter),
             Self::State(path) => path.display().fmt(formatter),
+            Self::Withdrawn(_) => formatter.write_str("withdrawn records"),
         }
     }
 }

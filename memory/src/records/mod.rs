@@ -19,6 +19,7 @@ mod source;
 mod spool;
 mod statement;
 mod status;
+mod withdrawn;
 
 #[cfg(test)]
 mod tests;
@@ -41,3 +42,4 @@ pub use spool::{Durability, Flushed, PendingRecords, Sessions, Spool, SpoolError
 pub(crate) use statement::{Statement, refers_to_its_file};
 pub use status::Superseded;
 pub(crate) use status::{RecordReferences, RecordStatus};
+pub use withdrawn::WithdrawnRecords;

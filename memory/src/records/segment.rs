@@ -10,7 +10,7 @@ use muninn_repo_tools::{Links, read_regular};
 use thiserror::Error;
 
 use super::home::Home;
-use crate::private_file::sync_dir;
+use crate::private_file::{self, sync_dir};
 
 /// The folder of segments, relative to the root of a repository.
 pub const SESSIONS: &str = ".muninn/memory/sessions";
@@ -117,13 +117,14 @@ impl Segments {
     }
 }
 
-/// Creates a file. Whatever has its name, such as a link that leads elsewhere, is removed first.
+/// Creates a file that only its owner can read: until git has it, nobody else needs to. Whatever has its name, such as a
+/// link that leads elsewhere, is removed first.
 pub(crate) fn create_new_file(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    File::options().write(true).create_new(true).open(path)
+    private_file::options().write(true).create_new(true).open(path)
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {

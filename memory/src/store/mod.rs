@@ -21,6 +21,7 @@ use crate::ids::{self, IdError};
 use crate::knowledge;
 use crate::learn::decisions::Decision;
 use crate::memories::LoadedMemories;
+use crate::private_file;
 use crate::records::{
     Durability, Flushed, Home, Origin, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions,
     Spool, SpoolError, Statement,
@@ -258,7 +259,7 @@ impl Store {
             Destination::Home => Segments::of(&self.home),
             Destination::State => {
                 let dir = self.local_segments();
-                std::fs::create_dir_all(&dir).map_err(|source| SegmentError::Io {
+                private_file::dir(&dir).map_err(|source| SegmentError::Io {
                     path: dir.clone(),
                     source,
                 })?;
@@ -303,10 +304,7 @@ impl Store {
     /// [`RecordIdError`] if no id matches, or several, or HEAD cannot be read.
     pub fn record_id(&self, part: &str) -> Result<String, RecordIdError> {
         let files = self.files()?;
-        let loaded: Vec<_> = files
-            .iter()
-            .map(|file| LoadedMemories::of_file(file, &self.home))
-            .collect();
+        let loaded: Vec<_> = LoadedMemories::of_files(&files, &self.home).collect();
         let is_forgotten = |id: &str| loaded.iter().any(|part| part.references.forgets(id));
         let ids = loaded
             .iter()
@@ -326,9 +324,8 @@ impl Store {
             return Ok(decisions);
         }
         let files = self.files()?;
-        let loaded = files.iter().map(|file| LoadedMemories::of_file(file, &self.home).items);
-        let learnings = loaded
-            .flatten()
+        let learnings = LoadedMemories::of_files(&files, &self.home)
+            .flat_map(|loaded| loaded.items)
             .filter(|item| item.record_type.as_deref() == Some("learning"));
         let mut known: HashMap<[u8; 16], Vec<Statement>> = HashMap::new();
         for statement in learnings.map(|item| Statement::of_text(&item.text)) {
@@ -351,7 +348,7 @@ impl Store {
             Ok(files) => (files, None),
             Err(error) => (Vec::new(), Some(with_causes(&error))),
         };
-        let records = files.iter().map(|file| LoadedMemories::of_file(file, &self.home));
+        let records = LoadedMemories::of_files(&files, &self.home);
         let knowledge = self.home.worktree().map(knowledge::load);
         let parts = knowledge.into_iter().chain(records);
         parts.flat_map(|part| part.notes).chain(unread).collect()

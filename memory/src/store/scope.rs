@@ -20,7 +20,8 @@ use muninn_repo_tools::{Checkout, ReferenceError, RelPath};
 
 use super::{DefaultBranchSegments, segments_in};
 use crate::records::{
-    Home, PRUNED, RECONCILED, ReconciledSegments, RecordFile, SESSIONS, Segments, Spool, SpoolView, lines,
+    Home, PRUNED, RECONCILED, ReconciledSegments, RecordFile, SESSIONS, Segments, Spool, SpoolView, WithdrawnRecords,
+    lines,
 };
 
 /// Cached facts about files and branches.
@@ -33,6 +34,15 @@ pub(super) struct Scope {
     origins: HashMap<RecordFile, FileOrigin>,
     tracked: TrackedSegments,
     taken: ReconciledLog,
+    withdrawn: CachedWithdrawal,
+}
+
+/// The records that a checkout withdraws.
+#[derive(Debug, Default)]
+struct CachedWithdrawal {
+    /// The commit of HEAD, and the stamp of the log.
+    at: (Option<String>, Option<SizeAndTime>),
+    records: WithdrawnRecords,
 }
 
 /// The branch and commit of a file's records. All records of a file were learned on one branch.
@@ -80,6 +90,7 @@ impl Scope {
         let named = inputs.default_branch.or(self.checkout.default_branch.as_deref());
         let default_branch_segments = named.is_some() && named == self.checkout.branch.as_deref();
         if default_branch_segments && inputs.default_branch_segments == DefaultBranchSegments::Main {
+            files.extend(self.withdrawn());
             return Ok(files);
         }
         let own_only = default_branch_segments && inputs.default_branch_segments == DefaultBranchSegments::Own;
@@ -113,7 +124,14 @@ impl Scope {
         if any_grown {
             files.splice(team..team, RecordFile::of(inputs.home, PRUNED));
         }
+        files.extend(self.withdrawn());
         Ok(files)
+    }
+
+    /// The withdrawn records, if there are any.
+    fn withdrawn(&self) -> Option<RecordFile> {
+        let records = &self.withdrawn.records;
+        (!records.is_empty()).then(|| RecordFile::Withdrawn(records.clone()))
     }
 
     /// Returns whether a session was recorded in this worktree.
@@ -145,6 +163,15 @@ impl Scope {
             }
         }
         self.taken.refresh(inputs.home);
+        let at = (self.checkout.head.clone(), self.taken.log);
+        if at != self.withdrawn.at {
+            let head = inputs.home.worktree().zip(at.0.as_deref());
+            let records = head.map(|(worktree, head)| WithdrawnRecords::at(worktree, head, &self.taken.segments));
+            self.withdrawn = CachedWithdrawal {
+                at,
+                records: records.unwrap_or_default(),
+            };
+        }
         Ok(())
     }
 

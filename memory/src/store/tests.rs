@@ -73,9 +73,8 @@ impl StoreFixture {
 fn read(store: &Store) -> Vec<String> {
     let files = store.files().unwrap();
     assert_eq!(files[0].to_string(), MAIN);
-    let mut texts: Vec<String> = files
-        .iter()
-        .flat_map(|file| LoadedMemories::of_file(file, store.home()).items)
+    let mut texts: Vec<String> = LoadedMemories::of_files(&files, store.home())
+        .flat_map(|loaded| loaded.items)
         .map(|item| item.text)
         .collect();
     texts.sort();
@@ -293,4 +292,30 @@ fn link_out_of_the_worktree_is_not_read() {
     std::fs::create_dir(fixture.repo.path(SESSIONS)).unwrap();
     segment(&fixture.repo.path(SESSIONS));
     assert_eq!(reads(), ["outside"], "without the link the file must be read");
+}
+
+#[cfg(unix)]
+#[test]
+fn segments_are_readable_by_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let fixture = StoreFixture::new();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let segments = |dir: &Path| segments_in(dir).unwrap();
+    for (name, destination) in [("first", Destination::Home), ("second", Destination::State)] {
+        fixture.learn(name);
+        fixture.store().flush(destination).unwrap();
+    }
+    let home = fixture.repo.path(SESSIONS);
+    let state = fixture.store().local_segments();
+    assert_eq!((segments(&home).len(), segments(&state).len()), (1, 1));
+    assert_eq!(mode(&state), 0o700);
+    fixture.repo.commit();
+    fixture.learn("third");
+    fixture.store().flush(Destination::Home).unwrap();
+    let all = [segments(&home), segments(&state)].concat();
+    assert_eq!(all.len(), 3);
+    assert!(all.iter().all(|path| mode(path) == 0o600), "{all:?}");
+    fixture.store().squash().unwrap().unwrap();
+    let squashed = segments(&home);
+    assert_eq!(squashed.iter().map(|path| mode(path)).collect::<Vec<_>>(), [0o600]);
 }

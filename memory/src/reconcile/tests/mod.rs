@@ -1,12 +1,14 @@
 //! Reconciling is independent of order and of the number of people, and loses nothing.
 
 mod cases;
+mod folds;
 mod histories;
 mod homes;
 mod hostile;
 mod on_disk;
 mod patterns;
 mod superseding;
+mod withdrawn;
 
 use std::collections::{BTreeMap, BTreeSet};
 

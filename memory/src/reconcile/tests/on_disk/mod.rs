@@ -252,6 +252,26 @@ fn latest_decision_holds() {
     assert_eq!(desk.run(ReconcileOptions::default()).unwrap().summary.open, 0);
 }
 
+#[cfg(unix)]
+#[test]
+fn new_files_are_readable_by_their_owner_only_and_others_keep_their_mode() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = TestWorktree::new();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let main = desk.repo.path(MAIN);
+    std::fs::set_permissions(&main, std::fs::Permissions::from_mode(0o664)).unwrap();
+    let archive = ReconcileOptions {
+        archive: true,
+        ..ReconcileOptions::default()
+    };
+    desk.run(archive).unwrap();
+    assert_eq!(mode(&main), 0o664);
+    let new: Vec<_> = desk.files().into_iter().map(|(name, _)| name).collect();
+    let new: Vec<_> = new.iter().filter(|name| !name.ends_with("main.jsonl")).collect();
+    assert!(new.len() >= 5, "{new:?}");
+    assert!(new.iter().all(|name| mode(Path::new(name)) == 0o600), "{new:?}");
+}
+
 #[test]
 fn conflict_side_is_shown_by_its_recalled_duplicate() {
     let desk = TestWorktree::new();

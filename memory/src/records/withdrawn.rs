@@ -1,0 +1,127 @@
+//! Withdrawn records: the commit that brought their segment was reverted.
+//!
+//! Reconciling moves the records of a segment into main and removes the segment. A later revert of the segment's commit, or
+//! of its merge, finds no segment to remove, so the records stay in main. They are withdrawn instead: kept, and not
+//! recalled, until the revert is reverted or another commit brings the segment again. Main knows nothing of this; the status
+//! is derived from the history of the checkout. Where the history does not tell, as in a shallow clone, records stay.
+
+use std::collections::BTreeSet;
+use std::io::BufReader;
+
+use muninn_repo_tools::{CommitFile, RelPath, RevertReader, RevertedCommit, Worktree};
+use serde::{Deserialize, Serialize};
+
+use super::file::{MAIN, RecordFile};
+use super::home::Home;
+use super::kinds::{self, Body};
+use super::lines;
+use super::reconciled::{RECONCILED, ReconciledSegments};
+use super::record::Record;
+use super::segment::{SESSIONS, Segments};
+
+/// The folder of all files of records.
+const MEMORY: &str = ".muninn/memory";
+/// Clocks of people differ, in seconds.
+const CLOCK_SKEW: i64 = 24 * 3600;
+
+/// The ids of the records that the checkout withdraws.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WithdrawnRecords(BTreeSet<String>);
+
+impl WithdrawnRecords {
+    /// The withdrawn records of a home; none outside of a repository. Reads the commits since the first reconciliation.
+    #[must_use]
+    pub fn of(home: &Home) -> Self {
+        let mut segments = ReconciledSegments::default();
+        if let Some(Ok(log)) = RecordFile::of(home, RECONCILED).map(|file| file.open(home)) {
+            lines::read(BufReader::new(log), |_, record| segments.take(&record), |_| {}).ok();
+        }
+        let worktree = home.worktree();
+        let head = worktree.and_then(Worktree::head_commit);
+        worktree
+            .zip(head)
+            .map_or_else(Self::default, |(worktree, head)| Self::at(worktree, &head, &segments))
+    }
+
+    /// The withdrawn records at a commit, given the log of its checkout.
+    pub(crate) fn at(worktree: &Worktree, head: &str, segments: &ReconciledSegments) -> Self {
+        let Some(since) = segments.since() else {
+            return Self::default();
+        };
+        let Some((reader, memory)) = RevertReader::open(worktree, head).zip(RelPath::new(MEMORY).ok()) else {
+            return Self::default();
+        };
+        let mut withdrawn = BTreeSet::new();
+        for reverted in reader.reverted(since - CLOCK_SKEW) {
+            withdrawn.extend(taken_back(&reader, &reverted, &memory).unwrap_or_default());
+        }
+        Self(withdrawn)
+    }
+
+    /// Returns whether no record is withdrawn.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns whether a record is withdrawn.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.0.contains(id)
+    }
+
+    /// Returns whether a record has no effect: it is withdrawn, or it replaces others by withdrawn records only.
+    pub(crate) fn hides(&self, record: &Record) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        self.has(&record.id)
+            || match &record.body {
+                Body::Supersedes(kinds::Supersedes { newer: Some(newer), .. }) => self.has(newer),
+                Body::Decision(kinds::Decision { keep, .. }) => !keep.is_empty() && keep.iter().all(|id| self.has(id)),
+                _ => false,
+            }
+    }
+
+    /// The records that have an effect.
+    pub(crate) fn shown<'r>(&self, records: &'r [Record]) -> Vec<&'r Record> {
+        records.iter().filter(|record| !self.hides(record)).collect()
+    }
+}
+
+/// The ids of the records that a reverted commit brought, and that nothing brought again; `None` if the history does not
+/// tell.
+fn taken_back(reader: &RevertReader, reverted: &RevertedCommit, memory: &RelPath) -> Option<BTreeSet<String>> {
+    let [changed, before] = reader.brought(reverted, memory)?;
+    let mut brought = ids(&changed, |path| path == MAIN || is_segment(path));
+    if brought.is_empty() {
+        return None;
+    }
+    // A record that moved from a segment into main, or from main into the archive, was there before.
+    let there_before = ids(&before, |_| true);
+    brought.retain(|id| !there_before.contains(id));
+    if brought.is_empty() {
+        return None;
+    }
+    let there_since = ids(&reader.there_since(reverted, memory)?, is_segment);
+    brought.retain(|id| !there_since.contains(id));
+    Some(brought)
+}
+
+fn is_segment(path: &str) -> bool {
+    let name = path.strip_prefix(SESSIONS).and_then(|rest| rest.strip_prefix('/'));
+    name.is_some_and(|name| Segments::parse_name(name).is_some())
+}
+
+/// The ids of the records in some files, except derived ones: without the records that they are about, they have no effect.
+fn ids(files: &[CommitFile], is_wanted: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let mut ids = BTreeSet::new();
+    for file in files.iter().filter(|file| is_wanted(file.path.as_str())) {
+        let take = |_, record: Record| {
+            if !record.is_derived() {
+                ids.insert(record.identified().id);
+            }
+        };
+        lines::read(file.bytes.as_slice(), take, |_| {}).ok();
+    }
+    ids
+}
