@@ -69,13 +69,15 @@ impl WithdrawnRecords {
         self.0.contains(id)
     }
 
-    /// Returns whether a record has no effect: it is withdrawn, or it replaces others by withdrawn records only.
+    /// Returns whether a record has no effect: it is withdrawn, it replaces others by withdrawn records only, or it states
+    /// that a withdrawn record is a duplicate. A withdrawn record would join others into one group.
     pub(crate) fn hides(&self, record: &Record) -> bool {
         if self.is_empty() {
             return false;
         }
         self.has(&record.id)
             || match &record.body {
+                Body::Same(kinds::Same { kept, folded, .. }) => self.has(kept) || self.has(folded),
                 Body::Supersedes(kinds::Supersedes { newer: Some(newer), .. }) => self.has(newer),
                 Body::Decision(kinds::Decision { keep, .. }) => !keep.is_empty() && keep.iter().all(|id| self.has(id)),
                 _ => false,

@@ -7,7 +7,7 @@ use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{ReconcileOptions, Reconciled, SETUP, open_conflicts, reconcile};
 use crate::records::{Home, MAIN, SESSIONS};
-use crate::store::StoreSettings;
+use crate::store::{DefaultBranchSegments, StoreSettings};
 use crate::{Clock, Store, history};
 use muninn_repo_tools::Worktree;
 
@@ -78,7 +78,12 @@ impl Team {
 
     fn store_at(&self, root: &std::path::Path) -> Store {
         let home = Home::Repository(Worktree::discover(root).unwrap());
-        Store::at(home, self.state.path(), StoreSettings::default(), Clock::system())
+        // The sessions are of other people.
+        let settings = StoreSettings {
+            default_branch_segments: DefaultBranchSegments::All,
+            ..StoreSettings::default()
+        };
+        Store::at(home, self.state.path(), settings, Clock::system())
     }
 
     fn recalled(&self) -> String {

@@ -40,6 +40,15 @@ pub(super) fn tree(desk: &TestWorktree, model: &Model, expected: &Expected) {
         let lost = &model.all[*lost];
         panic!("lost: {} of {}\n{:#?}", lost.line, lost.segment, desk.memory());
     }
+    for value in tree.withdrawn() {
+        let number = (0..model.all.len()).find(|number| model.all[*number].line.contains(&value["id"].to_string()));
+        let number = number.unwrap_or_else(|| panic!("withdrawn: {value}"));
+        assert!(
+            expected.back.contains(&number),
+            "not reverted: {value}\n{:#?}",
+            desk.memory()
+        );
+    }
     let strays = tree.pruned.difference(&model.pruned);
     let strays: Vec<_> = strays.filter(|line| model.number(line).is_some()).collect();
     assert!(strays.is_empty(), "never pruned: {strays:#?}\n{:#?}", desk.memory());

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::worktree::TestWorktree;
+use crate::records::WithdrawnRecords;
 
 /// The archive of pruned records.
 const PRUNED: &str = "archive/pruned.jsonl";
@@ -119,6 +120,8 @@ pub(super) struct WorktreeState {
     /// Deleted or dropped records; their duplicates are dropped too.
     dropped: BTreeSet<String>,
     superseded: BTreeSet<String>,
+    /// Records of reverted commits, as the code under test finds them.
+    withdrawn: BTreeSet<String>,
     both: Vec<(String, String)>,
 }
 
@@ -154,8 +157,11 @@ impl WorktreeState {
             groups: Vec::new(),
             dropped: BTreeSet::new(),
             superseded: BTreeSet::new(),
+            withdrawn: BTreeSet::new(),
             both: Vec::new(),
         };
+        let withdrawn = WithdrawnRecords::of(&desk.home());
+        tree.withdrawn = tree.main.keys().filter(|id| withdrawn.has(id)).cloned().collect();
         tree.decide();
         tree.join();
         tree
@@ -166,9 +172,14 @@ impl WorktreeState {
         let mut conflicts = Vec::new();
         for value in self.main.values().chain(&self.sessions) {
             match text(value, "type").as_str() {
+                "same"
+                    if ["kept", "folded"]
+                        .iter()
+                        .any(|side| self.withdrawn.contains(&text(value, side))) => {}
                 "same" => self.same.push((text(value, "kept"), text(value, "folded"))),
                 "conflict" => conflicts.push((text(value, "left"), text(value, "right"))),
                 "tombstone" => drop(self.dropped.insert(text(value, "forget"))),
+                "supersedes" if self.withdrawn.contains(&text(value, "newer")) => {}
                 "supersedes" => {
                     self.superseded.insert(text(value, "older"));
                     self.apart.push((text(value, "older"), text(value, "newer")));
@@ -182,6 +193,11 @@ impl WorktreeState {
                 _ => {}
             }
         }
+        let is_withdrawn = |id: &String| self.withdrawn.contains(id);
+        holding.retain(|_, decision| {
+            let keep = texts(decision, "keep");
+            keep.is_empty() || !keep.iter().all(is_withdrawn)
+        });
         for decision in holding.into_values() {
             self.dropped.extend(texts(decision, "drop"));
             if let [left, right] = texts(decision, "keep").as_slice() {
@@ -223,10 +239,15 @@ impl WorktreeState {
         groups
     }
 
-    /// Returns whether a record is superseded, or its group deleted or dropped.
+    /// The lines of withdrawn records.
+    pub(super) fn withdrawn(&self) -> impl Iterator<Item = &Value> {
+        self.withdrawn.iter().map(|id| &self.main[id])
+    }
+
+    /// Returns whether a record is withdrawn or superseded, or its group deleted or dropped.
     pub(super) fn is_gone(&self, id: &str) -> bool {
         let alike = group(&self.groups, id);
-        self.superseded.contains(id) || alike.iter().any(|id| self.dropped.contains(id))
+        self.withdrawn.contains(id) || self.superseded.contains(id) || alike.iter().any(|id| self.dropped.contains(id))
     }
 
     /// Returns whether a person kept both records.
