@@ -1,6 +1,7 @@
 //! Team chores with real git: reconcile, and merges.
 
 mod conflicts;
+mod folds;
 
 use std::path::{Path, PathBuf};
 
@@ -73,7 +74,7 @@ fn sorted(text: &str) -> Vec<String> {
 const BACKOFF: &str = "The retry queue uses jitter";
 const NO_BACKOFF: &str = "The retry queue does not use jitter";
 const DOCKER: &str = "Integration tests need docker";
-const DOCKER_TOO: &str = "Integration tests need Docker.";
+const DOCKER_TOO: &str = "Integration tests need docker.";
 
 #[test]
 fn patterns_about_the_same_files_fold_or_wait_for_a_person() {

@@ -49,7 +49,7 @@ pub(crate) struct Reconcile {
     /// Do not ask the model of `[memory.reconciler]`
     #[arg(long)]
     no_llm: bool,
-    /// Print JSON: consolidated, duplicates, superseded, conflicts, open, pruned, folds, asked, segments, notes
+    /// Print JSON: consolidated, duplicates, superseded, conflicts, open, withdrawn, pruned, folds, asked, segments, notes
     #[arg(long)]
     json: bool,
 }
@@ -120,6 +120,12 @@ impl Reconcile {
             parts.push(format!("{} archived", memories(done.pruned)));
         }
         folds::note(&done.folds);
+        if done.withdrawn > 0 {
+            output::note(&format!(
+                "{} withdrawn: the commits that brought them were reverted; they stay in main and return with the commits",
+                memories(done.withdrawn)
+            ));
+        }
         let would = if self.dry_run { "would be: " } else { "" };
         output::line(&format!("{would}{}", parts.join(", ")));
         if summary.open > 0 {
@@ -166,6 +172,7 @@ fn as_json(done: &Reconciled) -> serde_json::Value {
         "superseded": summary.superseded,
         "conflicts": summary.conflicts,
         "open": summary.open,
+        "withdrawn": done.withdrawn,
         "pruned": done.pruned,
         "folds": done.folds,
         "asked": done.asked,
