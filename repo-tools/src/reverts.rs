@@ -11,7 +11,7 @@ use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
 
 use crate::path::RelPath;
-use crate::worktree::{Worktree, open};
+use crate::worktree::Worktree;
 
 /// Git's words before the id of the reverted commit, at the beginning of a line.
 const REVERTS: &str = "This reverts commit ";
@@ -66,7 +66,7 @@ impl RevertReader {
     /// Opens the history of a commit, given in hexadecimal; `None` if it cannot be read.
     #[must_use]
     pub fn open(worktree: &Worktree, head: &str) -> Option<Self> {
-        let mut repository = open(worktree.root()).ok()?;
+        let mut repository = worktree.repository().ok()?;
         repository.object_cache_size(Some(16 << 20));
         let head = ObjectId::from_hex(head.as_bytes()).ok()?;
         Some(Self { repository, head })
