@@ -124,7 +124,7 @@ pub(crate) fn create_new_file(path: &Path) -> io::Result<File> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    private_file::options().write(true).create_new(true).open(path)
+    private_file::create_new(path)
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
