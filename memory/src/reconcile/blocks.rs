@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 
 use super::claim::RecordClaim;
 use super::judge::{ClaimTokens, WIDE, to_judge};
+use super::parallel::by_all_processors;
+use super::rare::RareTokens;
 use super::{Judge, JudgeSetup};
 use crate::recall::{Memories, RecallOptions};
 
@@ -26,11 +28,17 @@ const MOST_PATTERNS: usize = 256;
 /// time, so a larger group hangs together.
 const MOST_ALIKE: usize = 16;
 
+/// Number of pairs of a new and any claim from which candidates are found by rare tokens instead of a search. Searching
+/// takes some ten microseconds for each thousand claims.
+const LARGE: usize = 1_500_000_000;
+/// Minimum likeness of a candidate by rare tokens: less is in common with most claims.
+const LEAST_LIKENESS: f32 = 0.25;
+
 pub(super) struct Blocks<'a> {
     claims: &'a [RecordClaim<'a>],
     /// Position of each claim by id.
     positions: HashMap<&'a str, usize>,
-    memories: Memories,
+    search: Search,
     judge: &'a dyn Judge,
     /// The tokens of each claim, once they were needed.
     tokens: Vec<OnceLock<ClaimTokens>>,
@@ -42,8 +50,15 @@ pub(super) struct Blocks<'a> {
     alike: HashMap<[u8; 16], Vec<usize>>,
 }
 
+/// How claims with similar words are found.
+enum Search {
+    Recall(Memories),
+    RareTokens(RareTokens),
+}
+
 impl<'a> Blocks<'a> {
-    pub(super) fn of(claims: &'a [RecordClaim<'a>], judging: &JudgeSetup<'a>) -> Self {
+    /// The blocks of claims, some of which are new.
+    pub(super) fn of(claims: &'a [RecordClaim<'a>], new: usize, judging: &JudgeSetup<'a>) -> Self {
         let mut named: HashMap<String, Vec<usize>> = HashMap::new();
         let mut patterns: HashMap<&[&str], BTreeMap<&str, Vec<usize>>> = HashMap::new();
         let mut alike: HashMap<[u8; 16], Vec<usize>> = HashMap::new();
@@ -69,17 +84,29 @@ impl<'a> Blocks<'a> {
         // One claim stands for all with the same words. Copies would displace other candidates.
         let newest = alike.values().filter_map(|alike| alike.last());
         let by_words: BTreeSet<usize> = newest.copied().filter(|at| claims[*at].entities().is_none()).collect();
-        let by_words = by_words.into_iter().map(|at| &claims[at]);
-        Self {
+        let mut blocks = Self {
             claims,
             alike,
             positions: claims.iter().map(RecordClaim::id).zip(0..).collect(),
-            memories: Memories::of_records(by_words.map(|claim| claim.record), judging.embedder.clone()),
+            search: Search::Recall(Memories::default()),
             judge: judging.judge,
             tokens: claims.iter().map(|_| OnceLock::new()).collect(),
             named,
             patterns,
-        }
+        };
+        blocks.search = if new.saturating_mul(claims.len()) < LARGE {
+            let records = by_words.into_iter().map(|at| claims[at].record);
+            Search::Recall(Memories::of_records(records, judging.embedder.clone()))
+        } else {
+            let by_words: Vec<usize> = by_words.into_iter().collect();
+            by_all_processors(&by_words, |at| {
+                blocks.tokens(*at);
+                None::<()>
+            });
+            let tokens = by_words.iter().map(|at| (*at, blocks.tokens(*at)));
+            Search::RareTokens(RareTokens::of(tokens))
+        };
+        blocks
     }
 
     /// The positions of claims that are compared with the claim at a position.
@@ -93,27 +120,42 @@ impl<'a> Blocks<'a> {
         }
         let blocks = names(claim).filter_map(|name| self.named.get(&name));
         let mut candidates: BTreeSet<usize> = blocks.flatten().copied().collect();
-        let options = RecallOptions {
-            // One more, because the claim finds itself.
-            keep: JUDGED * WIDE + 1,
-            ..RecallOptions::default()
-        };
-        let found = self
-            .memories
-            .recall(claim.text, &options)
-            .into_iter()
-            .filter_map(|recalled| {
-                let memory = self.memories.get(recalled.doc)?;
-                self.positions.get(memory.source.as_str()).copied()
-            });
-        let found: Vec<usize> = found.filter(|other| !self.claims[*other].has_words_of(claim)).collect();
-        let likeness = |other: &usize| self.tokens(at).likeness(self.tokens(*other));
-        for other in to_judge(found, JUDGED, likeness) {
+        for other in self.similar(at) {
             candidates.extend(self.alike(other));
         }
         candidates.extend(self.alike(at));
         candidates.remove(&at);
         candidates
+    }
+
+    /// The claims with similar, but not the same words.
+    fn similar(&self, at: usize) -> Vec<usize> {
+        let claim = &self.claims[at];
+        let differs = |other: &usize| !self.claims[*other].has_words_of(claim);
+        let likeness = |other: &usize| self.tokens(at).likeness(self.tokens(*other));
+        match &self.search {
+            Search::Recall(memories) => {
+                let options = RecallOptions {
+                    // One more, because the claim finds itself.
+                    keep: JUDGED * WIDE + 1,
+                    ..RecallOptions::default()
+                };
+                let found = memories.recall(claim.text, &options).into_iter();
+                let found = found.filter_map(|recalled| {
+                    let memory = memories.get(recalled.doc)?;
+                    self.positions.get(memory.source.as_str()).copied()
+                });
+                to_judge(found.filter(differs).collect(), JUDGED, likeness)
+            }
+            Search::RareTokens(rare) => {
+                let found = rare.candidates(self.tokens(at)).into_iter().filter(differs);
+                let mut found: Vec<(f32, usize)> = found.map(|other| (likeness(&other), other)).collect();
+                found.retain(|(likeness, _)| *likeness >= LEAST_LIKENESS);
+                found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+                found.truncate(JUDGED);
+                found.into_iter().map(|(_, other)| other).collect()
+            }
+        }
     }
 
     /// The claims with the words of a claim, itself included: the nearest in time.

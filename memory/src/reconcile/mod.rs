@@ -15,6 +15,7 @@ mod open;
 mod parallel;
 mod plan;
 mod prune;
+mod rare;
 mod resolve;
 mod run;
 mod runs;

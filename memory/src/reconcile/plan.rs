@@ -176,7 +176,7 @@ fn decide(
     let status = RecordStatus::of(all);
     let claims: Vec<RecordClaim<'_>> = all.iter().filter_map(RecordClaim::of).collect();
     let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(claims[*at].record)).collect();
-    let blocks = Blocks::of(&claims, judging);
+    let blocks = Blocks::of(&claims, new.len(), judging);
     let mut pairs = pairs(&blocks, &new, judging.progress);
     // Superseded records are compared too, so that the result does not depend on the order in which they came; dropped
     // records are not.

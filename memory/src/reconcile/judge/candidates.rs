@@ -22,6 +22,11 @@ impl ClaimTokens {
         Self(hashed)
     }
 
+    /// The hash and the weight of each token.
+    pub(in crate::reconcile) fn iter(&self) -> impl Iterator<Item = (u32, f32)> + '_ {
+        self.0.iter().copied()
+    }
+
     /// Similarity of two claims from 0 to 1: the weighted share of common tokens. Symmetric.
     ///
     /// It orders candidates for judging. Unlike a search, it handles inflection and numbers.
