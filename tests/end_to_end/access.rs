@@ -1,7 +1,9 @@
 //! Access keys of a shared gateway: authentication, permissions, and that no key is forwarded.
 
+mod doors;
 mod personal;
 mod restricted;
+mod revoked;
 mod stage;
 mod usage;
 mod wiki_api;

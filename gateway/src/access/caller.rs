@@ -21,8 +21,13 @@ enum Identity {
     /// A program of the user on this machine, which did not come through the network, and the root of the worktree that it
     /// works in, if it works in one.
     Local(Option<Arc<Path>>),
-    /// A program on this machine while no keys are configured, and the end of that state.
-    Peer(Arc<Peer>, CancellationToken),
+    /// A program on this machine while no keys are configured.
+    Peer {
+        /// Its process; absent for a web page, which no user started for this.
+        peer: Option<Arc<Peer>>,
+        /// The end of that state.
+        closed: CancellationToken,
+    },
     /// The holder of a key.
     Holder(Arc<ActiveKey>),
     /// A request without a valid key.
@@ -68,9 +73,10 @@ impl Caller {
         Caller(Identity::Local(root.map(Into::into)))
     }
 
-    /// A program on this machine, while no keys are configured; until then, `closed` is not cancelled.
-    pub(super) fn peer(peer: Arc<Peer>, closed: CancellationToken) -> Caller {
-        Caller(Identity::Peer(peer, closed))
+    /// A program on this machine, or without a peer a web page of this machine, while no keys are configured. `closed` is
+    /// cancelled when there are keys.
+    pub(super) fn peer(peer: Option<Arc<Peer>>, closed: CancellationToken) -> Caller {
+        Caller(Identity::Peer { peer, closed })
     }
 
     pub(super) fn holding(key: Arc<ActiveKey>) -> Caller {
@@ -103,8 +109,10 @@ impl Caller {
     pub(super) fn kind_for(&self, door: Door) -> CallerKind {
         match &self.0 {
             Identity::Local(_) => CallerKind::Local,
-            Identity::Peer(peer, _) if door.depends_on_owner() && !peer.is_own() => CallerKind::OtherProcess,
-            Identity::Peer(..) => CallerKind::OwnProcess,
+            Identity::Peer { peer: Some(peer), .. } if !door.depends_on_owner() || peer.is_own() => {
+                CallerKind::OwnProcess
+            }
+            Identity::Peer { .. } => CallerKind::OtherProcess,
             Identity::Holder(key) if key.owns_personal && (door.is_personal() || !self.is_restricted()) => {
                 CallerKind::PersonalKey
             }
@@ -117,7 +125,7 @@ impl Caller {
     /// The peer, if it counts and its owner is not known yet.
     pub(super) fn unknown_peer(&self) -> Option<Arc<Peer>> {
         match &self.0 {
-            Identity::Peer(peer, _) if !peer.is_known() => Some(Arc::clone(peer)),
+            Identity::Peer { peer, .. } => peer.clone().filter(|peer| !peer.is_known()),
             _ => None,
         }
     }
@@ -135,7 +143,7 @@ impl Caller {
     #[must_use]
     pub fn revocation(&self) -> Option<&CancellationToken> {
         match &self.0 {
-            Identity::Peer(_, closed) => Some(closed),
+            Identity::Peer { closed, .. } => Some(closed),
             Identity::Holder(key) => Some(&key.revoked),
             Identity::Local(_) | Identity::NoKey(_) => None,
         }
@@ -146,7 +154,7 @@ impl Caller {
     pub fn name(&self) -> &str {
         match &self.0 {
             Identity::Holder(key) => &key.config.name,
-            Identity::Peer(..) | Identity::Local(_) | Identity::NoKey(_) => "",
+            Identity::Peer { .. } | Identity::Local(_) | Identity::NoKey(_) => "",
         }
     }
 
@@ -183,7 +191,7 @@ impl Caller {
     /// Whether its models, backends or directories are restricted.
     fn is_restricted(&self) -> bool {
         match &self.0 {
-            Identity::Peer(..) | Identity::Local(_) => false,
+            Identity::Peer { .. } | Identity::Local(_) => false,
             Identity::Holder(key) => {
                 let key = &key.config;
                 key.models.is_some() || key.backends.is_some() || key.roots.is_some()
@@ -228,7 +236,7 @@ impl Caller {
     #[must_use]
     pub fn is_restricted_in_models(&self) -> bool {
         match &self.0 {
-            Identity::Peer(..) | Identity::Local(_) => false,
+            Identity::Peer { .. } | Identity::Local(_) => false,
             Identity::Holder(key) => key.config.models.is_some(),
             Identity::NoKey(_) => true,
         }
@@ -241,7 +249,7 @@ impl Caller {
                 let limit = key.config.requests_per_minute?;
                 Some((key.config.name.as_str(), limit))
             }
-            Identity::Peer(..) | Identity::Local(_) | Identity::NoKey(_) => None,
+            Identity::Peer { .. } | Identity::Local(_) | Identity::NoKey(_) => None,
         }
     }
 
@@ -252,7 +260,7 @@ impl Caller {
         includes: impl FnOnce(&'a T) -> bool,
     ) -> bool {
         match &self.0 {
-            Identity::Peer(..) | Identity::Local(_) => true,
+            Identity::Peer { .. } | Identity::Local(_) => true,
             Identity::Holder(key) => restriction(&key.config).is_none_or(includes),
             Identity::NoKey(_) => false,
         }

@@ -60,7 +60,8 @@ pub enum CallerKind {
     Local,
     /// No keys are configured, and the peer's process belongs to the user of this process.
     OwnProcess,
-    /// No keys are configured, and the peer's process belongs to another user, or the system does not tell.
+    /// No keys are configured, and the peer's process belongs to another user, or the system does not tell, or the request
+    /// is that of a web page of this machine.
     OtherProcess,
     /// The holder of a key without restrictions.
     Key,

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
+use http::header::ORIGIN;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
@@ -169,7 +170,10 @@ impl Access {
     /// [`Denied::Missing`] without a key, [`Denied::Unknown`] for a key that is not configured.
     pub fn authenticate(&self, headers: &HeaderMap, peer: &Arc<Peer>) -> Result<Caller, Denied> {
         if self.is_open() {
-            return Ok(Caller::peer(Arc::clone(peer), self.closed.clone()));
+            // A browser sends the requests of a page with the user's process. Only pages of this machine come so far.
+            let is_page = headers.contains_key(ORIGIN);
+            let peer = Some(peer).filter(|_| !is_page).cloned();
+            return Ok(Caller::peer(peer, self.closed.clone()));
         }
         let presented = headers::presented(headers).ok_or(Denied::Missing)?;
         let hash = KeyHash::of_key(presented).ok_or(Denied::Unknown)?;

@@ -154,7 +154,7 @@ async fn other(State(worker): State<Worker>, request: Request) -> Response<Body>
 async fn nothing(request: Request) -> Response<Body> {
     let path = request.uri().path();
     let message = format!("there is nothing at {path}; the API is under /v1/");
-    reply::refusal(path, ErrorKind::NotFound, &message)
+    reply::error(WireFormat::of_path(path), ErrorKind::NotFound, &message)
 }
 
 #[cfg(test)]

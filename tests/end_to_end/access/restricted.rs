@@ -212,6 +212,34 @@ fn key_restricted_to_other_directories_gets_no_context() {
 }
 
 #[test]
+fn rate_limit_counts_requests_to_every_door() {
+    for (target, open) in [
+        ("/metrics", 200),
+        ("/", 200),
+        ("/elsewhere", 404),
+        ("/v1/files", 404),
+        ("/api/digest", 404),
+        ("/api/wiki/pages/none", 404),
+        ("/mcp", 405),
+    ] {
+        let shared = Shared::new("requests_per_minute = 2");
+        for status in [open, open, 429] {
+            assert_eq!(shared.get(target, &shared.ben).status, status, "{target}");
+        }
+    }
+    let shared = Shared::new("requests_per_minute = 2");
+    let health = |key: &Key| shared.get("/healthz", key).json();
+    for has_details in [true, true, false] {
+        assert_eq!(health(&shared.ben).get("root").is_some(), has_details);
+    }
+    assert_eq!(
+        shared.get("/v1/models", &shared.ben).status,
+        429,
+        "details were counted"
+    );
+}
+
+#[test]
 fn key_has_a_rate_limit() {
     let shared = Shared::new("requests_per_minute = 3");
     let bodies = simple("hello");
@@ -232,11 +260,28 @@ fn key_has_a_rate_limit() {
         assert!(error_message(target, &response).contains("`ben`"));
         assert_eq!(shared.post(target, &shared.ana, body).status, 200, "ana has no limit");
     }
-    assert_eq!(shared.get("/v1/models", &shared.ben).status, 429);
-    // The limit does not count requests for status.
-    let metrics = shared.get("/metrics", &shared.ben).text();
+    for target in [
+        "/v1/models",
+        "/metrics",
+        "/mcp",
+        "/api/digest",
+        "/",
+        "/elsewhere",
+        "/v1/files",
+    ] {
+        assert_eq!(shared.get(target, &shared.ben).status, 429, "{target}");
+    }
+    for _ in 0..5 {
+        let live = shared.get("/healthz", &shared.ben);
+        assert_eq!(
+            (live.status, live.text().as_str()),
+            (200, r#"{"status":"ok"}"#),
+            "never limited, without details"
+        );
+    }
+    let metrics = shared.get("/metrics", &shared.ana).text();
     assert!(
-        metrics.contains(r#"muninn_refused_requests_total{key="ben",reason="rate_limited"} 4"#),
+        metrics.contains(r#"muninn_refused_requests_total{key="ben",reason="rate_limited"} 10"#),
         "{metrics}"
     );
 }

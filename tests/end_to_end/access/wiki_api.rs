@@ -1,4 +1,4 @@
-//! The wiki over HTTP: everybody who may ask reads, holders of keys write.
+//! The wiki over HTTP.
 
 use muninn_tests::http::Response;
 use muninn_tests::{TestEnv, Upstream};
@@ -116,7 +116,7 @@ fn pages_are_read_and_written_with_a_key() {
 }
 
 #[test]
-fn caller_without_a_key_reads_and_does_not_write() {
+fn without_keys_the_users_programs_write_and_pages_do_not() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     std::fs::create_dir_all(root.join(".muninn/knowledge")).unwrap();
@@ -124,19 +124,24 @@ fn caller_without_a_key_reads_and_does_not_write() {
     env.connect_with(&Upstream::start(), "");
     let gateway = env.serve(&root, &[]);
     assert_eq!(gateway.request("GET", "/api/wiki/pages/a", &[], b"").status, 200);
-    for (method, target) in [
-        ("PUT", "/api/wiki/pages/a"),
-        ("DELETE", "/api/wiki/pages/a"),
-        ("POST", "/api/wiki/pages/b"),
-    ] {
-        let refused = gateway.request(method, target, &[], br#"{"content": "x"}"#);
+    let changes = [
+        ("PUT", "/api/wiki/pages/a", 200),
+        ("POST", "/api/wiki/pages/b", 201),
+        ("DELETE", "/api/wiki/pages/a", 200),
+    ];
+    for (method, target, _) in changes {
+        let page = [("Origin", "http://localhost:3000")];
+        let refused = gateway.request(method, target, &page, br#"{"content": "x"}"#);
         assert_eq!(refused.status, 403, "{method}");
         assert!(refused.text().contains("muninn key new"), "{}", refused.text());
     }
-    assert_eq!(
-        std::fs::read_to_string(root.join(".muninn/knowledge/a.md")).unwrap(),
-        "# A\n"
-    );
+    let file = root.join(".muninn/knowledge/a.md");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "# A\n");
+    for (method, target, status) in changes {
+        let changed = gateway.request(method, target, &[], br#"{"content": "x"}"#);
+        assert_eq!(changed.status, status, "{method}: {}", changed.text());
+    }
+    assert!(!file.exists());
 }
 
 #[test]

@@ -54,11 +54,13 @@ pub(crate) struct Explorer {
 }
 
 impl Explorer {
-    /// The explorer of the configuration; `None` if it names none, or the caller may not use its backend. It uses its own
-    /// key, because a client pays only for explorations it asked for.
+    /// The explorer of the configuration; `None` if it names none, or the caller may not use its backend or model. It uses its
+    /// own key, because a client pays only for explorations it asked for.
     pub(super) fn configured(app: &App, settings: &Settings, caller: &Caller, model: &str) -> Option<Explorer> {
         let candidate = settings.router.explorer(&settings.config.explore)?;
-        let candidate = Some(candidate).filter(|candidate| caller.may_use_backend(&candidate.backend.name))?;
+        let its_model = candidate.rename.as_deref().unwrap_or(model);
+        let may_use = caller.may_use_backend(&candidate.backend.name) && caller.may_use_model(its_model);
+        let candidate = Some(candidate).filter(|_| may_use)?;
         Explorer::with(app, settings, (candidate, model), &HeaderMap::new())
     }
 
