@@ -105,7 +105,7 @@ impl Caller {
         }
     }
 
-    /// The column of the table that counts for a door. Blocks if the owner of the peer's process must be looked up.
+    /// The column of the table that counts for a door.
     pub(super) fn kind_for(&self, door: Door) -> CallerKind {
         match &self.0 {
             Identity::Local(_) => CallerKind::Local,
@@ -119,14 +119,6 @@ impl Caller {
             Identity::Holder(_) if self.is_restricted() => CallerKind::RestrictedKey,
             Identity::Holder(_) => CallerKind::Key,
             Identity::NoKey(_) => CallerKind::NoKey,
-        }
-    }
-
-    /// The peer, if it counts and its owner is not known yet.
-    pub(super) fn unknown_peer(&self) -> Option<Arc<Peer>> {
-        match &self.0 {
-            Identity::Peer { peer, .. } => peer.clone().filter(|peer| !peer.is_known()),
-            _ => None,
         }
     }
 

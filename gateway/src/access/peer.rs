@@ -44,13 +44,8 @@ impl Peer {
         self.address
     }
 
-    /// Whether the owner was looked up.
-    pub(super) fn is_known(&self) -> bool {
-        self.owner.get().is_some()
-    }
-
-    /// Whether the peer's process belongs to the user of this process. The first call blocks: it reads the system's table
-    /// of sockets. root does not count: it can read everything, but its programs also forward the bytes of others.
+    /// Whether the peer's process belongs to the user of this process. root does not count: it can read everything, but its
+    /// programs also forward the bytes of others.
     pub(super) fn is_own(&self) -> bool {
         let owner = self
             .owner

@@ -47,7 +47,7 @@ pub(crate) async fn answer(
             previewed.map(|(budget, already)| (workspace, budget, already))
         }
         Err(error) => {
-            shown_reason = Some(app.enter_error_for(caller, &error).await);
+            shown_reason = Some(app.enter_error_for(caller, &error));
             Err(NoPackReason::from(error))
         }
     };

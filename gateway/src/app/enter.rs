@@ -62,9 +62,9 @@ pub(super) fn seed(app: &App, caller: &Caller, claimed_directories: &ClaimedDire
 
 impl App {
     /// The text of an error for a caller. A stranger learns neither the served directories nor which others exist.
-    pub(super) async fn enter_error_for(&self, caller: &Caller, error: &EnterError) -> String {
+    pub(super) fn enter_error_for(&self, caller: &Caller, error: &EnterError) -> String {
         let mut text = match error {
-            EnterError::Forbidden { .. } | EnterError::Outside { .. } if caller.may(Door::Details).await.is_err() => {
+            EnterError::Forbidden { .. } | EnterError::Outside { .. } if caller.may(Door::Details).is_err() => {
                 match caller.name() {
                     "" => "the gateway does not serve this directory to other users".to_owned(),
                     key => EnterError::Forbidden { key: key.to_owned() }.to_string(),
@@ -72,18 +72,15 @@ impl App {
             }
             error => error.to_string(),
         };
-        self.hide_directories(caller, &mut text).await;
+        self.hide_directories(caller, &mut text);
         text
     }
 
     /// Replaces the paths of the gateway's directories in an error, unless the caller may see them.
-    pub(crate) async fn hide_directories(&self, caller: &Caller, error: &mut String) {
-        if caller.may(Door::Details).await.is_err() {
-            self.replace_directories(error);
+    pub(crate) fn hide_directories(&self, caller: &Caller, error: &mut String) {
+        if caller.may(Door::Details).is_ok() {
+            return;
         }
-    }
-
-    pub(super) fn replace_directories(&self, text: &mut String) {
         let open = self.workspaces.all();
         let settings = self.settings();
         let mut directories: Vec<&Path> = open.iter().map(|workspace| &*workspace.root).collect();
@@ -96,8 +93,8 @@ impl App {
         directories.sort_by_key(|directory| std::cmp::Reverse(directory.as_os_str().len()));
         for directory in directories {
             let directory = directory.display().to_string();
-            if text.contains(&directory) {
-                *text = text.replace(&directory, HIDDEN);
+            if error.contains(&directory) {
+                *error = error.replace(&directory, HIDDEN);
             }
         }
     }

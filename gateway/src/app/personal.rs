@@ -119,26 +119,26 @@ pub(super) fn open(config: &Config) -> Option<Arc<Personal>> {
 }
 
 impl App {
-    /// The personal memory, for a caller who is its owner. Blocks if the owner of the peer's process must be looked up.
+    /// The personal memory, for a caller who is its owner.
     pub(crate) fn personal_of(&self, caller: &Caller) -> Option<Arc<Personal>> {
         let personal = self.enabled_personal()?;
-        caller.may_now(Door::PersonalInPrompts).is_ok().then_some(personal)
+        caller.may(Door::PersonalInPrompts).is_ok().then_some(personal)
     }
 
     /// [`Self::personal_of`], if there is anything in it, with the tokens that a question may get of it.
-    pub(super) async fn personal_for_prompt(&self, caller: &Caller) -> Option<(Arc<Personal>, u32)> {
+    pub(super) fn personal_for_prompt(&self, caller: &Caller) -> Option<(Arc<Personal>, u32)> {
         let personal = self.existing_personal()?;
         let tokens = self.settings().config.personal.max_tokens;
-        let may_use = caller.may(Door::PersonalInPrompts).await.is_ok();
+        let may_use = caller.may(Door::PersonalInPrompts).is_ok();
         may_use.then_some((personal, tokens))
     }
 
     /// The name under which the ledger keeps a caller's conversations. A block of the owner may hold personal memory, so it
     /// is never replayed for another user of this machine who sends the same words.
-    pub(super) async fn ledger_name<'c>(&self, caller: &'c Caller) -> &'c str {
+    pub(super) fn ledger_name<'c>(&self, caller: &'c Caller) -> &'c str {
         let is_apart = caller.name().is_empty()
             && self.existing_personal().is_some()
-            && caller.may(Door::PersonalInPrompts).await.is_err();
+            && caller.may(Door::PersonalInPrompts).is_err();
         if is_apart { OTHER_USERS } else { caller.name() }
     }
 

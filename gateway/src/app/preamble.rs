@@ -157,7 +157,7 @@ impl App {
             return None;
         }
         let workspace = self.workspace_of(session).await;
-        let personal = self.personal_for_prompt(&self.caller_at(&session.directory)).await;
+        let personal = self.personal_for_prompt(&self.caller_at(&session.directory));
         let preamble = tokio::task::spawn_blocking({
             let workspace = workspace.clone();
             let session = session.session.clone();

@@ -136,7 +136,7 @@ pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: 
     if let Some(root) = location.root() {
         plan.receipt.worktree = root.display().to_string();
     }
-    let chain = chain(app, caller, prompt, &identity).await;
+    let chain = chain(app, caller, prompt, &identity);
     let replayed = match replay(&chain, identity.session.as_deref(), &*store, now_ms()).await {
         Ok(replayed) => replayed,
         Err(error) => {
@@ -178,7 +178,7 @@ pub(crate) async fn replay_only(
         return Vec::new();
     };
     let identity = identify(headers, prompt);
-    let chain = chain(app, caller, prompt, &identity).await;
+    let chain = chain(app, caller, prompt, &identity);
     match replay(&chain, identity.session.as_deref(), &**store, now_ms()).await {
         Ok(replayed) => replayed.insertions(prompt),
         Err(error) => {
@@ -189,9 +189,9 @@ pub(crate) async fn replay_only(
 }
 
 /// The keys of a prompt's text blocks. Conversations of different callers, or of different opening worktrees, share none.
-async fn chain(app: &App, caller: &Caller, prompt: &Prompt<'_>, identity: &Identity<'_>) -> Chain {
+fn chain(app: &App, caller: &Caller, prompt: &Prompt<'_>, identity: &Identity<'_>) -> Chain {
     let seed = Seed {
-        access_key: app.ledger_name(caller).await,
+        access_key: app.ledger_name(caller),
         worktree: &seed(app, caller, &identity.claimed_directories),
     };
     Chain::of(prompt, seed)

@@ -445,7 +445,7 @@ pub(crate) struct Personal {
     /// Address of the git repository to which versions of it are pushed, or an absolute path. A remote that a file in the
     /// directory names is not used. Default: nothing is pushed.
     pub(crate) git_remote: Option<String>,
-    /// Name of the owner's access key. Requests with other keys get nothing of it. Default: only requests without a key.
+    /// Name of the owner's access key. Requests with other keys get nothing of it. Default: no key; your own programs get it if there are no keys.
     pub(crate) key: Option<String>,
     /// Most tokens of journal entries and entities that a question gets. 0: none.
     pub(crate) max_tokens: Option<u32>,

@@ -70,7 +70,7 @@ mod tests {
     fn exposed_address_without_keys_admits_nobody() {
         let (open, nothing) = (Access::new(&load_text("").unwrap()), HeaderMap::new());
         let peer = Arc::new(Peer::owned_by(SocketOwner::Own));
-        let may = |exposed, peer| identify(exposed, &open, &nothing, peer).may_now(Door::Converse);
+        let may = |exposed, peer| identify(exposed, &open, &nothing, peer).may(Door::Converse);
         assert!(may(false, Some(&peer)).is_ok());
         assert_eq!(may(true, Some(&peer)), Err(Denied::Missing.into()));
         assert_eq!(may(false, None), Err(Denied::Missing.into()));

@@ -30,7 +30,7 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
         false => Door::Forward,
     };
     let caller = Caller::of(request.extensions());
-    if let Err(closed) = caller.may(door).await {
+    if let Err(closed) = caller.may(door) {
         return gate::refuse(&worker, request, &closed).await;
     }
     let (mut parts, body) = request.into_parts();

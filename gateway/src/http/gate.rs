@@ -78,12 +78,12 @@ async fn enter(worker: &Worker, caller: &Caller, door: Door) -> Result<(), Close
     if door != Door::Liveness {
         caller.admit(&*worker.app.counters, Instant::now()).await?;
     }
-    caller.may(door).await
+    caller.may(door)
 }
 
 /// Whether the caller of a request to [`Door::Liveness`] also gets what is behind [`Door::Details`]. Then it is counted.
 pub(super) async fn gets_details(worker: &Worker, caller: &Caller) -> bool {
-    caller.may(Door::Details).await.is_ok() && enter(worker, caller, Door::Details).await.is_ok()
+    caller.may(Door::Details).is_ok() && enter(worker, caller, Door::Details).await.is_ok()
 }
 
 /// Refuses a request whose caller may not use a door.

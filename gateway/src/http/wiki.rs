@@ -114,7 +114,7 @@ async fn answer<T: Serialize + Send + 'static>(
         Ok(body) => reply::json(StatusCode::OK, body),
         Err(refusal) => {
             let mut reason = refusal.reason();
-            worker.app.hide_directories(caller, &mut reason).await;
+            worker.app.hide_directories(caller, &mut reason);
             reply::json(refusal.status(), json!({"error": reason}).to_string())
         }
     }

@@ -164,6 +164,48 @@ fn reload_ends_what_it_no_longer_permits_and_nothing_else() {
     }
 }
 
+/// A tool that asks a model takes long. Without progress the answer is one JSON object, with it a stream.
+#[test]
+fn calls_of_tools_end_with_the_key() {
+    for token in ["", r#","_meta":{"progressToken":"p"}"#] {
+        let mut stage = Stage::new("messages");
+        stage
+            .settings
+            .push_str("[mcp]\ntools = [\"explore\"]\n[explore]\nbackend = \"mock\"\nmodel = \"never\"\n");
+        let keys = format!("{}{}", stage.ana.toml, stage.ben.toml);
+        stage.env.write_config(&format!("{}{keys}", stage.settings));
+        let root = stage.env.path("demo");
+        stage.gateway = stage.env.serve(&root, &[]);
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"explore","arguments":{{"question":"How does the bucket refill?"}}{token}}}}}"#
+        );
+        let (address, key) = (stage.gateway.address, stage.ben.key.clone());
+        let (begun, is_streaming) = std::sync::mpsc::channel();
+        let calling = std::thread::spawn(move || {
+            let headers = [
+                ("content-type", "application/json"),
+                ("accept", "application/json, text/event-stream"),
+                ("x-muninn-key", &*key),
+            ];
+            let mut answer = stream(address, "POST", "/mcp", &headers, call.as_bytes());
+            begun.send(()).ok();
+            (answer.status, answer.rest())
+        });
+        stage.upstream.wait_for(1);
+        if !token.is_empty() {
+            is_streaming.recv().unwrap();
+        }
+        stage.reload(&stage.ana.toml);
+        let (status, rest) = calling.join().unwrap();
+        if token.is_empty() {
+            let text = String::from_utf8(rest.unwrap()).unwrap();
+            assert!(status == 401 && text.contains(REVOKED), "{status}: {text}");
+        } else {
+            assert!(status == 200 && rest.is_err(), "broken off: {status} {rest:?}");
+        }
+    }
+}
+
 #[test]
 fn first_key_ends_requests_of_callers_without_one() {
     let stage = Stage::new("messages");

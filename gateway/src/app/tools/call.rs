@@ -138,17 +138,14 @@ impl App {
     /// Answers a call of a client. Dropping the future cancels the work.
     pub(crate) async fn answer_tools(self: &Arc<Self>, caller: Caller, request: ToolRequest) -> ToolReply {
         let anywhere = request.works_anywhere();
-        if let Err(closed) = caller.may(request.kind.door()).await {
+        if let Err(closed) = caller.may(request.kind.door()) {
             self.metrics.refused(caller.name(), closed.kind());
             return ToolReply::Refused(closed.to_string());
         }
         let workspace = match self.workspace_at(&caller, request.root).await {
             Ok(workspace) => workspace,
             Err(_) if anywhere => Arc::clone(&self.workspace),
-            Err(error) => {
-                let text = self.enter_error_for(&caller, &error).await;
-                return ToolReply::Refused(heading(&text));
-            }
+            Err(error) => return ToolReply::Refused(heading(&self.enter_error_for(&caller, &error))),
         };
         self.keep_index_fresh(&workspace.root.display().to_string());
         let cancelled = CancelFlag::default();
@@ -204,10 +201,8 @@ impl ToolSession {
             signals.log_call(name, arguments, output.structured.as_ref().map(|found| found.get()));
         }
         let mut result = ToolResult::of(tool, &output, arguments);
-        if let ToolResult::Failed(reason) = &mut result
-            && self.caller.may_now(Door::Details).is_err()
-        {
-            self.app.replace_directories(reason);
+        if let ToolResult::Failed(reason) = &mut result {
+            self.app.hide_directories(&self.caller, reason);
         }
         result
     }

@@ -85,7 +85,7 @@ pub(in crate::app) async fn preview(
         return Err(NoPackReason::SideRequest(side));
     }
     let identity = identify(headers, prompt);
-    let chain = chain(app, caller, prompt, &identity).await;
+    let chain = chain(app, caller, prompt, &identity);
     let replayed = match &app.store {
         Some(store) => replay(&chain, identity.session.as_deref(), &**store, now_ms()).await,
         None => Ok(Replay::default()),

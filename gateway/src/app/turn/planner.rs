@@ -177,7 +177,7 @@ impl TurnPlanner<'_, '_> {
             lexical_budget: budget.lexical,
             total_budget: budget.total,
             pending: pending.results(),
-            personal: self.app.personal_for_prompt(self.caller).await,
+            personal: self.app.personal_for_prompt(self.caller),
             deep: inline.map(|explorer| (explorer, progress)),
         };
         let decision = decide(workspace, &*self.store, request, slot).await;
