@@ -46,11 +46,16 @@ struct Stage {
 impl Stage {
     /// A gateway for ana and ben. The backend speaks one format, so that the others are converted.
     fn new(dialect: &str) -> Stage {
+        Stage::with(dialect, "")
+    }
+
+    /// [`Stage::new`] with more tables.
+    fn with(dialect: &str, more: &str) -> Stage {
         let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start_with(hangs));
         let root = env.repository("demo", &FILES);
         let (ana, ben) = (new_key(&env, "ana"), new_key(&env, "ben"));
         let settings = format!(
-            "[[backends]]\nname = \"mock\"\nurl = \"{}\"\ndialect = \"{dialect}\"\nretries = 0\n[context]\nenabled = false\n",
+            "[[backends]]\nname = \"mock\"\nurl = \"{}\"\ndialect = \"{dialect}\"\nretries = 0\n[context]\nenabled = false\n{more}",
             upstream.url()
         );
         env.write_config(&format!("{settings}{}{}", ana.toml, ben.toml));
@@ -168,14 +173,8 @@ fn reload_ends_what_it_no_longer_permits_and_nothing_else() {
 #[test]
 fn calls_of_tools_end_with_the_key() {
     for token in ["", r#","_meta":{"progressToken":"p"}"#] {
-        let mut stage = Stage::new("messages");
-        stage
-            .settings
-            .push_str("[mcp]\ntools = [\"explore\"]\n[explore]\nbackend = \"mock\"\nmodel = \"never\"\n");
-        let keys = format!("{}{}", stage.ana.toml, stage.ben.toml);
-        stage.env.write_config(&format!("{}{keys}", stage.settings));
-        let root = stage.env.path("demo");
-        stage.gateway = stage.env.serve(&root, &[]);
+        let explorer = "[mcp]\ntools = [\"explore\"]\n[explore]\nbackend = \"mock\"\nmodel = \"never\"\n";
+        let stage = Stage::with("messages", explorer);
         let call = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"explore","arguments":{{"question":"How does the bucket refill?"}}{token}}}}}"#
         );
