@@ -262,7 +262,7 @@ mod tests {
         let plants: [(&str, Plants); 5] = [
             ("link", |path, victim| symlink(victim, path).unwrap()),
             ("dangling link", |path, victim| {
-                symlink(victim.with_extension("new"), path).unwrap()
+                symlink(victim.with_extension("new"), path).unwrap();
             }),
             ("link to a device", |path, _| symlink("/dev/zero", path).unwrap()),
             ("directory", |path, _| fs::create_dir(path).unwrap()),

@@ -3,16 +3,27 @@
 //!
 //! Each change is a commit with one parent. It is written as objects first; then the ref is moved, if it still is where the
 //! change began. Objects of a change that lost the race, or whose process was killed, are collected by git as garbage.
-//! Nothing here runs a program that a repository's configuration names.
+//! Nothing here runs a program that a repository's configuration names. What is read is bounded (see `limits`), and each
+//! object is the one that its id names: replacements (`refs/replace/`) do not count.
+
+mod incoming;
+mod limits;
+mod reading;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
-use gix::bstr::ByteSlice as _;
 use gix::objs::tree::EntryKind;
 
+pub use self::incoming::{IncomingError, IncomingObjects};
+use self::limits::MAX_ALLOCATION;
+pub use self::limits::{ChainLimit, MAX_COMMITS, MAX_OBJECT_BYTES};
+pub use self::reading::History;
 use crate::discovery::{DiscoverError, GitDir};
+use crate::git_program::{Remote, RemoteError};
 use crate::object_id::ObjectId;
-use crate::references::{ReferenceError, References};
+use crate::references::{Expected, ReferenceChange, ReferenceError, References};
 
 /// A person, and a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +85,32 @@ pub enum ChainError {
         /// The ref.
         reference: String,
     },
+    /// An object is not in the repository.
+    #[error("{id} of {reference} is missing: a shallow or partial clone has only a part of the history")]
+    Missing {
+        /// The ref.
+        reference: String,
+        /// The object.
+        id: ObjectId,
+    },
+    /// An object is too large to be read.
+    #[error("{id} of {reference} has {bytes} bytes, and {MAX_OBJECT_BYTES} are the most")]
+    TooLarge {
+        /// The ref.
+        reference: String,
+        /// The object.
+        id: ObjectId,
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// The history, or the files of a commit, are too large to be read.
+    #[error("{reference} has more than {limit}")]
+    Limit {
+        /// The ref.
+        reference: String,
+        /// The limit.
+        limit: ChainLimit,
+    },
 }
 
 /// A chain of commits on a ref.
@@ -90,7 +127,7 @@ impl CommitChain {
     /// [`ChainError::Git`] if the repository cannot be opened.
     pub fn open(git_dir: &Path, reference: &str) -> Result<Self, ChainError> {
         Ok(Self {
-            references: References::open_shared(&GitDir::read(git_dir)?)?,
+            references: References::open_shared(&GitDir::read(git_dir)?, bounded())?,
             path: git_dir.to_owned(),
             reference: reference.to_owned(),
         })
@@ -118,6 +155,15 @@ impl CommitChain {
         &self.references.repository
     }
 
+    /// The remote that a name or an address refers to. Relative addresses of the repository's configuration begin in
+    /// `directory`.
+    ///
+    /// # Errors
+    /// [`RemoteError`].
+    pub fn remote(&self, name: &str, directory: &Path) -> Result<Remote, RemoteError> {
+        Remote::find(self.repository(), name, directory)
+    }
+
     fn failed(&self, source: impl std::error::Error + Send + Sync + 'static) -> ChainError {
         ChainError::Git {
             path: self.path.clone(),
@@ -134,108 +180,13 @@ impl CommitChain {
         let Some(id) = self.references.find(&self.reference)? else {
             return Ok(None);
         };
-        let header = self.repository().find_header(id).map_err(|error| self.failed(error))?;
-        if header.kind() != gix::objs::Kind::Commit {
-            return Err(ChainError::NoCommit {
+        let id = ObjectId::from(id);
+        match self.header(id)? {
+            Some(header) if header.kind == gix::objs::Kind::Commit => Ok(Some(id)),
+            _ => Err(ChainError::NoCommit {
                 reference: self.reference.clone(),
-            });
+            }),
         }
-        Ok(Some(id.into()))
-    }
-
-    /// Reads a commit.
-    ///
-    /// # Errors
-    /// [`ChainError`] if there is no such commit.
-    pub fn commit(&self, id: ObjectId) -> Result<ChainCommit, ChainError> {
-        let commit = self.find(id)?;
-        let decoded = commit.decode().map_err(|error| self.failed(error))?;
-        let author = decoded.author().map_err(|error| self.failed(error))?;
-        let time = author.time().unwrap_or_default();
-        Ok(ChainCommit {
-            id,
-            parent: decoded.parents().next().map(ObjectId::from),
-            author: Signature {
-                name: author.name.to_str_lossy().into_owned(),
-                email: author.email.to_str_lossy().into_owned(),
-                seconds: time.seconds,
-                offset: time.offset,
-            },
-            message: decoded.message.to_str_lossy().into_owned(),
-        })
-    }
-
-    fn find(&self, id: ObjectId) -> Result<gix::Commit<'_>, ChainError> {
-        let object = self
-            .repository()
-            .find_object(id.gix())
-            .map_err(|error| self.failed(error))?;
-        object.try_into_commit().map_err(|_| ChainError::NoCommit {
-            reference: format!("{} ({id})", self.reference),
-        })
-    }
-
-    /// The text of a blob; bytes that are no UTF-8 are replaced. `None` if there is no such blob.
-    #[must_use]
-    pub fn text(&self, blob: ObjectId) -> Option<String> {
-        let object = self.repository().find_object(blob.gix()).ok()?;
-        (object.kind == gix::objs::Kind::Blob).then(|| object.data.to_str_lossy().into_owned())
-    }
-
-    /// The commits from one back to the first, the newest first, without those from `known` on.
-    ///
-    /// # Errors
-    /// [`ChainError`].
-    pub fn back_to(&self, from: Option<ObjectId>, known: Option<ObjectId>) -> Result<Vec<ChainCommit>, ChainError> {
-        let mut commits = Vec::new();
-        let mut next = from.filter(|from| Some(*from) != known);
-        while let Some(id) = next {
-            let commit = self.commit(id)?;
-            next = commit.parent.filter(|parent| Some(*parent) != known);
-            commits.push(commit);
-        }
-        Ok(commits)
-    }
-
-    /// A file at a commit; `None` if there is none.
-    ///
-    /// # Errors
-    /// [`ChainError`].
-    pub fn file(&self, commit: ObjectId, path: &str) -> Result<Option<ChainFile>, ChainError> {
-        let tree = self.find(commit)?.tree().map_err(|error| self.failed(error))?;
-        let entry = tree.lookup_entry_by_path(path).map_err(|error| self.failed(error))?;
-        let Some(entry) = entry.filter(|entry| entry.mode().is_blob()) else {
-            return Ok(None);
-        };
-        let object = entry.object().map_err(|error| self.failed(error))?;
-        Ok(Some(ChainFile {
-            id: object.id.into(),
-            text: object.data.to_str_lossy().into_owned(),
-        }))
-    }
-
-    /// The paths of all files at a commit with the ids of their contents, sorted.
-    ///
-    /// # Errors
-    /// [`ChainError`].
-    pub fn files(&self, commit: ObjectId) -> Result<Vec<(String, ObjectId)>, ChainError> {
-        let tree = self.find(commit)?.tree().map_err(|error| self.failed(error))?;
-        let mut files = Vec::new();
-        let mut open = vec![(String::new(), tree)];
-        while let Some((above, tree)) = open.pop() {
-            for entry in tree.iter() {
-                let entry = entry.map_err(|error| self.failed(error))?;
-                let path = format!("{above}{}", entry.filename().to_str_lossy());
-                if entry.mode().is_tree() {
-                    let object = entry.object().map_err(|error| self.failed(error))?;
-                    open.push((format!("{path}/"), object.into_tree()));
-                } else if entry.mode().is_blob() {
-                    files.push((path, entry.oid().to_owned().into()));
-                }
-            }
-        }
-        files.sort();
-        Ok(files)
     }
 
     /// Writes a commit that replaces files of its parent, or removes those without a text. The ref stays.
@@ -250,11 +201,7 @@ impl CommitChain {
         message: &str,
     ) -> Result<ObjectId, ChainError> {
         let before = match parent {
-            Some(parent) => self
-                .find(parent)?
-                .tree_id()
-                .map_err(|error| self.failed(error))?
-                .detach(),
+            Some(parent) => self.tree_id(parent)?,
             None => self.repository().empty_tree().id,
         };
         let mut tree = self
@@ -289,12 +236,46 @@ impl CommitChain {
         Ok(id.map_err(|error| self.failed(error))?.detach().into())
     }
 
-    /// Moves the ref, if it still is where the change began. Returns whether it did.
+    /// Moves the ref, if it still is where the change began, or removes it. Other refs are set, or removed, in the same
+    /// transaction. Returns whether that was done.
     ///
     /// # Errors
     /// [`ChainError`] if it cannot be moved for another reason.
-    pub fn advance(&self, from: Option<ObjectId>, to: ObjectId) -> Result<bool, ChainError> {
-        let from = from.map(ObjectId::gix);
-        Ok(self.references.advance(&self.reference, from, to.gix())?)
+    pub fn advance(
+        &self,
+        from: Option<ObjectId>,
+        to: Option<ObjectId>,
+        others: &[(String, Option<ObjectId>)],
+    ) -> Result<bool, ChainError> {
+        let own = ReferenceChange {
+            name: self.reference.clone(),
+            expected: Expected::At(from.map(ObjectId::gix)),
+            to: to.map(ObjectId::gix),
+        };
+        let others = others.iter().map(|(name, to)| ReferenceChange {
+            name: name.clone(),
+            expected: Expected::Any,
+            to: to.map(ObjectId::gix),
+        });
+        let changes: Vec<_> = [own].into_iter().chain(others).collect();
+        Ok(self.references.change(&changes)?)
     }
+
+    /// The refs below a prefix that ends with `/`, with the commits that they point to.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>, ChainError> {
+        let refs = self.references.below(prefix)?;
+        Ok(refs.into_iter().map(|(name, id)| (name, id.into())).collect())
+    }
+}
+
+/// Options for objects that may come from strangers: no object, and no base of one, is decoded that needs more than a number
+/// of bytes, and an id names its own object, not a replacement (`refs/replace/`).
+fn bounded() -> gix::open::Options {
+    gix::open::Options::isolated().config_overrides([
+        format!("gitoxide.objects.allocLimit={MAX_ALLOCATION}"),
+        "core.useReplaceRefs=false".to_owned(),
+    ])
 }

@@ -128,7 +128,8 @@ fn check_tree(top: &Path, cap: u64) -> Result<(), GitMetadataError> {
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;

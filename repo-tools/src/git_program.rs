@@ -3,19 +3,37 @@
 //! A repository may be hostile, so git runs without hooks, without a file system monitor and without prompts, and it
 //! uses only transports that start no program that an address names.
 
-use std::io::{self, Read};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::time::{Duration, Instant};
+mod remote;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+pub use remote::{Remote, RemoteError, is_remote};
+pub use run::{GitRunError, RunLimits, run_git};
 
 /// Settings that take precedence over those of the repository and of the user.
-const SETTINGS: [&str; 5] = [
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.pager=cat",
-    "protocol.ext.allow=never",
-    "protocol.fd.allow=never",
+const SETTINGS: [&str; 3] = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "core.pager=cat"];
+/// Settings of a transfer. Its memory is bounded, and it starts no maintenance, no signing and no command of a repository
+/// that it borrows objects from.
+const TRANSFER_SETTINGS: [&str; 10] = [
+    "core.alternateRefsCommand=true",
+    "core.bigFileThreshold=1m",
+    "core.deltaBaseCacheLimit=16m",
+    "pack.threads=1",
+    "fetch.writeCommitGraph=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "push.gpgSign=false",
+    "push.followTags=false",
+    "push.recurseSubmodules=no",
 ];
+/// The most that a transfer allocates at once: the list of a million objects has 80 MB.
+const MAX_ALLOCATION: &str = "96m";
+/// The transports of git itself. Any other one is a program, which the address names.
+const PROTOCOLS: [&str; 5] = ["file", "git", "http", "https", "ssh"];
 
 /// The variables that redirect git to another repository: `git rev-parse --local-env-vars`, without those that hold settings.
 const REPOSITORY_VARIABLES: [&str; 12] = [
@@ -43,71 +61,29 @@ pub fn git() -> Command {
         command.env_remove(variable);
     }
     command.stdin(Stdio::null()).env("GIT_TERMINAL_PROMPT", "0");
+    // ssh asks on the terminal itself, so it gets a program to ask that answers nothing.
+    command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
+    // Unlike settings, this also holds for transports that settings of the repository allow.
+    let users = std::env::var("GIT_ALLOW_PROTOCOL").ok();
+    command.env("GIT_ALLOW_PROTOCOL", protocols(users.as_deref()));
+    // An object that a partial clone lacks would be fetched as settings of the repository say.
+    command.env("GIT_NO_LAZY_FETCH", "1");
     command
 }
 
-/// The end of a call of git.
-pub(crate) enum GitOutput {
-    /// Its output.
-    Done(String),
-    /// Why it failed: its error output, or the limit that it reached.
-    Failed(String),
-}
-
-/// Runs git and returns its output, for a limited time. It fetches nothing, not even missing objects of a partial clone.
-///
-/// # Errors
-/// If git cannot be started.
-pub(crate) fn run(mut command: Command, max_bytes: u64, time: Duration) -> io::Result<GitOutput> {
-    command.env("GIT_NO_LAZY_FETCH", "1").env("LC_ALL", "C");
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let end = Instant::now() + time;
-    let outputs = [
-        child.stdout.take().map(|stream| collected(stream, max_bytes)),
-        child.stderr.take().map(|stream| collected(stream, max_bytes)),
-    ];
-    let mut texts = Vec::new();
-    for output in outputs.into_iter().flatten() {
-        let Ok(bytes) = output.recv_timeout(end.saturating_duration_since(Instant::now())) else {
-            stop(&mut child);
-            return Ok(GitOutput::Failed(format!(
-                "it does not end within {} seconds",
-                time.as_secs()
-            )));
-        };
-        if bytes.len() as u64 >= max_bytes {
-            stop(&mut child);
-            return Ok(GitOutput::Failed(format!(
-                "its output is longer than {max_bytes} bytes"
-            )));
-        }
-        texts.push(String::from_utf8_lossy(&bytes).into_owned());
+/// Returns a command for git to exchange objects with a remote, from a repository whose configuration is Muninn's own.
+pub fn transfer_git(git_dir: &Path) -> Command {
+    let mut command = git();
+    for setting in TRANSFER_SETTINGS {
+        command.args(["-c", setting]);
     }
-    let is_success = child.wait()?.success();
-    let error = texts.pop().unwrap_or_default();
-    Ok(match is_success {
-        true => GitOutput::Done(texts.pop().unwrap_or_default()),
-        false => GitOutput::Failed(error.trim().to_owned()),
-    })
+    command.env("GIT_ALLOC_LIMIT", MAX_ALLOCATION);
+    command.arg("--git-dir").arg(git_dir);
+    command
 }
 
-/// Reads a stream to its end, or to a limit, on a thread of its own: git waits if nobody reads one of its streams.
-fn collected(stream: impl Read + Send + 'static, max_bytes: u64) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = sync_channel(1);
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        stream.take(max_bytes).read_to_end(&mut bytes).ok();
-        sender.send(bytes).ok();
-    });
-    receiver
-}
-
-fn stop(child: &mut Child) {
-    child.kill().ok();
-    child.wait().ok();
-}
-
-/// Whether a text can name a remote: neither an option nor several words.
-pub fn is_remote(name: &str) -> bool {
-    !name.is_empty() && !name.starts_with('-') && !name.contains(char::is_whitespace)
+/// The allowed transports, or those of them that the user's own list has.
+fn protocols(users: Option<&str>) -> String {
+    let is_allowed = |protocol: &&str| users.is_none_or(|users| users.split(':').any(|user| user == *protocol));
+    PROTOCOLS.into_iter().filter(is_allowed).collect::<Vec<_>>().join(":")
 }

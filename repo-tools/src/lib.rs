@@ -56,12 +56,15 @@ mod fixture;
 pub use blob::BlobId;
 pub use causes::with_causes;
 pub use checkout::Checkout;
-pub use commit_chain::{ChainCommit, ChainError, ChainFile, CommitChain, Signature};
+pub use commit_chain::{
+    ChainCommit, ChainError, ChainFile, ChainLimit, CommitChain, History, IncomingError, IncomingObjects, MAX_COMMITS,
+    MAX_OBJECT_BYTES, Signature,
+};
 pub use cut::{Cut, Cuts};
 pub use discovery::{DiscoverError, FormatError, GitFileError};
 pub use files::{FileFilter, FilterError};
 pub use find::{FindQuery, FindResult, find};
-pub use git_program::{git, is_remote};
+pub use git_program::{GitRunError, Remote, RemoteError, RunLimits, git, is_remote, run_git, transfer_git};
 pub use globs::GlobSet;
 pub use grep::{
     Detail, FileCount, GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, Match, grep, grep_many, grep_paths,

@@ -66,7 +66,7 @@ impl RevertReader {
     /// Opens the history of a commit, given in hexadecimal; `None` if it cannot be read.
     #[must_use]
     pub fn open(worktree: &Worktree, head: &str) -> Option<Self> {
-        let mut repository = worktree.repository().ok()?;
+        let mut repository = worktree.git().repository().ok()?;
         repository.object_cache_size(Some(16 << 20));
         let head = ObjectId::from_hex(head.as_bytes()).ok()?;
         Some(Self { repository, head })
@@ -178,7 +178,10 @@ impl RevertReader {
             .ok()?;
         let mut parents = commit.parent_ids().map(gix::Id::detach);
         let before = match side {
-            Some(side) => Some(parents.find(|parent| parent.to_string() == side)?),
+            Some(side) => {
+                let side = ObjectId::from_hex(side.as_bytes()).ok()?;
+                Some(parents.find(|parent| *parent == side)?)
+            }
             None => parents.next(),
         };
         Some(Revert {

@@ -57,6 +57,7 @@ mod http2;
 mod install;
 mod journal;
 mod journal_clones;
+mod journal_hostile;
 mod kept_secrets;
 mod knowledge;
 mod large_bodies;

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use muninn_memory::journal::{Draft, FoundEntry, JournalError, ListedEntry, OverviewConflict, TocNode, Written};
+use muninn_memory::journal::{
+    Draft, FoundEntry, JournalError, ListedEntry, OverviewConflict, TocNode, Undone, Written,
+};
 use muninn_memory::model::block_on;
-use muninn_repo_tools::{Until, Worktree, with_causes};
+use muninn_repo_tools::{ChainError, Until, Worktree, with_causes};
 
 use super::{CliError, Common, Exit, examples, output, read_text};
 use crate::app::{
@@ -106,6 +108,11 @@ enum Action {
         #[arg(value_name = "REMOTE", default_value = "origin")]
         remote: String,
     },
+    /// Return to the journal before the last fetch or sync that changed it; entries written since are kept
+    #[command(after_help = examples(&[
+        ("muninn journal undo-fetch", "Repeated, it undoes the fetch before: the last 5"),
+    ]))]
+    UndoFetch,
     /// Give a remote the entries of this journal
     #[command(after_help = examples(&[("muninn journal push", "Refused if origin has entries that this journal lacks")]))]
     Push {
@@ -206,6 +213,7 @@ impl JournalCommand {
             } => output::value(self.json, &*journal.search(&work_context, &content, threshold)?, found),
             Action::Sync { remote } => output::value(self.json, &journal.sync(&remote)?, synced),
             Action::Fetch { remote } => output::value(self.json, &journal.fetch(&remote)?, synced),
+            Action::UndoFetch => output::value(self.json, &journal.undo_fetch()?, undone),
             Action::Push { remote } => output::value(self.json, &journal.push(&remote)?, synced),
             Action::Resolve {
                 section,
@@ -340,6 +348,15 @@ fn synced(synced: &Synced) -> String {
     text
 }
 
+fn undone(undone: &Undone) -> String {
+    format!(
+        "undid the fetch from {}: {} received are gone, {} written since are kept; the next fetch takes in the former again\n",
+        undone.remote,
+        output::plural(undone.removed, "entry"),
+        output::plural(undone.kept, "entry")
+    )
+}
+
 fn found(entries: &[FoundEntry]) -> String {
     let entry = |entry: &FoundEntry| {
         let first = entry
@@ -386,6 +403,9 @@ impl From<JournalUseError> for CliError {
             JournalUseError::Version(_) | JournalUseError::NoSection(_) => CliError::new(Exit::Usage, message),
             JournalUseError::Transfer(TransferError::Git { what: "push", .. }) => CliError::new(Exit::Failure, message)
                 .hint("the remote must accept refs/muninn/journal; some hosts accept only branches and tags"),
+            JournalUseError::Transfer(TransferError::Refused { .. }) => {
+                CliError::new(Exit::Failure, message).hint("the journal here is as it was; ask who wrote to the remote")
+            }
             JournalUseError::Transfer(_) | JournalUseError::Synthesis(_) | JournalUseError::Client(_) => {
                 CliError::new(Exit::Failure, message)
             }
@@ -397,6 +417,10 @@ impl From<JournalUseError> for CliError {
                 JournalError::NotRead(section) => CliError::new(Exit::Failure, message).hint(format!(
                     "`muninn journal read {section}` shows the version for `--version`"
                 )),
+                JournalError::Chain(ChainError::Limit { .. } | ChainError::TooLarge { .. }) => {
+                    CliError::new(Exit::Failure, message)
+                        .hint("`muninn doctor` says how to return to a smaller journal")
+                }
                 _ => CliError::new(Exit::Failure, message),
             },
         }

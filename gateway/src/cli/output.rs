@@ -214,10 +214,10 @@ pub(crate) fn value<T: serde::Serialize + ?Sized>(json: bool, value: &T, text: i
 
 /// Formats a count with its noun: `1 file`, `2 files`.
 pub(crate) fn plural(count: usize, word: &str) -> String {
-    if count == 1 {
-        format!("1 {word}")
-    } else {
-        format!("{count} {word}s")
+    match word.strip_suffix("ry") {
+        _ if count == 1 => format!("1 {word}"),
+        Some(stem) => format!("{count} {stem}ries"),
+        None => format!("{count} {word}s"),
     }
 }
 

@@ -133,7 +133,7 @@ impl PersonalCommand {
         let json = self.json;
         match self.action {
             Action::Init { name, style, work, git } => {
-                init(&personal, &config.personal, [name, style, work], git, json)?
+                init(&personal, &config.personal, [name, style, work], git, json)?;
             }
             Action::Export { file } => {
                 let exported = personal::export(personal.root(), &file)?;

@@ -21,9 +21,12 @@ pub struct OverviewConflict {
     pub base: Option<String>,
 }
 
-/// The file beside a section. It is no Markdown, so it is no section.
+/// The extension of the file. It is no Markdown, so it is no section.
+pub(super) const EXTENSION: &str = ".conflict";
+
+/// The file beside a section.
 pub(super) fn file(section: &PagePath) -> String {
-    format!("{section}.conflict")
+    format!("{section}{EXTENSION}")
 }
 
 /// The text of the file.
@@ -42,11 +45,17 @@ pub(super) fn of(
     let Some(found) = chain.file(commit, &file(section))? else {
         return Ok(None);
     };
-    let parts = found.text.strip_prefix(BASE).and_then(|text| text.split_once(AFTER));
-    let (base, other) = parts.unwrap_or(("none", &found.text));
+    let (base, other) = parts(&found.text);
     let base = ObjectId::from_hex(base).and_then(|base| chain.text(base));
     Ok(Some(OverviewConflict {
-        other: other.trim_end().to_owned(),
+        other: other.to_owned(),
         base: base.map(|base| SectionFile::parse(&base).overview),
     }))
+}
+
+/// The id of the common overview's file, and the other overview.
+pub(super) fn parts(text: &str) -> (&str, &str) {
+    let parts = text.strip_prefix(BASE).and_then(|text| text.split_once(AFTER));
+    let (base, other) = parts.unwrap_or(("none", text));
+    (base, other.trim_end())
 }

@@ -12,7 +12,14 @@
 //! Session: s-1
 //! ```
 
+use muninn_repo_tools::ObjectId;
+
 use crate::wiki::PagePath;
+
+/// The most commits that an entry says to have been. Others are left out, but for the first one.
+pub(super) const MAX_WAS: usize = 64;
+/// The most bytes of a headline.
+const MAX_HEADLINE: usize = 200;
 
 const CONTEXT: &str = "work_context: ";
 const SECTION: &str = "Section: ";
@@ -38,8 +45,8 @@ pub(super) struct Entry {
     pub(super) agent: Option<String>,
     /// The task that it belongs to.
     pub(super) task: Option<String>,
-    /// The commits that it was before a merge of two journals, in hexadecimal, the oldest first.
-    pub(super) was: Vec<String>,
+    /// The commits that it says to have been before merges of two journals, the oldest first. See `claims`.
+    pub(super) was: Vec<ObjectId>,
 }
 
 impl Entry {
@@ -68,10 +75,13 @@ impl Entry {
         message
     }
 
-    /// Reads a commit message; `None` if it is no entry. Only the last trailers count: others are part of the text.
+    /// Reads a commit message; `None` if it is no entry. Only trailers at the end count: others are part of the text.
     pub(super) fn parse(message: &str) -> Option<Self> {
         let at = message.rfind(&format!("\n\n{SECTION}"))?;
-        let (head, trailers) = (&message[..at], &message[at + 2..]);
+        let (head, trailers) = (&message[..at], message[at + 2..].trim_end());
+        if trailers.contains("\n\n") {
+            return None;
+        }
         let trailer = |name: &str| trailers.lines().find_map(|line| line.strip_prefix(name));
         let (summary, rest) = match head.strip_prefix(CONTEXT) {
             Some(rest) => (None, rest),
@@ -91,8 +101,8 @@ impl Entry {
             task: trailer(TASK).map(str::to_owned),
             was: trailers
                 .lines()
-                .filter_map(|line| line.strip_prefix(WAS))
-                .map(str::to_owned)
+                .filter_map(|line| ObjectId::from_hex(line.strip_prefix(WAS)?))
+                .take(MAX_WAS)
                 .collect(),
         })
     }
@@ -103,7 +113,16 @@ impl Entry {
             let mut lines = self.text.lines().map(|line| line.trim_start_matches('#').trim());
             lines.find(|line| !line.is_empty()).unwrap_or_default().to_owned()
         };
-        self.summary.clone().unwrap_or_else(first)
+        let headline = self.summary.clone().unwrap_or_else(first);
+        shown(&headline[..headline.floor_char_boundary(MAX_HEADLINE)])
+    }
+
+    /// Adds a commit that the entry was.
+    pub(super) fn add_was(&mut self, commit: ObjectId) {
+        if self.was.len() == MAX_WAS {
+            self.was.remove(1);
+        }
+        self.was.push(commit);
     }
 }
 
@@ -115,6 +134,18 @@ pub(super) fn own_context(text: &str) -> Option<&str> {
     lines.next().map(str::trim).filter(|context| !context.is_empty())
 }
 
+/// A text on one line as it can be shown: control characters, and those that change the direction of what follows, are
+/// replaced. A terminal would obey them, and the line would look like another one.
+pub(super) fn shown(text: &str) -> String {
+    let is_obeyed = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars()
+        .map(|c| if is_obeyed(c) { '\u{fffd}' } else { c })
+        .collect()
+}
+
 /// A text on one line.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -123,6 +154,10 @@ fn line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn id(digits: &str) -> ObjectId {
+        ObjectId::from_hex(&digits.repeat(20)).unwrap()
+    }
 
     fn entry(summary: Option<&str>, text: &str) -> Entry {
         Entry {
@@ -133,7 +168,7 @@ mod tests {
             session: Some("s-1".to_owned()),
             agent: None,
             task: Some("T-2".to_owned()),
-            was: vec!["00ff".to_owned(), "11ff".to_owned()],
+            was: ["00", "11"].map(id).to_vec(),
         }
     }
 
@@ -144,7 +179,8 @@ mod tests {
             let entry = entry(summary, text);
             let message = entry.message();
             assert_eq!(Entry::parse(&message).as_ref(), Some(&entry), "{message}");
-            assert!(message.ends_with("\n\nSection: gateway/retries\nSession: s-1\nTask: T-2\nWas: 00ff\nWas: 11ff\n"));
+            let was = format!("Was: {}\nWas: {}\n", id("00"), id("11"));
+            assert!(message.ends_with(&format!("\n\nSection: gateway/retries\nSession: s-1\nTask: T-2\n{was}")));
         }
     }
 
@@ -170,6 +206,7 @@ mod tests {
             "Fix\n\nSection: a\n",
             "work_context: x\n\ntext\n",
             "work_context: x\n\nt\n\nSection: ../a\n",
+            "work_context: x\n\nt\n\nSection: a\n\nmore\nSection: b\n",
         ] {
             assert_eq!(Entry::parse(message), None, "{message:?}");
         }

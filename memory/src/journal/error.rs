@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use muninn_repo_tools::ChainError;
 use thiserror::Error;
 
+use super::REFERENCE;
 use super::id::JournalIdError;
 use super::log::ListedEntry;
 use super::store::Version;
@@ -57,6 +58,18 @@ pub enum JournalError {
     /// The section has one overview.
     #[error("{0} has one overview, so there is nothing to merge")]
     NoConflict(PagePath),
+    /// There is no fetch to undo.
+    #[error("there is no fetch to undo: none has changed the journal, or each was undone")]
+    NoFetch,
+    /// Another program has moved the ref since the fetch.
+    #[error(
+        "{REFERENCE} was moved by another program since the fetch, so the entries that came with it are not known; the \
+         journal before it is {before}, which `git update-ref {REFERENCE}` can set"
+    )]
+    Replaced {
+        /// The newest commit before the fetch.
+        before: String,
+    },
     /// An entry is empty.
     #[error("the entry is empty")]
     Empty,

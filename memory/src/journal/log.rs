@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, ObjectId};
+use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, MAX_COMMITS, ObjectId};
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
@@ -10,6 +10,8 @@ use crate::wiki::PagePath;
 
 /// The digits of a commit in an entry's name. Among a million entries two agree with a probability of 1 in 500.
 const DIGITS: usize = 12;
+/// The most bytes of a log in memory: 120,000 usual entries have 24 MiB.
+pub(super) const MAX_LOG_BYTES: usize = 64 << 20;
 
 /// The entries up to a commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +19,8 @@ pub(super) struct Log {
     pub(super) tip: Option<ObjectId>,
     /// The oldest first.
     pub(super) entries: Vec<LogEntry>,
+    /// Whether older entries were left out, because the journal is larger than what is read.
+    pub(super) is_cut: bool,
 }
 
 /// An entry without its text.
@@ -27,7 +31,7 @@ pub(super) struct LogEntry {
     /// Seconds since 1970.
     pub(super) seconds: i64,
     pub(super) headline: String,
-    /// The commits that it was before merges.
+    /// The commits that it says to have been before merges.
     pub(super) was: Vec<ObjectId>,
 }
 
@@ -44,19 +48,49 @@ pub struct ListedEntry {
 
 impl Log {
     /// The log up to another commit. Only commits after this log's last one are read; if that one is not among the
-    /// ancestors of the new commit, because the ref was replaced, all are.
+    /// ancestors of the new commit, because the ref was replaced, all are. Of a journal that is too large, the newest entries
+    /// are read.
     pub(super) fn extended(self, chain: &CommitChain, tip: Option<ObjectId>) -> Result<Log, ChainError> {
-        let commits = chain.back_to(tip, self.tip)?;
-        let is_continued = match commits.last() {
-            Some(first) => first.parent == self.tip,
-            None => tip == self.tip,
-        };
-        let mut entries = match is_continued {
-            true => self.entries,
-            false => Vec::new(),
-        };
-        entries.extend(commits.iter().rev().filter_map(LogEntry::of));
-        Ok(Log { tip, entries })
+        let mut new = Vec::new();
+        let (mut bytes, mut is_cut, mut is_continued) = (0, false, self.tip.is_none());
+        for commit in chain.history(tip) {
+            let commit = match commit {
+                Err(ChainError::Limit { .. } | ChainError::TooLarge { .. }) if bytes > 0 => {
+                    is_cut = true;
+                    break;
+                }
+                commit => commit?,
+            };
+            if Some(commit.id) == self.tip {
+                is_continued = true;
+                break;
+            }
+            let entry = LogEntry::of(&commit);
+            bytes += entry.as_ref().map_or(1, LogEntry::bytes);
+            if bytes > MAX_LOG_BYTES {
+                is_cut = true;
+                break;
+            }
+            new.extend(entry);
+        }
+        let mut entries = Vec::new();
+        if is_continued && !is_cut {
+            entries = self.entries;
+            is_cut = self.is_cut;
+        }
+        entries.extend(new.into_iter().rev());
+        let mut left_out = entries.len().saturating_sub(MAX_COMMITS);
+        let mut bytes: usize = entries[left_out..].iter().map(LogEntry::bytes).sum();
+        while bytes > MAX_LOG_BYTES {
+            bytes -= entries[left_out].bytes();
+            left_out += 1;
+        }
+        entries.drain(..left_out);
+        Ok(Log {
+            tip,
+            entries,
+            is_cut: is_cut || left_out > 0,
+        })
     }
 
     /// The entries of a section, the newest first.
@@ -83,15 +117,14 @@ impl LogEntry {
             commit: commit.id,
             headline: entry.headline(),
             seconds: commit.author.seconds,
-            was: entry.was.iter().filter_map(|was| ObjectId::from_hex(was)).collect(),
+            was: entry.was,
             section: entry.section,
         })
     }
 
-    /// Whether the entry's commit, or one that it was before, begins with these digits.
-    pub(super) fn is_named(&self, digits: &str) -> bool {
-        let mut commits = std::iter::once(&self.commit).chain(&self.was);
-        commits.any(|commit| commit.to_string().starts_with(digits))
+    /// Its size in memory.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.section.as_str().len() + self.headline.len() + size_of_val(&*self.was)
     }
 
     /// The name of the entry.

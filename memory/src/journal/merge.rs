@@ -3,13 +3,15 @@
 //! Entries never contradict each other. Overviews can: if both sides changed one, the other side's stays in the file, and
 //! this side's is kept beside it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-use muninn_repo_tools::{ChainCommit, CommitChain, ObjectId, Signature};
+use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, History, ObjectId, Signature};
 
+use super::claims;
 use super::conflict;
 use super::entry::Entry;
 use super::error::JournalError;
+use super::log::LogEntry;
 use super::section::SectionFile;
 use super::store::{Version, section_at};
 use super::write::COMMITTER;
@@ -28,52 +30,130 @@ pub struct Merged {
     pub conflicts: Vec<PagePath>,
 }
 
+/// The commits that only one of two journals has, the newest first.
+pub(super) struct Divergence {
+    pub(super) ours: Vec<Seen>,
+    pub(super) theirs: Vec<Seen>,
+    /// The newest commit that both have.
+    base: Option<ObjectId>,
+}
+
+/// A commit without its texts.
+pub(super) struct Seen {
+    pub(super) id: ObjectId,
+    /// The commits that it says to have been.
+    pub(super) was: Vec<ObjectId>,
+    /// Its bytes in a log.
+    pub(super) log_bytes: usize,
+    /// The bytes of the author's name or address, whichever is longer.
+    pub(super) author_bytes: usize,
+}
+
+/// The commits of one journal that were read.
+struct Side<'c> {
+    history: History<'c>,
+    commits: Vec<Seen>,
+    places: HashMap<ObjectId, usize>,
+}
+
+impl Side<'_> {
+    fn step(&mut self) -> Result<Option<ObjectId>, ChainError> {
+        let Some(commit) = self.history.next().transpose()? else {
+            return Ok(None);
+        };
+        let entry = LogEntry::of(&commit);
+        self.places.insert(commit.id, self.commits.len());
+        self.commits.push(Seen {
+            id: commit.id,
+            log_bytes: entry.as_ref().map_or(0, LogEntry::bytes),
+            author_bytes: commit.author.name.len().max(commit.author.email.len()),
+            was: entry.map(|entry| entry.was).unwrap_or_default(),
+        });
+        Ok(Some(commit.id))
+    }
+}
+
+impl Divergence {
+    /// Reads both journals in turn, so that little of what they have in common is read.
+    pub(super) fn of(chain: &CommitChain, local: Option<ObjectId>, other: ObjectId) -> Result<Self, ChainError> {
+        let mut sides = [local, Some(other)].map(|tip| Side {
+            history: chain.history(tip),
+            commits: Vec::new(),
+            places: HashMap::new(),
+        });
+        let mut base = None;
+        while base.is_none() {
+            let steps = [sides[0].step()?, sides[1].step()?];
+            let is_common = |id: &ObjectId| sides.iter().all(|side| side.places.contains_key(id));
+            base = steps.into_iter().flatten().find(is_common);
+            if steps == [None, None] {
+                break;
+            }
+        }
+        let [ours, theirs] = sides.map(|side| {
+            let end = base.and_then(|base| side.places.get(&base).copied());
+            let mut commits = side.commits;
+            commits.truncate(end.unwrap_or(commits.len()));
+            commits
+        });
+        Ok(Self { ours, theirs, base })
+    }
+}
+
 /// Puts the commits that only `local` has on top of `other`. No ref is moved.
 pub(super) fn onto(chain: &CommitChain, local: Option<ObjectId>, other: ObjectId) -> Result<Merged, JournalError> {
-    let ours = chain.back_to(local, None)?;
-    let our_ids: HashSet<ObjectId> = ours.iter().map(|commit| commit.id).collect();
-    let mut only_theirs = Vec::new();
-    let mut next = Some(other);
-    let base = loop {
-        match next {
-            Some(id) if !our_ids.contains(&id) => {
-                let commit = chain.commit(id)?;
-                next = commit.parent;
-                only_theirs.push(commit);
-            }
-            base => break base,
-        }
-    };
-    let only_ours: Vec<ChainCommit> = ours.into_iter().take_while(|commit| Some(commit.id) != base).collect();
-    // An entry that one side has put on top before is the same entry.
-    let was = |commits: &[ChainCommit]| -> HashSet<String> {
-        let entries = commits.iter().filter_map(|commit| Entry::parse(&commit.message));
-        entries.flat_map(|entry| entry.was).collect()
-    };
-    let (their_was, our_was) = (was(&only_theirs), was(&only_ours));
-    let is_new = |commit: &&ChainCommit| !our_was.contains(&commit.id.to_string());
-    let mut merged = Merged {
-        tip: other,
-        received: only_theirs.iter().filter(is_new).count(),
-        moved: 0,
-        conflicts: Vec::new(),
-    };
-    if let Some(local) = local.filter(|_| only_theirs.is_empty()) {
-        merged.tip = local;
-        return Ok(merged);
+    let Divergence { ours, theirs, base } = Divergence::of(chain, local, other)?;
+    if let Some(local) = local.filter(|_| theirs.is_empty()) {
+        return Ok(Merged {
+            tip: local,
+            received: 0,
+            moved: 0,
+            conflicts: Vec::new(),
+        });
     }
-    for commit in only_ours.iter().rev() {
-        let Some(entry) = Entry::parse(&commit.message).filter(|_| !their_was.contains(&commit.id.to_string())) else {
+    // An entry that one side has put on top before is the same entry.
+    let received = theirs.len() - claims::moved(chain, &theirs, &ours)?.len();
+    let there = claims::moved(chain, &ours, &theirs)?;
+    let ours = ours.iter().map(|seen| seen.id);
+    let missing: Vec<ObjectId> = ours.filter(|id| !there.contains(id)).collect();
+    let (tip, on_top) = put_on_top(chain, &missing, base, Some(other))?;
+    Ok(Merged {
+        tip: tip.unwrap_or(other),
+        received,
+        moved: on_top.moved,
+        conflicts: on_top.conflicts,
+    })
+}
+
+/// Entries that were put on top of another journal.
+#[derive(Debug, Default)]
+pub(super) struct OnTop {
+    pub(super) moved: usize,
+    conflicts: Vec<PagePath>,
+}
+
+/// Puts entries on top of a commit, or of none. `commits` are the newest first; `base` is what they and the commit have in
+/// common. Returns the newest commit then.
+pub(super) fn put_on_top(
+    chain: &CommitChain,
+    commits: &[ObjectId],
+    base: Option<ObjectId>,
+    commit: Option<ObjectId>,
+) -> Result<(Option<ObjectId>, OnTop), JournalError> {
+    let (mut tip, mut on_top) = (commit, OnTop::default());
+    for id in commits.iter().rev() {
+        let commit = chain.commit(*id)?;
+        let Some(entry) = Entry::parse(&commit.message) else {
             continue;
         };
-        let (tip, is_conflict) = moved(chain, commit, &entry, base, merged.tip)?;
-        if is_conflict && !merged.conflicts.contains(&entry.section) {
-            merged.conflicts.push(entry.section);
+        let (written, is_conflict) = moved(chain, &commit, &entry, base, tip)?;
+        if is_conflict && !on_top.conflicts.contains(&entry.section) {
+            on_top.conflicts.push(entry.section);
         }
-        merged.tip = tip;
-        merged.moved += 1;
+        tip = Some(written);
+        on_top.moved += 1;
     }
-    Ok(merged)
+    Ok((tip, on_top))
 }
 
 /// Writes an entry's commit again, on top of another one. Returns it, and whether there are two overviews since.
@@ -82,19 +162,19 @@ fn moved(
     commit: &ChainCommit,
     entry: &Entry,
     base: Option<ObjectId>,
-    tip: ObjectId,
+    tip: Option<ObjectId>,
 ) -> Result<(ObjectId, bool), JournalError> {
     let section = &entry.section;
     let (ours, _) = section_at(chain, Some(commit.id), section)?;
     let (before, _) = section_at(chain, commit.parent, section)?;
     let (at_base, base_version) = section_at(chain, base, section)?;
-    let (theirs, _) = section_at(chain, Some(tip), section)?;
+    let (theirs, _) = section_at(chain, tip, section)?;
     let beside = conflict::file(section);
     let has_conflict = |at: Option<ObjectId>| match at {
         Some(at) => chain.file(at, &beside).map(|file| file.is_some()),
         None => Ok(false),
     };
-    let is_open = has_conflict(Some(tip))?;
+    let is_open = has_conflict(tip)?;
     let settles = has_conflict(commit.parent)? && !has_conflict(Some(commit.id))?;
     let mut overview = theirs.overview.clone();
     let mut kept = None;
@@ -113,7 +193,7 @@ fn moved(
     }
     let file = SectionFile {
         overview,
-        count: theirs.count + 1,
+        count: theirs.count.saturating_add(1),
     };
     let (path, text) = (section.file(), file.render());
     let mut files = vec![(&*path, Some(&*text))];
@@ -123,13 +203,13 @@ fn moved(
         None => {}
     }
     let mut entry = entry.clone();
-    entry.was.push(commit.id.to_string());
+    entry.add_was(commit.id);
     let committer = Signature {
         name: COMMITTER.0.to_owned(),
         email: COMMITTER.1.to_owned(),
         ..commit.author.clone()
     };
     let signatures = (&commit.author, &committer);
-    let written = chain.write(Some(tip), &files, signatures, &entry.message())?;
+    let written = chain.write(tip, &files, signatures, &entry.message())?;
     Ok((written, kept.is_some()))
 }

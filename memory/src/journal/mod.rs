@@ -5,10 +5,12 @@
 //! user never change. Writers compare the version of the section that they read; writers of other sections never notice
 //! each other.
 
+mod claims;
 mod conflict;
 mod entry;
 mod error;
 mod id;
+mod intake;
 mod log;
 mod memories;
 mod merge;
@@ -19,18 +21,21 @@ mod synthesis;
 #[cfg(test)]
 mod tests;
 mod toc;
+mod undo;
 mod write;
 
 pub use conflict::OverviewConflict;
 pub use error::JournalError;
 pub use id::{EntryRef, JournalIdError};
+pub use intake::IntakeError;
 pub use log::ListedEntry;
 pub(crate) use memories::{load, stamp};
 pub use merge::Merged;
 pub use search::{FoundEntry, SearchSettings};
-pub use store::{Journal, JournalSettings, ReadEntry, ReadSection, Version};
+pub use store::{Condition, Journal, JournalSettings, ReadEntry, ReadSection, Version};
 pub use synthesis::{OverviewSides, Synthesis, SynthesisError};
 pub use toc::TocNode;
+pub use undo::Undone;
 pub use write::{Draft, Written};
 
 /// The ref of the journal.

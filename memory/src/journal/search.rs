@@ -22,6 +22,11 @@ const STEPS: f32 = 10_000.0;
 const LEAST_COMPARED: usize = 50;
 /// The most entries of the newest part, which is made anew with each new entry.
 const MOST_NEWEST: usize = 500;
+/// The part of an entry that is searched, in bytes.
+const MOST_TEXT: usize = 20_000;
+/// The most bytes of texts in the index, which needs some times as much memory. An index that is full is made anew with
+/// the newest entries, half as large; of the others, the first line is searched.
+const MOST_INDEXED: usize = 32 << 20;
 const DAY: f64 = 86_400.0;
 /// The image of the search.
 const SEARCH_IMAGE: ImageFormat = ImageFormat {
@@ -103,25 +108,44 @@ struct Part {
     commits: Vec<ObjectId>,
     context: Texts,
     content: Texts,
+    /// The bytes of the texts.
+    bytes: usize,
 }
 
 impl Part {
-    fn of(chain: &CommitChain, entries: &[LogEntry], vectors: &StaticVectors) -> Result<Part, ChainError> {
+    /// The newest of the entries with `room` bytes of text, and the headlines of the older ones.
+    fn of(chain: &CommitChain, entries: &[LogEntry], room: usize, vectors: &StaticVectors) -> Result<Part, ChainError> {
+        let mut bytes = 0;
+        let mut first = entries.len();
+        while first > 0 && bytes <= room {
+            first -= 1;
+            bytes += searched_bytes(chain, &entries[first])?;
+        }
         let mut tokenizer = Tokenizer::new();
         let (mut context, mut content) = (TextsBuilder::default(), TextsBuilder::default());
         let mut commits = Vec::new();
-        for entry in entries {
-            let commit = chain.commit(entry.commit)?;
-            let Some(parsed) = Entry::parse(&commit.message) else {
-                continue;
+        for (at, entry) in entries.iter().enumerate() {
+            let place = entry.section.as_str().replace('/', " ");
+            let read = if at < first {
+                None
+            } else {
+                Some(chain.commit(entry.commit)?)
             };
-            let place = parsed.section.as_str().replace('/', " ");
-            context.add(&mut tokenizer, vectors, &format!("{} {place}", parsed.work_context));
-            let summary = parsed.summary.as_deref().unwrap_or_default();
-            content.add(&mut tokenizer, vectors, &format!("{summary}\n{}", parsed.text));
+            let parsed = read.and_then(|commit| Entry::parse(&commit.message));
+            let work_context = parsed.as_ref().map_or("", |entry| beginning(&entry.work_context));
+            context.add(&mut tokenizer, vectors, &format!("{work_context} {place}"));
+            match &parsed {
+                Some(entry) => {
+                    let summary = beginning(entry.summary.as_deref().unwrap_or_default());
+                    let text = format!("{summary}\n{}", beginning(&entry.text));
+                    content.add(&mut tokenizer, vectors, &text);
+                }
+                None => content.add(&mut tokenizer, vectors, &entry.headline),
+            }
             commits.push(entry.commit);
         }
         Ok(Part {
+            bytes,
             commits,
             context: context.finish(),
             content: content.finish(),
@@ -130,6 +154,7 @@ impl Part {
 
     fn joined(self, next: Part) -> Part {
         Part {
+            bytes: self.bytes + next.bytes,
             commits: [self.commits, next.commits].concat(),
             context: Texts::merged(&[(&self.context, None), (&next.context, None)]),
             content: Texts::merged(&[(&self.content, None), (&next.content, None)]),
@@ -227,12 +252,15 @@ impl SearchIndex {
                 .iter()
                 .zip(&self.old.commits)
                 .all(|(entry, commit)| entry.commit == *commit);
-        let (old, known) = if is_continued {
-            (self.old, known)
-        } else {
-            (Part::default(), 0)
-        };
-        let newest = Part::of(chain, log.entries.get(known..).unwrap_or_default(), vectors)?;
+        let (mut old, mut new) = (self.old, log.entries.get(known..).unwrap_or_default());
+        let mut bytes = old.bytes;
+        for entry in new {
+            bytes += searched_bytes(chain, entry)?;
+        }
+        if !is_continued || bytes > MOST_INDEXED {
+            (old, new) = (Part::default(), &log.entries);
+        }
+        let newest = Part::of(chain, new, MOST_INDEXED / 2, vectors)?;
         let (old, newest) = match newest.commits.len() > MOST_NEWEST {
             true => (old.joined(newest), Part::default()),
             false => (old, newest),
@@ -291,6 +319,16 @@ impl SearchIndex {
         found.sort_unstable_by(order);
         found.into_iter().map(|(at, scores, _)| (at, scores)).collect()
     }
+}
+
+/// The bytes of an entry that are searched, at most.
+fn searched_bytes(chain: &CommitChain, entry: &LogEntry) -> Result<usize, ChainError> {
+    let cost = chain.commit_cost(entry.commit)?;
+    Ok(usize::try_from(cost).unwrap_or(MOST_TEXT).min(MOST_TEXT))
+}
+
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MOST_TEXT)]
 }
 
 /// The age of an entry in days.

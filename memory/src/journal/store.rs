@@ -1,5 +1,6 @@
 //! Reading a journal.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,8 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::REFERENCE;
+use super::claims;
 use super::conflict::{self, OverviewConflict};
-use super::entry::Entry;
+use super::entry::{Entry, shown};
 use super::error::JournalError;
 use super::id::EntryRef;
 use super::log::{ListedEntry, Log, LogEntry, timestamp};
@@ -27,6 +29,8 @@ const IMAGE: ImageFormat = ImageFormat {
     prefix: "journal-",
     magic: b"muninn journal 3\n",
 };
+/// The most entries that an ambiguous name lists.
+const MOST_NAMED: usize = 10;
 /// The new entries after which an image is written.
 pub(super) const READ_FOR_IMAGE: usize = 200;
 
@@ -126,6 +130,17 @@ pub struct ReadEntry {
     pub session: Option<String>,
 }
 
+/// The condition of a journal that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Condition {
+    /// The number of entries that are read.
+    pub entries: usize,
+    /// Whether older entries are not read, because there are too many.
+    pub is_cut: bool,
+    /// The number of entries that say to be another one that they are not.
+    pub false_claims: usize,
+}
+
 impl Journal {
     /// The journal of a repository. The lock of its writers and what is derived from it are in the directory `state`.
     #[must_use]
@@ -212,8 +227,7 @@ impl Journal {
         let chain = self.chain()?;
         let log = self.log(&chain)?;
         let digits = name.commit.as_deref().unwrap_or_default();
-        let found = log.of(&name.section).filter(|entry| entry.is_named(digits));
-        let found: Vec<&LogEntry> = found.collect();
+        let found = named(&chain, &log, &name.section, digits)?;
         let [entry] = found[..] else {
             return Err(match found.is_empty() {
                 true => JournalError::NoEntry(name.to_string()),
@@ -231,11 +245,11 @@ impl Journal {
         Ok(ReadEntry {
             id: entry.name(),
             timestamp: timestamp(entry.seconds),
-            author: commit.author.name,
-            summary: parsed.summary,
-            work_context: parsed.work_context,
+            author: shown(&commit.author.name),
+            summary: parsed.summary.as_deref().map(shown),
+            work_context: shown(&parsed.work_context),
             content: parsed.text,
-            session: parsed.session,
+            session: parsed.session.as_deref().map(shown),
         })
     }
 
@@ -259,8 +273,12 @@ impl Journal {
     pub fn toc(&self, from: Option<&PagePath>, depth: usize) -> Result<Vec<TocNode>, JournalError> {
         let chain = self.chain()?;
         let log = self.log(&chain)?;
-        let files = log.tip.map(|tip| chain.files(tip)).transpose()?.unwrap_or_default();
-        let sections: Vec<PagePath> = files.iter().filter_map(|(file, _)| PagePath::of_file(file)).collect();
+        let sections = log
+            .tip
+            .map(|tip| sections_at(&chain, tip))
+            .transpose()?
+            .unwrap_or_default();
+        let sections: Vec<PagePath> = sections.into_keys().collect();
         let found = contents(&sections, &log.counts(), from, depth);
         match from.filter(|_| found.is_empty()) {
             Some(from) => Err(JournalError::NoSection(from.clone())),
@@ -276,13 +294,31 @@ impl Journal {
         Ok(self.chain()?.tip()?)
     }
 
+    /// Whether the journal can be read as a whole, and what of it does not count.
+    ///
+    /// # Errors
+    /// [`JournalError`] if a part that is always read is beyond the limits or damaged.
+    pub fn condition(&self) -> Result<Condition, JournalError> {
+        let chain = self.chain()?;
+        let log = self.log(&chain)?;
+        let sections = log.tip.map(|tip| sections_at(&chain, tip)).transpose()?;
+        for file in sections.unwrap_or_default().values() {
+            chain.file_cost(*file)?;
+        }
+        Ok(Condition {
+            entries: log.entries.len(),
+            is_cut: log.is_cut,
+            false_claims: claims::count_false(&chain, &log)?,
+        })
+    }
+
     /// Whether a commit is in the journal.
     #[must_use]
     pub fn has(&self, commit: ObjectId) -> bool {
         let found = || -> Result<bool, ChainError> {
             let chain = self.chain()?;
-            let commits = chain.back_to(chain.tip()?, None)?;
-            Ok(commits.iter().any(|found| found.id == commit))
+            let mut commits = chain.history(chain.tip()?);
+            Ok(commits.any(|found| found.is_ok_and(|found| found.id == commit)))
         };
         found().unwrap_or(false)
     }
@@ -292,6 +328,40 @@ impl Journal {
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
     }
+}
+
+/// The entries of a section that some digits name: those of their commits, or of commits that they were. A commit that is
+/// in the section names no other entry.
+fn named<'l>(
+    chain: &CommitChain,
+    log: &'l Log,
+    section: &'l PagePath,
+    digits: &str,
+) -> Result<Vec<&'l LogEntry>, ChainError> {
+    let is_named = |id: &ObjectId| id.to_string().starts_with(digits);
+    let mut found: Vec<&LogEntry> = log.of(section).filter(|entry| is_named(&entry.commit)).collect();
+    let own: Vec<ObjectId> = found.iter().map(|entry| entry.commit).collect();
+    for entry in log.of(section).filter(|entry| !own.contains(&entry.commit)) {
+        for was in entry.was.iter().filter(|was| is_named(was) && !own.contains(was)) {
+            if claims::may_be(chain, entry.commit, *was)? {
+                found.push(entry);
+                break;
+            }
+        }
+        if found.len() > MOST_NAMED {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The sections at a commit, with the ids of their files. A file under another spelling of a section's name is none: two files
+/// would be one section.
+pub(super) fn sections_at(chain: &CommitChain, commit: ObjectId) -> Result<BTreeMap<PagePath, ObjectId>, ChainError> {
+    let files = chain.files(commit)?.into_iter();
+    Ok(files
+        .filter_map(|(file, id)| Some((PagePath::of_file(&file).filter(|section| section.file() == file)?, id)))
+        .collect())
 }
 
 /// A section's file at a commit, and its version.

@@ -457,4 +457,9 @@ fn required_score_grows_with_age_and_never_exceeds_a_perfect_match() {
     assert!(super::search::required(1.0, 0.5, &none) <= 1.0);
 }
 
+mod bombs;
 mod clones;
+mod forgeries;
+mod generated;
+mod remote;
+mod undoing;

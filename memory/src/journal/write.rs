@@ -10,8 +10,8 @@ use super::entry::{Entry, own_context};
 use super::error::JournalError;
 use super::log::LogEntry;
 use super::merge::{self, Merged};
-use super::store::{Journal, Version, section_at};
-use super::{REFERENCE, conflict};
+use super::store::{Journal, Version, section_at, sections_at};
+use super::{REFERENCE, conflict, undo};
 use crate::neutral::{Ground, restore};
 use crate::private_file;
 use crate::redact::redact;
@@ -78,7 +78,7 @@ impl Journal {
             if version == Version::New {
                 refuse_case(&chain, tip, section)?;
             }
-            file.count += 1;
+            file.count = file.count.saturating_add(1);
             if let Some(overview) = &overview {
                 // An agent has read the overview without markers.
                 file.overview = restore(overview, &file.overview, Ground::Prose).into_owned();
@@ -99,7 +99,7 @@ impl Journal {
             let author = signature((&self.settings.author.0, &self.settings.author.1));
             let commit = chain.write(tip, &files, (&author, &signature(COMMITTER)), &entry.message())?;
             // A program that is not Muninn can have moved the ref.
-            if chain.advance(tip, commit)? {
+            if chain.advance(tip, Some(commit), &[])? {
                 let named = LogEntry {
                     commit,
                     section: section.clone(),
@@ -118,18 +118,22 @@ impl Journal {
         }
     }
 
-    /// Takes in the entries of another chain of commits, such as that of a remote: those that only this journal has are put
-    /// on top of it. If both changed an overview, both are kept.
+    /// Takes in the entries of another chain of commits, that of a remote: those that only this journal has are put on top of
+    /// it. If both changed an overview, both are kept. [`Journal::undo_fetch`] is the way back.
     ///
     /// # Errors
     /// [`JournalError`]; the journal stays as it is then.
-    pub fn merge(&self, other: ObjectId) -> Result<Merged, JournalError> {
+    pub fn merge(&self, other: ObjectId, remote: &str) -> Result<Merged, JournalError> {
         let _lock = self.lock()?;
         loop {
             let chain = self.chain()?;
             let tip = chain.tip()?;
             let merged = merge::onto(&chain, tip, other)?;
-            if Some(merged.tip) == tip || chain.advance(tip, merged.tip)? {
+            if Some(merged.tip) == tip {
+                return Ok(merged);
+            }
+            let kept = undo::keep(&chain, tip, &merged, remote, self.clock.now().as_second())?;
+            if chain.advance(tip, Some(merged.tip), &kept)? {
                 return Ok(merged);
             }
         }
@@ -205,7 +209,7 @@ impl Journal {
     }
 
     /// Waits for other writers. The lock of the ref that a killed one left is removed.
-    fn lock(&self) -> Result<fs::File, JournalError> {
+    pub(super) fn lock(&self) -> Result<fs::File, JournalError> {
         let path = self.state.join("journal.lock");
         let lock = private_file::dir(&self.state).and_then(|()| private_file::lock(&path));
         let lock = lock.map_err(|source| JournalError::State { path, source })?;
@@ -224,10 +228,7 @@ impl Journal {
 fn refuse_case(chain: &CommitChain, tip: Option<ObjectId>, section: &PagePath) -> Result<(), JournalError> {
     let Some(tip) = tip else { return Ok(()) };
     let parts: Vec<&str> = section.as_str().split('/').collect();
-    for (file, _) in chain.files(tip)? {
-        let Some(other) = PagePath::of_file(&file) else {
-            continue;
-        };
+    for (other, _) in sections_at(chain, tip)? {
         for (part, there) in parts.iter().zip(other.as_str().split('/')) {
             let same = PagePath::new(part).ok().map(|part| part.folded())
                 == PagePath::new(there).ok().map(|there| there.folded());

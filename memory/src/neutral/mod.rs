@@ -67,10 +67,12 @@ impl Ground {
             return if is_text { Ground::Prose } else { Ground::Code };
         };
         let is = |known: &&str| extension.eq_ignore_ascii_case(known);
-        match () {
-            () if PROSE.iter().any(|known| is(&known)) => Ground::Prose,
-            () if MARKUP.iter().any(|known| is(&known)) => Ground::Markup,
-            () => Ground::Code,
+        if PROSE.iter().any(is) {
+            Ground::Prose
+        } else if MARKUP.iter().any(is) {
+            Ground::Markup
+        } else {
+            Ground::Code
         }
     }
 }

@@ -51,7 +51,7 @@ pub struct FoldedRecord {
 /// [`ReconcileError::Io`] if main cannot be read.
 pub fn folds(home: &Home) -> Result<Vec<Fold>, ReconcileError> {
     let main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
-    let withdrawn = WithdrawnRecords::of(home);
+    let withdrawn = WithdrawnRecords::of(home)?;
     let main = withdrawn.shown(&main);
     let status = RecordStatus::of(main.iter().copied());
     Ok(FoldIndex::of(&main, &status).folds().collect())

@@ -59,7 +59,7 @@ impl OpenConflict {
 pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> {
     let mut main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));
-    Ok(open_among(&WithdrawnRecords::of(home).shown(&main)))
+    Ok(open_among(&WithdrawnRecords::of(home)?.shown(&main)))
 }
 
 /// The open conflicts of main's records, which are sorted by id.

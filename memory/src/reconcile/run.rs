@@ -214,7 +214,7 @@ impl<'a> MemoryFiles<'a> {
                 records: records_in(path, bytes, &mut damaged)?,
             });
         }
-        before.withdrawn = WithdrawnRecords::of(store.home());
+        before.withdrawn = WithdrawnRecords::of(store.home())?;
         let pruned = self.pruned(&mut Vec::new())?;
         before.pruned = pruned.into_iter().map(|record| record.id).collect();
         Ok((before, damaged))

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::io::BufReader;
 
-use muninn_repo_tools::{CommitFile, RelPath, RevertReader, RevertedCommit, Worktree};
+use muninn_repo_tools::{CommitFile, ReferenceError, RelPath, RevertReader, RevertedCommit, Worktree};
 use serde::{Deserialize, Serialize};
 
 use super::file::{MAIN, RecordFile};
@@ -30,17 +30,19 @@ pub struct WithdrawnRecords(BTreeSet<String>);
 
 impl WithdrawnRecords {
     /// The withdrawn records of a home; none outside of a repository. Reads the commits since the first reconciliation.
-    #[must_use]
-    pub fn of(home: &Home) -> Self {
+    ///
+    /// # Errors
+    /// [`ReferenceError`] if HEAD cannot be read.
+    pub fn of(home: &Home) -> Result<Self, ReferenceError> {
         let mut segments = ReconciledSegments::default();
         if let Some(Ok(log)) = RecordFile::of(home, RECONCILED).map(|file| file.open(home)) {
             lines::read(BufReader::new(log), |_, record| segments.take(&record), |_| {}).ok();
         }
-        let worktree = home.worktree();
-        let head = worktree.and_then(Worktree::head_commit);
-        worktree
-            .zip(head)
-            .map_or_else(Self::default, |(worktree, head)| Self::at(worktree, &head, &segments))
+        let Some(worktree) = home.worktree() else {
+            return Ok(Self::default());
+        };
+        let head = worktree.head_commit()?;
+        Ok(head.map_or_else(Self::default, |head| Self::at(worktree, &head, &segments)))
     }
 
     /// The withdrawn records at a commit, given the log of its checkout.

@@ -65,6 +65,25 @@ pub enum ReferenceError {
     },
 }
 
+/// Where a reference must be before a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// At this object; `None`: the reference must not exist.
+    At(Option<gix::ObjectId>),
+    /// Anywhere.
+    Any,
+}
+
+/// A change of a reference.
+pub(crate) struct ReferenceChange {
+    /// The full name.
+    pub(crate) name: String,
+    /// Where it must be before.
+    pub(crate) expected: Expected,
+    /// Where it is afterwards; `None` removes it.
+    pub(crate) to: Option<gix::ObjectId>,
+}
+
 /// The current position of a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -93,22 +112,25 @@ pub(crate) struct References {
 impl References {
     /// Opens the repository, and reads its tables if they have changed.
     pub(crate) fn open(git: &GitDir) -> Result<Self, ReferenceError> {
-        Self::with_tables(git, tables::read)
+        Self::with_tables(git, gix::open::Options::isolated(), tables::read)
     }
 
-    /// Like [`References::open`], without HEAD, which each worktree has for itself.
-    pub(crate) fn open_shared(git: &GitDir) -> Result<Self, ReferenceError> {
-        Self::with_tables(git, tables::read_shared)
+    /// Like [`References::open`], without HEAD, which each worktree has for itself, and with options for the objects.
+    pub(crate) fn open_shared(git: &GitDir, options: gix::open::Options) -> Result<Self, ReferenceError> {
+        Self::with_tables(git, options, tables::read_shared)
     }
 
     fn with_tables(
         git: &GitDir,
+        options: gix::open::Options,
         read: fn(&GitDir) -> Result<Arc<RefTable>, ReferenceError>,
     ) -> Result<Self, ReferenceError> {
-        let repository = git.repository().map_err(|source| ReferenceError::Repository {
-            path: git.path.clone(),
-            source: Box::new(source),
-        })?;
+        let repository = git
+            .repository_with(options)
+            .map_err(|source| ReferenceError::Repository {
+                path: git.path.clone(),
+                source: Box::new(source),
+            })?;
         let table = match storage(git) {
             RefStorage::Files => None,
             RefStorage::Reftable => Some(read(git)?),
@@ -216,39 +238,74 @@ impl References {
         Ok(last())
     }
 
-    /// Moves a reference, or creates it, if it still is where the change began. Returns whether it was.
-    pub(crate) fn advance(
-        &self,
-        name: &str,
-        from: Option<gix::ObjectId>,
-        to: gix::ObjectId,
-    ) -> Result<bool, ReferenceError> {
-        if self.table.is_some() {
-            return tables::advance(&self.path, name, from, to);
+    /// Returns the references below a prefix that ends with `/`, with the objects that they lead to.
+    pub(crate) fn below(&self, prefix: &str) -> Result<Vec<(String, gix::ObjectId)>, ReferenceError> {
+        if let Some(table) = &self.table {
+            return Ok(table.below(prefix));
         }
-        let edit = RefEdit {
-            change: Change::Update {
+        let platform = self.repository.references();
+        let platform = platform.map_err(|error| self.failed(prefix, error))?;
+        let found = platform.prefixed(prefix).map_err(|error| self.failed(prefix, error))?;
+        let direct = found.flatten().filter_map(|reference| {
+            let id = reference.try_id()?.detach();
+            Some((reference.name().as_bstr().to_string(), id))
+        });
+        Ok(direct.collect())
+    }
+
+    /// Makes all changes in one transaction, if the first reference still is where its change began. Returns whether it was.
+    pub(crate) fn change(&self, changes: &[ReferenceChange]) -> Result<bool, ReferenceError> {
+        let Some(first) = changes.first() else { return Ok(true) };
+        let changed = match &self.table {
+            Some(_) => tables::change(&self.path, changes),
+            None => self.change_files(changes),
+        };
+        let Err(error) = changed else { return Ok(true) };
+        let now = match &self.table {
+            Some(_) => tables::now(&self.path, &first.name)?,
+            None => self.find(&first.name)?,
+        };
+        match first.expected {
+            Expected::At(from) if now != from => Ok(false),
+            _ => Err(error),
+        }
+    }
+
+    fn change_files(&self, changes: &[ReferenceChange]) -> Result<(), ReferenceError> {
+        let edits: Result<Vec<_>, _> = changes.iter().map(|change| self.edit(change)).collect();
+        match self.repository.edit_references_as(edits?, None) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.failed(&changes[0].name, error)),
+        }
+    }
+
+    fn edit(&self, change: &ReferenceChange) -> Result<RefEdit, ReferenceError> {
+        let expected = match change.expected {
+            Expected::At(Some(from)) => PreviousValue::MustExistAndMatch(from.into()),
+            Expected::At(None) => PreviousValue::MustNotExist,
+            Expected::Any => PreviousValue::Any,
+        };
+        let edit = match change.to {
+            Some(to) => Change::Update {
                 log: LogChange {
                     mode: RefLog::AndReference,
                     force_create_reflog: false,
                     message: "muninn".into(),
                 },
-                expected: match from {
-                    Some(from) => PreviousValue::MustExistAndMatch(from.into()),
-                    None => PreviousValue::MustNotExist,
-                },
+                expected,
                 new: to.into(),
             },
-            name: name
-                .try_into()
-                .map_err(|error: gix::validate::reference::name::Error| self.failed(name, error))?,
-            deref: false,
+            None => Change::Delete {
+                expected,
+                log: RefLog::AndReference,
+            },
         };
-        match self.repository.edit_references_as(Some(edit), None) {
-            Ok(_) => Ok(true),
-            Err(_) if self.find(name)? != from => Ok(false),
-            Err(error) => Err(self.failed(name, error)),
-        }
+        let name: Result<_, gix::validate::reference::name::Error> = change.name.as_str().try_into();
+        Ok(RefEdit {
+            change: edit,
+            name: name.map_err(|error| self.failed(&change.name, error))?,
+            deref: false,
+        })
     }
 }
 

@@ -8,21 +8,25 @@
 //! because a configuration can include a pipe.
 
 use std::collections::HashMap;
+use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Head, ReferenceError};
+use super::{Expected, Head, ReferenceChange, ReferenceError};
 use crate::discovery::{GitDir, beginning};
-use crate::git_program::{GitOutput, git, run};
+use crate::git_program::{GitRunError, RunLimits, git, run_git};
 
 /// The references that are listed. With a hundred thousand remote branches all would be megabytes.
 const LISTED: [&str; 4] = ["HEAD", "refs/heads", "refs/remotes/origin/HEAD", "refs/muninn"];
-/// Maximum time of a call.
 const TIME: Duration = Duration::from_secs(3);
-/// Maximum length of an output.
-const MAX_OUTPUT: u64 = 64 << 20;
+/// Maximum time, and length of the output, of a call.
+const LIMITS: RunLimits = RunLimits {
+    total: TIME,
+    silence: TIME,
+    output: 64 << 20,
+};
 /// Maximum length of `tables.list`; git merges tables so that there are few.
 const MAX_LIST: u64 = 1 << 20;
 /// A failure is kept so long, if the tables do not change.
@@ -136,23 +140,37 @@ fn slot(git: &GitDir) -> Arc<Mutex<Option<Kept>>> {
     kept
 }
 
-/// Moves a reference if it still is where the change began. Returns whether it was.
-pub(super) fn advance(
-    git_dir: &Path,
-    name: &str,
-    from: Option<gix::ObjectId>,
-    to: gix::ObjectId,
-) -> Result<bool, ReferenceError> {
-    let expected = from.unwrap_or_else(|| to.kind().null()).to_string();
-    let to = to.to_string();
-    let arguments = ["--no-deref", "-m", "muninn", "--", name, &to, &expected];
-    let Err(error) = call(git_dir, "update-ref", &arguments) else {
-        return Ok(true);
-    };
-    if RefTable::read(git_dir)?.find(name) == from {
-        return Err(error);
+/// Makes changes in one transaction.
+pub(super) fn change(git_dir: &Path, changes: &[ReferenceChange]) -> Result<(), ReferenceError> {
+    let mut input = String::new();
+    for change in changes {
+        let name = &change.name;
+        let before = match (change.expected, change.to) {
+            (Expected::At(Some(from)), _) => Some(from),
+            (Expected::At(None), to) => to.map(|to| to.kind().null()),
+            (Expected::Any, _) => None,
+        };
+        let before = before.map_or_else(String::new, |id| id.to_string());
+        // Each part ends with a zero byte, an absent one, too.
+        input += &match change.to {
+            Some(to) => format!("update {name}\0{to}\0{before}\0"),
+            None => format!("delete {name}\0{before}\0"),
+        };
     }
-    Ok(false)
+    let arguments = ["--no-deref", "-m", "muninn", "-z", "--stdin"];
+    // A file never blocks the writer, as a pipe does.
+    let file = tempfile::tempfile().and_then(|mut file| {
+        file.write_all(input.as_bytes())?;
+        file.rewind()?;
+        Ok(file)
+    });
+    let file = file.map_err(|error| failed("update-ref", git_dir, error.to_string()))?;
+    call_with(git_dir, "update-ref", &arguments, file.into()).map(drop)
+}
+
+/// Where a reference is now, whatever was read before.
+pub(super) fn now(git_dir: &Path, name: &str) -> Result<Option<gix::ObjectId>, ReferenceError> {
+    Ok(RefTable::read(git_dir)?.find(name))
 }
 
 impl Signature {
@@ -215,6 +233,11 @@ impl RefTable {
 
     pub(super) fn find(&self, name: &str) -> Option<gix::ObjectId> {
         self.references.get(name).map(|reference| reference.id)
+    }
+
+    pub(super) fn below(&self, prefix: &str) -> Vec<(String, gix::ObjectId)> {
+        let below = self.references.iter().filter(|(name, _)| name.starts_with(prefix));
+        below.map(|(name, reference)| (name.clone(), reference.id)).collect()
     }
 
     pub(super) fn target(&self, name: &str) -> Option<String> {
@@ -286,6 +309,15 @@ impl LogLine {
 
 /// Runs git on a repository, and returns its output.
 fn call(git_dir: &Path, command: &'static str, arguments: &[&str]) -> Result<String, ReferenceError> {
+    call_with(git_dir, command, arguments, Stdio::null())
+}
+
+fn call_with(
+    git_dir: &Path,
+    command: &'static str,
+    arguments: &[&str],
+    input: Stdio,
+) -> Result<String, ReferenceError> {
     let mut call: Command = git();
     call.arg("--git-dir").arg(git_dir);
     // The worktree is not needed, and a configured one may be missing.
@@ -293,13 +325,19 @@ fn call(git_dir: &Path, command: &'static str, arguments: &[&str]) -> Result<Str
     call.args(["-c", "reftable.lockTimeout=2000", command]).args(arguments);
     // Not in the repository: PATH can name the current directory, and a repository can hold a program named git.
     call.current_dir("/");
-    match run(call, MAX_OUTPUT, TIME) {
-        Ok(GitOutput::Done(output)) => Ok(output),
-        Ok(GitOutput::Failed(message)) => Err(failed(command, git_dir, message)),
-        Err(source) => Err(ReferenceError::NoGit {
+    call.env("LC_ALL", "C").stdin(input);
+    match run_git(call, LIMITS, &|| false) {
+        Ok(output) if output.len() < LIMITS.output => Ok(output),
+        Ok(_) => Err(failed(
+            command,
+            git_dir,
+            format!("its output is longer than {} bytes", LIMITS.output),
+        )),
+        Err(GitRunError::Start(source)) => Err(ReferenceError::NoGit {
             path: git_dir.to_owned(),
             source,
         }),
+        Err(error) => Err(failed(command, git_dir, error.to_string())),
     }
 }
 

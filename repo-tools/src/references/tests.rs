@@ -263,8 +263,18 @@ fn chain_is_a_reference_that_git_knows() {
             let written = chain.write(tip, &[("a/b.md", Some(number))], (&signature, &signature), "entry");
             let written = written.unwrap();
             let wrong = if tip.is_some() { None } else { Some(written) };
-            assert!(!chain.advance(wrong, written).unwrap(), "{}", fixture.name);
-            assert!(chain.advance(tip, written).unwrap(), "{}", fixture.name);
+            assert!(!chain.advance(wrong, Some(written), &[]).unwrap(), "{}", fixture.name);
+            let before = format!("refs/muninn/before-fetch/{number}");
+            let others = [(before.clone(), tip), ("refs/muninn/gone".to_owned(), None)];
+            assert!(chain.advance(tip, Some(written), &others).unwrap(), "{}", fixture.name);
+            let below = CommitChain::open(&git_dir, "refs/muninn/journal").unwrap();
+            let below = below.refs_below("refs/muninn/before-fetch/").unwrap();
+            let of_git = fixture.git(&["for-each-ref", "--format=%(refname)", "refs/muninn/before-fetch/"]);
+            assert_eq!(below.len(), of_git.lines().count(), "{}", fixture.name);
+            assert_eq!(
+                below.into_iter().find(|(name, _)| *name == before).map(|(_, id)| id),
+                tip
+            );
             tip = Some(written);
             let known = fixture.git(&["rev-parse", "refs/muninn/journal"]);
             assert_eq!(ObjectId::from_hex(&known), tip, "{}", fixture.name);
@@ -272,11 +282,14 @@ fn chain_is_a_reference_that_git_knows() {
         fixture.git(&["gc", "--quiet", "--prune=now"]);
         fixture.git(&["fsck", "--strict"]);
         let chain = CommitChain::open(&git_dir, "refs/muninn/journal").unwrap();
-        let commits = chain.back_to(chain.tip().unwrap(), None).unwrap();
+        let commits: Vec<_> = chain.history(chain.tip().unwrap()).map(Result::unwrap).collect();
         assert_eq!((commits.len(), chain.tip().unwrap()), (3, tip), "{}", fixture.name);
         assert_eq!(chain.file(commits[0].id, "a/b.md").unwrap().unwrap().text, "3");
         let is_file = git_dir.join("refs/muninn/journal").exists() || git_dir.join("packed-refs").exists();
         assert_eq!(is_file, format.0 == "files", "{}", fixture.name);
+        assert!(chain.advance(tip, None, &[]).unwrap(), "{}", fixture.name);
+        let chain = CommitChain::open(&git_dir, "refs/muninn/journal").unwrap();
+        assert_eq!(chain.tip().unwrap(), None, "{}", fixture.name);
     }
 }
 
@@ -347,6 +360,6 @@ fn programs_of_the_repository_do_not_run() {
     worktree.has_branch("side").unwrap();
     worktree.has_branch("gone").unwrap();
     let chain = CommitChain::open(worktree.git_dir(), "refs/muninn/journal").unwrap();
-    assert!(chain.advance(None, ObjectId::from_hex(&signed).unwrap()).unwrap());
+    assert!(chain.advance(None, ObjectId::from_hex(&signed), &[]).unwrap());
     assert!(!marker.exists());
 }

@@ -31,6 +31,8 @@ const MOST_SESSIONS: usize = 200;
 /// A journal, and what each session has read of it.
 pub struct SessionJournal {
     journal: Journal,
+    /// The directory in which relative addresses of the repository's configuration begin.
+    directory: PathBuf,
     /// The file of what sessions have read.
     reads: PathBuf,
     search: SearchSettings,
@@ -112,7 +114,9 @@ impl SessionJournal {
         let author = author.unwrap_or_else(|| (NOBODY.0.to_owned(), NOBODY.1.to_owned()));
         let name = blake3::hash(git_dir.as_os_str().as_encoded_bytes()).to_hex();
         let state = state_dir.join("journal").join(&name[..16]);
+        let of_worktree = worktree.filter(|_| settings.path.is_none());
         Ok(Self {
+            directory: of_worktree.map_or_else(|| git_dir.clone(), |worktree| worktree.root().to_owned()),
             reads: state.join("reads.json"),
             search: settings.search.clone(),
             packs: settings.auto_gc && settings.path.is_some(),

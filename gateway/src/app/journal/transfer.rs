@@ -1,13 +1,17 @@
 //! Exchanging a journal with a remote, by the user's git: it knows the transports and the credentials.
 //!
-//! git runs without hooks and without prompts, and touches no other ref than the journal's and its copy of the remote's.
+//! git runs without hooks and without prompts, with bounds, and in a repository of Muninn's own, so that no setting of the
+//! user's repository takes part. What it fetches is checked before the journal gets it.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
-use muninn_memory::journal::REFERENCE;
+use muninn_memory::journal::{Condition, IntakeError, Journal, Merged, REFERENCE, Undone};
 use muninn_memory::wiki::PagePath;
-use muninn_repo_tools::{ObjectId, git, is_remote};
+use muninn_repo_tools::{
+    GitRunError, IncomingError, IncomingObjects, ObjectId, Remote, RemoteError, RunLimits, git, run_git, transfer_git,
+};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -16,6 +20,12 @@ use super::{JournalUseError, SessionJournal};
 /// How often a push is tried, if others push at the same time.
 const TRIES: usize = 5;
 
+/// The most time of a command of git. A peer that accepts a connection and never answers is given up after the silence.
+const LIMITS: RunLimits = RunLimits {
+    total: Duration::from_mins(10),
+    silence: Duration::from_mins(1),
+    output: 1 << 20,
+};
 /// The loose objects of one of 256 folders from which git packs: 6,700 of all, git's default.
 const LOOSE_OF_256: usize = 27;
 
@@ -35,82 +45,102 @@ pub struct Synced {
 /// Why nothing was exchanged.
 #[derive(Debug, Error)]
 pub enum TransferError {
-    /// git cannot be started.
-    #[error("cannot run git: {0}")]
-    Start(std::io::Error),
-    /// The name of the remote is an option or has blanks.
-    #[error("`{0}` is no name of a remote")]
-    Remote(String),
+    /// There is no such remote, or the repository's settings of it are not used.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// git failed.
-    #[error("git {what} {remote}: {message}")]
+    #[error("git {what} {remote}")]
     Git {
         /// The command.
         what: &'static str,
         /// The remote.
         remote: String,
-        /// The error output of git.
-        message: String,
+        /// Why.
+        source: GitRunError,
     },
+    /// There is no room for what is fetched.
+    #[error("nothing can be fetched")]
+    Incoming(#[source] IncomingError),
+    /// The history of the remote is refused.
+    #[error("the journal of {remote} is refused, and nothing of it is kept")]
+    Refused {
+        /// The remote.
+        remote: String,
+        /// Why.
+        source: IntakeError,
+    },
+    /// The remote has entries that this journal lacks.
+    #[error("{0} has entries that this journal lacks: `muninn journal sync` takes them in")]
+    Behind(String),
     /// git refused the push each time, because others pushed.
     #[error("others keep pushing to {0}: try again")]
     Busy(String),
 }
 
-/// Runs git on a journal's repository for a remote.
-struct Git<'r> {
-    git_dir: PathBuf,
-    remote: &'r str,
+/// An exchange with a remote.
+struct Transfer<'j> {
+    journal: &'j Journal,
+    remote: Remote,
+    limits: RunLimits,
 }
 
-/// git on a repository.
-fn git_on(git_dir: &Path) -> Command {
-    let mut command = git();
-    command.arg("--git-dir").arg(git_dir);
-    command
-}
+impl Transfer<'_> {
+    /// An empty repository for git.
+    fn repository(&self) -> Result<IncomingObjects, TransferError> {
+        self.journal.incoming(&self.remote).map_err(TransferError::Incoming)
+    }
 
-impl Git<'_> {
-    fn run(&self, what: &'static str, arguments: &[&str]) -> Result<String, TransferError> {
-        let mut command = git_on(&self.git_dir);
-        command.args(["-c", "fetch.writeCommitGraph=false", "-c", "gc.auto=0", what]);
-        let output = command.args(arguments).output().map_err(TransferError::Start)?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-        match output.status.success() {
-            true => Ok(text(&output.stdout)),
-            false => Err(TransferError::Git {
-                what,
-                remote: self.remote.to_owned(),
-                message: text(&output.stderr),
-            }),
+    fn run(
+        &self,
+        repository: &IncomingObjects,
+        what: &'static str,
+        arguments: &[&str],
+    ) -> Result<String, TransferError> {
+        let mut command = transfer_git(repository.git_dir());
+        if let Some(directory) = &self.remote.directory {
+            command.current_dir(directory);
         }
+        command.arg(what).args(arguments);
+        run_git(command, self.limits, &|| repository.is_full()).map_err(|source| TransferError::Git {
+            what,
+            remote: self.remote.name.clone(),
+            source,
+        })
     }
 
     /// The newest commit of the remote's journal.
     fn tip(&self) -> Result<Option<ObjectId>, TransferError> {
-        let listed = self.run("ls-remote", &["--", self.remote, REFERENCE])?;
-        Ok(listed.split_whitespace().next().and_then(ObjectId::from_hex))
+        let listed = self.run(&self.repository()?, "ls-remote", &["--", &self.remote.name, REFERENCE])?;
+        let mut lines = listed.lines().filter_map(|line| line.split_once('\t'));
+        let found = lines.find(|(_, name)| *name == REFERENCE);
+        Ok(found.and_then(|(id, _)| ObjectId::from_hex(id)))
     }
 
-    /// Fetches the remote's journal into a copy of its ref.
-    fn fetch(&self, tip: ObjectId) -> Result<(), TransferError> {
-        let copy = format!("+{tip}:refs/muninn/remotes/{}/journal", folder(self.remote));
+    /// Takes in the remote's journal.
+    fn fetch(&self) -> Result<Option<Merged>, JournalUseError> {
+        let repository = self.repository()?;
         let arguments = [
-            "--quiet",
+            "--progress",
             "--no-tags",
             "--no-write-fetch-head",
             "--no-recurse-submodules",
             // A partial clone would leave out the sections' files, which only git itself fetches later.
             "--no-filter",
+            "--refmap=",
             "--",
-            self.remote,
+            &self.remote.name,
+            &format!("+{REFERENCE}:{}", repository.reference()),
         ];
-        let by_commit = self.run("fetch", &[&arguments[..], &[&copy]].concat());
-        if by_commit.is_ok() {
-            return by_commit.map(drop);
-        }
-        // Old servers give refs only.
-        let copy = format!("+{REFERENCE}:refs/muninn/remotes/{}/journal", folder(self.remote));
-        self.run("fetch", &[&arguments[..], &[&copy]].concat()).map(drop)
+        self.run(&repository, "fetch", &arguments)?;
+        self.journal
+            .take_in(repository, &self.remote)
+            .map_err(|error| match error {
+                IntakeError::Merge(error) => JournalUseError::Journal(*error),
+                source => JournalUseError::Transfer(TransferError::Refused {
+                    remote: self.remote.name.clone(),
+                    source,
+                }),
+            })
     }
 
     /// Pushes a commit, if the remote still is where it was. Returns whether it was.
@@ -118,7 +148,14 @@ impl Git<'_> {
         let expected = from.map(|from| from.to_string()).unwrap_or_default();
         let lease = format!("--force-with-lease={REFERENCE}:{expected}");
         let spec = format!("{to}:{REFERENCE}");
-        match self.run("push", &["--quiet", "--no-verify", &lease, "--", self.remote, &spec]) {
+        let receive = self
+            .remote
+            .receive_pack()
+            .map(|program| format!("--receive-pack={program}"));
+        let mut arguments = vec!["--progress", "--no-verify", &lease];
+        arguments.extend(receive.as_deref());
+        arguments.extend(["--", &self.remote.name, &spec]);
+        match self.run(&self.repository()?, "push", &arguments) {
             Ok(_) => Ok(true),
             Err(_) if self.tip()? != from => Ok(false),
             Err(error) => Err(error),
@@ -126,24 +163,36 @@ impl Git<'_> {
     }
 }
 
-/// A remote's name, or its address, as a part of a ref's name.
-fn folder(remote: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    match remote.chars().all(is_plain) {
-        true => remote.to_owned(),
-        false => blake3::hash(remote.as_bytes()).to_hex()[..16].to_owned(),
-    }
-}
-
 impl SessionJournal {
-    fn git<'r>(&self, remote: &'r str) -> Result<Git<'r>, TransferError> {
-        if !is_remote(remote) {
-            return Err(TransferError::Remote(remote.escape_debug().to_string()));
-        }
-        Ok(Git {
-            git_dir: self.journal.git_dir().to_owned(),
-            remote,
+    fn transfer(&self, remote: &str) -> Result<Transfer<'_>, JournalUseError> {
+        let remote = self.journal.remote(remote, &self.directory)?;
+        Ok(Transfer {
+            journal: &self.journal,
+            remote: remote.map_err(TransferError::from)?,
+            limits: LIMITS,
         })
+    }
+
+    /// Whether the journal can be read; see [`Journal::condition`].
+    ///
+    /// # Errors
+    /// [`JournalUseError`].
+    pub fn condition(&self) -> Result<Condition, JournalUseError> {
+        Ok(self.journal.condition()?)
+    }
+
+    /// Whether there is a fetch to undo.
+    #[must_use]
+    pub fn can_undo_fetch(&self) -> bool {
+        self.journal.can_undo_fetch().unwrap_or(false)
+    }
+
+    /// Returns to where the journal was before the last fetch; see [`Journal::undo_fetch`].
+    ///
+    /// # Errors
+    /// [`JournalUseError`].
+    pub fn undo_fetch(&self) -> Result<Undone, JournalUseError> {
+        Ok(self.journal.undo_fetch()?)
     }
 
     /// Takes in the entries of a remote. A remote without a journal has none.
@@ -151,9 +200,9 @@ impl SessionJournal {
     /// # Errors
     /// [`JournalUseError`]; the journal stays as it is then.
     pub fn fetch(&self, remote: &str) -> Result<Synced, JournalUseError> {
-        let git = self.git(remote)?;
+        let transfer = self.transfer(remote)?;
         let mut synced = Synced::default();
-        self.take_in(&git, git.tip()?, &mut synced)?;
+        self.take_in(&transfer, transfer.tip()?, &mut synced)?;
         Ok(synced)
     }
 
@@ -162,25 +211,20 @@ impl SessionJournal {
     /// # Errors
     /// [`JournalUseError`].
     pub fn push(&self, remote: &str) -> Result<Synced, JournalUseError> {
-        let git = self.git(remote)?;
-        let (there, here) = (git.tip()?, self.journal.tip()?);
+        let transfer = self.transfer(remote)?;
+        let (there, here) = (transfer.tip()?, self.journal.tip()?);
         let mut synced = Synced::default();
         let Some(here) = here.filter(|here| Some(*here) != there) else {
             return Ok(synced);
         };
         if !there.is_none_or(|there| self.journal.has(there)) {
-            return Err(TransferError::Git {
-                what: "push",
-                remote: remote.to_owned(),
-                message: "the remote has entries that this journal lacks: `muninn journal sync` takes them in"
-                    .to_owned(),
-            }
-            .into());
+            return Err(TransferError::Behind(remote.to_owned()).into());
         }
-        synced.pushed = git.push(here, there)?;
-        match synced.pushed {
-            true => Ok(synced),
-            false => Err(TransferError::Busy(remote.to_owned()).into()),
+        synced.pushed = transfer.push(here, there)?;
+        if synced.pushed {
+            Ok(synced)
+        } else {
+            Err(TransferError::Busy(remote.to_owned()).into())
         }
     }
 
@@ -189,15 +233,15 @@ impl SessionJournal {
     /// # Errors
     /// [`JournalUseError`]; entries that were taken in stay.
     pub fn sync(&self, remote: &str) -> Result<Synced, JournalUseError> {
-        let git = self.git(remote)?;
+        let transfer = self.transfer(remote)?;
         let mut synced = Synced::default();
         for _ in 0..TRIES {
-            let there = git.tip()?;
-            self.take_in(&git, there, &mut synced)?;
+            let there = transfer.tip()?;
+            self.take_in(&transfer, there, &mut synced)?;
             let Some(here) = self.journal.tip()?.filter(|here| Some(*here) != there) else {
                 return Ok(synced);
             };
-            if git.push(here, there)? {
+            if transfer.push(here, there)? {
                 synced.pushed = true;
                 return Ok(synced);
             }
@@ -205,10 +249,16 @@ impl SessionJournal {
         Err(TransferError::Busy(remote.to_owned()).into())
     }
 
-    fn take_in(&self, git: &Git<'_>, there: Option<ObjectId>, synced: &mut Synced) -> Result<(), JournalUseError> {
-        let Some(there) = there else { return Ok(()) };
-        git.fetch(there)?;
-        let merged = self.journal.merge(there)?;
+    fn take_in(
+        &self,
+        transfer: &Transfer<'_>,
+        there: Option<ObjectId>,
+        synced: &mut Synced,
+    ) -> Result<(), JournalUseError> {
+        // Others can have pushed since: what is fetched counts.
+        let Some(merged) = there.and_then(|_| transfer.fetch().transpose()).transpose()? else {
+            return Ok(());
+        };
         synced.received += merged.received;
         synced.moved += merged.moved;
         for section in merged.conflicts {
@@ -225,8 +275,8 @@ pub(super) fn pack_in_background(git_dir: &Path) {
     // git's own estimate: the objects of one of 256 folders.
     let loose = git_dir.join("objects").join("17").read_dir();
     if loose.is_ok_and(|loose| loose.count() > LOOSE_OF_256) {
-        let mut command = git_on(git_dir);
-        command.args(["gc", "--auto", "--quiet"]);
+        let mut command = git();
+        command.arg("--git-dir").arg(git_dir).args(["gc", "--auto", "--quiet"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         match command.spawn() {
             // A process that stays must wait for its children.

@@ -121,7 +121,7 @@ impl ClientTool {
             anywhere: T::ANYWHERE,
             model: T::MODEL,
             ..Self::of_engine::<InSession<T>>(set, door, |registry, session| {
-                registry.add(InSession::<T>::new(session))
+                registry.add(InSession::<T>::new(session));
             })
         }
     }

@@ -4,6 +4,7 @@
 //! hold up the command.
 
 mod finding;
+mod journal;
 mod ledger;
 mod local;
 mod memory;
@@ -11,6 +12,7 @@ mod personal;
 mod probe;
 mod remote;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -19,7 +21,7 @@ use serde_json::json;
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::app::ConfiguredEmbedder;
-use crate::config::paths;
+use crate::config::{Config, paths};
 use finding::{Finding, State};
 use muninn_repo_tools::with_causes;
 
@@ -75,34 +77,28 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
             let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
             move || local::findings(&directory, &state_dir, Some(&config))
         });
-        let memory = tokio::task::spawn_blocking({
-            let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
-            move || {
-                if is_used {
-                    memory::findings(&directory, &state_dir, &config)
-                } else {
-                    Vec::new()
-                }
-            }
-        });
         let personal = tokio::task::spawn_blocking({
             let (config, state_dir) = (config.clone(), state_dir.clone());
             move || personal::findings(&config, is_used.then_some(&*state_dir))
         });
-        let ledger = tokio::task::spawn_blocking(move || {
-            if is_used {
-                ledger::findings(&state_dir)
-            } else {
-                Vec::new()
-            }
-        });
+        let check = |findings: fn(&Path, &Path, &Config) -> Vec<Finding>| {
+            let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
+            tokio::task::spawn_blocking(move || match is_used {
+                true => findings(&directory, &state_dir, &config),
+                false => Vec::new(),
+            })
+        };
+        let memory = check(memory::findings);
+        let journal = check(journal::findings);
+        let ledger = check(|_, state_dir, _| ledger::findings(state_dir));
         let configured = ConfiguredEmbedder::new(&config);
         let embedder = tokio::task::spawn_blocking(move || embedder(&configured));
-        let (files, embedder, ledger, memory, personal, port, backends) = tokio::join!(
+        let (files, embedder, ledger, memory, journal, personal, port, backends) = tokio::join!(
             tokio::time::timeout(TIMEOUT, files),
             tokio::time::timeout(TIMEOUT, embedder),
             tokio::time::timeout(TIMEOUT, ledger),
             tokio::time::timeout(TIMEOUT, memory),
+            tokio::time::timeout(TIMEOUT, journal),
             tokio::time::timeout(TIMEOUT, personal),
             remote::port(config.listen),
             remote::backends(&config)
@@ -124,13 +120,15 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
         findings.extend(in_time("files", files));
         findings.extend(in_time("ledger", ledger));
         findings.extend(in_time("personal memory", personal));
-        match memory {
-            Ok(Ok(memory)) => findings.extend(memory),
-            Ok(Err(error)) => findings.push(Finding::bad("memory", error.to_string(), "please report this")),
-            Err(_) => findings.push(Finding::note(
-                "memory",
-                format!("too large to be checked within {} s", TIMEOUT.as_secs()),
-            )),
+        for (about, found) in [("memory", memory), ("journal", journal)] {
+            match found {
+                Ok(Ok(found)) => findings.extend(found),
+                Ok(Err(error)) => findings.push(Finding::bad(about, error.to_string(), "please report this")),
+                Err(_) => findings.push(Finding::note(
+                    about,
+                    format!("too large to be checked within {} s", TIMEOUT.as_secs()),
+                )),
+            }
         }
         findings.push(match embedder {
             Ok(Ok(found)) => found,

@@ -77,7 +77,7 @@ impl Team {
             return Vec::new();
         }
         let tip = self.tip(clone, REMOTE).unwrap();
-        self.journal(clone).merge(tip).unwrap().conflicts
+        self.journal(clone).merge(tip, "origin").unwrap().conflicts
     }
 
     fn push(&self, clone: usize) -> bool {

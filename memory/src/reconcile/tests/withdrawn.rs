@@ -97,7 +97,7 @@ impl Team {
 
 /// The ids of the recalled records.
 fn recalled(store: &Store) -> String {
-    let memories = Memories::load_from(store.home(), &store.files().into(), None, None);
+    let memories = Memories::load_from(store.home(), &store.files().unwrap().into(), None, None);
     let ids: BTreeSet<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
     ids.into_iter().collect::<Vec<_>>().join(" ")
 }

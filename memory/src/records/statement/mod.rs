@@ -79,7 +79,7 @@ pub(crate) fn refers_to_its_file(text: &str) -> bool {
     let mut follows_this = false;
     for word in text.split(|c: char| !c.is_alphanumeric()) {
         let is = |other: &&str| word.eq_ignore_ascii_case(other);
-        if is(&"here") || follows_this && FILE_NOUNS.iter().any(|noun| is(noun)) {
+        if is(&"here") || follows_this && FILE_NOUNS.iter().any(&is) {
             return true;
         }
         follows_this = is(&"this") || follows_this && word.is_empty();

@@ -145,7 +145,8 @@ fn quoted_length(text: &str, closing: char) -> Option<usize> {
 /// A quoted span without its quotes.
 fn inner(span: &str) -> &str {
     let mut chars = span.chars();
-    (chars.next(), chars.next_back());
+    chars.next();
+    chars.next_back();
     chars.as_str()
 }
 

@@ -160,7 +160,7 @@ impl WorktreeState {
             withdrawn: BTreeSet::new(),
             both: Vec::new(),
         };
-        let withdrawn = WithdrawnRecords::of(&desk.home());
+        let withdrawn = WithdrawnRecords::of(&desk.home()).unwrap();
         tree.withdrawn = tree.main.keys().filter(|id| withdrawn.has(id)).cloned().collect();
         tree.decide();
         tree.join();
