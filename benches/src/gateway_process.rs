@@ -36,7 +36,12 @@ impl GatewayProcess {
     /// Starts the gateway for `root` with this configuration.
     #[must_use]
     pub fn start(root: &Path, configuration: &str) -> Self {
-        let home = home();
+        Self::start_in(home(), root, configuration)
+    }
+
+    /// Starts the gateway for `root` in a home that holds state already.
+    #[must_use]
+    pub fn start_in(home: TestEnv, root: &Path, configuration: &str) -> Self {
         home.write_config(configuration);
         Self {
             gateway: serve(&home, root),

@@ -376,7 +376,7 @@ fn gossip_of_a_clone_is_its_authors_and_stays_on_this_machine() {
             root.join("JOURNAL.md"),
             format!("# JOURNAL — x\n\n{}\n", lines.join("\n")),
         )
-        .unwrap()
+        .unwrap();
     };
     let commit = |name: &str| {
         git(&root, &["add", "--all", "--force"]).unwrap();
@@ -432,7 +432,7 @@ fn gossip_of_a_clone_is_its_authors_and_stays_on_this_machine() {
         ("vault check", "Mallory in JOURNAL.md".to_owned(), 0.3),
         ("deploy key", format!("{user} in JOURNAL.md"), 0.3),
         ("nobody committed", "JOURNAL.md".to_owned(), 0.3),
-        ("ten times a second", user.clone(), 0.6),
+        ("ten times a second", user, 0.6),
     ] {
         assert_eq!(author_of(text), (Some(author), Some(confidence)), "{text}");
     }

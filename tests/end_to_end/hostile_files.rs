@@ -32,10 +32,10 @@ const KINDS: [(&str, Make); 7] = [
     ("link to itself", |path| symlink(path, path).unwrap()),
     ("directory", |path| fs::create_dir(path).unwrap()),
     ("6 MB", |path| {
-        fs::write(path, "a-line-of-text\n".repeat(400_000)).unwrap()
+        fs::write(path, "a-line-of-text\n".repeat(400_000)).unwrap();
     }),
     ("300 MB", |path| {
-        fs::File::create(path).unwrap().set_len(300 << 20).unwrap()
+        fs::File::create(path).unwrap().set_len(300 << 20).unwrap();
     }),
 ];
 

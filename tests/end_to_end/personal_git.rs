@@ -129,16 +129,16 @@ type Plant = fn(&Desk);
 fn nested_repositories_and_attributes_run_nothing() {
     let cases: [(&str, Plant); 13] = [
         ("repository", |desk| {
-            desk.hostile_repository(&desk.root.join("entities/people"))
+            desk.hostile_repository(&desk.root.join("entities/people"));
         }),
         ("repository with another name", |desk| {
-            desk.hostile_repository(&desk.root.join("entities/x"))
+            desk.hostile_repository(&desk.root.join("entities/x"));
         }),
         ("repository of the state", |desk| {
-            desk.hostile_repository(&desk.root.join("state"))
+            desk.hostile_repository(&desk.root.join("state"));
         }),
         ("repository that is no part of a memory", |desk| {
-            desk.hostile_repository(&desk.root.join("notes/deep"))
+            desk.hostile_repository(&desk.root.join("notes/deep"));
         }),
         ("file that names a repository elsewhere", |desk| {
             desk.hostile_repository(&desk.env.path("elsewhere"));
@@ -176,7 +176,7 @@ fn nested_repositories_and_attributes_run_nothing() {
             desk.write(".gitmodules", &modules);
         }),
         ("attributes", |desk| {
-            drop(desk.write(".gitattributes", "* filter=evil diff=evil merge=evil\n"))
+            drop(desk.write(".gitattributes", "* filter=evil diff=evil merge=evil\n"));
         }),
         ("attributes of folders", |desk| {
             for folder in ["state", "entities", "entities/people", "journal"] {

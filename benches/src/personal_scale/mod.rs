@@ -11,13 +11,16 @@ use clap::Parser;
 use jiff::ToSpan as _;
 use jiff::civil::date;
 use muninn_memory::Clock;
-use muninn_memory::personal::{EntryMetadata, NewReminder, Personal, ReminderExtras, ReminderKind, SearchOptions};
+use muninn_memory::personal::{
+    EntryMetadata, Firings, Maker, NewReminder, Personal, ReminderExtras, ReminderKind, SearchOptions,
+};
 use muninn_repo_tools::Supervisor;
+use muninn_tests::TestEnv;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::command_line::{at, progress};
-use crate::gateway_process::GatewayProcess;
+use crate::gateway_process::{GatewayProcess, home};
 use crate::procfs::{self, CpuTimes};
 use crate::report::rounded;
 use crate::stats::{millis, percentile};
@@ -118,9 +121,6 @@ pub fn run(options: &Options) -> Result<Report> {
     Personal::new(&empty, Clock::system()).set_up(&Default::default())?;
     fs::create_dir(&repository)?;
     write(&root, options, &mut words).with_context(at(&root))?;
-    for number in 0..REMINDERS {
-        personal.remind(reminder(number))?;
-    }
 
     progress("first index");
     let first = SearchOptions {
@@ -160,12 +160,18 @@ pub fn run(options: &Options) -> Result<Report> {
 
     progress("idle gateways");
     let of = |text: String| format!("[context]\nenabled = true\n[personal]\n{text}\n");
+    let with_reminders = home();
+    let firings = Firings::open(&with_reminders.state_dir())?;
+    for number in 0..REMINDERS {
+        firings.remind(&personal, reminder(number), Maker::Person)?;
+    }
+    drop(firings);
     let configurations = [
-        of("enabled = false".to_owned()),
-        of(format!("path = {}", json!(empty))),
-        of(format!("path = {}", json!(root))),
+        (home(), of("enabled = false".to_owned())),
+        (home(), of(format!("path = {}", json!(empty)))),
+        (with_reminders, of(format!("path = {}", json!(root)))),
     ];
-    let [gateway, with_empty, with_all] = idle(&repository, &configurations, options.idle);
+    let [gateway, with_empty, with_all] = idle(&repository, configurations, options.idle);
     let percentile = |values: &mut Vec<f64>, q| percentile(values, q).map(rounded);
     let mut report = Report {
         entries: options.entries,
@@ -244,10 +250,9 @@ fn reminder(number: usize) -> NewReminder {
 }
 
 /// Gateways with these configurations, after a time without calls.
-fn idle(repository: &Path, configurations: &[String; 3], seconds: u64) -> [Idle; 3] {
-    let gateways = configurations
-        .each_ref()
-        .map(|configuration| GatewayProcess::start(repository, configuration));
+fn idle(repository: &Path, configurations: [(TestEnv, String); 3], seconds: u64) -> [Idle; 3] {
+    let gateways =
+        configurations.map(|(home, configuration)| GatewayProcess::start_in(home, repository, &configuration));
     gateways.iter().for_each(|gateway| settle(gateway.id()));
     thread::sleep(RELEASED);
     let mut awake = [Some((0, 0)); 3];
