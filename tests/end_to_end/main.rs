@@ -53,6 +53,7 @@ mod hook_faults;
 mod hooks;
 mod hostile;
 mod hostile_files;
+mod hostile_git;
 mod http2;
 mod install;
 mod journal;
