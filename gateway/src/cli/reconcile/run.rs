@@ -23,7 +23,6 @@ use crate::cli::{CliError, Common, examples};
 #[command(after_help = examples(&[
     ("muninn reconcile --dry-run", "Show what would change"),
     ("muninn reconcile", "Reconcile on the default branch"),
-    ("muninn reconcile --here --no-llm", "Reconcile on this branch, without a model"),
     ("muninn reconcile --review-folds", "Show what earlier versions folded, and how to undo it"),
     ("muninn reconcile --squash-sessions", "Combine this branch's files of sessions into one, for a pull request"),
 ]))]
