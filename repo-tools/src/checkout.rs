@@ -72,7 +72,9 @@ impl Worktree {
         };
         let references = self.references()?;
         let head = references.head()?;
-        Ok(is_ancestor(&references.repository, commit, &head))
+        // gix cannot look up an id of the other kind, from before the repository was made anew.
+        let is_known_kind = commit.kind() == references.repository.object_hash();
+        Ok(is_known_kind && is_ancestor(&references.repository, commit, &head))
     }
 
     /// Returns whether a branch, by its short name, is the current branch or was merged into it. A branch without a

@@ -304,7 +304,7 @@ type Classified = ControlFlow<(WalkSkip, Option<PathBuf>), RelPath>;
 /// A file to search, or the reason to skip an entry; `None` for a directory.
 fn classify(found: Found<'_>) -> Option<Classified> {
     let (path, kind) = match found {
-        Found::Directory(_) => return None,
+        Found::Directory(_) | Found::LeftOut => return None,
         Found::Unreadable => return Some(ControlFlow::Break((WalkSkip::Unreadable, None))),
         Found::NestedRepository(path) => return Some(ControlFlow::Break((WalkSkip::Nested, Some(path.to_owned())))),
         Found::Entry(path, kind, _) => (path, kind),

@@ -7,14 +7,17 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use crate::discovery::beginning;
 use crate::regular_file::{Links, RegularFileError, read_regular_text};
 
 /// Maximum size of a file that names one thing: a path, a reference or a commit.
 const POINTER: u64 = 64 << 10;
-/// Maximum size of a configuration file. gix needs about fifty times as much memory.
-const CONFIG: u64 = 2 << 20;
+/// Maximum size of a configuration file: several thousand branches. gix needs about fifty times as much memory.
+const CONFIG: u64 = 512 << 10;
 /// Maximum size of a list with a line for each reference, commit or change. 64 MB are about 800,000 references.
 const LIST: u64 = 64 << 20;
+/// The same of references that are not sorted, which gix sorts at each opening. git writes sorted ones since 2018.
+const UNSORTED: u64 = 4 << 20;
 /// Maximum size of an index: about a million files.
 const INDEX: u64 = 128 << 20;
 /// Maximum size of a file that gix maps into memory.
@@ -59,7 +62,12 @@ pub(crate) fn check_git_files(git_dir: &Path, common_dir: &Path) -> Result<(), G
     let own = OWN_FILES.iter().map(|file| (git_dir, file));
     let shared = SHARED_FILES.iter().map(|file| (common_dir, file));
     own.chain(shared)
-        .try_for_each(|(directory, (name, cap))| check_file(&directory.join(name), *cap))
+        .try_for_each(|(directory, (name, cap))| check_file(&directory.join(name), *cap))?;
+    let packed = common_dir.join("packed-refs");
+    let header = beginning(&packed, 256).unwrap_or_default();
+    let header = header.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_sorted = header.starts_with(b"# pack-refs with:") && header.ends_with(b" sorted ");
+    check_file(&packed, if is_sorted { LIST } else { UNSORTED })
 }
 
 /// Checks references, their logs and objects, which have no fixed names. Takes a millisecond for some hundred files.
@@ -205,6 +213,7 @@ mod tests {
                     worktree.has_branch("main").ok();
                     worktree.author();
                     worktree.has_commit("0123456789012345678901234567890123456789").ok();
+                    worktree.has_commit(&"1".repeat(64)).ok();
                 }
                 assert!(is_harmless || found.is_err(), "{kind} at {place}");
             }
@@ -259,6 +268,20 @@ mod tests {
         }
         assert_eq!(repo.worktree().branch().unwrap().as_deref(), Some("main"));
         assert!(repo.worktree().head_commit().unwrap().is_some());
+    }
+
+    #[test]
+    fn many_references_are_read_if_they_are_sorted() {
+        let repo = Fixture::with(&[("a.txt", "x")]);
+        repo.commit();
+        let id = repo.git(&["rev-parse", "HEAD"]);
+        let lines: String = (0..100_000)
+            .map(|number| format!("{} refs/remotes/origin/{number:06}\n", id.trim()))
+            .collect();
+        for (header, is_read) in [("# pack-refs with: peeled fully-peeled sorted \n", true), ("", false)] {
+            fs::write(repo.path(".git/packed-refs"), format!("{header}{lines}")).unwrap();
+            assert_eq!(Worktree::discover(repo.root()).is_ok(), is_read, "{header}");
+        }
     }
 
     #[test]

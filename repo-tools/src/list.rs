@@ -106,7 +106,7 @@ pub fn list(
             let entry = match found {
                 Found::Directory(path) => entry_of(path, None),
                 Found::Entry(path, kind, entry) => entry_of(path, Some((kind, entry))),
-                Found::NestedRepository(_) | Found::Unreadable => None,
+                Found::NestedRepository(_) | Found::Unreadable | Found::LeftOut => None,
             };
             let is_listed = |entry: &ListEntry| entry.path.as_str().split('/').count() == depth;
             listing.entries.extend(entry.filter(is_listed));

@@ -125,7 +125,7 @@ fn fetched_bomb_is_refused_and_every_command_goes_on_in_little_memory() {
         let told = told(&refused);
         assert!(
             refused.status.code() == Some(1) && told.contains("is refused") && told.contains("50000"),
-            "{told}"
+            "{refused:?}"
         );
         assert_eq!(scene.tip(), tip);
     }
@@ -168,7 +168,7 @@ fn bomb_that_another_program_has_fetched_is_named_by_doctor() {
         let told = told(&refused);
         assert!(
             refused.status.code() == Some(1) && told.contains("50000") && told.contains("doctor"),
-            "{told}"
+            "{refused:?}"
         );
     }
     assert_ne!(scene.bounded(&["recall", "bomb"]).status.code(), None);
@@ -418,7 +418,7 @@ fn push_to_a_working_repository_on_this_machine_changes_none_of_its_files() {
 #[test]
 fn remote_that_closes_or_answers_garbage_is_an_error_soon() {
     let scene = Scene::new();
-    let server = Upstream::start_with(|_| Reply::json(200, "\u{1b}[2J garbage"));
+    let server = Upstream::start_with(|_| Reply::json(200, "\u{1b}[2J garbage\n"));
     let tip = scene.tip();
     for address in [format!("{}/a.git", server.url()), "git://127.0.0.1:1/a".to_owned()] {
         let started = Instant::now();

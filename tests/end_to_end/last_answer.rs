@@ -380,7 +380,7 @@ fn stated_decisions_are_learned_if_text_is_recorded() {
         Format::Messages,
         ("m", false),
         "second",
-        &question.to_uppercase(),
+        &question.replace(' ', "  "),
     );
     let mut conversation = Conversation::new(&team.root);
     conversation.says(QUESTION);

@@ -3,7 +3,7 @@
 //! A remote's entry can have any trailer. It counts only if both commits are the same entry: same author, time, texts and
 //! section. So a remote can neither replace an entry nor remove one.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, ObjectId};
 
@@ -31,17 +31,21 @@ pub(super) fn may_be(chain: &CommitChain, entry: ObjectId, was: ObjectId) -> Res
     Ok(!chain.knows(was)? || is_same_entry(&chain.commit(entry)?, &chain.commit(was)?))
 }
 
-/// The commits of `commits` that entries of `others` were.
-pub(super) fn moved(chain: &CommitChain, commits: &[Seen], others: &[Seen]) -> Result<HashSet<ObjectId>, ChainError> {
+/// The commits of `commits` that entries of `others` were, each with the commit of that entry.
+pub(super) fn moved(
+    chain: &CommitChain,
+    commits: &[Seen],
+    others: &[Seen],
+) -> Result<HashMap<ObjectId, ObjectId>, ChainError> {
     let commits: HashSet<ObjectId> = commits.iter().map(|seen| seen.id).collect();
-    let mut moved = HashSet::new();
+    let mut moved = HashMap::new();
     let mut compared = 0;
     for other in others {
         for was in other.was.iter().filter(|was| commits.contains(was)) {
-            if compared < MAX_COMPARED && !moved.contains(was) {
+            if compared < MAX_COMPARED && !moved.contains_key(was) {
                 compared += 1;
                 if is_same_entry(&chain.commit(other.id)?, &chain.commit(*was)?) {
-                    moved.insert(*was);
+                    moved.insert(*was, other.id);
                 }
             }
         }

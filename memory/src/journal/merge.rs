@@ -112,10 +112,19 @@ pub(super) fn onto(chain: &CommitChain, local: Option<ObjectId>, other: ObjectId
         });
     }
     // An entry that one side has put on top before is the same entry.
-    let received = theirs.len() - claims::moved(chain, &theirs, &ours)?.len();
     let there = claims::moved(chain, &ours, &theirs)?;
-    let ours = ours.iter().map(|seen| seen.id);
-    let missing: Vec<ObjectId> = ours.filter(|id| !there.contains(id)).collect();
+    let same = claims::moved(chain, &theirs, &ours)?.len() + there.len();
+    let received = theirs.len().saturating_sub(same);
+    let mut missing = Vec::new();
+    for Seen { id, .. } in &ours {
+        let is_there = match there.get(id) {
+            Some(moved) => has_overview_of(chain, *moved, *id)?,
+            None => false,
+        };
+        if !is_there {
+            missing.push(*id);
+        }
+    }
     let (tip, on_top) = put_on_top(chain, &missing, base, Some(other))?;
     Ok(Merged {
         tip: tip.unwrap_or(other),
@@ -123,6 +132,29 @@ pub(super) fn onto(chain: &CommitChain, local: Option<ObjectId>, other: ObjectId
         moved: on_top.moved,
         conflicts: on_top.conflicts,
     })
+}
+
+/// Whether an entry that was moved still has the overview that came with it, in its section or beside it. Its text alone
+/// does not say so: somebody else can have moved it.
+fn has_overview_of(chain: &CommitChain, moved: ObjectId, entry: ObjectId) -> Result<bool, JournalError> {
+    let commit = chain.commit(entry)?;
+    let Some(Entry { section, .. }) = Entry::parse(&commit.message) else {
+        return Ok(true);
+    };
+    let (ours, _) = section_at(chain, Some(entry), &section)?;
+    let (before, _) = section_at(chain, commit.parent, &section)?;
+    if is_same(&ours, &before) {
+        return Ok(true);
+    }
+    let (there, _) = section_at(chain, Some(moved), &section)?;
+    let beside = conflict::of(chain, Some(moved), &section)?;
+    Ok(is_same(&there, &ours) || beside.is_some_and(|beside| beside.other == ours.overview.trim_end()))
+}
+
+/// Whether two files have the same overview. Blanks at the end of one that was written by other means are lost when it is
+/// written again.
+fn is_same(one: &SectionFile, other: &SectionFile) -> bool {
+    one.overview.trim_end() == other.overview.trim_end()
 }
 
 /// Entries that were put on top of another journal.
@@ -178,9 +210,9 @@ fn moved(
     let settles = has_conflict(commit.parent)? && !has_conflict(Some(commit.id))?;
     let mut overview = theirs.overview.clone();
     let mut kept = None;
-    if ours.overview != before.overview && ours.overview != theirs.overview {
+    if !is_same(&ours, &before) && !is_same(&ours, &theirs) {
         // The overview on top is not another one if it is the common one, or what our entry before left there.
-        match (!is_open || settles) && (theirs.overview == at_base.overview || theirs.overview == before.overview) {
+        match (!is_open || settles) && (is_same(&theirs, &at_base) || is_same(&theirs, &before)) {
             true => overview.clone_from(&ours.overview),
             false => {
                 let version = match base_version {

@@ -437,7 +437,7 @@ fn open_conflict_links_both_sides() {
     let opponent = memories
         .opponent(&memories.items()[0])
         .and_then(|doc| memories.get(doc));
-    assert_eq!(opponent.map(|memory| memory.source.as_str()), Some("2"));
+    assert_eq!(opponent.map(|memory| memory.source.as_str()), Some("3"));
     let distinct = r#"{"id":"E","type":"distinct","left":"2","right":"3"}"#;
     for settled in [
         distinct,

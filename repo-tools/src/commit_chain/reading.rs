@@ -68,6 +68,10 @@ struct OpenTree {
 impl CommitChain {
     /// The header of an object; `None` if it is not in the repository.
     pub(super) fn header(&self, id: ObjectId) -> Result<Option<Header>, ChainError> {
+        // A message or a file can name an id of the other kind, which gix cannot look up.
+        if id.gix().kind() != self.repository().object_hash() {
+            return Ok(None);
+        }
         let header = self.repository().try_find_header(id.gix());
         let Some(header) = header.map_err(|error| self.failed(error))? else {
             return Ok(None);

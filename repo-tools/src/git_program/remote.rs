@@ -27,7 +27,7 @@ pub struct Remote {
     pub name: String,
     /// The settings of the name, `url` and `pushurl`; empty for an address, and for a name of the user's configuration.
     pub addresses: Vec<(&'static str, String)>,
-    /// Whether it is a repository on this machine.
+    /// Whether it is, or has among its addresses, a repository on this machine.
     pub is_local: bool,
     /// The directory in which a relative address begins, if it is not that of the process.
     pub directory: Option<PathBuf>,
@@ -101,7 +101,7 @@ impl Remote {
             return Err(RemoteError::Setting { key });
         }
         Ok(Self {
-            is_local: effective.iter().all(|address| is_local(address)),
+            is_local: effective.iter().any(|address| is_local(address)),
             directory: (!addresses.is_empty()).then(|| directory.to_owned()),
             name: name.to_owned(),
             addresses,

@@ -16,6 +16,10 @@ const LAST_OUTPUT: Duration = Duration::from_millis(500);
 /// such as the index of a large pack, do not count.
 #[cfg(target_os = "linux")]
 const MAX_MEMORY: u64 = 256 << 20;
+/// The most seconds that each of them computes. A fetch of 100,000 entries needs three; a pack of 4 MB can stand for an object
+/// of 4 GB.
+#[cfg(target_os = "linux")]
+const MAX_CPU_SECONDS: u64 = 15;
 
 /// The most time of a command, and the most of its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +69,7 @@ pub fn run_git(mut command: Command, limits: RunLimits, is_full: &dyn Fn() -> bo
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(GitRunError::Start)?;
-    bound_memory(&child);
+    bound_resources(&child);
     let (sender, output) = channel();
     if let Some(stdout) = child.stdout.take() {
         collect(0, stdout, limits.output, sender.clone());
@@ -161,21 +165,23 @@ fn without_progress(stderr: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Bounds the memory of a process and of those that it will start.
+/// Bounds the memory of a process and of those that it will start, and the time that each computes.
 #[cfg(target_os = "linux")]
-fn bound_memory(child: &Child) {
+fn bound_resources(child: &Child) {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-    let bound = Rlimit {
-        current: Some(MAX_MEMORY),
-        maximum: Some(MAX_MEMORY),
-    };
-    // A process that has ended already, or a lower limit of the user's, needs no bound.
-    prlimit(Some(Pid::from_child(child)), Resource::Data, bound).ok();
+    for (resource, most) in [(Resource::Data, MAX_MEMORY), (Resource::Cpu, MAX_CPU_SECONDS)] {
+        let bound = Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        };
+        // A process that has ended already, or a lower limit of the user's, needs no bound.
+        prlimit(Some(Pid::from_child(child)), resource, bound).ok();
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn bound_memory(_: &Child) {}
+fn bound_resources(_: &Child) {}
 
 /// Ends a process that has not ended, and its group.
 #[cfg(unix)]

@@ -294,6 +294,22 @@ fn chain_is_a_reference_that_git_knows() {
 }
 
 #[test]
+fn ids_of_the_other_hash_are_unknown() {
+    for format in FORMATS {
+        let fixture = Fixture::new(format);
+        fixture.commit("first");
+        let chain = CommitChain::open(&fixture.path(".git"), "refs/muninn/journal").unwrap();
+        for digits in [40, 64] {
+            let id = "1".repeat(digits);
+            assert!(!fixture.worktree().has_commit(&id).unwrap(), "{}", fixture.name);
+            let id = ObjectId::from_hex(&id).unwrap();
+            assert!(!chain.knows(id).unwrap(), "{}", fixture.name);
+            assert_eq!(chain.text(id), None, "{}", fixture.name);
+        }
+    }
+}
+
+#[test]
 fn blob_ids_are_those_of_git() {
     for format in FORMATS {
         let fixture = Fixture::new(format);

@@ -243,12 +243,13 @@ fn collect(
         };
         let (count, cut) = (&count, &cut);
         move |entry: Found<'_>| {
-            if count.load(Ordering::Relaxed) >= limits.max_files || until.is_some_and(Until::is_over) {
+            let is_full = count.load(Ordering::Relaxed) >= limits.max_files;
+            if is_full && !matches!(entry, Found::LeftOut) || until.is_some_and(Until::is_over) {
                 cut.store(true, Ordering::Relaxed);
                 return ControlFlow::Break(());
             }
             match entry {
-                Found::Directory(_) => {}
+                Found::Directory(_) | Found::LeftOut => {}
                 Found::NestedRepository(_) => part.walk.skipped.nested_repositories += 1,
                 Found::Unreadable => part.walk.skipped.unreadable += 1,
                 Found::Entry(path, kind, entry) => {
@@ -380,6 +381,10 @@ mod tests {
             Some(&Until::within(std::time::Duration::ZERO)),
         );
         assert!(late.cut && late.files.is_empty());
+        repo.write(".gitignore", b"*");
+        let late = Until::within(std::time::Duration::ZERO);
+        let ignored = walk_until(&repo.worktree(), &WalkLimits::default(), Some(&late));
+        assert!(ignored.cut, "the time of ignored files counts, too");
     }
 
     #[test]

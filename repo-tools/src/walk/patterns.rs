@@ -55,7 +55,7 @@ impl Patterns {
     /// Returns whether the last matching pattern ignores the entry; `None` if no pattern matches. The path is relative to
     /// the directory of the file. `work` grows by the effort.
     pub(super) fn ignore(&self, candidate: Candidate<'_>, work: &mut u64) -> Option<bool> {
-        *work += self.0.len() as u64 / 16 + 1;
+        *work += self.0.len() as u64 / 4 + 1;
         let name = memchr::memrchr(b'/', candidate.path).map_or(0, |slash| slash + 1);
         let name = &candidate.path[name..];
         let mut patterns = self.0.iter().rev();

@@ -28,6 +28,8 @@ pub(crate) enum Found<'e> {
     Directory(&'e Path),
     /// Any other entry.
     Entry(&'e Path, FileType, &'e DirEntry),
+    /// An entry that is ignored, or not wanted.
+    LeftOut,
     /// A nested repository, which is not entered.
     NestedRepository(&'e Path),
     /// A directory or an entry that the file system refused.
@@ -126,6 +128,7 @@ impl<W: Fn(&Path, bool) -> bool + Sync> Walker<'_, W> {
                 directory: kind.is_dir(),
             };
             if rules.is_ignored(&inside, candidate) || !(self.wanted)(&path, kind.is_dir()) {
+                visit(Found::LeftOut)?;
                 continue;
             }
             if kind.is_dir() {

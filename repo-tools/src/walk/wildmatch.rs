@@ -127,7 +127,10 @@ fn step(pattern: &[u8], at: usize, text: &[u8], pos: usize, work: &mut u64) -> S
             None => Step::Malformed,
         },
         Some(b'[') => match class(pattern, at + 1, byte.unwrap_or(0)) {
-            None => Step::Malformed,
+            None => {
+                *work += (pattern.len() - at) as u64;
+                Step::Malformed
+            }
             Some((is_member, end)) => {
                 *work += (end - at) as u64;
                 forward_if(is_member && byte.is_some_and(|byte| byte != b'/'), end)

@@ -163,6 +163,28 @@ fn entry_that_was_moved_is_the_same_entry_and_is_not_put_on_top_again() {
 }
 
 #[test]
+fn entry_that_came_back_without_its_overview_is_put_on_top_again() {
+    let mut attack = Attack::new();
+    let first = attack.repo.git(&["rev-parse", &format!("{}^", attack.own_tip())]);
+    let first = first.trim();
+    let raw = attack.repo.git(&["cat-file", "commit", first]);
+    let (_, rest) = raw.split_once('\n').unwrap();
+    let blob = attack.blob(b"a stranger's overview\n\n<!-- entry count: 1 -->\n");
+    let tree = attack.tree(&[format!("100644 blob {blob}\town.md")]);
+    let forged = format!("tree {tree}\n{}\nWas: {first}\n", rest.trim_end());
+    let forged = attack.object("commit", forged.as_bytes());
+    attack.set_tip(&forged);
+    let merged = attack.take_in().unwrap().unwrap();
+    assert_eq!(merged.moved, 2);
+    let read = attack.journal.section(&section("own")).unwrap();
+    let beside = read.conflict.map(|conflict| conflict.other);
+    assert_eq!(
+        (&*read.overview, beside.as_deref()),
+        ("a stranger's overview", Some("the owner's overview"))
+    );
+}
+
+#[test]
 fn name_that_an_entry_had_before_a_merge_stays_its_own_when_a_stranger_claims_it() {
     let mut attack = Attack::new();
     let id = attack.own_tip();
