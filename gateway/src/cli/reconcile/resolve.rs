@@ -17,7 +17,6 @@ use crate::cli::{CliError, Common, Exit, editor, examples};
 #[derive(Args)]
 #[command(group = ArgGroup::new("choice").args(["keep", "write", "accept", "apart"]))]
 #[command(after_help = examples(&[
-    ("muninn resolve", "Ask about each open conflict"),
     ("muninn resolve 7QK2 --keep=2,3 --note \"Different queues\"", "Keep two of the sides, and record why"),
     ("muninn resolve 7QK2 --write \"The limit is 64 per worker\"", "Replace all sides by a better text"),
     ("muninn resolve 7QK2 --apart", "Undo a fold that `muninn reconcile` listed"),
