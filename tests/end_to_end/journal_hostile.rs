@@ -60,8 +60,9 @@ impl Scene {
         )
         .unwrap();
         let mut command = muninn_tests::git_command(&self.remote, &["mktree"]);
-        command.stdin(fs::File::open(&listed).unwrap());
-        String::from_utf8(output(command).stdout).unwrap().trim().to_owned()
+        let made = command.stdin(fs::File::open(&listed).unwrap()).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        String::from_utf8(made.stdout).unwrap().trim().to_owned()
     }
 
     /// The remote's journal is one entry with 10^10 files.
