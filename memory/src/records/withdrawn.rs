@@ -5,10 +5,11 @@
 //! recalled, until the revert is reverted or another commit brings the segment again. Main knows nothing of this; the status
 //! is derived from the history of the checkout. Where the history does not tell, as in a shallow clone, records stay.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::BufReader;
+use std::rc::Rc;
 
-use muninn_repo_tools::{CommitFile, ReferenceError, RelPath, RevertReader, RevertedCommit, Worktree};
+use muninn_repo_tools::{CommitFile, ObjectId, ReferenceError, RelPath, RevertReader, RevertedCommit, Worktree};
 use serde::{Deserialize, Serialize};
 
 use super::file::{MAIN, RecordFile};
@@ -23,6 +24,15 @@ use super::segment::{SESSIONS, Segments};
 const MEMORY: &str = ".muninn/memory";
 /// Clocks of people differ, in seconds.
 const CLOCK_SKEW: i64 = 24 * 3600;
+
+/// The records in the files of past commits.
+struct RecordHistory {
+    reader: RevertReader,
+    /// The folder of all files of records.
+    memory: RelPath,
+    /// The ids of the records in each file that was read, by its content.
+    ids: HashMap<ObjectId, Rc<HashSet<String>>>,
+}
 
 /// The ids of the records that the checkout withdraws.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,9 +63,14 @@ impl WithdrawnRecords {
         let Some((reader, memory)) = RevertReader::open(worktree, head).zip(RelPath::new(MEMORY).ok()) else {
             return Self::default();
         };
+        let mut history = RecordHistory {
+            reader,
+            memory,
+            ids: HashMap::new(),
+        };
         let mut withdrawn = BTreeSet::new();
-        for reverted in reader.reverted(since - CLOCK_SKEW) {
-            withdrawn.extend(taken_back(&reader, &reverted, &memory).unwrap_or_default());
+        for reverted in history.reader.reverted(since - CLOCK_SKEW, &history.memory) {
+            withdrawn.extend(history.taken_back(&reverted).unwrap_or_default());
         }
         Self(withdrawn)
     }
@@ -92,40 +107,60 @@ impl WithdrawnRecords {
     }
 }
 
-/// The ids of the records that a reverted commit brought, and that nothing brought again; `None` if the history does not
-/// tell.
-fn taken_back(reader: &RevertReader, reverted: &RevertedCommit, memory: &RelPath) -> Option<BTreeSet<String>> {
-    let [changed, before] = reader.brought(reverted, memory)?;
-    let mut brought = ids(&changed, |path| path == MAIN || is_segment(path));
-    if brought.is_empty() {
-        return None;
+impl RecordHistory {
+    /// The ids of the records that a reverted commit brought, and that nothing brought again; `None` if the history does not
+    /// tell.
+    fn taken_back(&mut self, reverted: &RevertedCommit) -> Option<BTreeSet<String>> {
+        let [changed, before] = self.reader.brought(reverted, &self.memory)?;
+        let mut brought = BTreeSet::new();
+        for file in changed
+            .iter()
+            .filter(|file| file.path.as_str() == MAIN || is_segment(file.path.as_str()))
+        {
+            brought.extend(self.ids(file)?.iter().cloned());
+        }
+        // A record that moved from a segment into main, or from main into the archive, was there before.
+        self.remove(&before, &mut brought)?;
+        if brought.is_empty() {
+            return None;
+        }
+        let mut since = self.reader.there_since(reverted, &self.memory)?;
+        since.retain(|file| is_segment(file.path.as_str()));
+        self.remove(&since, &mut brought)?;
+        Some(brought)
     }
-    // A record that moved from a segment into main, or from main into the archive, was there before.
-    let there_before = ids(&before, |_| true);
-    brought.retain(|id| !there_before.contains(id));
-    if brought.is_empty() {
-        return None;
+
+    /// Removes the ids of the records in some files.
+    fn remove(&mut self, files: &[CommitFile], ids: &mut BTreeSet<String>) -> Option<()> {
+        for file in files {
+            if ids.is_empty() {
+                break;
+            }
+            let there = self.ids(file)?;
+            ids.retain(|id| !there.contains(id));
+        }
+        Some(())
     }
-    let there_since = ids(&reader.there_since(reverted, memory)?, is_segment);
-    brought.retain(|id| !there_since.contains(id));
-    Some(brought)
-}
 
-fn is_segment(path: &str) -> bool {
-    let name = path.strip_prefix(SESSIONS).and_then(|rest| rest.strip_prefix('/'));
-    name.is_some_and(|name| Segments::parse_name(name).is_some())
-}
-
-/// The ids of the records in some files, except derived ones: without the records that they are about, they have no effect.
-fn ids(files: &[CommitFile], is_wanted: impl Fn(&str) -> bool) -> BTreeSet<String> {
-    let mut ids = BTreeSet::new();
-    for file in files.iter().filter(|file| is_wanted(file.path.as_str())) {
+    /// The ids of the records in a file, except derived ones: without the records that they are about, they have no effect.
+    fn ids(&mut self, file: &CommitFile) -> Option<Rc<HashSet<String>>> {
+        if let Some(known) = self.ids.get(&file.blob) {
+            return Some(known.clone());
+        }
+        let mut ids = HashSet::new();
         let take = |_, record: Record| {
             if !record.is_derived() {
                 ids.insert(record.identified().id);
             }
         };
-        lines::read(file.bytes.as_slice(), take, |_| {}).ok();
+        lines::read(self.reader.content(file)?.as_slice(), take, |_| {}).ok();
+        let ids = Rc::new(ids);
+        self.ids.insert(file.blob, ids.clone());
+        Some(ids)
     }
-    ids
+}
+
+fn is_segment(path: &str) -> bool {
+    let name = path.strip_prefix(SESSIONS).and_then(|rest| rest.strip_prefix('/'));
+    name.is_some_and(|name| Segments::parse_name(name).is_some())
 }

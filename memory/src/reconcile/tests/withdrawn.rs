@@ -432,3 +432,215 @@ fn decisions_about_withdrawn_records_have_no_effect() {
     assert_eq!(team.recalled(), "4 5 6");
     assert_eq!(open_conflicts(team.store().home()).unwrap().len(), 1);
 }
+
+impl Team {
+    fn id_of(&self, name: &str) -> String {
+        self.repo.git(&["rev-parse", name]).trim().to_owned()
+    }
+
+    /// Commits all changes with a message that names a commit in git's words.
+    fn states_revert_of(&self, name: &str) {
+        let message = format!("Tidy\n\nThis reverts commit {}.", self.id_of(name));
+        self.git("add -A");
+        self.repo.git(&["commit", "-q", "--allow-empty", "-m", &message]);
+    }
+}
+
+#[test]
+fn revert_counts_only_where_its_own_changes_take_something_back() {
+    type Script = fn(&Team);
+    let cases: [(&str, Script, &str); 14] = [
+        ("an empty commit", |team| team.states_revert_of("merged-one"), "1 9"),
+        (
+            "another file is added",
+            |team| {
+                team.repo.write("typo.txt", b"typo");
+                team.states_revert_of("merged-one");
+            },
+            "1 9",
+        ),
+        (
+            "a file of the commit is edited",
+            |team| {
+                team.repo.write("code1.txt", b"1, and more");
+                team.states_revert_of("merged-one");
+            },
+            "1 9",
+        ),
+        (
+            "another file is removed",
+            |team| {
+                team.git("rm -q code9.txt");
+                team.states_revert_of("merged-one");
+            },
+            "1 9",
+        ),
+        (
+            "the file was removed before",
+            |team| {
+                team.git("rm -q code1.txt");
+                team.git("commit -q -m removed");
+                team.repo.write("typo.txt", b"typo");
+                team.states_revert_of("merged-one");
+            },
+            "1 9",
+        ),
+        (
+            "the branch of the commit, merged with its words",
+            |team| {
+                team.git("checkout -q -b eve");
+                team.repo.write("typo.txt", b"typo");
+                team.git("add -A");
+                team.git("commit -q -m typo");
+                team.git("checkout -q main");
+                let message = format!("Merge\n\nThis reverts commit {}.", team.id_of("merged-one"));
+                team.repo.git(&["merge", "-q", "--no-ff", "-m", &message, "eve"]);
+            },
+            "1 9",
+        ),
+        (
+            "squashed with its reapplication",
+            |team| {
+                team.git("checkout -q -b fix");
+                team.revert_merge("one");
+                team.git("revert --no-edit HEAD");
+                team.git("checkout -q main");
+                team.git("merge -q --squash fix");
+                team.states_revert_of("merged-one");
+            },
+            "1 9",
+        ),
+        (
+            "rebased with its reapplication",
+            |team| {
+                team.git("checkout -q -b fix");
+                team.revert_merge("one");
+                team.git("revert --no-edit HEAD");
+                team.git("checkout -q main");
+                team.repo.write("other.txt", b"other");
+                team.repo.commit();
+                team.git("rebase -q main fix");
+                team.git("checkout -q main");
+                team.git("merge -q --ff-only fix");
+            },
+            "1 9",
+        ),
+        (
+            "a thousand lines name a harmless commit afterwards",
+            |team| {
+                team.revert_merge("one");
+                let harmless = team.id_of("merged-one~1");
+                let message = format!("x\n\n{}", format!("This reverts commit {harmless}.\n").repeat(1_001));
+                team.repo.write("message", message.as_bytes());
+                team.git("commit -q --allow-empty -F message");
+                std::fs::remove_file(team.repo.path("message")).unwrap();
+            },
+            "9",
+        ),
+        (
+            "with abbreviated ids",
+            |team| team.git("-c revert.reference=true revert -m 1 --no-edit merged-one"),
+            "9",
+        ),
+        (
+            "the file was moved",
+            |team| {
+                team.git("mv code1.txt moved.txt");
+                team.git("commit -q -m moved");
+                team.git("rm -q moved.txt");
+                team.states_revert_of("one");
+            },
+            "9",
+        ),
+        (
+            "squashed by a forge",
+            |team| {
+                team.git("rm -q code1.txt");
+                let [merge, side] = ["merged-one", "merged-one^1"].map(|name| team.id_of(name));
+                let message = format!(
+                    "Undo (#2)\n\n* Revert\n\n  This reverts commit {merge}, reversing\n  changes made to {side}.\n\n* tidy"
+                );
+                team.repo.git(&["commit", "-q", "-m", &message]);
+            },
+            "9",
+        ),
+        (
+            "only one of the changes",
+            |team| {
+                team.git("rm -q code1.txt");
+                team.states_revert_of("one");
+            },
+            "9",
+        ),
+        (
+            "reverted, and the file written anew by hand",
+            |team| {
+                team.revert_merge("one");
+                team.repo.write("code1.txt", b"other content");
+                team.repo.commit();
+            },
+            "9",
+        ),
+    ];
+    for (change, script, expected) in cases {
+        let team = merged_and_reconciled();
+        script(&team);
+        assert_eq!(team.recalled(), expected, "{change}");
+        team.reconcile();
+        assert_eq!(team.recalled(), expected, "{change}; reconciled");
+    }
+}
+
+#[test]
+fn revert_of_a_change_in_a_file_that_was_edited_since_counts() {
+    let team = Team::new();
+    let lines = |change: &str| format!("one\n{change}two\nthree\nfour\nfive\nsix\nseven\n");
+    team.repo.write("code.txt", lines("").as_bytes());
+    team.learns("9", "is delta here");
+    team.git("checkout -q -b one");
+    team.repo.write("code.txt", lines("1\n").as_bytes());
+    team.learns("1", "is alpha here");
+    team.git("rm -q code1.txt");
+    team.git("commit -q --amend --no-edit");
+    team.merge("one");
+    team.reconcile();
+    team.repo.write("code.txt", (lines("1\n") + "eight\n").as_bytes());
+    team.repo.commit();
+    assert_eq!(team.recalled(), "1 9");
+    team.revert_merge("one");
+    assert_eq!(team.recalled(), "9");
+    team.git("revert --no-edit HEAD");
+    assert_eq!(team.recalled(), "1 9");
+}
+
+/// One walk of the history serves all reverts, and a commit counts once however often a message names it.
+#[test]
+fn message_with_many_reverts_in_a_long_history_takes_little_time() {
+    use std::fmt::Write as _;
+    let team = merged_and_reconciled();
+    let merge = team.id_of("merged-one");
+    team.git("rm -q code1.txt");
+    let message = format!("x\n\n{}", format!("This reverts commit {merge}.\n").repeat(900));
+    team.repo.write("message", message.as_bytes());
+    team.git("commit -q -F message");
+    let head = team.id_of("HEAD");
+    let mut stream = String::new();
+    for number in 0..3_000 {
+        let from = if number == 0 {
+            format!("from {head}\n")
+        } else {
+            String::new()
+        };
+        let time = 1_795_860_000 + number;
+        writeln!(stream, "commit refs/heads/main\ncommitter E <e@x> {time} +0000\ndata 2\nx\n{from}M 100644 inline f\ndata 4\n{number:04}").unwrap();
+    }
+    team.repo.write("stream", stream.as_bytes());
+    let import = format!(
+        "!git fast-import --quiet --force < {}",
+        team.repo.path("stream").display()
+    );
+    team.repo.git(&["-c", &format!("alias.import={import}"), "import"]);
+    let before = std::time::Instant::now();
+    assert_eq!(team.recalled(), "9");
+    assert!(before.elapsed().as_secs() < 20, "{:?}", before.elapsed());
+}
