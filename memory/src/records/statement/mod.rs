@@ -121,6 +121,9 @@ impl StatementHasher {
             let span = [(first as u64).to_le_bytes(), (last as u64).to_le_bytes()];
             self.quotes.update(&span.concat());
         }
+        if tokens.has_stop_in_quotes {
+            self.quotes.update(b".");
+        }
         self
     }
 

@@ -15,7 +15,7 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 /// Pairs that differ in one thing of meaning, by its class.
-const DIFFERENT: [(&str, &[(&str, &str)]); 19] = [
+const DIFFERENT: [(&str, &[(&str, &str)]); 21] = [
     (
         "signs",
         &[
@@ -114,6 +114,48 @@ const DIFFERENT: [(&str, &[(&str, &str)]); 19] = [
         ],
     ),
     (
+        "a as a name",
+        &[
+            ("Plan a costs more", "Plan costs more"),
+            ("Option a needs review", "Option needs review"),
+            ("Column a holds ids", "Column holds ids"),
+            ("Move a into b", "Move into b"),
+            ("Pick a first", "Pick first"),
+            ("Variant a wins", "Variant wins"),
+            ("Rename a to c", "Rename to c"),
+            ("Sort by a then b", "Sort by then b"),
+            ("Group a owns billing", "Group owns billing"),
+            ("Node a leads", "Node leads"),
+            ("Plan a failed", "Plan failed"),
+            ("The plan a release", "The plan release"),
+            ("Vitamin: A helps", "Vitamin: helps"),
+            ("Tier: A customers first", "Tier: customers first"),
+            ("Set a before b", "Set before b"),
+            ("Let a equal b", "Let equal b"),
+            ("Divide a by b", "Divide by b"),
+            ("Add a twice", "Add twice"),
+            ("Assign a = 5", "Assign = 5"),
+            ("Multiply a times b", "Multiply times b"),
+            ("Option: a costs less", "Option: costs less"),
+            ("Team a deployed it", "Team deployed it"),
+            ("A calls B", "Calls B"),
+        ],
+    ),
+    (
+        "articles that are meant",
+        &[
+            ("Add an before vowels", "Add before vowels"),
+            ("Write the before nouns", "Write before nouns"),
+            ("Drop the, keep others", "Drop keep others"),
+            ("Strip the from titles", "Strip from titles"),
+            ("The word the is skipped", "The word is skipped"),
+            ("Alias an to annotate", "Alias to annotate"),
+            ("Stop words are a, an, the", "Stop words are an, the"),
+            ("Pattern [a the]", "Pattern [the]"),
+            ("The last word is the", "The last word is"),
+        ],
+    ),
+    (
         "accents",
         &[
             ("Call it résumé", "Call it resume"),
@@ -202,7 +244,7 @@ const DIFFERENT: [(&str, &[(&str, &str)]); 19] = [
 ];
 
 /// Texts of one statement each, in several forms.
-const SAME: [&[&str]; 13] = [
+const SAME: [&[&str]; 34] = [
     &[
         "The index is rebuilt daily",
         "The index is rebuilt daily.",
@@ -245,6 +287,40 @@ const SAME: [&[&str]; 13] = [
         "Use fast mode",
         "`Use the fast mode`",
     ],
+    &[
+        "Pass a `--dry-run` flag",
+        "Pass --dry-run flag",
+        "Pass the --dry-run flag.",
+    ],
+    &["Read a .env file", "Read .env file"],
+    &["Use a $HOME path", "Use $HOME path"],
+    &["Add a #label", "Add #label"],
+    &["Use a (new) API", "Use (new) API", "Use the (new) API"],
+    &["(The cache) is warm", "(cache) is warm", "(A cache) is warm."],
+    &["Use (the fast path) now", "Use (fast path) now"],
+    &["- The cache is small", "- cache is small"],
+    &["* A cache is small", "* cache is small"],
+    &["1) The cache is small", "1) cache is small"],
+    &[
+        "The final word is \"done.\"",
+        "The final word is done.",
+        "The final word is done",
+        "The final word is `done.`",
+    ],
+    &[
+        "Set a timeout of 30 s",
+        "Set timeout of 30 s",
+        "Set the timeout of 30 s.",
+    ],
+    &["Plan a release", "Plan release"],
+    &["Run the first test", "Run first test"],
+    &["Note: The cache is cold", "Note: cache is cold"],
+    &["Take a C compiler", "Take C compiler"],
+    &["Retry a failed job", "Retry failed job"],
+    &["Use a class", "Use class", "Use the class"],
+    &["Send a status", "Send status"],
+    &["If it fails, the job waits", "If it fails, job waits"],
+    &["Use a lock for writes", "Use lock for writes"],
     &["Name it caf\u{e9}", "Name it cafe\u{301}."],
 ];
 

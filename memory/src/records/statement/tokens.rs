@@ -14,9 +14,29 @@ const QUOTES: [(char, char); 6] = [
     ('\u{ab}', '\u{bb}'),
 ];
 
-/// Words before which `a` is a name and no article: `option a is slower`, `a or b`.
-const AFTER_A_NAME: &str = " and are as at be but by can cannot does for from had has have if in is may must nor not of on or \
-    over should than then to was were will with ";
+/// Words that begin no noun phrase. Before them `a`, `an` and `the` are words that are meant, or names: `option a is slower`,
+/// `strip the from titles`.
+const NO_NOUN: &str = " a about after against and an are as at be became because been before but by came can cannot could did \
+    do does during equal equals for from gets goes got had has have if in instead into is it its kept let like made may might \
+    minus must near needs nor not of off on onto or ought out over per plus ran shall should since so than that the then though \
+    through till times to took toward towards twice under unless until upon versus via vs was went were when where which while \
+    will with within without won would yet ";
+/// Words before which `a` is a name as well: `pick a first`.
+const AFTER_A_NAME: &str = " again alone also always first here last never now once only still there thrice today too ";
+/// Nouns after which `a` is a name: `plan a failed`.
+const NAMED: &str = " alternative answer appendix appendices arm attribute axis block box branch bucket building candidate case \
+    category channel choice class cluster column condition curve device disk drive edge element entry environment factor field \
+    figure file flag function gate grade group host index input instance item key label layer letter level line list lock method \
+    mode model module name node object operand option output page panel parameter parcel part partition party path phase pin \
+    plan player point policy pool port product property queue rack range rank region register replica room route row rule sample \
+    schema scenario section segment sensor series server service set shard side site slot stage state step stream switch symbol \
+    system table tag task team tenant term test thread tier track transaction type unit user value variable variant vector \
+    version vertex vitamin volume wing worker zone ";
+/// Those that begin a sentence as verbs: `plan a release`, `set a limit`.
+const NAMED_OR_VERB: &str = " answer block box branch edge entry field figure file flag gate group host index input key label \
+    layer level line list lock mode model name page part partition path phase pin plan point pool port queue range rank register \
+    route row rule sample schema section segment set shard side slot stage state step stream switch table tag task team term test \
+    thread track type value version volume ";
 
 /// The verbs whose negation is contracted, by the part before `n't`, and the same verbs spelt out.
 const VERBS: [(&str, &str); 22] = [
@@ -44,12 +64,28 @@ const VERBS: [(&str, &str); 22] = [
     ("would", "would"),
 ];
 
+/// Brackets that open before a word.
+const OPENING: [char; 3] = ['(', '[', '{'];
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tokens {
     /// The words without articles, with contractions spelt out.
     pub(super) words: Vec<String>,
     /// The quoted spans: the number of words before the first, and up to the last.
     pub(super) quoted: Vec<(usize, usize)>,
+    /// Whether the final full stop is in the last quotes.
+    pub(super) has_stop_in_quotes: bool,
+}
+
+/// The words around an article.
+struct ArticleContext {
+    /// The lone letters of the text, but for those of articles, of the pronoun and of units after numbers.
+    letters: Vec<char>,
+    /// The previous word without punctuation, in lower case.
+    previous: String,
+    previous_begins_sentence: bool,
+    begins_sentence: bool,
+    follows_colon: bool,
 }
 
 /// A text without its pairs of quotes.
@@ -71,29 +107,52 @@ impl Tokens {
             unquoted.text.truncate(kept);
             unquoted.spans[0].1 = kept;
         }
+        // A full stop in the last quotes is the final one, or part of the quoted words.
+        let mut has_stop_in_quotes = false;
+        if let Some((_, end)) = unquoted.spans.last_mut().filter(|(_, end)| *end == unquoted.text.len()) {
+            let kept = without_full_stop(&unquoted.text).len();
+            has_stop_in_quotes = kept < *end;
+            unquoted.text.truncate(kept);
+            *end = kept;
+        }
         let Unquoted { text, spans } = unquoted;
         // The words that count, with their positions in bytes.
         let mut found: Vec<(usize, Cow<'_, str>)> = Vec::new();
-        let mut begins_sentence = true;
+        let mut article = ArticleContext::of(&text);
+        let mut opened = String::new();
         let mut rest = words_of(&text).peekable();
         while let Some((at, word)) = rest.next() {
-            let end_of_span = spans.iter().find(|(start, end)| (*start..*end).contains(&at));
+            let bare = word.trim_start_matches(OPENING);
+            let brackets = &word[..word.len() - bare.len()];
+            let start = at + brackets.len();
+            let end_of_span = spans.iter().find(|(first, end)| (*first..*end).contains(&start));
             // A quoted letter is a name, so an article has its noun in the same quotes.
             let noun = rest
                 .peek()
                 .filter(|(next, _)| end_of_span.is_none_or(|(_, end)| next < end));
-            let is_left_out = noun.is_some_and(|(_, noun)| is_article(word, noun, begins_sentence));
-            begins_sentence = word.ends_with(['.', '!', '?', ':']);
-            match spelt_out(word) {
-                _ if is_left_out => {}
+            let is_left_out = noun.is_some_and(|(_, noun)| article.is_article(bare, noun));
+            article.pass(word);
+            opened.push_str(brackets);
+            if is_left_out {
+                continue;
+            }
+            // Brackets before an article open the next word.
+            let word = if opened == brackets {
+                Cow::from(word)
+            } else {
+                Cow::from(format!("{opened}{bare}"))
+            };
+            opened.clear();
+            match spelt_out(&word) {
                 Some([verb, other]) => found.extend([(at, verb.into()), (at, other.into())]),
-                None => found.push((at, word.into())),
+                None => found.push((at, word)),
             }
         }
         let before = |limit: usize| found.partition_point(|(at, _)| *at < limit);
         let quoted = spans.iter().map(|(start, end)| (before(*start), before(*end)));
         Self {
             quoted: quoted.collect(),
+            has_stop_in_quotes,
             words: found.into_iter().map(|(_, word)| word.into_owned()).collect(),
         }
     }
@@ -183,19 +242,79 @@ fn words_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_whitespace().map(move |word| (position(word), word))
 }
 
-/// Returns whether a word is the article of the next one. At the beginning of a sentence it is capitalised.
-fn is_article(word: &str, next: &str, begins_sentence: bool) -> bool {
-    let article = match word {
-        "A" | "An" | "The" if begins_sentence => word,
-        "a" | "an" | "the" => word,
-        _ => return false,
-    };
-    let is_name = |next: &str| {
-        let letter = next.trim_matches(|c: char| !c.is_alphanumeric());
-        let is_letter = letter.len() == 1 && letter.starts_with(|c: char| c.is_ascii_lowercase());
-        is_letter || AFTER_A_NAME.contains(&format!(" {letter} ")) || !next.starts_with(char::is_alphanumeric)
-    };
-    !article.eq_ignore_ascii_case("a") || !is_name(next)
+impl ArticleContext {
+    fn of(text: &str) -> Self {
+        let mut letters = Vec::new();
+        let mut follows_number = false;
+        for word in text.split_whitespace() {
+            let mut chars = core(word).chars();
+            if let (Some(letter), None) = (chars.next(), chars.next())
+                && !follows_number
+                && letter.is_ascii_alphabetic()
+                && !"aAiI".contains(letter)
+            {
+                letters.push(letter);
+            }
+            follows_number = word.ends_with(|c: char| c.is_numeric());
+        }
+        Self {
+            letters,
+            previous: String::new(),
+            previous_begins_sentence: false,
+            begins_sentence: true,
+            follows_colon: false,
+        }
+    }
+
+    /// Returns whether a word is the article of the next one. At the beginning of a sentence it is capitalised.
+    fn is_article(&self, word: &str, next: &str) -> bool {
+        let begins = self.begins_sentence || self.follows_colon && word != "A";
+        match word {
+            "A" | "An" | "The" if !begins => false,
+            "a" | "A" => !self.is_name(word, next),
+            "an" | "An" | "the" | "The" => !is_one_of(NO_NOUN, core(next)),
+            _ => false,
+        }
+    }
+
+    /// Returns whether `a` is a name.
+    fn is_name(&self, word: &str, next: &str) -> bool {
+        let has_case = |letter: &char| letter.is_uppercase() == (word == "A");
+        let next = core(next);
+        let is_verb = next.ends_with(|c: char| c == 's')
+            && !next.ends_with("ss")
+            && !next.ends_with("us")
+            && !next.ends_with("is")
+            || next.ends_with("ed");
+        let follows_noun = is_one_of(NAMED, &self.previous)
+            && (is_verb || !self.previous_begins_sentence || !is_one_of(NAMED_OR_VERB, &self.previous));
+        next.is_empty()
+            || self.letters.iter().any(has_case)
+            || follows_noun && self.previous != "set"
+            || is_one_of(NO_NOUN, next)
+            || is_one_of(AFTER_A_NAME, next)
+            || is_verb && !next.ends_with("ed")
+    }
+
+    /// Goes on to the next word.
+    fn pass(&mut self, word: &str) {
+        // A list marker begins a sentence, too.
+        let is_marker = word.ends_with(')') || !word.contains(char::is_alphanumeric);
+        let is_marker = is_marker && !word.contains(char::is_alphabetic);
+        self.previous = core(word).to_lowercase();
+        self.previous_begins_sentence = self.begins_sentence;
+        self.begins_sentence = word.ends_with(['.', '!', '?']) || self.begins_sentence && is_marker;
+        self.follows_colon = word.ends_with(':');
+    }
+}
+
+/// A word without the punctuation around it.
+fn core(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_alphanumeric())
+}
+
+fn is_one_of(words: &str, word: &str) -> bool {
+    !word.is_empty() && words.contains(&format!(" {word} "))
 }
 
 /// The two words of a contraction; `None` for another word. Punctuation around it, and case, stay.
