@@ -70,8 +70,9 @@ pub(super) fn new_folds(before: &[&Record], main: &[&Record]) -> (Vec<Fold>, usi
     (new, now.folds().filter(is_wrong).count())
 }
 
-/// Undoes the fold that any unambiguous part of its id, or of its older record's id, names: records in main that the two
-/// records are not duplicates. No later run folds them again.
+/// Undoes the fold that any unambiguous part of its id, or of its older record's id, names: records in main that the older
+/// record is no duplicate of any other of its group, because it would be folded into the next one. No later run folds them
+/// again.
 ///
 /// # Errors
 /// [`ResolveError`]; then nothing has changed.
@@ -84,22 +85,31 @@ pub fn apart(store: &Store, id: &str) -> Result<Fold, ResolveError> {
     let _lock = files.lock()?;
     let (before, damaged) = files.read_all(store)?;
     let mut main: Vec<Record> = main_records(&before).into_values().collect();
-    let fold = {
+    let (fold, others) = {
         let main = before.withdrawn.shown(&main);
         let status = RecordStatus::of(main.iter().copied());
         let index = FoldIndex::of(&main, &status);
         let named = index.named();
         let (older, newer) = ids::find("fold", id, named.iter().map(|(id, pair)| (id.as_str(), *pair)))?;
-        index.fold(older, newer)
+        let group = index
+            .groups
+            .iter()
+            .find(|group| group.iter().any(|record| record.id == older.id));
+        let others = group.into_iter().flatten().filter(|record| record.id != older.id);
+        let others: Vec<String> = others.map(|record| record.id.clone()).collect();
+        (index.fold(older, newer), others)
     };
     let author = store.home().worktree().and_then(Worktree::author);
-    let distinct = Body::Distinct(kinds::Distinct {
-        left: fold.older.id.clone(),
-        right: fold.newer.id.clone(),
-        by: redact(author.as_deref().unwrap_or("a person")).into_owned(),
-        reason: "kept apart by a person".to_owned(),
-    });
-    main.push(Record::new(distinct, store.home().origin()?, store.clock()));
+    let by = redact(author.as_deref().unwrap_or("a person")).into_owned();
+    for other in others {
+        let distinct = Body::Distinct(kinds::Distinct {
+            left: fold.older.id.clone(),
+            right: other,
+            by: by.clone(),
+            reason: "kept apart by a person".to_owned(),
+        });
+        main.push(Record::new(distinct, store.home().origin()?, store.clock()));
+    }
     main.sort_by(|a, b| a.id.cmp(&b.id));
     let no_hook = &mut |_: &str| {};
     for damaged in &damaged {

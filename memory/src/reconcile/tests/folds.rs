@@ -205,15 +205,7 @@ fn fold_is_found_undone_and_never_made_again() {
             .map(|(id, _)| id)
             .collect::<String>()
     };
-    assert_eq!(
-        shown(&store),
-        "23",
-        "the group of the others is represented by its newest"
-    );
-    // By the id of the older record. The second record is folded into neither then.
-    let two = apart(&store, "1").unwrap();
-    assert_eq!((two.older.id.as_str(), two.newer.id.as_str()), ("1", "2"));
-    assert_eq!(shown(&store), "13");
+    assert_eq!(shown(&store), "13", "the second record is still folded into the third");
     for _ in 0..2 {
         let done = run(&store);
         assert!(done.folds.is_empty() && done.summary.duplicates == 0, "{done:?}");
@@ -222,6 +214,31 @@ fn fold_is_found_undone_and_never_made_again() {
     assert!(open_conflicts(store.home()).unwrap().is_empty());
     let unknown = apart(&store, "3").unwrap_err();
     assert!(unknown.to_string().contains("`3`"), "{unknown}");
+}
+
+/// Each of the copies that is set apart is recalled by itself, whichever it is and however many there are.
+#[test]
+fn record_that_is_set_apart_is_folded_into_no_other_copy() {
+    for copies in [2, 3, 4, 8] {
+        let texts = ["Use x.", "Use `x`", "Use the x", "Use \"x\"."];
+        let records: Vec<Record> = (1..=copies)
+            .map(|number| learning(&number.to_string(), &number.to_string(), texts[number % texts.len()]))
+            .collect();
+        for number in 1..copies {
+            let desk = desk(&records);
+            let store = desk.store();
+            run(&store);
+            let id = number.to_string();
+            apart(&store, &id).unwrap();
+            let expected = [id, copies.to_string()];
+            for _ in 0..2 {
+                let main = main_of(store.home());
+                let shown: Vec<String> = recalled(&main).into_iter().map(|(id, _)| id).collect();
+                assert_eq!(shown, expected, "{copies} copies");
+                assert!(run(&store).folds.is_empty());
+            }
+        }
+    }
 }
 
 #[test]
