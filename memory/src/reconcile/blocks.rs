@@ -27,6 +27,9 @@ const MOST_PATTERNS: usize = 256;
 /// Maximum number of claims with the same words that are linked with each other. Each claim is linked with its neighbours in
 /// time, so a larger group hangs together.
 const MOST_ALIKE: usize = 16;
+/// Maximum number of claims with the same words, and quotes around other spans, that are compared with a claim. Without the
+/// record that two of these differ, a claim without quotes would join them.
+const MOST_QUOTED: usize = 64;
 
 /// Number of pairs of a new and any claim from which candidates are found by rare tokens instead of a search. Searching
 /// takes some ten microseconds for each thousand claims.
@@ -48,6 +51,8 @@ pub(super) struct Blocks<'a> {
     patterns: HashMap<&'a [&'a str], BTreeMap<&'a str, Vec<usize>>>,
     /// Claims with the same words, the oldest first.
     alike: HashMap<[u8; 16], Vec<usize>>,
+    /// Those of them with quotes, by their quotes.
+    quoted: HashMap<[u8; 16], BTreeMap<u64, Vec<usize>>>,
 }
 
 /// How claims with similar words are found.
@@ -78,15 +83,24 @@ impl<'a> Blocks<'a> {
             let all: usize = texts.values().map(Vec::len).sum();
             (2..=MOST_OF_A_BLOCK).contains(&texts.len()) && all <= MOST_PATTERNS
         });
+        let mut quoted: HashMap<[u8; 16], BTreeMap<u64, Vec<usize>>> = HashMap::new();
         for claims_alike in alike.values_mut() {
             claims_alike.sort_by(|one, other| claims[*one].order().cmp(&claims[*other].order()));
+            for at in claims_alike {
+                if let Some(quotes) = claims[*at].statement.quotes() {
+                    let of_words = quoted.entry(claims[*at].statement.words()).or_default();
+                    of_words.entry(quotes).or_default().push(*at);
+                }
+            }
         }
+        quoted.retain(|_, quotes| quotes.len() > 1);
         // One claim stands for all with the same words. Copies would displace other candidates.
         let newest = alike.values().filter_map(|alike| alike.last());
         let by_words: BTreeSet<usize> = newest.copied().filter(|at| claims[*at].entities().is_none()).collect();
         let mut blocks = Self {
             claims,
             alike,
+            quoted,
             positions: claims.iter().map(RecordClaim::id).zip(0..).collect(),
             search: Search::Recall(Memories::default()),
             judge: judging.judge,
@@ -124,6 +138,7 @@ impl<'a> Blocks<'a> {
             candidates.extend(self.alike(other));
         }
         candidates.extend(self.alike(at));
+        candidates.extend(self.with_other_quotes(at));
         candidates.remove(&at);
         candidates
     }
@@ -169,6 +184,15 @@ impl<'a> Blocks<'a> {
             .saturating_sub(MOST_ALIKE / 2)
             .min(alike.len().saturating_sub(MOST_ALIKE));
         &alike[start..alike.len().min(start + MOST_ALIKE)]
+    }
+
+    /// The claims with the words of a claim, and quotes around other spans.
+    fn with_other_quotes(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
+        let statement = self.claims[at].statement;
+        let of_words = statement.quotes().and_then(|_| self.quoted.get(&statement.words()));
+        let others = of_words.into_iter().flatten();
+        let others = others.filter(move |(quotes, _)| statement.quotes() != Some(**quotes));
+        others.flat_map(|(_, claims)| claims).copied().take(MOST_QUOTED)
     }
 
     fn tokens(&self, at: usize) -> &ClaimTokens {

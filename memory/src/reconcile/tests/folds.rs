@@ -7,7 +7,7 @@ use crate::reconcile::judge::FittedJudge;
 use crate::reconcile::{
     JudgeSetup, Plan, PlanInput, ReconcileOptions, Segment, apart, folds, open_conflicts, plan, reconcile,
 };
-use crate::records::{Body, Home, MAIN, Record, RecordFile};
+use crate::records::{Body, Home, MAIN, Record, RecordFile, RecordStatus};
 use crate::{Store, history};
 use muninn_repo_tools::RelPath;
 
@@ -334,4 +334,24 @@ fn repeated_statement_does_not_fill_main() {
     assert!(links <= 300 * 16, "{links}");
     assert_eq!(recalled(&after.main).len(), 1);
     assert_eq!(after.folds.len(), 299);
+}
+
+#[test]
+fn quotes_around_different_spans_stay_apart_among_many_copies_without_quotes() {
+    for copies in [1, 16, 20, 60] {
+        let one = |number: usize, text: &str| {
+            let line = serde_json::json!({
+                "id": format!("{number:03}"), "ts": "2026-01-01T00:00:00Z", "type": "learning", "text": text,
+                "session": format!("S{number}"),
+            });
+            Record::parse(&line.to_string()).unwrap()
+        };
+        let mut records = vec![one(0, "Use \"fast\" mode only")];
+        records.extend((1..=copies).map(|number| one(number, "Use fast mode only")));
+        records.push(one(900, "Use \"fast mode\" only"));
+        let after = reconciled(&records);
+        let status = RecordStatus::of(&after.main);
+        assert_ne!(status.kept("000"), status.kept("900"), "{copies}");
+        assert_eq!(recalled(&after.main).len(), 2, "{copies}");
+    }
 }

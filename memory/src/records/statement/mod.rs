@@ -72,6 +72,11 @@ impl Statement {
     pub(crate) fn words(self) -> [u8; 16] {
         self.words
     }
+
+    /// A hash of the quoted spans; `None` without any.
+    pub(crate) fn quotes(self) -> Option<u64> {
+        (self.quotes != 0).then_some(self.quotes)
+    }
 }
 
 /// Returns whether a text refers to its file, as `this module` does. Such a text says another thing about each file.
