@@ -7,13 +7,12 @@
 //!
 //! The pieces around such a *joint* are joined into a short text with the beginning of their line, and the rules read that.
 //! Only secrets over a joint count; the others are found without it. Lines that merely follow each other are joined, too,
-//! so a bare line end is not enough where the first piece is a secret by itself, or where only a name makes it one.
+//! so a bare line end is not enough where the first piece is a secret by itself, or where only a name makes it one. Such a
+//! *weak* joint can also put an innocent word before or behind a secret, so a few lines at a time are read by themselves.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::bytes::{Regex, RegexBuilder};
-
+use super::joint::{BEGINS_JOINT, Joint, PLACES, is_of_piece, joint};
 use super::text::line_before;
 use super::value::is_random;
 use super::{Scanner, Secret};
@@ -25,19 +24,10 @@ const LONGEST: usize = 4 << 10;
 const LONGEST_PIECE: usize = 300;
 /// The shortest piece that continues a secret which is one without it.
 const LEAST_CONTINUATION: usize = 6;
-/// The most blanks, and bytes of a concatenation, between two pieces.
-const LONGEST_GAP: usize = 160;
-
-/// What is between two pieces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Joint {
-    /// A line end, and nothing that says that the line goes on.
-    LineEnd,
-    /// A concatenation, a continuation of the line, or invisible characters.
-    Explicit,
-    /// An escaped character.
-    Escape(u8),
-}
+/// The most lines that are read as one text, beside all of them: a secret ends there even if another word follows.
+const MOST_LINES: usize = 4;
+/// The most weak joints of one secret that are examined.
+const MOST_EXAMINED: usize = 8;
 
 /// The joined pieces.
 #[derive(Default)]
@@ -55,20 +45,6 @@ impl Joined {
         self.origin.extend(piece.map(|at| at..at + 1));
     }
 }
-
-/// Places that may have a joint. Most texts have few: one of the pieces is half a secret or longer.
-static PLACES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    const PIECE: &str = r"[!\#$%&*+./0-9:=?@A-Z^_a-z~-]";
-    let line_end = r"(?:=|\\)?(?:\r?\n|(?:\\r)?\\n)";
-    let places = [
-        format!(r"{PIECE}{{10}}{line_end}[\ \t>|]*{PIECE}"),
-        format!(r"{PIECE}{line_end}[\ \t>|/\#*+-]*{PIECE}{{10}}"),
-        format!(r#"{PIECE}\\?["'](?:[\ \t+.&~\\\r\n]|<>|\\[nrt])*[rbfuL@$]?\\?["']{PIECE}"#),
-        r"%[0-9A-Fa-f]{2}|\\u00[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|&\#".to_owned(),
-        r"\xc2\xad|\xe2\x80[\x8b-\x8f]|\xe2\x81\xa0|\xef\xbb\xbf".to_owned(),
-    ];
-    RegexBuilder::new(&places.join("|")).unicode(false).build().ok()
-});
 
 /// The secrets over joints, each with the rank of its rule.
 pub(super) fn scan(scanner: &Scanner, text: &str) -> Vec<(usize, Secret)> {
@@ -129,7 +105,7 @@ fn join(text: &str, start: usize, first: (usize, Joint, usize)) -> (Joined, usiz
         from = end;
         let at = piece_end(text, end);
         next = (joined.text.len() + (at - end) < LONGEST)
-            .then(|| self::joint(text, at))
+            .then(|| super::joint::joint(text, at))
             .flatten()
             .map(|(joint, end)| (at, joint, end));
         if next.is_none() {
@@ -160,192 +136,60 @@ fn piece_end(text: &str, from: usize) -> usize {
 
 /// The secrets that are divided by a joint, at their places in the original text.
 fn over_joints(scanner: &Scanner, joined: &Joined) -> Vec<(usize, Secret)> {
+    let weak = joined.joints.iter().filter(|(_, joint)| *joint == Joint::Weak);
+    let mut bounds: Vec<usize> = std::iter::once(0).chain(weak.map(|(at, _)| *at)).collect();
+    bounds.push(joined.text.len());
+    let mut found = Vec::new();
+    if bounds.len() > MOST_LINES + 1 {
+        found.extend(divided(scanner, joined, 0..joined.text.len()));
+    }
+    for (first, start) in bounds.iter().enumerate() {
+        for end in bounds[first + 1..].iter().take(MOST_LINES) {
+            found.extend(divided(scanner, joined, *start..*end));
+        }
+    }
+    found
+}
+
+/// The divided secrets of a part of the joined text. A secret ends at a weak joint behind which it does not go on.
+fn divided(scanner: &Scanner, joined: &Joined, part: Range<usize>) -> Vec<(usize, Secret)> {
+    let first = joined.joints.partition_point(|(at, _)| *at < part.start);
+    let joints = joined.joints[first..].iter().take_while(|(at, _)| *at < part.end);
+    // A weak joint begins the part, and divides nothing.
+    let is_inside = |(at, joint): &&(usize, Joint)| matches!(joint, Joint::Escape(_)) || *at > part.start;
+    let joints: Vec<(usize, Joint)> = joints.filter(is_inside).copied().collect();
+    if joints.is_empty() || part.len() < SHORTEST {
+        return Vec::new();
+    }
     let by_name = scanner.rules.len();
-    let mut found = scanner.scan_whole(&joined.text);
+    let mut found = scanner.scan_whole(&joined.text[part.clone()]);
     found.retain_mut(|(rank, secret)| {
-        let range = secret.range.clone();
-        let inside = |(at, joint): &&(usize, Joint)| match joint {
+        let mut range = part.start + secret.range.start..part.start + secret.range.end;
+        let is_over = |range: &Range<usize>, (at, joint): &(usize, Joint)| match joint {
             Joint::Escape(_) => range.contains(at),
-            Joint::LineEnd | Joint::Explicit => range.start < *at && *at < range.end,
+            Joint::Weak | Joint::Strong => range.start < *at && *at < range.end,
         };
-        let mut joints = joined.joints.iter().filter(inside).peekable();
-        let is_divided = joints.peek().is_some();
-        let line_end = joints.find(|(_, joint)| *joint == Joint::LineEnd);
-        let is_one = match line_end {
-            None => is_divided,
-            Some(_) if *rank == by_name => false,
-            Some((at, _)) => continues(scanner, joined, &range, *at),
-        };
+        let mut weak = joints.iter().filter(|(_, joint)| *joint == Joint::Weak);
+        let mut weak = weak.by_ref().filter(|joint| is_over(&range, joint)).peekable();
+        if *rank == by_name && weak.peek().is_some() {
+            return false;
+        }
+        let end = weak
+            .take(MOST_EXAMINED)
+            .find(|(at, _)| !continues(scanner, joined, &range, part.start, *at));
+        if let Some((end, _)) = end {
+            range.end = *end;
+        }
         secret.range = joined.origin[range.start].start..joined.origin[range.end - 1].end;
-        is_one
+        joints.iter().any(|joint| is_over(&range, joint))
     });
     found
 }
 
-/// Whether a secret goes on behind the line end at `at`: it is none without the rest, or the rest looks random.
-fn continues(scanner: &Scanner, joined: &Joined, range: &Range<usize>, at: usize) -> bool {
-    let mut whole = scanner.scan_whole(&joined.text[..at]).into_iter();
-    let is_whole = whole.any(|(_, secret)| secret.range.end > range.start);
+/// Whether a secret goes on behind the weak joint at `at`: it is none without the rest, or the rest looks random.
+fn continues(scanner: &Scanner, joined: &Joined, range: &Range<usize>, from: usize, at: usize) -> bool {
+    let mut whole = scanner.scan_whole(&joined.text[from..at]).into_iter();
+    let is_whole = whole.any(|(_, secret)| from + secret.range.end > range.start);
     let rest = &joined.text[at..range.end];
     !is_whole || (rest.len() >= LEAST_CONTINUATION && is_random(rest))
-}
-
-/// Whether a byte can be part of a secret.
-fn is_of_piece(byte: u8) -> bool {
-    byte.is_ascii_graphic()
-        && !matches!(
-            byte,
-            b'"' | b'\'' | b'`' | b'\\' | b'<' | b'>' | b'(' | b')' | b'{' | b'}' | b'[' | b']' | b',' | b';' | b'|'
-        )
-}
-
-/// The bytes at which a joint can begin.
-static BEGINS_JOINT: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = matches!(
-            byte as u8,
-            b'\n' | b'\r' | b'\\' | b'"' | b'\'' | b'%' | b'&' | b'=' | 0xc2 | 0xe2 | 0xef
-        );
-        byte += 1;
-    }
-    table
-};
-
-/// The joint at `at`, and the place behind it, where the next piece begins.
-fn joint(text: &str, at: usize) -> Option<(Joint, usize)> {
-    let rest = &text.as_bytes()[at..];
-    let found = match rest.first()? {
-        b'%' | b'&' => escape(rest).map(|(byte, length)| (Joint::Escape(byte), length)),
-        b'"' | b'\'' => concatenation(rest).map(|length| (Joint::Explicit, length)),
-        // The soft line break of quoted-printable text.
-        b'=' => line_end(&rest[1..]).map(|length| (Joint::Explicit, 1 + length)),
-        b'\\' => match escape(rest) {
-            Some((byte, length)) => Some((Joint::Escape(byte), length)),
-            None => continuation(rest)
-                .or_else(|| concatenation(rest))
-                .map(|length| (Joint::Explicit, length))
-                .or_else(|| Some((Joint::LineEnd, line_end(rest)? + indentation(&rest[line_end(rest)?..])))),
-        },
-        b'\n' | b'\r' => line_end(rest).map(|length| (Joint::LineEnd, length + decoration(text, at, length))),
-        _ => invisible(rest).map(|length| (Joint::Explicit, length)),
-    };
-    let (joint, length) = found?;
-    let end = at + length;
-    let goes_on = matches!(joint, Joint::Escape(_)) || text.as_bytes().get(end).is_some_and(|byte| is_of_piece(*byte));
-    goes_on.then_some((joint, end))
-}
-
-/// A line end, also an escaped one.
-fn line_end(rest: &[u8]) -> Option<usize> {
-    match rest {
-        [b'\r', b'\n', ..] => Some(2),
-        [b'\n', ..] => Some(1),
-        [b'\\', b'r', b'\\', b'n', ..] => Some(4),
-        [b'\\', b'n', ..] => Some(2),
-        _ => None,
-    }
-}
-
-/// A backslash that continues a line, with the indentation of the next one.
-fn continuation(rest: &[u8]) -> Option<usize> {
-    let rest = rest.strip_prefix(b"\\")?;
-    let rest = rest
-        .strip_prefix(b"\\")
-        .filter(|after| line_end(after).is_some())
-        .unwrap_or(rest);
-    match rest {
-        [b'\n' | b'\r', ..] | [b'\\', ..] => {
-            let end = line_end(rest)?;
-            let slashes = 1;
-            Some(slashes + end + indentation(&rest[end..]))
-        }
-        _ => None,
-    }
-}
-
-fn indentation(rest: &[u8]) -> usize {
-    rest.iter()
-        .take(LONGEST_GAP)
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count()
-}
-
-/// The indentation of a line, or the signs that its predecessor begins with, too: `> `, `// `, `+`.
-fn decoration(text: &str, at: usize, line_end: usize) -> usize {
-    let before = line_before(text, at);
-    let signs = before
-        .bytes()
-        .take_while(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\''))
-        .count();
-    let next = &text.as_bytes()[at + line_end..];
-    match signs > 0 && next.starts_with(&before.as_bytes()[..signs]) {
-        true => signs,
-        false => indentation(next),
-    }
-}
-
-/// The end of a string and the beginning of the next one: `" + "`, `' \` and a line end, `".."`.
-fn concatenation(rest: &[u8]) -> Option<usize> {
-    let near = &rest[..rest.len().min(LONGEST_GAP)];
-    let quote = |at: usize| match near.get(at..)? {
-        [b'"' | b'\'', ..] => Some(at + 1),
-        [b'\\', b'"' | b'\'', ..] => Some(at + 2),
-        _ => None,
-    };
-    let mut at = quote(0)?;
-    loop {
-        // A letter can be the prefix of the next string.
-        let after = match near.get(at)? {
-            b'r' | b'b' | b'f' | b'u' | b'L' | b'@' | b'$' => quote(at + 1),
-            _ => quote(at),
-        };
-        if let Some(end) = after {
-            return Some(end);
-        }
-        at += match &near[at..] {
-            [b' ' | b'\t' | b'+' | b'.' | b'&' | b'~' | b'\\' | b'\n' | b'\r', ..] => 1,
-            [b'<', b'>', ..] => 2,
-            rest => line_end(rest)?,
-        };
-        // Behind the backslash of an escaped line end or tab.
-        if near[at - 1] == b'\\' && matches!(near.get(at), Some(b'n' | b'r' | b't')) {
-            at += 1;
-        }
-    }
-}
-
-/// An escaped character of ASCII: `%2D`, `%252D`, `\u002d`, `\x2d`, `&#45;`, `&#x2d;`.
-fn escape(rest: &[u8]) -> Option<(u8, usize)> {
-    let hex = |digits: &[u8]| {
-        let digits = std::str::from_utf8(digits)
-            .ok()
-            .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
-        u8::from_str_radix(digits, 16).ok()
-    };
-    let numbered = |digits: &[u8], radix: u32| {
-        let end = digits.iter().take(5).position(|byte| *byte == b';')?;
-        let number = std::str::from_utf8(&digits[..end]).ok()?;
-        Some((u8::from_str_radix(number, radix).ok()?, end + 1))
-    };
-    let (byte, length) = match rest {
-        [b'%', b'2', b'5', a, b, ..] if hex(&[*a, *b]).is_some() => (hex(&[*a, *b])?, 5),
-        [b'%', a, b, ..] => (hex(&[*a, *b])?, 3),
-        [b'\\', b'u', b'0', b'0', a, b, ..] => (hex(&[*a, *b])?, 6),
-        [b'\\', b'x', a, b, ..] => (hex(&[*a, *b])?, 4),
-        [b'&', b'#', b'x' | b'X', digits @ ..] => numbered(digits, 16).map(|(byte, length)| (byte, 3 + length))?,
-        [b'&', b'#', digits @ ..] => numbered(digits, 10).map(|(byte, length)| (byte, 2 + length))?,
-        _ => return None,
-    };
-    is_of_piece(byte).then_some((byte, length))
-}
-
-/// Characters without a width: soft hyphens, zero-width spaces and joiners, byte order marks.
-fn invisible(rest: &[u8]) -> Option<usize> {
-    match rest {
-        [0xc2, 0xad, ..] => Some(2),
-        [0xe2, 0x80, 0x8b..=0x8f, ..] | [0xe2, 0x81, 0xa0, ..] | [0xef, 0xbb, 0xbf, ..] => Some(3),
-        _ => None,
-    }
 }

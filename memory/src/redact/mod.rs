@@ -7,6 +7,7 @@
 
 mod assignment;
 mod joined;
+mod joint;
 mod name;
 mod prose;
 mod shapes;

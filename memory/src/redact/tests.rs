@@ -182,3 +182,91 @@ fn key_is_found_wherever_a_line_end_divides_it() {
         }
     }
 }
+
+/// A key that is divided or escaped in each of these ways.
+fn divided_forms(key: &str) -> Vec<(&'static str, String)> {
+    let (first, second) = key.split_at(key.len() / 2);
+    let third = key.len() / 3;
+    let initial = u32::from(key.chars().next().unwrap());
+    vec![
+        (
+            "percent",
+            key.replace('-', "%2D").replace('_', "%5F").replace('.', "%2E"),
+        ),
+        (
+            "double percent",
+            key.replace('-', "%252D").replace('_', "%255F").replace('.', "%252E"),
+        ),
+        ("unicode escape", format!("\\u{initial:04x}{}", &key[1..])),
+        ("hex escape", format!("\\x{initial:02x}{}", &key[1..])),
+        ("reference", format!("&#{initial};{}", &key[1..])),
+        ("hex reference", format!("&#x{initial:x};{}", &key[1..])),
+        ("continued", format!("{first}\\\n{second}")),
+        ("continued and indented", format!("{first}\\\r\n    {second}")),
+        ("soft line end", format!("{first}=\n{second}")),
+        ("zero width", format!("{first}\u{200b}{second}")),
+        ("soft hyphen", format!("{first}\u{ad}{second}")),
+        ("invisible reference", format!("{first}&#8203;{second}")),
+        ("named reference", format!("{first}&shy;{second}")),
+        ("concatenated", format!("\"{first}\" + \"{second}\"")),
+        ("adjacent", format!("'{first}' '{second}'")),
+        ("list", format!("\"{first}\", \"{second}\"")),
+        ("list in lines", format!("[\"{first}\",\n  \"{second}\"]")),
+        ("line end", format!("{first}\n{second}")),
+        ("indented", format!("|\n  {first}\n  {second}")),
+        (
+            "three lines",
+            format!("{}\n{}\n{}", &key[..third], &key[third..2 * third], &key[2 * third..]),
+        ),
+        ("quoted", format!("\n> {first}\n> {second}")),
+        ("numbered", format!("\n   12  {first}\n   13  {second}")),
+        ("numbered with bars", format!("\n 9 | {first}\n10 | {second}")),
+        ("numbered with tabs", format!("\n99\t{first}\n100\t{second}")),
+        ("coloured", format!("{first}\u{1b}[0m{second}")),
+        ("colour in JSON", format!("{first}\\u001b[1;32m{second}")),
+        ("broken", format!("{first}<br>{second}")),
+        ("broken and closed", format!("{first}<br />\n{second}")),
+        ("word break", format!("{first}<wbr>{second}")),
+        ("formatted", format!("<b>{first}</b><i>{second}</i>")),
+    ]
+}
+
+#[test]
+fn divided_key_is_found_whatever_follows() {
+    let keys = [
+        format!("muninn-{}", "9f3a7bc1d2e4458690ab12cd34ef5678".repeat(2)),
+        "ghp_aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2".to_owned(),
+        "MTE5ODYyMjQ4MzQ3MTkyNTI0OA.Gx7Kq2.aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2d4".to_owned(),
+        "9f3a7bc1d2e4458690ab12cd34ef5678.aB3dE5fG7hJ9kL1m".to_owned(),
+    ];
+    let followers = [
+        "",
+        "\nfor the gateway",
+        "\n- item",
+        "\r\nand go",
+        "\nend",
+        " and go",
+        ".\nThen",
+        "\n\nNext",
+        "\nmore\neven more",
+    ];
+    let mut wrong = Vec::new();
+    for key in &keys {
+        for (form, written) in divided_forms(key) {
+            for before in ["the token is ", "plain\n", ""] {
+                for after in followers {
+                    let text = format!("{before}{written}{after}");
+                    let left = redact(&text);
+                    let is_left = key
+                        .as_bytes()
+                        .windows(8)
+                        .any(|part| left.contains(std::str::from_utf8(part).unwrap()));
+                    if is_left || !left.ends_with(after) || !left.starts_with(before) {
+                        wrong.push(format!("{form}: {text:?} -> {left:?}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+}
