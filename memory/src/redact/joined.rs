@@ -169,14 +169,16 @@ fn divided(scanner: &Scanner, joined: &Joined, part: Range<usize>) -> Vec<(usize
             Joint::Escape(_) => range.contains(at),
             Joint::Weak | Joint::Strong => range.start < *at && *at < range.end,
         };
-        let mut weak = joints.iter().filter(|(_, joint)| *joint == Joint::Weak);
-        let mut weak = weak.by_ref().filter(|joint| is_over(&range, joint)).peekable();
+        let weak = || joints.iter().filter(|(_, joint)| *joint == Joint::Weak);
+        let line = weak().map(|(at, _)| *at).take_while(|at| *at <= range.start).last();
+        let line = line.unwrap_or(part.start);
+        let mut weak = weak().filter(|joint| is_over(&range, joint)).peekable();
         if *rank == by_name && weak.peek().is_some() {
             return false;
         }
         let end = weak
             .take(MOST_EXAMINED)
-            .find(|(at, _)| !continues(scanner, joined, &range, part.start, *at));
+            .find(|(at, _)| !continues(scanner, joined, &range, line, *at));
         if let Some((end, _)) = end {
             range.end = *end;
         }
@@ -186,10 +188,11 @@ fn divided(scanner: &Scanner, joined: &Joined, part: Range<usize>) -> Vec<(usize
     found
 }
 
-/// Whether a secret goes on behind the weak joint at `at`: it is none without the rest, or the rest looks random.
-fn continues(scanner: &Scanner, joined: &Joined, range: &Range<usize>, from: usize, at: usize) -> bool {
-    let mut whole = scanner.scan_whole(&joined.text[from..at]).into_iter();
-    let is_whole = whole.any(|(_, secret)| from + secret.range.end > range.start);
+/// Whether a secret of the line at `line` goes on behind the weak joint at `at`: it is none without the rest, or the rest
+/// looks random.
+fn continues(scanner: &Scanner, joined: &Joined, range: &Range<usize>, line: usize, at: usize) -> bool {
+    let mut whole = scanner.scan_whole(&joined.text[line..at]).into_iter();
+    let is_whole = whole.any(|(_, secret)| line + secret.range.end > range.start);
     let rest = &joined.text[at..range.end];
     !is_whole || (rest.len() >= LEAST_CONTINUATION && is_random(rest))
 }
