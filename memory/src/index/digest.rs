@@ -12,8 +12,8 @@ use super::language::{Form, language};
 use super::syntax::{Manifest, Syntax};
 
 /// Increased whenever chunks, terms, syntax or the format of a digest change, so that a cache does not return old ones.
-const VERSION: u32 = 5;
-const _: () = assert!(has_terms_of(2), "raise the version of digests, too");
+const VERSION: u32 = 6;
+const _: () = assert!(has_terms_of(3), "raise the version of digests, too");
 /// Bytes of a chunk that are tokenized; more is data.
 const MAX_CHUNK_BYTES: usize = 32 << 10;
 /// The share of comments above which a source file is documentation: 3 of 5 lines.
@@ -103,34 +103,34 @@ impl Digest {
 
     /// The cache form of a file's digest: the same content has another digest in another language.
     pub fn form(path: &RelPath) -> &'static str {
-        const { assert!(VERSION == 5) };
+        const { assert!(VERSION == 6) };
         if let Some(manifest) = Manifest::of(path) {
             return match manifest {
-                Manifest::Cargo => "digest.5.manifest.cargo",
-                Manifest::Go => "digest.5.manifest.go",
-                Manifest::Npm => "digest.5.manifest.npm",
-                Manifest::Script => "digest.5.manifest.script",
+                Manifest::Cargo => "digest.6.manifest.cargo",
+                Manifest::Go => "digest.6.manifest.go",
+                Manifest::Npm => "digest.6.manifest.npm",
+                Manifest::Script => "digest.6.manifest.script",
             };
         }
         match (Language::of_path(path), language(path).1) {
-            (Some(Language::Rust), _) => "digest.5.rust",
-            (Some(Language::Python), _) => "digest.5.python",
-            (Some(Language::JavaScript), _) => "digest.5.javascript",
-            (Some(Language::TypeScript), _) => "digest.5.typescript",
-            (Some(Language::Tsx), _) => "digest.5.tsx",
-            (Some(Language::Go), _) => "digest.5.go",
-            (Some(Language::Java), _) => "digest.5.java",
-            (Some(Language::C), _) => "digest.5.c",
-            (Some(Language::Cpp), _) => "digest.5.cpp",
-            (Some(Language::CSharp), _) => "digest.5.csharp",
-            (Some(Language::Ruby), _) => "digest.5.ruby",
-            (Some(Language::Php), _) => "digest.5.php",
-            (Some(Language::Bash), _) => "digest.5.bash",
-            (None, Form::Code) => "digest.5.code",
-            (None, Form::Markdown) => "digest.5.markdown",
+            (Some(Language::Rust), _) => "digest.6.rust",
+            (Some(Language::Python), _) => "digest.6.python",
+            (Some(Language::JavaScript), _) => "digest.6.javascript",
+            (Some(Language::TypeScript), _) => "digest.6.typescript",
+            (Some(Language::Tsx), _) => "digest.6.tsx",
+            (Some(Language::Go), _) => "digest.6.go",
+            (Some(Language::Java), _) => "digest.6.java",
+            (Some(Language::C), _) => "digest.6.c",
+            (Some(Language::Cpp), _) => "digest.6.cpp",
+            (Some(Language::CSharp), _) => "digest.6.csharp",
+            (Some(Language::Ruby), _) => "digest.6.ruby",
+            (Some(Language::Php), _) => "digest.6.php",
+            (Some(Language::Bash), _) => "digest.6.bash",
+            (None, Form::Code) => "digest.6.code",
+            (None, Form::Markdown) => "digest.6.markdown",
             // If the file has no extension, its first line can determine the language.
-            (None, Form::Plain) if path.extension().is_empty() => "digest.5.bare",
-            (None, Form::Plain) => "digest.5.plain",
+            (None, Form::Plain) if path.extension().is_empty() => "digest.6.bare",
+            (None, Form::Plain) => "digest.6.plain",
         }
     }
 }

@@ -27,8 +27,8 @@ const TIME: Duration = Duration::from_secs(5);
 /// Commits per write to the cache, so that an interruption costs little.
 const BATCH: usize = 500;
 /// Increased whenever [`Commit`] changes.
-const FORM: &str = "commit.2";
-const _: () = assert!(has_terms_of(2), "raise the version of commits, too");
+const FORM: &str = "commit.3";
+const _: () = assert!(has_terms_of(3), "raise the version of commits, too");
 
 /// The history of a worktree, kept between refreshes.
 pub struct History {

@@ -29,9 +29,9 @@ impl Progress for () {
 /// changes.
 const WORKTREE: ImageFormat = ImageFormat {
     prefix: "worktree-",
-    magic: b"muninn worktree index 3\n",
+    magic: b"muninn worktree index 4\n",
 };
-const _: () = assert!(has_terms_of(2), "raise the version of the image, too");
+const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 /// The image is rewritten after this many changed files, or after 1/50 of all files. Until then, a new process detects
 /// changed files by their times and reads their digests from the cache by blob.
 const WORTH_KEEPING: usize = 64;

@@ -31,9 +31,9 @@ const DAY: f64 = 86_400.0;
 /// The image of the search.
 const SEARCH_IMAGE: ImageFormat = ImageFormat {
     prefix: "journal-search-",
-    magic: b"muninn journal search 3\n",
+    magic: b"muninn journal search 4\n",
 };
-const _: () = assert!(has_terms_of(2), "raise the version of the image, too");
+const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 /// The settings of a search.
 #[derive(Debug, Clone, PartialEq)]

@@ -26,6 +26,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use assignment::{NAME_PARTS, assigned, name_around};
 use prose::secret_after;
 use shapes::Rule;
+pub(crate) use value::is_wordy;
 
 /// Redaction can join text into a new match; maximum number of passes.
 const ROUNDS: usize = 4;

@@ -172,7 +172,7 @@ fn runs_of_letters(value: &str) -> impl Iterator<Item = &str> {
 /// Returns whether a value is more likely made of words than random.
 ///
 /// The likelihoods are compared per pair of letters. Alphabets other than Latin count as words.
-pub(super) fn is_wordy(value: &str) -> bool {
+pub(crate) fn is_wordy(value: &str) -> bool {
     let words: i32 = runs_of_letters(value)
         .map(|run| match run.len() {
             _ if !run.is_ascii() => CHANCE,

@@ -23,9 +23,9 @@ const SNIPPET: usize = 200;
 /// The image of the index.
 const IMAGE: ImageFormat = ImageFormat {
     prefix: "search-",
-    magic: b"muninn page search 3\n",
+    magic: b"muninn page search 4\n",
 };
-const _: () = assert!(has_terms_of(2), "raise the version of the image, too");
+const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 /// The pages after whose reading the image is written. Fewer are read in a few milliseconds.
 const READ_FOR_IMAGE: usize = 100;
 

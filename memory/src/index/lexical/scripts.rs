@@ -1,6 +1,6 @@
 //! The characters of words, in any script.
 
-use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// The first and last characters of scripts that are written without spaces between words, or whose words take endings
 /// without a space, as in Korean. Sorted.
@@ -92,7 +92,16 @@ pub(super) fn is_ignored(c: char) -> bool {
 }
 
 fn begins_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+    c.is_alphanumeric() || c == '_' || is_sign_of_letters(c)
+}
+
+/// Returns whether a symbol is letters or digits in its normal form: `㌔`, `㈱`, `™`, the radicals of Han.
+fn is_sign_of_letters(c: char) -> bool {
+    let mut has_letter = false;
+    if !c.is_ascii() {
+        decompose_compatible(c, |part| has_letter |= part.is_alphanumeric());
+    }
+    has_letter
 }
 
 /// The offset of the first word of a text.

@@ -182,6 +182,119 @@ fn runs_of_any_length_are_indexed() {
 }
 
 #[test]
+fn long_words_are_found_by_their_parts() {
+    for (word, parts) in [
+        (
+            "test_that_when_the_ledger_is_replayed_the_balance_is_recomputed_correctly",
+            &["ledger", "replayed", "balance", "correctly"][..],
+        ),
+        (
+            "AbstractSingletonProxyFactoryBeanInterceptorRegistrationConfigurationSupport",
+            &["interceptor", "registration", "support", "singleton"],
+        ),
+        (
+            "ABSTRACT_SINGLETON_PROXY_FACTORY_BEAN_INTERCEPTOR_REGISTRATION_CONFIGURATION",
+            &["interceptor", "BEAN"],
+        ),
+        (
+            "should2024ReturnTheLedgerEntriesOfAllAccountsWhenTheBalanceIsReplayedTwice",
+            &["ledger", "balance", "should2024"],
+        ),
+        (
+            "проверка_что_журнал_воспроизводится_и_баланс_пересчитывается_правильно_всегда",
+            &["журнал", "баланс"],
+        ),
+        (
+            "getDonaudampfschifffahrtsgesellschaftskapitänsmützenverzeichnisEintragListe",
+            &["eintrag", "liste"],
+        ),
+        (
+            "Rindfleischetikettierungsueberwachungsaufgabenuebertragungsgesetzgebungsrat",
+            &["Rindfleischetikettierungsueberwachungsaufgabenuebertragungsgesetzgebungsrat"],
+        ),
+        (
+            "ledger_snapshot_e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+            &["ledger", "snapshot"],
+        ),
+        (
+            "__very_long_internal_name_of_a_generated_function_for_the_ledger_module__",
+            &["ledger", "generated"],
+        ),
+        (
+            "ＴｈｅＬｅｄｇｅｒＥｎｔｒｉｅｓＯｆＡｌｌＡｃｃｏｕｎｔｓＷｈｅｎＴｈｅＢａｌａｎｃｅＩｓＲｅｐｌａｙｅｄ",
+            &["ledger", "balance"],
+        ),
+    ] {
+        assert!(word.len() > 64, "{word}");
+        let of_word = terms(word);
+        for part in parts.iter().chain([&word]) {
+            let of_part = question_terms(&mut Tokenizer::new(), part);
+            assert!(!of_part.is_empty(), "{part}");
+            for term in of_part {
+                assert!(of_word.contains(&term), "{word}: {part} {term} {of_word:?}");
+            }
+        }
+        assert!(of_word.iter().all(|term| term.chars().count() <= 64), "{of_word:?}");
+    }
+}
+
+#[test]
+fn encoded_data_has_no_terms() {
+    let mut random = fastrand::Rng::with_seed(4);
+    for (name, alphabet) in [
+        ("hex", "0123456789abcdef"),
+        ("HEX", "0123456789ABCDEF"),
+        (
+            "alphanumeric",
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+        ),
+        ("letters", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"),
+        ("base32", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
+        ("low base36", "abcdefghijklmnopqrstuvwxyz0123456789"),
+    ] {
+        let letters: Vec<char> = alphabet.chars().collect();
+        let drawn = 200;
+        let indexed = (0..drawn).filter(|_| {
+            let data: String = (0..random.usize(65..200))
+                .map(|_| letters[random.usize(..letters.len())])
+                .collect();
+            !terms(&data).is_empty()
+        });
+        let indexed = indexed.count();
+        assert!(indexed * 100 <= drawn, "{name}: {indexed} of {drawn}");
+    }
+}
+
+#[test]
+fn symbols_count_as_the_letters_they_stand_for() {
+    for (text, question) in [
+        ("⽇本の設定", "日本"),
+        ("日本の設定", "⽇本"),
+        ("サイズは㌔", "キロ"),
+        ("㍻元年", "平成"),
+        ("㍿の設定", "株式会社"),
+        ("㈱の設定", "株"),
+        ("㊙の文書", "秘"),
+        ("10 ㎏", "kg"),
+        ("Muninn™ tokens", "muninn"),
+        ("Call ℡ 5", "tel"),
+        ("№7", "no7"),
+        ("⺟の日", "母の日"),
+        ("🄰🄱🄲", "abc"),
+        ("㋀の予定", "1月"),
+    ] {
+        let of_text = terms(text);
+        let of_question = question_terms(&mut Tokenizer::new(), question);
+        assert!(!of_question.is_empty(), "{question}");
+        assert!(
+            of_question.iter().all(|term| of_text.contains(term)),
+            "{question} {of_question:?} {of_text:?}"
+        );
+    }
+    assert!(terms("´ ¨ … ‼ ℃ → ∑ · ×").is_empty());
+}
+
+#[test]
 fn questions_have_single_characters_only_where_they_stand_alone() {
     let of = |question| question_terms(&mut Tokenizer::new(), question);
     assert_eq!(of("令牌桶"), ["令牌", "牌桶"]);
@@ -197,7 +310,7 @@ fn marks_and_ignored_characters_do_not_end_words() {
     assert_eq!(of("cafe\u{301} स्थिर, x"), ["cafe\u{301}", "स्थिर", "x"]);
     assert_eq!(of("soft\u{ad}hyphen \u{301}a"), ["soft\u{ad}hyphen", "a"]);
     assert_eq!(terms("हिन्दी_भाषा"), ["हिन्दी", "भाषा", "हिन्दीभाषा"]);
-    assert_eq!(terms("µs ½ ™ ㎏"), ["μs"]);
+    assert_eq!(terms("µs ½ ™ ㎏"), ["μs", "tm", "kg"]);
 }
 
 #[test]

@@ -18,14 +18,19 @@ use rust_stemmers::{Algorithm, Stemmer};
 use super::normal::{fold, normalised};
 use super::scripts::{is_emoji, is_mark, is_single_word, is_unspaced, word_end, word_start};
 use super::stop::is_stop_word_of;
+use crate::redact::is_wordy;
 
 /// The version of the terms. It is part of the version of every stored index of terms: see the users of
 /// [`has_terms_of`].
-const TERMS_VERSION: u32 = 2;
+const TERMS_VERSION: u32 = 3;
 
-/// Longer words in ASCII are keys, hashes and encoded data, which are not indexed. Other words are cut to this length in
-/// characters, because some languages write long words.
+/// Longer words, and parts of them, are cut to this length in characters. Some languages write long words, and some
+/// programs long names.
 const MAX_WORD_CHARS: usize = 64;
+
+/// A part of a longer word that has more characters and is not made of words is a key, a hash or encoded data, which are not
+/// indexed.
+const MAX_ENCODED_CHARS: usize = 16;
 
 /// Maximum number of cached stems. Code repeats itself, and stemming costs more than a lookup; the limit bounds memory
 /// on a hostile file.
@@ -120,20 +125,14 @@ impl Tokenizer {
     /// Emits the terms of a word, and calls `end` behind those of each concept.
     fn word_for(&mut self, side: Side, word: &str, emit: &mut impl FnMut(&str), end: &mut impl FnMut()) {
         if word.is_ascii() {
-            if word.len() <= MAX_WORD_CHARS {
-                self.identifier(word, emit, end);
-            }
-            return;
+            return self.identifier(word, emit, end);
         }
         for word in words(&normalised(word)) {
             for run in runs(word.text) {
                 if run.starts_with(is_unspaced) {
                     pairs(run, side, emit, end);
-                } else if run.len() <= MAX_WORD_CHARS {
+                } else {
                     self.identifier(run, emit, end);
-                } else if !run.is_ascii() {
-                    let cut = run.char_indices().nth(MAX_WORD_CHARS).map_or(run.len(), |(at, _)| at);
-                    self.identifier(&run[..cut], emit, end);
                 }
             }
         }
@@ -141,13 +140,20 @@ impl Tokenizer {
 
     /// Emits the terms of an identifier or a plain word: its parts, then the whole if it has several.
     fn identifier(&mut self, word: &str, emit: &mut impl FnMut(&str), end: &mut impl FnMut()) {
-        let mut parts = 0;
-        for part in Parts(word) {
-            parts += 1;
-            self.stem(part, emit);
+        let (mut parts, mut is_whole) = (0, true);
+        for segment in word.split('_') {
+            if word.len() > MAX_WORD_CHARS && is_encoded(segment) {
+                is_whole = false;
+                continue;
+            }
+            for part in Parts(segment) {
+                parts += 1;
+                let end = part.char_indices().nth(MAX_WORD_CHARS).map_or(part.len(), |(at, _)| at);
+                self.stem(&part[..end], emit);
+            }
         }
-        if parts > 1 {
-            let whole: String = word.chars().filter(|c| *c != '_').collect();
+        if parts > 1 && is_whole {
+            let whole: String = word.chars().filter(|c| *c != '_').take(MAX_WORD_CHARS).collect();
             self.stem(&whole, emit);
         }
         end();
@@ -173,6 +179,11 @@ impl Tokenizer {
             self.stems.insert(lower.into(), stem.into());
         }
     }
+}
+
+/// Returns whether a segment of a long word is a key, a hash or encoded data.
+fn is_encoded(segment: &str) -> bool {
+    segment.len() > MAX_ENCODED_CHARS && segment.is_ascii() && !is_wordy(segment)
 }
 
 /// The distinct terms of a text with counts, in order of first occurrence.

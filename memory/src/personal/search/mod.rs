@@ -40,9 +40,9 @@ const SMALL_KEPT: u64 = 4_000_000;
 /// The index that is kept.
 const IMAGE: ImageFormat = ImageFormat {
     prefix: "muninn-search-",
-    magic: b"muninn personal search 2\n",
+    magic: b"muninn personal search 3\n",
 };
-const _: () = assert!(has_terms_of(2), "raise the version of the image, too");
+const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 /// What a text is about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
