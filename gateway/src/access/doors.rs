@@ -43,6 +43,8 @@ pub enum Door {
     ReadTools,
     /// Tools that write.
     WriteTools,
+    /// Records and worklog lines that are made of conversations.
+    Learn,
     /// Tools of personal memory.
     PersonalTools,
     /// Receipts of the caller's own requests.
@@ -103,7 +105,7 @@ const fn row(door: Door, name: &'static str, rules: [Rule; 8]) -> Row {
 }
 
 /// The table. A door's row is at its number.
-const TABLE: [Row; 18] = {
+const TABLE: [Row; 19] = {
     use Door as D;
     use Rule::{Closed as N, ItsModels as M, ItsRoots as R, Open as Y};
     // Local, OwnProcess, OtherProcess, Key, RestrictedKey, PersonalKey, NoKey, WebPage
@@ -138,6 +140,11 @@ const TABLE: [Row; 18] = {
         ),
         row(D::ReadTools, "tools and resources that read", [Y, Y, Y, Y, R, Y, N, N]),
         row(D::WriteTools, "tools that write", [Y, Y, N, Y, N, Y, N, N]),
+        row(
+            D::Learn,
+            "learning and the worklog from conversations",
+            [Y, Y, N, Y, N, Y, N, N],
+        ),
         row(D::PersonalTools, "tools of personal memory", [Y, Y, N, N, N, Y, N, N]),
         row(D::Receipts, "receipts of its own requests", [Y, Y, N, Y, R, Y, N, N]),
         row(

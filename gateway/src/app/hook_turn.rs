@@ -162,6 +162,7 @@ impl App {
             format,
             answer: self.learner.new_answer(),
             workspace,
+            caller: Caller::local(None),
             // A summary is a request to a model, and a hook names no backend for it.
             summarizer: None,
             observing,

@@ -383,6 +383,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
             format,
             answer: Arc::clone(&incoming.learned),
             workspace,
+            caller: caller.clone(),
             summarizer: SummarizerChoice::of(app, settings, caller),
             observing: Observing::Request,
             personal: app.personal.clone(),

@@ -106,6 +106,28 @@ impl Caller<'_> {
         let sent = upstream.take_requests().pop();
         (answer, sent.map(|request| request.text()).unwrap_or_default())
     }
+
+    /// Converses about a word: a decision, a command that fails, and a further question.
+    fn converse_about(&self, word: &str) -> Answer {
+        let tools = ["Read", "Bash"].map(|name| json!({"name": name, "input_schema": {"type": "object"}}));
+        let call =
+            json!({"type": "tool_use", "id": word, "name": "Bash", "input": {"command": format!("cargo test {word}")}});
+        let result = json!({"type": "tool_result", "tool_use_id": word, "is_error": true, "content": "Exit code 101"});
+        let messages = [
+            json!({"role": "user", "content": format!("{QUESTION} Decision: we use {word} because the linter requires it.")}),
+            json!({"role": "assistant", "content": [call]}),
+            json!({"role": "user", "content": [result]}),
+            json!({"role": "assistant", "content": "It fails."}),
+            json!({"role": "user", "content": QUESTION}),
+        ];
+        let ask = |messages: &[Value]| {
+            let body = json!({"model": "m", "max_tokens": 9, "tools": tools, "messages": messages});
+            let headers = [("content-type", "application/json"), ("x-muninn-session", word)];
+            self.send("POST", "/v1/messages", &headers, &body.to_string())
+        };
+        ask(&messages[..1]);
+        ask(&messages)
+    }
 }
 
 /// Sends a request from a process of another user. Needs root.
@@ -172,11 +194,13 @@ impl Stage {
         std::fs::write(root.join(".muninn/knowledge/a.md"), "# A\n").unwrap();
         env.stdout_of(&env.path("home"), &["personal", "init", "--name", "Zanzibara"]);
         let settings = format!(
-            "roots = [{elsewhere:?}]\n{}[context]\ndeadline_ms = 20000\n[mcp]\n\
+            "roots = [{elsewhere:?}]\n{}[context]\ndeadline_ms = 20000\n[worklog]\nenabled = true\n\
+             [memory]\nrecord = \"text\"\n[mcp]\n\
              tools = [\"code\", \"memory\", \"wiki\", \"journal\", \"worklog\", \"personal\"]\n",
             upstream.backend("mock")
         );
         env.write_config(&settings);
+        env.stdout_of(&root, &["init", "--memory", "local"]);
         let open = env.serve(&root, &[]);
         open.wait_ready();
         let names = ["plain", "models", "roots", "owner", "owner-models"];
@@ -273,6 +297,10 @@ impl Stage {
         callers
     }
 
+    fn worklog(&self) -> String {
+        std::fs::read_to_string(self.root.join("JOURNAL.md")).unwrap_or_default()
+    }
+
     /// Whether each way to a door was open for a caller, with the requests that showed it.
     fn knock(&self, row: &Row, caller: &Caller<'_>) -> Vec<(String, Answer, bool)> {
         let is_change = row.name == "changes of the wiki";
@@ -320,6 +348,12 @@ impl Stage {
                 "/mcp" => {
                     note("tools/list".to_owned(), caller.mcp("tools/list", &json!({})), None);
                     note("prompts/list".to_owned(), caller.mcp("prompts/list", &json!({})), None);
+                }
+                "conversations" if row.name.starts_with("learning") => {
+                    let word = format!("word{}", caller.head.len() * 100 + caller.headers.len());
+                    let answer = caller.converse_about(&word);
+                    let is_open = self.worklog().contains(&word);
+                    note(way.to_owned(), answer, Some(is_open));
                 }
                 "conversations" => {
                     let (answer, sent) = caller.converse(&self.upstream);
@@ -490,4 +524,42 @@ fn gateway_of_muninn_run_gives_personal_memory_to_the_users_programs_only() {
     assert!(!sent.contains("Zanzibara"), "{sent}");
     let sent = run(&[], "");
     assert!(sent.contains(OWNER), "{sent}");
+}
+
+/// Records are made in the background, at the latest when a gateway stops.
+#[test]
+fn records_are_made_of_the_conversations_of_those_who_may_write() {
+    let stage = Stage::new();
+    let (heads, rows) = documented();
+    let row = rows.iter().find(|row| row.name.starts_with("learning")).unwrap();
+    let mut expected = Vec::new();
+    for (at, caller) in stage.callers().iter().enumerate() {
+        let column = heads.iter().position(|head| head == caller.head).unwrap();
+        let word = format!("gadget{at}x");
+        caller.converse_about(&word);
+        expected.push((word, caller.head, row.rules[column] != "no"));
+    }
+    let Stage {
+        env, root, open, keyed, ..
+    } = stage;
+    open.stop_cleanly();
+    keyed.stop_cleanly();
+    let records = records(&env.state_dir()) + &records(&root.join(".muninn"));
+    for (word, head, is_expected) in expected {
+        assert_eq!(records.contains(&word), is_expected, "{head}: {word}: {records}");
+    }
+}
+
+/// The text of all records below a directory.
+fn records(directory: &Path) -> String {
+    let mut text = String::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            text.push_str(&records(&path));
+        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+            text.push_str(&std::fs::read_to_string(path).unwrap());
+        }
+    }
+    text
 }

@@ -23,6 +23,7 @@ use muninn_memory::learn::budget::DailyBudget;
 use muninn_repo_tools::{CancelFlag, Supervisor, Task};
 
 use super::Workspace;
+use crate::access::Door;
 use crate::config::MemoryWrite;
 use crate::store::Store as Receipts;
 use conversations::{Conversations, flush};
@@ -98,10 +99,14 @@ impl Learner {
         ObservedAnswer::new(&self.answers)
     }
 
-    /// Queues a request to be learned from. Never blocks.
+    /// Queues a request to be learned from, if its caller may write. Never waits for the thread.
     pub(crate) fn observe(&self, observe: ObservedRequest) {
         let off = observe.workspace.settings().memory.write == MemoryWrite::Off;
         if off || observe.workspace.memory.is_none() || observe.body.len() > LARGEST {
+            return;
+        }
+        // Last, because it may read the system's table of sockets.
+        if observe.caller.may(Door::Learn).is_err() {
             return;
         }
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);

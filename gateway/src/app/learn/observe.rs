@@ -20,6 +20,7 @@ use serde_json::json;
 use super::answer::ObservedAnswer;
 use super::summarizer::{ConversationTurns, SummarizerChoice};
 use super::usage;
+use crate::access::Caller;
 use crate::app::Workspace;
 use crate::app::personal::is_used_in;
 use crate::app::signals::SignalLog;
@@ -36,6 +37,7 @@ pub(crate) struct ObservedRequest {
     /// The answer to it.
     pub(crate) answer: Arc<ObservedAnswer>,
     pub(crate) workspace: Arc<Workspace>,
+    pub(crate) caller: Caller,
     /// The summarizer of the conversation.
     pub(crate) summarizer: Option<SummarizerChoice>,
     pub(crate) observing: Observing,

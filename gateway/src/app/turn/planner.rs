@@ -7,7 +7,7 @@ use muninn_context_engine::{PriorContext, render};
 
 use super::budget::{Budget, already};
 use super::{NoPackReason, Plan, now_ms};
-use crate::access::Caller;
+use crate::access::{Caller, Door};
 use crate::app::decide::{Decision, ExplorationRequest, LedgerSlot, decide};
 use crate::app::deep::{BackgroundQuestion, DeepLane, PendingResults, ProgressSender, begin};
 use crate::app::enter::enter;
@@ -249,13 +249,14 @@ impl TurnPlanner<'_, '_> {
         self.identity.session.as_deref()
     }
 
-    /// The session whose worklog the turn belongs to, with the calls since its last human turn. Subagents and clients without
-    /// tools have none, and hooks do it themselves.
+    /// The session whose worklog the turn belongs to, with the calls since its last human turn. Subagents, clients without
+    /// tools and callers who may not write have none, and hooks do it themselves.
     fn worklog_turn(&self, workspace: &Workspace, has_tools: bool) -> Option<(String, Vec<AnsweredCall>)> {
         let is_users = self.with_preamble && has_tools && self.identity.agent.is_none();
         let session = self
             .session()
-            .filter(|_| is_users && workspace.settings().worklog.enabled)?;
+            .filter(|_| is_users && workspace.settings().worklog.enabled)
+            .filter(|_| self.caller.may(Door::Learn).is_ok())?;
         let mut turns = (0..self.prompt.messages.len()).rev();
         let mut is_human = |at: &usize| human_turn(self.prompt, *at).is_some();
         let newest = turns.find(&mut is_human)?;

@@ -33,7 +33,7 @@ fn reached_by(door: Door) -> Vec<String> {
         Door::Mcp => vec![format!("`{MCP}`")],
         Door::ReadTools => vec!["`muninn://knowledge/`".to_owned(), "`muninn://memory/`".to_owned()],
         Door::Receipts => vec!["`muninn://receipt/`".to_owned()],
-        Door::PersonalInPrompts => vec!["conversations".to_owned()],
+        Door::Learn | Door::PersonalInPrompts => vec!["conversations".to_owned()],
         Door::Hooks => vec!["`muninn hook`".to_owned()],
         _ => Vec::new(),
     });
