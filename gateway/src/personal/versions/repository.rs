@@ -162,7 +162,7 @@ impl<'a> Repository<'a> {
         Ok(())
     }
 
-    /// Runs a command of git and returns what it prints. Its arguments after `--` are paths, not patterns.
+    /// Runs a command of git and returns what it prints.
     ///
     /// # Errors
     /// [`VersionError`] if it fails.
@@ -186,7 +186,6 @@ impl<'a> Repository<'a> {
         let mut command = git();
         command
             .args(SETTINGS)
-            .arg("--literal-pathspecs")
             .args(arguments)
             .current_dir(self.root)
             .env("GIT_DIR", &self.directory)
