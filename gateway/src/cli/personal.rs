@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
 use muninn_memory::personal::layout::LeftOut;
 use muninn_memory::personal::{
-    BadLine, EntryMetadata, FoundItem, ItemType, JournalEntry, Personal, PersonalContext, PersonalError, QUESTIONS,
+    BadLines, EntryMetadata, FoundItem, ItemType, JournalEntry, Personal, PersonalContext, PersonalError, QUESTIONS,
     SearchOptions, Setup, Signal, SignalSummary, time,
 };
 use muninn_repo_tools::with_causes;
@@ -179,8 +179,8 @@ impl PersonalCommand {
             }
             Action::Check => {
                 let bad = personal.check_journal()?;
-                output::value(json, &bad, |bad| bad.iter().map(bad_line).collect());
-                if !bad.is_empty() {
+                output::value(json, &bad, bad_lines);
+                if bad.count > 0 || bad.ended_in.is_some() {
                     return Ok(ExitCode::from(Exit::Failure as u8));
                 }
             }
@@ -362,8 +362,21 @@ fn found(item: &FoundItem) -> String {
     )
 }
 
-fn bad_line(bad: &BadLine) -> String {
-    format!("{}:{}: {}\n", bad.file, bad.line, bad.problem)
+fn bad_lines(bad: &BadLines) -> String {
+    let mut text: String = bad
+        .lines
+        .iter()
+        .map(|bad| format!("{}:{}: {}\n", bad.file, bad.line, output::sanitize_field(&bad.problem)))
+        .collect();
+    if bad.count > bad.lines.len() {
+        text.push_str(&format!("and {} more lines\n", bad.count - bad.lines.len()));
+    }
+    if let Some(file) = &bad.ended_in {
+        text.push_str(&format!(
+            "the check ended in {file}, because the journal has too many lines\n"
+        ));
+    }
+    text
 }
 
 fn signal(signal: &Signal) -> String {

@@ -10,11 +10,15 @@ use serde::Serialize;
 use super::directory::Personal;
 use super::error::PersonalError;
 use super::files::check_folder;
+use super::layout::FileKind;
 use crate::private_file;
 
 const EXTENSION: &str = ".jsonl";
 /// The most bytes of a file that are read.
 const MOST_FILE: u64 = 64 << 20;
+/// The most lines that one look reads, and their bytes: 16 MiB hold 5 million lines that say nothing.
+const MOST_LINES: usize = 100_000;
+const MOST_LINE_BYTES: usize = 128 << 20;
 
 /// A line that is not what its file has. It is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,6 +31,44 @@ pub struct BadLine {
     pub problem: String,
 }
 
+/// The lines of a folder that are not what its files have.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct BadLines {
+    /// The first ones.
+    pub lines: Vec<BadLine>,
+    /// The number of all of them.
+    pub count: usize,
+    /// The file in which the look ended, because there are too many lines.
+    pub ended_in: Option<String>,
+}
+
+/// What one look at lines may still read.
+pub(super) struct LineBudget {
+    lines: usize,
+    bytes: usize,
+}
+
+impl Default for LineBudget {
+    fn default() -> LineBudget {
+        LineBudget {
+            lines: MOST_LINES,
+            bytes: MOST_LINE_BYTES,
+        }
+    }
+}
+
+impl LineBudget {
+    /// Takes a line out of the budget; `false` if it is used up.
+    pub(super) fn take(&mut self, line: &[u8]) -> bool {
+        let (lines, bytes) = (self.lines.checked_sub(1), self.bytes.checked_sub(line.len()));
+        let (Some(lines), Some(bytes)) = (lines, bytes) else {
+            return false;
+        };
+        *self = LineBudget { lines, bytes };
+        true
+    }
+}
+
 /// A file of a day.
 pub(super) struct DayFile {
     pub(super) day: Date,
@@ -36,10 +78,16 @@ pub(super) struct DayFile {
 }
 
 impl Personal {
-    /// Appends a line to the file of a day, in one write.
+    /// Appends a line to the file of a day, in one write. A file never grows beyond the size that exports and versions take.
     pub(super) fn append(&self, folder: &str, day: Date, line: &str) -> Result<(), PersonalError> {
         let _lock = self.lock()?;
         let path = self.make(folder)?.join(format!("{day}{EXTENSION}"));
+        let most = FileKind::Lines.most_bytes();
+        // Two more for the line ends.
+        let bytes = path.symlink_metadata().map_or(0, |metadata| metadata.len()) + line.len() as u64 + 2;
+        if bytes > most {
+            return Err(PersonalError::DayFull { path, most });
+        }
         let append = || -> io::Result<()> {
             // For its owner only, also if another program has created it.
             let mut file = private_file::append(&path)?;
@@ -55,20 +103,21 @@ impl Personal {
         append().map_err(PersonalError::io(&path))
     }
 
-    /// What `read` makes of the newest lines of a folder, the newest first.
+    /// What `read` makes of the newest lines of a folder, the newest first. Lines beyond the budget are not read.
     pub(super) fn newest<T>(
         &self,
         folder: &str,
         count: usize,
         read: impl Fn(&str) -> Option<T>,
     ) -> Result<Vec<T>, PersonalError> {
-        let mut found = Vec::new();
+        let (mut found, mut budget) = (Vec::new(), LineBudget::default());
         for file in self.day_files(folder)?.iter().rev() {
-            if found.len() >= count {
-                break;
+            for line in text(&file.path)?.lines().rev() {
+                if found.len() >= count || !budget.take(line.as_bytes()) {
+                    return Ok(found);
+                }
+                found.extend(read(line));
             }
-            let text = text(&file.path)?;
-            found.extend(text.lines().rev().filter_map(&read).take(count - found.len()));
         }
         Ok(found)
     }

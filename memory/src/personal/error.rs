@@ -32,6 +32,18 @@ pub enum PersonalError {
         /// The largest size.
         most: usize,
     },
+    /// The file of a day is full.
+    #[error(
+        "{} cannot grow beyond {most} bytes, which is the most that exports and versions take; move lines of it elsewhere, \
+         or wait for the next day (UTC)",
+        path.display()
+    )]
+    DayFull {
+        /// The file.
+        path: PathBuf,
+        /// The most bytes.
+        most: u64,
+    },
     /// The id of a reminder cannot be the name of a file.
     #[error("`{0}` cannot be an id: use letters, digits, `-`, `_` and `.`, at most 100, not beginning with `.`")]
     Id(String),

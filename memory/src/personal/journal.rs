@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::day_files::{BadLine, text};
+use super::day_files::{BadLine, BadLines, LineBudget, text};
 use super::directory::{JOURNAL, Personal};
 use super::error::PersonalError;
 use crate::redact::redact;
@@ -14,6 +14,8 @@ use crate::redact::redact;
 const MOST_CONTENT: usize = 100_000;
 /// The most bytes of its topic, source or intent.
 const MOST_WORDS: usize = 1_000;
+/// The most bad lines that are listed.
+const MOST_BAD: usize = 20;
 
 /// A journal entry, as it is in its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -92,7 +94,7 @@ impl Personal {
     }
 
     /// The newest entries, the newest first; only those about a topic, if one is given. Lines that are no entries are left
-    /// out; [`Self::check_journal`] lists them.
+    /// out; [`Self::check_journal`] lists them. Entries that lie behind too many lines are not found.
     ///
     /// # Errors
     /// [`PersonalError`].
@@ -105,18 +107,26 @@ impl Personal {
     ///
     /// # Errors
     /// [`PersonalError`].
-    pub fn check_journal(&self) -> Result<Vec<BadLine>, PersonalError> {
-        let mut bad = Vec::new();
+    pub fn check_journal(&self) -> Result<BadLines, PersonalError> {
+        let (mut bad, mut budget) = (BadLines::default(), LineBudget::default());
         for file in self.day_files(JOURNAL)? {
-            let text = text(&file.path)?;
-            let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-            bad.extend(lines.filter_map(|(at, line)| {
-                Some(BadLine {
-                    file: file.name.clone(),
-                    line: at + 1,
-                    problem: parse(line).err()?.to_string(),
-                })
-            }));
+            for (at, line) in text(&file.path)?.lines().enumerate() {
+                if !budget.take(line.as_bytes()) {
+                    bad.ended_in = Some(file.name);
+                    return Ok(bad);
+                }
+                let Some(error) = parse(line).err().filter(|_| !line.trim().is_empty()) else {
+                    continue;
+                };
+                bad.count += 1;
+                if bad.lines.len() < MOST_BAD {
+                    bad.lines.push(BadLine {
+                        file: file.name.clone(),
+                        line: at + 1,
+                        problem: error.to_string(),
+                    });
+                }
+            }
         }
         Ok(bad)
     }

@@ -14,6 +14,7 @@ mod firing;
 mod inbox;
 mod journal;
 pub mod layout;
+mod lines;
 mod reminder;
 mod schedule;
 mod search;
@@ -25,11 +26,12 @@ mod state;
 mod tests;
 
 pub use context::{PersonalContext, PersonalPaths, StateTexts};
-pub use day_files::BadLine;
+pub use day_files::{BadLine, BadLines};
 pub use directory::Personal;
 pub use error::PersonalError;
 pub use firing::{Claim, Firing, FiringError, Firings, Maker, Makers};
 pub use journal::{EntryMetadata, JournalEntry, Logged};
+pub use lines::{ImportableLines, MOST_IMPORTED_LINES, importable_lines};
 pub use reminder::{
     Action, CatchUp, MOST_TIMEOUT_SECONDS, NewReminder, Reminder, ReminderExtras, ReminderKind, Reminders, ScheduleView,
 };

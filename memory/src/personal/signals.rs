@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::day_files::text;
+use super::day_files::{LineBudget, text};
 use super::directory::{Personal, SIGNALS};
 use super::error::PersonalError;
 use super::journal::timestamp;
@@ -131,7 +131,7 @@ impl Personal {
     /// [`PersonalError`].
     pub fn summarize_signals(&self, days: u32) -> Result<SignalSummary, PersonalError> {
         let first = day_before(self.clock.now(), days);
-        let mut summary = SignalSummary::default();
+        let (mut summary, mut budget) = (SignalSummary::default(), LineBudget::default());
         let (mut files, mut queries) = (BTreeMap::new(), BTreeMap::new());
         for file in self.day_files(SIGNALS)? {
             if file.day <= first {
@@ -141,6 +141,9 @@ impl Personal {
             let begin = summary.days.map_or_else(|| day.clone(), |(begin, _)| begin);
             summary.days = Some((begin, day));
             for line in text(&file.path)?.lines().filter(|line| !line.trim().is_empty()) {
+                if !budget.take(line.as_bytes()) {
+                    break;
+                }
                 let Ok(signal) = serde_json::from_str::<Signal>(line) else {
                     summary.bad_lines += 1;
                     continue;

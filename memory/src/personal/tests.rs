@@ -199,8 +199,53 @@ fn damaged_lines_are_kept_reported_and_passed_over() {
     assert!(place.read("journal/2026-03-10.jsonl").starts_with(&format!("{torn}\n")));
     assert_eq!(personal.recent(10, None).unwrap().len(), 2);
     let bad = personal.check_journal().unwrap();
-    assert_eq!(bad.iter().map(|bad| bad.line).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(bad.lines.iter().map(|bad| bad.line).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!((bad.count, bad.ended_in), (2, None));
     assert_eq!(contents(&personal, "torn line", &all(1)), ["[c] after the torn line"]);
+}
+
+/// 24 kB of an archive can hold a hundred million of such lines.
+#[test]
+fn lines_that_say_nothing_cost_a_bounded_time() {
+    let place = Place::new();
+    let bomb = "{}\n".repeat(1_000_000);
+    for day in 1..5 {
+        place.write(&format!("journal/2026-02-0{day}.jsonl"), &bomb);
+        place.write(&format!("signals/2026-03-0{day}.jsonl"), &bomb);
+    }
+    let personal = place.open();
+    let begun = std::time::Instant::now();
+    assert_eq!(personal.recent(10, None).unwrap(), []);
+    let bad = personal.check_journal().unwrap();
+    assert_eq!((bad.lines.len(), bad.count), (20, 100_000));
+    assert_eq!(bad.ended_in.as_deref(), Some("journal/2026-02-01.jsonl"));
+    assert!(contents(&personal, "bucket", &all(5)).is_empty());
+    assert_eq!(personal.recent_signals(10).unwrap(), []);
+    assert_eq!(personal.summarize_signals(30).unwrap().bad_lines, 100_000);
+    assert!(
+        begun.elapsed() < std::time::Duration::from_secs(20),
+        "{:?}",
+        begun.elapsed()
+    );
+    // The newest lines come first.
+    personal.log("a", "tea", EntryMetadata::default()).unwrap();
+    assert_eq!(personal.recent(1, None).unwrap().len(), 1);
+}
+
+#[test]
+fn day_never_grows_beyond_what_exports_take() {
+    let place = Place::new();
+    let personal = place.open();
+    personal.log("a", "first", EntryMetadata::default()).unwrap();
+    let path = "journal/2026-03-10.jsonl";
+    let filler = "x".repeat((16 << 20) - 50);
+    place.write(path, &filler);
+    let full = personal.log("a", &"y".repeat(100), EntryMetadata::default());
+    let message = full.unwrap_err().to_string();
+    assert!(message.contains(path) && message.contains("16777216"), "{message}");
+    assert_eq!(place.read(path), filler, "nothing is written");
+    place.write("signals/2026-03-10.jsonl", &filler);
+    assert!(personal.log_signal("search", None, None, 90).is_err());
 }
 
 #[test]

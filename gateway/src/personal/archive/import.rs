@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use muninn_memory::personal::layout::{FileKind, LeftOut};
-use muninn_memory::personal::{Reminder, importable_settings};
+use muninn_memory::personal::{MOST_IMPORTED_LINES, Reminder, importable_lines, importable_settings};
 use muninn_memory::private_file;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -68,6 +68,7 @@ pub fn import(root: &Path, archive: &Path, force: bool) -> Result<Imported, Arch
         force,
         imported: Imported::default(),
         left: unpacked.left,
+        lines: MOST_IMPORTED_LINES,
         folders: HashSet::new(),
     };
     for staged in &unpacked.files {
@@ -96,6 +97,8 @@ struct Import<'a> {
     force: bool,
     imported: Imported,
     left: Left,
+    /// The number of lines that may still be taken.
+    lines: usize,
     /// The directories that are there and no links.
     folders: HashSet<String>,
 }
@@ -130,6 +133,10 @@ impl Import<'_> {
         };
         match change(staged.file.kind, &known, bytes) {
             Change::None => self.imported.unchanged += 1,
+            // A larger file would be left out of exports and versions, with the lines that are the user's.
+            Change::Append(lines) if (known.len() + lines.len()) as u64 > staged.file.kind.most_bytes() => {
+                self.imported.kept.push(name.to_owned());
+            }
             Change::Append(lines) => {
                 let mut file = private_file::append(&path).map_err(&failed)?;
                 file.write_all(&lines).map_err(&failed)?;
@@ -149,7 +156,11 @@ impl Import<'_> {
     fn admitted(&mut self, staged: &StagedFile, bytes: Vec<u8>) -> Result<Option<Vec<u8>>, ArchiveError> {
         let name = &*staged.file.path;
         let form = match staged.file.kind {
-            FileKind::Text | FileKind::Lines => return Ok(Some(bytes)),
+            FileKind::Text => return Ok(Some(bytes)),
+            FileKind::Lines => match self.day(name, &bytes) {
+                Some(lines) => lines,
+                None => return Ok(None),
+            },
             FileKind::Reminder => match Reminder::from_elsewhere(name, &bytes) {
                 Some(reminder) => serde_json::to_vec_pretty(&reminder).unwrap_or_default(),
                 None => {
@@ -164,6 +175,22 @@ impl Import<'_> {
         };
         fs::write(&staged.staged, &form).map_err(io_error(&staged.staged))?;
         Ok(Some(form))
+    }
+
+    /// The lines that are taken of the file of a day; `None` if there are none.
+    fn day(&mut self, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        let lines = importable_lines(name, bytes, self.lines);
+        self.lines -= lines.count;
+        if lines.bad > 0 {
+            let noun = if lines.bad == 1 { "line" } else { "lines" };
+            self.left
+                .add(&format!("{name}: {} {noun}", lines.bad), "a day has no such lines");
+        }
+        if lines.is_over {
+            self.left
+                .add(&format!("{name}: further lines"), "the archive has too many lines");
+        }
+        (lines.count > 0 || bytes.is_empty()).then_some(lines.taken)
     }
 
     /// The settings that are taken; `None` if there are none.

@@ -16,6 +16,11 @@ fn write(root: &Path, files: &[(&str, &str)]) {
     }
 }
 
+/// An entry of the journal.
+fn entry(content: &str) -> String {
+    format!(r#"{{"timestamp":"2027-01-01T00:00:00.000Z","topic":"t","content":"{content}"}}"#)
+}
+
 const TEA: &str = r#"{"id":"tea","type":"cron","expression":"0 9 * * *","description":"Tea","payload":"p"}"#;
 
 #[test]
@@ -26,12 +31,13 @@ fn archive_brings_what_is_missing_and_replaces_nothing_unasked() {
         folder.path().join("there"),
         folder.path().join("me.tar.zst"),
     );
+    let [a, b, c] = ["a", "b", "c"].map(entry);
     let long = format!("entities/people/{}.md", "long ".repeat(30).trim());
     write(
         &here,
         &[
             ("identity.md", "# Ann\n"),
-            ("journal/2027-01-01.jsonl", "{\"a\":1}\n{\"b\":2}\n"),
+            ("journal/2027-01-01.jsonl", &format!("{a}\n{b}\n")),
             ("entities/people/jörg.md", "# Jörg\n"),
             (&long, "# Long\n"),
             ("reminders/tea.json", TEA),
@@ -54,7 +60,7 @@ fn archive_brings_what_is_missing_and_replaces_nothing_unasked() {
         &there,
         &[
             ("identity.md", "# Somebody\n"),
-            ("journal/2027-01-01.jsonl", "{\"c\":3}\n{\"b\":2}"),
+            ("journal/2027-01-01.jsonl", &format!("{c}\n{b}")),
         ],
     );
     let imported = import(&there, &archive, false).unwrap();
@@ -65,7 +71,7 @@ fn archive_brings_what_is_missing_and_replaces_nothing_unasked() {
     );
     assert_eq!(imported.waiting, ["reminders/tea.json"]);
     assert_eq!(read("identity.md"), "# Somebody\n");
-    assert_eq!(read("journal/2027-01-01.jsonl"), "{\"c\":3}\n{\"b\":2}\n{\"a\":1}\n");
+    assert_eq!(read("journal/2027-01-01.jsonl"), format!("{c}\n{b}\n{a}\n"));
     assert_eq!(read("entities/people/jörg.md"), "# Jörg\n");
     assert_eq!(read(&long), "# Long\n");
     assert!(!there.join(".git").exists() && !there.join(".index/x").exists());
@@ -175,4 +181,64 @@ fn reminders_of_an_archive_are_marked_whatever_they_say() {
     let text = fs::read_to_string(there.join("reminders/tea.json")).unwrap();
     assert!(text.contains(r#""fromTools": true"#), "{text}");
     assert_eq!(import(&there, &archive, false).unwrap().unchanged, 1);
+}
+
+/// Lines of an archive cost time and memory whenever the journal is read.
+#[test]
+fn only_lines_that_parse_are_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (folder.path().join("here"), folder.path().join("there"));
+    let signal = r#"{"timestamp":"2027-01-01T00:00:00.000Z","type":"search"}"#;
+    let good = entry("a");
+    write(
+        &here,
+        &[
+            ("journal/2027-01-01.jsonl", &"{}\n".repeat(300_000)),
+            ("journal/2027-01-02.jsonl", &format!("{{}}\n{good}\nno json\n\n[]")),
+            ("journal/2027-01-03.jsonl", &good),
+            ("signals/2027-01-01.jsonl", &format!("{good}\n{signal}\n")),
+            ("signals/2027-01-02.jsonl", "null\n"),
+        ],
+    );
+    let archive = folder.path().join("me.tar.zst");
+    export(&here, &archive).unwrap();
+    let imported = import(&there, &archive, false).unwrap();
+    let left: Vec<&str> = imported.left.iter().map(|left| &*left.name).collect();
+    assert_eq!(
+        left,
+        [
+            "journal/2027-01-01.jsonl: 200000 lines",
+            "journal/2027-01-01.jsonl: further lines",
+            "journal/2027-01-02.jsonl: 3 lines",
+            "signals/2027-01-01.jsonl: 1 line",
+            "signals/2027-01-02.jsonl: 1 line",
+        ]
+    );
+    let read = |name: &str| fs::read_to_string(there.join(name)).unwrap();
+    assert_eq!(imported.added, 3);
+    assert_eq!(read("journal/2027-01-02.jsonl"), format!("{good}\n"));
+    assert_eq!(read("signals/2027-01-01.jsonl"), format!("{signal}\n"));
+    assert!(!there.join("journal/2027-01-01.jsonl").exists());
+}
+
+/// A file of a day that is too large is left out of exports and versions.
+#[test]
+fn day_does_not_grow_beyond_what_exports_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (folder.path().join("here"), folder.path().join("there"));
+    let (name, own) = ("journal/2027-01-01.jsonl", entry("my own"));
+    let of_archive: String = (0..160)
+        .map(|at| entry(&format!("{at}{}", "x".repeat(100_000))) + "\n")
+        .collect();
+    let padding = format!("{own}\n{}", (entry(&"y".repeat(90_000)) + "\n").repeat(10));
+    assert!(of_archive.len() < 16 << 20 && of_archive.len() + padding.len() > 16 << 20);
+    write(&here, &[(name, &of_archive)]);
+    write(&there, &[(name, &padding)]);
+    let archive = folder.path().join("me.tar.zst");
+    export(&here, &archive).unwrap();
+    let imported = import(&there, &archive, true).unwrap();
+    assert_eq!((imported.merged, imported.kept), (0, vec![name.to_owned()]));
+    assert_eq!(fs::read_to_string(there.join(name)).unwrap(), padding);
+    let exported = export(&there, &folder.path().join("again.tar.zst")).unwrap();
+    assert_eq!((exported.files, exported.left), (1, Vec::new()));
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::super::day_files::LineBudget;
 use super::super::files;
 use super::super::journal::parse;
 use super::ItemType;
@@ -94,6 +95,8 @@ impl Listed {
 struct NewTexts {
     documents: Vec<Document>,
     texts: Vec<String>,
+    /// The lines of journals that may still be read; the next look goes on from there.
+    budget: LineBudget,
 }
 
 impl Index {
@@ -268,6 +271,9 @@ impl NewTexts {
             let rest = &bytes[start..];
             let length = memchr::memchr(b'\n', rest);
             let end = start + length.unwrap_or(rest.len());
+            if !self.budget.take(&bytes[start..end]) {
+                break;
+            }
             let entry = std::str::from_utf8(&bytes[start..end])
                 .ok()
                 .and_then(|line| parse(line).ok());
