@@ -17,6 +17,8 @@ const GROUP_WRITES: u32 = 0o020;
 const ALL_WRITE: u32 = 0o002;
 /// Only the owner of an entry renames or removes it, as in `/tmp`.
 const STICKY: u32 = 0o1000;
+/// The most entries of an open directory that are looked at. With more of them, a person has to look.
+const MOST_ENTRIES: usize = 50_000;
 /// The owner that the system shows for users who do not exist in a container.
 const OVERFLOW_USER: u32 = 65_534;
 
@@ -233,7 +235,7 @@ impl OwnDirectory {
         }
         check_owner(&real, &metadata, (metadata.is_dir(), "directory"), variable)?;
         let mode = metadata.mode() & 0o777;
-        if mode & (GROUP_WRITES | ALL_WRITE) != 0 {
+        if mode & OTHERS != 0 {
             check_entries(&real, mode, user)?;
         }
         Ok(OwnDirectory {
@@ -282,26 +284,42 @@ fn check_parent(path: &Path, metadata: &Metadata, user: User, variable: &'static
     }
 }
 
-/// Refuses a directory that others could write into if it holds anything that Muninn does not make.
+/// Refuses a directory that others could enter if they may have left something in it: an entry of theirs anywhere, or below a
+/// directory that they could write into anything that Muninn does not make.
 fn check_entries(directory: &Path, mode: u32, user: User) -> Result<(), OwnershipError> {
-    for entry in fs::read_dir(directory).map_err(failed(directory))? {
-        let entry = entry.map_err(failed(directory))?;
-        let metadata = entry.metadata().map_err(failed(directory))?;
-        let what = if metadata.uid() != user.id {
-            "another user's"
-        } else if metadata.is_symlink() {
-            "a symbolic link"
-        } else if metadata.is_file() && metadata.nlink() > 1 {
-            "a file with a second name elsewhere"
-        } else {
-            continue;
-        };
-        return Err(OwnershipError::Planted {
-            directory: directory.to_owned(),
-            mode,
-            entry: entry.path(),
-            what,
-        });
+    let mut left = MOST_ENTRIES;
+    let mut open = vec![(directory.to_owned(), mode, false)];
+    while let Some((folder, mode, is_below_writable)) = open.pop() {
+        let is_writable = is_below_writable || mode & (GROUP_WRITES | ALL_WRITE) != 0;
+        for entry in fs::read_dir(&folder).map_err(failed(&folder))? {
+            let entry = entry.map_err(failed(&folder))?;
+            let metadata = match entry.metadata() {
+                // A running Muninn has removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                metadata => metadata.map_err(failed(&folder))?,
+            };
+            left = left.saturating_sub(1);
+            let what = if metadata.uid() != user.id {
+                "another user's"
+            } else if is_writable && metadata.is_symlink() {
+                "a symbolic link"
+            } else if is_writable && metadata.is_file() && metadata.nlink() > 1 {
+                "a file with a second name elsewhere"
+            } else if left == 0 {
+                "one of too many to look at"
+            } else {
+                if metadata.is_dir() {
+                    open.push((entry.path(), metadata.mode() & 0o777, is_writable));
+                }
+                continue;
+            };
+            return Err(OwnershipError::Planted {
+                directory: folder,
+                mode,
+                entry: entry.path(),
+                what,
+            });
+        }
     }
     Ok(())
 }
@@ -474,6 +492,77 @@ mod tests {
         );
     }
 
+    /// What lies deeper than the directory itself, and whether it is refused.
+    #[test]
+    fn entries_below_an_open_directory_are_looked_at() {
+        let cases: [(&str, u32, Arrange, Option<&str>); 7] = [
+            ("own files", 0o777, |s| fs::write(s.join("a/b/x"), "x").unwrap(), None),
+            (
+                "a link",
+                0o777,
+                |s| symlink("/etc/passwd", s.join("a/b/x")).unwrap(),
+                Some("a symbolic link"),
+            ),
+            (
+                "a link below a directory that the group writes into",
+                0o770,
+                |s| symlink("/etc", s.join("a/x")).unwrap(),
+                Some("a symbolic link"),
+            ),
+            (
+                "a hard link",
+                0o733,
+                |s| {
+                    fs::write(s.with_extension("x"), "x").unwrap();
+                    fs::hard_link(s.with_extension("x"), s.join("a/b/x")).unwrap();
+                },
+                Some("second name"),
+            ),
+            (
+                "a link where only a deeper directory is writable",
+                0o755,
+                |s| {
+                    set_mode(&s.join("a"), 0o777);
+                    symlink("/etc", s.join("a/b/x")).unwrap();
+                },
+                Some("a symbolic link"),
+            ),
+            (
+                "an own link where no directory is writable",
+                0o755,
+                |s| symlink("/etc", s.join("a/b/x")).unwrap(),
+                None,
+            ),
+            (
+                "a link in a closed directory",
+                0o700,
+                |s| {
+                    set_mode(&s.join("a"), 0o777);
+                    symlink("/etc", s.join("a/b/x")).unwrap();
+                },
+                None,
+            ),
+        ];
+        for (name, mode, arrange, expected) in cases {
+            let (_folder, state) = state();
+            fs::create_dir_all(state.join("a/b")).unwrap();
+            for folder in ["a", "a/b"] {
+                set_mode(&state.join(folder), 0o755);
+            }
+            arrange(&state);
+            set_mode(&state, mode);
+            let examined = OwnDirectory::examine(&state, VARIABLE)
+                .err()
+                .map(|error| error.to_string());
+            let is_expected = match (&examined, expected) {
+                (Some(refused), Some(expected)) => refused.contains(expected),
+                (None, None) => true,
+                _ => false,
+            };
+            assert!(is_expected, "{name}: {examined:?}");
+        }
+    }
+
     /// Only root gives directories away; for other users the table above covers the decision.
     #[test]
     fn directory_of_another_user_is_refused() {
@@ -481,7 +570,21 @@ mod tests {
             return;
         }
         let give = |path: &Path| std::os::unix::fs::chown(path, Some(12_345), Some(12_345)).unwrap();
-        let cases: [fn(&Path) -> PathBuf; 4] = [
+        let cases: [fn(&Path) -> PathBuf; 6] = [
+            |state| {
+                let deep = state.join("memory/1/sessions/s.jsonl");
+                fs::create_dir_all(deep.parent().unwrap()).unwrap();
+                fs::write(&deep, "").unwrap();
+                set_mode(state, 0o777);
+                deep
+            },
+            |state| {
+                let deep = state.join("memory/sessions/s.jsonl");
+                fs::create_dir_all(deep.parent().unwrap()).unwrap();
+                fs::write(&deep, "").unwrap();
+                set_mode(state, 0o755);
+                deep
+            },
             |state| state.to_owned(),
             |state| state.parent().unwrap().to_owned(),
             |state| {
