@@ -230,10 +230,18 @@ fn nested_repositories_and_attributes_run_nothing() {
     }
 }
 
+/// Puts a named pipe into the directory of the memory.
+fn pipe(desk: &Desk, name: &str) {
+    let path = desk.root.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::remove_file(&path).ok();
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
 /// Git does not run at all, and the reason is named.
 #[test]
 fn repository_that_came_from_elsewhere_is_refused() {
-    let cases: [(&str, Plant, &str); 22] = [
+    let cases: [(&str, Plant, &str); 29] = [
         ("fsmonitor", |desk| set(desk, "core.fsmonitor"), "`core.fsmonitor`"),
         ("ssh", |desk| set(desk, "core.sshCommand"), "`core.sshcommand`"),
         ("editor", |desk| set(desk, "core.editor"), "`core.editor`"),
@@ -347,6 +355,52 @@ fn repository_that_came_from_elsewhere_is_refused() {
                 symlink(desk.env.path("config-file"), desk.root.join(".git/config")).unwrap();
             },
             ".git/config leads elsewhere",
+        ),
+        (
+            "pipe in place of patterns",
+            |desk| pipe(desk, ".gitignore"),
+            ".gitignore leads elsewhere or is no plain file",
+        ),
+        (
+            "pipe in place of patterns of a folder",
+            |desk| pipe(desk, "entities/people/.gitignore"),
+            "people/.gitignore leads elsewhere or is no plain file",
+        ),
+        (
+            "patterns that are a link",
+            |desk| {
+                fs::create_dir_all(desk.root.join("journal")).unwrap();
+                symlink("/etc/passwd", desk.root.join("journal/.gitignore")).unwrap();
+            },
+            "journal/.gitignore leads elsewhere or is no plain file",
+        ),
+        (
+            "pipe in place of a commit graph",
+            |desk| pipe(desk, ".git/objects/info/commit-graph"),
+            "info/commit-graph leads elsewhere or is no plain file",
+        ),
+        (
+            "pipe in place of a pack",
+            |desk| {
+                pipe(
+                    desk,
+                    ".git/objects/pack/pack-0000000000000000000000000000000000000000.idx",
+                )
+            },
+            ".idx leads elsewhere or is no plain file",
+        ),
+        (
+            "pipe in place of an object",
+            |desk| pipe(desk, ".git/objects/00/00000000000000000000000000000000000000"),
+            "leads elsewhere or is no plain file",
+        ),
+        (
+            "link in place of objects",
+            |desk| {
+                fs::remove_dir_all(desk.root.join(".git/objects/info")).ok();
+                symlink("/tmp", desk.root.join(".git/objects/info")).unwrap();
+            },
+            "objects/info leads elsewhere or is no plain file",
         ),
     ];
     for (name, plant, expected) in cases {
@@ -472,6 +526,8 @@ fn work_of_a_person_beside_it_stays() {
     desk.write(".gitignore", ".index/\nsignals/\n");
     desk.write("signals/2027-01-01.jsonl", "{}\n");
     desk.write("README.txt", "mine\n");
+    let moved = desk.write("entities/people/moved.md", "# Moved\n");
+    assert!(desk.commit().status.success());
     desk.git(&desk.root, &["add", "README.txt"]);
     desk.change();
     fs::remove_file(moved).unwrap();
@@ -526,8 +582,6 @@ fn generated_repositories_run_nothing() {
             let git = if place == desk.root.join(".") {
                 own.join(".git")
             } else {
-    let moved = desk.write("entities/people/moved.md", "# Moved\n");
-    assert!(desk.commit().status.success());
                 place.join(".git")
             };
             match random(7) {

@@ -17,7 +17,7 @@ const MOST_LISTED: usize = 16 << 20;
 /// The files of one call of git.
 const CHUNK: usize = 5_000;
 /// The file with patterns of files that are not kept. It is no part of a memory, but of its versions.
-const IGNORE_FILE: &str = ".gitignore";
+pub(super) const IGNORE_FILE: &str = ".gitignore";
 /// The mode of a file in a tree.
 const MODE: &str = "100644";
 

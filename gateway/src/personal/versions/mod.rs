@@ -68,8 +68,8 @@ pub enum VersionError {
         /// The key.
         key: String,
     },
-    /// A part of the repository is a link, or names another place.
-    #[error("{} leads elsewhere, and git does not run with it; remove it", .0.display())]
+    /// A part of the repository, or a file with patterns, is no plain file, or names another place.
+    #[error("{} leads elsewhere or is no plain file, and git does not run with it; remove it", .0.display())]
     Elsewhere(PathBuf),
     /// The repository belongs to another user.
     #[cfg(unix)]

@@ -4,25 +4,26 @@
 //! place of its logs. So git runs only after a look at that directory, and only with commands that never read the files of
 //! the memory's directory by themselves: no attributes, filters, nested repositories or submodules take part.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use muninn_memory::personal::layout::is_folder;
 use muninn_memory::private_file;
 use muninn_repo_tools::git;
 use tokio_util::sync::CancellationToken;
 
 use super::VersionError;
+use super::changes::IGNORE_FILE;
 use crate::personal::process::{End, Ended, MOST_KEPT, run};
 
 /// The longest time of a command of git; a push to a host that does not answer takes longer.
 const MOST_TIME: Duration = Duration::from_secs(60);
 /// The most bytes of the configuration.
 const MOST_CONFIG: u64 = 64 << 10;
-/// The most files of the git directory that are looked at, objects not counted.
+/// The most files of the git directory. One that is packed now and then has some thousands.
 const MOST_FILES: usize = 100_000;
 /// The author where git knows none.
 const NOBODY: [&str; 4] = ["-c", "user.name=Muninn", "-c", "user.email=muninn@localhost"];
@@ -122,6 +123,7 @@ impl<'a> Repository<'a> {
         #[cfg(unix)]
         crate::ownership::check_owner(&directory, &metadata, (true, "directory"), "[personal] path")?;
         check_files(&directory)?;
+        check_patterns(root)?;
         let repository = Repository {
             root,
             directory,
@@ -261,12 +263,39 @@ fn check_files(directory: &Path) -> Result<(), VersionError> {
             if path == directory.join("hooks") {
                 continue;
             }
-            if (!kind.is_dir() && !kind.is_file()) || looked > MOST_FILES {
+            if looked > MOST_FILES {
+                return Err(VersionError::TooMany);
+            }
+            // Git would wait for a named pipe, also in place of an object, of a pack or of their lists.
+            if kind.is_dir() {
+                open.push(path);
+            } else if !kind.is_file() {
                 return Err(VersionError::Elsewhere(path));
             }
-            // The names of objects are their content, which git checks.
-            let is_of_objects = folder.file_name() == Some(OsStr::new("objects"));
-            if kind.is_dir() && !is_of_objects {
+        }
+    }
+    Ok(())
+}
+
+/// Refuses files with patterns that are no plain files. Git reads those of all folders with new files, and waits for a named
+/// pipe.
+fn check_patterns(root: &Path) -> Result<(), VersionError> {
+    let mut open = vec![String::new()];
+    while let Some(folder) = open.pop() {
+        let directory = root.join(&folder);
+        let patterns = directory.join(IGNORE_FILE);
+        if patterns.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(VersionError::Elsewhere(patterns));
+        }
+        for entry in fs::read_dir(&directory).map_err(file_error(&directory))? {
+            let entry = entry.map_err(file_error(&directory))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = if folder.is_empty() {
+                name
+            } else {
+                format!("{folder}/{name}")
+            };
+            if is_folder(&path) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 open.push(path);
             }
         }
