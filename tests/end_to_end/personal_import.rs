@@ -67,6 +67,28 @@ fn of_macrodata(id: &str) -> Value {
         "agent": "claude", "createdAt": "2019-01-01T00:00:00.000Z"})
 }
 
+/// A text of an archive can look like a line of the list.
+#[test]
+fn text_of_a_reminder_is_one_line_of_the_list() {
+    let desk = Desk::new();
+    let mut reminder = due("tea", "inbox");
+    reminder["description"] = json!("Tea\n  next: never\nok  [approved]\r\u{1b}[2K\u{202e}x");
+    desk.put(&reminder);
+    for arguments in [&["remind", "list"][..], &["status"], &["daemon", "status"]] {
+        let output = desk.env.run(&desk.env.path("home"), arguments);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            !text.lines().any(|line| line.starts_with("ok  [approved]"))
+                && !text.contains(['\r', '\u{1b}', '\u{202e}']),
+            "{arguments:?}: {text}"
+        );
+    }
+    assert!(
+        desk.muninn(&["remind", "list"])
+            .contains("Tea\u{fffd}  next: never\u{fffd}ok  [approved]")
+    );
+}
+
 #[test]
 fn reminder_from_elsewhere_waits_for_a_yes_however_it_came() {
     let actions = ["agent", "inbox", "session", "notify", "macrodata"];

@@ -358,7 +358,8 @@ pub(super) fn report(common: &Common) -> Result<ReminderReport, CliError> {
 /// The reminders as text.
 pub(super) fn report_text(report: &ReminderReport) -> String {
     let line = |status: &ReminderStatus| {
-        let mut text = format!("reminder    {}  {}\n", status.id, status.description);
+        let about = output::sanitize_field(&status.description);
+        let mut text = format!("reminder    {}  {about}\n", status.id);
         if let Some(last) = &status.last {
             let seconds = last
                 .seconds
@@ -390,13 +391,15 @@ fn reminder(view: &ScheduleView) -> String {
     let action = serde_json::to_value(view.action).ok();
     let action = action.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default();
     let expression = view.cron_expression.as_ref().map(|words| format!(" ({words})"));
-    format!(
-        "{}  {}\n  {}{}, {action}\n  next: {next}\n",
-        view.id,
-        view.description,
-        view.when,
-        expression.unwrap_or_default()
-    )
+    let lines = [
+        format!("{}  {}", view.id, view.description),
+        format!("  {}{}, {action}", view.when, expression.unwrap_or_default()),
+        format!("  next: {next}"),
+    ];
+    // Each is one line, so that no text can pass for another reminder or for a yes.
+    lines
+        .map(|line| format!("{}\n", output::sanitize_field(&line)))
+        .concat()
 }
 
 /// Has the user say yes to reminders that wait. Returns the names of those that were accepted.
@@ -451,7 +454,7 @@ fn list(listed: &Listed) -> String {
     let problems = listed
         .problems
         .iter()
-        .map(|problem| format!("cannot be read: {problem}\n"));
+        .map(|problem| format!("cannot be read: {}\n", output::sanitize_field(problem)));
     listed.reminders.iter().map(reminder).chain(problems).collect()
 }
 
