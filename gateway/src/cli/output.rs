@@ -5,6 +5,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use muninn_memory::private_file;
+use muninn_memory::redact::redact;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -172,7 +173,7 @@ fn start_log(default: &str, colours: bool, writer: impl for<'w> MakeWriter<'w> +
         .with_ansi(colours)
         // A log on a full disk must not be reported on stderr, which clients show.
         .log_internal_errors(false)
-        .with_writer(writer);
+        .with_writer(RedactingWriter(writer));
     let format = std::env::var(env_vars::LOG_FORMAT).unwrap_or_default();
     // A second start in one process, as in tests, has no effect.
     match format.as_str() {
@@ -185,6 +186,32 @@ fn start_log(default: &str, colours: bool, writer: impl for<'w> MakeWriter<'w> +
             "{} is `{format}`, which is neither `text` nor `json`; using text",
             env_vars::LOG_FORMAT
         );
+    }
+}
+
+/// Removes secrets from every line of a log. The libraries below log parts of requests, such as the name of an unknown tool.
+struct RedactingWriter<W>(W);
+
+impl<'w, M: MakeWriter<'w>> MakeWriter<'w> for RedactingWriter<M> {
+    type Writer = RedactingWriter<M::Writer>;
+
+    fn make_writer(&'w self) -> Self::Writer {
+        RedactingWriter(self.0.make_writer())
+    }
+}
+
+impl<W: Write> Write for RedactingWriter<W> {
+    /// Writes an event, which the formatter hands over whole.
+    fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
+        match std::str::from_utf8(event) {
+            Ok(text) => self.0.write_all(redact(text).as_bytes())?,
+            Err(_) => self.0.write_all(event)?,
+        }
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -239,6 +266,45 @@ mod tests {
         assert_eq!(visible(wild, false), wild, "files and pipes get the bytes");
         let emoji = "\u{1f468}\u{200d}\u{1f467}";
         assert_eq!(visible(emoji, true), emoji);
+    }
+
+    #[test]
+    fn log_lines_of_any_library_have_no_secrets() {
+        let key = format!("muninn-{}", "1b40".repeat(16));
+        for is_json in [false, true] {
+            let log = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+            let writer = {
+                let log = std::sync::Arc::clone(&log);
+                move || SharedLog(std::sync::Arc::clone(&log))
+            };
+            let subscriber = tracing_subscriber::fmt()
+                .with_ansi(!is_json)
+                .with_writer(RedactingWriter(writer));
+            let warn = || tracing::warn!(tool = %key, "response error: tool not found: {key}");
+            if is_json {
+                tracing::subscriber::with_default(subscriber.json().flatten_event(true).finish(), warn);
+            } else {
+                tracing::subscriber::with_default(subscriber.finish(), warn);
+            }
+            let text = String::from_utf8(log.lock().unwrap().clone()).unwrap();
+            assert!(text.contains("tool not found") && !text.contains("1b401b40"), "{text}");
+            assert!(
+                !is_json || serde_json::from_str::<serde_json::Value>(&text).is_ok(),
+                "{text}"
+            );
+        }
+    }
+
+    struct SharedLog(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl Write for SharedLog {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
     }
 
     #[test]
