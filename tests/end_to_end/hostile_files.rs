@@ -225,6 +225,35 @@ fn configuration_that_cannot_be_read_is_named_and_hooks_go_on() {
     }
 }
 
+/// The worklog works without the line that keeps it out of git.
+#[test]
+fn worklog_is_written_where_the_exclude_file_cannot_be() {
+    let kinds: [fn(&Path); 3] = [
+        |path| symlink("/etc/passwd", path).unwrap(),
+        |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+        |path| fs::create_dir(path).unwrap(),
+    ];
+    for make in kinds {
+        let env = TestEnv::new(MUNINN);
+        env.write_config("[worklog]\nenabled = true\n");
+        let root = env.repository("demo", &[]);
+        env.stdout_of(&root, &["init", "--memory", "local"]);
+        let exclude = root.join(".git/info/exclude");
+        fs::create_dir_all(exclude.parent().unwrap()).unwrap();
+        fs::remove_file(&exclude).ok();
+        make(&exclude);
+        let appended = env.run(&root, &["worklog", "append", "Found: it works"]);
+        assert!(appended.status.success(), "{appended:?}");
+        let warned = String::from_utf8_lossy(&appended.stderr).into_owned();
+        assert_eq!(warned.matches("info/exclude").count(), 1, "{warned}");
+        assert!(
+            fs::read_to_string(root.join("JOURNAL.md"))
+                .unwrap()
+                .contains("it works")
+        );
+    }
+}
+
 #[test]
 fn exclude_file_that_is_a_link_is_not_written_through() {
     let env = TestEnv::new(MUNINN);

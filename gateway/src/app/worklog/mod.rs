@@ -208,8 +208,10 @@ impl SessionWorklog {
         if !is_new && session.is_some() {
             return Ok(handover);
         }
-        if !self.track {
-            exclude::exclude(&self.worktree)?;
+        if !self.track
+            && let Err(error) = exclude::exclude(&self.worktree)
+        {
+            tracing::warn!("{error}");
         }
         let header = SessionHeader {
             intent: first_sentence(question),
