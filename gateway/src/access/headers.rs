@@ -17,6 +17,8 @@ const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const KEY_LIKE: usize = 16;
 /// The number of hexadecimal digits from which a text that is split by white space or invisible characters counts.
 const SPLIT_KEY_LIKE: usize = 32;
+/// The least characters of base64 that hold the prefix and [`KEY_LIKE`] letters.
+const BASE64_KEY_LIKE: usize = (PREFIX.len() + KEY_LIKE) * 4 / 3;
 /// Base64 as lenient servers read it.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
@@ -78,13 +80,41 @@ fn basic(value: &HeaderValue) -> Option<Vec<u8>> {
 }
 
 /// Whether a value, decoded to the end, contains the prefix of access keys, in any case, followed by `length` letters and
-/// digits. Characters that readers skip may split a key.
+/// digits, or does so after the decoding of base64. Characters that readers skip may split a key.
 fn has_key(value: &[u8], length: usize) -> bool {
-    let value = percent::decode(value);
+    let value = percent::unescape(value);
+    has_plain_key(&value, length) || base64_texts(&value).any(|text| has_plain_key(&percent::unescape(&text), KEY_LIKE))
+}
+
+/// What the runs of base64 in a value may hold. A run may begin with other text in the same characters, such as a path.
+fn base64_texts(value: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+    let runs = value
+        .split(move |byte| !is_base64(byte))
+        .filter(|run| run.len() >= BASE64_KEY_LIKE);
+    runs.flat_map(|run| {
+        let standard: Vec<u8> = run
+            .iter()
+            .map(|byte| match byte {
+                b'-' => b'+',
+                b'_' => b'/',
+                byte => *byte,
+            })
+            .collect();
+        (0..4).filter_map(move |start| {
+            let text = &standard[start..];
+            // One character alone holds no byte.
+            let text = &text[..text.len() - usize::from(text.len() % 4 == 1)];
+            BASE64.decode(text).ok()
+        })
+    })
+}
+
+fn has_plain_key(value: &[u8], length: usize) -> bool {
     let is_key = |rest: &[u8]| rest.len() >= length && rest[..length].iter().all(u8::is_ascii_alphanumeric);
     let is_split_key =
         |rest: &[u8]| rest.len() >= SPLIT_KEY_LIKE && rest[..SPLIT_KEY_LIKE].iter().all(u8::is_ascii_hexdigit);
-    has_after_prefix(&value, is_key) || has_after_prefix(&without_skipped(&value), is_split_key)
+    has_after_prefix(value, is_key) || has_after_prefix(&without_skipped(value), is_split_key)
 }
 
 /// A value without white space, control characters, `+` as a space, and characters beyond ASCII, which may be invisible.
@@ -190,6 +220,24 @@ mod tests {
             format!("muninn-{}%E2%80%8B{}", &digits[..12], &digits[12..]),
             format!("muninn-{}%C2%AD{}", &digits[..8], &digits[8..]),
             whole[..7 + KEY_LIKE].to_owned(),
+            whole.replacen('m', "%u006d", 1),
+            whole.replacen('m', "%25u006D", 1),
+            whole.replacen('m', "%5Cu006d", 1),
+            whole.replacen('m', "%5Cx6d", 1),
+            whole.replacen('m', "%26%23109;", 1),
+            whole.replacen('m', "%26%23x6D;", 1),
+            whole.replacen('-', "%u002d", 1),
+            BASE64.encode(&whole).replace('=', ""),
+            BASE64.encode(format!("u:{whole}")),
+            BASE64.encode(format!("ana:{whole}:x")).replace('=', ""),
+            BASE64.encode(whole.to_uppercase()),
+            BASE64
+                .encode(format!("\u{ff}\u{ff}?>{whole}"))
+                .replace('+', "-")
+                .replace('/', "_"),
+            format!("path/{}", BASE64.encode(format!("u:{whole}"))),
+            escaped(&BASE64.encode(format!("u:{whole}")), 2, true),
+            BASE64.encode(escaped(&whole, 1, true)),
         ]
     }
 
@@ -212,6 +260,7 @@ mod tests {
                 ("cookie", format!("a=b; session={key}; c=d")),
                 ("x-anything", key.clone()),
                 ("authorization", format!("Bearer {key}")),
+                ("x-anything", key.replace("%5C", "\\").replace("%26%23", "&#")),
                 ("forwarded", format!("for=\"{key}\"")),
                 ("x-anything", format!("Basic {}", BASE64.encode(format!("ana:{key}")))),
             ] {
@@ -239,6 +288,8 @@ mod tests {
             "/api/wiki/pages/muninn-%C3%BCbersicht-der-schnittstellen",
             "/v1/files/100%",
             "/v1/files/%zz%2?muninn-",
+            "/v1/files/0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+            "/v1/files?q=bXVuaW5uLWdhdGV3YXk&r=c2stYW50LWFwaTAzLTAwMDBkdW1teTAwMDBkdW1teTAwMDA",
         ] {
             assert!(!contains_key(&address.parse().unwrap()), "{address}");
         }
