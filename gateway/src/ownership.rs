@@ -284,8 +284,8 @@ fn check_parent(path: &Path, metadata: &Metadata, user: User, variable: &'static
     }
 }
 
-/// Refuses a directory that others could enter if they may have left something in it: an entry of theirs anywhere, or below a
-/// directory that they could write into anything that Muninn does not make.
+/// Refuses a directory that others could enter if they may have left something in it: below a directory that they could write
+/// into, an entry of theirs, or anything that Muninn does not make.
 fn check_entries(directory: &Path, mode: u32, user: User) -> Result<(), OwnershipError> {
     let mut left = MOST_ENTRIES;
     let mut open = vec![(directory.to_owned(), mode, false)];
@@ -299,7 +299,7 @@ fn check_entries(directory: &Path, mode: u32, user: User) -> Result<(), Ownershi
                 metadata => metadata.map_err(failed(&folder))?,
             };
             left = left.saturating_sub(1);
-            let what = if metadata.uid() != user.id {
+            let what = if is_writable && metadata.uid() != user.id {
                 "another user's"
             } else if is_writable && metadata.is_symlink() {
                 "a symbolic link"
@@ -582,6 +582,7 @@ mod tests {
                 let deep = state.join("memory/sessions/s.jsonl");
                 fs::create_dir_all(deep.parent().unwrap()).unwrap();
                 fs::write(&deep, "").unwrap();
+                set_mode(&state.join("memory"), 0o777);
                 set_mode(state, 0o755);
                 deep
             },

@@ -133,7 +133,7 @@ impl Personal {
         let first = day_before(self.clock.now(), days);
         let (mut summary, mut budget) = (SignalSummary::default(), LineBudget::default());
         let (mut files, mut queries) = (BTreeMap::new(), BTreeMap::new());
-        for file in self.day_files(SIGNALS)? {
+        'days: for file in self.day_files(SIGNALS)? {
             if file.day <= first {
                 continue;
             }
@@ -142,7 +142,7 @@ impl Personal {
             summary.days = Some((begin, day));
             for line in text(&file.path)?.lines().filter(|line| !line.trim().is_empty()) {
                 if !budget.take(line.as_bytes()) {
-                    break;
+                    break 'days;
                 }
                 let Ok(signal) = serde_json::from_str::<Signal>(line) else {
                     summary.bad_lines += 1;
