@@ -613,6 +613,25 @@ fn revert_of_a_change_in_a_file_that_was_edited_since_counts() {
     assert_eq!(team.recalled(), "1 9");
 }
 
+#[test]
+fn commit_that_brought_only_memories_is_reverted_after_its_reconciliation() {
+    let team = Team::new();
+    team.learns("9", "is delta here");
+    team.git("checkout -q -b one");
+    team.learns("1", "is alpha here");
+    team.git("rm -q code1.txt");
+    team.git("commit -q --amend --no-edit");
+    team.merge("one");
+    team.reconcile();
+    team.states_revert_of("merged-one");
+    assert_eq!(team.recalled(), "1 9", "an empty commit takes nothing back");
+    team.git("revert --no-edit HEAD~1");
+    team.revert_merge("one");
+    assert_eq!(team.recalled(), "9");
+    team.reconcile();
+    assert_eq!(team.recalled(), "9");
+}
+
 /// One walk of the history serves all reverts, and a commit counts once however often a message names it.
 #[test]
 fn message_with_many_reverts_in_a_long_history_takes_little_time() {
