@@ -15,7 +15,7 @@ use super::dialect::ParsedCall;
 use super::toolset::EXPLORE;
 use super::trace::{CallTrace, short};
 use super::{ExplorationTask, Explorer, call_cache, millis};
-use crate::render::neutralize;
+use crate::render::Ground;
 use crate::tools::{self, Output, ToolContext};
 use muninn_memory::redact;
 use muninn_repo_tools::RelPath;
@@ -258,8 +258,9 @@ fn outcome(calls: Vec<ParsedCall>, done: Vec<Option<CallOutcome>>, bytes: usize)
     };
     for (call, done) in calls.into_iter().zip(done) {
         let done = done.unwrap_or_else(|| CallOutcome::failed("it was not made"));
-        let page = done.output.page(tools::page(&call.arguments), bytes);
-        let text = neutralize(&page, done.output.ground()).into_owned();
+        let text = done
+            .output
+            .neutral_page(tools::page(&call.arguments), bytes, Ground::Code);
         batch.all_repeated &= done.repeated;
         batch.shown.extend(done.output.shown.iter().cloned());
         let child = done.child.map(|found| {

@@ -7,6 +7,7 @@ use muninn_repo_tools::syntax::{DefinitionKind, ParseLimits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::output::{neutral_head, neutral_line};
 use super::{Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError, candidate_files};
 
 const MAX_RESULTS: usize = 100;
@@ -115,6 +116,7 @@ impl Tool for Outline {
     fn output(&self, _: &OutlineArguments, outline: &code::Outline) -> Output {
         let line = |entry: &code::OutlineEntry| {
             let (lines, signature) = (&entry.symbol.lines, &entry.symbol.signature);
+            let signature = neutral_line(&entry.symbol.path, signature);
             format!("{}-{} {}{signature}", lines.first, lines.last, "  ".repeat(entry.depth))
         };
         let summary = format!("{} definitions", outline.entries.len());
@@ -203,7 +205,8 @@ impl Tool for References {
     fn output(&self, arguments: &NameArguments, found: &code::References) -> Output {
         let uses = found.references.iter().map(|one| {
             let (path, line, text, sure) = (&one.path, one.line, &one.text, one.confidence * 100.0);
-            format!("{path}:{line}:{text}  [{sure:.0}% sure]")
+            let (head, text) = (neutral_head(&format!("{path}:{line}:")), neutral_line(path, text));
+            format!("{head}{text}  [{sure:.0}% sure]")
         });
         let summary = format!("{} references", found.references.len());
         let nothing = format!("nothing here uses {}", arguments.name);
@@ -239,7 +242,11 @@ impl Tool for Callers {
                 .map_or_else(|| "top level".to_owned(), Symbol::qualified);
             let lines: Vec<String> = one.calls.iter().map(u32::to_string).collect();
             let (path, sure) = (&one.path, one.confidence * 100.0);
-            format!("{path}:{} in {inside}  [{sure:.0}% sure]", lines.join(","))
+            let (head, inside) = (
+                neutral_head(&format!("{path}:{}", lines.join(","))),
+                neutral_line(path, &inside),
+            );
+            format!("{head} in {inside}  [{sure:.0}% sure]")
         });
         let summary = format!("{} callers", found.callers.len());
         let nothing = format!("nothing here calls {}", arguments.name);
@@ -286,7 +293,8 @@ fn limits(context: &ToolContext<'_>, max: Option<usize>, max_files: usize) -> Co
 
 fn line(symbol: &Symbol) -> String {
     let (lines, signature) = (&symbol.lines, &symbol.signature);
-    format!("{}:{}-{} {signature}", symbol.path, lines.first, lines.last)
+    let head = neutral_head(&format!("{}:{}-{}", symbol.path, lines.first, lines.last));
+    format!("{head} {}", neutral_line(&symbol.path, signature))
 }
 
 fn shown(symbol: &Symbol) -> (RelPath, u32, u32) {

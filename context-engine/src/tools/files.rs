@@ -7,6 +7,7 @@ use muninn_repo_tools::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::output::{neutral_head, neutral_lines};
 use super::{Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError};
 
 /// Maximum number of lines of one call; a page may have fewer.
@@ -74,12 +75,17 @@ impl Tool for Read {
         let Some(last) = excerpt.lines.last().map(|line| line.line) else {
             return Output::listed([], &excerpt.cuts, &nothing, "no such lines".to_owned());
         };
-        let head = format!("{path}, lines {first}-{last} of {total}");
-        let line = |line: &muninn_repo_tools::Line| match line.cut_bytes {
-            0 => format!("{:>5}  {}", line.line, line.text),
-            cut => format!("{:>5}  {} [{cut} bytes cut]", line.line, line.text),
-        };
-        let lines = std::iter::once(head).chain(excerpt.lines.iter().map(line));
+        let head = neutral_head(&format!("{path}, lines {first}-{last} of {total}"));
+        let texts = neutral_lines(path, excerpt.lines.iter().map(|line| &*line.text));
+        let numbered = excerpt
+            .lines
+            .iter()
+            .zip(texts)
+            .map(|(line, text)| match line.cut_bytes {
+                0 => format!("{:>5}  {text}", line.line),
+                cut => format!("{:>5}  {text} [{cut} bytes cut]", line.line),
+            });
+        let lines = std::iter::once(head).chain(numbered);
         let summary = format!("lines {first}-{last} of {total}");
         Output::listed(lines, &excerpt.cuts, &nothing, summary).with_shown([(path.clone(), first, last)])
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use muninn_memory::neutral::Ground;
+use muninn_memory::neutral::{Ground, neutralize};
 use muninn_memory::redact;
 use muninn_repo_tools::{Cuts, RelPath};
 use serde_json::value::RawValue;
@@ -23,6 +23,9 @@ pub struct Output {
     pub summary: String,
     /// Whether the call failed.
     pub failed: bool,
+    /// Whether the text is neutralised: lines of files are, each as the text of its file, before numbers and paths are put
+    /// in front of them.
+    pub(crate) is_neutral: bool,
     /// The lines of files that the text shows: path, first and last line.
     pub shown: Vec<(RelPath, u32, u32)>,
 }
@@ -83,22 +86,15 @@ impl Output {
         }
     }
 
-    /// Adds the lines of files that the text shows.
+    /// Adds the lines of files that the text shows. They come from [`neutral_lines`], and what is in front of them from
+    /// [`neutral_head`].
     pub(super) fn with_shown(self, shown: impl IntoIterator<Item = (RelPath, u32, u32)>) -> Self {
+        let shown: Vec<_> = shown.into_iter().collect();
         Self {
-            shown: shown.into_iter().collect(),
+            is_neutral: !shown.is_empty(),
+            shown,
             ..self
         }
-    }
-
-    /// The kind of the text: that of the files whose lines it shows.
-    #[must_use]
-    pub fn ground(&self) -> Ground {
-        let has_markup = self
-            .shown
-            .iter()
-            .any(|(path, ..)| Ground::of_file(path.as_str()) == Ground::Markup);
-        if has_markup { Ground::Markup } else { Ground::Code }
     }
 
     /// Truncates the text to the size limit and redacts it.
@@ -107,6 +103,18 @@ impl Output {
         Self {
             text: redact(&self.text[..end]).into_owned(),
             ..self
+        }
+    }
+
+    /// Returns one page of the text without markers of models and clients. `ground` is the kind of a text that shows no lines
+    /// of files.
+    #[must_use]
+    pub fn neutral_page(&self, number: usize, bytes: usize, ground: Ground) -> String {
+        let page = self.page(number, bytes);
+        if self.is_neutral {
+            page
+        } else {
+            neutralize(&page, ground).into_owned()
         }
     }
 
@@ -128,6 +136,25 @@ impl Output {
         }
         shown
     }
+}
+
+/// The lines of a file as a model may read them: redacted, and neutralised as the text of the file. A number in front of a
+/// line would hide that it begins with the label of a turn.
+pub(super) fn neutral_lines<'l>(path: &RelPath, lines: impl IntoIterator<Item = &'l str>) -> Vec<String> {
+    let text = lines.into_iter().collect::<Vec<_>>().join("\n");
+    let redacted = redact(&text);
+    let neutral = neutralize(&redacted, Ground::of_file(path.as_str()));
+    neutral.split('\n').map(str::to_owned).collect()
+}
+
+/// One line of a file, see [`neutral_lines`].
+pub(super) fn neutral_line(path: &RelPath, line: &str) -> String {
+    neutral_lines(path, [line]).join(" ")
+}
+
+/// The path and the numbers in front of a line, neutralised: a path is text of the repository, too.
+pub(super) fn neutral_head(head: &str) -> String {
+    neutralize(head, Ground::Code).into_owned()
 }
 
 /// Returns the ranges of a text's pages. A line longer than a page is split.

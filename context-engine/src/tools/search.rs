@@ -4,6 +4,7 @@ use muninn_repo_tools::{Detail, GrepError, GrepLimits, GrepPattern, GrepQuery, G
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::output::{neutral_head, neutral_lines};
 use super::{Globs, Output, Parameter, Paths, Tool, ToolContext, ToolError};
 
 const MAX_MATCHES: usize = 200;
@@ -98,11 +99,14 @@ impl Tool for Grep {
     }
 
     fn output(&self, _: &GrepArguments, found: &GrepResult) -> Output {
-        let line = |line: &muninn_repo_tools::Match| {
+        let of_files = found.matches.chunk_by(|one, next| one.path == next.path);
+        let texts = of_files.flat_map(|lines| neutral_lines(&lines[0].path, lines.iter().map(|line| &*line.text)));
+        let lines = found.matches.iter().zip(texts).map(|(line, text)| {
             let mark = if line.context { '-' } else { ':' };
             let cut = if line.cut { " [cut]" } else { "" };
-            format!("{}{mark}{}{mark}{}{cut}", line.path, line.line, line.text)
-        };
+            let head = neutral_head(&format!("{}{mark}{}{mark}", line.path, line.line));
+            format!("{head}{text}{cut}")
+        });
         let matching = found.matches.iter().filter(|line| !line.context);
         let mut paths: Vec<_> = matching.clone().map(|line| &line.path).collect();
         paths.dedup();
@@ -110,8 +114,8 @@ impl Tool for Grep {
         let nothing = format!("no line matches in {} files", found.searched);
         // Without lines, the counts of the files are the result.
         let counts = found.counts.iter().filter(|_| found.matches.is_empty());
-        let counts = counts.map(|file| format!("{}:{}", file.path, file.lines));
-        let lines = found.matches.iter().map(line).chain(counts);
+        let counts = counts.map(|file| neutral_head(&format!("{}:{}", file.path, file.lines)));
+        let lines = lines.chain(counts);
         let shown = found
             .matches
             .iter()

@@ -135,9 +135,9 @@ impl ClientTool {
     }
 
     /// The kind of the text of a result. Commit messages are prose, unlike the other answers about code.
-    fn ground(&self, output: &Output) -> Ground {
+    fn ground(&self) -> Ground {
         match self.set {
-            ToolSet::Code if self.name() != <GitLog as Tool>::NAME => output.ground(),
+            ToolSet::Code if self.name() != <GitLog as Tool>::NAME => Ground::Code,
             _ => Ground::Prose,
         }
     }

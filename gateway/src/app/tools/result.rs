@@ -30,16 +30,15 @@ pub enum ToolResult {
 impl ToolResult {
     /// The page of an output that the arguments of the call request.
     pub(super) fn of(tool: &ClientTool, output: &Output, arguments: &Map<String, Value>) -> ToolResult {
-        let ground = tool.ground(output);
-        let shown = |text: String| neutralize(&text, ground).into_owned();
+        let ground = tool.ground();
         if output.failed {
-            return ToolResult::Failed(shown(output.page(1, MOST)));
+            return ToolResult::Failed(output.neutral_page(1, MOST, ground));
         }
         let structured = output.structured.as_ref().filter(|_| !tool.is_prose);
         let structured = structured.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
         match structured {
             Some(value) => ToolResult::Structured(bounded(value, ground)),
-            None => ToolResult::Text(shown(output.page(page(arguments), MOST))),
+            None => ToolResult::Text(output.neutral_page(page(arguments), MOST, ground)),
         }
     }
 }
@@ -85,6 +84,7 @@ pub(super) fn clean(value: &mut Value, ground: Ground) {
         }
         Value::Array(values) => values.iter_mut().for_each(|value| clean(value, ground)),
         Value::Object(members) => {
+            let ground = file_ground(members, ground);
             members.retain(|_, member| !member.is_null());
             members.values_mut().for_each(|value| clean(value, ground));
             // Keys of front matter are text of the page.
@@ -99,6 +99,15 @@ pub(super) fn clean(value: &mut Value, ground: Ground) {
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The kind of the texts beside the path of a file, in an answer about code.
+fn file_ground(members: &Map<String, Value>, ground: Ground) -> Ground {
+    let path = members.get("path").and_then(Value::as_str);
+    match (ground, path) {
+        (Ground::Code | Ground::Markup, Some(path)) => Ground::of_file(path),
+        _ => ground,
     }
 }
 
