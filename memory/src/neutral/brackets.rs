@@ -82,7 +82,9 @@ fn is_token(text: &str, at: usize, inside: &str, ground: Ground) -> bool {
         None => (false, written),
     };
     if let Some(role) = written.strip_prefix('|').and_then(|role| role.strip_suffix('|')) {
-        return role.bytes().all(|byte| byte.is_ascii_lowercase());
+        return role
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'/'));
     }
     let is_numbered = |start: &str| {
         let digits = written.strip_prefix(start);

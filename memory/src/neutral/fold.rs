@@ -9,7 +9,7 @@ use super::characters::is_invisible;
 /// Opening brackets that a model may read as `<`: the compatibility forms, and those that resemble it.
 const BRACKETS: [char; 14] = ['＜', '﹤', '〈', '〈', '⟨', '‹', '❬', '❮', '❰', '⧼', '◁', '◀', 'ᐸ', '˂'];
 /// Bars that a model may read as `|`.
-const BARS: [char; 10] = ['|', '｜', '￨', '¦', '∣', '│', '┃', 'ǀ', '❘', '⏐'];
+const BARS: [char; 12] = ['|', '｜', '￨', '¦', '∣', '│', '┃', 'ǀ', '❘', '⏐', '‖', '∥'];
 
 /// Whether a character is an opening bracket other than `<`.
 pub(super) fn is_bracket(character: char) -> bool {

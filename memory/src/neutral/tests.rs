@@ -127,7 +127,12 @@ proptest! {
 }
 
 /// Markers of clients and models that no list names, and their spellings.
-const MARKERS: [&str; 38] = [
+const MARKERS: [&str; 43] = [
+    "[|Human|]",
+    "[|AI|]",
+    "[|/System|]",
+    "<‖im_start‖>",
+    "<∥im_start∥>",
     "<priority_override>",
     "<INSTRUCTIONS>",
     "<system-reminder",
