@@ -270,7 +270,7 @@ fn restricted_key_gets_no_summary_and_no_records() {
     wait_records(&team, "session_summary", 1);
     assert_eq!(receipts(&team, 1)[0]["session"], "anas");
     gateway.stop_cleanly();
-    assert_eq!((scribe.requests().len(), signed(&team)), (1, 1));
+    assert_eq!((scribe.requests().len(), signed(&team)), (1, 2));
 }
 
 /// What a gateway says of a model's reply from which nothing comes.

@@ -256,9 +256,7 @@ async fn write(
     // The index first: it is what a person's own `git status` compares with, and what another git may hold.
     let none = "0".repeat(head.map_or(0, str::len));
     let entries: String = changes.iter().map(|change| change.index_entry(&none)).collect();
-    let index = repository
-        .run("update-index", &["--add", "--replace", "-z", "--index-info"], &entries)
-        .await;
+    let index = repository.update_index(&entries).await;
     if index.is_err() && repository.directory().join("index.lock").exists() {
         return Err(VersionError::Busy);
     }

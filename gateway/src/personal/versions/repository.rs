@@ -185,13 +185,37 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// [`VersionError`] if it cannot be started, or takes too long.
     pub(super) async fn output(&self, arguments: &[&str], input: &str, kept: usize) -> Result<Ended, VersionError> {
+        self.output_in(self.root, arguments, input, kept).await
+    }
+
+    /// Enters objects into the index, in the language of `git update-index --index-info`.
+    ///
+    /// Git compares files that have just been added with their objects before it writes an index, and runs the filters that
+    /// attributes of the directory name for them. In an empty work tree it finds no file.
+    ///
+    /// # Errors
+    /// [`VersionError`] if it fails.
+    pub(super) async fn update_index(&self, entries: &str) -> Result<(), VersionError> {
+        let empty = tempfile::tempdir().map_err(VersionError::Start)?;
+        let arguments = ["update-index", "--add", "--replace", "-z", "--index-info"];
+        let ended = self.output_in(empty.path(), &arguments, entries, MOST_KEPT).await?;
+        succeeded("update-index", ended).map(drop)
+    }
+
+    async fn output_in(
+        &self,
+        work_tree: &Path,
+        arguments: &[&str],
+        input: &str,
+        kept: usize,
+    ) -> Result<Ended, VersionError> {
         let mut command = git();
         command
             .args(SETTINGS)
             .args(arguments)
-            .current_dir(self.root)
+            .current_dir(work_tree)
             .env("GIT_DIR", &self.directory)
-            .env("GIT_WORK_TREE", self.root)
+            .env("GIT_WORK_TREE", work_tree)
             .env("GIT_ATTR_NOSYSTEM", "1")
             .env("GIT_NO_REPLACE_OBJECTS", "1");
         output_of(command, input.as_bytes(), kept, self.stopping).await
