@@ -350,7 +350,8 @@ impl Stage {
                     note("prompts/list".to_owned(), caller.mcp("prompts/list", &json!({})), None);
                 }
                 "conversations" if row.name.starts_with("learning") => {
-                    let word = format!("word{}", caller.head.len() * 100 + caller.headers.len());
+                    let letters: String = caller.head.chars().filter(char::is_ascii_alphabetic).collect();
+                    let word = format!("{letters}{}{}", caller.headers.len(), caller.is_other_user);
                     let answer = caller.converse_about(&word);
                     let is_open = self.worklog().contains(&word);
                     note(way.to_owned(), answer, Some(is_open));
