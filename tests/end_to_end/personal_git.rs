@@ -381,12 +381,7 @@ fn repository_that_came_from_elsewhere_is_refused() {
         ),
         (
             "pipe in place of a pack",
-            |desk| {
-                pipe(
-                    desk,
-                    ".git/objects/pack/pack-0000000000000000000000000000000000000000.idx",
-                )
-            },
+            |desk| pipe(desk, ".git/objects/pack/pack-0000.idx"),
             ".idx leads elsewhere or is no plain file",
         ),
         (
