@@ -45,6 +45,9 @@ impl SocketOwner {
             .unwrap_or(SocketOwner::Unknown)
     }
 
+    /// Whether this system tells owners at all.
+    pub const IS_TOLD: bool = cfg!(target_os = "linux");
+
     /// The owner of the process at the other end of a connection from this machine. `local` and `peer` are the
     /// addresses as this process sees them.
     pub fn of_peer(local: SocketAddr, peer: SocketAddr) -> SocketOwner {

@@ -11,6 +11,7 @@ use super::doors::{CallerKind, Door};
 use super::{ActiveKey, Denied, Peer};
 use crate::config::KeyConfig;
 use crate::pattern::captures;
+use crate::socket_owner::SocketOwner;
 use crate::wire::Members;
 
 /// Fields in which some servers accept further models.
@@ -110,6 +111,10 @@ impl Caller {
         match &self.0 {
             Identity::Local(_) => CallerKind::Local,
             Identity::Peer { peer: Some(peer), .. } if !door.depends_on_owner() || peer.is_own() => {
+                CallerKind::OwnProcess
+            }
+            // A system that tells no owners would learn nothing at all.
+            Identity::Peer { peer: Some(_), .. } if door == Door::Learn && !SocketOwner::IS_TOLD => {
                 CallerKind::OwnProcess
             }
             Identity::Peer { .. } => CallerKind::OtherProcess,

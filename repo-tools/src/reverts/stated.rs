@@ -77,10 +77,11 @@ mod tests {
     fn git_and_forges_state_reverts_in_these_forms() {
         let [one, two] = ["1234567890".repeat(4), "abcdef7890".repeat(4)];
         let long = "0123abcd".repeat(8);
-        let both: &[(&str, Option<&str>)] = &[(&one, Some(&two))];
-        let alone: &[(&str, Option<&str>)] = &[(&one, None)];
-        let short: &[(&str, Option<&str>)] = &[("603d58a", Some("84fb4f9"))];
-        let cases: [(String, &[(&str, Option<&str>)]); 19] = [
+        type Stated<'a> = &'a [(&'a str, Option<&'a str>)];
+        let both: Stated<'_> = &[(&one, Some(&two))];
+        let alone: Stated<'_> = &[(&one, None)];
+        let short: Stated<'_> = &[("603d58a", Some("84fb4f9"))];
+        let cases: [(String, Stated<'_>); 19] = [
             (format!("Revert\n\nThis reverts commit {one}."), alone),
             (format!("This reverts commit {one}"), alone),
             (format!("  This reverts commit {one}.\r\n"), alone),

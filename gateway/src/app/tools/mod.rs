@@ -24,8 +24,8 @@ pub use result::ToolResult;
 
 use muninn_context_engine::render::Ground;
 use muninn_context_engine::tools::{
-    Callers, Definition, Effect, GitLog, Grep, Outline, Output, Read, References, Registry, Symbols, Tool,
-    ToolDescription, Tree,
+    Callers, Definition, Effect, GitLog, Grep, Outline, Read, References, Registry, Symbols, Tool, ToolDescription,
+    Tree,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};

@@ -281,10 +281,7 @@ impl ArticleContext {
     fn is_name(&self, word: &str, next: &str) -> bool {
         let has_case = |letter: &char| letter.is_uppercase() == (word == "A");
         let next = core(next);
-        let is_verb = next.ends_with(|c: char| c == 's')
-            && !next.ends_with("ss")
-            && !next.ends_with("us")
-            && !next.ends_with("is")
+        let is_verb = next.ends_with('s') && !next.ends_with("ss") && !next.ends_with("us") && !next.ends_with("is")
             || next.ends_with("ed");
         let follows_noun = is_one_of(NAMED, &self.previous)
             && (is_verb || !self.previous_begins_sentence || !is_one_of(NAMED_OR_VERB, &self.previous));
