@@ -7,8 +7,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::discovery::beginning;
-use crate::regular_file::{Links, RegularFileError, read_regular_text};
+use crate::regular_file::{Links, RegularFileError, beginning, read_regular_text};
 
 /// Maximum size of a file that names one thing: a path, a reference or a commit.
 const POINTER: u64 = 64 << 10;

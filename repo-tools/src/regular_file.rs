@@ -115,3 +115,10 @@ fn options(links: Links) -> OpenOptions {
 fn options(_: Links) -> OpenOptions {
     OpenOptions::new()
 }
+/// Reads the beginning of a regular file.
+pub(crate) fn beginning(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let (file, _) = open_regular(path, Links::Follow)?;
+    let mut text = Vec::new();
+    file.take(max_bytes).read_to_end(&mut text)?;
+    Ok(text)
+}

@@ -4,12 +4,12 @@
 //! ever, and only their beginning is read.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
 
-use crate::regular_file::{Links, open_regular};
+use crate::regular_file::beginning;
 
 /// Maximum size of a `.git` file in bytes, the same as git's.
 const MAX_GIT_FILE: u64 = 1 << 20;
@@ -107,14 +107,6 @@ pub(super) fn common_dir(git_dir: &Path) -> io::Result<PathBuf> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => git_dir.canonicalize(),
         Err(error) => Err(error),
     }
-}
-
-/// Reads the beginning of a regular file.
-pub(crate) fn beginning(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
-    let (file, _) = open_regular(path, Links::Follow)?;
-    let mut text = Vec::new();
-    file.take(max_bytes).read_to_end(&mut text)?;
-    Ok(text)
 }
 
 fn without_line_end(mut text: &[u8]) -> &[u8] {

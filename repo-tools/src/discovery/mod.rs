@@ -28,7 +28,6 @@ pub use self::format::FormatError;
 pub(crate) use self::format::RefStorage;
 use self::format::RepositoryFormat;
 pub use self::git_dir::GitFileError;
-pub(crate) use self::git_dir::beginning;
 use self::git_dir::{DotGit, common_dir, is_git_dir};
 use crate::git_metadata::{GitMetadataError, check_git_files, check_git_trees};
 

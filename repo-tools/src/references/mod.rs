@@ -16,7 +16,8 @@ use std::sync::Arc;
 use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 
 use self::tables::RefTable;
-use crate::discovery::{GitDir, RefStorage, beginning};
+use crate::discovery::{GitDir, RefStorage};
+use crate::regular_file::beginning;
 
 /// What HEAD of a repository with reftables contains, for programs that do not know the format.
 const ELSEWHERE: &str = "refs/heads/.invalid";

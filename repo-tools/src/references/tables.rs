@@ -15,8 +15,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Expected, Head, ReferenceChange, ReferenceError};
-use crate::discovery::{GitDir, beginning};
+use crate::discovery::GitDir;
 use crate::git_program::{GitRunError, RunLimits, git, run_git};
+use crate::regular_file::beginning;
 
 /// The references that are listed. With a hundred thousand remote branches all would be megabytes.
 const LISTED: [&str; 4] = ["HEAD", "refs/heads", "refs/remotes/origin/HEAD", "refs/muninn"];
