@@ -110,7 +110,7 @@ fn reminder_from_elsewhere_waits_for_a_yes_however_it_came() {
                 other.muninn(&["personal", "export", archive.to_str().unwrap()]);
                 let imported = desk.muninn(&["personal", "import", archive.to_str().unwrap()]);
                 assert!(
-                    imported.contains("5 reminders came along and fire only after your yes"),
+                    imported.contains("5 reminders came along, to fire only after your yes"),
                     "{imported}"
                 );
             }

@@ -287,7 +287,7 @@ fn import_text(imported: &Imported) -> String {
     if !waiting.is_empty() {
         let reminders = output::plural(waiting.len(), "reminder");
         text.push_str(&format!(
-            "{reminders} came along and fire only after your yes: `muninn remind accept`\n"
+            "{reminders} came along, to fire only after your yes: `muninn remind accept`\n"
         ));
     }
     text
