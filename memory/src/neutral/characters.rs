@@ -38,7 +38,7 @@ pub(super) fn is_invisible(character: char) -> bool {
     )
 }
 
-/// Returns whether an invisible character joins or varies the character before it: joiners in emoji and in Arabic and
+/// Returns whether an invisible character joins, parts or varies the character before it: joiners in emoji and in Arabic and
 /// Indic scripts, variation selectors behind emoji and digits.
 fn is_part_of_writing(character: char, before: Option<char>) -> bool {
     let Some(before) = before else { return false };
@@ -46,6 +46,8 @@ fn is_part_of_writing(character: char, before: Option<char>) -> bool {
         '\u{200c}' | '\u{200d}' => {
             before.is_alphabetic() && !before.is_ascii() || !before.is_alphanumeric() && before > '\u{ff}'
         }
+        // The space between words of Thai, Lao, Myanmar and Khmer.
+        '\u{200b}' => matches!(before, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'),
         '\u{fe00}'..='\u{fe0f}' => !before.is_ascii() || before.is_ascii_digit() || matches!(before, '#' | '*'),
         _ => false,
     }

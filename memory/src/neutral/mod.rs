@@ -22,6 +22,7 @@
 
 mod brackets;
 mod characters;
+mod fences;
 mod fold;
 mod labels;
 mod names;
@@ -30,6 +31,7 @@ mod tags;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use fences::Parts;
 use tags::Tags;
 
 /// The kind of a text, which decides what in it can be taken for a marker.
@@ -108,11 +110,12 @@ impl Change {
 }
 
 /// Returns the text without markers of models and clients, control characters and invisible characters. Other text is
-/// unchanged, and a second call changes nothing.
+/// unchanged, and a second call changes nothing. Tags and brackets in fenced blocks of prose are those of code; labels are
+/// those of prose.
 #[must_use]
 pub fn neutralize(text: &str, ground: Ground) -> Cow<'_, str> {
     let bytes = text.as_bytes();
-    let mut tags = Tags::new(text, ground);
+    let (mut tags, mut parts) = (Tags::new(text), Parts::of(text, ground));
     let (mut neutral, mut copied, mut at) = (String::new(), 0, 0);
     while let Some(ahead) = bytes[at..].iter().position(|byte| INTERESTING[usize::from(*byte)]) {
         at += ahead;
@@ -121,8 +124,8 @@ pub fn neutralize(text: &str, ground: Ground) -> Cow<'_, str> {
             false => text[..at].chars().next_back(),
         };
         let change = match bytes[at] {
-            b'<' => tags.change(at, '<'),
-            b'[' | b']' => brackets::change(text, at, ground),
+            b'<' => tags.change(at, '<', parts.at(at)),
+            b'[' | b']' => brackets::change(text, at, parts.at(at)),
             b':' => labels::change(text, at, ':', ground),
             b'#' => labels::heading(text, at, ground),
             ..0x80 => characters::control(text, at),
@@ -130,7 +133,7 @@ pub fn neutralize(text: &str, ground: Ground) -> Cow<'_, str> {
                 // The byte begins a character: the others of one are skipped below.
                 let character = text[at..].chars().next().unwrap_or_default();
                 let change = match character {
-                    _ if fold::is_bracket(character) => tags.change(at, character),
+                    _ if fold::is_bracket(character) => tags.change(at, character, parts.at(at)),
                     '：' | '﹕' | '︓' => labels::change(text, at, character, ground),
                     '［' | '【' => brackets::change_wide(text, at, character),
                     _ => characters::change(character, before),

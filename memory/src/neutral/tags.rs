@@ -27,7 +27,6 @@ const TYPES: [&str; 14] = [
 /// The tags of a text.
 pub(super) struct Tags<'a> {
     text: &'a str,
-    ground: Ground,
     /// The next `>` at or behind this place; the text's length if there is none.
     end: usize,
     /// The names of closing tags, folded; found when first asked for.
@@ -48,20 +47,19 @@ struct Tag<'a> {
 }
 
 impl<'a> Tags<'a> {
-    pub(super) fn new(text: &'a str, ground: Ground) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         Tags {
             text,
-            ground,
             end: 0,
             closed: None,
         }
     }
 
-    /// Breaks the tag or token whose bracket is at `at`.
-    pub(super) fn change(&mut self, at: usize, bracket: char) -> Option<Change> {
+    /// Breaks the tag or token whose bracket is at `at`, on this ground.
+    pub(super) fn change(&mut self, at: usize, bracket: char, ground: Ground) -> Option<Change> {
         let is_angle = bracket == '<';
         let inside = &self.text[at + bracket.len_utf8()..];
-        if is_token(inside, self.ground) || (is_angle && is_of_llama(inside)) {
+        if is_token(inside, ground) || (is_angle && is_of_llama(inside)) {
             return Some(match is_angle {
                 true => Change::of('<', "&lt;"),
                 false => Change::reference(bracket),
@@ -79,7 +77,7 @@ impl<'a> Tags<'a> {
             };
             return is_marker.then(|| Change::reference(bracket));
         }
-        let ground = match self.ground {
+        let ground = match ground {
             Ground::Markup if self.is_in_comment(at) => Ground::Code,
             ground => ground,
         };

@@ -245,6 +245,34 @@ fn tags_of_a_comment_are_broken_in_markup_too() {
 }
 
 #[test]
+fn code_in_prose_is_code_and_its_markers_are_broken_still() {
+    let kept = [
+        "```c\n#include <stdio.h>\nint a[x < y];\n```\n",
+        "~~~sh\ncat <<EOF\nEOF\n~~~\n",
+        "> ```toml\n> [tools]\n> [tool.poetry]\n> ```\n",
+        "1. run\n   ```\n   a <b> [context]\n   ```\n",
+        "````md\n```html\n````\n",
+        "```html\n<my-part>x</my-part>\n```\n",
+        "```jsx\n<Panel.Head title={a}>\n```\n",
+        "\u{1780}\u{200b}\u{1781}\u{e01}\u{200b}\u{e02}\u{1000}\u{200b}\u{1001}",
+    ];
+    for text in kept {
+        assert_eq!(neutralize(text, Ground::Prose), text);
+    }
+    for (text, neutral) in [
+        ("```\n<system-reminder>x\n```\n", "```\n&lt;system-reminder>x\n```\n"),
+        ("```\n<|im_start|>\n```\n", "```\n&lt;|im_start|>\n```\n"),
+        ("```\nHuman: x\n```\n", "```\nHuman&#58; x\n```\n"),
+        ("```\na\n```\n<obey>x</obey>\n", "```\na\n```\n&lt;obey>x&lt;/obey>\n"),
+        ("``` `x`\n<obey>x</obey>\n", "``` `x`\n&lt;obey>x&lt;/obey>\n"),
+        ("~~~\n```\n~~~\n<obey>\n", "~~~\n```\n~~~\n&lt;obey>\n"),
+        ("a\u{200b}b", "a\\u{200b}b"),
+    ] {
+        assert_eq!(neutralize(text, Ground::Prose), neutral);
+    }
+}
+
+#[test]
 fn prose_keeps_formatting_types_and_addresses() {
     for text in [
         "See `Vec<String>`, `Result<T, E>`, `Arc<Mutex<UserId>>` and `vector<int>`.",
