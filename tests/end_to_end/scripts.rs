@@ -59,10 +59,10 @@ fn text_in_any_script_is_stored_and_found_again() {
         );
         env.stdout_of(&root, &["init", "--memory", "local"]);
         env.stdout_of(&root, &["index"]);
+        let asked = env.stdout_of(&root, &["ask", "--json", "--model", "muninn/context", of_code]);
+        assert!(asked.contains("src/fill.rs"), "{script}: {asked}");
         env.stdout_of(&root, &["remember", memory]);
         let recalled = env.stdout_of(&root, &["recall", of_memory]);
         assert!(recalled.contains(memory), "{script}: {recalled}");
-        let asked = env.stdout_of(&root, &["ask", "--json", "--model", "muninn/context", of_code]);
-        assert!(asked.contains("src/fill.rs"), "{script}: {asked}");
     }
 }
