@@ -7,8 +7,6 @@ use super::remote::Attack;
 use super::{section, write};
 use crate::journal::{EntryRef, SearchSettings, load};
 
-const HISTORIES: u64 = 200;
-
 const AUTHORS: [&str; 8] = [
     "Ann <ann@example.com>",
     "Eve <eve@example.com>",
@@ -180,8 +178,18 @@ fn lay_canaries(attack: &Attack) {
 
 #[test]
 fn hostile_histories_never_change_an_own_entry_and_never_run_anything() {
+    hostile_histories(40);
+}
+
+#[test]
+#[ignore = "the long version of the test above"]
+fn two_hundred_hostile_histories_never_change_an_own_entry_and_never_run_anything() {
+    hostile_histories(200);
+}
+
+fn hostile_histories(count: u64) {
     let (mut taken, mut refused) = (0, 0);
-    for seed in 0..HISTORIES {
+    for seed in 0..count {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut attack = Attack::new();
         let tip = attack.own_tip();
@@ -238,5 +246,8 @@ fn hostile_histories_never_change_an_own_entry_and_never_run_anything() {
             "seed {seed}: something ran"
         );
     }
-    assert!(taken > 100 && refused > 10, "{taken} taken in, {refused} refused");
+    assert!(
+        taken > count / 2 && refused > count / 20,
+        "{taken} taken in, {refused} refused"
+    );
 }
