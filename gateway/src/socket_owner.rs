@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+use memchr::memmem;
+
 /// States of a socket in `/proc/net/tcp`.
 const ESTABLISHED: &str = "01";
 const LISTEN: &str = "0A";
@@ -38,7 +40,7 @@ impl SocketOwner {
                 ip.is_loopback() && ip.is_ipv4() || ip.is_unspecified()
             }
         };
-        let users = read_tables().filter(accepts).map(|row| row.user);
+        let users = read_tables(|_| true).filter(accepts).map(|row| row.user);
         users
             .map(Self::of_user)
             .max_by_key(|owner| owner.distrust())
@@ -53,11 +55,18 @@ impl SocketOwner {
     pub fn of_peer(local: SocketAddr, peer: SocketAddr) -> SocketOwner {
         let (local, peer) = (canonical(local), canonical(peer));
         let is_peer = |row: &SocketRow| row.state == ESTABLISHED && row.local == peer && row.remote == local;
-        let found = read_tables().find(is_peer);
+        // A machine can have thousands of connections.
+        let port = format!(":{:04X} ", peer.port());
+        let port = memmem::Finder::new(&port);
+        let found = read_tables(|line| port.find(line.as_bytes()).is_some()).find(is_peer);
         found.map_or(SocketOwner::Unknown, |row| Self::of_user(row.user))
     }
 
     fn of_user(user: u32) -> SocketOwner {
+        // The usual case needs none of the files below.
+        if user == own_user() {
+            return SocketOwner::Own;
+        }
         let unmapped = std::fs::read_to_string("/proc/sys/kernel/overflowuid").ok();
         let unmapped = unmapped.and_then(|text| text.trim().parse().ok());
         Self::relative_to(own_user(), user, unmapped, uid_min())
@@ -152,12 +161,15 @@ struct SocketRow {
     user: u32,
 }
 
-/// Reads both tables line by line to their end. A table that was cut would let a user with many sockets hide one.
-fn read_tables() -> impl Iterator<Item = SocketRow> {
+/// Reads the lines of both tables that may be wanted, to their end. A table that was cut would let a user with many sockets
+/// hide one.
+fn read_tables(is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = SocketRow> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter();
     let files = tables.filter_map(|path| File::open(path).ok());
     let lines = files.flat_map(|file| BufReader::new(file).lines().map_while(Result::ok).skip(1));
-    lines.filter_map(|line| SocketRow::parse(&line))
+    lines
+        .filter(move |line| is_wanted(line))
+        .filter_map(|line| SocketRow::parse(&line))
 }
 
 impl SocketRow {

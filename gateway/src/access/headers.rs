@@ -82,6 +82,10 @@ fn basic(value: &HeaderValue) -> Option<Vec<u8>> {
 /// Whether a value, decoded to the end, contains the prefix of access keys, in any case, followed by `length` letters and
 /// digits, or does so after the decoding of base64. Characters that readers skip may split a key.
 fn has_key(value: &[u8], length: usize) -> bool {
+    // Escapes only make a key longer.
+    if value.len() < PREFIX.len() + length {
+        return false;
+    }
     let value = percent::unescape(value);
     has_plain_key(&value, length) || base64_texts(&value).any(|text| has_plain_key(&percent::unescape(&text), KEY_LIKE))
 }
