@@ -27,19 +27,19 @@ pub(super) const MAX_PATH_BYTES: usize = 4096;
 /// A limit, as the end of "has more than".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainLimit {
-    /// [`MAX_DELTAS`].
+    /// `MAX_DELTAS`.
     Deltas,
-    /// [`MAX_COMMITS`].
+    /// `MAX_COMMITS`.
     Commits,
-    /// [`MAX_COMMIT_BYTES`].
+    /// `MAX_COMMIT_BYTES`.
     CommitBytes,
-    /// [`MAX_ENTRIES`].
+    /// `MAX_ENTRIES`.
     Entries,
-    /// [`MAX_TREE_BYTES`].
+    /// `MAX_TREE_BYTES`.
     TreeBytes,
-    /// [`MAX_DEPTH`].
+    /// `MAX_DEPTH`.
     Depth,
-    /// [`MAX_PATH_BYTES`].
+    /// `MAX_PATH_BYTES`.
     PathBytes,
 }
 
