@@ -90,7 +90,7 @@ fn has_key(value: &[u8], length: usize) -> bool {
     has_plain_key(&value, length) || base64_texts(&value).any(|text| has_plain_key(&percent::unescape(&text), KEY_LIKE))
 }
 
-/// What the runs of base64 in a value may hold. A run may begin with other text in the same characters, such as a path.
+/// The texts that runs of base64 in a value may hold. A run may begin with other text in the same characters, such as a path.
 fn base64_texts(value: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
     let runs = value

@@ -25,9 +25,10 @@ pub(super) const CHECKED_PATHS: [&str; 2] = ["/v1/embeddings", "/v1/completions"
 
 /// Forwards a request.
 pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> {
-    let door = match request.method() == Method::POST && CHECKED_PATHS.contains(&request.uri().path()) {
-        true => Door::Complete,
-        false => Door::Forward,
+    let door = if request.method() == Method::POST && CHECKED_PATHS.contains(&request.uri().path()) {
+        Door::Complete
+    } else {
+        Door::Forward
     };
     let caller = Caller::of(request.extensions());
     if let Err(closed) = caller.may(door) {

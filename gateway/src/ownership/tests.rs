@@ -154,7 +154,7 @@ fn own_directory_that_others_may_enter_is_closed() {
     );
 }
 
-/// What lies deeper than the directory itself, and whether it is refused.
+/// Entries that lie deeper than the directory itself, and whether each is refused.
 #[test]
 fn entries_below_an_open_directory_are_looked_at() {
     let cases: [(&str, u32, Arrange, Option<&str>); 7] = [

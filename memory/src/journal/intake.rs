@@ -1,4 +1,4 @@
-//! Taking in the history of another journal, after it was checked. What passes can be read within the limits of reading.
+//! Taking in the history of another journal, after it was checked. A history that passes can be read within the limits of reading.
 
 use std::path::Path;
 

@@ -31,8 +31,9 @@ pub(super) fn folded(name: &str) -> Cow<'_, str> {
         let shown = name.chars().filter(|c| !is_invisible(*c));
         return shown.nfkc().flat_map(char::to_lowercase).collect();
     }
-    match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        true => Cow::Owned(name.to_ascii_lowercase()),
-        false => Cow::Borrowed(name),
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
     }
 }

@@ -119,9 +119,10 @@ pub fn neutralize(text: &str, ground: Ground) -> Cow<'_, str> {
     let (mut neutral, mut copied, mut at) = (String::new(), 0, 0);
     while let Some(ahead) = bytes[at..].iter().position(|byte| INTERESTING[usize::from(*byte)]) {
         at += ahead;
-        let before = match at == copied {
-            true => neutral.chars().next_back(),
-            false => text[..at].chars().next_back(),
+        let before = if at == copied {
+            neutral.chars().next_back()
+        } else {
+            text[..at].chars().next_back()
         };
         let change = match bytes[at] {
             b'<' => tags.change(at, '<', parts.at(at)),

@@ -60,9 +60,10 @@ impl<'a> Tags<'a> {
         let is_angle = bracket == '<';
         let inside = &self.text[at + bracket.len_utf8()..];
         if is_token(inside, ground) || (is_angle && is_of_llama(inside)) {
-            return Some(match is_angle {
-                true => Change::of('<', "&lt;"),
-                false => Change::reference(bracket),
+            return Some(if is_angle {
+                Change::of('<', "&lt;")
+            } else {
+                Change::reference(bracket)
             });
         }
         let tag = tag(self.text, at, bracket)?;
@@ -285,9 +286,10 @@ fn is_of_llama(inside: &str) -> bool {
 /// Whether a name has several parts: `tool_call`, `system-reminder`, `antml:invoke`; not `std::string`.
 fn is_compound(tag: &Tag<'_>) -> bool {
     let name = tag.folded.trim_matches(['_', '-']);
-    match name.contains("::") {
-        true => name.contains('-'),
-        false => name.contains(['-', '_', '▁', ':']),
+    if name.contains("::") {
+        name.contains('-')
+    } else {
+        name.contains(['-', '_', '▁', ':'])
     }
 }
 

@@ -59,9 +59,10 @@ pub(super) fn folds<'a>(
 ) -> impl Iterator<Item = Record> + 'a {
     pairs.map(|(one, other)| {
         let pair = Pair::of(&claims[one], &claims[other]);
-        match pair.older.statement.equals(pair.newer.statement) {
-            true => pair.same(RULES, "the same statement"),
-            false => pair.distinct(RULES, "quotes around different spans"),
+        if pair.older.statement.equals(pair.newer.statement) {
+            pair.same(RULES, "the same statement")
+        } else {
+            pair.distinct(RULES, "quotes around different spans")
         }
     })
 }

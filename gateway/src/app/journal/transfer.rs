@@ -1,7 +1,7 @@
 //! Exchanging a journal with a remote, by the user's git: it knows the transports and the credentials.
 //!
 //! git runs without hooks and without prompts, with bounds, and in a repository of Muninn's own, so that no setting of the
-//! user's repository takes part. What it fetches is checked before the journal gets it.
+//! user's repository takes part. The fetched objects are checked before the journal gets it.
 
 use std::path::Path;
 use std::process::Stdio;

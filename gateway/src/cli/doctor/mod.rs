@@ -83,9 +83,12 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
         });
         let check = |findings: fn(&Path, &Path, &Config) -> Vec<Finding>| {
             let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
-            tokio::task::spawn_blocking(move || match is_used {
-                true => findings(&directory, &state_dir, &config),
-                false => Vec::new(),
+            tokio::task::spawn_blocking(move || {
+                if is_used {
+                    findings(&directory, &state_dir, &config)
+                } else {
+                    Vec::new()
+                }
             })
         };
         let memory = check(memory::findings);
