@@ -5,6 +5,9 @@
 pub const MAX_OBJECT_BYTES: u64 = 4 << 20;
 /// A larger object is not kept in the cache of the bases of deltas, so that all of them are read each time.
 pub(super) const MAX_CACHED_BYTES: u64 = 64 << 10;
+/// The bytes that are read in the time that one delta of a small object takes. Commits have 8 deltas each where all have nearly
+/// the same message and `gc --aggressive` packed them.
+pub(super) const DELTA_BYTES: u64 = 64;
 /// The most bytes that decoding one object may allocate. A delta is applied to its base with two buffers of the larger size
 /// and all deltas of its chain, so this is four times [`MAX_OBJECT_BYTES`].
 pub(super) const MAX_ALLOCATION: u64 = 4 * MAX_OBJECT_BYTES;

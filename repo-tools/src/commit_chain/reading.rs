@@ -4,8 +4,8 @@ use gix::bstr::ByteSlice as _;
 use gix::objs::Kind;
 
 use super::limits::{
-    ChainLimit, MAX_CACHED_BYTES, MAX_COMMIT_BYTES, MAX_COMMITS, MAX_DELTAS, MAX_DEPTH, MAX_ENTRIES, MAX_OBJECT_BYTES,
-    MAX_PATH_BYTES, MAX_TREE_BYTES,
+    ChainLimit, DELTA_BYTES, MAX_CACHED_BYTES, MAX_COMMIT_BYTES, MAX_COMMITS, MAX_DELTAS, MAX_DEPTH, MAX_ENTRIES,
+    MAX_OBJECT_BYTES, MAX_PATH_BYTES, MAX_TREE_BYTES,
 };
 use super::{ChainCommit, ChainError, ChainFile, CommitChain, Signature};
 use crate::object_id::ObjectId;
@@ -48,13 +48,15 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The bytes that decoding it reads and writes. Small bases of deltas are cached.
+    /// The bytes that decoding it reads and writes. Bases of deltas that are small are cached at times, so that only the
+    /// work for the deltas counts.
     fn cost(&self) -> u64 {
-        if self.bytes > MAX_CACHED_BYTES {
-            self.bytes * (1 + u64::from(self.deltas))
-        } else {
+        let each = if self.bytes > MAX_CACHED_BYTES {
             self.bytes
-        }
+        } else {
+            DELTA_BYTES
+        };
+        self.bytes + each * u64::from(self.deltas)
     }
 }
 

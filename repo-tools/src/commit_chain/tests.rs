@@ -132,6 +132,16 @@ fn long_chain_of_deltas_is_refused_and_a_usual_one_is_not() {
 }
 
 #[test]
+fn deltas_count_among_the_bytes_that_are_read() {
+    let repo = Fixture::with(&[]);
+    let fetched = fetched(&repo);
+    pack(&fetched, b"base", 250);
+    let last = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, b"00000249").unwrap();
+    let cost = fetched.chain().unwrap().file_cost(last.into()).unwrap();
+    assert_eq!(cost, Some(8 + 250 * 64));
+}
+
+#[test]
 fn object_on_a_huge_base_that_is_here_already_is_an_error() {
     let repo = Fixture::with(&[]);
     let fetched = fetched(&repo);
