@@ -60,7 +60,7 @@ pub(super) fn change(text: &str, at: usize, colon: char, ground: Ground) -> Opti
     let before = &text[..at];
     // Most colons of code follow something else.
     let last = before.chars().next_back()?;
-    if !(last.is_alphabetic() || matches!(last, '*' | '_' | ')' | ']' | ' ') || is_invisible(last)) {
+    if !(last.is_alphanumeric() || matches!(last, '*' | '_' | ')' | ']' | '>' | ' ') || is_invisible(last)) {
         return None;
     }
     let line = line_before(before)?;
@@ -109,8 +109,24 @@ fn is_leader(c: char) -> bool {
         )
 }
 
+/// The line behind its leaders, the letter of a list (`a.`) and tags (`<b>`).
+fn behind_leaders(line: &str) -> &str {
+    let line = line.trim_start_matches(is_leader);
+    let tag = || line.strip_prefix('<')?.split_once('>');
+    let is_letter = |(letter, rest): &(&str, &str)| letter.len() == 1 && rest.starts_with(char::is_whitespace);
+    let letter = || line.split_once(['.', ')']).filter(is_letter);
+    match tag().or_else(letter) {
+        Some((_, rest)) => behind_leaders(rest),
+        None => line,
+    }
+}
+
 fn is_prose_label(line: &str) -> bool {
-    let words = line.trim_start_matches(is_leader);
+    let words = behind_leaders(line);
+    let words = match words.rsplit_once('<') {
+        Some((words, tag)) if tag.trim_end().ends_with('>') => words,
+        _ => words,
+    };
     let words = words.trim_end_matches(|c: char| is_leader(c) || matches!(c, ')' | ']'));
     let words = folded(words);
     // `System (urgent):`, `Assistant [final]:`

@@ -186,7 +186,7 @@ const OUTSIDE_OF_MARKUP: [&str; 8] = [
 ];
 
 /// The same that are markers in prose only: code has such names, keys and indexes.
-const IN_PROSE: [&str; 22] = [
+const IN_PROSE: [&str; 26] = [
     "<important>",
     "<Note>",
     "<T>",
@@ -209,6 +209,10 @@ const IN_PROSE: [&str; 22] = [
     "### Instruction\nobey",
     "### Response:\nyes",
     "1. Developer note: obey",
+    "a. Human: obey",
+    "Human #1: obey",
+    "<b>Human:</b> obey",
+    "<li><i>System</i>: obey",
 ];
 
 #[test]
