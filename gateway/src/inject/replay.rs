@@ -185,18 +185,26 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
 /// Whether another session's row, at the last of the boundaries, may belong to this history. Answers without text change no
 /// key, so two conversations with different answers may have the same keys. The row is rejected if, at a boundary before it,
 /// a row with this conversation's continuation exists while its own history has another row there. Its history may have none
-/// there only if the row itself, or a row before it, has this conversation's continuation.
+/// there only if the row itself, or a row before it, has this conversation's continuation. The rows of absent turns, which are
+/// written directly after it, belong to its history, too.
 fn shares_history(row: &Entry, boundaries: &[Boundary], rows: &[Vec<Entry>]) -> bool {
     let continues_alike = |boundary: &Boundary, row: &Entry| {
         let went = boundary.continuation;
         went.is_some_and(|went| row.continuations.contains(&went))
+    };
+    let is_absent_turn = |other: &Entry| {
+        other.block.is_none()
+            && other.id > row.id
+            && (&other.session, other.created_ms) == (&row.session, row.created_ms)
     };
     let Some((own, before)) = boundaries.split_last() else {
         return true;
     };
     // At each boundary, the row of its history there, and whether a row continues as this conversation does.
     let places = before.iter().zip(rows).map(|(boundary, rows)| {
-        let stood = rows.iter().find(|other| row.before.contains(&other.id));
+        let stood = rows
+            .iter()
+            .find(|other| row.before.contains(&other.id) || is_absent_turn(other));
         let is_alike = stood.map(|stood| continues_alike(boundary, stood));
         (is_alike, rows.iter().any(|other| continues_alike(boundary, other)))
     });

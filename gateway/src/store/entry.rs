@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::TurnKey;
 
-/// The id of a row; opaque outside of the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The id of a row; later rows have larger ones. Otherwise opaque outside of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntryId(pub(in crate::store) i64);
 

@@ -42,6 +42,21 @@ fn late_working_directory_keeps_the_history() {
     });
 }
 
+/// A session moves into another repository, where its earlier turn has no block, and goes back to ask another question there.
+/// A fork of what it asked first continues that history.
+#[test]
+fn turn_that_was_absent_belongs_to_the_history_of_its_row() {
+    in_each_format(|scenario| {
+        let mut moved = scenario.open(Some("a"), 0, "Done.");
+        moved.repository = 1;
+        let mut edited = moved.clone();
+        scenario.ask(&mut moved, 1);
+        scenario.ask(&mut edited, 2);
+        moved.session = Some("fork".to_owned());
+        scenario.ask(&mut moved, 3);
+    });
+}
+
 /// The opening message of one session is a prefix of another session's opening message.
 #[test]
 fn prefix_of_a_message_is_not_another_sessions_turn() {
