@@ -98,6 +98,10 @@ impl Journal {
             };
             let author = signature((&self.settings.author.0, &self.settings.author.1));
             let commit = chain.write(tip, &files, (&author, &signature(COMMITTER)), &entry.message())?;
+            if version == Version::New {
+                // One more file can be one too many to read.
+                chain.files(commit)?;
+            }
             // A program that is not Muninn can have moved the ref.
             if chain.advance(tip, Some(commit), &[])? {
                 let named = LogEntry {
@@ -132,6 +136,8 @@ impl Journal {
             if Some(merged.tip) == tip {
                 return Ok(merged);
             }
+            // Each side can be within the limits of reading, and both together not.
+            chain.files(merged.tip)?;
             let kept = undo::keep(&chain, tip, &merged, remote, self.clock.now().as_second())?;
             if chain.advance(tip, Some(merged.tip), &kept)? {
                 return Ok(merged);

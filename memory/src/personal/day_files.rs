@@ -42,29 +42,29 @@ pub struct BadLines {
     pub ended_in: Option<String>,
 }
 
-/// What one look at lines may still read.
-pub(super) struct LineBudget {
-    lines: usize,
-    bytes: usize,
+/// How many texts, such as lines, may still be read, and bytes of them. The default is that of one look at lines.
+pub(super) struct ReadBudget {
+    pub(super) texts: usize,
+    pub(super) bytes: usize,
 }
 
-impl Default for LineBudget {
-    fn default() -> LineBudget {
-        LineBudget {
-            lines: MOST_LINES,
+impl Default for ReadBudget {
+    fn default() -> ReadBudget {
+        ReadBudget {
+            texts: MOST_LINES,
             bytes: MOST_LINE_BYTES,
         }
     }
 }
 
-impl LineBudget {
-    /// Takes a line out of the budget; `false` if it is used up.
-    pub(super) fn take(&mut self, line: &[u8]) -> bool {
-        let (lines, bytes) = (self.lines.checked_sub(1), self.bytes.checked_sub(line.len()));
-        let (Some(lines), Some(bytes)) = (lines, bytes) else {
+impl ReadBudget {
+    /// Takes a text out of the budget; `false` if it is used up.
+    pub(super) fn take(&mut self, text: &[u8]) -> bool {
+        let (texts, bytes) = (self.texts.checked_sub(1), self.bytes.checked_sub(text.len()));
+        let (Some(texts), Some(bytes)) = (texts, bytes) else {
             return false;
         };
-        *self = LineBudget { lines, bytes };
+        *self = ReadBudget { texts, bytes };
         true
     }
 }
@@ -110,7 +110,7 @@ impl Personal {
         count: usize,
         read: impl Fn(&str) -> Option<T>,
     ) -> Result<Vec<T>, PersonalError> {
-        let (mut found, mut budget) = (Vec::new(), LineBudget::default());
+        let (mut found, mut budget) = (Vec::new(), ReadBudget::default());
         for file in self.day_files(folder)?.iter().rev() {
             for line in text(&file.path)?.lines().rev() {
                 if found.len() >= count || !budget.take(line.as_bytes()) {

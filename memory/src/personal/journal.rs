@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::day_files::{BadLine, BadLines, LineBudget, text};
+use super::day_files::{BadLine, BadLines, ReadBudget, text};
 use super::directory::{JOURNAL, Personal};
 use super::error::PersonalError;
 use crate::redact::redact;
@@ -108,7 +108,7 @@ impl Personal {
     /// # Errors
     /// [`PersonalError`].
     pub fn check_journal(&self) -> Result<BadLines, PersonalError> {
-        let (mut bad, mut budget) = (BadLines::default(), LineBudget::default());
+        let (mut bad, mut budget) = (BadLines::default(), ReadBudget::default());
         for file in self.day_files(JOURNAL)? {
             for (at, line) in text(&file.path)?.lines().enumerate() {
                 if !budget.take(line.as_bytes()) {

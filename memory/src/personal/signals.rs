@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::day_files::{LineBudget, text};
+use super::day_files::{ReadBudget, text};
 use super::directory::{Personal, SIGNALS};
 use super::error::PersonalError;
 use super::journal::timestamp;
@@ -131,7 +131,7 @@ impl Personal {
     /// [`PersonalError`].
     pub fn summarize_signals(&self, days: u32) -> Result<SignalSummary, PersonalError> {
         let first = day_before(self.clock.now(), days);
-        let (mut summary, mut budget) = (SignalSummary::default(), LineBudget::default());
+        let (mut summary, mut budget) = (SignalSummary::default(), ReadBudget::default());
         let (mut files, mut queries) = (BTreeMap::new(), BTreeMap::new());
         'days: for file in self.day_files(SIGNALS)? {
             if file.day <= first {

@@ -2,7 +2,7 @@
 
 use super::remote::{Attack, message};
 use super::{draft, section, write};
-use crate::journal::{IntakeError, JournalError, SearchSettings, Version, load};
+use crate::journal::{IntakeError, Journal, JournalError, SearchSettings, Version, load};
 
 const UNKNOWN: &str = "1111111111111111111111111111111111111111";
 const EVE: &str = "Eve <eve@example.com> 1700000000 +0000";
@@ -31,12 +31,15 @@ fn with_message(attack: &Attack, message: &[u8]) -> String {
     attack.commit(&attack.small_tree(), None, EVE, message)
 }
 
-/// Commits with these messages, the first one lowest.
+/// Commits with these messages, the first one lowest, and one overview.
 fn imported(attack: &Attack, messages: impl Iterator<Item = Vec<u8>>) -> String {
     let mut stream = Vec::new();
-    for message in messages {
+    for (number, message) in messages.enumerate() {
         let head = format!("commit refs/x\ncommitter {EVE}\ndata {}\n", message.len());
         stream.extend([head.as_bytes(), &message, b"\n"].concat());
+        if number == 0 {
+            stream.extend(b"M 100644 inline a.md\ndata 1\nx\n");
+        }
     }
     attack.git(&["fast-import", "--quiet"], &stream);
     attack.git(&["rev-parse", "refs/x"], b"")
@@ -164,7 +167,7 @@ const LARGE_BOMBS: [(&str, &str, Make); 3] = [
         let section = "é".repeat(90) + "/" + &"é".repeat(90) + "/" + &"é".repeat(60);
         imported(
             attack,
-            (0..80_000).map(|number| message(&section, &format!("{number}{}", "x".repeat(200)), "")),
+            (0..100_000).map(|number| message(&section, &format!("{number}{}", "x".repeat(200)), "")),
         )
     }),
     ("more commits than are read", "more than 120000 commits", |attack| {
@@ -245,6 +248,32 @@ fn bounds(bombs: &[(&str, &str, Make)]) {
             .sum();
         assert!(bytes < 40 << 20, "{name}: {bytes}");
     }
+}
+
+/// A remote has as many files as are read.
+#[test]
+fn nothing_is_put_on_top_of_a_full_journal() {
+    let mut attack = Attack::new();
+    let own = attack.own_tip();
+    let blob = attack.blob(b"x");
+    let files: Vec<String> = (0..50_000)
+        .map(|number| format!("100644 blob {blob}\t{number}.md"))
+        .collect();
+    let full = with_tree(&attack, &attack.tree(&files));
+    attack.set_tip(&full);
+    let refused = attack.take_in().unwrap_err().to_string();
+    assert!(refused.contains("more than 50000 files and folders"), "{refused}");
+    assert_eq!(attack.own_tip(), own);
+    attack.repo.git(&["update-ref", "refs/muninn/journal", &full]);
+    let refused = write_error(&attack.journal);
+    assert!(matches!(refused, JournalError::Chain(_)), "{refused}");
+    assert_eq!(attack.journal.toc(None, 1).unwrap().len(), 50_000);
+}
+
+fn write_error(journal: &Journal) -> JournalError {
+    journal
+        .write(&section("new"), &draft("text"), Some(Version::New))
+        .unwrap_err()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::super::day_files::LineBudget;
+use super::super::day_files::ReadBudget;
 use super::super::files;
 use super::super::journal::parse;
 use super::ItemType;
@@ -22,6 +22,10 @@ use crate::redact::redact;
 const MOST_NEWEST: usize = 500;
 /// The part of a file that is searched, in bytes.
 pub(super) const MOST_FILE: u64 = 4 << 20;
+/// The most sections of people, projects and the like that are searched, and bytes of them: 5,000 files with 40 sections each.
+/// Files that come later by their names are left out.
+const MOST_SECTIONS: usize = 200_000;
+const MOST_SECTION_BYTES: usize = 32 << 20;
 /// The least score of a result.
 const LEAST_SCORE: f32 = 0.1;
 /// A file that was changed so short a time ago can change again without a new time.
@@ -91,12 +95,13 @@ impl Listed {
 }
 
 /// Texts to be added, with their places.
-#[derive(Default)]
 struct NewTexts {
     documents: Vec<Document>,
     texts: Vec<String>,
     /// The lines of journals that may still be read; the next look goes on from there.
-    budget: LineBudget,
+    budget: ReadBudget,
+    /// The sections of entities that may still be added.
+    sections: ReadBudget,
 }
 
 impl Index {
@@ -111,7 +116,12 @@ impl Index {
         let now = SystemTime::from(crate::Clock::system().now());
         let current = self.files.iter().enumerate().filter(|(_, file)| !file.is_gone);
         let mut known: HashMap<String, usize> = current.map(|(at, file)| (file.name.clone(), at)).collect();
-        let mut new = NewTexts::default();
+        let mut new = NewTexts {
+            documents: Vec::new(),
+            texts: Vec::new(),
+            budget: ReadBudget::default(),
+            sections: self.sections_left(),
+        };
         for file in listed {
             let before = known.remove(&file.name);
             let before = before.filter(|at| self.files[*at].kind == file.kind);
@@ -141,6 +151,23 @@ impl Index {
             self.merge();
         }
         (self, count)
+    }
+
+    /// The sections of entities that may be added to those that are there.
+    fn sections_left(&self) -> ReadBudget {
+        let documents = self.old.documents.iter().chain(&self.newest.documents);
+        let is_section = |document: &&Document| {
+            let file = self.files.get(document.file as usize);
+            file.is_some_and(|file| !file.is_gone && file.kind != ItemType::Journal)
+        };
+        let none = ReadBudget {
+            texts: MOST_SECTIONS,
+            bytes: MOST_SECTION_BYTES,
+        };
+        documents.filter(is_section).fold(none, |left, section| ReadBudget {
+            texts: left.texts.saturating_sub(1),
+            bytes: left.bytes.saturating_sub(section.end - section.start),
+        })
     }
 
     /// Takes a file's content in: the end of a journal that has grown, or all of it.
@@ -306,12 +333,66 @@ impl NewTexts {
         for section in sections(&text, 1) {
             let start = starts.get(section.first as usize - 1).copied().unwrap_or(bytes.len());
             let end = starts.get(section.last as usize).copied().unwrap_or(bytes.len());
-            let content = String::from_utf8_lossy(&bytes[start..end.max(start)]);
+            let content = &bytes[start..end.max(start)];
+            if !self.sections.take(content) {
+                break;
+            }
+            let content = String::from_utf8_lossy(content);
             self.add(
                 (file, seconds),
                 (start, end),
                 redact(&format!("{entity}\n{content}")).into_owned(),
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_beyond_the_budget_are_not_added() {
+        let entities = |texts, bytes| {
+            let mut new = NewTexts {
+                documents: Vec::new(),
+                texts: Vec::new(),
+                budget: ReadBudget::default(),
+                sections: ReadBudget { texts, bytes },
+            };
+            new.entity(
+                0,
+                "entities/people/ann.md",
+                b"# a\nx\n# b\ny\n# c\nz\n",
+                SystemTime::UNIX_EPOCH,
+            );
+            new.documents
+        };
+        assert_eq!(
+            [entities(9, 99), entities(2, 99), entities(9, 13)].map(|found| found.len()),
+            [3, 2, 2]
+        );
+        let mut index = Index::default();
+        for (name, kind) in [
+            ("people/ann.md", ItemType::Person),
+            ("journal/2026-01-01.jsonl", ItemType::Journal),
+        ] {
+            let listed = Listed {
+                name: name.to_owned(),
+                kind,
+                size: 0,
+                modified: SystemTime::UNIX_EPOCH,
+            };
+            let mut new = NewTexts {
+                documents: Vec::new(),
+                texts: Vec::new(),
+                budget: ReadBudget::default(),
+                sections: index.sections_left(),
+            };
+            index.take(None, &listed, b"# a\nx\n# b\ny\n", SystemTime::UNIX_EPOCH, &mut new);
+            index.newest.documents.extend(new.documents);
+        }
+        let left = index.sections_left();
+        assert_eq!((left.texts, left.bytes), (MOST_SECTIONS - 2, MOST_SECTION_BYTES - 12));
     }
 }
