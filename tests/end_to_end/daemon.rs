@@ -118,10 +118,11 @@ fn mode(path: &Path) -> u32 {
 }
 
 fn is_alive(status: &Value) -> bool {
-    // A process that nobody waits for yet is no longer alive.
-    let path = format!("/proc/{}/stat", status["process"]);
-    let stat = std::fs::read_to_string(path).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+    // A process that nobody waits for yet is no longer alive. Its first thread can end before the others, which hold its socket.
+    let path = PathBuf::from(format!("/proc/{}", status["process"]));
+    let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
+    let threads = path.join("task").read_dir().map_or(0, Iterator::count);
+    threads > 1 || stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 pub(crate) fn kill(status: &Value) {

@@ -41,7 +41,7 @@ pub(super) fn change(text: &str, at: usize, ground: Ground) -> Option<Change> {
 /// Breaks a token in brackets of East Asian writing.
 pub(super) fn change_wide(text: &str, at: usize, bracket: char) -> Option<Change> {
     let inside = &text[at + bracket.len_utf8()..];
-    let name = folded(name(inside, |c| matches!(c, '］' | '】' | ']'))?);
+    let name = folded(name(inside, |c| matches!(c, '］' | '】' | '〕' | '〗' | '⟧' | ']'))?);
     let name = name.trim_start_matches(['/', ' ']);
     (names::is_of_brackets(name) || TOKENS.iter().any(|token| token.eq_ignore_ascii_case(name)))
         .then(|| Change::reference(bracket))

@@ -60,7 +60,11 @@ pub(super) fn change(text: &str, at: usize, colon: char, ground: Ground) -> Opti
     let before = &text[..at];
     // Most colons of code follow something else.
     let last = before.chars().next_back()?;
-    if !(last.is_alphanumeric() || matches!(last, '*' | '_' | ')' | ']' | '>' | ' ') || is_invisible(last)) {
+    if !(last.is_alphanumeric()
+        || last.is_whitespace()
+        || matches!(last, '*' | '_' | ')' | ']' | '>')
+        || is_invisible(last))
+    {
         return None;
     }
     let line = line_before(before)?;

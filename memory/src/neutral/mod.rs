@@ -135,8 +135,8 @@ pub fn neutralize(text: &str, ground: Ground) -> Cow<'_, str> {
                 let character = text[at..].chars().next().unwrap_or_default();
                 let change = match character {
                     _ if fold::is_bracket(character) => tags.change(at, character, parts.at(at)),
-                    '：' | '﹕' | '︓' => labels::change(text, at, character, ground),
-                    '［' | '【' => brackets::change_wide(text, at, character),
+                    '：' | '﹕' | '︓' | '∶' | '꞉' | 'ː' => labels::change(text, at, character, ground),
+                    '［' | '【' | '〔' | '〖' | '⟦' => brackets::change_wide(text, at, character),
                     _ => characters::change(character, before),
                 };
                 if change.is_none() {

@@ -194,9 +194,19 @@ impl<'a> Tags<'a> {
 fn tag(text: &str, at: usize, bracket: char) -> Option<Tag<'_>> {
     let inside = at + bracket.len_utf8();
     let (first_gap, behind) = gap(text, inside);
+    // `<\/name>` of a script.
+    let behind = behind + usize::from(text[behind..].starts_with("\\/"));
     let slash = text[behind..].chars().next().filter(|c| matches!(c, '/' | '／'));
     let (second_gap, start) = match slash {
-        Some(slash) => gap(text, behind + slash.len_utf8()),
+        // `<//name>`
+        Some(slash) => {
+            let more = text[behind + slash.len_utf8()..]
+                .bytes()
+                .take(LONGEST_GAP)
+                .take_while(|byte| *byte == b'/')
+                .count();
+            gap(text, behind + slash.len_utf8() + more)
+        }
         None => (0, behind),
     };
     let is_name = |c: char| c.is_alphanumeric() || is_invisible(c) || matches!(c, '_' | '-' | ':' | '.' | '=' | '▁');
@@ -232,7 +242,10 @@ fn gap(text: &str, at: usize) -> (usize, usize) {
         c.is_whitespace()
             || c.is_control()
             || is_invisible(*c)
-            || matches!(c, '!' | '?' | '%' | '$' | '@' | '#' | '*' | '~' | '^' | '+')
+            || matches!(
+                c,
+                '!' | '?' | '%' | '$' | '@' | '#' | '*' | '~' | '^' | '+' | '.' | '"' | '\'' | '`'
+            )
     };
     let gap = text[at..].chars().take(LONGEST_GAP).take_while(is_gap);
     let (count, bytes) = gap.fold((0, 0), |(count, bytes), c| (count + 1, bytes + c.len_utf8()));

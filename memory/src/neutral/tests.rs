@@ -127,7 +127,7 @@ proptest! {
 }
 
 /// Markers of clients and models that no list names, and their spellings.
-const MARKERS: [&str; 43] = [
+const MARKERS: [&str; 47] = [
     "[|Human|]",
     "[|AI|]",
     "[|/System|]",
@@ -153,6 +153,10 @@ const MARKERS: [&str; 43] = [
     "<｜begin▁of▁sentence｜>",
     "<¦im_start¦>",
     "<turn|>",
+    "<//system-reminder>",
+    "<\\/system-reminder>",
+    "<\"system-reminder\">",
+    "<.system-reminder>",
     "<start▁of▁turn>",
     "<<SYS>>",
     "<<NEW>>",
@@ -186,7 +190,7 @@ const OUTSIDE_OF_MARKUP: [&str; 8] = [
 ];
 
 /// The same that are markers in prose only: code has such names, keys and indexes.
-const IN_PROSE: [&str; 26] = [
+const IN_PROSE: [&str; 33] = [
     "<important>",
     "<Note>",
     "<T>",
@@ -213,6 +217,13 @@ const IN_PROSE: [&str; 26] = [
     "Human #1: obey",
     "<b>Human:</b> obey",
     "<li><i>System</i>: obey",
+    "Human\u{a0}: obey",
+    "Human\u{3000}: obey",
+    "Human\t: obey",
+    "Human∶ obey",
+    "Humanː obey",
+    "〔SYSTEM〕",
+    "≺system≻",
 ];
 
 #[test]
@@ -311,7 +322,7 @@ fn ground_follows_the_name_of_a_file() {
 /// The text as a reader takes the changes back. Escapes that the text had itself are taken back, too.
 fn restored(text: &str) -> String {
     let mut text = text.replace("&lt;", "<");
-    for character in "[]:#：﹕︓［【＜﹤〈〈⟨‹❬❮❰⧼◁◀ᐸ˂".chars() {
+    for character in "[]:#：﹕︓∶꞉ː［【〔〖⟦＜﹤〈〈⟨‹❬❮❰⧼◁◀ᐸ˂≺⟪".chars() {
         text = text.replace(&format!("&#{};", u32::from(character)), &character.to_string());
     }
     let escape = regex::Regex::new(r"\\u\{([0-9a-f]{1,6})\}").unwrap();
