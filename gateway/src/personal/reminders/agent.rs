@@ -41,6 +41,15 @@ const ENVIRONMENT: [&str; 19] = [
     "SSL_CERT_FILE",
     "NODE_EXTRA_CA_CERTS",
 ];
+/// What clients read as their settings in the directory of a run. Some name programs, and a memory can come from elsewhere.
+const CLIENT_SETTINGS: [&str; 6] = [
+    ".claude",
+    ".mcp.json",
+    ".codex",
+    ".opencode",
+    "opencode.json",
+    "opencode.jsonc",
+];
 /// The time of a notification program.
 const NOTIFYING: Duration = Duration::from_secs(2);
 /// The folder of the logs, in the state directory.
@@ -64,6 +73,8 @@ pub(super) enum AgentError {
     NotForTools(String),
     #[error("there is no directory {}", .0.display())]
     NoDirectory(PathBuf),
+    #[error("no agent runs beside {}: settings of clients name programs, and a personal memory has none", .0.display())]
+    ClientSettings(PathBuf),
     #[error("there is no program `{0}`")]
     NoProgram(String),
     #[error("cannot start `{program}`: {error}")]
@@ -196,6 +207,12 @@ impl Reminders {
         let directory = directory.unwrap_or_else(|| self.personal.root().to_owned());
         if !directory.is_dir() {
             return Err(AgentError::NoDirectory(directory));
+        }
+        if directory.starts_with(self.personal.root()) {
+            let mut settings = CLIENT_SETTINGS.iter().map(|name| directory.join(name));
+            if let Some(settings) = settings.find(|path| path.symlink_metadata().is_ok()) {
+                return Err(AgentError::ClientSettings(settings));
+            }
         }
         let mut command = Command::new(&agent.program);
         let is_given = |name: &str| {

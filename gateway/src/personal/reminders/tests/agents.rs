@@ -130,6 +130,26 @@ fn agent_that_ends_leaves_no_process_behind() {
     assert!(!is_alive(child.trim()), "{child}");
 }
 
+#[test]
+fn no_agent_runs_beside_settings_that_a_memory_brought() {
+    for name in [
+        ".claude",
+        ".mcp.json",
+        ".codex",
+        ".opencode",
+        "opencode.json",
+        "opencode.jsonc",
+    ] {
+        let desk = Desk::new().with_agent("touch \"$0.ran\"; echo '{\"result\":\"done\"}'");
+        fs::write(desk.personal.root().join(name), "").unwrap();
+        desk.remind_once(Action::Agent);
+        desk.wait(10);
+        let fired = desk.fired().remove(0);
+        assert!(fired.contains("settings of clients name programs"), "{name}: {fired}");
+        assert!(!desk.path("agent.ran").exists(), "{name}");
+    }
+}
+
 /// Whether a process exists and has not ended. One that nobody waits for stays as a zombie where no init process does.
 fn is_alive(id: &str) -> bool {
     let state = fs::read_to_string(format!("/proc/{id}/stat"));
