@@ -35,7 +35,7 @@ pub enum OwnershipError {
         /// The environment variable that names another place.
         variable: &'static str,
     },
-    /// Others can enter the directory.
+    /// Others can write into the directory, or enter one that Muninn cannot close.
     #[error("{} can be entered by other users (mode {mode:o}); run `chmod 700` on it", path.display())]
     Mode {
         /// The directory.
@@ -138,13 +138,17 @@ impl Access {
         if ![user.id, 0, OVERFLOW_USER].contains(&self.owner) {
             return Some(ParentProblem::Owner);
         }
+        (self.is_writable_for_others(user) && self.mode & STICKY == 0).then_some(ParentProblem::Mode)
+    }
+
+    fn is_writable_for_others(self, user: User) -> bool {
         let is_group_private = self.group == user.group && user.group == user.id;
         let others = if is_group_private {
             ALL_WRITE
         } else {
             GROUP_WRITES | ALL_WRITE
         };
-        (self.mode & others != 0 && self.mode & STICKY == 0).then_some(ParentProblem::Mode)
+        self.mode & others != 0
     }
 }
 
@@ -198,7 +202,7 @@ impl OwnDirectory {
     /// Examines a directory and those above it. The directory may be a link of the user's to a directory of the user's.
     ///
     /// # Errors
-    /// [`OwnershipError`] if another user owns it, can replace it, or may have left something in it.
+    /// [`OwnershipError`] if another user owns it, can replace it, can write into it, or may have left something in it.
     pub(crate) fn examine(path: &Path, variable: &'static str) -> Result<OwnDirectory, OwnershipError> {
         let path = std::path::absolute(path).map_err(failed(path))?;
         let user = User::of_process();
@@ -237,6 +241,9 @@ impl OwnDirectory {
         let mode = metadata.mode() & 0o777;
         if mode & OTHERS != 0 {
             check_entries(&real, mode, user)?;
+        }
+        if Access::of(&metadata).is_writable_for_others(user) {
+            return Err(OwnershipError::Mode { path: real, mode });
         }
         Ok(OwnDirectory {
             real: Some(real),

@@ -13,6 +13,8 @@ use crate::regular_file::{Links, RegularFileError, beginning, read_regular_text}
 const POINTER: u64 = 64 << 10;
 /// Maximum size of a configuration file: several thousand branches. gix needs about fifty times as much memory.
 const CONFIG: u64 = 512 << 10;
+/// Maximum size of the list of alternates: some hundred paths. gix compares each with all others.
+const ALTERNATES: u64 = 16 << 10;
 /// Maximum size of a list with a line for each reference, commit or change. 64 MB are about 800,000 references.
 const LIST: u64 = 64 << 20;
 /// The same of references that are not sorted, which gix sorts at each opening. git writes sorted ones since 2018.
@@ -37,7 +39,7 @@ const SHARED_FILES: [(&str, u64); 9] = [
     ("shallow", LIST),
     ("info/attributes", CONFIG),
     ("info/grafts", LIST),
-    ("objects/info/alternates", CONFIG),
+    ("objects/info/alternates", ALTERNATES),
     ("objects/info/commit-graph", MAPPED),
     ("objects/info/commit-graphs/commit-graph-chain", CONFIG),
     ("objects/pack/multi-pack-index", MAPPED),
@@ -90,7 +92,7 @@ pub(crate) fn check_git_trees(git_dir: &Path, common_dir: &Path) -> Result<(), G
 /// The object directories that a repository borrows from.
 fn alternates(objects: &Path) -> Result<Vec<PathBuf>, GitMetadataError> {
     let path = objects.join("info/alternates");
-    let text = match read_regular_text(&path, Links::Follow, CONFIG) {
+    let text = match read_regular_text(&path, Links::Follow, ALTERNATES) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound || error.kind() == ErrorKind::InvalidData => String::new(),
         Err(source) => return Err(GitMetadataError { path, source }),

@@ -49,7 +49,12 @@ type Arrange = fn(&Path);
 
 #[test]
 fn state_directory_that_others_control_is_refused() {
-    let cases: [(&str, Arrange, &str); 8] = [
+    let cases: [(&str, Arrange, &str); 9] = [
+        (
+            "open to all, with own files only",
+            |s| set_mode(s, 0o777),
+            "run `chmod 700` on it",
+        ),
         (
             "the parent is open to all",
             |s| set_mode(s.parent().unwrap(), 0o777),
@@ -133,7 +138,7 @@ fn own_file_in_place_of_the_directory_is_no_refusal() {
 
 #[test]
 fn own_directory_that_others_may_enter_is_closed() {
-    for mode in [0o755, 0o750, 0o711, 0o777, 0o770, 0o701] {
+    for mode in [0o755, 0o750, 0o711, 0o770, 0o701] {
         let (_folder, state) = state();
         fs::write(state.join("state.db"), "").unwrap();
         set_mode(&state, mode);
@@ -158,7 +163,7 @@ fn own_directory_that_others_may_enter_is_closed() {
 #[test]
 fn entries_below_an_open_directory_are_looked_at() {
     let cases: [(&str, u32, Arrange, Option<&str>); 7] = [
-        ("own files", 0o777, |s| fs::write(s.join("a/b/x"), "x").unwrap(), None),
+        ("own files", 0o755, |s| fs::write(s.join("a/b/x"), "x").unwrap(), None),
         (
             "a link",
             0o777,

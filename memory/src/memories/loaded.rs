@@ -3,7 +3,7 @@
 //! Records of an unknown type, written by a later version, are loaded by their text members. An invalid line is skipped
 //! and reported, so that a line damaged by a merge does not affect the others.
 
-use std::io::BufReader;
+use std::io::{self, BufReader};
 
 use muninn_repo_tools::RelPath;
 use serde_json::Number;
@@ -25,6 +25,9 @@ const MOST: Bounds = Bounds {
     bytes: 512 << 20,
     lines: 1_500_000,
 };
+
+/// A larger file is not read at all: counting its lines takes seconds. A clone can bring one that is mostly zeros.
+const MOST_FILE: u64 = 1280 << 20;
 
 /// The content of one source: knowledge, or a file of records.
 #[derive(Default)]
@@ -68,6 +71,10 @@ impl LoadedMemories {
         };
         let mut skipped = SkippedLines::default();
         let read = file.open(home).and_then(|opened| {
+            if opened.metadata()?.len() > MOST_FILE {
+                let size = format!("it has more than {} MiB", MOST_FILE >> 20);
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, size));
+            }
             let mut opened = BufReader::new(opened);
             let before = newest::skip_lines(&mut opened, most)?;
             if before > 0 {

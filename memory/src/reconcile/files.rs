@@ -12,6 +12,9 @@ use crate::private_file::sync_dir;
 use crate::records::lines::{self, MAX_LINE_BYTES, SkipReason};
 use crate::records::{Home, Record, RecordFile, create_new_file};
 
+/// The most bytes of a file of records: half a million of them. Each is in memory several times.
+const MOST_BYTES: u64 = 256 << 20;
+
 /// The folder of the run's lock, which git ignores.
 const CACHE: &str = ".muninn/cache";
 
@@ -103,6 +106,10 @@ impl<'a> MemoryFiles<'a> {
     fn read(&self, path: &RelPath) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut file = RecordFile::Home(path.clone()).open(self.home)?;
+        if file.metadata()?.len() > MOST_BYTES {
+            let size = format!("it has more than {} MiB", MOST_BYTES >> 20);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, size));
+        }
         file.read_to_end(&mut bytes)?;
         Ok(bytes)
     }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::Blocks;
 use super::chains;
 use super::claim::RecordClaim;
-use super::decide::{PairIndices, decisions, doubts_by_rules, folds, settled};
+use super::decide::{PairIndices, RULES, decisions, doubts_by_rules, folds, settled};
 use super::folds::{Fold, new_folds};
 use super::model::ModelReport;
 use super::open::open_among;
@@ -23,7 +23,7 @@ use super::runs::RunLog;
 use super::unseen::Unseen;
 use crate::index::Progress;
 use crate::reconcile::JudgeSetup;
-use crate::records::{Record, RecordStatus, WithdrawnRecords, ordered};
+use crate::records::{Body, Record, RecordStatus, WithdrawnRecords, kinds, ordered};
 
 /// A segment.
 #[derive(Debug, Clone)]
@@ -187,7 +187,12 @@ fn decide(
     }
     let settled = settled(all);
     let is_settled = |(one, other): &PairIndices| settled.contains(&ordered(claims[*one].id(), claims[*other].id()));
-    let is_link = |(one, other): &PairIndices| !claims[*one].repeats(&claims[*other]);
+    let apart = set_apart(all, &claims);
+    let is_link = |(one, other): &PairIndices| {
+        let (one, other) = (&claims[*one], &claims[*other]);
+        let is_copy = one.text == other.text || !apart.contains(one.id()) && !apart.contains(other.id());
+        is_copy && !one.repeats(other)
+    };
     let (alike, pairs): (BTreeSet<PairIndices>, _) = pairs
         .into_iter()
         .partition(|(one, other)| claims[*one].has_words_of(&claims[*other]));
@@ -197,6 +202,21 @@ fn decide(
     let (decided, asked) = decisions(pairs, &claims, judging, &chained, &is_settled);
     records.extend(decided);
     (records, asked)
+}
+
+/// The records that a person or a model set apart from one with the same words. They fold only with copies of their exact text:
+/// otherwise the next copy of the one would take the other in.
+fn set_apart<'a>(all: &'a [Record], claims: &[RecordClaim<'_>]) -> BTreeSet<&'a str> {
+    let by_id: BTreeMap<&str, &RecordClaim<'_>> = claims.iter().map(|claim| (claim.id(), claim)).collect();
+    let sides = all.iter().filter_map(|record| match &record.body {
+        Body::Distinct(kinds::Distinct { left, right, by, .. }) if by != RULES => Some([left.as_str(), right.as_str()]),
+        _ => None,
+    });
+    let is_alike = |[left, right]: &[&str; 2]| {
+        let claims = by_id.get(left).zip(by_id.get(right));
+        claims.is_some_and(|(left, right)| left.has_words_of(right))
+    };
+    sides.filter(is_alike).flatten().collect()
 }
 
 /// The pairs to compare, each once, smaller position first. Recall takes much longer than judging.

@@ -241,6 +241,30 @@ fn record_that_is_set_apart_is_folded_into_no_other_copy() {
     }
 }
 
+/// The next session learns one of both texts again.
+#[test]
+fn copies_of_a_record_that_is_set_apart_take_nothing_else_in() {
+    for (text, expected) in [("Use x", "13"), ("Use x.", "23"), ("Use the x", "123")] {
+        let records = [learning("1", "a", "Use x."), learning("2", "b", "Use x")];
+        let desk = desk(&reconciled(&records).main);
+        apart(&desk.store(), "1").unwrap();
+        let mut main = main_of(desk.store().home());
+        main.push(learning("3", "c", text));
+        let after = with_judge(|judging| {
+            plan(
+                &PlanInput {
+                    main,
+                    ..PlanInput::default()
+                },
+                judging,
+            )
+        });
+        let mut shown: Vec<String> = recalled(&after.main).into_iter().map(|(id, _)| id).collect();
+        shown.sort();
+        assert_eq!(shown.concat(), expected, "{text}");
+    }
+}
+
 #[test]
 fn undoing_a_fold_binds_another_branch() {
     let records = [learning("1", "a", "Use x."), learning("2", "b", "Use x")];
@@ -354,4 +378,26 @@ fn quotes_around_different_spans_stay_apart_among_many_copies_without_quotes() {
         assert_ne!(status.kept("000"), status.kept("900"), "{copies}");
         assert_eq!(recalled(&after.main).len(), 2, "{copies}");
     }
+}
+
+/// A clone can bring gigabytes of zeros in a few packed kilobytes.
+#[test]
+fn huge_main_memory_is_an_error_and_never_read() {
+    let desk = desk(&[learning("1", "a", "Use x.")]);
+    let store = desk.store();
+    let main = std::fs::File::options()
+        .write(true)
+        .open(store.home().root().join(MAIN))
+        .unwrap();
+    main.set_len(1300 << 20).unwrap();
+    let refused =
+        with_judge(|judging| reconcile(&store, ReconcileOptions::default(), judging, &mut |_| {}).unwrap_err());
+    let refused = std::error::Error::source(&refused).map_or(String::new(), ToString::to_string);
+    assert!(refused.contains("more than 256 MiB"), "{refused}");
+    let loaded = Memories::superseded(store.home(), &[RecordFile::Home(RelPath::new(MAIN).unwrap())]);
+    assert!(
+        loaded.notes().iter().any(|note| note.contains("more than 1280 MiB")),
+        "{:?}",
+        loaded.notes()
+    );
 }

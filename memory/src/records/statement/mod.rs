@@ -14,8 +14,52 @@ use self::tokens::Tokens;
 use super::kinds::{self, Body};
 use super::record::Record;
 
-/// Nouns that mean the cited file after `this`.
-const FILE_NOUNS: [&str; 7] = ["file", "module", "function", "crate", "test", "package", "class"];
+/// Nouns that mean the cited file, or a part of it, after `this`, and those that mean it after `the` as well.
+const PARTS: [&str; 24] = [
+    "binary",
+    "class",
+    "code",
+    "component",
+    "constant",
+    "crate",
+    "endpoint",
+    "enum",
+    "function",
+    "interface",
+    "job",
+    "library",
+    "macro",
+    "method",
+    "package",
+    "procedure",
+    "program",
+    "query",
+    "service",
+    "struct",
+    "test",
+    "tests",
+    "trait",
+    "type",
+];
+const FILES: [&str; 15] = [
+    "config",
+    "configuration",
+    "directory",
+    "document",
+    "file",
+    "files",
+    "folder",
+    "header",
+    "makefile",
+    "manifest",
+    "module",
+    "modules",
+    "page",
+    "script",
+    "template",
+];
+/// The most words between `this` and its noun: `this generated Rust file`.
+const MOST_BETWEEN: usize = 2;
 
 /// A statement without its harmless differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,15 +125,24 @@ impl Statement {
 
 /// Returns whether a text refers to its file, as `this module` does. Such a text says another thing about each file.
 pub(crate) fn refers_to_its_file(text: &str) -> bool {
-    let mut follows_this = false;
-    for word in text.split(|c: char| !c.is_alphanumeric()) {
-        let is = |other: &&str| word.eq_ignore_ascii_case(other);
-        if is(&"here") || follows_this && FILE_NOUNS.iter().any(&is) {
-            return true;
-        }
-        follows_this = is(&"this") || follows_this && word.is_empty();
-    }
-    false
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let means_file = |at: usize| {
+        let nouns: &[&[&str]] = match &*words[at] {
+            "here" => return true,
+            "it" | "its" => return at == 0,
+            "this" | "these" if at == 0 => return true,
+            "this" | "these" => &[&PARTS, &FILES],
+            "the" => &[&FILES],
+            _ => return false,
+        };
+        let mut next = words[at + 1..].iter().take(MOST_BETWEEN + 1);
+        next.any(|word| nouns.iter().any(|nouns| nouns.contains(&word.as_str())))
+    };
+    (0..words.len()).any(means_file)
 }
 
 /// Hashes the parts of a statement.
