@@ -137,9 +137,17 @@ fn decoration(text: &str, at: usize, line_end: usize) -> usize {
         .take_while(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\''))
         .count();
     if signs > 0 && next.starts_with(&before[..signs]) {
-        signs
-    } else {
-        indentation(next)
+        return signs;
+    }
+    // A quote, a comment, an added line or a row of a table that begins here.
+    let signs = next
+        .iter()
+        .take(3)
+        .take_while(|byte| matches!(byte, b'>' | b'#' | b'/' | b'|' | b'*' | b'+' | b'-'))
+        .count();
+    match indentation(&next[signs..]) {
+        0 => 0,
+        blanks => signs + blanks,
     }
 }
 

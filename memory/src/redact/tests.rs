@@ -168,6 +168,10 @@ fn key_is_found_wherever_a_line_end_divides_it() {
         "\\\" + \\\"",
         "\u{200b}",
         "\u{ad}",
+        "\n> ",
+        "\n| ",
+        "\n# ",
+        "\n// ",
     ] {
         for at in 1..key.len() {
             let quote = if between.contains('\'') { "'" } else { "\"" };
@@ -180,6 +184,15 @@ fn key_is_found_wherever_a_line_end_divides_it() {
                 "{between:?} at {at}: {redacted}"
             );
         }
+    }
+}
+
+#[test]
+fn own_key_is_found_with_any_hyphen() {
+    let digits = "0123456789abcdef".repeat(4);
+    for hyphen in ["-", "_", "\u{2010}", "\u{2011}", "\u{2013}", "\u{2212}", "\u{ff0d}"] {
+        let text = format!("key muninn{hyphen}{digits} end");
+        assert_eq!(redact(&text), "key [redacted:muninn-key] end", "{hyphen}");
     }
 }
 

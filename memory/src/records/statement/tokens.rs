@@ -21,8 +21,8 @@ const NO_NOUN: &str = " a about after against and an are as at be became because
     minus must near needs nor not of off on onto or ought out over per plus ran shall should since so than that the then though \
     through till times to took toward towards twice under unless until upon versus via vs was went were when where which while \
     will with within without won would yet ";
-/// Words to which an article gives another sense: `a few`, `the number of`, `the most`, `a second`.
-const WITH_ARTICLE: &str = " few fewest least little lot more most number second ";
+/// Words to which `a` gives another sense: `need few approvals`, `need a few approvals`.
+const WITH_ARTICLE: &str = " few little ";
 /// Words before which `a` is a name as well: `pick a first`.
 const AFTER_A_NAME: &str = " again alone also always first here last never now once only still there thrice today too ";
 /// Nouns after which `a` is a name: `plan a failed`.
@@ -270,7 +270,7 @@ impl ArticleContext {
 
     /// Returns whether a word is the article of the next one. At the beginning of a sentence it is capitalised.
     fn is_article(&self, word: &str, next: &str) -> bool {
-        if is_one_of(WITH_ARTICLE, core(next)) {
+        if is_one_of(WITH_ARTICLE, next) {
             return false;
         }
         let begins = self.begins_sentence || self.follows_colon && word != "A";

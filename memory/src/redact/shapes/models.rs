@@ -2,9 +2,21 @@
 
 use super::{Shape, inner, is_uniform, mixed, shape};
 
+const OWN_PREFIXES: &[&str] = &[
+    "muninn-",
+    "muninn_",
+    "muninn\u{2010}",
+    "muninn\u{2011}",
+    "muninn\u{2012}",
+    "muninn\u{2013}",
+    "muninn\u{2212}",
+    "muninn\u{ff0d}",
+];
+
 pub(super) const SHAPES: &[Shape] = &[
     // Access keys of Muninn: 256 bits in hexadecimal digits.
-    shape("muninn-key", &["muninn-"], r"[0-9a-fA-F]{64}")
+    // Editors and chats write other hyphens.
+    shape("muninn-key", OWN_PREFIXES, r"[0-9a-fA-F]{64}")
         .in_any_case()
         .anywhere(),
     shape("anthropic-key", &["sk-ant-"], r"[\w-]{16,256}"),
