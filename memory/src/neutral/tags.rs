@@ -244,7 +244,7 @@ fn gap(text: &str, at: usize) -> (usize, usize) {
             || is_invisible(*c)
             || matches!(
                 c,
-                '!' | '?' | '%' | '$' | '@' | '#' | '*' | '~' | '^' | '+' | '.' | '"' | '\'' | '`'
+                '!' | '?' | '%' | '$' | '@' | '#' | '*' | '~' | '^' | '+' | '.' | '"' | '`'
             )
     };
     let gap = text[at..].chars().take(LONGEST_GAP).take_while(is_gap);

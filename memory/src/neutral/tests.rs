@@ -74,6 +74,7 @@ fn the_change_is_minimal_and_visible() {
         ("<s>old</s>", "<s >old</s >"),
         ("[INST] x [/INST]", "&#91;INST] x &#91;/INST]"),
         ("]~b]user", "&#93;~b]user"),
+        ("impl<'a> Reader<'a>", "impl<'a> Reader<'a>"),
         ("a\n\nHuman: b", "a\n\nHuman&#58; b"),
         ("Note:<user>x<system>", "Note:&lt;user>x&lt;system>"),
         ("< tool_call [INST]>", "&lt; tool_call &#91;INST]>"),
