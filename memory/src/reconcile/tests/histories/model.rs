@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::worktree::TestWorktree;
-use crate::records::WithdrawnRecords;
+use crate::records::{WithdrawnRecords, ordered};
 
 /// The archive of pruned records.
 const PRUNED: &str = "archive/pruned.jsonl";
@@ -176,7 +176,8 @@ impl WorktreeState {
                     if ["kept", "folded"]
                         .iter()
                         .any(|side| self.withdrawn.contains(&text(value, side))) => {}
-                "same" => self.same.push((text(value, "kept"), text(value, "folded"))),
+                // Links are followed in the order of their ids, whichever record is the newer one.
+                "same" => self.same.push(ordered(&text(value, "kept"), &text(value, "folded"))),
                 "conflict" => conflicts.push((text(value, "left"), text(value, "right"))),
                 "tombstone" => drop(self.dropped.insert(text(value, "forget"))),
                 "supersedes" if self.withdrawn.contains(&text(value, "newer")) => {}
