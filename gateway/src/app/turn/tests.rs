@@ -66,8 +66,8 @@ impl Home {
     }
 }
 
-/// What a request would insert, and its receipt. `None` where the client left when planning had waited for the store `patience`
-/// times, and had to wait again.
+/// Plans a request. Returns the text that it would insert, and its receipt; `None` if the client left: it leaves at the wait for
+/// the store that follows `patience` others.
 async fn planned(app: &Arc<App>, patience: usize) -> Option<(String, Receipt)> {
     let prompt = Prompt::parse(WireFormat::Chat, BODY.as_bytes()).unwrap();
     let (caller, headers) = (Caller::local(None), HeaderMap::new());

@@ -41,7 +41,8 @@ const ENVIRONMENT: [&str; 19] = [
     "SSL_CERT_FILE",
     "NODE_EXTRA_CA_CERTS",
 ];
-/// What clients read as their settings in the directory of a run. Some name programs, and a memory can come from elsewhere.
+/// The files and folders in which clients look for settings of the directory that they run in. Settings name programs to start,
+/// and a cloned memory can contain them.
 const CLIENT_SETTINGS: [&str; 6] = [
     ".claude",
     ".mcp.json",

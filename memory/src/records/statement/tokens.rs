@@ -21,7 +21,7 @@ const NO_NOUN: &str = " a about after against and an are as at be became because
     minus must near needs nor not of off on onto or ought out over per plus ran shall should since so than that the then though \
     through till times to took toward towards twice under unless until upon versus via vs was went were when where which while \
     will with within without won would yet ";
-/// Words to which `a` gives another sense: `need few approvals`, `need a few approvals`.
+/// Words to which an article gives another sense: `need few approvals`, `need a few approvals`.
 const WITH_ARTICLE: &str = " few little ";
 /// Words before which `a` is a name as well: `pick a first`.
 const AFTER_A_NAME: &str = " again alone also always first here last never now once only still there thrice today too ";
