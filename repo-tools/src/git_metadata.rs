@@ -286,6 +286,18 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_thousands_of_alternates_is_refused() {
+        let repo = Fixture::with(&[("a.txt", "x")]);
+        repo.commit();
+        let other = Fixture::with(&[("b.txt", "y")]);
+        let line = format!("{}\n", other.path(".git/objects").display());
+        for (lines, is_read) in [(1, true), (20_000, false)] {
+            fs::write(repo.path(".git/objects/info/alternates"), line.repeat(lines)).unwrap();
+            assert_eq!(Worktree::discover(repo.root()).is_ok(), is_read, "{lines} lines");
+        }
+    }
+
+    #[test]
     fn the_error_names_the_file() {
         let repo = Fixture::with(&[]);
         make_pipe(&repo.path(".git/packed-refs"));

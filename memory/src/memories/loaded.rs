@@ -3,7 +3,7 @@
 //! Records of an unknown type, written by a later version, are loaded by their text members. An invalid line is skipped
 //! and reported, so that a line damaged by a merge does not affect the others.
 
-use std::io::{self, BufReader};
+use std::io::BufReader;
 
 use muninn_repo_tools::RelPath;
 use serde_json::Number;
@@ -70,11 +70,7 @@ impl LoadedMemories {
             return loaded;
         };
         let mut skipped = SkippedLines::default();
-        let read = file.open(home).and_then(|opened| {
-            if opened.metadata()?.len() > MOST_FILE {
-                let size = format!("it has more than {} MiB", MOST_FILE >> 20);
-                return Err(io::Error::new(io::ErrorKind::FileTooLarge, size));
-            }
+        let read = file.open_within(home, MOST_FILE).and_then(|opened| {
             let mut opened = BufReader::new(opened);
             let before = newest::skip_lines(&mut opened, most)?;
             if before > 0 {

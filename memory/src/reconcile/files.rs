@@ -105,12 +105,9 @@ impl<'a> MemoryFiles<'a> {
 
     fn read(&self, path: &RelPath) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let mut file = RecordFile::Home(path.clone()).open(self.home)?;
-        if file.metadata()?.len() > MOST_BYTES {
-            let size = format!("it has more than {} MiB", MOST_BYTES >> 20);
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, size));
-        }
-        file.read_to_end(&mut bytes)?;
+        RecordFile::Home(path.clone())
+            .open_within(self.home, MOST_BYTES)?
+            .read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 

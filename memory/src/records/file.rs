@@ -69,6 +69,20 @@ impl RecordFile {
         }
     }
 
+    /// Opens the file for reading.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::open`], and if the file has more than `most` bytes.
+    pub(crate) fn open_within(&self, home: &Home, most: u64) -> io::Result<File> {
+        let file = self.open(home)?;
+        if file.metadata()?.len() > most {
+            let size = format!("it has more than {} MiB", most >> 20);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, size));
+        }
+        Ok(file)
+    }
+
     pub(crate) fn metadata(&self, home: &Home) -> io::Result<Metadata> {
         match self {
             Self::Home(path) | Self::Stated(path) => home.resolve(path)?.metadata(),
