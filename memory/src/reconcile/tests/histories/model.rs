@@ -48,6 +48,8 @@ pub(super) struct Model {
     pub(super) commits: HashMap<String, Expected>,
     /// Pruned records.
     pub(super) pruned: BTreeSet<String>,
+    /// Ids of the decisions that a reverted commit added. A decision is written by the code under test.
+    pub(super) taken_back: BTreeSet<String>,
     /// The last known records of each segment, by name.
     pub(super) segments: BTreeMap<String, Vec<usize>>,
 }
@@ -76,17 +78,8 @@ impl Model {
 
     /// The records that a commit added and removed, over all files.
     pub(super) fn changed_by(&self, desk: &TestWorktree, commit: &str) -> (Numbers, Numbers) {
-        let diff = desk.run(&[
-            "show",
-            "--format=",
-            "-U0",
-            "--no-renames",
-            commit,
-            "--",
-            ".muninn/memory",
-        ]);
         let mut more: BTreeMap<usize, i32> = BTreeMap::new();
-        for line in diff.unwrap().lines() {
+        for line in changes(desk, commit).lines() {
             let number = self.number(line.get(1..).unwrap_or_default());
             let by = if line.starts_with('+') { 1 } else { -1 };
             number
@@ -101,6 +94,31 @@ impl Model {
         };
         (of(&|by| by > 0), of(&|by| by < 0))
     }
+}
+
+/// The lines that a commit added and removed, each after its sign.
+fn changes(desk: &TestWorktree, commit: &str) -> String {
+    let show = [
+        "show",
+        "--format=",
+        "-U0",
+        "--no-renames",
+        commit,
+        "--",
+        ".muninn/memory",
+    ];
+    desk.run(&show).unwrap()
+}
+
+/// The ids of the decisions that a commit added.
+pub(super) fn decisions_of(desk: &TestWorktree, commit: &str) -> Vec<String> {
+    let changes = changes(desk, commit);
+    let added = changes.lines().filter_map(|line| line.strip_prefix('+'));
+    let added = added.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    added
+        .filter(|value| text(value, "type") == "decision")
+        .map(|value| text(&value, "id"))
+        .collect()
 }
 
 /// The parsed files of a worktree.
@@ -185,6 +203,7 @@ impl WorktreeState {
                     self.superseded.insert(text(value, "older"));
                     self.apart.push((text(value, "older"), text(value, "newer")));
                 }
+                "decision" if self.withdrawn.contains(&text(value, "id")) => {}
                 "decision" => {
                     let holds = holding.entry(text(value, "conflict")).or_insert(value);
                     if (text(holds, "ts"), text(holds, "id")) < (text(value, "ts"), text(value, "id")) {

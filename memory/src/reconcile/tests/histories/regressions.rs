@@ -176,3 +176,18 @@ fn claim_similar_to_both_sides_does_not_join_them() {
         reconciles(1),
     ]);
 }
+
+#[test]
+fn reverted_resolution_is_withdrawn() {
+    let resolves = |keep| step(2, Action::Resolve { which: 0, keep });
+    plays(&[
+        says(2, &[("not", 0), ("is", 0)]),
+        reconciles(2),
+        resolves(1),
+        step(2, Action::Revert { which: 1 }),
+        says(2, &[("not", 0)]),
+        reconciles(2),
+        resolves(0),
+        step(2, Action::Revert { which: 4 }),
+    ]);
+}

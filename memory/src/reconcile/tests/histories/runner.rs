@@ -9,7 +9,7 @@ use crate::records::{MAIN, SESSIONS};
 use super::super::by_letters;
 use super::actions::{Action, BRANCHES, PEOPLE, RunOptions, Statement, Step};
 use super::check;
-use super::model::{Expected, Model, Numbers, WorktreeState};
+use super::model::{Expected, Model, Numbers, WorktreeState, decisions_of};
 use super::worktree::{Team, TestWorktree};
 
 const LETTERS: [&str; 4] = ["alpha", "bravo", "charlie", "delta"];
@@ -103,7 +103,7 @@ impl HistoryRunner {
                 };
                 desk.finish(went_well).then(|| now.merged(&change))
             }
-            Action::Revert { which } => self.revert(desk, now, *which),
+            Action::Revert { which } => self.revert(who, now, *which),
             Action::Reconcile { how } => self.reconcile(desk, now, *how),
             Action::Crash { how, after, commit } => Some(self.crash(desk, now, *how, *after, *commit)),
             Action::Resolve { which, keep } => {
@@ -151,8 +151,10 @@ impl HistoryRunner {
     }
 
     /// A revert may remove only the commit's records, which are optional from then on.
-    fn revert(&self, desk: &TestWorktree, mut now: Expected, which: usize) -> Option<Expected> {
+    fn revert(&mut self, who: usize, mut now: Expected, which: usize) -> Option<Expected> {
+        let desk = &self.team.people[who];
         let commit = nth(desk, "HEAD", which)?;
+        self.model.taken_back.extend(decisions_of(desk, &commit));
         let (added, _) = self.model.changed_by(desk, &commit);
         let before = self.model.held(&WorktreeState::of(desk));
         let went_well = desk.run(&["revert", "--no-edit", &commit]).is_some();
