@@ -173,9 +173,12 @@ fn decide(
     withdrawn: &WithdrawnRecords,
     judging: &JudgeSetup<'_>,
 ) -> (Vec<Record>, Option<ModelReport>) {
-    let status = RecordStatus::of(all);
+    let [with_withdrawn, status] = [RecordStatus::of(all), RecordStatus::of(withdrawn.shown(all))];
     let claims: Vec<RecordClaim<'_>> = all.iter().filter_map(RecordClaim::of).collect();
-    let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(claims[*at].record)).collect();
+    // A record that a reverted commit dropped was not compared while it was dropped.
+    let is_back = |record: &Record| with_withdrawn.is_dropped(&record.id) && !status.is_dropped(&record.id);
+    let is_compared = |at: &usize| is_new(claims[*at].record) || is_back(claims[*at].record);
+    let new: Vec<usize> = (0..claims.len()).filter(is_compared).collect();
     let blocks = Blocks::of(&claims, new.len(), judging);
     let mut pairs = pairs(&blocks, &new, judging.progress);
     // Superseded records are compared too, so that the result does not depend on the order in which they came; dropped

@@ -191,3 +191,19 @@ fn reverted_resolution_is_withdrawn() {
         step(2, Action::Revert { which: 4 }),
     ]);
 }
+
+#[test]
+fn record_of_a_reverted_resolution_is_compared_with_later_ones() {
+    let resolves = |keep| step(0, Action::Resolve { which: 0, keep });
+    plays(&[
+        says(0, &[("not", 0), ("is", 0)]),
+        reconciles(0),
+        resolves(1),
+        says(0, &[("not", 0)]),
+        reconciles(0),
+        resolves(0),
+        says(1, &[("is", 0)]),
+        step(0, Action::Revert { which: 3 }),
+        step(0, Action::Forget { which: 5 }),
+    ]);
+}
