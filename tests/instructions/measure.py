@@ -1,10 +1,14 @@
-"""Instructions per request, counted by callgrind while one gateway answers each case. See the file run."""
+"""Instructions per request, counted by callgrind. See the file run.
+
+Each case has a gateway of its own, so that nothing that goes on behind the answers of one case counts for the next.
+"""
 
 import http.server
 import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +18,8 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).parent
 RECORDED = HERE / "recorded.json"
-MOST = 1.10
+MOST = 1.05
+REQUESTS = 20
 
 WORDS = "The ledger keeps what was added to each turn, so that a later request of the conversation gets the same bytes. "
 QUESTION = "How does the TokenBucket refill in the rate limiter?"
@@ -48,12 +53,10 @@ class Backend(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         self.rfile.read(int(self.headers["content-length"]))
-        body = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in EVENTS).encode()
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        body = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in EVENTS)
+        # One write: an answer that arrives in pieces is polled more or less often.
+        head = f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {len(body)}\r\n\r\n"
+        self.wfile.write((head + body).encode())
 
     def log_message(self, *_):
         pass
@@ -104,29 +107,33 @@ class Gateway:
             subprocess.run(["git", *command], cwd=root, env=environment, check=True)
         self.process = subprocess.Popen(
             ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={self.out}",
-             os.environ["MUNINN_BIN"], "serve", "--root", str(root), "--listen", "127.0.0.1:0"],
+             os.environ["COUNTED_BIN"], "serve", "--root", str(root), "--listen", "127.0.0.1:0"],
             env=environment, stdout=subprocess.PIPE, stderr=open(folder / "log", "w"), text=True,
         )
         line = self.process.stdout.readline()
-        self.url = line.removeprefix("listening on ").strip()
-        if not self.url.startswith("http"):
+        self.host = line.removeprefix("listening on http://").strip()
+        if self.host == line.strip():
             sys.exit(f"the gateway did not start: {(folder / 'log').read_text()}")
         while not self.get("/healthz")["index"].get("settled"):
             time.sleep(0.2)
 
     def get(self, path):
-        with urllib.request.urlopen(self.url + path, timeout=120) as response:
+        with urllib.request.urlopen(f"http://{self.host}{path}", timeout=120) as response:
             return json.load(response)
 
     def ask(self, case, number):
         converted, size, context = CASES[case]
         path, body = request(converted, size, number)
-        headers = {"content-type": "application/json", "x-session-id": f"{case} {number}"}
-        if not context:
-            headers["x-muninn-context"] = "off"
-        with urllib.request.urlopen(urllib.request.Request(self.url + path, body, headers), timeout=300) as response:
-            response.read()
-            outcome = response.headers["x-muninn-context"]
+        mode = "auto" if context else "off"
+        head = (
+            f"POST {path} HTTP/1.1\r\nhost: {self.host}\r\ncontent-type: application/json\r\nconnection: close\r\n"
+            f"content-length: {len(body)}\r\nx-session-id: {case} {number}\r\nx-muninn-context: {mode}\r\n\r\n"
+        )
+        host, port = self.host.split(":")
+        with socket.create_connection((host, int(port)), timeout=300) as connection:
+            connection.sendall(head.encode() + body)
+            answer = b"".join(iter(lambda: connection.recv(1 << 20), b""))
+        outcome = re.search(rb"^x-muninn-context: (\S+)\r$", answer, re.M)[1].decode()
         expected = "injected" if context else "off"
         if outcome != expected:
             sys.exit(f"{case}: the context is {outcome}, not {expected}")
@@ -146,23 +153,38 @@ class Gateway:
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return fields[11:13]
 
-    def instructions(self, case, requests):
+    def instructions(self, case):
         """Of one request, on average."""
         for number in range(2):
             self.ask(case, number)
         self.rest()
         self.control("--zero")
-        for number in range(2, 2 + requests):
+        for number in range(2, 2 + REQUESTS):
             self.ask(case, number)
         self.rest()
-        dumps = set(self.out.parent.glob("callgrind.*"))
         self.control("--dump")
-        (dump,) = set(self.out.parent.glob("callgrind.*")) - dumps
-        return int(re.search(r"^(?:totals|summary): (\d+)", dump.read_text(), re.M).group(1)) // requests
+        dump = self.out.with_name("callgrind.1")
+        return int(re.search(r"^(?:totals|summary): (\d+)", dump.read_text(), re.M).group(1)) // REQUESTS
 
     def stop(self):
         self.process.kill()
         self.process.wait()
+
+
+def fewest(case, backend, most):
+    """The fewest of three gateways, or the first number that is not above `most`.
+
+    How often a waiting request is polled depends on what else the machine does, and never saves an instruction.
+    """
+    counts = []
+    while len(counts) < 3 and (not counts or min(counts) > most):
+        with tempfile.TemporaryDirectory() as folder:
+            gateway = Gateway(pathlib.Path(folder), backend)
+            try:
+                counts.append(gateway.instructions(case))
+            finally:
+                gateway.stop()
+    return min(counts)
 
 
 def main():
@@ -170,17 +192,12 @@ def main():
     threading.Thread(target=backend.serve_forever, daemon=True).start()
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
     found, failed = {}, 0
-    with tempfile.TemporaryDirectory() as folder:
-        gateway = Gateway(pathlib.Path(folder), backend.server_address[1])
-        try:
-            for case, (_, size, _) in CASES.items():
-                found[case] = gateway.instructions(case, 20 if size < 10_000 else 5)
-                ratio = found[case] / recorded.get(case, found[case])
-                failed += ratio > MOST
-                print(f"{case:<34} {found[case] / 1e6:8.2f} M instructions a request, {ratio:.3f} of the recorded",
-                      flush=True)
-        finally:
-            gateway.stop()
+    for case in CASES:
+        most = 0 if "--record" in sys.argv else MOST * recorded.get(case, 0)
+        found[case] = fewest(case, backend.server_address[1], most)
+        ratio = found[case] / recorded.get(case, found[case])
+        failed += ratio > MOST
+        print(f"{case:<34} {found[case] / 1e6:8.2f} M instructions a request, {ratio:.3f} of the recorded", flush=True)
     if "--record" in sys.argv:
         RECORDED.write_text(json.dumps(found, indent=2) + "\n")
     elif set(found) != set(recorded) or failed:
