@@ -101,12 +101,7 @@ impl Reader {
     /// Begins a read that ended at `now`.
     pub fn read<'a>(&'a mut self, now: Instant, sample: &'a mut Sample) -> Read<'a> {
         let events_before = self.count;
-        Read {
-            reader: self,
-            sample,
-            now,
-            events_before,
-        }
+        Read { reader: self, sample, now, events_before }
     }
 
     /// Ends the answer to a request that was sent at `sent`; returns the number of its events.
@@ -141,16 +136,7 @@ pub struct Read<'a> {
 impl Read<'_> {
     /// Takes the next piece of the body.
     pub fn take(&mut self, part: &[u8]) {
-        let Reader {
-            format,
-            purpose,
-            cutter,
-            first,
-            last_word,
-            count,
-            ended,
-            ..
-        } = &mut *self.reader;
+        let Reader { format, purpose, cutter, first, last_word, count, ended, .. } = &mut *self.reader;
         first.get_or_insert(self.now);
         let stamped = match purpose {
             Purpose::Check(answer) => {
@@ -162,9 +148,7 @@ impl Read<'_> {
         cutter.feed(part, |event| {
             *count += 1;
             *ended = format.is_last(event);
-            let sent = (stamped && format.is_delta(event))
-                .then(|| stamp::read(event))
-                .flatten();
+            let sent = (stamped && format.is_delta(event)).then(|| stamp::read(event)).flatten();
             if let Some(sent) = sent {
                 let read = stamp::micros(self.now);
                 let word = Word { sent, read };
@@ -235,14 +219,8 @@ mod tests {
     #[test]
     fn a_word_is_timed_by_its_stamp() {
         let mut sample = Sample::default();
-        let early = Word {
-            sent: 1_000,
-            read: 1_400,
-        };
-        let late = Word {
-            sent: 6_000,
-            read: 8_400,
-        };
+        let early = Word { sent: 1_000, read: 1_400 };
+        let late = Word { sent: 6_000, read: 8_400 };
         early.add_to(&mut sample, None);
         late.add_to(&mut sample, Some(early));
         assert_eq!(sample.delays_ms, [0.4, 2.4]);

@@ -69,10 +69,7 @@ impl Crew {
             members.push(member);
         }
         let stream = Duration::from_millis(load.pace_ms) * CHAT_EVENTS as u32;
-        Ok(Self {
-            members,
-            stagger: stream / load.clients.max(1) as u32,
-        })
+        Ok(Self { members, stagger: stream / load.clients.max(1) as u32 })
     }
 
     /// Runs all connections at once, and hands them back for another run.
@@ -140,12 +137,7 @@ struct Member {
 
 impl Member {
     async fn connect(target: SocketAddr, load: &Load) -> Result<Self> {
-        Ok(Self {
-            target,
-            connection: connect(target).await?,
-            load: load.clone(),
-            events: 0,
-        })
+        Ok(Self { target, connection: connect(target).await?, load: load.clone(), events: 0 })
     }
 
     /// Sends one unpaced request and checks its answer to the last event.
@@ -186,11 +178,7 @@ impl Member {
         let exchanged = async {
             let sent = self.send(pace_ms, sample).await?;
             let (status, closes, mut body) = self.read_head().await?;
-            ensure!(
-                status == 200,
-                "status {status}: {}",
-                String::from_utf8_lossy(self.connection.pending())
-            );
+            ensure!(status == 200, "status {status}: {}", String::from_utf8_lossy(self.connection.pending()));
             self.read_events(&mut body, &mut reader, sample).await?;
             if closes || body == BodyDecoder::UntilClose {
                 self.connection = connect(target).await?;
@@ -211,9 +199,7 @@ impl Member {
         sample.body_bytes += length as u64;
 
         let sent = Instant::now();
-        self.connection
-            .write_pieces(&[head.as_bytes(), before, question, after])
-            .await?;
+        self.connection.write_pieces(&[head.as_bytes(), before, question, after]).await?;
         Ok(sent)
     }
 
@@ -241,10 +227,7 @@ impl Member {
                 self.connection.consume(length);
                 return Ok(parsed);
             }
-            ensure!(
-                self.connection.fill().await? > 0,
-                "the connection was closed before an answer"
-            );
+            ensure!(self.connection.fill().await? > 0, "the connection was closed before an answer");
         }
     }
 
@@ -255,11 +238,7 @@ impl Member {
             0 => String::new(),
             _ => format!("?{PACE_QUERY}{pace_ms}"),
         };
-        let context = if self.load.context {
-            ""
-        } else {
-            "x-muninn-context: off\r\n"
-        };
+        let context = if self.load.context { "" } else { "x-muninn-context: off\r\n" };
         format!(
             "POST {path}{query} HTTP/1.1\r\nhost: {}\r\nuser-agent: muninn-bench\r\n\
              accept: text/event-stream\r\ncontent-type: application/json\r\n{context}\

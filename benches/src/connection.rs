@@ -26,12 +26,7 @@ impl Connection {
     pub fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        Ok(Self {
-            stream,
-            buffer,
-            start: 0,
-            end: 0,
-        })
+        Ok(Self { stream, buffer, start: 0, end: 0 })
     }
 
     /// Bytes that were read and not consumed.

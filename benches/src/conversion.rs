@@ -69,10 +69,7 @@ const FIRST: Shape = Shape { clients: 1, pace_ms: 0 };
 /// Few clients, 5 ms between events: the time between events.
 const GAP: Shape = Shape { clients: 4, pace_ms: 5 };
 /// As many clients as keep both cores busy: requests per second.
-const THROUGHPUT: Shape = Shape {
-    clients: 32,
-    pace_ms: 0,
-};
+const THROUGHPUT: Shape = Shape { clients: 32, pace_ms: 0 };
 
 /// The report, on the last line of stdout. Times are milliseconds, memory is MB of 10^6 bytes.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -147,9 +144,7 @@ pub fn run(options: &Options) -> Result<Report> {
 
     let mut report = Report::default();
     report.load1[0] = procfs::load1();
-    report.pairs = runtime
-        .block_on(bench.measure_all(options))
-        .inspect_err(|_| bench.show_logs())?;
+    report.pairs = runtime.block_on(bench.measure_all(options)).inspect_err(|_| bench.show_logs())?;
     report.worst = report.pairs.iter().map(|pair| pair.cost).reduce(Cost::worse);
     for (format, gateway) in &bench.gateways {
         let peak = procfs::peak_mb(gateway.id()).map(rounded);
@@ -312,19 +307,9 @@ mod tests {
 
     fn shapes(first: f64, gap: f64, delay: f64, rps: f64) -> Shapes {
         Shapes {
-            first: Figures {
-                first_p50_ms: first,
-                ..Figures::default()
-            },
-            gap: Figures {
-                gap_p50_ms: gap,
-                delay_p50_ms: Some(delay),
-                ..Figures::default()
-            },
-            throughput: Figures {
-                rps,
-                ..Figures::default()
-            },
+            first: Figures { first_p50_ms: first, ..Figures::default() },
+            gap: Figures { gap_p50_ms: gap, delay_p50_ms: Some(delay), ..Figures::default() },
+            throughput: Figures { rps, ..Figures::default() },
         }
     }
 

@@ -43,10 +43,7 @@ impl GatewayProcess {
     #[must_use]
     pub fn start_in(home: TestEnv, root: &Path, configuration: &str) -> Self {
         home.write_config(configuration);
-        Self {
-            gateway: serve(&home, root),
-            _home: home,
-        }
+        Self { gateway: serve(&home, root), _home: home }
     }
 
     /// Starts the gateway for `root` over the mock, to which it `speaks` this one format, and waits for its index.
@@ -102,16 +99,12 @@ pub fn serve(home: &TestEnv, root: &Path) -> Gateway {
 
 /// Waits until the gateway's index is ready.
 pub fn wait_until_indexed(gateway: &Gateway) {
-    wait_within(READY_LIMIT, "a ready index", || {
-        (gateway.health()["index"]["state"] == "ready").then_some(())
-    });
+    wait_within(READY_LIMIT, "a ready index", || (gateway.health()["index"]["state"] == "ready").then_some(()));
 }
 
 /// Waits until the gateway's index, history and vectors are ready.
 pub fn wait_until_settled(gateway: &Gateway) {
-    wait_within(READY_LIMIT, "a settled index", || {
-        (gateway.health()["index"]["settled"] == true).then_some(())
-    });
+    wait_within(READY_LIMIT, "a settled index", || (gateway.health()["index"]["settled"] == true).then_some(()));
 }
 
 /// The receipt of a request, which is written a moment after the answer.

@@ -97,10 +97,7 @@ pub fn run(options: &Options) -> Result<Report> {
         git(&options.root, &["init", "--quiet"])?;
     }
     let worktree = Worktree::discover(&options.root)?;
-    let all = FindQuery {
-        max_files: usize::MAX,
-        ..FindQuery::new("")
-    };
+    let all = FindQuery { max_files: usize::MAX, ..FindQuery::new("") };
     let files = find(&worktree, &all)?.paths.len();
     let version = rg(worktree.root(), &["--version"]).context("rg")?;
     let mut report = Report {
@@ -145,11 +142,7 @@ pub fn run(options: &Options) -> Result<Report> {
             found.lines,
             found.ours_ms,
             found.rg_ms,
-            if found.same {
-                String::new()
-            } else {
-                format!(", which found {} lines", lines.1)
-            }
+            if found.same { String::new() } else { format!(", which found {} lines", lines.1) }
         ));
         report.same &= found.same;
         report.patterns.push(found);
@@ -162,13 +155,7 @@ pub fn run(options: &Options) -> Result<Report> {
         ));
         report.many = Some(many);
     }
-    report.ratio = stats::median(
-        report
-            .patterns
-            .iter()
-            .map(|found| found.ours_ms / found.rg_ms)
-            .collect(),
-    );
+    report.ratio = stats::median(report.patterns.iter().map(|found| found.ours_ms / found.rg_ms).collect());
     Ok(report)
 }
 
@@ -177,11 +164,8 @@ fn search(worktree: &Worktree, literal: bool, pattern: &str) -> Result<usize> {
 }
 
 fn query(literal: bool, pattern: &str) -> GrepQuery {
-    let pattern = if literal {
-        GrepPattern::Literals(vec![pattern.to_owned()])
-    } else {
-        GrepPattern::Regex(pattern.to_owned())
-    };
+    let pattern =
+        if literal { GrepPattern::Literals(vec![pattern.to_owned()]) } else { GrepPattern::Regex(pattern.to_owned()) };
     GrepQuery {
         detail: Detail::Lines,
         limits: GrepLimits {
@@ -234,13 +218,7 @@ fn measure_many(worktree: &Worktree, options: &Options) -> Result<ManyReport> {
 
 /// With the rules of our walk, and the same work: numbered lines.
 fn rg_lines(root: &Path, literal: bool, pattern: &str) -> std::io::Result<usize> {
-    let mut arguments = vec![
-        "--no-config",
-        "--hidden",
-        "--no-ignore-parent",
-        "--no-ignore-global",
-        "--glob=!.git",
-    ];
+    let mut arguments = vec!["--no-config", "--hidden", "--no-ignore-parent", "--no-ignore-global", "--glob=!.git"];
     arguments.extend(["--no-heading", "--line-number", "--color=never", "--no-messages"]);
     let secrets = secrets(root);
     arguments.extend(secrets.iter().map(String::as_str));

@@ -235,10 +235,7 @@ impl Server {
         let mut command = bench.muninn(&["mcp"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let output = BufReader::new(child.stdout.take().context("no stdout")?);
-        let mut server = Server {
-            process: Running(child),
-            output,
-        };
+        let mut server = Server { process: Running(child), output };
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
             "clientInfo": {"name": "bench", "version": "1"}});
         server.request("initialize", &hello)?;

@@ -68,8 +68,7 @@ impl<'a> Head<'a> {
 
     /// Whether the sender closes the connection after this message.
     pub fn closes(&self) -> bool {
-        self.header("connection")
-            .is_some_and(|value| value.eq_ignore_ascii_case("close"))
+        self.header("connection").is_some_and(|value| value.eq_ignore_ascii_case("close"))
     }
 
     /// The decoder for the body of this message. `unframed` is the decoder of a message without a framing header: no
@@ -131,14 +130,7 @@ impl BodyDecoder {
                     let taken = left.min(rest.len());
                     sink(&rest[..taken]);
                     let left = left - taken;
-                    (
-                        taken,
-                        if left == 0 {
-                            Self::ChunkEnd
-                        } else {
-                            Self::ChunkData(left)
-                        },
-                    )
+                    (taken, if left == 0 { Self::ChunkEnd } else { Self::ChunkData(left) })
                 }
                 Self::ChunkSize => match parse_chunk_size(rest).map_err(|_| anyhow!("no chunk size"))? {
                     Status::Partial => return Ok(used),

@@ -19,10 +19,7 @@ pub fn allow_open_files(needed: u64) -> Result<u64> {
     if let Some(hard) = limit.maximum.filter(|hard| *hard < needed) {
         bail!("the hard limit on open files is {hard}, and {needed} are needed");
     }
-    let raised = Rlimit {
-        current: Some(needed),
-        maximum: limit.maximum,
-    };
+    let raised = Rlimit { current: Some(needed), maximum: limit.maximum };
     setrlimit(Resource::Nofile, raised)
         .with_context(|| format!("the soft limit on open files cannot be raised to {needed}"))?;
     progress(&format!("soft limit on open files raised from {soft} to {needed}"));

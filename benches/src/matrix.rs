@@ -36,12 +36,7 @@ impl Cell {
         for &context in contexts {
             for &body in bodies {
                 for &clients in clients {
-                    cells.extend(paces.iter().map(|&pace_ms| Self {
-                        body,
-                        clients: clients.into(),
-                        pace_ms,
-                        context,
-                    }));
+                    cells.extend(paces.iter().map(|&pace_ms| Self { body, clients: clients.into(), pace_ms, context }));
                 }
             }
         }
@@ -84,11 +79,7 @@ impl Bench<'_> {
     /// The first failed request, or a pace that did not reach the mock.
     pub async fn measure(&self, cell: Cell) -> Result<Run> {
         let load = self.load(cell);
-        let target = |address, pid| Target {
-            address,
-            pid,
-            upstream: load.format,
-        };
+        let target = |address, pid| Target { address, pid, upstream: load.format };
         let mut targets = vec![target(self.upstream, None), target(self.gateway, self.gateway_pid)];
         if !cell.context {
             targets.extend(self.beside.iter().map(|(_, address)| target(*address, None)));

@@ -66,15 +66,8 @@ async fn measure_once(seen: &Seen, target: &Target, load: &Load, time: Duration)
     let (paced_after, bytes_after, answered_after) = counts();
     let arrived = (bytes_after - bytes) as f64;
     let address = target.address;
-    ensure!(
-        load.pace_ms == 0 || paced_after > paced,
-        "{address} did not pass on the pace"
-    );
-    ensure!(
-        answered_after > answered,
-        "{address} sent nothing to the mock in the format {}",
-        target.upstream
-    );
+    ensure!(load.pace_ms == 0 || paced_after > paced, "{address} did not pass on the pace");
+    ensure!(answered_after > answered, "{address} sent nothing to the mock in the format {}", target.upstream);
     let cpu_ns = cpu_before.zip(cpu_after).map(|(before, after)| after.since(&before));
     Ok(Measured {
         figures: figures(&mut sample, cpu_ns),

@@ -90,9 +90,7 @@ impl FromStr for Target {
     fn from_str(url: &str) -> Result<Self, String> {
         let rest = url.strip_prefix("http://").ok_or("only http:// is measured")?;
         let host = rest.strip_suffix('/').unwrap_or(rest);
-        let mut addresses = host
-            .to_socket_addrs()
-            .map_err(|error| format!("{host:?} is no HOST:PORT: {error}"))?;
+        let mut addresses = host.to_socket_addrs().map_err(|error| format!("{host:?} is no HOST:PORT: {error}"))?;
         let address = addresses.next().ok_or("the host has no address")?;
         Ok(Self(address))
     }
@@ -112,10 +110,7 @@ impl FromStr for Named {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, url) = text.split_once('=').ok_or("expected NAME=URL")?;
-        Ok(Self {
-            name: name.to_owned(),
-            target: url.parse()?,
-        })
+        Ok(Self { name: name.to_owned(), target: url.parse()? })
     }
 }
 

@@ -47,9 +47,7 @@ pub fn run(options: &Options) -> Result<Report> {
     let mut report = Report::default();
     report.load1[0] = procfs::load1();
     report.rss_idle_mb = gateway.memory(procfs::resident_mb);
-    report.runs = runtime
-        .block_on(measure_all(&bench, options))
-        .inspect_err(|_| gateway.show_log())?;
+    report.runs = runtime.block_on(measure_all(&bench, options)).inspect_err(|_| gateway.show_log())?;
     report.rss_peak_mb = gateway.memory(procfs::peak_mb);
 
     if matches!(gateway, Gateway::Ours(_)) && !options.quick && !options.no_memory {
@@ -147,32 +145,21 @@ async fn wait_until_answering(bench: &Bench<'_>, cell: Cell, address: SocketAddr
 
 /// Sends 10,000 unpaced requests of 2 kB to a fresh gateway; `None` where memory cannot be read.
 async fn memory_growth(bench: &Bench<'_>, gateway: &GatewayProcess, context: bool) -> Result<Option<Growth>> {
-    let load = bench.load(Cell {
-        body: 2_000,
-        clients: MEMORY_CLIENTS,
-        pace_ms: 0,
-        context,
-    });
+    let load = bench.load(Cell { body: 2_000, clients: MEMORY_CLIENTS, pace_ms: 0, context });
     let per_client = |requests: u64| Until::Requests(requests / MEMORY_CLIENTS as u64);
     let resident = || procfs::resident_mb(gateway.id()).map(rounded);
     let crew = Crew::assemble(gateway.address, &load).await?;
     let (crew, _) = crew.run(per_client(2_000)).await?;
     let early = resident();
     crew.run(per_client(8_000)).await?;
-    let growth = early.zip(resident()).map(|(early, late)| Growth {
-        rss_at_2000_mb: early,
-        rss_at_10000_mb: late,
-    });
+    let growth = early.zip(resident()).map(|(early, late)| Growth { rss_at_2000_mb: early, rss_at_10000_mb: late });
     progress(&format!("memory, context {context}: {growth:?}"));
     Ok(growth)
 }
 
 /// A cell's figures for human eyes, a line per target.
 fn lines(run: &Run) -> String {
-    let cell = format!(
-        "{:>5} {:>7} {:>4} {:>7}",
-        run.body, run.clients, run.pace_ms, run.context
-    );
+    let cell = format!("{:>5} {:>7} {:>4} {:>7}", run.body, run.clients, run.pace_ms, run.context);
     let beside = run.beside.iter().map(|(name, one)| (name.as_str(), one));
     let lines: Vec<String> = [("direct", &run.direct), ("gateway", &run.gateway)]
         .into_iter()

@@ -20,14 +20,8 @@ impl Place {
             Some((path, first.parse().ok()?..=last.parse().ok()?))
         };
         match with_lines() {
-            Some((path, lines)) => Self {
-                path: path.to_owned(),
-                lines: Some(lines),
-            },
-            None => Self {
-                path: source.to_owned(),
-                lines: None,
-            },
+            Some((path, lines)) => Self { path: path.to_owned(), lines: Some(lines) },
+            None => Self { path: source.to_owned(), lines: None },
         }
     }
 }

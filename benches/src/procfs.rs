@@ -51,9 +51,7 @@ impl CpuTimes {
     /// have ended since do not count.
     pub fn since(&self, before: &Self) -> u64 {
         let times = self.0.iter();
-        times
-            .map(|(id, now)| now.saturating_sub(before.0.get(id).copied().unwrap_or(0)))
-            .sum()
+        times.map(|(id, now)| now.saturating_sub(before.0.get(id).copied().unwrap_or(0))).sum()
     }
 }
 

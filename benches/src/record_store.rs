@@ -57,15 +57,10 @@ impl Store {
 
     /// The lines that are recalled, best first, so many at most.
     pub fn ask(&self, question: &str, keep: usize) -> Vec<usize> {
-        let options = RecallOptions {
-            keep,
-            ..RecallOptions::default()
-        };
+        let options = RecallOptions { keep, ..RecallOptions::default() };
         let recalled = self.memories.recall(question, &options).into_iter();
         let memories = recalled.filter_map(|recalled| self.memories.get(recalled.doc));
-        memories
-            .filter_map(|memory| self.lines.get(&memory.source).copied())
-            .collect()
+        memories.filter_map(|memory| self.lines.get(&memory.source).copied()).collect()
     }
 }
 

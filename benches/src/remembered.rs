@@ -28,22 +28,13 @@ impl Remembered {
     /// Starts a gateway and an engine over a repository whose records have these numbers.
     pub(crate) fn start(home: TestEnv, root: &Path, numbers: HashMap<String, usize>) -> Result<Self> {
         let upstream = stand::upstream(0)?;
-        home.write_config(&format!(
-            "{}[context]\ndeadline_ms = 20000\n",
-            configuration(&upstream, Format::Chat)
-        ));
+        home.write_config(&format!("{}[context]\ndeadline_ms = 20000\n", configuration(&upstream, Format::Chat)));
         let gateway = serve(&home, root);
         wait_until_settled(&gateway);
         let engine = Engine::open(Worktree::discover(root)?, EngineSettings::default());
         engine.refresh(&())?;
         engine.embed(&|| true);
-        Ok(Self {
-            home,
-            gateway,
-            engine,
-            _upstream: upstream,
-            numbers,
-        })
+        Ok(Self { home, gateway, engine, _upstream: upstream, numbers })
     }
 
     /// Asks a question in a session of its own, and returns the packed records.

@@ -132,11 +132,7 @@ mod tests {
             cpu_us_per_request: cpu,
             ..Figures::default()
         };
-        let rounds = [
-            round(1.0, 30.0, Some(5.0)),
-            round(3.0, 10.0, None),
-            round(2.0, 20.000_01, Some(7.0)),
-        ];
+        let rounds = [round(1.0, 30.0, Some(5.0)), round(3.0, 10.0, None), round(2.0, 20.000_01, Some(7.0))];
         let figures = Figures::medians(&rounds);
         assert_eq!(figures.first_p50_ms, 2.0);
         assert_eq!(figures.rps, 20.0);
@@ -145,15 +141,8 @@ mod tests {
 
     #[test]
     fn growth_stands_among_the_other_fields() {
-        let growth = Growth {
-            rss_at_2000_mb: 30.5,
-            rss_at_10000_mb: 31.0,
-        };
-        let report = Report {
-            growth: Some(growth),
-            growth_context_on: Some(growth),
-            ..Report::default()
-        };
+        let growth = Growth { rss_at_2000_mb: 30.5, rss_at_10000_mb: 31.0 };
+        let report = Report { growth: Some(growth), growth_context_on: Some(growth), ..Report::default() };
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(json["rss_at_2000_mb"], 30.5);
         assert_eq!(json["growth_context_on"]["rss_at_10000_mb"], 31.0);

@@ -61,10 +61,7 @@ fn messages(words: &[String]) -> Vec<String> {
              \"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{\"input_tokens\":500,\
              \"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\"output_tokens\":1}}",
         ),
-        event(
-            "content_block_start",
-            ",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}",
-        ),
+        event("content_block_start", ",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}"),
     ];
     for word in words {
         let delta = format!(",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"{word}\"}}");
@@ -83,9 +80,7 @@ fn responses(words: &[String]) -> Vec<String> {
     let mut events = Vec::new();
     let mut event = |name: &str, rest: &str| {
         let number = events.len();
-        events.push(format!(
-            "event: {name}\ndata: {{\"type\":\"{name}\",\"sequence_number\":{number},{rest}}}\n\n"
-        ));
+        events.push(format!("event: {name}\ndata: {{\"type\":\"{name}\",\"sequence_number\":{number},{rest}}}\n\n"));
     };
     let response = |status: &str, output: &str, usage: &str| {
         format!(
@@ -108,19 +103,13 @@ fn responses(words: &[String]) -> Vec<String> {
     event("response.in_progress", &response("in_progress", "", "null"));
     let begun = item("in_progress", "");
     event("response.output_item.added", &format!("{at},\"item\":{begun}"));
-    event(
-        "response.content_part.added",
-        &format!("{in_item},\"part\":{}", part("")),
-    );
+    event("response.content_part.added", &format!("{in_item},\"part\":{}", part("")));
     for word in words {
         event("response.output_text.delta", &format!("{in_item},\"delta\":\"{word}\""));
     }
     let text = words.concat();
     event("response.output_text.done", &format!("{in_item},\"text\":\"{text}\""));
-    event(
-        "response.content_part.done",
-        &format!("{in_item},\"part\":{}", part(&text)),
-    );
+    event("response.content_part.done", &format!("{in_item},\"part\":{}", part(&text)));
     let done = item("completed", &part(&text));
     event("response.output_item.done", &format!("{at},\"item\":{done}"));
     let usage = "{\"input_tokens\":500,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":62,\
@@ -148,10 +137,7 @@ pub fn check(format: Format, answer: &[u8]) -> Result<usize> {
         text.push_str(delta_text(format, event, &value));
         for usage in [&value["usage"], &value["message"]["usage"], &value["response"]["usage"]] {
             let counts = [&usage["completion_tokens"], &usage["output_tokens"]];
-            output_tokens = counts
-                .into_iter()
-                .filter_map(Value::as_u64)
-                .fold(output_tokens, u64::max);
+            output_tokens = counts.into_iter().filter_map(Value::as_u64).fold(output_tokens, u64::max);
         }
     }
     let wanted: String = (0..WORDS).map(plain_word).collect();
@@ -197,11 +183,7 @@ impl EventCutter {
     pub fn feed(&mut self, bytes: &[u8], mut sink: impl FnMut(&[u8])) {
         let mut start = 0;
         for at in memchr_iter(b'\n', bytes) {
-            let before = if at > start {
-                bytes.get(at - 1)
-            } else {
-                self.partial.last()
-            };
+            let before = if at > start { bytes.get(at - 1) } else { self.partial.last() };
             if before != Some(&b'\n') {
                 continue;
             }

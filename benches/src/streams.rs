@@ -147,9 +147,7 @@ pub fn run(options: &Options) -> Result<Report> {
         load1: [procfs::load1(), None],
         ..Report::default()
     };
-    runtime
-        .block_on(hold(options, &upstream, &gateway, &root, &mut report))
-        .inspect_err(|_| gateway.show_log())?;
+    runtime.block_on(hold(options, &upstream, &gateway, &root, &mut report)).inspect_err(|_| gateway.show_log())?;
     report.rss_peak_mb = procfs::peak_mb(gateway.id()).map(rounded);
     report.load1[1] = procfs::load1();
     Ok(report)
@@ -198,16 +196,9 @@ async fn hold(
             body: Arc::new(Body::of_agent(part.format, options.body, &root.to_string_lossy())),
             next_question: Arc::clone(&next_question),
         };
-        let target: SocketAddr = if part.direct {
-            upstream.address()
-        } else {
-            gateway.address
-        };
+        let target: SocketAddr = if part.direct { upstream.address() } else { gateway.address };
         crews.push((part, Crew::assemble(target, &load).await?));
-        progress(&format!(
-            "{} connections in {}, direct: {}",
-            part.count, part.format, part.direct
-        ));
+        progress(&format!("{} connections in {}, direct: {}", part.count, part.format, part.direct));
     }
     let spread = Duration::from_millis(options.pace_ms);
     let cpu = CpuTimes::of(gateway.id());
@@ -229,9 +220,7 @@ async fn hold(
         held.add(part, options.backend, sample, failures);
     }
     report.seconds = rounded(start.elapsed().as_secs_f64());
-    let used = cpu
-        .zip(CpuTimes::of(gateway.id()))
-        .map(|(before, after)| after.since(&before));
+    let used = cpu.zip(CpuTimes::of(gateway.id())).map(|(before, after)| after.since(&before));
     report.cpu_cores = used.map(|ns| rounded(ns as f64 / 1e9 / report.seconds));
     held.into_report(report);
     Ok(())
@@ -294,48 +283,26 @@ mod tests {
 
     fn counts(args: &[&str]) -> Vec<(Format, usize, bool)> {
         let options = Options::try_parse_from(std::iter::once(&"streams").chain(args)).unwrap();
-        parts(&options)
-            .into_iter()
-            .map(|one| (one.format, one.count, one.direct))
-            .collect()
+        parts(&options).into_iter().map(|one| (one.format, one.count, one.direct)).collect()
     }
 
     #[test]
     fn half_of_the_streams_are_converted() {
         use Format::{Chat, Messages, Responses};
-        let whole = [
-            (Chat, 500, false),
-            (Messages, 250, false),
-            (Responses, 250, false),
-            (Chat, 50, true),
-        ];
+        let whole = [(Chat, 500, false), (Messages, 250, false), (Responses, 250, false), (Chat, 50, true)];
         assert_eq!(counts(&[]), whole);
         let odd = [(Messages, 4, false), (Chat, 2, false), (Responses, 1, false)];
-        assert_eq!(
-            counts(&["--streams", "7", "--direct", "0", "--backend", "messages"]),
-            odd
-        );
+        assert_eq!(counts(&["--streams", "7", "--direct", "0", "--backend", "messages"]), odd);
         let one_kind = [(Chat, 4, false), (Responses, 3, false)];
-        assert_eq!(
-            counts(&["--streams", "7", "--direct", "0", "--converted", "responses"]),
-            one_kind
-        );
+        assert_eq!(counts(&["--streams", "7", "--direct", "0", "--converted", "responses"]), one_kind);
         let native = [(Chat, 7, false)];
         assert_eq!(counts(&["--streams", "7", "--direct", "0", "--native-only"]), native);
     }
 
     #[test]
     fn kinds_are_separated_and_failures_counted() {
-        let sample = |delay| Sample {
-            delays_ms: vec![delay],
-            requests: 1,
-            ..Sample::default()
-        };
-        let part = |format, direct| Part {
-            format,
-            count: 1,
-            direct,
-        };
+        let sample = |delay| Sample { delays_ms: vec![delay], requests: 1, ..Sample::default() };
+        let part = |format, direct| Part { format, count: 1, direct };
         let mut held = Held::default();
         let failure = anyhow::anyhow!("the pace is lost");
         held.add(part(Format::Chat, false), Format::Chat, sample(1.0), vec![]);

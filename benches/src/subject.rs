@@ -35,23 +35,14 @@ impl Subject {
         let worktree = Worktree::discover(&tree.root)?;
         let cold = !tree.cache.is_dir();
         let started = Instant::now();
-        let settings = EngineSettings {
-            cache_dir: Some(tree.cache.clone()),
-            embedder,
-            ..EngineSettings::default()
-        };
+        let settings = EngineSettings { cache_dir: Some(tree.cache.clone()), embedder, ..EngineSettings::default() };
         let engine = Engine::open(worktree, settings);
         engine.refresh(&())?;
         let index = started.elapsed();
         let started = Instant::now();
         let filled = engine.embed(&|| true);
         filled.notes.iter().for_each(|note| progress(note));
-        Ok(Self {
-            engine,
-            cold,
-            index,
-            embedding: started.elapsed(),
-        })
+        Ok(Self { engine, cold, index, embedding: started.elapsed() })
     }
 
     /// Asks, and waits for the answer however long it takes.
@@ -82,11 +73,7 @@ pub fn packed(found: &Exploration) -> Vec<Packed> {
     let code = found.items.iter().filter(|item| item.kind == ItemKind::Code);
     code.filter_map(|item| {
         let place = Place::parse(&item.source);
-        Some(Packed {
-            path: place.path,
-            lines: place.lines?,
-            tokens: item.tokens,
-        })
+        Some(Packed { path: place.path, lines: place.lines?, tokens: item.tokens })
     })
     .collect()
 }

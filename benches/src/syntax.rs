@@ -51,10 +51,7 @@ struct Figures {
 /// # Errors
 /// When a directory is not there.
 pub fn run(options: &Options) -> Result<Report> {
-    let mut report = Report {
-        languages: BTreeMap::new(),
-        total: Figures::default(),
-    };
+    let mut report = Report { languages: BTreeMap::new(), total: Figures::default() };
     for root in &options.root {
         progress(&format!("reading {}", root.display()));
         std::fs::read_dir(root).with_context(at(root))?;
@@ -70,11 +67,7 @@ pub fn run(options: &Options) -> Result<Report> {
                 if let Some(language) = name.and_then(|name| Language::of_path(&name))
                     && let Ok(source) = std::fs::read_to_string(&path)
                 {
-                    report
-                        .languages
-                        .entry(language.name())
-                        .or_default()
-                        .add(language, &source);
+                    report.languages.entry(language.name()).or_default().add(language, &source);
                 }
             }
         }

@@ -44,10 +44,7 @@ impl Trees {
                 (temporary.path().to_owned(), Some(temporary))
             }
         };
-        Ok(Self {
-            dir,
-            _temporary: temporary,
-        })
+        Ok(Self { dir, _temporary: temporary })
     }
 
     /// The tree of `repo` (`owner/name`, or any name) at `commit`, with only the files under `folder` if there is one.
@@ -58,21 +55,14 @@ impl Trees {
     pub fn checkout(&self, clone: &Path, repo: &str, commit: &str, folder: Option<&str>) -> Result<Tree> {
         let is_hex = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
         ensure!(is_hex, "{commit:?} is no commit");
-        let folder = folder
-            .map(|folder| folder.trim_matches('/'))
-            .filter(|it| !it.is_empty());
+        let folder = folder.map(|folder| folder.trim_matches('/')).filter(|it| !it.is_empty());
         let leaves = folder.is_some_and(|it| it.split('/').any(|part| matches!(part, ".." | ".")));
         ensure!(!leaves, "{folder:?} is no folder of a tree");
         let objects =
             objects(clone).with_context(|| format!("no clone of {repo}: {clone:?} holds no git repository"))?;
-        let suffix = folder
-            .map(|folder| format!("+{}", folder.replace('/', "+")))
-            .unwrap_or_default();
+        let suffix = folder.map(|folder| format!("+{}", folder.replace('/', "+"))).unwrap_or_default();
         let name = format!("{}+{}{suffix}", repo.replace('/', "+"), &commit[..12]);
-        let tree = Tree {
-            root: self.dir.join(&name).join("tree"),
-            cache: self.dir.join(&name).join("cache"),
-        };
+        let tree = Tree { root: self.dir.join(&name).join("tree"), cache: self.dir.join(&name).join("cache") };
         if !tree.root.is_dir() {
             let part = self.dir.join(format!("{name}.part.{}", std::process::id()));
             make(&part, &objects, commit, folder)

@@ -43,10 +43,7 @@ pub struct Message {
 impl Message {
     /// A message of the user.
     pub fn user(content: &str) -> Self {
-        Self {
-            role: Role::User,
-            content: content.to_owned(),
-        }
+        Self { role: Role::User, content: content.to_owned() }
     }
 }
 
@@ -86,9 +83,7 @@ pub struct ReceiptItem {
 impl ReceiptItem {
     /// The place of the repository that it names; `None` for memory and knowledge.
     pub fn place(&self) -> Option<Place> {
-        ["code", "place"]
-            .contains(&&*self.kind)
-            .then(|| Place::parse(&self.source))
+        ["code", "place"].contains(&&*self.kind).then(|| Place::parse(&self.source))
     }
 }
 

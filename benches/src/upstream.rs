@@ -93,12 +93,7 @@ impl Upstream {
                 }
             });
         })?;
-        Ok(Self {
-            address,
-            seen,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Self { address, seen, stop: Some(stop), thread: Some(thread) })
     }
 
     /// The address on which it listens.
@@ -140,10 +135,7 @@ impl Answers {
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n\
              {INFO}"
         );
-        Self {
-            info: info.into_bytes(),
-            streams: Format::ALL.map(StreamAnswer::new),
-        }
+        Self { info: info.into_bytes(), streams: Format::ALL.map(StreamAnswer::new) }
     }
 }
 
@@ -172,15 +164,9 @@ impl StreamAnswer {
             words += usize::from(places.len() == 1);
             // All words come again and again after the last delta.
             let numbers = (0..sse::WORDS).cycle().skip(first);
-            PacedWrite {
-                stamps: places.into_iter().zip(numbers).collect(),
-                bytes,
-            }
+            PacedWrite { stamps: places.into_iter().zip(numbers).collect(), bytes }
         });
-        Self {
-            paced: paced.collect(),
-            unpaced: writes_of(format).concat(),
-        }
+        Self { paced: paced.collect(), unpaced: writes_of(format).concat() }
     }
 }
 
@@ -349,11 +335,8 @@ mod tests {
     fn every_word_has_one_stamp_and_repeats_have_the_same_ones() {
         for format in Format::ALL {
             let paced = StreamAnswer::new(format).paced;
-            let single: Vec<usize> = paced
-                .iter()
-                .filter(|one| one.stamps.len() == 1)
-                .map(|one| one.stamps[0].1)
-                .collect();
+            let single: Vec<usize> =
+                paced.iter().filter(|one| one.stamps.len() == 1).map(|one| one.stamps[0].1).collect();
             assert_eq!(single, (0..sse::WORDS).collect::<Vec<_>>());
             for repeat in paced.iter().filter(|one| one.stamps.len() > 1) {
                 let words: Vec<usize> = repeat.stamps.iter().map(|(_, word)| *word).collect();

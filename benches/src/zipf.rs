@@ -23,11 +23,7 @@ impl ZipfWords {
             sum += 1.0 / f64::from(u32::try_from(rank + 1).unwrap_or(u32::MAX));
             sum
         });
-        ZipfWords {
-            words,
-            sums: sums.collect(),
-            rng,
-        }
+        ZipfWords { words, sums: sums.collect(), rng }
     }
 
     fn word(&mut self) -> &str {

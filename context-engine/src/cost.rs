@@ -35,10 +35,7 @@ pub fn of_block(items: &[Item]) -> u32 {
     let Some(last) = quoted.last() else { return 0 };
     // The last entry of a block has no empty line after its closing fence.
     let fence = render::fence(&last.text);
-    let (separated, last_one) = (
-        tokens::count(&format!("{fence}\n\n")),
-        tokens::count(&format!("{fence}\n")),
-    );
+    let (separated, last_one) = (tokens::count(&format!("{fence}\n\n")), tokens::count(&format!("{fence}\n")));
     parts.saturating_sub(separated).saturating_add(last_one)
 }
 

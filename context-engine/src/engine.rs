@@ -72,11 +72,7 @@ fn shipped() -> Option<Arc<dyn Embedder>> {
 
 /// Creates the vector store of an embedder. It neither reads nor computes a vector.
 fn vectors(embedder: Arc<dyn Embedder>, settings: &EngineSettings) -> Arc<Vectors> {
-    Arc::new(Vectors::new(
-        embedder,
-        settings.cache_dir.clone(),
-        settings.clock.clone(),
-    ))
+    Arc::new(Vectors::new(embedder, settings.cache_dir.clone(), settings.clock.clone()))
 }
 
 /// An index over one worktree and its memory. It can be shared between threads; all methods take `&self` and block the
@@ -139,11 +135,7 @@ impl State {
 impl Engine {
     /// Creates an engine without reading anything. Call [`Self::refresh`] on a background thread to build the index.
     pub fn open(worktree: Worktree, settings: EngineSettings) -> Self {
-        let indexer = Indexer::new(
-            settings.cache_dir.clone(),
-            settings.max_file_bytes,
-            settings.clock.clone(),
-        );
+        let indexer = Indexer::new(settings.cache_dir.clone(), settings.max_file_bytes, settings.clock.clone());
         let vectors = settings.embedder.clone().map(|embedder| vectors(embedder, &settings));
         let history = History::new(settings.cache_dir.clone());
         let home = settings.memory.as_ref().map(|memory| memory.home().clone());
@@ -223,16 +215,10 @@ impl Engine {
     fn refresh_all(&self, indexer: &mut Indexer, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
         let started = Instant::now();
         let root = self.worktree.root();
-        std::fs::read_dir(root).map_err(|source| IndexError::WorktreeGone {
-            path: root.to_owned(),
-            source,
-        })?;
+        std::fs::read_dir(root).map_err(|source| IndexError::WorktreeGone { path: root.to_owned(), source })?;
         self.update(|state| state.progress = Some((0, 0)));
         let state = self.state();
-        let relay = ProgressRelay {
-            engine: self,
-            inner: progress,
-        };
+        let relay = ProgressRelay { engine: self, inner: progress };
         let last = state.snapshot.as_deref();
         let refreshed = indexer.refresh(&self.worktree, last, &relay);
         let walk = u64::try_from(refreshed.walk.as_micros()).unwrap_or(u64::MAX);
@@ -332,9 +318,7 @@ impl Engine {
     pub fn known_terms(&self, question: &str, deadline: Instant) -> Vec<String> {
         self.catch_up(deadline);
         let snapshot = self.state().snapshot;
-        snapshot
-            .map(|snapshot| lexical::terms(&snapshot, question))
-            .unwrap_or_default()
+        snapshot.map(|snapshot| lexical::terms(&snapshot, question)).unwrap_or_default()
     }
 
     /// Returns whether the current index has this file. Ignored files and secrets are never indexed.
@@ -384,9 +368,7 @@ impl Engine {
 
     /// The memories that the index holds.
     pub fn memory_counts(&self) -> MemoryCounts {
-        self.state()
-            .memories
-            .map_or_else(MemoryCounts::default, |memories| memories.counts())
+        self.state().memories.map_or_else(MemoryCounts::default, |memories| memories.counts())
     }
 
     /// Finds the items to pack for a question. This method neither fails nor panics. The `reason` of the exploration
@@ -405,9 +387,7 @@ impl Engine {
         limits: &Limits,
         map: Option<&Prices>,
     ) -> Exploration {
-        self.with_inputs(prior, limits.deadline, |inputs| {
-            explore(&LexicalInputs { map, ..*inputs }, question, limits)
-        })
+        self.with_inputs(prior, limits.deadline, |inputs| explore(&LexicalInputs { map, ..*inputs }, question, limits))
     }
 
     /// Ranks files for a question without packing, and returns the `keep` best ones. Used for measurements.
@@ -419,11 +399,7 @@ impl Engine {
         };
         let memories = state.memories.clone().unwrap_or_default();
         let vectors = self.vectors();
-        let index = Index {
-            snapshot,
-            companions: &state.companions,
-            hits: memories.hits(),
-        };
+        let index = Index { snapshot, companions: &state.companions, hits: memories.hits() };
         ranking(
             &self.worktree,
             index,
@@ -441,11 +417,7 @@ impl Engine {
         let Some(snapshot) = &state.snapshot else {
             return Vec::new();
         };
-        let index = Index {
-            snapshot,
-            companions: &state.companions,
-            hits: memories.hits(),
-        };
+        let index = Index { snapshot, companions: &state.companions, hits: memories.hits() };
         memory_selection::features(&memories, &self.worktree, index, question)
     }
 

@@ -56,10 +56,7 @@ enum WordKind {
 pub(crate) fn is_follow_up(text: &str, mut defined: impl FnMut(&str) -> bool) -> bool {
     let mut counts = [0usize; 5];
     let mut content: Vec<&str> = Vec::new();
-    let lower: Vec<String> = words(text)
-        .take(MAX_WORDS + 1)
-        .map(|word| word.text.to_lowercase())
-        .collect();
+    let lower: Vec<String> = words(text).take(MAX_WORDS + 1).map(|word| word.text.to_lowercase()).collect();
     if lower.len() > MAX_WORDS || names_code(text) {
         return false;
     }
@@ -84,10 +81,7 @@ pub(crate) fn is_follow_up(text: &str, mut defined: impl FnMut(&str) -> bool) ->
 
 /// Returns whether a short turn refers to the conversation, such as "and does that work for headers, too?".
 pub(crate) fn refers_back(text: &str) -> bool {
-    let lower: Vec<String> = words(text)
-        .take(MAX_WORDS + 1)
-        .map(|word| word.text.to_lowercase())
-        .collect();
+    let lower: Vec<String> = words(text).take(MAX_WORDS + 1).map(|word| word.text.to_lowercase()).collect();
     lower.len() <= MAX_WORDS && lower.iter().any(|word| kind(word) == WordKind::Mark)
 }
 
@@ -152,9 +146,8 @@ fn is_unspaced_follow_up(word: &str) -> bool {
     let (mut at, mut covered) = (0, 0);
     while at < letters {
         let longest = LONGEST_PHRASE.min(letters - at);
-        let phrase = (1..=longest)
-            .rev()
-            .find(|length| UNSPACED.binary_search(&&word[ends[at]..ends[at + length]]).is_ok());
+        let phrase =
+            (1..=longest).rev().find(|length| UNSPACED.binary_search(&&word[ends[at]..ends[at + length]]).is_ok());
         covered += phrase.unwrap_or(0);
         at += phrase.unwrap_or(1);
     }

@@ -67,11 +67,7 @@ impl<'a> LexicalInputs<'a> {
 /// Finds the items to pack for a question.
 pub(crate) fn explore(inputs: &LexicalInputs<'_>, text: &str, limits: &Limits) -> Exploration {
     let started = Instant::now();
-    let completeness = if inputs.snapshot.is_some() {
-        Completeness::Full
-    } else {
-        Completeness::Partial
-    };
+    let completeness = if inputs.snapshot.is_some() { Completeness::Full } else { Completeness::Partial };
     let mut exploration = Exploration {
         completeness,
         items: Vec::new(),
@@ -114,20 +110,11 @@ pub(crate) fn ranking(
     query.near = near(vectors, snapshot, &question, text, tuning.lists);
     let with_vectors = (!query.near.is_empty()).then(|| rank(index, &question, &query, tuning.lists, keep));
     let candidates = with_vectors.as_ref().unwrap_or(&by_words);
-    let ranked = |file: usize, score: f32| RankedFile {
-        path: snapshot.file(file).facts.path.clone(),
-        score,
-    };
-    let files = candidates
-        .iter()
-        .map(|candidate| ranked(candidate.file, candidate.score));
+    let ranked = |file: usize, score: f32| RankedFile { path: snapshot.file(file).facts.path.clone(), score };
+    let files = candidates.iter().map(|candidate| ranked(candidate.file, candidate.score));
     let (files, elapsed) = (files.collect(), started.elapsed());
     let fit = Fit::of((worktree, snapshot), text, &question, &query, &by_words, snapshot);
-    Ranking {
-        files,
-        elapsed,
-        features: fit.features.to_vec(),
-    }
+    Ranking { files, elapsed, features: fit.features.to_vec() }
 }
 
 /// Returns the chunks whose vectors are most similar to a question. The result is empty if vectors are not used for the
@@ -148,11 +135,7 @@ pub(crate) fn candidates(inputs: &LexicalInputs<'_>, text: &str, deadline: Insta
     let Some(snapshot) = inputs.snapshot else {
         return (Vec::new(), Vec::new());
     };
-    let index = Index {
-        snapshot,
-        companions: inputs.companions,
-        hits: inputs.memories.hits(),
-    };
+    let index = Index { snapshot, companions: inputs.companions, hits: inputs.memories.hits() };
     let question = question::analyse(&mut Tokenizer::new(), text);
     let mut query = Query::new(&question, snapshot);
     let lists = inputs.tuning.lists;
@@ -177,14 +160,9 @@ pub(crate) fn pack_cited(
         Some(snapshot) => Query::new(&question, snapshot),
         None => Query::new(&question, inputs.memories),
     };
-    let mut packed = Packed {
-        items: beside.to_vec(),
-        ..Packed::default()
-    };
+    let mut packed = Packed { items: beside.to_vec(), ..Packed::default() };
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
-    inputs
-        .packer(&question, &query, limits.deadline)
-        .cited(citations, budget, &mut packed);
+    inputs.packer(&question, &query, limits.deadline).cited(citations, budget, &mut packed);
     packed.items.split_off(beside.len())
 }
 
@@ -239,11 +217,7 @@ fn find(
     terms: &mut Vec<String>,
 ) -> Result<Vec<Item>, EmptyReason> {
     let in_time = || {
-        if Instant::now() < limits.deadline {
-            Ok(())
-        } else {
-            Err(EmptyReason::DeadlineExceeded)
-        }
+        if Instant::now() < limits.deadline { Ok(()) } else { Err(EmptyReason::DeadlineExceeded) }
     };
     in_time()?;
     if inputs.tuning.decide && is_follow_up_here(inputs.snapshot, text) {
@@ -258,11 +232,7 @@ fn find(
     }
     match inputs.snapshot {
         Some(snapshot) => {
-            let index = Index {
-                snapshot,
-                companions: inputs.companions,
-                hits: inputs.memories.hits(),
-            };
+            let index = Index { snapshot, companions: inputs.companions, hits: inputs.memories.hits() };
             let found = gather(inputs, (index, snapshot), (&question, text), limits, terms);
             let Err(EmptyReason::Rejected { .. }) = found else {
                 return found;
@@ -276,11 +246,7 @@ fn find(
         None => {
             let sample = partial::sample(inputs.worktree, &question, inputs.max_file_bytes, limits.deadline);
             let Sample { snapshot, statistics } = &sample;
-            let index = Index {
-                snapshot,
-                companions: &Companions::default(),
-                hits: &Hits::default(),
-            };
+            let index = Index { snapshot, companions: &Companions::default(), hits: &Hits::default() };
             let found = in_time().and_then(|()| gather(inputs, (index, statistics), (&question, text), limits, terms));
             found.map_err(|error| EmptyReason::NotReady(Box::new(error)))
         }
@@ -350,11 +316,7 @@ fn gather(
                     why => format!("{path} ({why})"),
                 }
             });
-            EmptyReason::Rejected {
-                rejection,
-                nearest: nearest.collect(),
-                missing: missing_words(question, &query),
-            }
+            EmptyReason::Rejected { rejection, nearest: nearest.collect(), missing: missing_words(question, &query) }
         })
     } else {
         Ok(())
@@ -447,10 +409,7 @@ fn known_terms(question: &Question, query: &Query) -> Vec<String> {
 fn missing_words(question: &Question, query: &Query) -> String {
     let words = question.concepts.iter().enumerate();
     let missing = words.filter(|(bit, _)| query.known >> bit & 1 == 0);
-    let missing: Vec<&str> = missing
-        .map(|(_, concept)| concept.word.as_str())
-        .take(MISSING)
-        .collect();
+    let missing: Vec<&str> = missing.map(|(_, concept)| concept.word.as_str()).take(MISSING).collect();
     redact(&missing.join(", ")).into_owned()
 }
 

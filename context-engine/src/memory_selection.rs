@@ -123,14 +123,7 @@ pub(crate) fn features(
     let question = question::analyse(&mut Tokenizer::new(), text);
     let query = Query::new(&question, index.snapshot);
     let candidates = rank(index, &question, &query, Lists::ALL, MAX_FILES);
-    let fit = Fit::of(
-        (worktree, index.snapshot),
-        text,
-        &question,
-        &query,
-        &candidates,
-        index.snapshot,
-    );
+    let fit = Fit::of((worktree, index.snapshot), text, &question, &query, &candidates, index.snapshot);
     let inputs = MemoryInputs {
         memories,
         index: Some(index),
@@ -166,19 +159,11 @@ impl<'a> MemoryInputs<'a> {
         };
         let subjects = self.subjects();
         let mut found = memories.recall(text, &options);
-        let named: Vec<RelPath> = subjects
-            .iter()
-            .filter(|subject| subject.named)
-            .map(|subject| subject.path.clone())
-            .collect();
+        let named: Vec<RelPath> =
+            subjects.iter().filter(|subject| subject.named).map(|subject| subject.path.clone()).collect();
         if !named.is_empty() {
-            let attached = memories.newest(&RecallOptions {
-                paths: &named,
-                ..options
-            });
-            let attached = attached
-                .into_iter()
-                .filter(|one| found.iter().all(|other| other.doc != one.doc));
+            let attached = memories.newest(&RecallOptions { paths: &named, ..options });
+            let attached = attached.into_iter().filter(|one| found.iter().all(|other| other.doc != one.doc));
             found.extend(attached.collect::<Vec<_>>());
         }
         let query = Query::new(question, memories);
@@ -193,11 +178,7 @@ impl<'a> MemoryInputs<'a> {
             let words = question.concepts.iter().map(|concept| concept.word.as_str());
             WordMatch::new(vectors, words)
         });
-        let identifiers = question
-            .concepts
-            .iter()
-            .enumerate()
-            .filter(|(_, concept)| concept.identifier);
+        let identifiers = question.concepts.iter().enumerate().filter(|(_, concept)| concept.identifier);
         let identifiers = identifiers.fold(0u64, |bits, (bit, _)| bits | 1 << bit);
         let measured = found.iter().enumerate().filter_map(|(at, recalled)| {
             let memory = memories.get(recalled.doc)?;
@@ -219,18 +200,11 @@ impl<'a> MemoryInputs<'a> {
                 scale.convert(recalled.cosine),
                 ((recalled.rank_score - next) / highest).clamp(-0.5, 0.5),
                 known - missing,
-                if self.index_of_places().is_none() {
-                    UNKNOWN_PLACES
-                } else {
-                    0.0
-                },
+                if self.index_of_places().is_none() { UNKNOWN_PLACES } else { 0.0 },
                 crowd,
                 proposal,
                 self.code_cosine,
-                words
-                    .as_ref()
-                    .filter(|_| at < MEASURED)
-                    .map_or(0.0, |words| words.share(&memory.searched_text())),
+                words.as_ref().filter(|_| at < MEASURED).map_or(0.0, |words| words.share(&memory.searched_text())),
             ];
             Some(Scored {
                 recalled: recalled.clone(),
@@ -258,8 +232,7 @@ impl<'a> MemoryInputs<'a> {
 
     /// Returns the index if it can tell places apart: the question leads to files, and there are others.
     fn index_of_places(&self) -> Option<Index<'a>> {
-        self.index
-            .filter(|index| !self.candidates.is_empty() && index.snapshot.files().count() >= FEW_FILES)
+        self.index.filter(|index| !self.candidates.is_empty() && index.snapshot.files().count() >= FEW_FILES)
     }
 
     /// Measures the places of the memories that are most probable without them, if places can make them probable
@@ -278,10 +251,7 @@ impl<'a> MemoryInputs<'a> {
         let until = started + self.deadline.saturating_duration_since(started) / SHARE_OF_TIME;
         let mut of_question = None;
         for (_, at) in order.into_iter().take(most) {
-            let memory = self
-                .memories
-                .get(scored[at].recalled.doc)
-                .filter(|_| Instant::now() < until);
+            let memory = self.memories.get(scored[at].recalled.doc).filter(|_| Instant::now() < until);
             let Some(memory) = memory else { break };
             let of_question = of_question.get_or_insert_with(|| Places::of(self.candidates));
             let of_memory = Places::of_text(index, &memory.text, self.lists);
@@ -327,11 +297,7 @@ fn with_newer<'a>(memories: &Memories, fitting: Vec<MemoryCandidate<'a>>) -> Vec
         let newer = newer.filter(|(_, cosine)| scale.convert(*cosine) >= SAME_SUBJECT);
         if let Some((newer, _)) = newer.filter(|(newer, _)| Some(*newer) != opponent && !known.contains(newer)) {
             known.push(newer);
-            all.push(MemoryCandidate {
-                score,
-                newer_than: Some(doc),
-                ..MemoryCandidate::of(newer)
-            });
+            all.push(MemoryCandidate { score, newer_than: Some(doc), ..MemoryCandidate::of(newer) });
         }
     }
     all
@@ -345,10 +311,9 @@ fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<MemoryCandidate<'a>>
         let mut best = fitting.remove(0);
         if let Some(doc) = memories.get(best.doc).and_then(|memory| memories.opponent(memory)) {
             let found = fitting.iter().position(|other| other.doc == doc);
-            let opponent = found.map(|at| fitting.remove(at)).unwrap_or(MemoryCandidate {
-                score: best.score,
-                ..MemoryCandidate::of(doc)
-            });
+            let opponent = found
+                .map(|at| fitting.remove(at))
+                .unwrap_or(MemoryCandidate { score: best.score, ..MemoryCandidate::of(doc) });
             best.opponent = Some(Box::new(opponent));
         }
         paired.push(best);

@@ -92,16 +92,11 @@ struct PackFile<'a> {
 
 impl<'a> PackFile<'a> {
     fn of(text: &'a FileContent, prior: &'a PriorContext) -> Self {
-        Self {
-            text,
-            lines: text.text.lines().collect(),
-            known: prior.of(&text.path, &text.blob),
-        }
+        Self { text, lines: text.text.lines().collect(), known: prior.of(&text.path, &text.blob) }
     }
 
     fn body(&self, span: &Span) -> Option<&[&'a str]> {
-        self.lines
-            .get(span.first.saturating_sub(1) as usize..span.last as usize)
+        self.lines.get(span.first.saturating_sub(1) as usize..span.last as usize)
     }
 
     /// Returns the chunks that the conversation does not contain, best first.
@@ -121,9 +116,7 @@ impl<'a> PackFile<'a> {
         if body.iter().any(|line| line.len() > MAX_LINE_BYTES) {
             return None;
         }
-        let title = lines
-            .get(span.title.saturating_sub(1) as usize)
-            .map_or("", |line| line.trim());
+        let title = lines.get(span.title.saturating_sub(1) as usize).map_or("", |line| line.trim());
         Some(Item {
             kind: ItemKind::Code,
             source: format!("{}:{}-{}", text.path, span.first, span.last),
@@ -131,11 +124,7 @@ impl<'a> PackFile<'a> {
             date: None,
             confidence: None,
             title: title[..title.floor_char_boundary(200)].to_owned(),
-            text: body
-                .iter()
-                .map(|line| line.trim_end_matches('\r'))
-                .collect::<Vec<_>>()
-                .join("\n"),
+            text: body.iter().map(|line| line.trim_end_matches('\r')).collect::<Vec<_>>().join("\n"),
             first_line: span.first,
             language: language(&text.path).0,
             tokens: 0,
@@ -270,13 +259,7 @@ impl Packer<'_> {
         let digest = digest(&mut Tokenizer::new(), &text.path, &text.text);
         let mut picks = Vec::new();
         for (at, span) in digest.spans.iter().enumerate() {
-            let mut pick = Pick {
-                span: *span,
-                score: 0.0,
-                concepts: 0,
-                defines: 0,
-                usefulness: 0.0,
-            };
+            let mut pick = Pick { span: *span, score: 0.0, concepts: 0, defines: 0, usefulness: 0.0 };
             for (term, _) in digest.bag(at) {
                 for probe in self.query.probes.iter().filter(|probe| probe.term == term) {
                     pick.score += probe.weight * probe.idf;
@@ -338,11 +321,7 @@ impl Packer<'_> {
         if candidate.remembered {
             why.push_str(REMEMBERED);
         }
-        Some(Item {
-            score: candidate.score,
-            why,
-            ..file.item(&pick.span)?
-        })
+        Some(Item { score: candidate.score, why, ..file.item(&pick.span)? })
     }
 
     /// Returns a runner-up as an item: the title line of its best chunk.
@@ -395,17 +374,8 @@ impl Packer<'_> {
     /// Formats the reasons for the choice of an item.
     pub(crate) fn why(&self, concepts: u64, defines: u64, path: u64, named: bool) -> String {
         let words = |mask: u64| {
-            let words = self
-                .question
-                .concepts
-                .iter()
-                .enumerate()
-                .filter(|(bit, _)| mask >> bit & 1 == 1);
-            words
-                .map(|(_, concept)| concept.word.as_str())
-                .take(8)
-                .collect::<Vec<_>>()
-                .join(", ")
+            let words = self.question.concepts.iter().enumerate().filter(|(bit, _)| mask >> bit & 1 == 1);
+            words.map(|(_, concept)| concept.word.as_str()).take(8).collect::<Vec<_>>().join(", ")
         };
         let mut reasons = Vec::new();
         if named {

@@ -60,21 +60,15 @@ impl Statistics for SearchStatistics {
 pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u64, deadline: Instant) -> Sample {
     let left = deadline.saturating_duration_since(Instant::now());
     let search_until = Instant::now() + left.mul_f32(0.6);
-    let limits = WalkLimits {
-        max_file_bytes,
-        ..WalkLimits::default()
-    };
+    let limits = WalkLimits { max_file_bytes, ..WalkLimits::default() };
     let mut files = files(worktree, &limits, left.mul_f32(0.3));
     // Source files whose paths match the question are searched first, because the time can end before all files are
     // searched.
     files.sort_by_cached_key(|path| (Reverse(path_hits(path, question)), file_role(path) != FileRole::Source));
     let found = search(worktree, question, &files, max_file_bytes, search_until);
 
-    let mut ranked: Vec<(f32, &RelPath)> = files
-        .iter()
-        .map(|path| (found.score(path, question), path))
-        .filter(|(score, _)| *score > 0.0)
-        .collect();
+    let mut ranked: Vec<(f32, &RelPath)> =
+        files.iter().map(|path| (found.score(path, question), path)).filter(|(score, _)| *score > 0.0).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     let best: Vec<&RelPath> = ranked.into_iter().take(MAX_FILES).map(|(_, path)| path).collect();
     // Git's index may list files that are ignored or missing.
@@ -91,20 +85,12 @@ pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u
         let Ok(file) = read_text(worktree, path, max_file_bytes) else {
             continue;
         };
-        let facts = FileFacts {
-            path: path.clone(),
-            size: file.size,
-            modified: nanos(file.modified),
-            blob: file.blob,
-        };
+        let facts = FileFacts { path: path.clone(), size: file.size, modified: nanos(file.modified), blob: file.blob };
         let text = excerpt(&file.text, found.lines.get(path).map_or(&[], Vec::as_slice));
         documents.push((facts, digest(&mut tokenizer, path, &redact(&text))));
     }
     let snapshot = Snapshot::of_files(&mut tokenizer, documents);
-    Sample {
-        snapshot,
-        statistics: found.statistics(question, &files),
-    }
+    Sample { snapshot, statistics: found.statistics(question, &files) }
 }
 
 /// Returns the files that a walk finds within `time`. If the walk is incomplete, the tracked files are added.
@@ -165,10 +151,7 @@ impl SearchHits {
                 frequency.insert(term.clone(), count);
             }
         }
-        SearchStatistics {
-            files: self.most_searched,
-            frequency,
-        }
+        SearchStatistics { files: self.most_searched, frequency }
     }
 }
 
@@ -189,9 +172,7 @@ fn search(
             &concept.word
         }
     };
-    let mut numbers: Vec<usize> = (0..question.concepts.len())
-        .filter(|number| needle(*number).len() > 2)
-        .collect();
+    let mut numbers: Vec<usize> = (0..question.concepts.len()).filter(|number| needle(*number).len() > 2).collect();
     numbers.sort_by_key(|number| {
         let concept = &question.concepts[*number];
         (!concept.identifier, Reverse(concept.word.len()))
@@ -247,16 +228,9 @@ fn excerpt<'t>(text: &'t str, lines: &[u64]) -> Cow<'t, str> {
 /// Counts the question's words in a path. A path that the question names adds three.
 fn path_hits(path: &RelPath, question: &Question) -> usize {
     let lower = lower(path);
-    let words = question
-        .concepts
-        .iter()
-        .filter(|concept| concept.word.len() > 2 && lower.contains(&concept.word))
-        .count();
-    let named = question
-        .paths
-        .iter()
-        .filter(|named| lower.ends_with(&named.path))
-        .count();
+    let words =
+        question.concepts.iter().filter(|concept| concept.word.len() > 2 && lower.contains(&concept.word)).count();
+    let named = question.paths.iter().filter(|named| lower.ends_with(&named.path)).count();
     words + 3 * named
 }
 

@@ -69,10 +69,8 @@ impl PriorContext {
     /// Returns the lines of one file that the conversation contains: lines that were packed at this blob, and lines
     /// that a tool has read at any time.
     pub(crate) fn of(&self, path: &RelPath, blob: &str) -> KnownLines<'_> {
-        let packed = self
-            .sources
-            .iter()
-            .filter(|source| source.path == path.as_str() && blob.starts_with(&source.blob));
+        let packed =
+            self.sources.iter().filter(|source| source.path == path.as_str() && blob.starts_with(&source.blob));
         let read = self.reads.iter().filter(|(paths, _)| paths.contains(path));
         KnownLines {
             spans: packed.map(|source| (source.first, source.last)).collect(),
@@ -142,10 +140,7 @@ mod tests {
             let prior = read(text);
             assert!(prior.of(&path("a.rs"), "ab").contains(1, FILE), "{text}");
             assert!(!prior.of(&path("b.rs"), "ab").contains(1, FILE), "another file's");
-            assert!(
-                !prior.of(&path("a.rs"), "ab").contains(1, ["fn a() {", "two;"]),
-                "{text}"
-            );
+            assert!(!prior.of(&path("a.rs"), "ab").contains(1, ["fn a() {", "two;"]), "{text}");
         }
     }
 
@@ -164,10 +159,7 @@ mod tests {
         let known = prior.of(&path("a.rs"), "0123456789abcdef");
         assert!(known.contains(2, ["x", "y", "z"]) && known.contains(3, ["y"]));
         assert!(!known.contains(1, ["w", "x"]) && !known.contains(4, ["z", "z2"]));
-        assert!(
-            !prior.of(&path("a.rs"), "1123456789abcdef").contains(2, ["x"]),
-            "edited"
-        );
+        assert!(!prior.of(&path("a.rs"), "1123456789abcdef").contains(2, ["x"]), "edited");
         assert!(prior.contains_entry("## a.rs:2-4 @0123456789\n```rust\nx\n```\n"));
     }
 

@@ -88,36 +88,21 @@ pub(crate) fn analyse(tokenizer: &mut Tokenizer, text: &str) -> Question {
 }
 
 fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
-    let mut question = Question {
-        paths: named_paths(text),
-        ..Question::default()
-    };
-    let headline = text
-        .trim_start()
-        .find('\n')
-        .map_or(text.len(), |end| end + text.len() - text.trim_start().len());
+    let mut question = Question { paths: named_paths(text), ..Question::default() };
+    let headline = text.trim_start().find('\n').map_or(text.len(), |end| end + text.len() - text.trim_start().len());
     let quoted = backticked(text);
     let flags = flags(text);
     let mut seen: HashMap<String, usize> = HashMap::new();
     let (mut all, mut common) = (0, 0);
     let named = words(text).flat_map(|word| {
         let flag = flags.iter().find(|flag| flag.start == word.start);
-        let name = flag.map(|flag| Word {
-            text: &flag.name,
-            start: word.start,
-        });
+        let name = flag.map(|flag| Word { text: &flag.name, start: word.start });
         name.map(|name| (name, true)).into_iter().chain([(word, false)])
     });
     for (word, is_flag) in named {
         let lower = word.text.to_lowercase();
-        question.about_tests |= matches!(
-            lower.as_str(),
-            "test" | "tests" | "testing" | "tested" | "spec" | "fixture"
-        );
-        question.about_docs |= matches!(
-            lower.as_str(),
-            "readme" | "docs" | "documentation" | "changelog" | "license"
-        );
+        question.about_tests |= matches!(lower.as_str(), "test" | "tests" | "testing" | "tested" | "spec" | "fixture");
+        question.about_docs |= matches!(lower.as_str(), "readme" | "docs" | "documentation" | "changelog" | "license");
         let is_quoted = is_flag || is_call(text, &word) || quoted.iter().any(|range| range.contains(&word.start));
         all += 1;
         if !is_quoted && is_stop_word_of(text, &word) {
@@ -127,11 +112,7 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
         let mut concepts: Vec<Vec<String>> = Vec::new();
         tokenizer.each_concept(word.text, |terms| concepts.push(terms));
         // A word in the headline of a long text has a higher weight.
-        let weight = if headline < text.len() && word.start < headline {
-            2.0
-        } else {
-            1.0
-        };
+        let weight = if headline < text.len() && word.start < headline { 2.0 } else { 1.0 };
         let is_one = concepts.len() == 1;
         for mut terms in concepts {
             let Some(whole) = terms.pop() else { continue };
@@ -162,9 +143,7 @@ fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
 
 /// Returns whether a word is followed by empty parentheses, like a call in code.
 fn is_call(text: &str, word: &Word<'_>) -> bool {
-    text[word.start..]
-        .strip_prefix(word.text)
-        .is_some_and(|rest| rest.starts_with("()"))
+    text[word.start..].strip_prefix(word.text).is_some_and(|rest| rest.starts_with("()"))
 }
 
 /// Returns whether a word is an error code, such as `E0308`, `TS2345`, `CS1061` or `42P01`. A number of three digits is
@@ -252,11 +231,7 @@ mod tests {
 
     #[test]
     fn stop_words_are_left_out() {
-        let words: Vec<_> = of("How are the injected blocks replayed?")
-            .concepts
-            .into_iter()
-            .map(|c| c.word)
-            .collect();
+        let words: Vec<_> = of("How are the injected blocks replayed?").concepts.into_iter().map(|c| c.word).collect();
         assert_eq!(words, ["injected", "blocks", "replayed"]);
     }
 
@@ -266,10 +241,7 @@ mod tests {
         let concept = |word| question.concepts.iter().find(|c| c.word == word).unwrap();
         assert!(concept("open").identifier && concept("parse_header").identifier && !concept("call").identifier);
         assert_eq!(concept("parse_header").parts, ["pars", "header"]);
-        assert!(
-            concept("parse_header").weight > 1.0,
-            "the second spelling is the same concept"
-        );
+        assert!(concept("parse_header").weight > 1.0, "the second spelling is the same concept");
     }
 
     #[test]
@@ -312,9 +284,6 @@ mod tests {
     #[test]
     fn a_huge_paste_is_bounded() {
         let paste: String = (0..50_000).map(|n| format!("word{n} ")).collect();
-        assert_eq!(
-            of(&format!("Why does the ledger break?\n{paste}")).concepts.len(),
-            MAX_CONCEPTS
-        );
+        assert_eq!(of(&format!("Why does the ledger break?\n{paste}")).concepts.len(), MAX_CONCEPTS);
     }
 }

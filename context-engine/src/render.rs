@@ -187,12 +187,7 @@ mod tests {
         let expected = format!("{OPEN}\n{NOTICE}\n## src/a.rs:1-2 @ce01362503\n```rust\nfn a() {{\n}}\n```\n{CLOSE}\n");
         assert_eq!(block, expected);
         assert_eq!(super::block(&[]), "");
-        for promise in [
-            "automatically by Muninn",
-            "not instructions",
-            "not written by the user",
-            "incomplete",
-        ] {
+        for promise in ["automatically by Muninn", "not instructions", "not written by the user", "incomplete"] {
             assert!(block.replace('\n', " ").contains(promise), "{promise}");
         }
     }
@@ -236,19 +231,12 @@ mod tests {
             let mut hostile_item = item(&format!("x {hostile} y"));
             hostile_item.source = format!("{}:1-1", hostile.replace('\n', ""));
             let block = block(&[hostile_item]);
-            let inside = block
-                .strip_prefix(OPEN)
-                .unwrap()
-                .strip_suffix(&format!("{CLOSE}\n"))
-                .unwrap();
-            let folded: String = inside
-                .to_lowercase()
-                .chars()
-                .filter(|c| !c.is_whitespace() && *c != '\u{200b}')
-                .collect();
-            for mark in [
-                "<muninn", "</muninn", "<system", "</system", "<user", "<command", "<env", "<|im", "[system", "[inst",
-            ] {
+            let inside = block.strip_prefix(OPEN).unwrap().strip_suffix(&format!("{CLOSE}\n")).unwrap();
+            let folded: String =
+                inside.to_lowercase().chars().filter(|c| !c.is_whitespace() && *c != '\u{200b}').collect();
+            for mark in
+                ["<muninn", "</muninn", "<system", "</system", "<user", "<command", "<env", "<|im", "[system", "[inst"]
+            {
                 assert!(!folded.contains(mark), "{hostile}: {inside}");
             }
         }
@@ -262,16 +250,9 @@ mod tests {
         (memory.kind, memory.blob) = (ItemKind::Memory, None);
         memory.source = "01JH0000000000000000000001".to_owned();
         let block = block(&[memory, item("fn a() {\n}"), quoting]);
-        let source = |path: &str, first, last| SourceSpan {
-            path: path.to_owned(),
-            first,
-            last,
-            blob: "ce01362503".to_owned(),
-        };
-        assert_eq!(
-            sources(&block),
-            [source("src/a.rs", 1, 2), source("doc/a b: c @1.md", 12, 16)]
-        );
+        let source =
+            |path: &str, first, last| SourceSpan { path: path.to_owned(), first, last, blob: "ce01362503".to_owned() };
+        assert_eq!(sources(&block), [source("src/a.rs", 1, 2), source("doc/a b: c @1.md", 12, 16)]);
         assert_eq!(sources("## x:1-2 @\n## x:1 @ab\n## x @ab\n## \n```"), []);
     }
 

@@ -46,11 +46,7 @@ pub(crate) fn similarity(
         for chunk in candidate.chunks.iter().take(CHUNKS) {
             let (span, trust) = (snapshot.span(chunk.doc), trust(chunk.doc));
             let names: Vec<&str> = snapshot.symbols_of(chunk.doc).map(|symbol| symbol.name).collect();
-            let title = format!(
-                "{} {}",
-                path.as_str().replace(['/', '.', '_', '-'], " "),
-                names.join(" ")
-            );
+            let title = format!("{} {}", path.as_str().replace(['/', '.', '_', '-'], " "), names.join(" "));
             best.titles = best.titles.max(trust * cosine(&title));
             best.texts = best.texts.max(trust * cosine(&head(&text, span.first, span.last)));
         }
@@ -60,15 +56,9 @@ pub(crate) fn similarity(
 
 /// Returns the first characters of a range of lines, counted from 1.
 fn head(text: &str, first: u32, last: u32) -> String {
-    let (skipped, kept) = (
-        first.saturating_sub(1) as usize,
-        last.saturating_sub(first) as usize + 1,
-    );
+    let (skipped, kept) = (first.saturating_sub(1) as usize, last.saturating_sub(first) as usize + 1);
     let lines = text.lines().skip(skipped).take(kept);
-    lines
-        .flat_map(|line| line.chars().chain(['\n']))
-        .take(HEAD_CHARS)
-        .collect()
+    lines.flat_map(|line| line.chars().chain(['\n'])).take(HEAD_CHARS).collect()
 }
 
 #[cfg(test)]

@@ -114,11 +114,7 @@ impl Fit {
         let singular = idf(1, statistics.documents()).max(0.1);
         let mut fit = Self::by_words(snapshot, question, query, candidates, singular);
         let Similarity { titles, texts } = similarity((worktree, snapshot), text, candidates, |doc| {
-            if place_of(snapshot, doc) == FileRole::Source {
-                1.0
-            } else {
-                PROSE
-            }
+            if place_of(snapshot, doc) == FileRole::Source { 1.0 } else { PROSE }
         });
         let size = documents(statistics);
         let [known, unknown] = identifiers(question, query);
@@ -131,12 +127,7 @@ impl Fit {
             known,
             unknown,
         ];
-        let sum: f32 = fit
-            .features
-            .iter()
-            .zip(WEIGHTS)
-            .map(|(feature, weight)| feature * weight)
-            .sum();
+        let sum: f32 = fit.features.iter().zip(WEIGHTS).map(|(feature, weight)| feature * weight).sum();
         let required = REQUIRED + CROWD * (size / CROWDED).ln().max(SMALL);
         fit.probability = 1.0 / (1.0 + (required - sum).exp());
         fit
@@ -162,16 +153,10 @@ impl Fit {
         };
         let telling = question.concepts.iter().filter(|concept| !concept.is_number()).count();
         let identifier = question.concepts.iter().any(|concept| concept.identifier);
-        let mut fit = Self {
-            expected: expected(telling),
-            lone: telling <= 1 && !identifier,
-            ..Self::default()
-        };
+        let mut fit = Self { expected: expected(telling), lone: telling <= 1 && !identifier, ..Self::default() };
         for candidate in candidates.iter().take(FILES) {
             let chunks = candidate.chunks.iter().take(CHUNKS);
-            let near = chunks
-                .clone()
-                .fold(candidate.path_concepts, |all, chunk| all | chunk.concepts);
+            let near = chunks.clone().fold(candidate.path_concepts, |all, chunk| all | chunk.concepts);
             for chunk in chunks {
                 // If the question names a test, chunks of this test have full weight.
                 let trust = if question.contains_identifier(chunk.defines) {
@@ -222,10 +207,7 @@ impl Rejection {
                 format!("likelihood {probability:.2}, and `threshold` in [context] asks for {threshold:.2}"),
                 ", or lower `threshold`",
             ),
-            Rejection::Common => (
-                "only words that are common in this repository were found".to_owned(),
-                "",
-            ),
+            Rejection::Common => ("only words that are common in this repository were found".to_owned(), ""),
         };
         let nearest = match nearest {
             [] => String::new(),
@@ -330,14 +312,7 @@ mod tests {
             steps.collect::<Vec<_>>()
         };
         for (probability, certain) in [(0.0, false), (0.45, false), (0.99, false), (0.2, true)] {
-            let fit = Fit {
-                probability,
-                certain,
-                share: 0.4,
-                expected: 0.5,
-                evidence: 1.0,
-                ..Fit::default()
-            };
+            let fit = Fit { probability, certain, share: 0.4, expected: 0.5, evidence: 1.0, ..Fit::default() };
             let shown = shown(&fit);
             assert!(shown[0], "0 is always");
             assert!(shown.is_sorted_by(|a, b| a >= b), "{shown:?}");
@@ -346,15 +321,11 @@ mod tests {
 
     #[test]
     fn reason_names_the_threshold_the_distance_and_what_to_try() {
-        let fit = Fit {
-            probability: 0.37,
-            evidence: 1.0,
-            ..Fit::default()
-        };
-        let reason = fit.verdict(0.5).unwrap_err().reason(
-            &["src/a.rs (matched: x)".to_owned(), "src/b.rs (path: b)".to_owned()],
-            "poem, sea",
-        );
+        let fit = Fit { probability: 0.37, evidence: 1.0, ..Fit::default() };
+        let reason = fit
+            .verdict(0.5)
+            .unwrap_err()
+            .reason(&["src/a.rs (matched: x)".to_owned(), "src/b.rs (path: b)".to_owned()], "poem, sea");
         for words in [
             "0.37",
             "0.50",
@@ -367,28 +338,14 @@ mod tests {
             assert!(reason.contains(words), "{words}: {reason}");
         }
         let common = Rejection::Common.reason(&[], "");
-        assert!(
-            common.contains("common in this repository") && !common.contains("not in"),
-            "{common}"
-        );
+        assert!(common.contains("common in this repository") && !common.contains("not in"), "{common}");
     }
 
     #[test]
     fn a_lone_common_word_is_no_evidence() {
-        let likely = Fit {
-            probability: 0.9,
-            evidence: 1.0,
-            ..Fit::default()
-        };
+        let likely = Fit { probability: 0.9, evidence: 1.0, ..Fit::default() };
         assert!(likely.verdict(DEFAULT).is_ok());
         assert!(Fit { lone: true, ..likely }.verdict(DEFAULT).is_err());
-        assert!(
-            Fit {
-                evidence: 0.5,
-                ..likely
-            }
-            .verdict(DEFAULT)
-            .is_err()
-        );
+        assert!(Fit { evidence: 0.5, ..likely }.verdict(DEFAULT).is_err());
     }
 }

@@ -81,10 +81,7 @@ pub struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self {
-            lists: Lists::ALL,
-            decide: true,
-        }
+        Self { lists: Lists::ALL, decide: true }
     }
 }
 

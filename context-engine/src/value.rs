@@ -45,11 +45,7 @@ pub struct Prices {
 impl Default for Prices {
     /// The prices of the large vendors in 2026.
     fn default() -> Self {
-        Self {
-            cache_write: 1.25,
-            cached_read: 0.1,
-            output: 5.0,
-        }
+        Self { cache_write: 1.25, cached_read: 0.1, output: 5.0 }
     }
 }
 
@@ -112,11 +108,7 @@ mod tests {
 
     #[test]
     fn tokens_without_a_price_cost_nothing() {
-        let free = Prices {
-            cache_write: 0.0,
-            cached_read: 0.0,
-            output: 0.0,
-        };
+        let free = Prices { cache_write: 0.0, cached_read: 0.0, output: 0.0 };
         assert!(free.of_tokens(1000).abs() < f32::EPSILON && free.of_file(0, 1.0).abs() < f32::EPSILON);
     }
 }

@@ -42,14 +42,7 @@ impl VectorList<'_> {
         let (Some(best), Some(last)) = (found.first(), found.last()) else {
             return Vec::new();
         };
-        let (best, floor) = (
-            best.score,
-            if found.len() < CANDIDATES {
-                0.0
-            } else {
-                last.score.max(0.0)
-            },
-        );
+        let (best, floor) = (best.score, if found.len() < CANDIDATES { 0.0 } else { last.score.max(0.0) });
         let share = |score: f32| (score - floor) / (best - floor).max(f32::EPSILON);
         let docs = found.iter().flat_map(|near| {
             let docs = self.by_blob.docs(snapshot, &near.blob, near.form, near.chunk);

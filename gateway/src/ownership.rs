@@ -116,20 +116,13 @@ enum ParentProblem {
 
 impl User {
     fn of_process() -> User {
-        User {
-            id: user(),
-            group: rustix::process::getegid().as_raw(),
-        }
+        User { id: user(), group: rustix::process::getegid().as_raw() }
     }
 }
 
 impl Access {
     fn of(metadata: &Metadata) -> Access {
-        Access {
-            owner: metadata.uid(),
-            group: metadata.gid(),
-            mode: metadata.mode() & 0o7777,
-        }
+        Access { owner: metadata.uid(), group: metadata.gid(), mode: metadata.mode() & 0o7777 }
     }
 
     /// What is wrong with this directory above a private one of `user`. A group of the user alone, which has the same
@@ -143,11 +136,7 @@ impl Access {
 
     fn is_writable_for_others(self, user: User) -> bool {
         let is_group_private = self.group == user.group && user.group == user.id;
-        let others = if is_group_private {
-            ALL_WRITE
-        } else {
-            GROUP_WRITES | ALL_WRITE
-        };
+        let others = if is_group_private { ALL_WRITE } else { GROUP_WRITES | ALL_WRITE };
         self.mode & others != 0
     }
 }
@@ -182,10 +171,7 @@ pub(crate) fn check_closed(path: &Path, variable: &'static str) -> Result<(), Ow
     check_owner(path, &metadata, (metadata.is_dir(), "directory"), variable)?;
     match metadata.mode() & 0o777 {
         mode if mode & OTHERS == 0 => Ok(()),
-        mode => Err(OwnershipError::Mode {
-            path: path.to_owned(),
-            mode,
-        }),
+        mode => Err(OwnershipError::Mode { path: path.to_owned(), mode }),
     }
 }
 
@@ -215,11 +201,7 @@ impl OwnDirectory {
             existing.get_or_insert(above);
             // Whoever owns a link can have it lead elsewhere later.
             if metadata.is_symlink() && ![user.id, 0, OVERFLOW_USER].contains(&metadata.uid()) {
-                return Err(OwnershipError::Owner {
-                    path: above.to_owned(),
-                    owner: metadata.uid(),
-                    variable,
-                });
+                return Err(OwnershipError::Owner { path: above.to_owned(), owner: metadata.uid(), variable });
             }
         }
         let existing = existing.unwrap_or(Path::new("/"));
@@ -245,10 +227,7 @@ impl OwnDirectory {
         if Access::of(&metadata).is_writable_for_others(user) {
             return Err(OwnershipError::Mode { path: real, mode });
         }
-        Ok(OwnDirectory {
-            real: Some(real),
-            open: Some(mode).filter(|mode| mode & OTHERS != 0),
-        })
+        Ok(OwnDirectory { real: Some(real), open: Some(mode).filter(|mode| mode & OTHERS != 0) })
     }
 
     /// Takes the rights of others away, and returns what was done. Earlier versions, and people, made directories that
@@ -261,15 +240,10 @@ impl OwnDirectory {
             return Ok(None);
         };
         if fs::set_permissions(path, fs::Permissions::from_mode(0o700)).is_err() {
-            return Err(OwnershipError::Mode {
-                path: path.clone(),
-                mode,
-            });
+            return Err(OwnershipError::Mode { path: path.clone(), mode });
         }
         let path = path.display();
-        Ok(Some(format!(
-            "{path} could be entered by other users (mode {mode:o}); it now has mode 700"
-        )))
+        Ok(Some(format!("{path} could be entered by other users (mode {mode:o}); it now has mode 700")))
     }
 }
 
@@ -278,16 +252,8 @@ fn check_parent(path: &Path, metadata: &Metadata, user: User, variable: &'static
     let access = Access::of(metadata);
     match access.problem_as_parent(user) {
         None => Ok(()),
-        Some(ParentProblem::Owner) => Err(OwnershipError::Owner {
-            path,
-            owner: access.owner,
-            variable,
-        }),
-        Some(ParentProblem::Mode) => Err(OwnershipError::Parent {
-            path,
-            mode: access.mode,
-            variable,
-        }),
+        Some(ParentProblem::Owner) => Err(OwnershipError::Owner { path, owner: access.owner, variable }),
+        Some(ParentProblem::Mode) => Err(OwnershipError::Parent { path, mode: access.mode, variable }),
     }
 }
 
@@ -320,12 +286,7 @@ fn check_entries(directory: &Path, mode: u32, user: User) -> Result<(), Ownershi
                 }
                 continue;
             };
-            return Err(OwnershipError::Planted {
-                directory: folder,
-                mode,
-                entry: entry.path(),
-                what,
-            });
+            return Err(OwnershipError::Planted { directory: folder, mode, entry: entry.path(), what });
         }
     }
     Ok(())

@@ -30,10 +30,7 @@ impl Presence {
         let path = path(state_dir, port);
         loop {
             let file = private_file::lock(&path)?;
-            let presence = Presence {
-                path: path.clone(),
-                file,
-            };
+            let presence = Presence { path: path.clone(), file };
             // The gateway that had the port before removed its file in between.
             if presence.is_in_place() {
                 return Ok(presence);
@@ -83,9 +80,7 @@ pub fn loopback_port(url: &str) -> Option<u16> {
     let url: Uri = url.trim().parse().ok()?;
     let host = url.host()?.trim_start_matches('[').trim_end_matches(']');
     let is_loopback = host.eq_ignore_ascii_case("localhost")
-        || host
-            .parse()
-            .is_ok_and(|address: std::net::IpAddr| address.is_loopback());
+        || host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback());
     let default = match url.scheme_str() {
         Some("https") => 443,
         _ => 80,
@@ -100,10 +95,8 @@ fn path(state_dir: &Path, port: u16) -> PathBuf {
 /// The environment variables by which clients find a gateway.
 #[must_use]
 pub fn client_variables(url: &str) -> Vec<(&'static str, String)> {
-    let mut exceptions: Vec<String> = ["no_proxy", "NO_PROXY"]
-        .iter()
-        .filter_map(|name| std::env::var(name).ok())
-        .collect();
+    let mut exceptions: Vec<String> =
+        ["no_proxy", "NO_PROXY"].iter().filter_map(|name| std::env::var(name).ok()).collect();
     exceptions.truncate(1);
     exceptions.push("127.0.0.1,localhost".to_owned());
     let exceptions = exceptions.join(",");

@@ -41,10 +41,7 @@ impl SocketOwner {
             }
         };
         let users = read_tables(|_| true).filter(accepts).map(|row| row.user);
-        users
-            .map(Self::of_user)
-            .max_by_key(|owner| owner.distrust())
-            .unwrap_or(SocketOwner::Unknown)
+        users.map(Self::of_user).max_by_key(|owner| owner.distrust()).unwrap_or(SocketOwner::Unknown)
     }
 
     /// Whether this system tells owners at all.
@@ -145,11 +142,7 @@ fn uid_min() -> u32 {
 
 fn parse_uid_min(login_defs: &str) -> Option<u32> {
     let mut lines = login_defs.lines().map(str::split_whitespace);
-    lines.find_map(|mut words| {
-        (words.next() == Some("UID_MIN"))
-            .then(|| words.next()?.parse().ok())
-            .flatten()
-    })
+    lines.find_map(|mut words| (words.next() == Some("UID_MIN")).then(|| words.next()?.parse().ok()).flatten())
 }
 
 /// A line of `/proc/net/tcp`.
@@ -167,9 +160,7 @@ fn read_tables(is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = SocketR
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter();
     let files = tables.filter_map(|path| File::open(path).ok());
     let lines = files.flat_map(|file| BufReader::new(file).lines().map_while(Result::ok).skip(1));
-    lines
-        .filter(move |line| is_wanted(line))
-        .filter_map(|line| SocketRow::parse(&line))
+    lines.filter(move |line| is_wanted(line)).filter_map(|line| SocketRow::parse(&line))
 }
 
 impl SocketRow {
@@ -179,12 +170,7 @@ impl SocketRow {
         let state = words.next()?.to_owned();
         // Queues, timer and retransmissions stand between the state and the user.
         let user = words.nth(3)?.parse().ok()?;
-        Some(SocketRow {
-            local,
-            remote,
-            state,
-            user,
-        })
+        Some(SocketRow { local, remote, state, user })
     }
 }
 
@@ -233,14 +219,7 @@ mod tests {
                 assert_eq!(parse_address(text), expected.parse().ok(), "{text}");
             }
         }
-        for text in [
-            "",
-            "0100007F",
-            "0100007F:1F90F",
-            "01:1F90",
-            "é100007:1F90",
-            "0100007G:1F90",
-        ] {
+        for text in ["", "0100007F", "0100007F:1F90F", "01:1F90", "é100007:1F90", "0100007G:1F90"] {
             assert_eq!(parse_address(text), None, "{text}");
         }
     }
@@ -248,10 +227,7 @@ mod tests {
     #[test]
     fn rows_that_are_no_sockets_are_skipped() {
         let row = "   1: 0100007F:9F4E 0100007F:01BB 01 00000000:00000000 00:00000000 00000000  1001        0 4228 1";
-        assert_eq!(
-            SocketRow::parse(row).map(|row| (row.state, row.user)),
-            Some(("01".to_owned(), 1001))
-        );
+        assert_eq!(SocketRow::parse(row).map(|row| (row.state, row.user)), Some(("01".to_owned(), 1001)));
         for row in [
             "",
             "1:",
@@ -267,10 +243,7 @@ mod tests {
     fn least_user_id_of_a_person_is_read() {
         for (text, expected) in [
             ("UID_MIN\t\t\t  500\n", Some(500)),
-            (
-                "# UID_MIN 7\nSYS_UID_MIN 100\nUID_MIN 1000\nUID_MAX 60000\n",
-                Some(1000),
-            ),
+            ("# UID_MIN 7\nSYS_UID_MIN 100\nUID_MIN 1000\nUID_MAX 60000\n", Some(1000)),
             ("UID_MIN\n", None),
             ("UID_MIN many\n", None),
             ("", None),
@@ -319,11 +292,7 @@ mod tests {
             assert_eq!(SocketOwner::of_listener(port), SocketOwner::Own, "{address}");
             let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
             let (accepted, peer) = listener.accept().unwrap();
-            assert_eq!(
-                SocketOwner::of_peer(accepted.local_addr().unwrap(), peer),
-                SocketOwner::Own,
-                "{address}"
-            );
+            assert_eq!(SocketOwner::of_peer(accepted.local_addr().unwrap(), peer), SocketOwner::Own, "{address}");
             drop(stream);
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -7,11 +7,7 @@
 //! comment. The candidates are all texts (the pool), or those of the same package. The score is MRR@10; ties count
 //! against the embedder.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "the program prints a table to stdout"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the program prints a table to stdout")]
 
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
@@ -42,24 +38,16 @@ type Scores = Vec<Vec<f32>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let file = arguments
-        .next()
-        .ok_or("the first argument must be the file of held-out pairs")?;
+    let file = arguments.next().ok_or("the first argument must be the file of held-out pairs")?;
     let pairs = documented_pairs(&std::fs::read_to_string(&file)?)?;
     let mut packages: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, pair) in pairs.iter().enumerate() {
         packages.entry(&pair.package).or_default().push(at);
     }
     let everything: Vec<usize> = (0..pairs.len()).collect();
-    let groups: Vec<Vec<usize>> = packages
-        .into_values()
-        .filter(|own| own.len() >= MIN_PER_PACKAGE)
-        .collect();
+    let groups: Vec<Vec<usize>> = packages.into_values().filter(|own| own.len() >= MIN_PER_PACKAGE).collect();
     eprintln!("{} pairs, {} packages measured separately", pairs.len(), groups.len());
-    println!(
-        "| | pool of {} | with BM25 | by package | with BM25 | texts/s | load ms |",
-        pairs.len()
-    );
+    println!("| | pool of {} | with BM25 | by package | with BM25 | texts/s | load ms |", pairs.len());
     println!("|---|---|---|---|---|---|---|");
     let measure = |scores: &dyn Fn(&[usize]) -> Scores| {
         let pool = reciprocal_rank(&scores(&everything));
@@ -69,9 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (pool, alone) = measure(&|group| lexical(&pairs, group));
     println!("| BM25 | {pool:.3} | | {alone:.3} | | | |");
     for argument in arguments {
-        let (name, path) = argument
-            .split_once('=')
-            .ok_or("an embedder must be given as NAME=PATH")?;
+        let (name, path) = argument.split_once('=').ok_or("an embedder must be given as NAME=PATH")?;
         let start = Instant::now();
         let embedder = open(Path::new(path))?;
         let load = start.elapsed().as_secs_f64() * 1000.0;
@@ -162,9 +148,7 @@ fn standardise(scores: &mut [f32]) {
     let count = scores.len() as f32;
     let mean = scores.iter().sum::<f32>() / count;
     let deviation = (scores.iter().map(|score| (score - mean).powi(2)).sum::<f32>() / count).sqrt();
-    scores
-        .iter_mut()
-        .for_each(|score| *score = (*score - mean) / deviation.max(1e-9));
+    scores.iter_mut().for_each(|score| *score = (*score - mean) / deviation.max(1e-9));
 }
 
 /// MRR@10. The right answer of question `i` is candidate `i`.

@@ -26,11 +26,7 @@ pub fn add_missing_lines<L: AsRef<str>>(path: &Path, heading: &str, lines: &[L])
     if new.is_empty() {
         return Ok(0);
     }
-    let end = if there.is_empty() || there.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
+    let end = if there.is_empty() || there.ends_with('\n') { "" } else { "\n" };
     let heading = if known.contains(&heading.trim()) { "" } else { heading };
     let text = new.join("\n");
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
@@ -56,10 +52,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), completed);
         assert_eq!(add_missing_lines(&path, "", &lines).unwrap(), 0);
         assert_eq!(add_missing_lines(&path, "# More\n", &["other"]).unwrap(), 1);
-        assert_eq!(
-            fs::read_to_string(&path).unwrap(),
-            format!("{completed}# More\nother\n")
-        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{completed}# More\nother\n"));
         #[cfg(unix)]
         {
             let link = dir.path().join("link");

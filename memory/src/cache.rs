@@ -70,11 +70,7 @@ impl Cache {
     pub fn open(dir: &Path) -> Result<Self, CacheError> {
         let path = dir.join(FILE);
         let Disposable { connection, rebuilt } = Disposable::open(&path, SCHEMA, SCHEMA_VERSION)?;
-        Ok(Self {
-            path,
-            connection,
-            rebuilt,
-        })
+        Ok(Self { path, connection, rebuilt })
     }
 
     /// Returns whether a damaged or outdated cache was rebuilt.
@@ -86,15 +82,9 @@ impl Cache {
     ///
     /// `form` names the type and its version, so that values of another type or version are not decoded.
     pub fn get<T: DeserializeOwned>(&self, form: &str, blob: &BlobId) -> Option<T> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT value FROM blobs WHERE id = ?1 AND form = ?2")
-            .ok()?;
-        let bytes: Vec<u8> = query
-            .query_row(params![blob.as_bytes(), form], |row| row.get(0))
-            .optional()
-            .ok()
-            .flatten()?;
+        let mut query = self.connection.prepare_cached("SELECT value FROM blobs WHERE id = ?1 AND form = ?2").ok()?;
+        let bytes: Vec<u8> =
+            query.query_row(params![blob.as_bytes(), form], |row| row.get(0)).optional().ok().flatten()?;
         decoded(&bytes)
     }
 
@@ -103,9 +93,7 @@ impl Cache {
         let read = || -> rusqlite::Result<HashSet<BlobId>> {
             let mut query = self.connection.prepare("SELECT DISTINCT blob FROM uses")?;
             let blobs = query.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
-            blobs
-                .filter_map(|blob| blob.map(|blob| BlobId::from_bytes(&blob)).transpose())
-                .collect()
+            blobs.filter_map(|blob| blob.map(|blob| BlobId::from_bytes(&blob)).transpose()).collect()
         };
         read().unwrap_or_default()
     }
@@ -137,11 +125,7 @@ impl Cache {
                 .query_map([], |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;
             let root = root.to_string_lossy();
-            let gone: Vec<PathBuf> = roots
-                .into_iter()
-                .map(PathBuf::from)
-                .filter(|root| !root.exists())
-                .collect();
+            let gone: Vec<PathBuf> = roots.into_iter().map(PathBuf::from).filter(|root| !root.exists()).collect();
             for outdated in gone.iter().map(|gone| gone.to_string_lossy()).chain([root.clone()]) {
                 transaction.execute("DELETE FROM uses WHERE root = ?1", [outdated])?;
             }
@@ -163,10 +147,7 @@ impl Cache {
         &mut self,
         work: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, CacheError> {
-        let failed = |source| CacheError::Database {
-            path: self.path.clone(),
-            source,
-        };
+        let failed = |source| CacheError::Database { path: self.path.clone(), source };
         match transact(&mut self.connection, &work) {
             Err(error) if is_damage(&error) => {
                 // The old connection is closed first, so that closing it does not affect the new file.
@@ -277,16 +258,10 @@ impl Disposable {
     /// Opens or creates a file and its directory. Another schema version is discarded.
     pub(crate) fn open(path: &Path, schema: &str, version: i64) -> Result<Self, CacheError> {
         let dir = path.parent().unwrap_or(path);
-        private_file::own_dir(dir).map_err(|source| CacheError::Directory {
-            path: dir.to_owned(),
-            source,
-        })?;
+        private_file::own_dir(dir).map_err(|source| CacheError::Directory { path: dir.to_owned(), source })?;
         match connect(path, schema, version) {
             Err(error) if is_damage(&error) => Self::reset(path, schema, version),
-            opened => opened.map_err(|source| CacheError::Database {
-                path: path.to_owned(),
-                source,
-            }),
+            opened => opened.map_err(|source| CacheError::Database { path: path.to_owned(), source }),
         }
     }
 
@@ -294,10 +269,7 @@ impl Disposable {
     /// the empty file. After a removal that process would delete the new file's log on closing. A file that SQLite does
     /// not recognise as a database is removed.
     pub(crate) fn reset(path: &Path, schema: &str, version: i64) -> Result<Self, CacheError> {
-        let failed = |source| CacheError::Database {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source| CacheError::Database { path: path.to_owned(), source };
         match empty(path) {
             Err(error) if is_damage(&error) => {
                 for suffix in ["", "-wal", "-shm", "-journal"] {
@@ -309,10 +281,7 @@ impl Disposable {
             emptied => emptied.map_err(failed)?,
         }
         let opened = connect(path, schema, version).map_err(failed)?;
-        Ok(Self {
-            rebuilt: true,
-            ..opened
-        })
+        Ok(Self { rebuilt: true, ..opened })
     }
 }
 
@@ -353,10 +322,8 @@ fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<D
 fn drop_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
                  ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC";
-    let names: Vec<String> = transaction
-        .prepare(names)?
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let names: Vec<String> =
+        transaction.prepare(names)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     names.iter().try_for_each(|name| {
         transaction.execute_batch(&format!("DROP TABLE IF EXISTS \"{}\"", name.replace('"', "\"\"")))
     })

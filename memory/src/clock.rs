@@ -67,8 +67,7 @@ impl Clock {
     pub(crate) fn id(&self) -> Ulid {
         let now = SystemTime::from(self.now());
         let mut ids = self.0.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        ids.generate_from_datetime(now)
-            .unwrap_or_else(|_| Ulid::from_datetime(now))
+        ids.generate_from_datetime(now).unwrap_or_else(|_| Ulid::from_datetime(now))
     }
 }
 

@@ -77,9 +77,8 @@ mod tests {
                         let connection = Connection::open(&path).unwrap();
                         together.wait();
                         write_ahead(&connection).unwrap();
-                        let mode: String = connection
-                            .pragma_query_value(None, "journal_mode", |row| row.get(0))
-                            .unwrap();
+                        let mode: String =
+                            connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
                         assert_eq!(mode, "wal");
                         connection.execute_batch("CREATE TABLE IF NOT EXISTS t (x)").unwrap();
                     });

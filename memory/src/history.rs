@@ -48,13 +48,7 @@ pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, RecordIdE
     let status = RecordStatus::of(records.values());
     let mut about: BTreeSet<&str> = [status.kept(&id)].into();
     // A conflict's or a decision's id names its sides.
-    about.extend(
-        records
-            .get(&id)
-            .into_iter()
-            .flat_map(mentioned)
-            .map(|id| status.kept(id)),
-    );
+    about.extend(records.get(&id).into_iter().flat_map(mentioned).map(|id| status.kept(id)));
     let is_about = |about: &BTreeSet<&str>, id: &str| about.contains(status.kept(id));
     let opponents = records.values().filter(|record| {
         matches!(record.body, Body::Conflict(_) | Body::Decision(_) | Body::Supersedes(_))
@@ -71,9 +65,7 @@ pub fn history(store: &Store, part: &str) -> Result<Vec<HistoryEvent>, RecordIdE
     let described = |record: &Record| {
         let mut event = event(record)?;
         if withdrawn.has(&record.id) {
-            event
-                .text
-                .push_str(" (withdrawn: the commit that brought it was reverted)");
+            event.text.push_str(" (withdrawn: the commit that brought it was reverted)");
         }
         if matches!(record.body, Body::Decision(_)) && !holding.contains(&*record.id) {
             event.text.push_str(" (a later decision holds)");
@@ -105,58 +97,29 @@ fn mentioned(record: &Record) -> Vec<&str> {
 fn event(record: &Record) -> Option<HistoryEvent> {
     let rules = Some("rules".to_owned());
     let list = |ids: &[String]| {
-        if ids.is_empty() {
-            "none".to_owned()
-        } else {
-            ids.join(", ")
-        }
+        if ids.is_empty() { "none".to_owned() } else { ids.join(", ") }
     };
     let (author, text) = match &record.body {
         Body::Learning(kinds::Learning { text, author, .. }) => (author.clone(), text.clone()),
         Body::Pattern(kinds::Pattern { pattern, author, .. }) => (author.clone(), pattern.clone()),
         Body::Failure(kinds::Failure { attempt, author, .. }) => (author.clone(), attempt.clone()),
-        Body::Same(kinds::Same {
-            kept,
-            folded,
-            by,
-            reason,
-            ..
-        }) => (Some(by.clone()), format!("{folded} is a duplicate of {kept}: {reason}")),
-        Body::Distinct(kinds::Distinct {
-            left,
-            right,
-            by,
-            reason,
-        }) => (Some(by.clone()), format!("{left} and {right} are both true: {reason}")),
-        Body::Conflict(kinds::Conflict {
-            left,
-            right,
-            by,
-            reason,
-            ..
-        }) => (
-            Some(by.clone()),
-            format!("{left} and {right} contradict each other: {reason}"),
-        ),
-        Body::Supersedes(kinds::Supersedes {
-            older, newer, reason, ..
-        }) => {
+        Body::Same(kinds::Same { kept, folded, by, reason, .. }) => {
+            (Some(by.clone()), format!("{folded} is a duplicate of {kept}: {reason}"))
+        }
+        Body::Distinct(kinds::Distinct { left, right, by, reason }) => {
+            (Some(by.clone()), format!("{left} and {right} are both true: {reason}"))
+        }
+        Body::Conflict(kinds::Conflict { left, right, by, reason, .. }) => {
+            (Some(by.clone()), format!("{left} and {right} contradict each other: {reason}"))
+        }
+        Body::Supersedes(kinds::Supersedes { older, newer, reason, .. }) => {
             let newer = newer.as_deref().unwrap_or("a later record");
             let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             (rules, format!("{newer} supersedes {older}{reason}"))
         }
-        Body::Decision(kinds::Decision {
-            keep,
-            drop,
-            note,
-            author,
-            ..
-        }) => {
+        Body::Decision(kinds::Decision { keep, drop, note, author, .. }) => {
             let note = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-            (
-                author.clone(),
-                format!("kept {}; dropped {}{note}", list(keep), list(drop)),
-            )
+            (author.clone(), format!("kept {}; dropped {}{note}", list(keep), list(drop)))
         }
         Body::Tombstone(kinds::Tombstone { forget }) => (None, format!("{forget} was deleted")),
         _ => return None,
@@ -166,11 +129,7 @@ fn event(record: &Record) -> Option<HistoryEvent> {
         event: record.body.kind().to_owned(),
         id: record.id.clone(),
         author: author.map(|author| redact(&author).into_owned()),
-        branch: record
-            .origin
-            .branch
-            .as_deref()
-            .map(|branch| redact(branch).into_owned()),
+        branch: record.origin.branch.as_deref().map(|branch| redact(branch).into_owned()),
         text: redact(&text).into_owned(),
     })
 }
@@ -198,20 +157,14 @@ mod tests {
         let expected = [
             ("A1", Some("Ann"), "The limit is 64."),
             ("B1", Some("Ben"), "The limit is 32."),
-            (
-                "0C",
-                Some("rules"),
-                "A1 and B1 contradict each other: `64` against `32`",
-            ),
+            ("0C", Some("rules"), "A1 and B1 contradict each other: `64` against `32`"),
             ("D0", Some("Ann"), "kept A1; dropped B1 (a later decision holds)"),
             ("D1", Some("Cy"), "kept B1; dropped A1: halved in May"),
         ];
         for id in ["a1", "B1", "0c", "d1"] {
             let events = history(&store, id).unwrap();
-            let found: Vec<_> = events
-                .iter()
-                .map(|event| (&*event.id, event.author.as_deref(), &*event.text))
-                .collect();
+            let found: Vec<_> =
+                events.iter().map(|event| (&*event.id, event.author.as_deref(), &*event.text)).collect();
             assert_eq!(found, expected, "{id}");
         }
         assert_eq!(history(&store, "E1").unwrap().len(), 1);

@@ -47,11 +47,7 @@ impl Hits {
         let terms = index.finish();
         let square = |term: &str| weight(&terms, term).powi(2);
         let norm = |of: &Vec<(String, u32)>| of.iter().map(|(term, _)| square(term)).sum::<f32>().sqrt();
-        Self {
-            norms: terms_of.iter().map(norm).collect(),
-            terms,
-            hits,
-        }
+        Self { norms: terms_of.iter().map(norm).collect(), terms, hits }
     }
 
     /// The weight of a term: its smoothed inverse document frequency.

@@ -65,12 +65,7 @@ pub fn find<'a, T>(
     if found.len() > 1 {
         let candidates = found.keys().take(MAX_LISTED).map(|id| (*id).to_owned()).collect();
         let count = found.len();
-        return Err(IdError::Ambiguous {
-            noun,
-            part,
-            candidates,
-            count,
-        });
+        return Err(IdError::Ambiguous { noun, part, candidates, count });
     }
     found.into_values().next().ok_or(IdError::Unknown { noun, part })
 }
@@ -87,13 +82,9 @@ mod tests {
 
     #[test]
     fn unambiguous_part_identifies_one_id() {
-        for (part, id) in [
-            ("01aay", "01AAYB"),
-            ("yb", "01AAYB"),
-            ("ay", "01AAYB"),
-            ("BZ", "01AAXBZ"),
-            (" z ", "01AAXBZ"),
-        ] {
+        for (part, id) in
+            [("01aay", "01AAYB"), ("yb", "01AAYB"), ("ay", "01AAYB"), ("BZ", "01AAXBZ"), (" z ", "01AAXBZ")]
+        {
             assert_eq!(find_id(part, &IDS), Ok(id), "{part}");
         }
         assert_eq!(find_id("01aaxb", &IDS), Ok("01AAXB"), "a whole id is unambiguous");
@@ -104,28 +95,14 @@ mod tests {
     fn unknown_and_ambiguous_parts_are_errors_with_candidates() {
         for part in ["", "  ", "Q"] {
             let (noun, part) = ("record", part.to_owned());
-            assert_eq!(
-                find_id(&part, &IDS),
-                Err(IdError::Unknown {
-                    noun,
-                    part: part.clone()
-                })
-            );
+            assert_eq!(find_id(&part, &IDS), Err(IdError::Unknown { noun, part: part.clone() }));
         }
         let error = find_id("Q", &IDS).unwrap_err();
         assert_eq!(error.to_string(), "no record has an id that contains `Q`");
         let error = find_id("aax", &IDS).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "2 records have an id that contains `aax`: 01AAXB, 01AAXBZ"
-        );
+        assert_eq!(error.to_string(), "2 records have an id that contains `aax`: 01AAXB, 01AAXBZ");
         let many: Vec<String> = (0..20).map(|number| format!("X{number:02}")).collect();
-        let error = find_id("x", &many.iter().map(String::as_str).collect::<Vec<_>>())
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with("20 records") && error.ends_with("X07, ..."),
-            "{error}"
-        );
+        let error = find_id("x", &many.iter().map(String::as_str).collect::<Vec<_>>()).unwrap_err().to_string();
+        assert!(error.starts_with("20 records") && error.ends_with("X07, ..."), "{error}");
     }
 }

@@ -49,10 +49,7 @@ pub(crate) enum ImageError {
 /// Reads the image of a worktree; `None` if there is none.
 pub(crate) fn read<T: DeserializeOwned>(form: &ImageFormat, dir: &Path, root: &Path) -> Result<Option<T>, ImageError> {
     let path = path(form, dir, root);
-    let io = |source| ImageError::Io {
-        path: path.clone(),
-        source,
-    };
+    let io = |source| ImageError::Io { path: path.clone(), source };
     let mut bytes = Vec::new();
     match private_file::open(&path) {
         Ok(mut file) => file.read_to_end(&mut bytes).map_err(io)?,
@@ -79,10 +76,7 @@ pub(crate) fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Ser
     let written = || -> io::Result<()> {
         let body = postcard::to_allocvec(what).map_err(io::Error::other)?;
         // Another process can write at the same time, so each needs a name of its own.
-        let mut beside = tempfile::Builder::new()
-            .prefix(form.prefix)
-            .suffix(PART)
-            .tempfile_in(dir)?;
+        let mut beside = tempfile::Builder::new().prefix(form.prefix).suffix(PART).tempfile_in(dir)?;
         // The time comes from the file system's clock, which also dated the other files.
         sweep(form, dir, beside.as_file().metadata()?.modified()?);
         for part in [form.magic, blake3::hash(&body).as_bytes(), &body] {
@@ -91,10 +85,7 @@ pub(crate) fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Ser
         beside.persist(&path)?;
         Ok(())
     };
-    written().map_err(|source| ImageError::Io {
-        path: path.clone(),
-        source,
-    })
+    written().map_err(|source| ImageError::Io { path: path.clone(), source })
 }
 
 /// Removes the image of a deleted worktree.
@@ -124,10 +115,7 @@ fn path(form: &ImageFormat, dir: &Path, root: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    const FORM: ImageFormat = ImageFormat {
-        prefix: "worktree-",
-        magic: b"muninn worktree index 1\n",
-    };
+    const FORM: ImageFormat = ImageFormat { prefix: "worktree-", magic: b"muninn worktree index 1\n" };
 
     fn numbers(dir: &Path, root: &Path) -> Result<Option<Vec<u32>>, ImageError> {
         read(&FORM, dir, root)
@@ -176,10 +164,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = Path::new("/some/worktree");
         fs::create_dir(path(&FORM, dir.path(), root)).unwrap();
-        assert!(matches!(
-            write(&FORM, dir.path(), root, &vec![7u32]),
-            Err(ImageError::Io { .. })
-        ));
+        assert!(matches!(write(&FORM, dir.path(), root, &vec![7u32]), Err(ImageError::Io { .. })));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -73,20 +73,13 @@ mod tests {
     use super::*;
 
     fn spans(text: &str) -> Vec<(String, u32, u32)> {
-        sections(text, 1)
-            .into_iter()
-            .map(|s| (s.title, s.first, s.last))
-            .collect()
+        sections(text, 1).into_iter().map(|s| (s.title, s.first, s.last)).collect()
     }
 
     #[test]
     fn sections_start_at_headings_outside_of_fences() {
         let text = "intro\n\n# One\nbody\n```sh\n# not a heading\n```\n\n## Two ##\n\nmore\n\n";
-        let expected = [
-            (String::new(), 1, 1),
-            ("One".to_owned(), 3, 7),
-            ("Two".to_owned(), 9, 11),
-        ];
+        let expected = [(String::new(), 1, 1), ("One".to_owned(), 3, 7), ("Two".to_owned(), 9, 11)];
         assert_eq!(spans(text), expected);
     }
 

@@ -129,18 +129,16 @@ pub(crate) fn make_directories(top: &Path, directory: &Path) -> Result<(), FileE
     match fs::create_dir(directory) {
         Ok(()) => Ok(()),
         Err(_) if is_directory(directory) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(FileError::NotADirectory {
-            path: directory.to_owned(),
-        }),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            Err(FileError::NotADirectory { path: directory.to_owned() })
+        }
         Err(source) => Err(io_error(directory, source)),
     }
 }
 
 /// Removes a directory and its parents below `top`, as far as they are empty.
 pub(crate) fn remove_empty_directories(top: &Path, directory: &Path) {
-    let above = directory
-        .ancestors()
-        .take_while(|above| above.starts_with(top) && *above != top);
+    let above = directory.ancestors().take_while(|above| above.starts_with(top) && *above != top);
     // The first one that is not empty ends it.
     for directory in above {
         if fs::remove_dir(directory).is_err() {
@@ -155,10 +153,7 @@ pub(crate) fn is_directory(path: &Path) -> bool {
 }
 
 pub(crate) fn io_error(path: &Path, source: io::Error) -> FileError {
-    FileError::Io {
-        path: path.to_owned(),
-        source,
-    }
+    FileError::Io { path: path.to_owned(), source }
 }
 
 #[cfg(test)]

@@ -34,11 +34,7 @@ fn opened(options: &OpenOptions, path: &Path) -> io::Result<File> {
             error
         }
     })?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::other("it is no regular file"))
-    }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
 }
 
 /// Opens a file for reading.
@@ -97,11 +93,7 @@ pub fn dir(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Any error of the file system.
 pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(path)?.sync_all()
-    } else {
-        Ok(())
-    }
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
 /// Opens a file for appending, readable by its owner only, and creates it if it is missing.
@@ -254,9 +246,7 @@ mod tests {
             ("create_new", |path| create_new(path).is_ok()),
             ("lock", |path| lock(path).is_ok()),
             ("ends_within_a_line", |path| ends_within_a_line(path).is_ok()),
-            ("database", |path| {
-                crate::database::open(path, OpenFlags::default()).is_ok()
-            }),
+            ("database", |path| crate::database::open(path, OpenFlags::default()).is_ok()),
         ];
         type Plants = fn(&Path, &Path);
         let plants: [(&str, Plants); 5] = [
@@ -267,13 +257,7 @@ mod tests {
             ("link to a device", |path, _| symlink("/dev/zero", path).unwrap()),
             ("directory", |path, _| fs::create_dir(path).unwrap()),
             ("pipe", |path, _| {
-                assert!(
-                    std::process::Command::new("mkfifo")
-                        .arg(path)
-                        .status()
-                        .unwrap()
-                        .success()
-                );
+                assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
             }),
         ];
         for (plant, plants) in plants {
@@ -285,11 +269,7 @@ mod tests {
                 plants(&path, &victim);
                 assert!(!opens(&path), "{name} of a {plant}");
                 assert_eq!(fs::read_to_string(&victim).unwrap(), "kept", "{name} of a {plant}");
-                assert_eq!(
-                    fs::metadata(&victim).unwrap().permissions(),
-                    before,
-                    "{name} of a {plant}"
-                );
+                assert_eq!(fs::metadata(&victim).unwrap().permissions(), before, "{name} of a {plant}");
                 assert!(!victim.with_extension("new").exists(), "{name} of a {plant}");
             }
         }

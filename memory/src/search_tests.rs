@@ -25,12 +25,7 @@ fn texts() -> Vec<(String, Vec<String>)> {
         let parts = parts.iter().map(|part| (*part).to_owned()).collect();
         ((*text).to_owned(), parts)
     });
-    let units = [
-        ("東西南北", "北東西"),
-        ("あいうえ", "えあい"),
-        ("หนึ่งสอง", "สองห"),
-        ("가나다라", "라가나"),
-    ];
+    let units = [("東西南北", "北東西"), ("あいうえ", "えあい"), ("หนึ่งสอง", "สองห"), ("가나다라", "라가나")];
     let runs = units.iter().flat_map(|(unit, part)| {
         [22, 64, 65, 1_000].map(|length| {
             let run: String = unit.chars().cycle().take(length).collect();
@@ -60,14 +55,9 @@ fn recall_finds_records_in_any_script() {
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
     let memories = Memories::load(&repo.home());
     let search = |question: &str| -> Vec<String> {
-        let options = RecallOptions {
-            keep: 100,
-            ..RecallOptions::default()
-        };
+        let options = RecallOptions { keep: 100, ..RecallOptions::default() };
         let recalled = memories.recall(question, &options).into_iter();
-        recalled
-            .filter_map(|recalled| Some(memories.get(recalled.doc)?.source.clone()))
-            .collect()
+        recalled.filter_map(|recalled| Some(memories.get(recalled.doc)?.source.clone())).collect()
     };
     assert_found(search, |number| format!("id{number}"));
 }
@@ -79,21 +69,13 @@ fn recall_finds_knowledge_in_any_script() {
         .enumerate()
         .map(|(number, (text, _))| (format!(".muninn/knowledge/p{number}.md"), format!("# Page\n{text}\n")))
         .collect();
-    let pages: Vec<(&str, &str)> = pages
-        .iter()
-        .map(|(path, text)| (path.as_str(), text.as_str()))
-        .collect();
+    let pages: Vec<(&str, &str)> = pages.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let repo = Fixture::with(&pages);
     let memories = Memories::load(&repo.home());
     let search = |question: &str| -> Vec<String> {
-        let options = RecallOptions {
-            keep: 100,
-            ..RecallOptions::default()
-        };
+        let options = RecallOptions { keep: 100, ..RecallOptions::default() };
         let recalled = memories.recall(question, &options).into_iter();
-        recalled
-            .filter_map(|recalled| Some(memories.get(recalled.doc)?.source.clone()))
-            .collect()
+        recalled.filter_map(|recalled| Some(memories.get(recalled.doc)?.source.clone())).collect()
     };
     assert_found(search, |number| format!(".muninn/knowledge/p{number}.md:1-2"));
 }
@@ -117,25 +99,16 @@ fn pages_of_a_wiki_are_found_in_any_script() {
 fn entries_of_a_journal_are_found_in_any_script() {
     let (repo, state) = (Fixture::with(&[("a.txt", "x\n")]), tempfile::tempdir().unwrap());
     repo.commit();
-    let settings = JournalSettings {
-        author: ("Ann".to_owned(), "ann@example.com".to_owned()),
-        strict: false,
-    };
+    let settings = JournalSettings { author: ("Ann".to_owned(), "ann@example.com".to_owned()), strict: false };
     let clock = Clock::fixed("2026-11-25T10:00:00Z".parse().unwrap());
     let journal = Journal::new(&repo.path(".git"), state.path(), settings, clock);
     let section = PagePath::new("scripts").unwrap();
     for (text, _) in texts() {
         let version = journal.section(&section).unwrap().version;
-        let draft = Draft {
-            text,
-            ..Draft::default()
-        };
+        let draft = Draft { text, ..Draft::default() };
         journal.write(&section, &draft, Some(version)).unwrap();
     }
-    let settings = SearchSettings {
-        max_results: 100,
-        ..SearchSettings::default()
-    };
+    let settings = SearchSettings { max_results: 100, ..SearchSettings::default() };
     let search = |query: &str| -> Vec<String> {
         let found = journal.search("", query, None, &settings).unwrap().into_iter();
         found.map(|found| found.content.trim().to_owned()).collect()
@@ -152,11 +125,7 @@ fn personal_memory_is_found_in_any_script() {
     for (text, _) in texts() {
         personal.log("scripts", &text, EntryMetadata::default()).unwrap();
     }
-    let options = SearchOptions {
-        kind: None,
-        since: None,
-        limit: 100,
-    };
+    let options = SearchOptions { kind: None, since: None, limit: 100 };
     let search = |query: &str| -> Vec<String> {
         let found = personal.search(query, &options).unwrap().into_iter();
         found.map(|found| found.content).collect()
@@ -192,9 +161,7 @@ fn code_is_found_in_any_script() {
             let mut files = found.map(|posting| snapshot.file_of(crate::index::lexical::DocId(posting.number)));
             files.any(|file| file == number)
         };
-        let files = snapshot
-            .files()
-            .filter(|(number, _)| concepts.iter().all(|term| has(*number, term)));
+        let files = snapshot.files().filter(|(number, _)| concepts.iter().all(|term| has(*number, term)));
         files.map(|(_, file)| file.facts.path.to_string()).collect()
     };
     assert_found(search, |number| format!("src/f{number}.rs"));

@@ -64,10 +64,7 @@ mod tests {
         let id = BlobId::of(b"hello\n").unwrap();
         assert_eq!(id.to_string(), "ce013625030ba8dba906f756967f9e9ca394464a");
         assert_eq!(id.short(), "ce01362503");
-        assert_eq!(
-            BlobId::of(b"").unwrap().to_string(),
-            "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-        );
+        assert_eq!(BlobId::of(b"").unwrap().to_string(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
         assert_eq!(BlobId::from_bytes(id.as_bytes()), Some(id));
         assert_eq!(BlobId::from_bytes(b"short"), None);
     }

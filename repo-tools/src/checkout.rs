@@ -160,10 +160,7 @@ impl Worktree {
 
 fn is_ancestor(repository: &gix::Repository, commit: gix::ObjectId, head: &Head) -> bool {
     let Some(head) = head.commit else { return false };
-    commit == head
-        || repository
-            .merge_base(commit, head)
-            .is_ok_and(|base| base.is_some_and(|base| base == commit))
+    commit == head || repository.merge_base(commit, head).is_ok_and(|base| base.is_some_and(|base| base == commit))
 }
 
 /// The commit at which a branch was created in this repository, from the branch's log. `None` if there is no log, or if
@@ -179,19 +176,12 @@ fn creation_commit(references: &References, branch: &str) -> Option<gix::ObjectI
 
 fn default_branch(references: &References) -> Option<String> {
     let of_origin = references.target("refs/remotes/origin/HEAD").ok().flatten();
-    if let Some(name) = of_origin
-        .as_deref()
-        .and_then(|name| name.strip_prefix("refs/remotes/origin/"))
-    {
+    if let Some(name) = of_origin.as_deref().and_then(|name| name.strip_prefix("refs/remotes/origin/")) {
         return Some(name.to_owned());
     }
     let configured = references.repository.config_snapshot().string("init.defaultBranch");
     let named = configured.map(|name| name.to_string()).into_iter();
-    let exists = |name: &String| {
-        references
-            .find(&format!("refs/heads/{name}"))
-            .is_ok_and(|found| found.is_some())
-    };
+    let exists = |name: &String| references.find(&format!("refs/heads/{name}")).is_ok_and(|found| found.is_some());
     named.chain(USUAL.map(str::to_owned)).find(exists)
 }
 
@@ -213,11 +203,7 @@ mod tests {
         repo.git(&["config", "init.defaultBranch", "trunk"]);
         assert_eq!(default_branch().as_deref(), Some("trunk"));
         repo.git(&["update-ref", "refs/remotes/origin/develop/x", "HEAD"]);
-        repo.git(&[
-            "symbolic-ref",
-            "refs/remotes/origin/HEAD",
-            "refs/remotes/origin/develop/x",
-        ]);
+        repo.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/develop/x"]);
         assert_eq!(default_branch().as_deref(), Some("develop/x"));
     }
 
@@ -234,10 +220,7 @@ mod tests {
         repo.git(&["checkout", "-q", "-b", "side"]);
         assert!(worktree.has_branch("side").unwrap() && worktree.has_branch("main").unwrap());
         repo.git(&["checkout", "-q", "main"]);
-        assert!(
-            !worktree.has_branch("side").unwrap(),
-            "the branch `side` has no commit of its own"
-        );
+        assert!(!worktree.has_branch("side").unwrap(), "the branch `side` has no commit of its own");
         repo.git(&["checkout", "-q", "side"]);
         commit("b.txt");
         assert!(worktree.has_branch("main").unwrap());
@@ -246,10 +229,7 @@ mod tests {
         repo.git(&["merge", "-q", "side"]);
         assert!(worktree.has_branch("side").unwrap());
         repo.git(&["branch", "-q", "-d", "side"]);
-        assert!(
-            worktree.has_branch("side").unwrap(),
-            "the branch `side` was merged before it was deleted"
-        );
+        assert!(worktree.has_branch("side").unwrap(), "the branch `side` was merged before it was deleted");
         repo.git(&["checkout", "-q", "-b", "dropped"]);
         commit("c.txt");
         repo.git(&["checkout", "-q", "main"]);

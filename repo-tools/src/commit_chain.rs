@@ -165,11 +165,7 @@ impl CommitChain {
     }
 
     fn failed(&self, source: impl std::error::Error + Send + Sync + 'static) -> ChainError {
-        ChainError::Git {
-            path: self.path.clone(),
-            reference: self.reference.clone(),
-            source: Box::new(source),
-        }
+        ChainError::Git { path: self.path.clone(), reference: self.reference.clone(), source: Box::new(source) }
     }
 
     /// The newest commit; `None` if there is no ref.
@@ -183,9 +179,7 @@ impl CommitChain {
         let id = ObjectId::from(id);
         match self.header(id)? {
             Some(header) if header.kind == gix::objs::Kind::Commit => Ok(Some(id)),
-            _ => Err(ChainError::NoCommit {
-                reference: self.reference.clone(),
-            }),
+            _ => Err(ChainError::NoCommit { reference: self.reference.clone() }),
         }
     }
 
@@ -204,18 +198,14 @@ impl CommitChain {
             Some(parent) => self.tree_id(parent)?,
             None => self.repository().empty_tree().id,
         };
-        let mut tree = self
-            .repository()
-            .edit_tree(before)
-            .map_err(|error| self.failed(error))?;
+        let mut tree = self.repository().edit_tree(before).map_err(|error| self.failed(error))?;
         for (path, text) in files {
             let Some(text) = text else {
                 tree.remove(*path).map_err(|error| self.failed(error))?;
                 continue;
             };
             let blob = self.repository().write_blob(text).map_err(|error| self.failed(error))?;
-            tree.upsert(*path, EntryKind::Blob, blob.detach())
-                .map_err(|error| self.failed(error))?;
+            tree.upsert(*path, EntryKind::Blob, blob.detach()).map_err(|error| self.failed(error))?;
         }
         let tree = tree.write().map_err(|error| self.failed(error))?.detach();
         let signature = |from: &Signature| gix::actor::Signature {

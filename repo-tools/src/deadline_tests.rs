@@ -31,17 +31,11 @@ fn expired_deadlines_end_every_operation_without_results() {
     let worktree = repo.worktree();
     for until in expired_deadlines() {
         let query = GrepQuery {
-            limits: GrepLimits {
-                until: until.clone(),
-                ..GrepLimits::default()
-            },
+            limits: GrepLimits { until: until.clone(), ..GrepLimits::default() },
             ..GrepQuery::new(GrepPattern::Literals(vec!["hit".to_owned()]))
         };
         let name = || NameQuery {
-            limits: CodeLimits {
-                until: until.clone(),
-                ..CodeLimits::default()
-            },
+            limits: CodeLimits { until: until.clone(), ..CodeLimits::default() },
             ..NameQuery::new("hit")
         };
         let symbol = SymbolQuery {
@@ -53,12 +47,8 @@ fn expired_deadlines_end_every_operation_without_results() {
         };
         let mut many = grep_many(&worktree, &[query.clone(), query.clone()], None, &until);
         let last = many.pop().unwrap().unwrap();
-        let mut within = grep_many(
-            &worktree,
-            std::slice::from_ref(&query),
-            Some(&[RelPath::new("src/a.rs").unwrap()]),
-            &until,
-        );
+        let mut within =
+            grep_many(&worktree, std::slice::from_ref(&query), Some(&[RelPath::new("src/a.rs").unwrap()]), &until);
         let found: Vec<(&str, Cuts, usize)> = vec![
             {
                 let found = grep(&worktree, &query, None).unwrap();
@@ -71,26 +61,12 @@ fn expired_deadlines_end_every_operation_without_results() {
             },
             {
                 let until = until.clone();
-                let found = find(
-                    &worktree,
-                    &FindQuery {
-                        until,
-                        ..FindQuery::new("a")
-                    },
-                )
-                .unwrap();
+                let found = find(&worktree, &FindQuery { until, ..FindQuery::new("a") }).unwrap();
                 ("find", found.cuts, found.paths.len())
             },
             {
                 let until = until.clone();
-                let found = tree(
-                    &worktree,
-                    &TreeLimits {
-                        until,
-                        ..TreeLimits::default()
-                    },
-                )
-                .unwrap();
+                let found = tree(&worktree, &TreeLimits { until, ..TreeLimits::default() }).unwrap();
                 ("tree", found.cuts, found.lines.len())
             },
             {
@@ -99,13 +75,7 @@ fn expired_deadlines_end_every_operation_without_results() {
             },
             {
                 let until = until.clone();
-                let found = documents(
-                    &worktree,
-                    &MetisLimits {
-                        until,
-                        ..MetisLimits::default()
-                    },
-                );
+                let found = documents(&worktree, &MetisLimits { until, ..MetisLimits::default() });
                 ("metis", found.cuts, found.documents.len())
             },
             {
@@ -126,24 +96,12 @@ fn expired_deadlines_end_every_operation_without_results() {
             },
         ];
         for (operation, cuts, results) in found {
-            assert!(
-                cuts.has(Cut::Time) && results == 0,
-                "{operation}: {cuts:?}, {results} results"
-            );
+            assert!(cuts.has(Cut::Time) && results == 0, "{operation}: {cuts:?}, {results} results");
         }
         let walked = walk_until(&worktree, &WalkLimits::default(), Some(&until));
         assert!(walked.cut && walked.files.is_empty());
-        let limits = ParseLimits {
-            until: Some(&until),
-            ..ParseLimits::default()
-        };
+        let limits = ParseLimits { until: Some(&until), ..ParseLimits::default() };
         let outlined = outline(&worktree, &RelPath::new("src/a.rs").unwrap(), &limits);
-        assert!(matches!(
-            outlined,
-            Err(crate::code::OutlineError::Unparsed {
-                source: ParseError::Slow,
-                ..
-            })
-        ));
+        assert!(matches!(outlined, Err(crate::code::OutlineError::Unparsed { source: ParseError::Slow, .. })));
     }
 }

@@ -59,19 +59,12 @@ impl FileFilter {
     pub(crate) fn compile(&self, root: &Path) -> Result<CompiledFilter, FilterError> {
         let mut builder = OverrideBuilder::new(root);
         for glob in &self.globs {
-            builder.add(glob).map_err(|error| FilterError::Glob {
-                glob: glob.clone(),
-                source: Box::new(error),
-            })?;
+            builder.add(glob).map_err(|error| FilterError::Glob { glob: glob.clone(), source: Box::new(error) })?;
         }
-        let globs = builder.build().map_err(|error| FilterError::Glob {
-            glob: self.globs.join(" "),
-            source: Box::new(error),
-        })?;
-        Ok(CompiledFilter {
-            globs,
-            under: self.under.clone(),
-        })
+        let globs = builder
+            .build()
+            .map_err(|error| FilterError::Glob { glob: self.globs.join(" "), source: Box::new(error) })?;
+        Ok(CompiledFilter { globs, under: self.under.clone() })
     }
 }
 
@@ -97,21 +90,9 @@ pub(crate) fn files(
     until: &Until,
 ) -> Result<Files, FilterError> {
     let filter = filter.compile(worktree.root())?;
-    let found = collect(
-        worktree,
-        move |path, directory| filter.accepts(path, directory),
-        max_files,
-        until,
-    );
-    let mut files = Files {
-        paths: found.paths,
-        cuts: found.cuts,
-        ..Files::default()
-    };
-    found
-        .skipped
-        .iter()
-        .for_each(|(reason, _)| reason.count(&mut files.skipped));
+    let found = collect(worktree, move |path, directory| filter.accepts(path, directory), max_files, until);
+    let mut files = Files { paths: found.paths, cuts: found.cuts, ..Files::default() };
+    found.skipped.iter().for_each(|(reason, _)| reason.count(&mut files.skipped));
     files.skipped.nested_repositories = found.nested.len();
     Ok(files)
 }
@@ -136,15 +117,9 @@ pub(crate) fn files_of_many(
 ) -> FilesOfMany {
     let any = |path: &Path, directory| filters.iter().any(|filter| filter.accepts(path, directory));
     let found = collect(worktree, any, max_files, until);
-    let mut masks = Masks {
-        filters: &filters,
-        directories: HashMap::new(),
-    };
-    let mut files = FilesOfMany {
-        skipped: vec![SkipCounts::default(); filters.len()],
-        cuts: found.cuts,
-        ..FilesOfMany::default()
-    };
+    let mut masks = Masks { filters: &filters, directories: HashMap::new() };
+    let mut files =
+        FilesOfMany { skipped: vec![SkipCounts::default(); filters.len()], cuts: found.cuts, ..FilesOfMany::default() };
     for (reason, path) in &found.skipped {
         let mask = path.as_ref().map_or(u64::MAX, |path| masks.of(path, false));
         for (bit, skipped) in files.skipped.iter_mut().enumerate() {
@@ -220,12 +195,7 @@ fn collect(
     let is_late = AtomicBool::new(until.is_over());
     let is_full = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel();
-    let walker = Walker {
-        worktree,
-        wanted,
-        max_depth: usize::MAX,
-        threads: ordered::threads(usize::MAX),
-    };
+    let walker = Walker { worktree, wanted, max_depth: usize::MAX, threads: ordered::threads(usize::MAX) };
     let unknown_rules = walker.run(|| {
         let sender = sender.clone();
         let (found, is_late, is_full) = (&found, &is_late, &is_full);
@@ -247,12 +217,7 @@ fn collect(
         }
     });
     drop(sender);
-    let mut collected = Collected {
-        paths: Vec::new(),
-        skipped: Vec::new(),
-        nested: Vec::new(),
-        cuts: Cuts::default(),
-    };
+    let mut collected = Collected { paths: Vec::new(), skipped: Vec::new(), nested: Vec::new(), cuts: Cuts::default() };
     for outcome in receiver {
         match outcome {
             ControlFlow::Continue(path) => collected.paths.push(path),
@@ -263,11 +228,7 @@ fn collect(
     // If several threads reach the limit at the same time, each adds a file, and no thread notices that the limit is
     // exceeded.
     let is_full = is_full.into_inner() || collected.paths.len() > max_files;
-    let reached = [
-        (Cut::Time, is_late.into_inner()),
-        (Cut::Files, is_full),
-        (Cut::IgnoreFile, unknown_rules > 0),
-    ];
+    let reached = [(Cut::Time, is_late.into_inner()), (Cut::Files, is_full), (Cut::IgnoreFile, unknown_rules > 0)];
     for (cut, is_reached) in reached {
         if is_reached {
             collected.cuts.add(cut);
@@ -330,12 +291,8 @@ mod tests {
     fn a_walk_names_the_limit_that_ended_it() {
         let repo = Fixture::with(&[("a.txt", "x"), ("b.txt", "x"), ("c.txt", "x")]);
         let cuts = |max_files, time| {
-            let found = files(
-                &repo.worktree(),
-                &FileFilter::default(),
-                max_files,
-                &Until::within(Duration::from_secs(time)),
-            );
+            let found =
+                files(&repo.worktree(), &FileFilter::default(), max_files, &Until::within(Duration::from_secs(time)));
             found.unwrap().cuts.describe()
         };
         assert_eq!((cuts(9, 600).as_str(), cuts(1, 600).as_str()), ("", "files"));

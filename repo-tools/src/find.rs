@@ -53,10 +53,7 @@ pub fn find(worktree: &Worktree, query: &FindQuery) -> Result<FindResult, Filter
     let mut filter = query.filter.clone();
     let glob = query.name.contains(['*', '?', '[', '{']);
     if glob {
-        let own = FileFilter {
-            globs: vec![query.name.trim_start_matches('!').to_owned()],
-            under: Vec::new(),
-        };
+        let own = FileFilter { globs: vec![query.name.trim_start_matches('!').to_owned()], under: Vec::new() };
         if filter.globs.is_empty() {
             filter.globs = own.globs;
         } else {
@@ -119,10 +116,7 @@ mod tests {
             let paths: Vec<&str> = found.paths.iter().map(RelPath::as_str).collect();
             assert_eq!(paths, expected, "{name}");
         }
-        let one = FindQuery {
-            max_files: 1,
-            ..FindQuery::new("rs")
-        };
+        let one = FindQuery { max_files: 1, ..FindQuery::new("rs") };
         assert!(find(&repo.worktree(), &one).unwrap().cuts.has(Cut::Matches));
         let mut both = FindQuery::new("*.rs");
         both.filter.globs = vec!["!a/".to_owned()];

@@ -25,12 +25,8 @@ const INDEX: u64 = 128 << 20;
 const MAPPED: u64 = 16 << 30;
 
 /// The files of a worktree's own git directory that gix opens.
-const OWN_FILES: [(&str, u64); 4] = [
-    ("HEAD", POINTER),
-    ("config.worktree", CONFIG),
-    ("index", INDEX),
-    ("logs/HEAD", LIST),
-];
+const OWN_FILES: [(&str, u64); 4] =
+    [("HEAD", POINTER), ("config.worktree", CONFIG), ("index", INDEX), ("logs/HEAD", LIST)];
 
 /// The files that gix opens in the git directory that worktrees share.
 const SHARED_FILES: [(&str, u64); 9] = [
@@ -62,8 +58,7 @@ pub(crate) struct GitMetadataError {
 pub(crate) fn check_git_files(git_dir: &Path, common_dir: &Path) -> Result<(), GitMetadataError> {
     let own = OWN_FILES.iter().map(|file| (git_dir, file));
     let shared = SHARED_FILES.iter().map(|file| (common_dir, file));
-    own.chain(shared)
-        .try_for_each(|(directory, (name, cap))| check_file(&directory.join(name), *cap))?;
+    own.chain(shared).try_for_each(|(directory, (name, cap))| check_file(&directory.join(name), *cap))?;
     let packed = common_dir.join("packed-refs");
     let header = beginning(&packed, 256).unwrap_or_default();
     let header = header.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -103,10 +98,7 @@ fn alternates(objects: &Path) -> Result<Vec<PathBuf>, GitMetadataError> {
 
 /// Checks the kind and the size of a file, if it exists. Links are followed: some tools share the files of several clones.
 fn check_file(path: &Path, cap: u64) -> Result<(), GitMetadataError> {
-    let refused = |source: io::Error| GitMetadataError {
-        path: path.to_owned(),
-        source,
-    };
+    let refused = |source: io::Error| GitMetadataError { path: path.to_owned(), source };
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() && metadata.len() > cap => {
             Err(refused(RegularFileError::TooLarge { cap }.into()))
@@ -251,10 +243,7 @@ mod tests {
             fs::create_dir(place.path().join(directory)).unwrap();
         }
         make_pipe(&place.path().join("HEAD"));
-        assert!(
-            Worktree::discover(place.path()).is_err(),
-            "a directory that looks like a bare repository"
-        );
+        assert!(Worktree::discover(place.path()).is_err(), "a directory that looks like a bare repository");
     }
 
     #[test]
@@ -276,9 +265,8 @@ mod tests {
         let repo = Fixture::with(&[("a.txt", "x")]);
         repo.commit();
         let id = repo.git(&["rev-parse", "HEAD"]);
-        let lines: String = (0..100_000)
-            .map(|number| format!("{} refs/remotes/origin/{number:06}\n", id.trim()))
-            .collect();
+        let lines: String =
+            (0..100_000).map(|number| format!("{} refs/remotes/origin/{number:06}\n", id.trim())).collect();
         for (header, is_read) in [("# pack-refs with: peeled fully-peeled sorted \n", true), ("", false)] {
             fs::write(repo.path(".git/packed-refs"), format!("{header}{lines}")).unwrap();
             assert_eq!(Worktree::discover(repo.root()).is_ok(), is_read, "{header}");
@@ -303,9 +291,6 @@ mod tests {
         make_pipe(&repo.path(".git/packed-refs"));
         let error = Worktree::discover(repo.root()).unwrap_err();
         let message = crate::with_causes(&error);
-        assert!(
-            message.contains(".git/packed-refs is not read: it is not a regular file"),
-            "{message}"
-        );
+        assert!(message.contains(".git/packed-refs is not read: it is not a regular file"), "{message}");
     }
 }

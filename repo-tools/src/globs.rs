@@ -22,10 +22,7 @@ impl GlobSet {
     /// [`FilterError::Glob`] for the first malformed glob.
     pub fn new<'g>(globs: impl IntoIterator<Item = &'g str>) -> Result<Self, FilterError> {
         let (excluded, included): (Vec<&str>, Vec<&str>) = globs.into_iter().partition(|glob| glob.starts_with('!'));
-        Ok(Self {
-            included: compile(&included)?,
-            excluded: compile(&excluded)?,
-        })
+        Ok(Self { included: compile(&included)?, excluded: compile(&excluded)? })
     }
 
     /// Returns whether the globs match a file.
@@ -37,10 +34,7 @@ impl GlobSet {
 }
 
 fn compile(globs: &[&str]) -> Result<Gitignore, FilterError> {
-    let wrong = |glob: &str, error| FilterError::Glob {
-        glob: glob.to_owned(),
-        source: Box::new(error),
-    };
+    let wrong = |glob: &str, error| FilterError::Glob { glob: glob.to_owned(), source: Box::new(error) };
     let mut builder = GitignoreBuilder::new("");
     for glob in globs {
         let plain = glob.trim_start_matches('!');

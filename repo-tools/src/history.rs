@@ -95,11 +95,7 @@ impl CommitReader {
         let mut repository = references.repository;
         // The trees of successive commits are nearly the same, and git stores them as differences from each other.
         repository.object_cache_size(Some(16 << 20));
-        Ok(Self {
-            repository,
-            head,
-            state: gix::diff::tree::State::default(),
-        })
+        Ok(Self { repository, head, state: gix::diff::tree::State::default() })
     }
 
     /// Returns the commit of HEAD when the reader was opened; `None` in a repository without commits.
@@ -148,10 +144,7 @@ impl CommitReader {
         let author = commit.author().ok()?;
         Some(CommitSummary {
             id: commit.id.to_string(),
-            date: commit
-                .time()
-                .ok()?
-                .format_or_unix(gix::date::time::format::ISO8601_STRICT),
+            date: commit.time().ok()?.format_or_unix(gix::date::time::format::ISO8601_STRICT),
             author: author.name.to_str_lossy().into_owned(),
             subject: commit.message().ok()?.summary().to_str_lossy().into_owned(),
         })
@@ -184,9 +177,7 @@ impl CommitReader {
             if self.changed(id, path) != Some(true) {
                 continue;
             }
-            let has_line = self
-                .text_at(id, path)
-                .is_some_and(|file| file.lines().any(|line| line.contains(text)));
+            let has_line = self.text_at(id, path).is_some_and(|file| file.lines().any(|line| line.contains(text)));
             match has_line {
                 true => author = Some(id),
                 false if author.is_some() => break,
@@ -216,20 +207,15 @@ impl CommitReader {
             None => None,
         };
         let old = before.as_ref().map_or(&[] as &[u8], |tree| tree.data.as_slice());
-        let mut bounded = Bounded {
-            recorder: Recorder::default(),
-            left: max,
-        };
+        let mut bounded = Bounded { recorder: Recorder::default(), left: max };
         let (old, new) = (
             TreeRefIter::from_bytes(old, self.repository.object_hash()),
             TreeRefIter::from_bytes(&after.data, self.repository.object_hash()),
         );
         let compared = gix::diff::tree(old, new, &mut self.state, &self.repository.objects, &mut bounded);
         let message = commit.message_raw_sloppy().to_string();
-        let mut changed = CommitChanges {
-            message: shorten(message.trim(), MAX_MESSAGE).0.to_owned(),
-            ..CommitChanges::default()
-        };
+        let mut changed =
+            CommitChanges { message: shorten(message.trim(), MAX_MESSAGE).0.to_owned(), ..CommitChanges::default() };
         match compared {
             Ok(()) => changed.list(bounded.recorder.records),
             Err(gix::diff::tree::Error::Cancelled) => changed.too_many = true,
@@ -248,12 +234,12 @@ impl CommitChanges {
                 Change::Modification { path, entry_mode, .. } if entry_mode.is_blob() => {
                     self.paths.extend(shown(path.as_ref()));
                 }
-                Change::Addition {
-                    path, entry_mode, oid, ..
-                } if entry_mode.is_blob() => added.extend(shown(path.as_ref()).map(|path| (path, oid))),
-                Change::Deletion {
-                    path, entry_mode, oid, ..
-                } if entry_mode.is_blob() => removed.entry(oid).or_default().extend(shown(path.as_ref())),
+                Change::Addition { path, entry_mode, oid, .. } if entry_mode.is_blob() => {
+                    added.extend(shown(path.as_ref()).map(|path| (path, oid)))
+                }
+                Change::Deletion { path, entry_mode, oid, .. } if entry_mode.is_blob() => {
+                    removed.entry(oid).or_default().extend(shown(path.as_ref()))
+                }
                 _ => {}
             }
         }
@@ -337,12 +323,7 @@ mod tests {
 
     /// Creates a repository with three commits and a merge.
     fn repository() -> Fixture {
-        let repo = Fixture::with(&[
-            ("a/x.rs", "x\n"),
-            ("a/y.rs", "y\n"),
-            ("b.rs", "b\n"),
-            (".env", "KEY=1\n"),
-        ]);
+        let repo = Fixture::with(&[("a/x.rs", "x\n"), ("a/y.rs", "y\n"), ("b.rs", "b\n"), (".env", "KEY=1\n")]);
         assert_eq!(CommitReader::open(&repo.worktree()).unwrap().head(), None);
         assert!(all(&repo.worktree(), 10).0.is_empty());
         repo.commit();
@@ -365,24 +346,13 @@ mod tests {
         assert!(cuts.is_empty());
         assert_eq!(changed.len(), 3, "the merge is not listed");
         let changed: Vec<CommitChanges> = changed.into_iter().flatten().collect();
-        let moves = changed
-            .iter()
-            .find(|changed| changed.message == "move it\n\nfar")
-            .unwrap();
+        let moves = changed.iter().find(|changed| changed.message == "move it\n\nfar").unwrap();
         assert_eq!(paths(moves), ["moved/x.rs", "y.rs"]);
-        let moved: Vec<_> = moves
-            .moved
-            .iter()
-            .map(|(from, to)| (from.as_str(), to.as_str()))
-            .collect();
+        let moved: Vec<_> = moves.moved.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
         assert_eq!(moved, [("a/x.rs", "moved/x.rs"), ("a/y.rs", "y.rs")]);
         assert!(changed.iter().any(|changed| paths(changed) == ["a/y.rs", "b.rs"]));
         let first = changed.iter().find(|changed| changed.paths.len() == 3).unwrap();
-        assert_eq!(
-            paths(first),
-            ["a/x.rs", "a/y.rs", "b.rs"],
-            "the path of a secret is omitted"
-        );
+        assert_eq!(paths(first), ["a/x.rs", "a/y.rs", "b.rs"], "the path of a secret is omitted");
     }
 
     #[test]
@@ -395,22 +365,11 @@ mod tests {
             2,
             "the commits with four files and with two moves exceed the maximum"
         );
-        assert!(
-            changed
-                .iter()
-                .flatten()
-                .all(|one| one.paths.len() <= 2 && (!one.too_many || one.paths.is_empty()))
-        );
+        assert!(changed.iter().flatten().all(|one| one.paths.len() <= 2 && (!one.too_many || one.paths.is_empty())));
         let changes = CommitReader::open(&repo.worktree()).unwrap();
         let two = changes.recent(2, &soon()).unwrap();
         assert_eq!((two.commits.len(), two.cuts.has(Cut::Matches)), (2, true));
-        assert!(
-            changes
-                .recent(9, &Until::within(Duration::ZERO))
-                .unwrap()
-                .cuts
-                .has(Cut::Time)
-        );
+        assert!(changes.recent(9, &Until::within(Duration::ZERO)).unwrap().cuts.has(Cut::Time));
     }
 
     #[test]

@@ -28,13 +28,7 @@ pub struct LineRange {
 impl Default for LineRange {
     /// The whole file, up to 2,000 lines and 256 KiB.
     fn default() -> Self {
-        Self {
-            first: 1,
-            last: u32::MAX,
-            max_lines: 2_000,
-            max_line_bytes: 2_000,
-            max_bytes: 1 << 18,
-        }
+        Self { first: 1, last: u32::MAX, max_lines: 2_000, max_line_bytes: 2_000, max_bytes: 1 << 18 }
     }
 }
 
@@ -94,11 +88,7 @@ pub fn read_lines(worktree: &Worktree, path: &RelPath, range: &LineRange) -> Res
         if cut {
             excerpt.cuts.add(Cut::Bytes);
         }
-        excerpt.lines.push(Line {
-            line,
-            text: kept.to_owned(),
-            cut_bytes: text.len() - kept.len(),
-        });
+        excerpt.lines.push(Line { line, text: kept.to_owned(), cut_bytes: text.len() - kept.len() });
     }
     Ok(excerpt)
 }
@@ -113,49 +103,21 @@ mod tests {
         let repo = Fixture::with(&[("a.txt", "\u{feff}one\r\ntwo\r\nthr\u{e9}e\r\nfour"), ("empty", "")]);
         let read = |range| read_lines(&repo.worktree(), &RelPath::new("a.txt").unwrap(), &range).unwrap();
         let texts = |excerpt: &Excerpt| -> Vec<(u32, String)> {
-            excerpt
-                .lines
-                .iter()
-                .map(|line| (line.line, line.text.clone()))
-                .collect()
+            excerpt.lines.iter().map(|line| (line.line, line.text.clone())).collect()
         };
         let whole = read(LineRange::default());
-        assert_eq!(
-            (whole.total_lines, whole.lines.len(), whole.cuts.is_empty()),
-            (4, 4, true)
-        );
+        assert_eq!((whole.total_lines, whole.lines.len(), whole.cuts.is_empty()), (4, 4, true));
         assert_eq!(texts(&whole)[0], (1, "one".to_owned()));
-        let middle = read(LineRange {
-            first: 2,
-            last: 3,
-            ..LineRange::default()
-        });
+        let middle = read(LineRange { first: 2, last: 3, ..LineRange::default() });
         assert_eq!(texts(&middle), [(2, "two".to_owned()), (3, "thr\u{e9}e".to_owned())]);
         assert!(middle.cuts.is_empty());
-        let few = read(LineRange {
-            max_lines: 1,
-            ..LineRange::default()
-        });
+        let few = read(LineRange { max_lines: 1, ..LineRange::default() });
         assert!(few.lines.len() == 1 && few.cuts.has(Cut::Lines));
-        let narrow = read(LineRange {
-            first: 3,
-            max_line_bytes: 4,
-            ..LineRange::default()
-        });
+        let narrow = read(LineRange { first: 3, max_line_bytes: 4, ..LineRange::default() });
         assert_eq!((narrow.lines[0].text.as_str(), narrow.lines[0].cut_bytes), ("thr", 3));
-        let small = read(LineRange {
-            max_bytes: 9,
-            ..LineRange::default()
-        });
+        let small = read(LineRange { max_bytes: 9, ..LineRange::default() });
         assert!(small.lines.len() == 2 && small.cuts.has(Cut::Bytes));
-        assert!(
-            read(LineRange {
-                first: 9,
-                ..LineRange::default()
-            })
-            .lines
-            .is_empty()
-        );
+        assert!(read(LineRange { first: 9, ..LineRange::default() }).lines.is_empty());
         let empty = read_lines(&repo.worktree(), &RelPath::new("empty").unwrap(), &LineRange::default()).unwrap();
         assert_eq!((empty.total_lines, empty.lines.len()), (0, 0));
     }

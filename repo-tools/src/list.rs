@@ -76,14 +76,8 @@ pub fn list(
     {
         return Err(ListError::NotADirectory { path: path.clone() });
     }
-    let filter = FileFilter {
-        globs: Vec::new(),
-        under: directory.cloned().into_iter().collect(),
-    };
-    let empty = Listing {
-        entries: Vec::new(),
-        cuts: Cuts::default(),
-    };
+    let filter = FileFilter { globs: Vec::new(), under: directory.cloned().into_iter().collect() };
+    let empty = Listing { entries: Vec::new(), cuts: Cuts::default() };
     // Compiling cannot fail, because the filter has no glob.
     let Ok(filter) = filter.compile(worktree.root()) else {
         return Ok(empty);
@@ -139,11 +133,7 @@ fn entry_of(path: &Path, file: Option<(FileType, &DirEntry)>) -> Option<ListEntr
     };
     let metadata = file.filter(|_| kind == EntryKind::File);
     let metadata = metadata.and_then(|(_, entry)| entry.metadata().ok());
-    Some(ListEntry {
-        path,
-        kind,
-        size: metadata.map(|metadata| metadata.len()),
-    })
+    Some(ListEntry { path, kind, size: metadata.map(|metadata| metadata.len()) })
 }
 
 #[cfg(test)]
@@ -171,10 +161,7 @@ mod tests {
             let line = |entry: &ListEntry| format!("{} {:?} {:?}", entry.path, entry.kind, entry.size);
             listing.entries.iter().map(line).collect()
         };
-        assert_eq!(
-            shown(None),
-            ["a Directory None", ".gitignore File Some(6)", "b.txt File Some(1)"]
-        );
+        assert_eq!(shown(None), ["a Directory None", ".gitignore File Some(6)", "b.txt File Some(1)"]);
         assert_eq!(shown(Some("a")), ["a/b Directory None", "a/z.rs File Some(4)"]);
         let fails = |path: &str| list(&repo.worktree(), Some(&RelPath::new(path).unwrap()), 10, &soon());
         assert!(matches!(fails("b.txt"), Err(ListError::NotADirectory { .. })));

@@ -31,11 +31,7 @@ pub fn in_order<T: Sync, S, R: Send>(
     take: impl FnMut(&T, R) -> ControlFlow<()> + Send,
 ) {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let collector = Mutex::new(Collector {
-        waiting: BTreeMap::new(),
-        taken: 0,
-        take,
-    });
+    let collector = Mutex::new(Collector { waiting: BTreeMap::new(), taken: 0, take });
     let run = || {
         let mut state = state();
         while !stop.load(Ordering::Relaxed) {
@@ -110,11 +106,7 @@ mod tests {
                 |item, double| {
                     assert_eq!(double, item * 2);
                     seen.push(*item);
-                    if *item == end {
-                        ControlFlow::Break(())
-                    } else {
-                        ControlFlow::Continue(())
-                    }
+                    if *item == end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 },
             );
             let expected: Vec<u32> = (0..=end.min(999)).collect();

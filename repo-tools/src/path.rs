@@ -151,33 +151,12 @@ mod tests {
 
     #[test]
     fn only_plain_relative_paths_are_valid() {
-        for valid in [
-            "a",
-            "src/lib.rs",
-            ".github/workflows/ci.yml",
-            "ünï/cödé.py",
-            "a..b/c...d",
-            ".gitignore",
-        ] {
+        for valid in ["a", "src/lib.rs", ".github/workflows/ci.yml", "ünï/cödé.py", "a..b/c...d", ".gitignore"] {
             assert_eq!(RelPath::new(valid).unwrap().as_str(), valid);
         }
-        for invalid in [
-            "",
-            "/",
-            "/etc/passwd",
-            "..",
-            "a/../b",
-            "a//b",
-            "a/",
-            "./a",
-            "a/.git/config",
-            ".GIT/x",
-            "a\0b",
-        ] {
-            assert!(
-                matches!(RelPath::new(invalid), Err(PathError::Malformed { .. })),
-                "{invalid:?}"
-            );
+        for invalid in ["", "/", "/etc/passwd", "..", "a/../b", "a//b", "a/", "./a", "a/.git/config", ".GIT/x", "a\0b"]
+        {
+            assert!(matches!(RelPath::new(invalid), Err(PathError::Malformed { .. })), "{invalid:?}");
         }
     }
 

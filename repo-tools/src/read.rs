@@ -84,14 +84,8 @@ pub enum ReadError {
 pub fn read_text(worktree: &Worktree, path: &RelPath, cap: u64) -> Result<FileText, ReadError> {
     let (file, metadata) = open(worktree, path)?;
     let bytes = read_at_most(file, metadata.len(), cap).map_err(|source| match source.kind() {
-        io::ErrorKind::FileTooLarge => ReadError::TooLarge {
-            path: path.clone(),
-            cap,
-        },
-        _ => ReadError::Io {
-            path: path.clone(),
-            source,
-        },
+        io::ErrorKind::FileTooLarge => ReadError::TooLarge { path: path.clone(), cap },
+        _ => ReadError::Io { path: path.clone(), source },
     })?;
     let size = bytes.len() as u64;
     let binary = || ReadError::Binary { path: path.clone() };
@@ -99,12 +93,7 @@ pub fn read_text(worktree: &Worktree, path: &RelPath, cap: u64) -> Result<FileTe
         return Err(binary());
     }
     let blob = worktree.blob_id(&bytes).ok_or_else(binary)?;
-    Ok(FileText {
-        text: decode(bytes),
-        blob,
-        size,
-        modified: metadata.modified().unwrap_or(UNIX_EPOCH),
-    })
+    Ok(FileText { text: decode(bytes), blob, size, modified: metadata.modified().unwrap_or(UNIX_EPOCH) })
 }
 
 /// Returns the size and the modification time of a regular file of the worktree, without opening it.
@@ -113,10 +102,7 @@ pub fn read_text(worktree: &Worktree, path: &RelPath, cap: u64) -> Result<FileTe
 /// The errors of [`read_text`] that do not depend on the file's content.
 pub fn stat(worktree: &Worktree, path: &RelPath) -> Result<(u64, SystemTime), ReadError> {
     let real = worktree.resolve(path)?;
-    let metadata = real.symlink_metadata().map_err(|source| ReadError::Io {
-        path: path.clone(),
-        source,
-    })?;
+    let metadata = real.symlink_metadata().map_err(|source| ReadError::Io { path: path.clone(), source })?;
     if !metadata.is_file() {
         return Err(ReadError::NotAFile { path: path.clone() });
     }
@@ -132,10 +118,7 @@ fn open(worktree: &Worktree, path: &RelPath) -> Result<(File, Metadata), ReadErr
     if is_secret(path) {
         return Err(ReadError::Secret { path: path.clone() });
     }
-    let io = |source| ReadError::Io {
-        path: path.clone(),
-        source,
-    };
+    let io = |source| ReadError::Io { path: path.clone(), source };
     let real = worktree.resolve(path)?;
     if !real.symlink_metadata().map_err(io)?.is_file() {
         return Err(ReadError::NotAFile { path: path.clone() });
@@ -187,10 +170,7 @@ mod tests {
         let file = read(&repo, "a.txt").unwrap();
         assert_eq!(file.text, "one\r\ntwo\r\n");
         assert_eq!(file.size, 13);
-        assert_eq!(
-            file.blob.to_string(),
-            repo.git(&["hash-object", "--no-filters", "a.txt"]).trim()
-        );
+        assert_eq!(file.blob.to_string(), repo.git(&["hash-object", "--no-filters", "a.txt"]).trim());
     }
 
     #[test]
@@ -205,16 +185,10 @@ mod tests {
     #[test]
     fn refuses_by_size_name_and_kind() {
         let repo = Fixture::with(&[("big.txt", &"x".repeat(1001)), (".env", "KEY=1"), ("dir/a", "x")]);
-        assert!(matches!(
-            read(&repo, "big.txt"),
-            Err(ReadError::TooLarge { cap: 1000, .. })
-        ));
+        assert!(matches!(read(&repo, "big.txt"), Err(ReadError::TooLarge { cap: 1000, .. })));
         assert!(matches!(read(&repo, ".env"), Err(ReadError::Secret { .. })));
         assert!(matches!(read(&repo, "dir"), Err(ReadError::NotAFile { .. })));
-        assert!(matches!(
-            read(&repo, "gone"),
-            Err(ReadError::Path(PathError::NotFound { .. }))
-        ));
+        assert!(matches!(read(&repo, "gone"), Err(ReadError::Path(PathError::NotFound { .. }))));
         assert_eq!(stat(&repo.worktree(), &RelPath::new("dir/a").unwrap()).unwrap().0, 1);
     }
 
@@ -228,15 +202,9 @@ mod tests {
         link(&outside.path().join("passwd"), "out.txt");
         link(std::path::Path::new(".env"), "settings.txt");
         link(std::path::Path::new("loop.txt"), "loop.txt");
-        assert!(matches!(
-            read(&repo, "out.txt"),
-            Err(ReadError::Path(PathError::Outside { .. }))
-        ));
+        assert!(matches!(read(&repo, "out.txt"), Err(ReadError::Path(PathError::Outside { .. }))));
         assert!(matches!(read(&repo, "settings.txt"), Err(ReadError::Secret { .. })));
-        assert!(matches!(
-            read(&repo, "loop.txt"),
-            Err(ReadError::Path(PathError::Io { .. }))
-        ));
+        assert!(matches!(read(&repo, "loop.txt"), Err(ReadError::Path(PathError::Io { .. }))));
         let made = std::process::Command::new("mkfifo").arg(repo.path("pipe")).status();
         if made.is_ok_and(|status| status.success()) {
             assert!(matches!(read(&repo, "pipe"), Err(ReadError::NotAFile { .. })));

@@ -54,11 +54,7 @@ pub fn open_regular(path: &Path, links: Links) -> io::Result<(File, Metadata)> {
     }
     let file = options(links).read(true).open(path).map_err(of_link)?;
     let metadata = file.metadata()?;
-    if metadata.is_file() {
-        Ok((file, metadata))
-    } else {
-        Err(RegularFileError::NotRegular.into())
-    }
+    if metadata.is_file() { Ok((file, metadata)) } else { Err(RegularFileError::NotRegular.into()) }
 }
 
 /// Reads a regular file of at most `cap` bytes. The limit also applies to a file that grows meanwhile.

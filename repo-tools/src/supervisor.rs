@@ -110,11 +110,8 @@ impl Supervisor {
             (false, _) => TaskState::Running,
         };
         let tasks = self.tasks();
-        let report = tasks.iter().map(|(name, counts)| TaskReport {
-            name,
-            state: state(counts),
-            panics: counts.panics,
-        });
+        let report =
+            tasks.iter().map(|(name, counts)| TaskReport { name, state: state(counts), panics: counts.panics });
         report.collect()
     }
 
@@ -124,10 +121,7 @@ impl Supervisor {
         self.0.stop.cancel();
         let timeout = deadline.saturating_duration_since(Instant::now());
         let is_busy = |counts: &TaskCounts| counts.running > counts.owned;
-        let waited = self
-            .0
-            .ended
-            .wait_timeout_while(self.tasks(), timeout, |tasks| tasks.values().any(is_busy));
+        let waited = self.0.ended.wait_timeout_while(self.tasks(), timeout, |tasks| tasks.values().any(is_busy));
         let (tasks, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let busy = tasks.iter().filter(|(_, counts)| is_busy(counts));
         busy.map(|(name, _)| *name).collect()
@@ -159,10 +153,9 @@ impl Supervisor {
         let restart = is_permanent && counts.panics <= MAX_RESTARTS;
         counts.is_off |= is_permanent && !restart;
         match counts.is_off {
-            true => tracing::error!(
-                panics = counts.panics,
-                "the task {name} keeps panicking and is off until a restart"
-            ),
+            true => {
+                tracing::error!(panics = counts.panics, "the task {name} keeps panicking and is off until a restart")
+            }
             false => tracing::error!(panics = counts.panics, "the task {name} panicked"),
         }
         restart
@@ -188,12 +181,7 @@ impl Running {
         counts.running += 1;
         counts.owned += usize::from(is_owned);
         drop(tasks);
-        Running {
-            supervisor: supervisor.clone(),
-            name,
-            is_owned,
-            done: Arc::default(),
-        }
+        Running { supervisor: supervisor.clone(), name, is_owned, done: Arc::default() }
     }
 }
 
@@ -253,11 +241,7 @@ mod tests {
         });
         (1..=3).for_each(|job| sender.send(job).unwrap());
         assert_eq!((results.recv(), results.recv()), (Ok(1), Ok(3)));
-        let report = |state| TaskReport {
-            name: "adding",
-            state,
-            panics: 1,
-        };
+        let report = |state| TaskReport { name: "adding", state, panics: 1 };
         assert_eq!(supervisor.report(), [report(TaskState::Running)]);
         drop(sender);
         assert!(task.unwrap().wait_until(soon()));
@@ -269,18 +253,8 @@ mod tests {
         let supervisor = Supervisor::default();
         supervisor.keep("broken", || panic!("as a test does")).unwrap().wait();
         supervisor.run("once", || panic!("as a test does")).unwrap().wait();
-        let found: Vec<_> = supervisor
-            .report()
-            .iter()
-            .map(|one| (one.name, one.state, one.panics))
-            .collect();
-        assert_eq!(
-            found,
-            [
-                ("broken", TaskState::Off, MAX_RESTARTS + 1),
-                ("once", TaskState::Done, 1)
-            ]
-        );
+        let found: Vec<_> = supervisor.report().iter().map(|one| (one.name, one.state, one.panics)).collect();
+        assert_eq!(found, [("broken", TaskState::Off, MAX_RESTARTS + 1), ("once", TaskState::Done, 1)]);
     }
 
     #[test]
@@ -295,12 +269,8 @@ mod tests {
         let listening = supervisor.run("listens", listens).unwrap();
         let (_sender, receiver) = channel::<()>();
         let (_owner, queue) = channel::<()>();
-        supervisor
-            .run("blocked", move || receiver.recv().unwrap_or_default())
-            .unwrap();
-        supervisor
-            .keep_owned("owned", move || queue.recv().unwrap_or_default())
-            .unwrap();
+        supervisor.run("blocked", move || receiver.recv().unwrap_or_default()).unwrap();
+        supervisor.keep_owned("owned", move || queue.recv().unwrap_or_default()).unwrap();
         assert!(!listening.wait_until(Instant::now()));
         let left = supervisor.drain(Instant::now());
         assert!(left.contains(&"blocked"), "{left:?}");

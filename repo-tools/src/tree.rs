@@ -182,12 +182,7 @@ fn lines(nodes: &[Node<'_>]) -> Vec<TreeLine> {
             pending.push(Pending::More { count, depth });
         }
         let shown: Vec<_> = node.children.iter().take(MAX_ENTRIES).collect();
-        pending.extend(
-            shown
-                .into_iter()
-                .rev()
-                .map(|(name, at)| Pending::Entry { at: *at, name, depth }),
-        );
+        pending.extend(shown.into_iter().rev().map(|(name, at)| Pending::Entry { at: *at, name, depth }));
     };
     push_children(&mut pending, 0, 0);
     while let Some(next) = pending.pop() {
@@ -201,12 +196,9 @@ fn lines(nodes: &[Node<'_>]) -> Vec<TreeLine> {
                 });
                 push_children(&mut pending, at, depth + 1);
             }
-            Pending::More { count, depth } => lines.push(TreeLine {
-                depth,
-                name: String::new(),
-                files: None,
-                more: Some(count),
-            }),
+            Pending::More { count, depth } => {
+                lines.push(TreeLine { depth, name: String::new(), files: None, more: Some(count) })
+            }
         }
     }
     lines
@@ -244,29 +236,14 @@ mod tests {
         let text = ".gitignore\nREADME.md\nnew\\nline/ (1 file)\n  x\nsrc/ (3 files)\n  deep/ (2 files)\n    b.rs\n    er/ (1 file)\n      a.rs\n  lib.rs\n";
         assert_eq!((all.text().as_str(), all.files, all.directories), (text, 6, 4));
         assert!(all.cuts.is_empty());
-        let flat = tree(TreeLimits {
-            max_depth: 1,
-            ..TreeLimits::default()
-        });
-        assert_eq!(
-            flat.text(),
-            ".gitignore\nREADME.md\nnew\\nline/ (1 file)\nsrc/ (3 files)\n"
-        );
+        let flat = tree(TreeLimits { max_depth: 1, ..TreeLimits::default() });
+        assert_eq!(flat.text(), ".gitignore\nREADME.md\nnew\\nline/ (1 file)\nsrc/ (3 files)\n");
         assert!(flat.cuts.has(Cut::Depth));
-        let small = tree(TreeLimits {
-            max_tokens: 40,
-            ..TreeLimits::default()
-        });
+        let small = tree(TreeLimits { max_tokens: 40, ..TreeLimits::default() });
         assert!(small.cuts.has(Cut::Tokens) && small.lines.len() < all.lines.len() && !small.lines.is_empty());
         assert_eq!(small.files, 6, "omitted files are counted");
-        let under = FileFilter {
-            globs: vec![],
-            under: vec![RelPath::new("src/deep").unwrap()],
-        };
-        let part = tree(TreeLimits {
-            filter: under,
-            ..TreeLimits::default()
-        });
+        let under = FileFilter { globs: vec![], under: vec![RelPath::new("src/deep").unwrap()] };
+        let part = tree(TreeLimits { filter: under, ..TreeLimits::default() });
         assert_eq!(part.files, 2);
     }
 

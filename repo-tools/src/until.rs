@@ -43,18 +43,12 @@ impl Until {
 
     /// Adds a cancellation flag.
     pub fn or(self, cancelled: CancelFlag) -> Self {
-        Self {
-            cancelled: Some(cancelled),
-            ..self
-        }
+        Self { cancelled: Some(cancelled), ..self }
     }
 
     /// Returns the earlier of this deadline and `at`, with the same cancellation flag.
     pub fn no_later_than(&self, at: Instant) -> Self {
-        Self {
-            at: self.at.min(at),
-            cancelled: self.cancelled.clone(),
-        }
+        Self { at: self.at.min(at), cancelled: self.cancelled.clone() }
     }
 
     /// Returns whether the deadline has passed or the work is cancelled.

@@ -69,23 +69,11 @@ impl Worktree {
     /// # Errors
     /// [`PathError::NotFound`], or [`PathError::Outside`] if a symlink leads out of the worktree.
     pub fn resolve(&self, path: &RelPath) -> Result<PathBuf, PathError> {
-        let real = self
-            .0
-            .root
-            .join(path.to_path_buf())
-            .canonicalize()
-            .map_err(|source| match source.kind() {
-                io::ErrorKind::NotFound => PathError::NotFound { path: path.clone() },
-                _ => PathError::Io {
-                    path: path.clone(),
-                    source,
-                },
-            })?;
-        if self.owns(&real) {
-            Ok(real)
-        } else {
-            Err(PathError::Outside { path: path.clone() })
-        }
+        let real = self.0.root.join(path.to_path_buf()).canonicalize().map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => PathError::NotFound { path: path.clone() },
+            _ => PathError::Io { path: path.clone(), source },
+        })?;
+        if self.owns(&real) { Ok(real) } else { Err(PathError::Outside { path: path.clone() }) }
     }
 
     /// Returns whether a path without symlinks is below the root, outside `.git`, and in no nested repository.
@@ -97,10 +85,8 @@ impl Worktree {
             return true;
         }
         let in_git = relative.iter().any(|part| part.eq_ignore_ascii_case(".git"));
-        let nested = real
-            .ancestors()
-            .take_while(|above| *above != self.0.root)
-            .any(|above| above.join(".git").exists());
+        let nested =
+            real.ancestors().take_while(|above| *above != self.0.root).any(|above| above.join(".git").exists());
         !in_git && !nested && !real.ancestors().any(|above| self.is_git_dir(above))
     }
 
@@ -130,10 +116,7 @@ mod tests {
         assert_eq!(worktree.branch().unwrap().as_deref(), Some("main"));
         assert_eq!(worktree.head_commit().unwrap(), None);
         repo.commit();
-        assert_eq!(
-            worktree.head_commit().unwrap().as_deref(),
-            Some(repo.git(&["rev-parse", "HEAD"]).trim())
-        );
+        assert_eq!(worktree.head_commit().unwrap().as_deref(), Some(repo.git(&["rev-parse", "HEAD"]).trim()));
     }
 
     #[test]
@@ -147,10 +130,7 @@ mod tests {
         assert_ne!(side.git_dir(), main.git_dir());
         assert_eq!(side.common_dir(), main.common_dir());
         assert!(side.contains(&repo.path("nested/side/a.txt")));
-        assert!(
-            !main.contains(&repo.path("nested/side/a.txt")),
-            "the file belongs to the other worktree"
-        );
+        assert!(!main.contains(&repo.path("nested/side/a.txt")), "the file belongs to the other worktree");
         repo.git(&["checkout", "-q", "--detach"]);
         assert_eq!(main.branch().unwrap(), None);
     }
@@ -158,20 +138,11 @@ mod tests {
     #[test]
     fn discovery_errors_name_the_reason() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(matches!(
-            Worktree::discover(&dir.path().join("gone")),
-            Err(DiscoverError::NotFound { .. })
-        ));
-        assert!(matches!(
-            Worktree::discover(dir.path()),
-            Err(DiscoverError::NotARepository { .. })
-        ));
+        assert!(matches!(Worktree::discover(&dir.path().join("gone")), Err(DiscoverError::NotFound { .. })));
+        assert!(matches!(Worktree::discover(dir.path()), Err(DiscoverError::NotARepository { .. })));
         let repo = Fixture::with(&[]);
         repo.git(&["init", "-q", "--bare", "bare.git"]);
-        assert!(matches!(
-            Worktree::discover(&repo.path("bare.git")),
-            Err(DiscoverError::Bare { .. })
-        ));
+        assert!(matches!(Worktree::discover(&repo.path("bare.git")), Err(DiscoverError::Bare { .. })));
     }
 
     #[test]
@@ -185,10 +156,7 @@ mod tests {
         assert!(message.contains("nested/side/.git points to "), "{message}");
         assert!(message.contains(".git/worktrees/side, which is not a git"), "{message}");
         std::fs::write(repo.path(".git/config"), "[[broken").unwrap();
-        assert!(matches!(
-            Worktree::discover(&repo.path("src")),
-            Err(DiscoverError::Broken { .. })
-        ));
+        assert!(matches!(Worktree::discover(&repo.path("src")), Err(DiscoverError::Broken { .. })));
         std::fs::remove_file(repo.path(".git/HEAD")).unwrap();
         let message = why("src");
         assert!(message.contains(".git is not a valid git repository"), "{message}");

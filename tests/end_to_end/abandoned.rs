@@ -48,10 +48,7 @@ fn abandon(count: usize) {
         broken.answer_with({
             let arrived = Arc::clone(&arrived);
             move |request| {
-                arrived
-                    .lock()
-                    .unwrap()
-                    .extend(request.headers.get(MARK).map(str::to_owned));
+                arrived.lock().unwrap().extend(request.headers.get(MARK).map(str::to_owned));
                 answer(leaving, request)
             }
         });
@@ -62,11 +59,7 @@ fn abandon(count: usize) {
         let grown = broken.gateway.memory_mb("VmRSS").saturating_sub(memory);
         println!("{leaving:?}: {count} abandoned, {base} descriptors, {memory} MB and {grown} MB more");
         assert!(grown < 40, "{leaving:?}: {count} abandoned streams took {grown} MB");
-        assert_eq!(
-            broken.upstream.requests().len(),
-            AT_ONCE + count,
-            "{leaving:?}: none was sent twice"
-        );
+        assert_eq!(broken.upstream.requests().len(), AT_ONCE + count, "{leaving:?}: none was sent twice");
         broken.assert_lives();
     }
 }
@@ -117,9 +110,7 @@ fn one(broken: &Broken, leaving: Leaving, number: usize, arrived: &Arrived) {
     let mut connection = Connection::open(broken.gateway.address);
     connection.send("POST", client.path(), &[(MARK, &mark)], body.as_bytes());
     if leaving == Leaving::BeforeTheHead {
-        wait_until("the request at the backend", || {
-            arrived.lock().unwrap().contains(&mark).then_some(())
-        });
+        wait_until("the request at the backend", || arrived.lock().unwrap().contains(&mark).then_some(()));
         connection.close();
         return;
     }
@@ -127,11 +118,7 @@ fn one(broken: &Broken, leaving: Leaving, number: usize, arrived: &Arrived) {
     assert_eq!(stream.status, 200);
     let mut read = stream.read_until("dich.");
     if leaving == Leaving::InSilence {
-        let sign = if client == Format::Messages {
-            "event: ping"
-        } else {
-            ": keep-alive"
-        };
+        let sign = if client == Format::Messages { "event: ping" } else { ": keep-alive" };
         while !read.contains(sign) {
             read = stream.read_until("\n\n");
         }

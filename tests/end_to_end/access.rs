@@ -35,12 +35,7 @@ fn without_a_key_only_liveness_is_answered() {
         for (target, body) in simple(QUESTION) {
             let response = shared.gateway.post(target, &headers, body.as_bytes());
             assert_eq!(response.status, 401, "{target} {headers:?}");
-            assert!(
-                response
-                    .headers
-                    .get("www-authenticate")
-                    .is_some_and(|value| value.starts_with("Bearer"))
-            );
+            assert!(response.headers.get("www-authenticate").is_some_and(|value| value.starts_with("Bearer")));
             let message = error_message(target, &response);
             assert!(!message.contains(&wrong), "{message}");
             let expected = if target == "/v1/messages" {
@@ -58,19 +53,12 @@ fn without_a_key_only_liveness_is_answered() {
         assert_eq!((health.status, health.text().as_str()), (200, r#"{"status":"ok"}"#));
     }
     assert_eq!(shared.upstream.requests().len(), before, "nothing reached the backend");
-    assert_eq!(
-        shared.get("/healthz", &shared.ana).json()["root"],
-        shared.root.to_str().unwrap()
-    );
+    assert_eq!(shared.get("/healthz", &shared.ana).json()["root"], shared.root.to_str().unwrap());
     let renamed = [shared.ana.header(), ("Host", "evil.example")];
     let response = shared.gateway.request("GET", "/healthz", &renamed, b"");
     assert_eq!(response.status, 403, "on loopback other names stay refused, key or not");
     let large = vec![b' '; 3 << 20];
-    assert_eq!(
-        shared.gateway.post("/v1/messages", &[], &large).status,
-        401,
-        "also while it is still sent"
-    );
+    assert_eq!(shared.gateway.post("/v1/messages", &[], &large).status, 401, "also while it is still sent");
 }
 
 #[test]
@@ -79,11 +67,7 @@ fn key_is_accepted_in_each_header_and_never_forwarded() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let root = env.repository("demo", &[]);
     let ana = new_key(&env, "ana");
-    env.write_config(&format!(
-        "{}client_credentials = true\n{}",
-        upstream.backend("mock"),
-        ana.toml
-    ));
+    env.write_config(&format!("{}client_credentials = true\n{}", upstream.backend("mock"), ana.toml));
     let gateway = env.serve(&root, &[]);
     let bearer = format!("Bearer {}", ana.key);
     let cookie = format!("a=b; key={}", ana.key);
@@ -91,29 +75,14 @@ fn key_is_accepted_in_each_header_and_never_forwarded() {
         vec![("x-muninn-key", ana.key.as_str())],
         vec![("Authorization", &bearer)],
         vec![("x-api-key", &ana.key)],
-        vec![
-            ("x-muninn-key", &ana.key),
-            ("Authorization", &bearer),
-            ("x-api-key", &ana.key),
-        ],
+        vec![("x-muninn-key", &ana.key), ("Authorization", &bearer), ("x-api-key", &ana.key)],
         vec![("x-muninn-key", &ana.key), ("Cookie", &cookie), ("x-else", &ana.key)],
     ] {
         for (target, body) in simple("hello") {
-            assert_eq!(
-                gateway.post(target, &headers, body.as_bytes()).status,
-                200,
-                "{headers:?}"
-            );
+            assert_eq!(gateway.post(target, &headers, body.as_bytes()).status, 200, "{headers:?}");
         }
-        assert_eq!(
-            gateway.post("/v1/embeddings", &headers, br#"{"model":"m"}"#).status,
-            200
-        );
-        assert_eq!(
-            gateway.request("GET", "/v1/files", &headers, b"").status,
-            404,
-            "the backend's own"
-        );
+        assert_eq!(gateway.post("/v1/embeddings", &headers, br#"{"model":"m"}"#).status, 200);
+        assert_eq!(gateway.request("GET", "/v1/files", &headers, b"").status, 404, "the backend's own");
         assert_eq!(gateway.request("GET", "/v1/models", &headers, b"").status, 200);
     }
     let digits = &ana.key[7..40];
@@ -150,11 +119,7 @@ fn foreign_gateway_key_is_never_forwarded() {
         ("x-else", &foreign),
     ] {
         for (target, body) in simple("hello") {
-            assert_eq!(
-                gateway.post(target, &[header], body.as_bytes()).status,
-                200,
-                "{header:?}"
-            );
+            assert_eq!(gateway.post(target, &[header], body.as_bytes()).status, 200, "{header:?}");
         }
         assert_eq!(gateway.request("GET", "/v1/models", &[header], b"").status, 200);
     }
@@ -189,10 +154,7 @@ fn remote_access_needs_keys_and_excludes_web_pages() {
     let key = ana.header();
     assert_eq!(ask(&[key, ("Host", "muninn.internal:4747")]), 200);
     assert_eq!(ask(&[("Host", "muninn.internal:4747")]), 401);
-    assert_eq!(
-        ask(&[key, ("Host", "muninn.internal"), ("Origin", "https://evil.example")]),
-        403
-    );
+    assert_eq!(ask(&[key, ("Host", "muninn.internal"), ("Origin", "https://evil.example")]), 403);
     assert_eq!(ask(&[key, ("Host", "")]), 403);
 }
 
@@ -205,11 +167,7 @@ fn repository_cannot_set_keys() {
     let gateway = env.serve(&root, &[]);
     let (target, body) = &simple("hello")[0];
     assert_eq!(gateway.post(target, &[], body.as_bytes()).status, 200);
-    assert!(
-        gateway.stderr().contains("`keys` may not be set by a repository"),
-        "{}",
-        gateway.stderr()
-    );
+    assert!(gateway.stderr().contains("`keys` may not be set by a repository"), "{}", gateway.stderr());
 }
 
 #[test]
@@ -247,17 +205,11 @@ fn mcp_endpoint_needs_a_key_that_allows_the_repository() {
     let elsewhere = env.repository("other", &[]);
     let (ana, ben) = (new_key(&env, "ana"), new_key(&env, "ben"));
     let backend = upstream.backend("mock");
-    env.write_config(&format!(
-        "roots = [{elsewhere:?}]\n{backend}{}{}roots = [{elsewhere:?}]\n",
-        ana.toml, ben.toml
-    ));
+    env.write_config(&format!("roots = [{elsewhere:?}]\n{backend}{}{}roots = [{elsewhere:?}]\n", ana.toml, ben.toml));
     let gateway = env.serve(&root, &[]);
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"definition","arguments":{"name":"TokenBucket"}}}"#;
     let call = |key: &[(&str, &str)]| {
-        let accepts = [
-            ("content-type", "application/json"),
-            ("accept", "application/json, text/event-stream"),
-        ];
+        let accepts = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
         let headers: Vec<_> = accepts.iter().chain(key).copied().collect();
         gateway.post("/mcp", &headers, body.as_bytes())
     };

@@ -76,77 +76,34 @@ fn stats_add_up_conversations_that_used_their_packs_and_ignored_them() {
     let (estimate, effect) = (&receipt["estimate"], &receipt["effect"]);
     let number = |value: &Value| value.as_f64().unwrap();
     assert!(number(&estimate["gain"]) > number(&estimate["price"]), "{receipt}");
-    assert_eq!(
-        (&effect["exploring_calls"], &effect["spared_calls"]),
-        (&json!(1), &json!(2.8))
-    );
+    assert_eq!((&effect["exploring_calls"], &effect["spared_calls"]), (&json!(1), &json!(2.8)));
     assert_eq!(effect["gain"], (2.8 * number(&estimate["call"])).round());
-    let item = receipt["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|item| item["edited"] == true)
-        .unwrap();
-    assert!(
-        item["source"].as_str().unwrap().starts_with(FILE) && item["used"] == true,
-        "{item}"
-    );
+    let item = receipt["items"].as_array().unwrap().iter().find(|item| item["edited"] == true).unwrap();
+    assert!(item["source"].as_str().unwrap().starts_with(FILE) && item["used"] == true, "{item}");
 
     let late = pack_of(&stage, "late");
-    assert_eq!(
-        (&late["effect"]["exploring_calls"], &late["effect"]["gain"]),
-        (&json!(5), &json!(0.0))
-    );
+    assert_eq!((&late["effect"]["exploring_calls"], &late["effect"]["gain"]), (&json!(5), &json!(0.0)));
     assert!(number(&late["effect"]["places_used"]) > 0.0, "{late}");
     let ignored = pack_of(&stage, "ignored");
-    assert_eq!(
-        (&ignored["effect"]["places_used"], &ignored["effect"]["exploring_calls"]),
-        (&json!(0), &json!(2))
-    );
+    assert_eq!((&ignored["effect"]["places_used"], &ignored["effect"]["exploring_calls"]), (&json!(0), &json!(2)));
     assert!(pack_of(&stage, "asked once")["effect"].is_null());
 
     let total = &stats["total"];
-    for (name, expected) in [
-        ("questions", 8),
-        ("packs", 4),
-        ("used", 2),
-        ("lost", 2),
-        ("exploring_calls", 8),
-    ] {
+    for (name, expected) in [("questions", 8), ("packs", 4), ("used", 2), ("lost", 2), ("exploring_calls", 8)] {
         assert_eq!(total[name], expected, "{name}: {total}");
     }
-    let prices: f64 = [&receipt, &late, &ignored]
-        .iter()
-        .map(|one| number(&one["estimate"]["price"]))
-        .sum();
-    assert!(
-        (number(&total["net"]) - (number(&effect["gain"]) - prices)).abs() <= 1.0,
-        "{total}"
-    );
-    assert_eq!(
-        (&total["spared_calls"], &total["spared_share"]),
-        (&json!(2.8), &json!(0.26))
-    );
+    let prices: f64 = [&receipt, &late, &ignored].iter().map(|one| number(&one["estimate"]["price"])).sum();
+    assert!((number(&total["net"]) - (number(&effect["gain"]) - prices)).abs() <= 1.0, "{total}");
+    assert_eq!((&total["spared_calls"], &total["spared_share"]), (&json!(2.8), &json!(0.26)));
     let repository = &stats["repositories"][0];
     assert_eq!(repository["worktree"], stage.root.display().to_string());
     assert_eq!(repository["net"], total["net"]);
 
     let table = stage.env.stdout_of(&stage.root, &["stats", "--days", "30"]);
-    assert!(
-        table.contains("  total\n") && table.contains(&format!("  {}\n", stage.root.display())),
-        "{table}"
-    );
-    assert!(
-        table.starts_with("The last 30 days, since ") && table.contains(" only\n"),
-        "{table}"
-    );
-    let why = stage
-        .env
-        .stdout_of(&stage.root, &["why", receipt["id"].as_str().unwrap()]);
-    assert!(
-        why.contains("; used, edited\n") && why.contains("  value      expected gain "),
-        "{why}"
-    );
+    assert!(table.contains("  total\n") && table.contains(&format!("  {}\n", stage.root.display())), "{table}");
+    assert!(table.starts_with("The last 30 days, since ") && table.contains(" only\n"), "{table}");
+    let why = stage.env.stdout_of(&stage.root, &["why", receipt["id"].as_str().unwrap()]);
+    assert!(why.contains("; used, edited\n") && why.contains("  value      expected gain "), "{why}");
     assert!(why.contains(", after 1 exploring call; realised gain "), "{why}");
 }
 
@@ -156,10 +113,7 @@ fn client_without_tools_gets_a_price_and_no_gain() {
     let body = json!({"model": "m", "messages": [{"role": "user", "content": QUESTION}]}).to_string();
     let receipt = stage.why(&stage.ask("/v1/chat/completions", &[], &body));
     let estimate = receipt["estimate"].as_object().unwrap();
-    assert!(
-        estimate["price"].as_f64().unwrap() > receipt["tokens"].as_f64().unwrap(),
-        "{receipt}"
-    );
+    assert!(estimate["price"].as_f64().unwrap() > receipt["tokens"].as_f64().unwrap(), "{receipt}");
     assert_eq!(estimate.len(), 1, "{receipt}");
 }
 
@@ -170,9 +124,7 @@ fn why_of_a_refusal_names_candidates_and_missing_words() {
     let question = "Where does the invoice leave quantum storage for the scheduler daemon?";
     let body = json!({"model": "m", "messages": [{"role": "user", "content": question}]}).to_string();
     let receipt = stage.why(&stage.ask("/v1/chat/completions", &[], &body));
-    let told = stage
-        .env
-        .stdout_of(&stage.root, &["why", receipt["id"].as_str().unwrap()]);
+    let told = stage.env.stdout_of(&stage.root, &["why", receipt["id"].as_str().unwrap()]);
     assert!(receipt["estimate"].is_null(), "{receipt}");
     for part in [
         "`threshold` in [context] asks for 1.00",

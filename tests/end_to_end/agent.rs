@@ -75,17 +75,11 @@ impl Conversation {
     }
 
     pub(crate) fn of(session: &str, root: &Path) -> Conversation {
-        Conversation {
-            session: session.to_owned(),
-            root: root.display().to_string(),
-            messages: Vec::new(),
-            calls: 0,
-        }
+        Conversation { session: session.to_owned(), root: root.display().to_string(), messages: Vec::new(), calls: 0 }
     }
 
     pub(crate) fn says(&mut self, text: &str) {
-        self.messages
-            .push(json!({"role": "user", "content": [{"type": "text", "text": text}]}));
+        self.messages.push(json!({"role": "user", "content": [{"type": "text", "text": text}]}));
     }
 
     pub(crate) fn calls(&mut self, tool: &str, input: &Value, result: &str) {
@@ -99,8 +93,7 @@ impl Conversation {
     }
 
     pub(crate) fn answers(&mut self, text: &str) {
-        self.messages
-            .push(json!({"role": "assistant", "content": [{"type": "text", "text": text}]}));
+        self.messages.push(json!({"role": "assistant", "content": [{"type": "text", "text": text}]}));
     }
 
     /// The request that goes on with it.
@@ -120,11 +113,8 @@ impl Conversation {
     }
 
     pub(crate) fn send(&self, gateway: &Gateway) {
-        let response = gateway.post(
-            "/v1/messages",
-            &[("x-claude-code-session-id", &self.session)],
-            self.body().as_bytes(),
-        );
+        let response =
+            gateway.post("/v1/messages", &[("x-claude-code-session-id", &self.session)], self.body().as_bytes());
         assert_eq!(response.status, 200, "{}", response.text());
     }
 
@@ -132,21 +122,13 @@ impl Conversation {
     pub(crate) fn turn(&mut self, question: &str) {
         let root = self.root.clone();
         self.says(question);
-        self.calls(
-            "Read",
-            &json!({"file_path": format!("{root}/src/rate_limiter.rs")}),
-            "1\tx",
-        );
+        self.calls("Read", &json!({"file_path": format!("{root}/src/rate_limiter.rs")}), "1\tx");
         self.calls(
             "Edit",
             &json!({"file_path": format!("{root}/src/parser.rs"), "old_string": "x", "new_string": "y"}),
             "ok",
         );
-        self.calls(
-            "Write",
-            &json!({"file_path": format!("{root}/.env"), "content": "TOKEN=x"}),
-            "ok",
-        );
+        self.calls("Write", &json!({"file_path": format!("{root}/.env"), "content": "TOKEN=x"}), "ok");
         self.calls("Read", &json!({"file_path": "/etc/passwd"}), "root");
         self.answers("Refilling is in src/rate_limiter.rs:14, invoices are kept by src/storage.rs.");
     }

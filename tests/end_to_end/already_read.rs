@@ -68,11 +68,7 @@ fn item_of_an_earlier_turn_is_not_added_again() {
 
     // After an edit it is packed again.
     edit(&stage);
-    let third = conversation(&[
-        QUESTION,
-        AGAIN,
-        "So how does the TokenBucket refill in the rate limiter now?",
-    ]);
+    let third = conversation(&[QUESTION, AGAIN, "So how does the TokenBucket refill in the rate limiter now?"]);
     let response = stage.ask("/v1/messages", &[("x-session-id", "s")], &third);
     let edited = stage.why(&response);
     assert!(names_file(&edited), "{edited}");
@@ -146,9 +142,7 @@ fn file_read_by_the_clients_tools_is_not_added() {
         assert!(!names_file(&receipt), "{target}: {receipt}");
         // A tool call without file content does not count as reading the file.
         let other = body.to_string().replace("\"Read\"", "\"Fetch\"");
-        let other = other
-            .replace("\"read\"", "\"fetch\"")
-            .replace("sed -n '1,200p'", "wc -l");
+        let other = other.replace("\"read\"", "\"fetch\"").replace("sed -n '1,200p'", "wc -l");
         let other: Value = serde_json::from_str(&other).unwrap();
         let receipt = ask("not read", target, &other);
         assert!(names_file(&receipt), "{target}: {receipt}");

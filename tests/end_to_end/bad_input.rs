@@ -22,10 +22,7 @@ fn invalid_request_is_refused_in_the_clients_format() {
         (b"{\"messages\":[}", "not valid JSON"),
         (b"{\"messages\":[],\"input\":[]} trailing", "not valid JSON"),
         (b"\xff\xfe{}", "not valid JSON"),
-        (
-            b"{\"messages\":[{\"role\":\"user\",\"content\":\"\xc3\x28\"}],\"input\":[]}",
-            "not valid JSON",
-        ),
+        (b"{\"messages\":[{\"role\":\"user\",\"content\":\"\xc3\x28\"}],\"input\":[]}", "not valid JSON"),
         (b"[]", "must be a JSON object"),
         (b"\"text\"", "must be a JSON object"),
         (b"null", "must be a JSON object"),
@@ -62,10 +59,7 @@ fn deep_nesting_is_forwarded() {
         for (number, body) in bodies.iter().enumerate() {
             let response = stage.ask(target, &[], body);
             assert_eq!(response.outcome(), "none", "{target} {number}");
-            assert!(
-                stage.upstream.last().body == body.as_bytes(),
-                "{target} {number}: the bytes differ"
-            );
+            assert!(stage.upstream.last().body == body.as_bytes(), "{target} {number}: the bytes differ");
         }
     }
     stage.gateway.stop_cleanly();
@@ -89,10 +83,7 @@ fn body_over_the_limit_is_refused_and_body_at_the_limit_is_not() {
         let response = stage.gateway.post(target, &[], &too_large);
         assert_eq!(response.status, 413, "{target}");
         let message = error_message(target, &response);
-        assert!(
-            message.contains("32 MB") && message.contains("limits.body_bytes"),
-            "{message}"
-        );
+        assert!(message.contains("32 MB") && message.contains("limits.body_bytes"), "{message}");
     }
     // Without an announced length, the limit is noticed while reading.
     let mut client = Connection::open(stage.gateway.address);
@@ -165,21 +156,13 @@ fn stalled_head_times_out() {
 /// Serves a root, asks in every format, and returns the receipts' outcomes and reasons.
 fn ask_at(env: TestEnv, upstream: Upstream, root: std::path::PathBuf) -> Vec<(String, String)> {
     let gateway = env.serve(&root, &[]);
-    let stage = Stage {
-        env,
-        upstream,
-        root,
-        gateway,
-    };
+    let stage = Stage { env, upstream, root, gateway };
     let mut outcomes = Vec::new();
     for (target, body) in simple(QUESTION) {
         let response = stage.ask(target, &[("x-session-id", target)], &body);
         assert_eq!(stage.upstream.last().text(), body);
         let receipt = stage.why(&response);
-        outcomes.push((
-            response.outcome().to_owned(),
-            receipt["reason"].as_str().unwrap_or_default().to_owned(),
-        ));
+        outcomes.push((response.outcome().to_owned(), receipt["reason"].as_str().unwrap_or_default().to_owned()));
     }
     stage.gateway.stop_cleanly();
     outcomes
@@ -212,18 +195,10 @@ fn file_of_200_megabytes_is_skipped() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect(&upstream);
     let root = env.repository("large", &FILES);
-    File::create(root.join("src/token_bucket_refill.rs"))
-        .unwrap()
-        .set_len(200 << 20)
-        .unwrap();
+    File::create(root.join("src/token_bucket_refill.rs")).unwrap().set_len(200 << 20).unwrap();
     let gateway = env.serve(&root, &[]);
     gateway.wait_ready();
-    let stage = Stage {
-        env,
-        upstream,
-        root,
-        gateway,
-    };
+    let stage = Stage { env, upstream, root, gateway };
     let response = stage.ask(TARGETS[0], &[], &simple(QUESTION)[0].1);
     assert_eq!(response.outcome(), "injected");
     assert!(!stage.upstream.last().text().contains("token_bucket_refill.rs:"));
@@ -253,11 +228,7 @@ fn files_changed_while_read_cause_no_error() {
     for round in 0..12 {
         let (target, body) = &simple(&format!("{QUESTION} {round}"))[round % 3];
         let response = stage.ask(target, &[], body);
-        assert!(
-            ["injected", "none"].contains(&response.outcome()),
-            "{}",
-            stage.why(&response)
-        );
+        assert!(["injected", "none"].contains(&response.outcome()), "{}", stage.why(&response));
         stage.env.stdout_of(&stage.root, &["index", "--json"]);
     }
     done.store(true, Ordering::Relaxed);

@@ -30,12 +30,7 @@ impl Place {
         let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
         env.connect(&upstream);
         let root = env.repository("demo", &FILES);
-        Place {
-            env,
-            upstream,
-            root,
-            block: String::new(),
-        }
+        Place { env, upstream, root, block: String::new() }
     }
 
     fn new() -> Place {
@@ -58,12 +53,7 @@ impl Place {
         let response = gateway.post(CHAT, &[("x-session-id", session)], body.as_bytes());
         assert_eq!(response.status, 200, "{}", response.text());
         let blocks = inserted(body.as_bytes(), &self.upstream.last().body);
-        assert_eq!(
-            response.outcome() == "injected",
-            !blocks.is_empty(),
-            "{}",
-            response.outcome()
-        );
+        assert_eq!(response.outcome() == "injected", !blocks.is_empty(), "{}", response.outcome());
         blocks.into_iter().next()
     }
 
@@ -112,13 +102,8 @@ impl Place {
     }
 
     fn kept(&self) -> Vec<std::path::PathBuf> {
-        let files = std::fs::read_dir(self.env.state_dir())
-            .unwrap()
-            .flatten()
-            .map(|file| file.path());
-        let mut kept: Vec<_> = files
-            .filter(|path| path.to_string_lossy().contains("state.damaged-"))
-            .collect();
+        let files = std::fs::read_dir(self.env.state_dir()).unwrap().flatten().map(|file| file.path());
+        let mut kept: Vec<_> = files.filter(|path| path.to_string_lossy().contains("state.damaged-")).collect();
         kept.retain(|path| !path.to_string_lossy().ends_with("-wal") && !path.to_string_lossy().ends_with("-shm"));
         kept
     }
@@ -144,28 +129,14 @@ fn ledger_with_damaged_pages_is_set_aside_at_start_and_keeps_sound_rows() {
     let health = wait_put_aside(&gateway);
     let kept = place.kept();
     assert_eq!(kept.len(), 1, "the damaged file is kept");
-    assert!(
-        health.contains(kept[0].to_str().unwrap()) && health.contains("of its turns"),
-        "{health}"
-    );
-    assert_eq!(
-        place.second_turn(&gateway),
-        [place.block.as_str()],
-        "a sound row is put back"
-    );
-    assert!(
-        place.first_turn(&gateway, "other").is_some(),
-        "and new context is added"
-    );
+    assert!(health.contains(kept[0].to_str().unwrap()) && health.contains("of its turns"), "{health}");
+    assert_eq!(place.second_turn(&gateway), [place.block.as_str()], "a sound row is put back");
+    assert!(place.first_turn(&gateway, "other").is_some(), "and new context is added");
     let report = place.doctor(&gateway);
     let ledger = report.about("ledger");
     assert_eq!((ledger[0].0, ledger[1].0), ("ok", "note"), "{ledger:?}");
     assert!(ledger[1].1.contains("was moved to "), "{ledger:?}");
-    assert!(
-        before.about("ledger")[0].1.contains("is damaged: "),
-        "{:?}",
-        before.about("ledger")
-    );
+    assert!(before.about("ledger")[0].1.contains("is damaged: "), "{:?}", before.about("ledger"));
     assert!(report.only("running gateway", "note").contains("put aside"));
 }
 
@@ -179,19 +150,12 @@ fn ledger_damaged_while_in_use_is_set_aside_and_context_continues() {
     drop(place.first_turn(&gateway, "notices"));
     wait_put_aside(&gateway);
     assert_eq!(place.kept().len(), 1);
-    assert!(
-        place.first_turn(&gateway, "after").is_some(),
-        "context goes on without a restart"
-    );
+    assert!(place.first_turn(&gateway, "after").is_some(), "context goes on without a restart");
     let report = place.doctor(&gateway);
     assert!(report.only("running gateway", "note").contains("put aside"));
     assert_eq!(report.about("ledger")[0].0, "ok");
     let stopped = gateway.stop_cleanly();
-    assert!(
-        stopped.stderr.contains("is damaged and will be put aside"),
-        "{}",
-        stopped.stderr
-    );
+    assert!(stopped.stderr.contains("is damaged and will be put aside"), "{}", stopped.stderr);
 }
 
 #[test]
@@ -221,32 +185,14 @@ fn removed_state_directory_gets_no_new_blocks_and_still_replays() {
     assert_eq!(place.second_turn(&gateway), [place.block.as_str()]);
     std::fs::remove_dir_all(place.env.state_dir()).unwrap();
     assert_eq!(place.first_turn(&gateway, "new"), None, "no durable row, no block");
-    assert_eq!(
-        place.second_turn(&gateway),
-        [place.block.as_str()],
-        "a running conversation keeps its blocks"
-    );
+    assert_eq!(place.second_turn(&gateway), [place.block.as_str()], "a running conversation keeps its blocks");
     let health = ledger(&gateway);
-    assert!(
-        health.starts_with("removed: ") && health.contains("restarted"),
-        "{health}"
-    );
+    assert!(health.starts_with("removed: ") && health.contains("restarted"), "{health}");
     let report = place.doctor(&gateway);
-    assert!(
-        report.only("running gateway", "bad").contains("removed: "),
-        "{}",
-        report.value()
-    );
+    assert!(report.only("running gateway", "bad").contains("removed: "), "{}", report.value());
     let stopped = gateway.stop();
-    assert!(
-        stopped.stderr.contains("was removed while in use"),
-        "{}",
-        stopped.stderr
-    );
-    assert!(
-        place.first_turn(&place.serve(), "new").is_some(),
-        "a restart adds again"
-    );
+    assert!(stopped.stderr.contains("was removed while in use"), "{}", stopped.stderr);
+    assert!(place.first_turn(&place.serve(), "new").is_some(), "a restart adds again");
 }
 
 #[test]
@@ -254,14 +200,9 @@ fn clock_far_ahead_at_start_deletes_nothing() {
     let place = Place::new();
     // To a ledger, this equals a clock that is 40 days ahead.
     let past = 40 * DAY_MS;
-    place.sql(&format!(
-        "UPDATE ledger SET used_ms = used_ms - {past}, created_ms = created_ms - {past}"
-    ));
+    place.sql(&format!("UPDATE ledger SET used_ms = used_ms - {past}, created_ms = created_ms - {past}"));
     let connection = Connection::open(place.env.ledger()).unwrap();
-    let moved = connection.execute(
-        "UPDATE clock SET seen_ms = seen_ms - ?1, retention_ms = retention_ms - ?1",
-        [past],
-    );
+    let moved = connection.execute("UPDATE clock SET seen_ms = seen_ms - ?1, retention_ms = retention_ms - ?1", [past]);
     drop((moved, connection));
     let report = Report::of(&place.env, &place.root);
 
@@ -295,21 +236,13 @@ fn ledger_of_a_newer_version_is_untouched_and_reported() {
     place.sql("PRAGMA user_version = 99");
     let gateway = place.serve();
     assert_eq!(place.first_turn(&gateway, "new"), None);
-    assert!(
-        ledger(&gateway).contains("newer muninn (version 99"),
-        "{}",
-        ledger(&gateway)
-    );
+    assert!(ledger(&gateway).contains("newer muninn (version 99"), "{}", ledger(&gateway));
     let report = place.doctor(&gateway);
     assert!(report.only("ledger", "bad").contains("newer muninn (version 99"));
     assert!(report.only("running gateway", "bad").contains("version 99"));
     assert!(place.kept().is_empty());
     place.sql("PRAGMA user_version = 3");
-    assert_eq!(
-        place.second_turn(&place.serve()),
-        [place.block.as_str()],
-        "it is as it was"
-    );
+    assert_eq!(place.second_turn(&place.serve()), [place.block.as_str()], "it is as it was");
 }
 
 /// A command to which file modes apply even if the tests run as root; `None` if that is impossible.
@@ -328,10 +261,7 @@ fn bound_by_modes(env: &TestEnv, arguments: &[&str], directory: &Path) -> Option
     } else {
         std::fs::remove_file(probe.join("x")).unwrap();
         let mut touch = wrapped("touch");
-        let is_bound = touch
-            .arg(probe.join("x"))
-            .status()
-            .is_ok_and(|status| !status.success());
+        let is_bound = touch.arg(probe.join("x")).status().is_ok_and(|status| !status.success());
         is_bound.then(|| wrapped(MUNINN))?
     };
     command.args(arguments).current_dir(directory);
@@ -359,11 +289,7 @@ fn unwritable_state_directory_is_reported() {
     drop(place.doctor(&gateway));
     let report = output(bound_by_modes(&place.env, &["doctor", "--json"], &place.root).unwrap());
     let report = Report::read(report);
-    assert!(
-        report.only("state", "bad").contains("ermission denied"),
-        "{}",
-        report.value()
-    );
+    assert!(report.only("state", "bad").contains("ermission denied"), "{}", report.value());
     assert!(report.only("running gateway", "bad").contains(&health));
     set_mode(&place.env.state_dir(), 0o700);
 }

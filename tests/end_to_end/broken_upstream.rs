@@ -28,22 +28,10 @@ fn nonsense() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("an empty list", json, b"[]".to_vec()),
         ("null", json, b"null".to_vec()),
         ("an error that says 200", json, error.clone()),
-        (
-            "an error in a stream",
-            events,
-            [b"data: ", &error[..], b"\n\n"].concat(),
-        ),
-        (
-            "events of nothing",
-            events,
-            b"data: {}\n\ndata: []\n\ndata: null\n\ndata: 1\n\ndata: {\n\n".to_vec(),
-        ),
+        ("an error in a stream", events, [b"data: ", &error[..], b"\n\n"].concat()),
+        ("events of nothing", events, b"data: {}\n\ndata: []\n\ndata: null\n\ndata: 1\n\ndata: {\n\n".to_vec()),
         ("deep", json, "[".repeat(100_000).into_bytes()),
-        (
-            "deep events",
-            events,
-            format!("data: {}\n\n", "[".repeat(100_000)).into_bytes(),
-        ),
+        ("deep events", events, format!("data: {}\n\n", "[".repeat(100_000)).into_bytes()),
         (
             "wrong shapes",
             events,
@@ -70,10 +58,7 @@ fn nonsense_is_an_error_to_a_client_of_another_format() {
         for (client, spoken) in pairs() {
             for streamed in [false, true] {
                 let response = broken.ask(client, spoken, streamed);
-                let how = format!(
-                    "{name}, {client:?} -> {spoken:?}, streamed: {streamed}: {}",
-                    response.text()
-                );
+                let how = format!("{name}, {client:?} -> {spoken:?}, streamed: {streamed}: {}", response.text());
                 assert_well_formed(client, &response, &how);
                 let failed = response.status >= 400 || client.read_stream(&response.text()).failed.is_some();
                 assert!(failed, "{how}");
@@ -115,11 +100,7 @@ fn empty_or_redirected_answer_is_an_error_to_a_client_of_another_format() {
             for streamed in [false, true] {
                 let response = broken.ask(client, spoken, streamed);
                 let how = format!("{client:?} -> {spoken:?}: {head}");
-                assert!(
-                    response.status == 502 || (streamed && response.status == 200),
-                    "{how}: {}",
-                    response.status
-                );
+                assert!(response.status == 502 || (streamed && response.status == 200), "{how}: {}", response.status);
                 assert_eq!(response.headers.get("location"), None, "{how}");
                 assert_well_formed(client, &response, &how);
             }
@@ -134,11 +115,7 @@ fn stream_with_another_content_type_is_read() {
     broken.answer_with(|request| Reply::new(200, "text/plain", of_path(request).streamed_call()));
     for (client, spoken) in pairs() {
         let answer = client.read_stream(&broken.ask(client, spoken, true).text());
-        assert_eq!(
-            (answer.calls.len(), answer.failed),
-            (1, None),
-            "{client:?} -> {spoken:?}"
-        );
+        assert_eq!((answer.calls.len(), answer.failed), (1, None), "{client:?} -> {spoken:?}");
     }
     broken.assert_lives();
 }
@@ -182,11 +159,7 @@ fn ten_megabytes_without_a_line_end_do_not_fill_the_memory() {
     broken.assert_lives();
     let before = broken.gateway.memory_mb("VmHWM");
     broken.answer_with(|request| {
-        let kind = if answers::wants_stream(&request.body) {
-            "text/event-stream"
-        } else {
-            "application/json"
-        };
+        let kind = if answers::wants_stream(&request.body) { "text/event-stream" } else { "application/json" };
         Reply::new(200, kind, vec![b'x'; 10 << 20])
     });
     for (client, spoken) in all_pairs() {
@@ -225,11 +198,7 @@ fn raw(framing: Framing, body: &str) -> Vec<u8> {
         Framing::Chunked => {
             let head = format!("{head}transfer-encoding: chunked\r\n\r\n").into_bytes();
             let chunks = body.split_inclusive("\n\n").map(chunk);
-            std::iter::once(head)
-                .chain(chunks)
-                .chain([chunk("")])
-                .flatten()
-                .collect()
+            std::iter::once(head).chain(chunks).chain([chunk("")]).flatten().collect()
         }
         Framing::Length => format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes(),
         Framing::Close => format!("{head}connection: close\r\n\r\n{body}").into_bytes(),
@@ -248,11 +217,7 @@ fn break_off_everywhere(spoken: Format, framing: Framing) {
         broken.answer_with(move |_| Reply::raw(cut.clone()));
         for client in [spoken, others[at % 2]] {
             let response = broken.ask(client, spoken, true);
-            let how = format!(
-                "{client:?} -> {spoken:?}, {framing:?}, {at} of {}: {}",
-                answer.len(),
-                response.text()
-            );
+            let how = format!("{client:?} -> {spoken:?}, {framing:?}, {at} of {}: {}", answer.len(), response.text());
             assert_eq!(response.status, if at < body_at { 502 } else { 200 }, "{how}");
             assert_well_formed(client, &response, &how);
             if at == answer.len() {
@@ -307,10 +272,7 @@ fn truncated_whole_answer_is_an_error() {
 #[test]
 fn an_error_that_is_too_long_or_breaks_off_is_still_an_error() {
     let mut broken = Broken::new();
-    let long = format!(
-        r#"{{"error":{{"message":"{}","type":"x","code":"y"}}}}"#,
-        "x".repeat(3 << 20)
-    );
+    let long = format!(r#"{{"error":{{"message":"{}","type":"x","code":"y"}}}}"#, "x".repeat(3 << 20));
     let head = |length: usize| {
         format!(
             "HTTP/1.1 400 Bad\r\ncontent-type: application/json\r\nretry-after: 3\r\ncontent-length: {length}\r\n\r\n"
@@ -323,11 +285,7 @@ fn an_error_that_is_too_long_or_breaks_off_is_still_an_error() {
             for streamed in [false, true] {
                 let response = broken.ask(client, spoken, streamed);
                 let how = format!("{client:?} -> {spoken:?}");
-                assert_eq!(
-                    (response.status, response.headers.get("retry-after")),
-                    (400, Some("3")),
-                    "{how}"
-                );
+                assert_eq!((response.status, response.headers.get("retry-after")), (400, Some("3")), "{how}");
                 assert!(response.body.len() < 2 << 20 || response.body.len() > 3 << 20, "{how}");
                 assert_well_formed(client, &response, &how);
             }

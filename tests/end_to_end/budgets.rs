@@ -29,22 +29,11 @@ fn tools_in_an_input_item_count_as_tools() {
     let message = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": QUESTION}]});
     let item = json!({"type": "additional_tools", "role": "developer", "tools": tools});
     let without = receipt(&stage, RESPONSES, "a", &json!({"model": "m", "input": [message]}));
-    let beside = receipt(
-        &stage,
-        RESPONSES,
-        "b",
-        &json!({"model": "m", "input": [message], "tools": tools}),
-    );
+    let beside = receipt(&stage, RESPONSES, "b", &json!({"model": "m", "input": [message], "tools": tools}));
     let within = receipt(&stage, RESPONSES, "c", &json!({"model": "m", "input": [item, message]}));
     assert_eq!(beside["outcome"], "injected", "{beside}");
-    assert!(
-        beside["tokens"].as_u64().unwrap() < without["tokens"].as_u64().unwrap(),
-        "{beside} {without}"
-    );
-    assert_eq!(
-        (&within["tokens"], &within["items"]),
-        (&beside["tokens"], &beside["items"])
-    );
+    assert!(beside["tokens"].as_u64().unwrap() < without["tokens"].as_u64().unwrap(), "{beside} {without}");
+    assert_eq!((&within["tokens"], &within["items"]), (&beside["tokens"], &beside["items"]));
 }
 
 #[test]
@@ -57,11 +46,7 @@ fn built_in_model_shows_the_pack() {
         let shown = receipt(&stage, CHAT, session, &asked("muninn/context", tools));
         let added = receipt(&stage, CHAT, session, &asked("m", tools));
         assert_eq!(added["outcome"], "injected", "{added}");
-        assert_eq!(
-            (&shown["tokens"], &shown["items"]),
-            (&added["tokens"], &added["items"]),
-            "{session} tools"
-        );
+        assert_eq!((&shown["tokens"], &shown["items"]), (&added["tokens"], &added["items"]), "{session} tools");
         tokens.push(shown["tokens"].as_u64().unwrap());
     }
     assert!(tokens[1] < tokens[0], "{tokens:?}");

@@ -54,11 +54,7 @@ fn shapes() -> Vec<(&'static str, &'static str, String)> {
     };
     let responses = |input: String| format!("{{\"input\":{input},{ODDITIES},\"model\":\"m\"}}");
     vec![
-        (
-            "string",
-            "/v1/messages",
-            messages(format!(r#"[{{"role":"user","content":{question}}}]"#)),
-        ),
+        ("string", "/v1/messages", messages(format!(r#"[{{"role":"user","content":{question}}}]"#))),
         (
             "list",
             "/v1/messages",
@@ -69,9 +65,7 @@ fn shapes() -> Vec<(&'static str, &'static str, String)> {
         (
             "image after text",
             "/v1/messages",
-            messages(format!(
-                r#"[{{"content":[{{"text":{question},"type":"text"}},{image}],"role":"user"}}]"#
-            )),
+            messages(format!(r#"[{{"content":[{{"text":{question},"type":"text"}},{image}],"role":"user"}}]"#)),
         ),
         (
             "system role last",
@@ -88,11 +82,7 @@ fn shapes() -> Vec<(&'static str, &'static str, String)> {
             )),
         ),
         ("string", "/v1/chat/completions", chat(question.clone())),
-        (
-            "parts",
-            "/v1/chat/completions",
-            chat(format!(r#"[{{"type":"text","text":{question}}}]"#)),
-        ),
+        ("parts", "/v1/chat/completions", chat(format!(r#"[{{"type":"text","text":{question}}}]"#))),
         (
             "image after text",
             "/v1/chat/completions",
@@ -101,11 +91,7 @@ fn shapes() -> Vec<(&'static str, &'static str, String)> {
             )),
         ),
         ("bare string", "/v1/responses", responses(question.clone())),
-        (
-            "string",
-            "/v1/responses",
-            responses(format!(r#"[{{"role":"user","content":{question}}}]"#)),
-        ),
+        ("string", "/v1/responses", responses(format!(r#"[{{"role":"user","content":{question}}}]"#))),
         (
             "image after text",
             "/v1/responses",
@@ -122,17 +108,8 @@ fn every_shape_of_a_turn_takes_a_block_and_keeps_its_bytes() {
     for (number, (shape, target, body)) in shapes().into_iter().enumerate() {
         let session = format!("session-{number}");
         let response = stage.ask(target, &[("session-id", &session)], &body);
-        assert_eq!(
-            response.outcome(),
-            "injected",
-            "{target} {shape}: {}",
-            stage.why(&response)
-        );
-        assert_eq!(
-            inserted(body.as_bytes(), &stage.upstream.last().body).len(),
-            1,
-            "{target} {shape}"
-        );
+        assert_eq!(response.outcome(), "injected", "{target} {shape}: {}", stage.why(&response));
+        assert_eq!(inserted(body.as_bytes(), &stage.upstream.last().body).len(), 1, "{target} {shape}");
     }
 }
 
@@ -141,19 +118,10 @@ fn body_without_a_readable_question_is_forwarded_unchanged() {
     let stage = Stage::new();
     for (target, body) in [
         ("/v1/messages", format!(r#"{{"messages":[],{ODDITIES}}}"#)),
-        (
-            "/v1/messages",
-            r#"{"messages":[{"role":"user","content":"a\ud800b \udc00"}]}"#.to_owned(),
-        ),
-        (
-            "/v1/chat/completions",
-            r#"{"messages":[{"role":"user"},{"role":5,"content":{}},7,null]}"#.to_owned(),
-        ),
+        ("/v1/messages", r#"{"messages":[{"role":"user","content":"a\ud800b \udc00"}]}"#.to_owned()),
+        ("/v1/chat/completions", r#"{"messages":[{"role":"user"},{"role":5,"content":{}},7,null]}"#.to_owned()),
         ("/v1/chat/completions", "\r\n\t {\"messages\":[ ] }  \n".to_owned()),
-        (
-            "/v1/responses",
-            r#"{"input":[],"previous_response_id":"resp_1"}"#.to_owned(),
-        ),
+        ("/v1/responses", r#"{"input":[],"previous_response_id":"resp_1"}"#.to_owned()),
         ("/v1/responses", r#"{"prompt":{"id":"pmpt_1"}}"#.to_owned()),
     ] {
         let response = stage.ask(target, &[], &body);
@@ -165,14 +133,9 @@ fn body_without_a_readable_question_is_forwarded_unchanged() {
 #[test]
 fn a_renamed_model_is_the_one_replacement() {
     let upstream = muninn_tests::Upstream::start();
-    let stage = Stage::with(
-        upstream,
-        "[[routes]]\nmodel = \"claude-*\"\nbackend = \"mock\"\nrename = \"local/\\\"m\\\"\"\n",
-    );
+    let stage =
+        Stage::with(upstream, "[[routes]]\nmodel = \"claude-*\"\nbackend = \"mock\"\nrename = \"local/\\\"m\\\"\"\n");
     let body = format!(r#"{{"messages":[],{ODDITIES},"model" : "claude-\u006fpus"}}"#);
     drop(stage.ask("/v1/messages", &[], &body));
-    assert_eq!(
-        stage.upstream.last().text(),
-        body.replace(r#""claude-\u006fpus""#, r#""local/\"m\"""#)
-    );
+    assert_eq!(stage.upstream.last().text(), body.replace(r#""claude-\u006fpus""#, r#""local/\"m\"""#));
 }

@@ -48,10 +48,7 @@ fn new_conversation_under_a_shared_cache_key_gets_its_own_block() {
     let later = stage.ask(CHAT, &[], &body);
     assert_eq!(later.outcome(), "injected", "a day later it is another conversation");
     let block = &blocks(&stage, &body)[0];
-    assert!(
-        block.contains("topped_up_at") && !block.contains("refilled_at"),
-        "{block}"
-    );
+    assert!(block.contains("topped_up_at") && !block.contains("refilled_at"), "{block}");
 }
 
 #[test]
@@ -77,10 +74,7 @@ fn rows_with_a_cache_key_as_session_are_still_replayed() {
     drop(stage.why(&answered));
     let first = blocks(&stage, &body);
     // Versions that took a cache key for a session wrote this row.
-    change_ledger(
-        &stage,
-        "UPDATE ledger SET session = 'shared', created_ms = created_ms - 86400000",
-    );
+    change_ledger(&stage, "UPDATE ledger SET session = 'shared', created_ms = created_ms - 86400000");
     let body = keyed(&[QUESTION, SECOND]);
     stage.ask(CHAT, &[], &body);
     let second = blocks(&stage, &body);

@@ -41,10 +41,7 @@ pub(crate) fn claude_code(root: &str, question: &str) -> String {
 
 /// opencode or any other agent that speaks chat completions.
 pub(crate) fn chat_agent(root: &str, question: &str) -> String {
-    let system = quoted(&format!(
-        "{}\n<env>\n  Working directory: {root}\n</env>",
-        system_prompt()
-    ));
+    let system = quoted(&format!("{}\n<env>\n  Working directory: {root}\n</env>", system_prompt()));
     let tools = tools(|number, schema| {
         format!(r#"{{"type":"function","function":{{"parameters":{schema},"name":"tool_{number}","strict":false}}}}"#)
     });
@@ -60,9 +57,8 @@ pub(crate) fn codex(root: &str, question: &str) -> String {
     let tools = tools(|number, schema| {
         format!(r#"{{"type":"function","name":"tool_{number}","strict":false,"parameters":{schema}}}"#)
     });
-    let environment = quoted(&format!(
-        "<environment_context>\n  <cwd>{root}</cwd>\n  <shell>bash</shell>\n</environment_context>"
-    ));
+    let environment =
+        quoted(&format!("<environment_context>\n  <cwd>{root}</cwd>\n  <shell>bash</shell>\n</environment_context>"));
     let question = quoted(question);
     format!(
         r##"{{"model":"gpt-5.1-codex","input":[{{"type":"message","role":"developer","content":[{{"type":"input_text","text":{instructions}}}]}},{{"type":"message","role":"user","content":[{{"type":"input_text","text":"# AGENTS.md instructions for {root}\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>"}},{{"type":"input_text","text":{environment}}}]}},{{"type":"message","role":"user","content":[{{"type":"input_text","text":{question}}}]}}],"tools":[{tools}],"tool_choice":"auto","reasoning":{{"effort":"medium"}},"store":false,"stream":false,"include":["reasoning.encrypted_content"],"prompt_cache_key":"0199",{ODDITIES}}}"##

@@ -25,23 +25,11 @@ fn ask_without_a_backend_shows_the_pack_and_how_to_connect_one() {
     let root = env.repository("demo", &FILES);
     let output = env.run(&root, &["ask", QUESTION]);
     assert!(output.status.success(), "{output:?}");
-    let (said, progress) = (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    );
-    assert!(
-        said.contains("No model is connected") && said.contains("[[backends]]"),
-        "{said}"
-    );
-    assert!(
-        said.contains("src/rate_limiter.rs:") && said.contains("fn refill"),
-        "{said}"
-    );
+    let (said, progress) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(said.contains("No model is connected") && said.contains("[[backends]]"), "{said}");
+    assert!(said.contains("src/rate_limiter.rs:") && said.contains("fn refill"), "{said}");
     assert!(said.contains("receipt ") && said.contains(" tok"), "{said}");
-    assert!(
-        progress.contains("indexed 4 files") && progress.contains("muninn/context"),
-        "{progress}"
-    );
+    assert!(progress.contains("indexed 4 files") && progress.contains("muninn/context"), "{progress}");
 
     let answer = json(&env.stdout_of(&root, &["ask", "--json", QUESTION]));
     let keys: Vec<_> = answer.as_object().unwrap().keys().map(String::as_str).collect();
@@ -50,10 +38,7 @@ fn ask_without_a_backend_shows_the_pack_and_how_to_connect_one() {
     assert!(answer["answer"].as_str().unwrap().contains("src/rate_limiter.rs:"));
     let receipt = &answer["receipt"];
     assert_eq!(receipt["outcome"], "injected");
-    assert!(
-        receipt["tokens"].as_u64().unwrap() > 0 && receipt["ms"].as_f64().unwrap() > 0.0,
-        "{receipt}"
-    );
+    assert!(receipt["tokens"].as_u64().unwrap() > 0 && receipt["ms"].as_f64().unwrap() > 0.0, "{receipt}");
     let first = &receipt["items"][0];
     assert_eq!(first["kind"], "code");
     let (path, lines) = first["source"].as_str().unwrap().split_once(':').unwrap();
@@ -74,19 +59,10 @@ fn ask_for_the_built_in_model_warns_if_another_is_connected() {
     env.write_config(&format!("[test]\ndiscovery_ports = [{}]\n", upstream.address.port()));
     let mut command = env.muninn();
     command.env_remove("MUNINN_DISCOVER").current_dir(&root);
-    let output = command
-        .args(["ask", "--model", "muninn/context", QUESTION])
-        .output()
-        .unwrap();
+    let output = command.args(["ask", "--model", "muninn/context", QUESTION]).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        output.status.success() && said.contains("src/rate_limiter.rs:"),
-        "{said}"
-    );
-    assert!(
-        said.contains("answers without a model") && !said.contains("No model is connected"),
-        "{said}"
-    );
+    assert!(output.status.success() && said.contains("src/rate_limiter.rs:"), "{said}");
+    assert!(said.contains("answers without a model") && !said.contains("No model is connected"), "{said}");
 }
 
 #[cfg(unix)]
@@ -99,10 +75,7 @@ fn control_characters_of_a_file_do_not_reach_the_terminal() {
         let mut command = env.muninn();
         command.current_dir(&root).args(arguments);
         let (ended, shown) = at_terminal(command, "");
-        assert!(
-            ended.success() && shown.contains("\u{fffd}\u{fffd}\u{fffd}"),
-            "{shown:?}"
-        );
+        assert!(ended.success() && shown.contains("\u{fffd}\u{fffd}\u{fffd}"), "{shown:?}");
         assert!(!shown.contains(['\u{202e}', '\u{2066}', '\u{61c}']), "{shown:?}");
     }
     let piped = env.stdout_of(&root, &["read", "src/wild.rs"]);
@@ -116,17 +89,10 @@ fn ask_with_a_backend_streams_its_answer() {
     let root = env.repository("demo", &FILES);
     let said = env.stdout_of(&root, &["ask", QUESTION]);
     assert!(said.starts_with("ok\n"), "{said}");
-    assert!(
-        said.contains("src/rate_limiter.rs:") && !said.contains("No model is connected"),
-        "{said}"
-    );
+    assert!(said.contains("src/rate_limiter.rs:") && !said.contains("No model is connected"), "{said}");
     let sent = upstream.last();
     assert_eq!(sent.target, "/v1/chat/completions");
-    assert!(
-        sent.text().contains("<muninn-context>") && sent.text().contains(r#""model":"mock-1""#),
-        "{}",
-        sent.text()
-    );
+    assert!(sent.text().contains("<muninn-context>") && sent.text().contains(r#""model":"mock-1""#), "{}", sent.text());
     let answer = json(&env.stdout_of(&root, &["ask", "--json", "--model", "other", QUESTION]));
     assert_eq!((&answer["answer"], &answer["model"]), (&"ok".into(), &"other".into()));
 }
@@ -148,20 +114,14 @@ fn ask_reports_the_backends_error() {
     let env = TestEnv::new(MUNINN);
     let outside = env.run(&env.path("home"), &["ask", "why?"]);
     assert_eq!(outside.status.code(), Some(4), "{outside:?}");
-    assert!(
-        String::from_utf8_lossy(&outside.stderr).contains("hint: "),
-        "{outside:?}"
-    );
+    assert!(String::from_utf8_lossy(&outside.stderr).contains("hint: "), "{outside:?}");
     let upstream =
         Upstream::start_with(|_| muninn_tests::Reply::json(401, r#"{"error":{"message":"bad key","type":"x"}}"#));
     env.connect(&upstream);
     let root = env.repository("demo", &FILES);
     let refused = env.run(&root, &["ask", "why?"]);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("bad key"),
-        "{refused:?}"
-    );
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("bad key"), "{refused:?}");
 }
 
 #[test]
@@ -171,32 +131,18 @@ fn why_shows_one_receipt_or_the_latest() {
     let second = stage.ask("/v1/messages", &[], &crate::stage::simple("hello there")[1].1);
     let receipt = stage.why(&second);
     assert_eq!(receipt["id"], second.request_id());
-    assert_eq!(
-        (&receipt["format"], &receipt["outcome"]),
-        (&"messages".into(), &"none".into())
-    );
+    assert_eq!((&receipt["format"], &receipt["outcome"]), (&"messages".into(), &"none".into()));
     assert!(receipt["reason"].is_string(), "{receipt}");
 
     let text = stage.env.stdout_of(&stage.root, &["why", first.request_id()]);
-    for part in [
-        "injected",
-        "src/rate_limiter.rs:",
-        "TokenBucket",
-        " tok",
-        "mock",
-        stage.root.to_str().unwrap(),
-    ] {
+    for part in ["injected", "src/rate_limiter.rs:", "TokenBucket", " tok", "mock", stage.root.to_str().unwrap()] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let header = text.lines().find(|line| line.contains("source")).unwrap();
     let columns: Vec<_> = header.split_whitespace().collect();
     assert_eq!(columns, ["score", "tokens", "kind", "source", "why"], "{text}");
     let start = &first.request_id()[..24].to_lowercase();
-    assert_eq!(
-        text,
-        stage.env.stdout_of(&stage.root, &["why", start]),
-        "the beginning of an id will do"
-    );
+    assert_eq!(text, stage.env.stdout_of(&stage.root, &["why", start]), "the beginning of an id will do");
     let last = stage.env.stdout_of(&stage.root, &["why", "--last"]);
     assert!(last.contains(second.request_id()), "{last}");
     let last = json(&stage.env.stdout_of(&stage.root, &["why", "--last", "--json"]));
@@ -205,10 +151,7 @@ fn why_shows_one_receipt_or_the_latest() {
     let listed = stage.env.stdout_of(&stage.root, &["why"]);
     let lines: Vec<_> = listed.lines().collect();
     assert_eq!(lines.len(), 2, "{listed}");
-    assert!(
-        lines[0].starts_with(second.request_id()) && lines[1].starts_with(first.request_id()),
-        "{listed}"
-    );
+    assert!(lines[0].starts_with(second.request_id()) && lines[1].starts_with(first.request_id()), "{listed}");
     assert!(
         lines[1].contains(stage.root.to_str().unwrap()) && lines[1].contains("How does the TokenBucket"),
         "{listed}"
@@ -230,15 +173,8 @@ fn index_reports_files_read_and_files_reused() {
     assert!(first["chunks"].as_u64().unwrap() >= 4, "{first}");
     std::fs::write(root.join("src/parser.rs"), "pub fn changed() {}\n").unwrap();
     let second = json(&env.stdout_of(&root, &["index", "--json"]));
-    assert_eq!(
-        (&second["files"], &second["reused"]),
-        (&4.into(), &3.into()),
-        "{second}"
-    );
-    assert!(
-        env.stdout_of(&root, &["index"])
-            .starts_with("indexed 4 files (4 unchanged)")
-    );
+    assert_eq!((&second["files"], &second["reused"]), (&4.into(), &3.into()), "{second}");
+    assert!(env.stdout_of(&root, &["index"]).starts_with("indexed 4 files (4 unchanged)"));
 }
 
 #[test]
@@ -248,15 +184,9 @@ fn status_names_each_directory() {
     let status = json(&stage.env.stdout_of(&stage.root, &["status", "--json"]));
     assert_eq!(status["root"], stage.root.to_str().unwrap());
     assert_eq!(status["state"], stage.env.state_dir().to_str().unwrap());
-    assert_eq!(
-        (&status["branch"], &status["initialised"]),
-        (&"main".into(), &false.into())
-    );
+    assert_eq!((&status["branch"], &status["initialised"]), (&"main".into(), &false.into()));
     assert_eq!(status["backends"][0]["name"], "mock");
-    assert_eq!(
-        status["head"].as_str().unwrap(),
-        stage.env.git(&stage.root, &["rev-parse", "HEAD"]).trim()
-    );
+    assert_eq!(status["head"].as_str().unwrap(), stage.env.git(&stage.root, &["rev-parse", "HEAD"]).trim());
     assert!(status["ledger"].is_object(), "{status}");
     let text = stage.env.stdout_of(&stage.root, &["status"]);
     for line in [
@@ -288,15 +218,9 @@ fn model_that_the_build_cannot_run_needs_yes() {
     let refused = env.run(&home, &[&["model", "pull"], &index[..]].concat());
     let said = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("this build cannot run the model") && said.contains("--yes"),
-        "{said}"
-    );
+    assert!(said.contains("this build cannot run the model") && said.contains("--yes"), "{said}");
     let tried = env.run(&home, &[&["model", "pull", "--yes"], &index[..]].concat());
-    assert!(
-        !String::from_utf8(tried.stderr).unwrap().contains("--yes"),
-        "that was the word"
-    );
+    assert!(!String::from_utf8(tried.stderr).unwrap().contains("--yes"), "that was the word");
 }
 
 #[test]
@@ -306,17 +230,11 @@ fn config_check_names_file_key_and_suggestion() {
     env.connect(&upstream);
     assert!(env.stdout_of(&root, &["config", "check"]).contains("no problems found"));
     let checked = json(&env.stdout_of(&root, &["config", "check", "--json"]));
-    assert_eq!(
-        (&checked["ok"], &checked["backends"][0]),
-        (&true.into(), &"mock".into())
-    );
+    assert_eq!((&checked["ok"], &checked["backends"][0]), (&true.into(), &"mock".into()));
     for (text, expected) in [
         ("[contxt]\n", "Did you mean `context`?"),
         ("[limits]\nbody_byte = 1\n", "Did you mean `body_bytes`?"),
-        (
-            "[[backends]]\nname = \"a\"\nurll = \"http://x\"\n",
-            "Did you mean `url`?",
-        ),
+        ("[[backends]]\nname = \"a\"\nurll = \"http://x\"\n", "Did you mean `url`?"),
         (
             "[[backends]]\nname = \"a\"\nurl = \"http://x\"\ndialect = \"openai\"\nkey_env = \"NO_SUCH_KEY\"\n",
             "NO_SUCH_KEY is not set",
@@ -324,18 +242,11 @@ fn config_check_names_file_key_and_suggestion() {
         ("= nonsense", "line 1"),
     ] {
         env.write_config(text);
-        for command in [
-            &["config", "check"][..],
-            &["serve", "--listen", "127.0.0.1:0"],
-            &["ask", "x"],
-        ] {
+        for command in [&["config", "check"][..], &["serve", "--listen", "127.0.0.1:0"], &["ask", "x"]] {
             let output = env.run(&root, command);
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert_eq!(output.status.code(), Some(3), "{text}: {said}");
-            assert!(
-                said.contains(expected) && said.contains("muninn.toml"),
-                "{expected}: {said}"
-            );
+            assert!(said.contains(expected) && said.contains("muninn.toml"), "{expected}: {said}");
         }
     }
     env.write_config("listen = \"here\"\n");
@@ -382,20 +293,11 @@ fn manual_pages_are_printed_or_written_for_each_command() {
 fn wrong_usage_has_an_exit_code_of_its_own() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &[]);
-    for arguments in [
-        &["fly"][..],
-        &["run"],
-        &["ask"],
-        &["serve", "--no-such-flag"],
-        &["why", "x", "--last"],
-    ] {
+    for arguments in [&["fly"][..], &["run"], &["ask"], &["serve", "--no-such-flag"], &["why", "x", "--last"]] {
         assert_eq!(env.run(&root, arguments).status.code(), Some(2), "{arguments:?}");
     }
     assert!(env.stdout_of(&root, &["--help"]).contains("Exit codes"));
-    assert_eq!(
-        env.run(&root, &["index", "--root", "/no/such/folder"]).status.code(),
-        Some(4)
-    );
+    assert_eq!(env.run(&root, &["index", "--root", "/no/such/folder"]).status.code(), Some(4));
 }
 
 #[test]
@@ -408,10 +310,7 @@ fn full_disk_under_stdout_is_an_error_and_closed_pipe_is_none() {
         command.current_dir(&root).args(["grep", "fn"]).stdout(stdout);
         command.stderr(Stdio::piped());
         let output = command.spawn().unwrap().wait_with_output().unwrap();
-        (
-            output.status.code(),
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        )
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let (failed, said) = code(full.into());
@@ -441,26 +340,12 @@ fn run_starts_a_gateway_for_its_child_and_stops_it() {
     while !seen.contains("ANTHROPIC_BASE_URL=") || !seen.contains("OPENAI_BASE_URL=") {
         assert_ne!(stdout.read_line(&mut seen).unwrap(), 0, "{seen}");
     }
-    let value = |name: &str| {
-        seen.lines()
-            .find_map(|line| line.strip_prefix(&format!("{name}=")))
-            .unwrap()
-            .to_owned()
-    };
-    let address = value("ANTHROPIC_BASE_URL")
-        .strip_prefix("http://")
-        .unwrap()
-        .parse()
-        .unwrap();
+    let value = |name: &str| seen.lines().find_map(|line| line.strip_prefix(&format!("{name}="))).unwrap().to_owned();
+    let address = value("ANTHROPIC_BASE_URL").strip_prefix("http://").unwrap().parse().unwrap();
     assert_eq!(value("OPENAI_BASE_URL"), format!("http://{address}/v1"));
     let answer = http::request(address, "POST", "/v1/messages", &[], br#"{"messages":[]}"#);
     assert_eq!((answer.status, upstream.requests().len()), (200, 1));
-    drop(
-        child
-            .stdin
-            .take()
-            .map(|mut stdin| std::io::Write::write_all(&mut stdin, b"typed\n")),
-    );
+    drop(child.stdin.take().map(|mut stdin| std::io::Write::write_all(&mut stdin, b"typed\n")));
     let status = child.wait().unwrap();
     stdout.read_to_string(&mut seen).unwrap();
     assert!(seen.contains("stdin=typed"), "{seen}");
@@ -476,13 +361,8 @@ fn run_forwards_signals_in_both_directions() {
     let killed = env.run(&root, &["run", "--", "sh", "-c", "kill -KILL $$"]);
     assert_eq!(killed.status.code(), Some(137), "{killed:?}");
     let script = "sleep 60 & inner=$!; trap 'kill $inner; echo got it; exit 3' TERM; echo ready; wait $inner";
-    let mut child = env
-        .muninn()
-        .current_dir(&root)
-        .args(["run", "--", "sh", "-c", script])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        env.muninn().current_dir(&root).args(["run", "--", "sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut seen = String::new();
     stdout.read_line(&mut seen).unwrap();
@@ -511,11 +391,7 @@ fn stop_drains_open_streams_and_accepts_no_new_ones() {
     assert_eq!(stream.next_chunk().unwrap(), None, "a proper end");
     let stopped = stage.gateway.wait();
     assert!(stopped.status.success(), "{stopped:?}");
-    assert!(
-        !stopped.stderr.contains("panicked") && !stopped.stderr.contains("cut off"),
-        "{}",
-        stopped.stderr
-    );
+    assert!(!stopped.stderr.contains("panicked") && !stopped.stderr.contains("cut off"), "{}", stopped.stderr);
 }
 
 #[test]
@@ -524,19 +400,10 @@ fn stop_has_a_time_limit() {
     let stage = Stage::with(upstream, "[limits]\ndrain_timeout_ms = 100\n");
     control.head(200);
     control.send("data: 1\n\n");
-    let mut stream = http::stream(
-        stage.gateway.address,
-        "POST",
-        "/v1/messages",
-        &[],
-        br#"{"messages":[]}"#,
-    );
+    let mut stream = http::stream(stage.gateway.address, "POST", "/v1/messages", &[], br#"{"messages":[]}"#);
     stream.read_until("data: 1\n\n");
     let stopped = stage.gateway.stop();
-    assert!(
-        stopped.status.success() && stopped.stderr.contains("cut off"),
-        "{stopped:?}"
-    );
+    assert!(stopped.status.success() && stopped.stderr.contains("cut off"), "{stopped:?}");
 }
 
 #[test]
@@ -546,9 +413,6 @@ fn port_in_use_is_reported() {
     let output = stage.env.run(&stage.root, &["serve", "--listen", &address]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(
-        said.contains(&format!("cannot listen on {address}")) && said.contains("hint: "),
-        "{said}"
-    );
+    assert!(said.contains(&format!("cannot listen on {address}")) && said.contains("hint: "), "{said}");
     assert!(output.stdout.is_empty());
 }

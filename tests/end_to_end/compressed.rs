@@ -47,10 +47,9 @@ const OVERFLOW: &str = r#"{"error":{"code":400,"message":"request (9000 tokens) 
 
 fn assert_overflow(client: Format, failed: &serde_json::Value, how: &str) {
     match client {
-        Format::Messages => assert_eq!(
-            failed["message"], "prompt is too long: 9000 tokens > 8192 maximum",
-            "{how}: {failed}"
-        ),
+        Format::Messages => {
+            assert_eq!(failed["message"], "prompt is too long: 9000 tokens > 8192 maximum", "{how}: {failed}")
+        }
         Format::Chat | Format::Responses => {
             assert_eq!(failed["code"], "context_length_exceeded", "{how}: {failed}");
         }
@@ -66,18 +65,10 @@ fn backends_are_asked_for_identity_if_the_answer_is_parsed() {
     requests.push(("/v1/embeddings", r#"{"model":"m","input":"x"}"#.to_owned()));
     for (target, body) in requests {
         stage.ask(target, &accepts, &body);
-        assert_eq!(
-            stage.upstream.last().headers.all("accept-encoding"),
-            ["identity"],
-            "{target}"
-        );
+        assert_eq!(stage.upstream.last().headers.all("accept-encoding"), ["identity"], "{target}");
     }
     drop(stage.gateway.request("GET", "/v1/files/f-1/content", &accepts, b""));
-    assert_eq!(
-        stage.upstream.last().headers.all("accept-encoding"),
-        ["gzip, br"],
-        "not ours to read"
-    );
+    assert_eq!(stage.upstream.last().headers.all("accept-encoding"), ["gzip, br"], "not ours to read");
 }
 
 #[test]
@@ -111,10 +102,7 @@ fn encoded_answers_are_decoded_and_their_usage_is_counted() {
         }
         let metrics = broken.gateway.request("GET", "/metrics", &[], b"").text();
         let output = |line: &&str| line.starts_with("muninn_tokens_total") && line.contains("kind=\"output\"");
-        let counted = metrics
-            .lines()
-            .filter(output)
-            .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+        let counted = metrics.lines().filter(output).filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
         // The streams of the chat backend tell none.
         assert_eq!(counted.sum::<u64>(), 15, "{coding}: {metrics}");
         broken.assert_lives();
@@ -201,11 +189,7 @@ fn corrupt_and_truncated_data_ends_in_the_clients_own_error() {
                     }
                     false => b"this is not compressed in any way, and it is long enough to be sure".to_vec(),
                 };
-                let kind = if streamed {
-                    "text/event-stream"
-                } else {
-                    "application/json"
-                };
+                let kind = if streamed { "text/event-stream" } else { "application/json" };
                 Reply::new(200, kind, data).header("content-encoding", coding)
             });
             for (client, spoken) in all_pairs() {
@@ -235,11 +219,7 @@ fn decompression_bomb_does_not_exhaust_memory() {
     let before = broken.gateway.memory_mb("VmHWM");
     let bomb = encoded("gzip", &vec![b'x'; 40 << 20]);
     broken.answer_with(move |request| {
-        let kind = if answers::wants_stream(&request.body) {
-            "text/event-stream"
-        } else {
-            "application/json"
-        };
+        let kind = if answers::wants_stream(&request.body) { "text/event-stream" } else { "application/json" };
         Reply::new(200, kind, bomb.clone()).header("content-encoding", "gzip")
     });
     for streamed in [false, true] {
@@ -265,11 +245,7 @@ fn encoded_requests_are_decoded_and_reach_the_backend_plain() {
             let response = stage.gateway.post(target, &headers, &encoded(coding, body.as_bytes()));
             assert_eq!(response.status, 200, "{coding} {target}: {}", response.text());
             let recorded = stage.upstream.last();
-            assert_eq!(
-                (recorded.text(), recorded.headers.get("content-encoding")),
-                (body, None),
-                "{coding} {target}"
-            );
+            assert_eq!((recorded.text(), recorded.headers.get("content-encoding")), (body, None), "{coding} {target}");
         }
         let before = stage.upstream.requests().len();
         for (data, status) in [
@@ -289,24 +265,17 @@ fn unknown_request_coding_lists_the_supported_ones() {
     let stage = Stage::with(Upstream::start(), "");
     for (target, body) in simple("hello") {
         for coding in ["compress", "gzip, gzip, gzip"] {
-            let response = stage
-                .gateway
-                .post(target, &[("Content-Encoding", coding)], body.as_bytes());
+            let response = stage.gateway.post(target, &[("Content-Encoding", coding)], body.as_bytes());
             assert_eq!(response.status, 415, "{target}");
             assert_eq!(response.headers.get("accept-encoding"), Some("gzip, deflate, br, zstd"));
             let message = error_message(target, &response);
-            assert!(
-                message.contains(coding) && message.contains("gzip, deflate, br, zstd"),
-                "{message}"
-            );
+            assert!(message.contains(coding) && message.contains("gzip, deflate, br, zstd"), "{message}");
         }
     }
     assert!(stage.upstream.requests().is_empty());
     for format in ALL {
         let body = Broken::body(format, format, false);
-        let response = stage
-            .gateway
-            .post(format.path(), &[("Content-Encoding", "identity")], body.as_bytes());
+        let response = stage.gateway.post(format.path(), &[("Content-Encoding", "identity")], body.as_bytes());
         assert_eq!(response.status, 200, "{}", response.text());
     }
 }

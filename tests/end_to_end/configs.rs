@@ -8,9 +8,7 @@ use crate::MUNINN;
 
 /// The environment variables that a configuration reads keys from.
 fn key_variables(text: &str) -> Vec<&str> {
-    text.lines()
-        .filter_map(|line| line.trim().strip_prefix("key_env = \"")?.strip_suffix('"'))
-        .collect()
+    text.lines().filter_map(|line| line.trim().strip_prefix("key_env = \"")?.strip_suffix('"')).collect()
 }
 
 #[test]
@@ -32,28 +30,13 @@ fn every_example_configuration_loads() {
         }
         let output = muninn_tests::output(command);
         assert!(output.status.success(), "{}: {output:?}", path.display());
-        assert!(
-            text.trim_start().starts_with('#'),
-            "{} says what it is for",
-            path.display()
-        );
+        assert!(text.trim_start().starts_with('#'), "{} says what it is for", path.display());
         names.push(path.file_stem().unwrap().to_string_lossy().into_owned());
     }
     for name in [
-        "anthropic",
-        "explore",
-        "litellm",
-        "llamacpp",
-        "ollama",
-        "openai-compatible",
-        "reconciler",
-        "shared",
-        "summarizer",
-        "vllm",
+        "anthropic", "explore", "litellm", "llamacpp", "ollama", "openai-compatible", "reconciler", "shared",
+        "summarizer", "vllm",
     ] {
-        assert!(
-            names.iter().any(|known| known == name),
-            "configs/{name}.toml is missing"
-        );
+        assert!(names.iter().any(|known| known == name), "configs/{name}.toml is missing");
     }
 }

@@ -86,12 +86,7 @@ fn words_of_users(format: Format, body: &[u8]) -> Vec<String> {
         .filter(|turn| turn["role"] == "user")
         .map(|turn| match &turn["content"] {
             Value::String(words) => words.clone(),
-            parts => parts
-                .as_array()
-                .unwrap()
-                .iter()
-                .filter_map(|part| part["text"].as_str())
-                .collect(),
+            parts => parts.as_array().unwrap().iter().filter_map(|part| part["text"].as_str()).collect(),
         })
         .filter(|words: &String| !words.is_empty())
         .collect()
@@ -99,10 +94,7 @@ fn words_of_users(format: Format, body: &[u8]) -> Vec<String> {
 
 /// Panics unless a user's turn is the question and one block right after it.
 fn assert_one_block_after(question: &str, words: &str) {
-    let block = words
-        .strip_prefix(question)
-        .unwrap_or_else(|| panic!("not first: {words}"))
-        .trim();
+    let block = words.strip_prefix(question).unwrap_or_else(|| panic!("not first: {words}")).trim();
     assert!(block.starts_with(OPEN) && block.ends_with(CLOSE), "{words}");
     assert_eq!(block.matches(OPEN).count(), 1, "{words}");
 }
@@ -126,11 +118,7 @@ fn each_backend_gets_its_own_format_and_each_client_its_own_answer() {
                 let how = format!("{client:?} -> {spoken:?}, {model}");
                 assert_eq!(response.outcome(), "injected", "{how}");
                 let recorded = upstream.last();
-                assert_eq!(
-                    (recorded.method.as_str(), recorded.target.as_str()),
-                    ("POST", spoken.path()),
-                    "{how}"
-                );
+                assert_eq!((recorded.method.as_str(), recorded.target.as_str()), ("POST", spoken.path()), "{how}");
                 let words = words_of_users(spoken, &recorded.body);
                 assert_eq!(words.len(), 1, "{how}: {words:?}");
                 assert_one_block_after(QUESTION, &words[0]);
@@ -139,28 +127,17 @@ fn each_backend_gets_its_own_format_and_each_client_its_own_answer() {
                 assert_eq!(seen["model"], sent_as, "{how}");
                 assert_eq!(seen["stream"].as_bool().unwrap_or_default(), streamed, "{how}");
                 assert_eq!(seen["frobnication"], Value::Null, "{how}");
-                assert!(
-                    recorded.text().contains("Be brief.") && recorded.text().contains("Looks."),
-                    "{how}"
-                );
+                assert!(recorded.text().contains("Be brief.") && recorded.text().contains("Looks."), "{how}");
 
                 let answer = read(client, &response);
-                assert_eq!(
-                    response.headers.get("content-type") == Some("text/event-stream"),
-                    streamed,
-                    "{how}"
-                );
+                assert_eq!(response.headers.get("content-type") == Some("text/event-stream"), streamed, "{how}");
                 assert_eq!(answer.model, model, "{how}");
                 assert_called(client, &answer);
 
                 let dropped = response.headers.get("x-muninn-dropped").unwrap_or_default();
                 assert!(dropped.contains("frobnication"), "{how}: {dropped}");
                 let why = muninn_tests::why(&env, response.request_id());
-                assert_eq!(
-                    (&why["spoken"], &why["backend"]),
-                    (&spoken.dialect().into(), &"b".into()),
-                    "{how}: {why}"
-                );
+                assert_eq!((&why["spoken"], &why["backend"]), (&spoken.dialect().into(), &"b".into()), "{how}: {why}");
                 assert!(why["dropped"].to_string().contains("frobnication"), "{how}: {why}");
             }
         }
@@ -214,13 +191,7 @@ fn headers_follow_the_backends_api() {
         assert_eq!(headers.get("user-agent"), Some("claude-cli/2.1.0"), "{how}");
         let length = upstream.last().body.len().to_string();
         assert_eq!(headers.all("content-length"), [length.as_str()], "{how}");
-        assert!(
-            headers
-                .0
-                .iter()
-                .all(|(name, _)| !name.to_ascii_lowercase().starts_with("x-muninn-")),
-            "{how}"
-        );
+        assert!(headers.0.iter().all(|(name, _)| !name.to_ascii_lowercase().starts_with("x-muninn-")), "{how}");
     }
 }
 
@@ -231,12 +202,7 @@ fn continued_conversation_extends_the_backends_prompt() {
         for (client, _) in pairs().filter(|(_, other)| *other == spoken) {
             let how = format!("{client:?} -> {spoken:?}");
             let session = format!("{client:?}");
-            let first = ask(
-                &gateway,
-                client,
-                &session,
-                &client.request("mock-1", true, &[user(QUESTION)]),
-            );
+            let first = ask(&gateway, client, &session, &client.request("mock-1", true, &[user(QUESTION)]));
             let answer = read(client, &first);
             let earlier = upstream.last();
             let id = answer.calls[0].0.clone();
@@ -265,21 +231,13 @@ fn assert_extends(spoken: Format, earlier: &Recorded, later: &Recorded, how: &st
     let (last, whole) = before.split_last().unwrap();
     assert_eq!(whole, &after[..whole.len()], "{how}");
     let last = last.trim_end_matches(['}', ']', '"']);
-    assert!(
-        after[whole.len()].starts_with(last),
-        "{how}: {last} is not what {} begins with",
-        after[whole.len()]
-    );
+    assert!(after[whole.len()].starts_with(last), "{how}: {last} is not what {} begins with", after[whole.len()]);
     let beside = |body: &[u8]| {
         let mut body: Value = serde_json::from_slice(body).unwrap();
         body.as_object_mut().unwrap().remove(spoken.conversation());
         body
     };
-    assert_eq!(
-        beside(&earlier.body),
-        beside(&later.body),
-        "{how}: system and tools stand before the conversation"
-    );
+    assert_eq!(beside(&earlier.body), beside(&later.body), "{how}: system and tools stand before the conversation");
 }
 
 #[test]
@@ -290,20 +248,10 @@ fn session_keeps_its_blocks_on_another_backend() {
         let backends = [backend("a", &native.url(), client), backend("b", &other.url(), spoken)];
         let (_env, gateway) = serve(&format!("{}{routes}", backends.concat()));
         let how = format!("{client:?} -> {spoken:?}");
-        let first = ask(
-            &gateway,
-            client,
-            "s",
-            &client.request("first", false, &[user(QUESTION)]),
-        );
+        let first = ask(&gateway, client, "s", &client.request("first", false, &[user(QUESTION)]));
         let id = read(client, &first).calls[0].0.clone();
         let given = words_of_users(client, &native.last().body).remove(0);
-        let turns = [
-            user(QUESTION),
-            Turn::Called(id.clone()),
-            Turn::Result(id),
-            user("Thanks a lot."),
-        ];
+        let turns = [user(QUESTION), Turn::Called(id.clone()), Turn::Result(id), user("Thanks a lot.")];
         ask(&gateway, client, "s", &client.request("then", false, &turns));
         let words = words_of_users(spoken, &other.last().body);
         assert_one_block_after(QUESTION, &words[0]);
@@ -327,17 +275,10 @@ fn a_fallback_may_speak_another_format() {
             let body = client.request("m", streamed, &[user(QUESTION)]);
             let response = ask(&gateway, client, "s", &body);
             assert_called(client, &read(client, &response));
-            assert!(
-                response.headers.get("x-muninn-dropped").is_some(),
-                "{client:?} -> {spoken:?}"
-            );
+            assert!(response.headers.get("x-muninn-dropped").is_some(), "{client:?} -> {spoken:?}");
             assert_one_block_after(QUESTION, &words_of_users(spoken, &fallback.last().body)[0]);
             let why = muninn_tests::why(&env, response.request_id());
-            assert_eq!(
-                (&why["backend"], &why["spoken"]),
-                (&"b".into(), &spoken.dialect().into()),
-                "{why}"
-            );
+            assert_eq!((&why["backend"], &why["spoken"]), (&"b".into(), &spoken.dialect().into()), "{why}");
         }
         let given = words_of_users(client, &first.last().body).remove(0);
         assert_one_block_after(QUESTION, &given);
@@ -348,9 +289,6 @@ fn a_fallback_may_speak_another_format() {
 fn test_readers_read_each_format() {
     for (format, _) in all_pairs().filter(|(client, backend)| client == backend) {
         assert_called(format, &format.read_stream(&format.streamed_call()));
-        assert_called(
-            format,
-            &format.read_whole(&serde_json::from_str(&format.whole_call()).unwrap()),
-        );
+        assert_called(format, &format.read_whole(&serde_json::from_str(&format.whole_call()).unwrap()));
     }
 }

@@ -68,11 +68,7 @@ fn counting_backend_is_asked_with_the_pack() {
     let (_env, gateway) = serve(&upstream, Format::Messages, "");
     assert_eq!(ask(&gateway, &conversation(&[QUESTION])).outcome(), "injected");
     let body = conversation(&[QUESTION, "ok", "Thanks a lot."]);
-    assert_eq!(
-        count(&gateway, COUNT, &[], &body),
-        (7, None),
-        "the backend's own number"
-    );
+    assert_eq!(count(&gateway, COUNT, &[], &body), (7, None), "the backend's own number");
     let recorded = upstream.last();
     assert_eq!(recorded.target, COUNT);
     assert_eq!(recorded.text().matches("<muninn-context>").count(), 1);
@@ -87,20 +83,9 @@ fn tokens_are_estimated_for_a_backend_that_does_not_count() {
         let (_env, gateway) = serve(&upstream, spoken, "");
         let short = estimate(&gateway, COUNT, &[], &conversation(&["hello"]));
         let long = estimate(&gateway, COUNT, &[], &conversation(&[&"hello ".repeat(1000)]));
-        assert!(
-            (1..30).contains(&short) && (900..1300).contains(&long),
-            "{short} {long}"
-        );
-        let asked = upstream
-            .requests()
-            .iter()
-            .filter(|request| request.target == COUNT)
-            .count();
-        assert_eq!(
-            asked,
-            if spoken == Format::Messages { 2 } else { 0 },
-            "only who may know is asked"
-        );
+        assert!((1..30).contains(&short) && (900..1300).contains(&long), "{short} {long}");
+        let asked = upstream.requests().iter().filter(|request| request.target == COUNT).count();
+        assert_eq!(asked, if spoken == Format::Messages { 2 } else { 0 }, "only who may know is asked");
         let input = json!({"model": "m", "input": "hello ".repeat(1000)});
         let long = estimate(&gateway, COUNT_INPUT, &[], &input);
         assert!((900..1300).contains(&long), "{long}");
@@ -116,13 +101,8 @@ fn replayed_blocks_are_counted() {
         assert_eq!(response.outcome(), "injected");
         let with = estimate(&gateway, COUNT, &[], &body);
         let without = estimate(&gateway, COUNT, &[("x-muninn-context", "bypass")], &body);
-        let block = muninn_tests::why(&env, response.request_id())["tokens"]
-            .as_u64()
-            .unwrap();
-        assert!(
-            block > 0 && (with - without).abs_diff(block) <= 10,
-            "{with} - {without} is not {block}"
-        );
+        let block = muninn_tests::why(&env, response.request_id())["tokens"].as_u64().unwrap();
+        assert!(block > 0 && (with - without).abs_diff(block) <= 10, "{with} - {without} is not {block}");
     }
 }
 
@@ -165,31 +145,20 @@ fn tools_tool_results_and_images_are_counted() {
             {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": words}]}]);
     });
-    for (what, tokens) in [
-        ("system", system),
-        ("tools", tools),
-        ("schema", schema),
-        ("result", result),
-    ] {
+    for (what, tokens) in [("system", system), ("tools", tools), ("schema", schema), ("result", result)] {
         assert!((500..600).contains(&tokens), "{what}: {tokens}");
     }
     let image = with(&|body| {
         body["messages"][0]["content"] = json!([{"type": "text", "text": "hello"},
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A".repeat(400_000)}}]);
     });
-    assert!(
-        (1000..3000).contains(&image),
-        "not by the length of its base64: {image}"
-    );
+    assert!((1000..3000).contains(&image), "not by the length of its base64: {image}");
 }
 
 #[test]
 fn invalid_request_is_refused_and_backend_refusal_is_passed_on() {
     let upstream = Upstream::start_with(|_| {
-        Reply::json(
-            401,
-            r#"{"type":"error","error":{"type":"authentication_error","message":"no"}}"#,
-        )
+        Reply::json(401, r#"{"type":"error","error":{"type":"authentication_error","message":"no"}}"#)
     });
     let (_env, gateway) = serve(&upstream, Format::Messages, "");
     let refused = gateway.post(COUNT, &[], conversation(&["hello"]).to_string().as_bytes());

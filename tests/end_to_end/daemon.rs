@@ -43,10 +43,7 @@ impl Home {
     pub(crate) fn status(&self) -> Option<Value> {
         let output = self.daemon(&["status", "--json"]);
         let status: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(
-            output.status.code(),
-            Some(if status["running"] == true { 0 } else { 4 })
-        );
+        assert_eq!(output.status.code(), Some(if status["running"] == true { 0 } else { 4 }));
         (status["running"] == true).then_some(status)
     }
 
@@ -84,12 +81,7 @@ impl Home {
             return None;
         }
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-        Some(
-            answer["hookSpecificOutput"]["additionalContext"]
-                .as_str()
-                .unwrap()
-                .to_owned(),
-        )
+        Some(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
     }
 
     /// The newest receipt, which a daemon writes after its reply.
@@ -126,9 +118,7 @@ fn is_alive(status: &Value) -> bool {
 }
 
 pub(crate) fn kill(status: &Value) {
-    let done = Command::new("kill")
-        .args(["-KILL", &status["process"].to_string()])
-        .status();
+    let done = Command::new("kill").args(["-KILL", &status["process"].to_string()]).status();
     assert!(done.unwrap().success());
     wait_until("the end of the process", || (!is_alive(status)).then_some(()));
 }
@@ -147,10 +137,7 @@ pub(crate) fn text(output: &Output) -> String {
 fn daemon_is_started_shown_and_stopped() {
     let home = Home::new();
     let shown = home.daemon(&["status"]);
-    assert_eq!(
-        (shown.status.code(), text(&shown).as_str()),
-        (Some(4), "no daemon is running\n")
-    );
+    assert_eq!((shown.status.code(), text(&shown).as_str()), (Some(4), "no daemon is running\n"));
     assert_eq!(text(&home.daemon(&["stop"])), "no daemon is running\n");
     let status = home.start();
     assert_eq!(status["host"], "daemon");
@@ -160,15 +147,9 @@ fn daemon_is_started_shown_and_stopped() {
     home.wait_indexed();
     let shown = text(&home.daemon(&["status"]));
     let worktree = format!("worktree    {}", home.root.display());
-    assert!(
-        shown.starts_with("a daemon (version ") && shown.contains(&worktree),
-        "{shown}"
-    );
+    assert!(shown.starts_with("a daemon (version ") && shown.contains(&worktree), "{shown}");
     let again = home.daemon(&["start"]);
-    assert!(
-        again.status.success() && text(&again).contains("is running already"),
-        "{again:?}"
-    );
+    assert!(again.status.success() && text(&again).contains("is running already"), "{again:?}");
     let second = home.daemon(&["run"]);
     assert_eq!(second.status.code(), Some(1));
     assert!(text(&second).contains(&format!("process {}) is running already", status["process"])));
@@ -186,14 +167,10 @@ fn two_starts_at_once_make_one_daemon() {
         command.current_dir(&home.root).args(["daemon", "start"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    let started: Vec<Output> = [start(), start(), start()]
-        .map(|child| child.wait_with_output().unwrap())
-        .into_iter()
-        .collect();
+    let started: Vec<Output> =
+        [start(), start(), start()].map(|child| child.wait_with_output().unwrap()).into_iter().collect();
     assert!(started.iter().all(|output| output.status.success()), "{started:?}");
-    let listening = started
-        .iter()
-        .filter(|output| text(output).starts_with("listening on "));
+    let listening = started.iter().filter(|output| text(output).starts_with("listening on "));
     assert_eq!(listening.count(), 1, "{started:?}");
 }
 
@@ -217,10 +194,7 @@ fn unsafe_directory_is_refused_and_hooks_work_without_the_daemon() {
     std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o777)).unwrap();
     let refused = home.daemon(&["start"]);
     let expected = "can be entered by other users (mode 777)";
-    assert!(
-        refused.status.code() == Some(1) && text(&refused).contains(expected),
-        "{refused:?}"
-    );
+    assert!(refused.status.code() == Some(1) && text(&refused).contains(expected), "{refused:?}");
     assert!(home.prompt(QUESTION).unwrap().contains("src/rate_limiter.rs"));
 
     let other = home.env.path("other");
@@ -228,15 +202,8 @@ fn unsafe_directory_is_refused_and_hooks_work_without_the_daemon() {
     std::fs::set_permissions(&other, std::fs::Permissions::from_mode(0o700)).unwrap();
     symlink(&other, &directory).unwrap();
     let refused = home.daemon(&["start"]);
-    assert!(
-        refused.status.code() == Some(1) && text(&refused).contains("is no directory"),
-        "{refused:?}"
-    );
-    assert_eq!(
-        std::fs::read_dir(&other).unwrap().count(),
-        0,
-        "nothing is written there"
-    );
+    assert!(refused.status.code() == Some(1) && text(&refused).contains("is no directory"), "{refused:?}");
+    assert_eq!(std::fs::read_dir(&other).unwrap().count(), 0, "nothing is written there");
 }
 
 #[test]
@@ -268,10 +235,7 @@ fn bad_calls_do_not_disturb_the_daemon() {
     // Half a line of a client that dies.
     home.connect(&status).get_ref().write_all(b"{\"version\":").unwrap();
     // 5 MiB without an end.
-    home.connect(&status)
-        .get_ref()
-        .write_all(&vec![b' '; 5 << 20])
-        .unwrap_err();
+    home.connect(&status).get_ref().write_all(&vec![b' '; 5 << 20]).unwrap_err();
     let mut wrong = home.connect(&status);
     wrong.get_ref().write_all(b"nonsense\n").unwrap();
     assert!(line(&mut wrong).contains("not understood"));
@@ -279,13 +243,9 @@ fn bad_calls_do_not_disturb_the_daemon() {
     let request =
         json!({"hook_turn": {"session": {"client": "claude-code", "directory": home.root}, "prompt": QUESTION}});
     let call = json!({"version": env!("CARGO_PKG_VERSION"), "method": "call", "request": request});
-    home.connect(&status)
-        .get_ref()
-        .write_all(format!("{call}\n").as_bytes())
-        .unwrap();
+    home.connect(&status).get_ref().write_all(format!("{call}\n").as_bytes()).unwrap();
     let after = wait_until("the end of the call", || {
-        home.status()
-            .filter(|status| status["calls"] == 1 && status["active"] == 0)
+        home.status().filter(|status| status["calls"] == 1 && status["active"] == 0)
     });
     assert_eq!(after["process"], status["process"]);
     home.wait_indexed();
@@ -323,21 +283,11 @@ fn daemon_has_no_secret_of_the_program_that_starts_it() {
     let status = home.status().unwrap();
     let environment = std::fs::read(format!("/proc/{}/environ", status["process"])).unwrap();
     let environment = String::from_utf8_lossy(&environment);
-    let mut names: Vec<_> = environment
-        .split('\0')
-        .filter_map(|variable| variable.split_once('='))
-        .map(|(name, _)| name)
-        .collect();
+    let mut names: Vec<_> =
+        environment.split('\0').filter_map(|variable| variable.split_once('=')).map(|(name, _)| name).collect();
     names.sort_unstable();
-    let expected = [
-        "HOME",
-        "MUNINN_CONFIG",
-        "MUNINN_DISCOVER",
-        "PATH",
-        "XDG_CACHE_HOME",
-        "XDG_CONFIG_HOME",
-        "XDG_STATE_HOME",
-    ];
+    let expected =
+        ["HOME", "MUNINN_CONFIG", "MUNINN_DISCOVER", "PATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
     names.retain(|name| !["LANG", "LC_ALL", "LOGNAME", "TMPDIR", "TZ", "USER"].contains(name));
     assert_eq!(names, expected);
     assert!(!environment.contains("secret"));
@@ -355,9 +305,7 @@ fn daemon_keeps_no_file_of_the_program_that_starts_it() {
         .args([lock.as_os_str(), MUNINN.as_ref()]);
     assert!(muninn_tests::output(command).status.success());
     let files = format!("/proc/{}/fd", home.status().unwrap()["process"]);
-    let mut open = std::fs::read_dir(files)
-        .unwrap()
-        .filter_map(|entry| entry.unwrap().path().read_link().ok());
+    let mut open = std::fs::read_dir(files).unwrap().filter_map(|entry| entry.unwrap().path().read_link().ok());
     assert!(lock.exists() && !open.any(|path| path == lock));
 }
 

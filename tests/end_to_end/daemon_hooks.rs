@@ -10,23 +10,12 @@ use crate::stage::QUESTION;
 fn first_hook_starts_the_daemon_and_the_next_one_asks_it() {
     let home = Home::new();
     let block = home.prompt(QUESTION).unwrap();
-    assert!(
-        block.contains("src/rate_limiter.rs"),
-        "the first hook answers by itself: {block}"
-    );
+    assert!(block.contains("src/rate_limiter.rs"), "the first hook answers by itself: {block}");
     let status = wait_until("a daemon", || home.status());
     assert_eq!((&status["host"], &status["calls"]), (&json!("daemon"), &json!(0)));
     home.wait_indexed();
-    assert_eq!(
-        home.prompt(QUESTION),
-        None,
-        "it knows the block that the first hook gave"
-    );
-    let other = home.hook(
-        "UserPromptSubmit",
-        &json!({"prompt": QUESTION, "session_id": "another"}),
-        &[],
-    );
+    assert_eq!(home.prompt(QUESTION), None, "it knows the block that the first hook gave");
+    let other = home.hook("UserPromptSubmit", &json!({"prompt": QUESTION, "session_id": "another"}), &[]);
     assert!(text(&other).contains("src/rate_limiter.rs"), "{other:?}");
     let status = home.status().unwrap();
     assert_eq!(status["calls"], 2);
@@ -41,20 +30,14 @@ fn first_hook_starts_the_daemon_and_the_next_one_asks_it() {
 fn hook_in_another_repository_opens_it_and_indexes_it() {
     let home = Home::new();
     home.start();
-    let other = home
-        .env
-        .repository("other", &[("src/zebra.rs", "pub fn gallop() {}\n")]);
+    let other = home.env.repository("other", &[("src/zebra.rs", "pub fn gallop() {}\n")]);
     home.hook("SessionStart", &json!({"cwd": other, "source": "startup"}), &[]);
     let status = home.status().unwrap();
     let worktrees = status["worktrees"].as_array().unwrap();
     assert!(worktrees.contains(&json!(other)), "{status}");
     let ask = |session: &str| {
         let question = "Where does the zebra gallop in src/zebra.rs?";
-        home.hook(
-            "UserPromptSubmit",
-            &json!({"cwd": other, "prompt": question, "session_id": session}),
-            &[],
-        )
+        home.hook("UserPromptSubmit", &json!({"cwd": other, "prompt": question, "session_id": session}), &[])
     };
     let mut sessions = 0..;
     wait_until("an answer from the index", || {
@@ -69,18 +52,12 @@ fn gateway_answers_hooks_if_no_daemon_does() {
     let home = Home::new();
     let gateway = home.env.serve(&home.root, &[]);
     let status = wait_until("a socket", || home.status());
-    assert_eq!(
-        (&status["host"], &status["process"]),
-        (&json!("gateway"), &json!(gateway.id()))
-    );
+    assert_eq!((&status["host"], &status["process"]), (&json!("gateway"), &json!(gateway.id())));
     gateway.wait_ready();
     assert!(home.prompt(QUESTION).unwrap().contains("src/rate_limiter.rs"));
     assert_eq!(home.status().unwrap()["calls"], 1);
     let refused = home.daemon(&["stop"]);
-    assert!(
-        refused.status.code() == Some(1) && text(&refused).contains("muninn serve"),
-        "{refused:?}"
-    );
+    assert!(refused.status.code() == Some(1) && text(&refused).contains("muninn serve"), "{refused:?}");
     // A second gateway goes without the socket.
     let second = home.env.serve(&home.root, &[]);
     assert_eq!(home.status().unwrap()["process"], json!(gateway.id()));
@@ -92,31 +69,17 @@ fn gateway_answers_hooks_if_no_daemon_does() {
 #[test]
 fn gateway_does_not_show_a_hooks_worktree_to_its_clients() {
     let home = Home::new();
-    let other = home
-        .env
-        .repository("private", &[("src/zebra.rs", "pub fn gallop() {}\n")]);
+    let other = home.env.repository("private", &[("src/zebra.rs", "pub fn gallop() {}\n")]);
     let gateway = home.env.serve(&home.root, &[]);
     wait_until("a socket", || home.status());
     home.hook("SessionStart", &json!({"cwd": other, "source": "startup"}), &[]);
-    assert!(
-        home.status().unwrap()["worktrees"]
-            .as_array()
-            .unwrap()
-            .contains(&json!(other))
-    );
+    assert!(home.status().unwrap()["worktrees"].as_array().unwrap().contains(&json!(other)));
     let question = json!({"model": "muninn/context", "messages": [
         {"role": "user", "content": "Where does the zebra gallop in src/zebra.rs?"}]});
     let claim = other.display().to_string();
-    let answer = gateway.post(
-        "/v1/chat/completions",
-        &[("x-muninn-repo", &claim)],
-        question.to_string().as_bytes(),
-    );
+    let answer = gateway.post("/v1/chat/completions", &[("x-muninn-repo", &claim)], question.to_string().as_bytes());
     let answer = answer.text();
-    assert!(
-        !answer.contains("gallop()") && answer.contains("outside the served"),
-        "{answer}"
-    );
+    assert!(!answer.contains("gallop()") && answer.contains("outside the served"), "{answer}");
 }
 
 #[test]
@@ -124,19 +87,13 @@ fn changed_configuration_is_in_force_at_the_next_hook() {
     let home = Home::new();
     home.start();
     home.wait_indexed();
-    home.env
-        .write_config(&PATIENT.replace("[context]", "[context]\nenabled = false"));
+    home.env.write_config(&PATIENT.replace("[context]", "[context]\nenabled = false"));
     assert_eq!(home.prompt(QUESTION), None);
     assert!(home.log().contains("the configuration was reloaded"), "{}", home.log());
-    home.env
-        .write_config("[hooks]\ndeadline_ms = 20000\n[no.such]\nkey = 1\n");
+    home.env.write_config("[hooks]\ndeadline_ms = 20000\n[no.such]\nkey = 1\n");
     assert_eq!(home.prompt(QUESTION), None);
     home.env.write_config(PATIENT);
-    let answer = home.hook(
-        "UserPromptSubmit",
-        &json!({"prompt": QUESTION, "session_id": "another"}),
-        &[],
-    );
+    let answer = home.hook("UserPromptSubmit", &json!({"prompt": QUESTION, "session_id": "another"}), &[]);
     assert!(text(&answer).contains("src/rate_limiter.rs"), "{answer:?}");
 }
 

@@ -15,10 +15,7 @@ fn gateway_beside(env: &TestEnv, server: &Upstream, more: &str) -> Gateway {
 }
 
 fn repository_beside(env: &TestEnv, server: &Upstream, more: &str) -> PathBuf {
-    env.write_config(&format!(
-        "{more}[test]\ndiscovery_ports = [{}]\n",
-        server.address.port()
-    ));
+    env.write_config(&format!("{more}[test]\ndiscovery_ports = [{}]\n", server.address.port()));
     env.repository("demo", &[])
 }
 
@@ -53,22 +50,12 @@ fn listener_of_another_person_gets_no_byte() {
         let gateway = gateway_beside(&env, &server, "");
         for (target, body) in simple("hello") {
             let response = gateway.post(target, &[], body.as_bytes());
-            assert_eq!(
-                response.status,
-                if is_used { 200 } else { 503 },
-                "{user}: {}",
-                response.text()
-            );
+            assert_eq!(response.status, if is_used { 200 } else { 503 }, "{user}: {}", response.text());
         }
         assert_eq!(gateway.request("GET", "/v1/models", &[], b"").status, 200);
         let said = gateway.stop().stderr;
         assert_eq!(said.matches(told).count(), 1, "{user} is named once: {said}");
-        assert_eq!(
-            server.requests().is_empty(),
-            !is_used,
-            "{user}: {:?}",
-            server.requests()
-        );
+        assert_eq!(server.requests().is_empty(), !is_used, "{user}: {:?}", server.requests());
         assert_eq!(said.contains("warning: "), !is_used || user == 65_534, "{said}");
     }
 }
@@ -113,16 +100,10 @@ fn commands_say_which_server_they_use_and_why() {
         command.env_remove("MUNINN_DISCOVER").current_dir(&root).args(arguments);
         String::from_utf8(command.output().unwrap().stderr).unwrap()
     };
-    let used = format!(
-        "at 127.0.0.1:{} (model mock-1) because no backend is configured",
-        server.address.port()
-    );
+    let used = format!("at 127.0.0.1:{} (model mock-1) because no backend is configured", server.address.port());
     for arguments in [&["run", "--", "true"][..], &["ask", "hello"]] {
         let said = said(arguments);
-        assert!(
-            said.contains(&used) && said.contains("belongs to you"),
-            "{arguments:?}: {said}"
-        );
+        assert!(said.contains(&used) && said.contains("belongs to you"), "{arguments:?}: {said}");
     }
     server.take_requests();
     if is_given(&server, 1001) {
@@ -151,10 +132,7 @@ fn doctor_names_foreign_servers_and_a_foreign_program_on_its_own_port() {
         let printed = printed();
         for line in [
             format!("not using {}", server.address),
-            format!(
-                "{} is taken: its process belongs to another user, user id 1002",
-                taken.address
-            ),
+            format!("{} is taken: its process belongs to another user, user id 1002", taken.address),
         ] {
             assert!(printed.contains(&line), "{line:?} is missing: {printed}");
         }

@@ -13,10 +13,7 @@ use crate::stage::FILES;
 /// A server that speaks chat completions and messages, and knows one model.
 fn speaks(request: &Recorded) -> Reply {
     match request.target.as_str() {
-        "/v1/models" => Reply::json(
-            200,
-            r#"{"object":"list","data":[{"id":"mock-1","max_model_len":4096}]}"#,
-        ),
+        "/v1/models" => Reply::json(200, r#"{"object":"list","data":[{"id":"mock-1","max_model_len":4096}]}"#),
         "/v1/chat/completions" | "/v1/messages" => Reply::json(400, r#"{"error":{"message":"model is missing"}}"#),
         _ => Reply::json(404, r#"{"error":{"message":"not found"}}"#),
     }
@@ -36,10 +33,7 @@ impl Report {
     pub(crate) fn read(output: std::process::Output) -> Report {
         let text = String::from_utf8(output.stdout).unwrap();
         let value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-        Report {
-            code: output.status.code(),
-            value,
-        }
+        Report { code: output.status.code(), value }
     }
 
     pub(crate) fn value(&self) -> &Value {
@@ -77,17 +71,9 @@ fn healthy_installation_has_no_findings() {
     env.write_config(&format!("{}{}", any_port(), upstream.backend("mock")));
     env.stdout_of(&root, &["index"]);
     let report = Report::of(&env, &root);
-    assert_eq!(
-        (report.code, &report.value["ok"]),
-        (Some(0), &true.into()),
-        "{}",
-        report.value
-    );
+    assert_eq!((report.code, &report.value["ok"]), (Some(0), &true.into()), "{}", report.value);
     let said = report.only("backend mock", "ok");
-    assert!(
-        said.contains("supports chat, messages;") && said.contains("mock-1 (4096 tokens)"),
-        "{said}"
-    );
+    assert!(said.contains("supports chat, messages;") && said.contains("mock-1 (4096 tokens)"), "{said}");
     assert!(report.only("repository", "ok").contains("on main"));
     report.only("git", "ok");
     report.only("index", "ok");
@@ -95,10 +81,7 @@ fn healthy_installation_has_no_findings() {
     report.only("initialised", "note");
     assert!(report.only("address", "ok").ends_with("is free"));
     let text = env.stdout_of(&root, &["doctor"]);
-    assert!(
-        text.contains("ok    backend mock") && text.ends_with("\nno problems found\n"),
-        "{text}"
-    );
+    assert!(text.contains("ok    backend mock") && text.ends_with("\nno problems found\n"), "{text}");
     assert!(!root.join(".muninn").exists(), "it changes nothing");
 }
 
@@ -121,30 +104,19 @@ fn each_finding_has_a_fix() {
     let started = Instant::now();
     let report = Report::of(&env, &root);
     assert!(started.elapsed() < Duration::from_secs(15), "questions are bounded");
-    assert_eq!(
-        (report.code, &report.value["ok"]),
-        (Some(1), &false.into()),
-        "{}",
-        report.value
-    );
+    assert_eq!((report.code, &report.value["ok"]), (Some(1), &false.into()), "{}", report.value);
     assert!(report.only("backend gone", "bad").contains("does not answer"));
     assert!(report.only("backend nothing", "bad").contains("none of our formats"));
     assert!(report.only("address", "bad").contains("another program"));
     let other = report.about("backend other");
     assert_eq!(other.len(), 2, "{other:?}");
-    assert!(
-        other[1].0 == "bad" && other[1].1.contains("`default_model` nope"),
-        "{other:?}"
-    );
+    assert!(other[1].0 == "bad" && other[1].1.contains("`default_model` nope"), "{other:?}");
     for finding in report.value["findings"].as_array().unwrap() {
         let to_do = finding["do"].as_str().unwrap_or_default();
         assert_eq!(finding["state"] == "bad", !to_do.is_empty(), "{finding}");
     }
     let text = String::from_utf8(env.run(&root, &["doctor"]).stdout).unwrap();
-    assert!(
-        text.contains("-> start it, or correct its `url`") && text.contains("problems found"),
-        "{text}"
-    );
+    assert!(text.contains("-> start it, or correct its `url`") && text.contains("problems found"), "{text}");
 }
 
 #[test]
@@ -156,11 +128,7 @@ fn doctor_sends_the_backends_key_and_reports_a_refusal() {
         _ => Reply::json(401, r#"{"error":{"message":"no"}}"#),
     });
     let key = env.path("key");
-    env.write_config(&format!(
-        "{}{}key_file = {key:?}\n",
-        any_port(),
-        upstream.backend("mock")
-    ));
+    env.write_config(&format!("{}{}key_file = {key:?}\n", any_port(), upstream.backend("mock")));
     std::fs::write(&key, "dummy-right\n").unwrap();
     let report = Report::of(&env, &root);
     report.only("backend mock", "ok");
@@ -181,17 +149,9 @@ fn doctor_finds_a_running_gateway() {
     env.write_config(&upstream.backend("mock"));
     let root = env.repository("demo", &FILES);
     let gateway = env.serve(&root, &[]);
-    env.write_config(&format!(
-        "listen = \"{}\"\n{}",
-        gateway.address,
-        upstream.backend("mock")
-    ));
+    env.write_config(&format!("listen = \"{}\"\n{}", gateway.address, upstream.backend("mock")));
     let report = Report::of(&env, &root);
-    assert!(
-        report.only("address", "ok").starts_with("a Muninn "),
-        "{}",
-        report.value
-    );
+    assert!(report.only("address", "ok").starts_with("a Muninn "), "{}", report.value);
 }
 
 #[test]

@@ -61,10 +61,7 @@ fn backend_orders_what_is_recalled_and_words_do_while_it_is_down() {
     is_up.store(false, Ordering::Relaxed);
     let (text, stderr) = first(&env, &root);
     assert!(text.contains("plums"), "{text}");
-    assert!(
-        stderr.contains("words alone") && stderr.contains("out of memory"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("words alone") && stderr.contains("out of memory"), "{stderr}");
 }
 
 #[test]
@@ -76,12 +73,8 @@ fn gateway_tells_of_its_embedder_and_answers_without_it() {
     let root = orchard(&env);
     let gateway = env.serve(&root, &[]);
     gateway.wait_ready();
-    wait_until("vectors", || {
-        (gateway.health()["embedder"]["state"] == "ready").then_some(())
-    });
-    wait_until("vectors of the index", || {
-        (gateway.health()["index"]["vectors"] != 0).then_some(())
-    });
+    wait_until("vectors", || (gateway.health()["embedder"]["state"] == "ready").then_some(()));
+    wait_until("vectors of the index", || (gateway.health()["index"]["vectors"] != 0).then_some(()));
     let health = gateway.health();
     assert_eq!(health["embedder"]["model"], "mock/nomic", "{health}");
     is_up.store(false, Ordering::Relaxed);

@@ -12,10 +12,7 @@ const FILES: [(&str, &str); 7] = [
         "src/bucket.rs",
         "/// A bucket.\npub struct Bucket;\n\nimpl Bucket {\n    /// Refills.\n    pub fn refill(&mut self) {}\n}\n",
     ),
-    (
-        "src/main.rs",
-        "use crate::bucket::Bucket;\n\nfn main() {\n    Bucket.refill();\n}\n",
-    ),
+    ("src/main.rs", "use crate::bucket::Bucket;\n\nfn main() {\n    Bucket.refill();\n}\n"),
     ("notes.md", "Refill twice.\n"),
     (".env", "refill=secret\n"),
     (".gitignore", "out/\n"),
@@ -48,20 +45,11 @@ fn grep_prints_lines_like_ripgrep_and_exits_like_it() {
         env.stdout_of(&root.join("src"), &["grep", "-w", "refill", ".", "-C1", "-n", "9"]),
         "src/bucket.rs-5-    /// Refills.\nsrc/bucket.rs:6:    pub fn refill(&mut self) {}\nsrc/bucket.rs-7-}\n--\nsrc/main.rs-3-fn main() {\nsrc/main.rs:4:    Bucket.refill();\nsrc/main.rs-5-}\n"
     );
-    assert_eq!(
-        env.stdout_of(&root, &["grep", "-c", "-F", "()", "src"]),
-        "src/main.rs:2\n"
-    );
-    assert_eq!(
-        env.stdout_of(&root, &["grep", "-l", "Bucket", "src/main.rs"]),
-        "src/main.rs\n"
-    );
+    assert_eq!(env.stdout_of(&root, &["grep", "-c", "-F", "()", "src"]), "src/main.rs:2\n");
+    assert_eq!(env.stdout_of(&root, &["grep", "-l", "Bucket", "src/main.rs"]), "src/main.rs\n");
     let result = json(&env.stdout_of(&root, &["grep", "--json", "-F", "refill()"]));
     assert_eq!(result["matches"][0]["path"], "src/main.rs");
-    assert_eq!(
-        (&result["matches"][0]["line"], &result["cut"]),
-        (&4.into(), &false.into())
-    );
+    assert_eq!((&result["matches"][0]["line"], &result["cut"]), (&4.into(), &false.into()));
     let nothing = env.run(&root, &["grep", "secret"]);
     assert_eq!((code(&nothing), nothing.stdout.len()), (1, 0));
     let few = env.run(&root, &["grep", "-i", "refill", "-n", "1"]);
@@ -69,10 +57,7 @@ fn grep_prints_lines_like_ripgrep_and_exits_like_it() {
     assert!(String::from_utf8_lossy(&few.stderr).contains("matches"), "{few:?}");
     let wrong = env.run(&root, &["grep", "("]);
     assert_eq!(code(&wrong), 2);
-    assert!(
-        String::from_utf8_lossy(&wrong.stderr).contains("unclosed group"),
-        "{wrong:?}"
-    );
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("unclosed group"), "{wrong:?}");
     assert_eq!(code(&env.run(&root, &["grep", "x", "../other"])), 4);
     assert_eq!(code(&env.run(&env.path("home"), &["grep", "x"])), 4);
 }
@@ -86,14 +71,8 @@ fn read_prints_numbered_lines() {
         "     5\t    /// Refills.\n     6\t    pub fn refill(&mut self) {}\n"
     );
     let whole = json(&env.stdout_of(&root.join("src"), &["read", "main.rs", "--json"]));
-    assert_eq!(
-        (&whole["total_lines"], &whole["path"]),
-        (&5.into(), &"src/main.rs".into())
-    );
-    assert_eq!(
-        whole["blob"].as_str().unwrap(),
-        env.git(&root, &["hash-object", "src/main.rs"]).trim()
-    );
+    assert_eq!((&whole["total_lines"], &whole["path"]), (&5.into(), &"src/main.rs".into()));
+    assert_eq!(whole["blob"].as_str().unwrap(), env.git(&root, &["hash-object", "src/main.rs"]).trim());
     for gone in ["src/gone.rs", ".env", "../x", "src"] {
         let output = env.run(&root, &["read", gone]);
         assert_eq!((code(&output), output.stdout.len()), (4, 0), "{gone}");
@@ -105,17 +84,11 @@ fn tree_shows_what_git_knows() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     let tree = env.stdout_of(&root, &["tree"]);
-    assert_eq!(
-        tree,
-        ".gitignore\nnew\\nline.md\nnotes.md\nsrc/ (2 files)\n  bucket.rs\n  main.rs\n"
-    );
+    assert_eq!(tree, ".gitignore\nnew\\nline.md\nnotes.md\nsrc/ (2 files)\n  bucket.rs\n  main.rs\n");
     let flat = env.run(&root, &["tree", "--depth", "1", "--json"]);
     assert_eq!(json(&String::from_utf8_lossy(&flat.stdout))["files"], 5);
     assert!(String::from_utf8_lossy(&flat.stderr).contains("depth"), "{flat:?}");
-    assert_eq!(
-        env.stdout_of(&root, &["tree", "src", "-g", "m*"]),
-        "src/ (1 file)\n  main.rs\n"
-    );
+    assert_eq!(env.stdout_of(&root, &["tree", "src", "-g", "m*"]), "src/ (1 file)\n  main.rs\n");
 }
 
 #[test]
@@ -127,12 +100,7 @@ fn symbols_and_outline_name_definitions() {
         "src/bucket.rs:6:method Bucket.refill  pub fn refill(&mut self) {}\n"
     );
     let found = json(&env.stdout_of(&root, &["symbols", "--kind", "struct", "--kind", "function", "--json"]));
-    let names: Vec<_> = found["symbols"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|symbol| &symbol["name"])
-        .collect();
+    let names: Vec<_> = found["symbols"].as_array().unwrap().iter().map(|symbol| &symbol["name"]).collect();
     assert_eq!(names, ["Bucket", "main"]);
     assert_eq!(code(&env.run(&root, &["symbols", "--exact", "refil"])), 1);
     assert_eq!(code(&env.run(&root, &["symbols", "--kind", "nonsense"])), 2);
@@ -141,10 +109,7 @@ fn symbols_and_outline_name_definitions() {
         "        1-2\tpub struct Bucket;\n        4-7\timpl Bucket\n        5-6\t  pub fn refill(&mut self) {}\n"
     );
     let outline = json(&env.stdout_of(&root, &["outline", "src/main.rs", "--json"]));
-    assert_eq!(
-        (&outline["language"], &outline["imports"][0]["path"]),
-        (&"rust".into(), &"crate::bucket".into())
-    );
+    assert_eq!((&outline["language"], &outline["imports"][0]["path"]), (&"rust".into(), &"crate::bucket".into()));
     assert_eq!(code(&env.run(&root, &["outline", "notes.md"])), 4);
 }
 
@@ -160,10 +125,7 @@ fn definition_references_and_callers_show_confidence() {
     assert_eq!(found["definitions"][0]["basis"], "qualified");
     let used = env.stdout_of(&root, &["references", "refill", "-g", "*.rs"]);
     assert_eq!(used, "0.95 src/main.rs:4:Bucket.refill();\n");
-    assert_eq!(
-        env.stdout_of(&root, &["callers", "refill"]),
-        "0.95 src/main.rs:4:main\n"
-    );
+    assert_eq!(env.stdout_of(&root, &["callers", "refill"]), "0.95 src/main.rs:4:main\n");
     let calling = json(&env.stdout_of(&root, &["callers", "refill", "--json"]));
     assert_eq!(calling["callers"][0]["symbol"]["name"], "main");
     for command in ["definition", "references", "callers"] {

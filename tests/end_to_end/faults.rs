@@ -32,22 +32,13 @@ const FAILED: Expected = Expected::all(&[Failed]);
 const EITHER: Expected = Expected::all(&[Answered, Failed]);
 /// The answer breaks off after its head: only a whole one of the client's own format, which has begun by then, ends as the
 /// backend's does.
-const BROKEN_OFF: Expected = Expected {
-    whole: &[Failed, Cut],
-    ..FAILED
-};
+const BROKEN_OFF: Expected = Expected { whole: &[Failed, Cut], ..FAILED };
 /// Clients of the backend's format get what it sent, others an error.
-const RELAYED_OR_FAILED: Expected = Expected {
-    native: &[Relayed, Failed],
-    whole: &[Relayed, Failed],
-    converted: &[Failed],
-};
+const RELAYED_OR_FAILED: Expected =
+    Expected { native: &[Relayed, Failed], whole: &[Relayed, Failed], converted: &[Failed] };
 /// Clients of the backend's format get what it sent, others the answer.
-const RELAYED_OR_ANSWERED: Expected = Expected {
-    native: &[Relayed, Answered],
-    whole: &[Relayed, Answered],
-    converted: &[Answered],
-};
+const RELAYED_OR_ANSWERED: Expected =
+    Expected { native: &[Relayed, Answered], whole: &[Relayed, Answered], converted: &[Answered] };
 /// Clients of the backend's format get what it sent, others what can be made of it.
 const RELAYED_OR_EITHER: Expected = Expected {
     native: &[Relayed, Answered, Failed],
@@ -72,21 +63,13 @@ impl Asked {
         Asked {
             format,
             streamed,
-            body: if streamed {
-                answers::streamed(format.path())
-            } else {
-                answers::whole(format.path())
-            },
+            body: if streamed { answers::streamed(format.path()) } else { answers::whole(format.path()) },
             takes_gzip: (request.headers.get("accept-encoding")).is_some_and(|encodings| encodings.contains("gzip")),
         }
     }
 
     fn content_type(&self) -> &'static str {
-        if self.streamed {
-            "text/event-stream"
-        } else {
-            "application/json"
-        }
+        if self.streamed { "text/event-stream" } else { "application/json" }
     }
 
     /// A head with these further lines, each with its line end.
@@ -107,11 +90,7 @@ impl Asked {
     /// The first half of the body, which ends in the middle of an event.
     fn half(&self) -> &'static str {
         let half = self.body.len() / 2;
-        &self.body[..if self.body[..half].ends_with('\n') {
-            half + 3
-        } else {
-            half
-        }]
+        &self.body[..if self.body[..half].ends_with('\n') { half + 3 } else { half }]
     }
 }
 

@@ -24,17 +24,10 @@ fn endless_comments_end_in_the_clients_own_error() {
     broken.answer_with(|_| Reply::endless(HEAD, comments()));
     for (client, spoken) in all_pairs() {
         let response = broken.ask(client, spoken, true);
-        let events: String = response
-            .text()
-            .split_inclusive("\n\n")
-            .filter(|event| !event.starts_with(':'))
-            .collect();
+        let events: String = response.text().split_inclusive("\n\n").filter(|event| !event.starts_with(':')).collect();
         let failed = client.read_stream(&events).failed.expect("an error");
         let message = failed["message"].as_str().unwrap();
-        assert!(
-            message.contains("without an event"),
-            "{client:?} -> {spoken:?}: {message}"
-        );
+        assert!(message.contains("without an event"), "{client:?} -> {spoken:?}: {message}");
     }
     broken.assert_lives();
 }
@@ -72,11 +65,7 @@ fn flooding_backend_blocks_no_other_client_and_ends_when_the_client_leaves() {
 #[test]
 fn flood_after_the_last_event_is_cancelled() {
     for client in ALL {
-        let spoken = if client == Format::Chat {
-            Format::Messages
-        } else {
-            Format::Chat
-        };
+        let spoken = if client == Format::Chat { Format::Messages } else { Format::Chat };
         let upstream = Upstream::start_with(move |_| {
             Reply::endless([HEAD, answers::streamed(spoken.path())].concat(), comments())
         });
@@ -104,11 +93,8 @@ fn a_native_flood_after_the_last_event_ends_without_an_error() {
     for format in ALL {
         let body = format.request("m", true, &[]);
         let response = stage.gateway.post(format.path(), &[], body.as_bytes());
-        let events: String = response
-            .text()
-            .split_inclusive("\n\n")
-            .filter(|event| !event.starts_with(": x"))
-            .collect();
+        let events: String =
+            response.text().split_inclusive("\n\n").filter(|event| !event.starts_with(": x")).collect();
         let answer = format.read_stream(&events);
         assert_eq!((answer.text.as_str(), answer.failed), ("ok", None), "{format:?}");
     }

@@ -30,33 +30,19 @@ fn headers_travel_except_those_of_the_connection_and_ours() {
         ("x-muninn-context", "off"),
         ("X-Muninn-Repo", "demo"),
     ];
-    drop(
-        stage
-            .gateway
-            .post("/v1/messages?beta=true&x=%2F", &headers, br#"{"messages":[]}"#),
-    );
+    drop(stage.gateway.post("/v1/messages?beta=true&x=%2F", &headers, br#"{"messages":[]}"#));
     let recorded = stage.upstream.last();
-    assert_eq!(
-        (recorded.method.as_str(), recorded.target.as_str()),
-        ("POST", "/v1/messages?beta=true&x=%2F")
-    );
+    assert_eq!((recorded.method.as_str(), recorded.target.as_str()), ("POST", "/v1/messages?beta=true&x=%2F"));
     assert_eq!(recorded.headers.all("anthropic-beta"), ["a-1,b-2", "c-3"]);
     for (name, value) in &headers[2..4] {
         assert_eq!(recorded.headers.get(name), Some(*value), "{name}");
     }
-    assert_eq!(
-        recorded.headers.get("host"),
-        Some(stage.upstream.address.to_string().as_str())
-    );
+    assert_eq!(recorded.headers.get("host"), Some(stage.upstream.address.to_string().as_str()));
     assert_eq!(recorded.headers.all("content-length"), ["15"]);
     for (name, _) in &headers[5..] {
         assert_eq!(recorded.headers.get(name), None, "{name}");
     }
-    let connection = recorded
-        .headers
-        .get("connection")
-        .unwrap_or_default()
-        .to_ascii_lowercase();
+    let connection = recorded.headers.get("connection").unwrap_or_default().to_ascii_lowercase();
     assert!(!connection.contains("x-hop"), "{connection}");
 }
 
@@ -75,10 +61,7 @@ fn the_backends_own_errors_are_passed_on_verbatim() {
         let response = stage.gateway.post("/v1/messages", &[], br#"{"messages":[]}"#);
         assert_eq!(response.status, status);
         assert_eq!(response.text(), error);
-        assert_eq!(
-            response.headers.get("content-type"),
-            Some("application/problem+json; charset=utf-8")
-        );
+        assert_eq!(response.headers.get("content-type"), Some("application/problem+json; charset=utf-8"));
         assert_eq!(response.headers.get("retry-after"), Some("7"));
         assert_eq!(response.headers.get("x-should-retry"), Some("false"));
         assert_eq!(response.headers.all("set-cookie"), ["a=1", "b=2"]);
@@ -93,11 +76,7 @@ fn all_three_formats_are_answered_whole_and_streamed() {
         let whole = stage.ask(target, &[], &body);
         assert!(whole.text().contains("ok"), "{target}");
         let streamed = stage.ask(target, &[], &body.replacen('{', r#"{"stream":true,"#, 1));
-        assert_eq!(
-            streamed.headers.get("content-type"),
-            Some("text/event-stream"),
-            "{target}"
-        );
+        assert_eq!(streamed.headers.get("content-type"), Some("text/event-stream"), "{target}");
         assert!(streamed.text().contains("data: "), "{target}");
     }
 }
@@ -110,10 +89,7 @@ fn an_event_arrives_while_the_next_is_held_back() {
     assert_eq!(stream.status, 200);
     for number in 0..20 {
         control.send(format!("data: {number}\n\n"));
-        assert_eq!(
-            stream.read_until(&format!("data: {number}\n\n")),
-            format!("data: {number}\n\n")
-        );
+        assert_eq!(stream.read_until(&format!("data: {number}\n\n")), format!("data: {number}\n\n"));
     }
     control.finish();
     assert_eq!(stream.next_chunk().unwrap(), None, "a proper end");
@@ -124,10 +100,7 @@ fn the_head_arrives_before_the_first_event() {
     let (stage, control) = Stage::scripted();
     control.head(200);
     let stream = http::stream(stage.gateway.address, "POST", CHAT, &[], STREAMED);
-    assert_eq!(
-        (stream.status, stream.headers.get("content-type")),
-        (200, Some("text/event-stream"))
-    );
+    assert_eq!((stream.status, stream.headers.get("content-type")), (200, Some("text/event-stream")));
     drop(control);
 }
 
@@ -179,33 +152,19 @@ fn other_paths_are_forwarded_untouched() {
             r#"{"model":"m","messages":[{"role":"user","content":"count"}],"x":1.0}"#,
         ),
         ("POST", "/v1/embeddings", r#"{ "input" : ["a"],"model":"m" }"#),
-        (
-            "POST",
-            "/v1/completions",
-            r#"{"model":"m","prompt":"TokenBucket refill"}"#,
-        ),
-        (
-            "POST",
-            "/v1/audio/transcriptions",
-            "--x\r\n\u{0}not json at all\r\n--x--",
-        ),
+        ("POST", "/v1/completions", r#"{"model":"m","prompt":"TokenBucket refill"}"#),
+        ("POST", "/v1/audio/transcriptions", "--x\r\n\u{0}not json at all\r\n--x--"),
         ("GET", "/v1/files?limit=2", ""),
         ("DELETE", "/v1/responses/resp_1", ""),
         ("GET", "/v1/responses/resp_1?stream=true", ""),
         ("PUT", "/v1/some/new/thing", "{"),
     ] {
-        let response = stage
-            .gateway
-            .request(method, target, &[("Content-Type", "text/x-odd")], body.as_bytes());
+        let response = stage.gateway.request(method, target, &[("Content-Type", "text/x-odd")], body.as_bytes());
         let recorded = stage.upstream.last();
         assert_eq!((recorded.method.as_str(), recorded.target.as_str()), (method, target));
         assert_eq!(recorded.text(), body, "{target}");
         assert_eq!(recorded.headers.get("content-type"), Some("text/x-odd"));
-        let expected = if target.contains("count_tokens") || body.contains("model") {
-            200
-        } else {
-            404
-        };
+        let expected = if target.contains("count_tokens") || body.contains("model") { 200 } else { 404 };
         assert_eq!(response.status, expected, "{target}: {}", response.text());
     }
 }
@@ -222,10 +181,7 @@ fn the_gateways_own_paths_answer() {
     let missing = stage.gateway.request("GET", "/api/hello", &[], b"");
     assert_eq!(missing.status, 404);
     assert!(error_message("/api/hello", &missing).contains("/api/hello"));
-    assert!(
-        stage.upstream.requests().is_empty(),
-        "none of this is the backend's business"
-    );
+    assert!(stage.upstream.requests().is_empty(), "none of this is the backend's business");
 }
 
 #[test]
@@ -251,13 +207,8 @@ fn models_of_all_backends_are_listed_with_our_own() {
     let expected = ["mock-1", "mock-2", "other", "kept", "muninn/context"];
     assert_eq!(ids(&[]), expected);
     assert_eq!(ids(&[("anthropic-version", "2023-06-01")]), expected);
-    let vendors = gateway
-        .request("GET", "/v1/models", &[("anthropic-version", "2023-06-01")], b"")
-        .json();
-    assert_eq!(
-        (&vendors["data"][0]["type"], &vendors["has_more"]),
-        (&"model".into(), &false.into())
-    );
+    let vendors = gateway.request("GET", "/v1/models", &[("anthropic-version", "2023-06-01")], b"").json();
+    assert_eq!((&vendors["data"][0]["type"], &vendors["has_more"]), (&"model".into(), &false.into()));
 }
 
 #[test]
@@ -295,12 +246,7 @@ fn expect_continue_gets_100_continue() {
     let stage = stage();
     let body = br#"{"messages":[]}"#;
     let mut client = Connection::open(stage.gateway.address);
-    client.send(
-        "POST",
-        CHAT,
-        &[("Expect", "100-continue"), ("Content-Length", "15")],
-        b"",
-    );
+    client.send("POST", CHAT, &[("Expect", "100-continue"), ("Content-Length", "15")], b"");
     client.send_raw(body);
     assert_eq!(client.response().status, 200);
     assert_eq!(stage.upstream.last().headers.get("expect"), None);
@@ -333,10 +279,7 @@ fn closed_pooled_connection_fails_no_request() {
 
 #[test]
 fn unreachable_backend_is_reported_in_the_clients_format() {
-    let stage = Stage::with(
-        Upstream::start_with(|_| Reply::hangup()),
-        "[limits]\ncircuit_failures = 0\n",
-    );
+    let stage = Stage::with(Upstream::start_with(|_| Reply::hangup()), "[limits]\ncircuit_failures = 0\n");
     for (target, body) in simple("hello") {
         let response = stage.gateway.post(target, &[], body.as_bytes());
         assert_eq!(response.status, 502);

@@ -11,17 +11,9 @@ use crate::stage::Stage;
 /// An answer in chunks, with a length that is not that of its body, before or behind the transfer coding.
 fn both(content_type: &str, body: &str, is_length_first: bool) -> Vec<u8> {
     let (length, coding) = ("content-length: 5\r\n", "transfer-encoding: chunked\r\n");
-    let framing = if is_length_first {
-        [length, coding]
-    } else {
-        [coding, length]
-    };
+    let framing = if is_length_first { [length, coding] } else { [coding, length] };
     let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
-    format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\n{}\r\n{chunk}",
-        framing.concat()
-    )
-    .into_bytes()
+    format!("HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\n{}\r\n{chunk}", framing.concat()).into_bytes()
 }
 
 #[test]
@@ -78,19 +70,12 @@ fn request_with_chunks_and_length_is_read_by_chunks_and_closes() {
         let head = format!("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n{framing}\r\n");
         connection.send_raw(format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n{smuggled}", body.len()).as_bytes());
         assert_eq!(connection.response().status, 200, "{framing}");
-        assert!(
-            connection.ends_with_error_or_close(),
-            "{framing}: what follows is not read"
-        );
+        assert!(connection.ends_with_error_or_close(), "{framing}: what follows is not read");
         let requests = stage.upstream.requests();
         assert_eq!(requests.len(), before + 1, "{framing}");
         let request = &requests[before];
         assert_eq!(request.text(), body, "{framing}");
-        assert_eq!(
-            request.headers.all("content-length"),
-            [body.len().to_string()],
-            "{framing}"
-        );
+        assert_eq!(request.headers.all("content-length"), [body.len().to_string()], "{framing}");
         assert_eq!(request.headers.get("transfer-encoding"), None, "{framing}");
     }
 }

@@ -44,15 +44,10 @@ fn attack(stage: &Stage, name: &str, fate: Fate, bytes: &[u8]) {
     // Behind whatever was taken for requests: an answer to this one says that there are no more.
     client.send_raw(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     let answers = client.everything();
-    let answers = answers
-        .split_once("HTTP/1.1 200 OK")
-        .map_or(answers.as_str(), |(before, _)| before);
+    let answers = answers.split_once("HTTP/1.1 200 OK").map_or(answers.as_str(), |(before, _)| before);
     let arrived = stage.upstream.requests().split_off(before);
     let statuses: Vec<_> = answers.lines().filter(|line| line.contains("HTTP/1.1 ")).collect();
-    let statuses: Vec<_> = statuses
-        .iter()
-        .map(|line| &line[line.find("HTTP/1.1 ").unwrap()..])
-        .collect();
+    let statuses: Vec<_> = statuses.iter().map(|line| &line[line.find("HTTP/1.1 ").unwrap()..]).collect();
     println!("{name:<56} {statuses:?}, {} forwarded", arrived.len());
     assert!(
         !arrived.iter().any(|request| request.target.contains("smuggled")),
@@ -74,10 +69,7 @@ fn attack(stage: &Stage, name: &str, fate: Fate, bytes: &[u8]) {
 }
 
 fn stage() -> Stage {
-    Stage::with(
-        Upstream::start(),
-        "[limits]\nheader_timeout_ms = 2000\nidle_timeout_ms = 2000\n",
-    )
+    Stage::with(Upstream::start(), "[limits]\nheader_timeout_ms = 2000\nidle_timeout_ms = 2000\n")
 }
 
 #[test]
@@ -85,32 +77,12 @@ fn a_length_beside_chunks_smuggles_nothing() {
     let stage = stage();
     let (body, length) = chunked();
     let both = |length: usize| format!("Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n");
-    attack(
-        &stage,
-        "length and chunks that agree",
-        AtMostOne,
-        &request(&both(length), &body),
-    );
+    attack(&stage, "length and chunks that agree", AtMostOne, &request(&both(length), &body));
     let hidden = body.clone() + &smuggled();
-    attack(
-        &stage,
-        "length over a second request",
-        AtMostOne,
-        &request(&both(hidden.len()), &hidden),
-    );
-    attack(
-        &stage,
-        "length shorter than the chunks",
-        AtMostOne,
-        &request(&both(3), &body),
-    );
+    attack(&stage, "length over a second request", AtMostOne, &request(&both(hidden.len()), &hidden));
+    attack(&stage, "length shorter than the chunks", AtMostOne, &request(&both(3), &body));
     let empty = format!("0\r\n\r\n{}", smuggled());
-    attack(
-        &stage,
-        "no chunk, and a length over a second request",
-        Refused,
-        &request(&both(empty.len()), &empty),
-    );
+    attack(&stage, "no chunk, and a length over a second request", Refused, &request(&both(empty.len()), &empty));
     stage.gateway.stop_cleanly();
 }
 
@@ -120,29 +92,17 @@ fn two_lengths_smuggle_nothing() {
     let length = BODY.len();
     let hidden = BODY.to_owned() + &smuggled();
     for (name, headers) in [
-        (
-            "two lengths",
-            format!("Content-Length: {length}\r\nContent-Length: {}\r\n", hidden.len()),
-        ),
+        ("two lengths", format!("Content-Length: {length}\r\nContent-Length: {}\r\n", hidden.len())),
         (
             "two lengths, the longer one first",
             format!("Content-Length: {}\r\nContent-Length: {length}\r\n", hidden.len()),
         ),
-        (
-            "a list of two lengths",
-            format!("Content-Length: {length}, {}\r\n", hidden.len()),
-        ),
+        ("a list of two lengths", format!("Content-Length: {length}, {}\r\n", hidden.len())),
         ("a length with a sign", format!("Content-Length: +{length}\r\n")),
         ("a negative length", "Content-Length: -1\r\n".to_owned()),
         ("a length in hex", format!("Content-Length: 0x{length:x}\r\n")),
-        (
-            "a length beyond all bounds",
-            "Content-Length: 99999999999999999999999\r\n".to_owned(),
-        ),
-        (
-            "a length with a space inside",
-            format!("Content-Length: 1 {length}\r\n"),
-        ),
+        ("a length beyond all bounds", "Content-Length: 99999999999999999999999\r\n".to_owned()),
+        ("a length with a space inside", format!("Content-Length: 1 {length}\r\n")),
     ] {
         attack(&stage, name, Refused, &request(&headers, &hidden));
     }
@@ -170,12 +130,7 @@ fn oddly_spelt_transfer_coding_smuggles_nothing() {
         "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked, x",
     ] {
         let headers = format!("{coding}\r\nContent-Length: {}\r\n", body.len());
-        attack(
-            &stage,
-            &coding.escape_debug().to_string(),
-            Refused,
-            &request(&headers, &body),
-        );
+        attack(&stage, &coding.escape_debug().to_string(), Refused, &request(&headers, &body));
     }
     stage.gateway.stop_cleanly();
 }
@@ -193,28 +148,12 @@ fn odd_line_ends_and_bytes_smuggle_nothing() {
         ("a NUL in the request line", Refused, text.replace("/v1", "/\0v1")),
         ("a NUL in a value", Refused, text.replace("localhost", "local\0host")),
         ("a NUL in a name", Refused, text.replace("Host:", "Ho\0st:")),
-        (
-            "a line without a colon",
-            Refused,
-            text.replace("Host:", "nothing\r\nHost:"),
-        ),
-        (
-            "a space before the colon",
-            Refused,
-            text.replace("Content-Length:", "Content-Length :"),
-        ),
-        (
-            "two spaces in the request line",
-            Refused,
-            text.replace("POST /", "POST  /"),
-        ),
+        ("a line without a colon", Refused, text.replace("Host:", "nothing\r\nHost:")),
+        ("a space before the colon", Refused, text.replace("Content-Length:", "Content-Length :")),
+        ("two spaces in the request line", Refused, text.replace("POST /", "POST  /")),
         ("no version", Refused, text.replace(" HTTP/1.1", "")),
         ("another version", Refused, text.replace("HTTP/1.1", "HTTP/3.7")),
-        (
-            "a line end in the target",
-            Refused,
-            text.replace("completions", "comp\nletions"),
-        ),
+        ("a line end in the target", Refused, text.replace("completions", "comp\nletions")),
     ] {
         attack(&stage, name, fate, bytes.as_bytes());
     }
@@ -227,36 +166,15 @@ fn malformed_chunks_are_refused() {
     let te = "Transfer-Encoding: chunked\r\n";
     let half = &BODY[..10];
     for (name, body) in [
-        (
-            "a chunk size beyond 64 bits",
-            format!("fffffffffffffffff\r\n{BODY}\r\n0\r\n\r\n"),
-        ),
-        (
-            "a chunk size that wraps to a small one",
-            format!("1000000000000000a\r\n{half}\r\n0\r\n\r\n"),
-        ),
-        (
-            "a negative chunk size",
-            format!("-{:x}\r\n{BODY}\r\n0\r\n\r\n", BODY.len()),
-        ),
-        (
-            "a chunk size in 0x",
-            format!("0x{:x}\r\n{BODY}\r\n0\r\n\r\n", BODY.len()),
-        ),
+        ("a chunk size beyond 64 bits", format!("fffffffffffffffff\r\n{BODY}\r\n0\r\n\r\n")),
+        ("a chunk size that wraps to a small one", format!("1000000000000000a\r\n{half}\r\n0\r\n\r\n")),
+        ("a negative chunk size", format!("-{:x}\r\n{BODY}\r\n0\r\n\r\n", BODY.len())),
+        ("a chunk size in 0x", format!("0x{:x}\r\n{BODY}\r\n0\r\n\r\n", BODY.len())),
         ("a chunk longer than its size", format!("5\r\n{BODY}\r\n0\r\n\r\n")),
         ("an empty chunk size", format!("\r\n{BODY}\r\n0\r\n\r\n")),
-        (
-            "an extension of 4 MB",
-            format!("{:x};{}\r\n{BODY}\r\n0\r\n\r\n", BODY.len(), "x".repeat(4 << 20)),
-        ),
-        (
-            "a thousand extensions",
-            format!("{}0\r\n\r\n", format!("1;{}\r\n \r\n", "x".repeat(1_000)).repeat(1_000)),
-        ),
-        (
-            "trailers of 4 MB",
-            format!("{:x}\r\n{BODY}\r\n0\r\n{}\r\n", BODY.len(), "x: y\r\n".repeat(700_000)),
-        ),
+        ("an extension of 4 MB", format!("{:x};{}\r\n{BODY}\r\n0\r\n\r\n", BODY.len(), "x".repeat(4 << 20))),
+        ("a thousand extensions", format!("{}0\r\n\r\n", format!("1;{}\r\n \r\n", "x".repeat(1_000)).repeat(1_000))),
+        ("trailers of 4 MB", format!("{:x}\r\n{BODY}\r\n0\r\n{}\r\n", BODY.len(), "x: y\r\n".repeat(700_000))),
     ] {
         attack(&stage, name, Refused, &request(te, &body));
     }
@@ -292,42 +210,12 @@ fn foreign_authority_is_never_contacted() {
     let there = foreign.address.to_string();
     let both = absolute("evil.example").replace("Host: localhost", "Host: evil.example");
     attack(&stage, "absolute form and Host, another host", Refused, both.as_bytes());
-    attack(
-        &stage,
-        "absolute form, another host",
-        AtMostOne,
-        absolute("evil.example").as_bytes(),
-    );
-    attack(
-        &stage,
-        "absolute form, another port of this machine",
-        AtMostOne,
-        absolute(&there).as_bytes(),
-    );
-    attack(
-        &stage,
-        "absolute form with a user",
-        AtMostOne,
-        absolute("localhost@evil.example").as_bytes(),
-    );
-    attack(
-        &stage,
-        "CONNECT",
-        Refused,
-        format!("CONNECT {there} HTTP/1.1\r\nHost: {there}\r\n\r\n").as_bytes(),
-    );
-    attack(
-        &stage,
-        "no host",
-        Refused,
-        text.replace("Host: localhost\r\n", "").as_bytes(),
-    );
-    attack(
-        &stage,
-        "two hosts",
-        Refused,
-        text.replace("Host:", "Host: evil.example\r\nHost:").as_bytes(),
-    );
+    attack(&stage, "absolute form, another host", AtMostOne, absolute("evil.example").as_bytes());
+    attack(&stage, "absolute form, another port of this machine", AtMostOne, absolute(&there).as_bytes());
+    attack(&stage, "absolute form with a user", AtMostOne, absolute("localhost@evil.example").as_bytes());
+    attack(&stage, "CONNECT", Refused, format!("CONNECT {there} HTTP/1.1\r\nHost: {there}\r\n\r\n").as_bytes());
+    attack(&stage, "no host", Refused, text.replace("Host: localhost\r\n", "").as_bytes());
+    attack(&stage, "two hosts", Refused, text.replace("Host:", "Host: evil.example\r\nHost:").as_bytes());
     assert!(foreign.requests().is_empty(), "a request went where the target said");
     stage.gateway.stop_cleanly();
 }
@@ -346,11 +234,7 @@ fn pipelined_requests_are_answered_in_order() {
     }
     let arrived = stage.upstream.requests();
     for (number, request) in arrived.iter().enumerate() {
-        assert!(
-            request.text().contains(&format!("\"number {number}\"")),
-            "{}",
-            request.text()
-        );
+        assert!(request.text().contains(&format!("\"number {number}\"")), "{}", request.text());
     }
     assert_eq!(arrived.len(), 20);
     stage.gateway.stop_cleanly();

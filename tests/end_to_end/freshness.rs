@@ -14,10 +14,7 @@ use world::{World, code, question};
 
 #[test]
 fn an_edit() {
-    let world = World::new(&[
-        ("src/zebra.rs", &code("Zebra", "first", 0)),
-        ("src/lib.rs", "pub mod zebra;\n"),
-    ]);
+    let world = World::new(&[("src/zebra.rs", &code("Zebra", "first", 0)), ("src/lib.rs", "pub mod zebra;\n")]);
     world.while_others_ask(&["Zebra", "Okapi"], || {
         for (n, mark) in ["second", "third", "fourth", "fifth"].into_iter().enumerate() {
             // Different words on different lines.
@@ -63,10 +60,7 @@ fn deleted_files_and_directories() {
         ("far/okapi.rs", &code("Okapi", "one", 0)),
     ]);
     world.while_others_ask(&["Zebra", "Okapi"], || {
-        world.expect(
-            "Zebra",
-            &["src/herd/zebra.rs: stripes_herd", "src/zebra.rs: stripes_one"],
-        );
+        world.expect("Zebra", &["src/herd/zebra.rs: stripes_herd", "src/zebra.rs: stripes_one"]);
         fs::remove_file(world.root.join("src/zebra.rs")).unwrap();
         world.expect("Zebra", &["src/herd/zebra.rs: stripes_herd"]);
         world.expect("Okapi", &["far/okapi.rs: stripes_one"]);
@@ -79,10 +73,8 @@ fn deleted_files_and_directories() {
 
 #[test]
 fn renamed_files_and_directories() {
-    let world = World::new(&[
-        ("src/zebra.rs", &code("Zebra", "one", 0)),
-        ("near/by/okapi.rs", &code("Okapi", "one", 0)),
-    ]);
+    let world =
+        World::new(&[("src/zebra.rs", &code("Zebra", "one", 0)), ("near/by/okapi.rs", &code("Okapi", "one", 0))]);
     world.learn("src/Horse.rs", &code("Zebra", "one", 0));
     world.learn("far/by/okapi.rs", &code("Okapi", "one", 0));
     world.while_others_ask(&["Zebra", "Okapi"], || {
@@ -100,10 +92,8 @@ fn renamed_files_and_directories() {
 
 #[test]
 fn an_ignore_file() {
-    let world = World::new(&[
-        ("local/zebra.rs", &code("Zebra", "local", 0)),
-        ("src/okapi.rs", &code("Okapi", "one", 0)),
-    ]);
+    let world =
+        World::new(&[("local/zebra.rs", &code("Zebra", "local", 0)), ("src/okapi.rs", &code("Okapi", "one", 0))]);
     world.while_others_ask(&["Zebra", "Okapi"], || {
         world.expect("Zebra", &["local/zebra.rs: stripes_local"]);
         world.write(".gitignore", "local/\n");

@@ -16,21 +16,14 @@ use crate::mcp::ALONE;
 use crate::stage::{FILES, QUESTION};
 
 /// References, objects.
-const FORMATS: [(&str, &str); 4] = [
-    ("files", "sha1"),
-    ("files", "sha256"),
-    ("reftable", "sha1"),
-    ("reftable", "sha256"),
-];
+const FORMATS: [(&str, &str); 4] =
+    [("files", "sha1"), ("files", "sha256"), ("reftable", "sha1"), ("reftable", "sha256")];
 
 /// Creates a repository of a format.
 fn repository(env: &TestEnv, (references, objects): (&str, &str)) -> PathBuf {
     let root = env.path("repositories/demo");
     fs::create_dir_all(&root).unwrap();
-    let (references, objects) = (
-        format!("--ref-format={references}"),
-        format!("--object-format={objects}"),
-    );
+    let (references, objects) = (format!("--ref-format={references}"), format!("--object-format={objects}"));
     git(&root, &["init", "-q", "-b", "main", &references, &objects]).unwrap();
     for (path, text) in FILES {
         fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
@@ -69,51 +62,27 @@ fn memory_branches_and_merges_in_every_format() {
     for format in FORMATS {
         let (env, root) = team(format);
         let git = |arguments: &[&str]| env.git(&root, arguments);
-        env.stdout_of(
-            &root,
-            &[
-                "remember",
-                "Invoices are archived after ninety days.",
-                "--file",
-                "src/storage.rs",
-            ],
-        );
-        assert!(
-            recalls(&env, &root, "when are invoices archived", "ninety days"),
-            "{format:?}"
-        );
+        env.stdout_of(&root, &["remember", "Invoices are archived after ninety days.", "--file", "src/storage.rs"]);
+        assert!(recalls(&env, &root, "when are invoices archived", "ninety days"), "{format:?}");
         env.commit(&root, "remembered on main");
         git(&["checkout", "-q", "-b", "feature/limits"]);
         env.stdout_of(&root, &["remember", "The limiter refills lazily on each take."]);
-        assert!(
-            recalls(&env, &root, "how does the limiter refill", "refills lazily"),
-            "{format:?}"
-        );
-        assert!(
-            recalls(&env, &root, "when are invoices archived", "ninety days"),
-            "{format:?}"
-        );
+        assert!(recalls(&env, &root, "how does the limiter refill", "refills lazily"), "{format:?}");
+        assert!(recalls(&env, &root, "when are invoices archived", "ninety days"), "{format:?}");
         git(&["checkout", "-q", "main"]);
-        assert!(
-            !recalls(&env, &root, "how does the limiter refill", "refills lazily"),
-            "{format:?}"
-        );
+        assert!(!recalls(&env, &root, "how does the limiter refill", "refills lazily"), "{format:?}");
         git(&["checkout", "-q", "feature/limits"]);
         env.commit(&root, "remembered on the branch");
         git(&["checkout", "-q", "main"]);
         git(&["merge", "-q", "--no-ff", "-m", "merge", "feature/limits"]);
-        assert!(
-            recalls(&env, &root, "how does the limiter refill", "refills lazily"),
-            "{format:?}"
-        );
+        assert!(recalls(&env, &root, "how does the limiter refill", "refills lazily"), "{format:?}");
         git(&["branch", "-q", "-d", "feature/limits"]);
         env.stdout_of(&root, &["reconcile"]);
         env.commit(&root, "reconciled");
         git(&["gc", "--quiet", "--prune=now"]);
-        for (question, text) in [
-            ("how does the limiter refill", "refills lazily"),
-            ("when are invoices archived", "ninety days"),
-        ] {
+        for (question, text) in
+            [("how does the limiter refill", "refills lazily"), ("when are invoices archived", "ninety days")]
+        {
             assert!(recalls(&env, &root, question, text), "{format:?}: {question}");
         }
         let main = fs::read_to_string(root.join(".muninn/memory/main.jsonl")).unwrap();
@@ -123,26 +92,15 @@ fn memory_branches_and_merges_in_every_format() {
             if record["type"] != "learning" {
                 continue;
             }
-            assert_eq!(
-                record["commit"].as_str().map(str::len),
-                Some(digits),
-                "{format:?}: {line}"
-            );
+            assert_eq!(record["commit"].as_str().map(str::len), Some(digits), "{format:?}: {line}");
         }
         let blob = git(&["hash-object", "src/storage.rs"]);
-        assert!(
-            main.contains(&format!("\"blob\":\"{}\"", blob.trim())),
-            "{format:?}: {main}"
-        );
+        assert!(main.contains(&format!("\"blob\":\"{}\"", blob.trim())), "{format:?}: {main}");
         let found = json_of(&env, &root, &["recall", "when are invoices archived"]);
         assert_eq!(found["memories"][0]["stale"], false, "{format:?}: {found}");
         let status = json_of(&env, &root, &["status"]);
         assert_eq!(status["branch"], "main", "{format:?}");
-        assert_eq!(
-            status["head"].as_str().unwrap(),
-            git(&["rev-parse", "HEAD"]).trim(),
-            "{format:?}"
-        );
+        assert_eq!(status["head"].as_str().unwrap(), git(&["rev-parse", "HEAD"]).trim(), "{format:?}");
         git(&["checkout", "-q", "--detach"]);
         assert_eq!(json_of(&env, &root, &["status"])["branch"], Value::Null, "{format:?}");
         git(&["fsck", "--strict"]);
@@ -154,15 +112,7 @@ fn journal_survives_garbage_collection_and_travels_in_every_format() {
     for format in FORMATS {
         let (env, root) = team(format);
         let write = |root: &Path, text: &str, version: &str| {
-            let arguments = [
-                "journal",
-                "write",
-                "limiter/refill",
-                "--entry",
-                text,
-                "--version",
-                version,
-            ];
+            let arguments = ["journal", "write", "limiter/refill", "--entry", text, "--version", version];
             json_of(&env, root, &arguments)
         };
         let first = write(&root, "work_context: debugging\nThe clock went back.", "new");
@@ -173,41 +123,22 @@ fn journal_survives_garbage_collection_and_travels_in_every_format() {
         env.git(&root, &["gc", "--quiet", "--prune=now"]);
         for written in [&first, &second] {
             let entry = json_of(&env, &root, &["journal", "read", written["id"].as_str().unwrap()]);
-            assert!(
-                entry["content"].as_str().unwrap().contains("clock"),
-                "{format:?}: {entry}"
-            );
+            assert!(entry["content"].as_str().unwrap().contains("clock"), "{format:?}: {entry}");
         }
-        assert!(
-            recalls(&env, &root, "which clock does the limiter need", "monotonic"),
-            "{format:?}"
-        );
+        assert!(recalls(&env, &root, "which clock does the limiter need", "monotonic"), "{format:?}");
         let bare = env.path("remote.git");
-        let (references, objects) = (
-            format!("--ref-format={}", format.0),
-            format!("--object-format={}", format.1),
-        );
-        env.git(
-            &root,
-            &["init", "-q", "--bare", &references, &objects, bare.to_str().unwrap()],
-        );
+        let (references, objects) = (format!("--ref-format={}", format.0), format!("--object-format={}", format.1));
+        env.git(&root, &["init", "-q", "--bare", &references, &objects, bare.to_str().unwrap()]);
         env.git(&root, &["remote", "add", "origin", bare.to_str().unwrap()]);
         env.git(&root, &["push", "-q", "origin", "main"]);
         env.stdout_of(&root, &["journal", "push"]);
         let clone = env.path("repositories/clone");
         let from = bare.to_str().unwrap();
-        env.git(
-            &root,
-            &["clone", "-q", &references, "-b", "main", from, clone.to_str().unwrap()],
-        );
+        env.git(&root, &["clone", "-q", &references, "-b", "main", from, clone.to_str().unwrap()]);
         env.stdout_of(&clone, &["journal", "fetch"]);
         let read = json_of(&env, &clone, &["journal", "read", "limiter/refill"]);
         assert_eq!(read["entry_count"], 2, "{format:?}: {read}");
-        write(
-            &clone,
-            "work_context: review\nIt works.",
-            read["version"].as_str().unwrap(),
-        );
+        write(&clone, "work_context: review\nIt works.", read["version"].as_str().unwrap());
         env.stdout_of(&clone, &["journal", "sync"]);
         env.stdout_of(&root, &["journal", "sync"]);
         let read = json_of(&env, &root, &["journal", "read", "limiter/refill"]);
@@ -237,10 +168,7 @@ fn agents_learn_and_get_context_in_every_format() {
         let head = team.env.git(&team.root, &["rev-parse", "HEAD"]);
         assert_eq!(record["branch"], "main", "{format:?}");
         assert_eq!(record["commit"].as_str().unwrap(), head.trim(), "{format:?}");
-        let blob = team.env.git(
-            &team.root,
-            &["hash-object", record["sources"][0]["path"].as_str().unwrap()],
-        );
+        let blob = team.env.git(&team.root, &["hash-object", record["sources"][0]["path"].as_str().unwrap()]);
         assert_eq!(record["sources"][0]["blob"].as_str(), Some(blob.trim()), "{format:?}");
         let sent = team.upstream.requests();
         let sent = String::from_utf8_lossy(&sent.last().unwrap().body).into_owned();
@@ -256,11 +184,7 @@ fn counting_git(env: &TestEnv) -> (PathBuf, PathBuf) {
         .map(|folder| folder.join("git"))
         .find(|path| path.exists())
         .unwrap();
-    let script = format!(
-        "#!/bin/sh\necho \"$*\" >>'{}'\nexec '{}' \"$@\"\n",
-        log.display(),
-        real.display()
-    );
+    let script = format!("#!/bin/sh\necho \"$*\" >>'{}'\nexec '{}' \"$@\"\n", log.display(), real.display());
     fs::write(folder.join("git"), script).unwrap();
     fs::set_permissions(folder.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(&log, "").unwrap();
@@ -278,21 +202,11 @@ fn requests_start_git_only_where_head_moved() {
         env.commit(&root, "memory");
         // In a linked worktree HEAD is in tables of its own.
         let linked = env.path("repositories/linked");
-        env.git(
-            &root,
-            &["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap()],
-        );
-        let root = if is_linked {
-            linked.canonicalize().unwrap()
-        } else {
-            root
-        };
+        env.git(&root, &["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap()]);
+        let root = if is_linked { linked.canonicalize().unwrap() } else { root };
         let (folder, log) = counting_git(&env);
-        let path = std::env::join_paths(
-            [folder]
-                .into_iter()
-                .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
-        );
+        let path =
+            std::env::join_paths([folder].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())));
         let gateway = env.serve_with(&root, &[], |command| _ = command.env("PATH", path.unwrap()));
         gateway.wait_ready();
         let ask = |words: &str| {
@@ -331,39 +245,22 @@ fn without_git_reftable_is_a_clear_error_and_requests_go_on() {
     env.stdout_of(&root, &["init", "--memory", "repo"]);
     let no_git = |arguments: &[&str]| {
         let mut command = env.muninn();
-        command
-            .env("PATH", env.path("nowhere"))
-            .args(arguments)
-            .current_dir(&root);
+        command.env("PATH", env.path("nowhere")).args(arguments).current_dir(&root);
         muninn_tests::output(command)
     };
     for arguments in [
         &["remember", "Invoices are in cents."][..],
         &["recall", "in which unit are invoices"],
         &["journal", "read", "a/b"],
-        &[
-            "journal",
-            "write",
-            "a/b",
-            "--entry",
-            "work_context: x\ny",
-            "--version",
-            "new",
-        ],
+        &["journal", "write", "a/b", "--entry", "work_context: x\ny", "--version", "new"],
         &["reconcile"],
         &["forget", "01ARZ3"],
     ] {
         let output = no_git(arguments);
         assert!(!output.status.success(), "{arguments:?}: {output:?}");
         let message = stderr(&output);
-        assert!(
-            message.contains("reftable") && message.contains("`git`"),
-            "{arguments:?}: {message}"
-        );
-        assert!(
-            !String::from_utf8_lossy(&output.stdout).contains("remembered"),
-            "{arguments:?}"
-        );
+        assert!(message.contains("reftable") && message.contains("`git`"), "{arguments:?}: {message}");
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("remembered"), "{arguments:?}");
     }
     assert!(!root.join(".git/refs/muninn").exists());
     let doctor = String::from_utf8_lossy(&no_git(&["doctor"]).stdout).into_owned();
@@ -385,11 +282,7 @@ fn nothing_is_remembered_where_head_cannot_be_read() {
     ] {
         let (env, root) = team(FORMATS[0]);
         fs::write(root.join(path), content).unwrap();
-        for arguments in [
-            &["remember", "Invoices are in cents."][..],
-            &["recall", "invoices"],
-            &["reconcile"],
-        ] {
+        for arguments in [&["remember", "Invoices are in cents."][..], &["recall", "invoices"], &["reconcile"]] {
             let output = env.run(&root, arguments);
             assert_eq!(output.status.code(), Some(1), "{name} {arguments:?}: {output:?}");
             assert!(stderr(&output).contains("HEAD"), "{name} {arguments:?}: {output:?}");
@@ -404,25 +297,14 @@ fn nothing_is_remembered_where_head_cannot_be_read() {
 fn unknown_formats_are_refused_in_gits_words() {
     for (key, value, words) in [
         ("extensions.future", "1", "unknown repository extension found: future"),
-        (
-            "core.repositoryFormatVersion",
-            "2",
-            "Expected git repo version <= 1, found 2",
-        ),
-        (
-            "extensions.refStorage",
-            "tree",
-            "invalid value for 'extensions.refstorage': 'tree'",
-        ),
+        ("core.repositoryFormatVersion", "2", "Expected git repo version <= 1, found 2"),
+        ("extensions.refStorage", "tree", "invalid value for 'extensions.refstorage': 'tree'"),
     ] {
         let (env, root) = team(FORMATS[2]);
         env.git(&root, &["config", "--file", ".git/config", key, value]);
-        for arguments in [
-            &["remember", "Invoices are in cents."][..],
-            &["tree"],
-            &["journal", "read", "a/b"],
-            &["doctor"],
-        ] {
+        for arguments in
+            [&["remember", "Invoices are in cents."][..], &["tree"], &["journal", "read", "a/b"], &["doctor"]]
+        {
             let output = env.run(&root, arguments);
             assert!(!output.status.success(), "{key} {arguments:?}");
             let said = stderr(&output) + &String::from_utf8_lossy(&output.stdout);
@@ -447,14 +329,9 @@ fn format_can_change_under_a_running_gateway() {
     conversation.turn(QUESTION);
     conversation.says("Thanks. And the parser?");
     conversation.send(&gateway);
-    wait_until("records are kept", || {
-        team.state().contains("context_hit").then_some(())
-    });
+    wait_until("records are kept", || team.state().contains("context_hit").then_some(()));
     gateway.stop_cleanly();
     let (_, record) = team.segments().remove(0);
     assert_eq!(record["branch"], "main");
-    assert_eq!(
-        record["commit"].as_str().unwrap(),
-        team.env.git(&team.root, &["rev-parse", "HEAD"]).trim()
-    );
+    assert_eq!(record["commit"].as_str().unwrap(), team.env.git(&team.root, &["rev-parse", "HEAD"]).trim());
 }

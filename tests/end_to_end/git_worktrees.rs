@@ -22,21 +22,11 @@ fn separate_git_directories_show_their_own_worktree() {
     fs::write(work.join("own.txt"), "OWN").unwrap();
     for name in [".git", "data"] {
         let target = elsewhere.join(name);
-        git(
-            &work,
-            &["init", "-q", &format!("--separate-git-dir={}", target.display())],
-        )
-        .unwrap();
+        git(&work, &["init", "-q", &format!("--separate-git-dir={}", target.display())]).unwrap();
         let shown = env.stdout_of(&work, &["tree"]);
-        assert!(
-            shown.contains("own.txt") && !shown.contains("private.txt"),
-            "{name}: {shown}"
-        );
+        assert!(shown.contains("own.txt") && !shown.contains("private.txt"), "{name}: {shown}");
         env.stdout_of(&work, &["init", "--memory", "repo"]);
-        assert!(
-            work.join(".muninn/config.toml").exists() && !elsewhere.join(".muninn").exists(),
-            "{name}"
-        );
+        assert!(work.join(".muninn/config.toml").exists() && !elsewhere.join(".muninn").exists(), "{name}");
         fs::remove_dir_all(work.join(".muninn")).unwrap();
         fs::remove_file(work.join(".git")).unwrap();
     }
@@ -47,10 +37,7 @@ fn separate_git_directories_show_their_own_worktree() {
     for named in [home.to_str().unwrap(), "../link", "../../../home"] {
         env.git(&archive, &["config", "core.worktree", named]);
         let output = env.run(&archive, &["tree"]);
-        assert!(
-            !output.status.success() && stderr(&output).contains("does not lead back"),
-            "{named}: {output:?}"
-        );
+        assert!(!output.status.success() && stderr(&output).contains("does not lead back"), "{named}: {output:?}");
         assert!(!env.run(&archive, &["init"]).status.success());
         assert!(!home.join(".muninn").exists());
     }
@@ -82,20 +69,12 @@ fn repository_of_another_user_is_refused_until_it_is_declared_safe() {
         fs::write(&config, text).unwrap();
         let output = run(&global);
         assert_eq!(output.status.success(), is_safe, "{text}: {output:?}");
-        assert_eq!(
-            stderr(&output).contains("dubious ownership"),
-            !is_safe,
-            "{text}: {output:?}"
-        );
+        assert_eq!(stderr(&output).contains("dubious ownership"), !is_safe, "{text}: {output:?}");
     }
     fs::write(&config, format!("[safe]\ndirectory = {}\n", root.display())).unwrap();
     assert!(run(&global).status.success());
     assert!(run(&[("SUDO_UID", "12345")]).status.success(), "the user of sudo");
-    let variables = [
-        ("GIT_CONFIG_COUNT", "1"),
-        ("GIT_CONFIG_KEY_0", "safe.directory"),
-        ("GIT_CONFIG_VALUE_0", "*"),
-    ];
+    let variables = [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "safe.directory"), ("GIT_CONFIG_VALUE_0", "*")];
     assert!(run(&variables).status.success());
     env.git(&root, &["config", "--file", ".git/config", "safe.directory", "*"]);
     assert!(!run(&[]).status.success(), "the repository cannot allow itself");

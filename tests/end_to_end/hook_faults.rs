@@ -39,13 +39,7 @@ fn any_fault_is_silent_and_exits_with_0() {
     assert_silent(&hook(env, root, &["UserPromptSubmit"], elsewhere.as_bytes(), &[]));
     std::fs::write(env.path("file"), "x").unwrap();
     let file = env.path("file").display().to_string();
-    assert_silent(&hook(
-        env,
-        root,
-        &["UserPromptSubmit"],
-        good,
-        &[("MUNINN_STATE_DIR", &file)],
-    ));
+    assert_silent(&hook(env, root, &["UserPromptSubmit"], good, &[("MUNINN_STATE_DIR", &file)]));
     env.write_config("[no.such]\nkey = 1\n");
     assert_silent(&hook(env, root, &["UserPromptSubmit"], good, &[]));
     let log = std::fs::read_to_string(env.state_dir().join("hook.log")).unwrap();
@@ -74,13 +68,7 @@ fn no_home_is_silent() {
         .current_dir(&hooked.team.root)
         .args(["hook", "UserPromptSubmit", "--config"])
         .arg(hooked.team.env.path("muninn.toml"));
-    for name in [
-        "HOME",
-        "XDG_CONFIG_HOME",
-        "XDG_STATE_HOME",
-        "XDG_CACHE_HOME",
-        "MUNINN_CONFIG",
-    ] {
+    for name in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "MUNINN_CONFIG"] {
         command.env_remove(name);
     }
     let input = hooked.team.env.path("input.json");
@@ -96,10 +84,7 @@ fn input_that_never_ends_is_given_up() {
     hooked.team.env.write_config("[hooks]\ndeadline_ms = 200\n");
     let mut command = hooked.team.env.muninn();
     command.args(["hook", "UserPromptSubmit"]);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let open = child.stdin.take();
     let output = child.wait_with_output().unwrap();
@@ -116,9 +101,6 @@ fn transcript_that_is_a_pipe_or_a_device_is_not_read() {
     for path in [pipe.as_path(), Path::new("/dev/zero")] {
         let input = hooked.input(json!({"prompt": QUESTION, "transcript_path": path, "session_id": path}));
         let block = context(&hooked.run("UserPromptSubmit", &input), "UserPromptSubmit");
-        assert!(
-            block.unwrap().contains("src/rate_limiter.rs"),
-            "the prompt stands alone"
-        );
+        assert!(block.unwrap().contains("src/rate_limiter.rs"), "the prompt stands alone");
     }
 }

@@ -27,11 +27,7 @@ impl Hooked {
         let team = Team::with("repo", PATIENT);
         team.env.stdout_of(&team.root, &["index"]);
         let conversation = Conversation::new(&team.root);
-        Hooked {
-            team,
-            conversation,
-            variables: Vec::new(),
-        }
+        Hooked { team, conversation, variables: Vec::new() }
     }
 
     fn transcript(&self) -> PathBuf {
@@ -49,26 +45,13 @@ impl Hooked {
     }
 
     pub(crate) fn run(&self, event: &str, input: &Value) -> Output {
-        let variables: Vec<_> = self
-            .variables
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
-        hook(
-            &self.team.env,
-            &self.team.root,
-            &[event],
-            input.to_string().as_bytes(),
-            &variables,
-        )
+        let variables: Vec<_> = self.variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        hook(&self.team.env, &self.team.root, &[event], input.to_string().as_bytes(), &variables)
     }
 
     /// The block for a prompt.
     pub(crate) fn prompt(&self, prompt: &str) -> Option<String> {
-        context(
-            &self.run("UserPromptSubmit", &self.input(json!({"prompt": prompt}))),
-            "UserPromptSubmit",
-        )
+        context(&self.run("UserPromptSubmit", &self.input(json!({"prompt": prompt}))), "UserPromptSubmit")
     }
 
     fn end(&self) {
@@ -135,22 +118,12 @@ fn comparable(records: Vec<(String, Value)>) -> Vec<Value> {
 fn prompt_gets_a_pack_with_a_receipt_and_gets_it_once() {
     let hooked = Hooked::new();
     let block = hooked.prompt(QUESTION).unwrap();
-    assert!(
-        block.starts_with("<muninn-context>") && block.contains("src/rate_limiter.rs"),
-        "{block}"
-    );
+    assert!(block.starts_with("<muninn-context>") && block.contains("src/rate_limiter.rs"), "{block}");
     assert!(block.chars().count() <= 8_000);
     let receipt = hooked.last_receipt();
-    assert_eq!(
-        (&receipt["format"], &receipt["outcome"]),
-        (&json!("hook"), &json!("injected"))
-    );
+    assert_eq!((&receipt["format"], &receipt["outcome"]), (&json!("hook"), &json!("injected")));
     assert_eq!(receipt["session"], SESSION);
-    assert_eq!(
-        hooked.prompt(QUESTION),
-        None,
-        "a second hook for the same prompt adds nothing"
-    );
+    assert_eq!(hooked.prompt(QUESTION), None, "a second hook for the same prompt adds nothing");
 }
 
 #[test]
@@ -212,40 +185,24 @@ fn without_an_index_context_comes_from_a_search_and_no_index_is_built() {
     env.write_config(&format!("[context]\ndeadline_ms = 20000\n{PATIENT}"));
     let root = env.repository("demo", &FILES);
     let input = json!({"session_id": SESSION, "cwd": root, "prompt": QUESTION}).to_string();
-    let block = context(
-        &hook(&env, &root, &["UserPromptSubmit"], input.as_bytes(), &[]),
-        "UserPromptSubmit",
-    );
+    let block = context(&hook(&env, &root, &["UserPromptSubmit"], input.as_bytes(), &[]), "UserPromptSubmit");
     assert!(block.unwrap().contains("src/rate_limiter.rs"));
     let receipt: Value = serde_json::from_str(&env.stdout_of(&root, &["why", "--last", "--json"])).unwrap();
     assert_eq!(receipt["outcome"], "partial");
-    assert_eq!(
-        env.git(&root, &["status", "--porcelain"]),
-        "",
-        "nothing is written in the worktree"
-    );
+    assert_eq!(env.git(&root, &["status", "--porcelain"]), "", "nothing is written in the worktree");
 }
 
 #[test]
 fn session_start_orients_where_muninn_was_set_up() {
     let hooked = Hooked::new();
-    hooked
-        .team
-        .env
-        .stdout_of(&hooked.team.root, &["remember", "Invoices are archived once a year."]);
+    hooked.team.env.stdout_of(&hooked.team.root, &["remember", "Invoices are archived once a year."]);
     let start = |source: &str| {
         let input = hooked.input(json!({"source": source}));
         context(&hooked.run("SessionStart", &input), "SessionStart")
     };
     let preamble = start("startup").unwrap();
-    assert!(
-        preamble.starts_with("<muninn-context>\n") && preamble.ends_with("\n</muninn-context>\n"),
-        "{preamble}"
-    );
-    assert!(
-        preamble.contains("indexed files, 1 memory") && preamble.contains("`muninn recall WORDS`"),
-        "{preamble}"
-    );
+    assert!(preamble.starts_with("<muninn-context>\n") && preamble.ends_with("\n</muninn-context>\n"), "{preamble}");
+    assert!(preamble.contains("indexed files, 1 memory") && preamble.contains("`muninn recall WORDS`"), "{preamble}");
     let receipt = hooked.last_receipt();
     let part = &receipt["preamble"][0];
     assert_eq!(part["part"], "orientation");
@@ -280,20 +237,14 @@ fn hooks_and_traffic_leave_the_same_records_and_marks() {
     hooked.conversation.turn(QUESTION);
     hooked.prompt(second);
     hooked.conversation.says(second);
-    hooked
-        .conversation
-        .calls("Read", &json!({"file_path": "src/storage.rs"}), "1\tx");
+    hooked.conversation.calls("Read", &json!({"file_path": "src/storage.rs"}), "1\tx");
     hooked.end();
 
     let expected = comparable(through_gateway.segments());
     assert!(expected.len() >= 3, "{expected:#?}");
     assert_eq!(comparable(hooked.team.segments()), expected);
     let first = hooked.receipts().pop().unwrap();
-    let used = first["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|item| item["used"] == true);
+    let used = first["items"].as_array().unwrap().iter().find(|item| item["used"] == true);
     assert!(used.is_some(), "the receipt says what the agent used: {first}");
 }
 
@@ -308,11 +259,7 @@ fn session_end_learns_the_last_turn_with_its_answer_once() {
     assert!(records.iter().any(is_cited), "the answer cites it: {records:#?}");
     hooked.end();
     hooked.prompt("And now?");
-    assert_eq!(
-        comparable(hooked.team.segments()),
-        records,
-        "a resumed session learns nothing twice"
-    );
+    assert_eq!(comparable(hooked.team.segments()), records, "a resumed session learns nothing twice");
 }
 
 #[test]
@@ -332,9 +279,7 @@ fn secrets_in_prompts_and_transcripts_are_redacted() {
     let question = format!("{token} {QUESTION}");
     hooked.prompt(&question);
     hooked.conversation.turn(&question);
-    hooked
-        .conversation
-        .says(&format!("We decided to keep {token} in src/storage.rs."));
+    hooked.conversation.says(&format!("We decided to keep {token} in src/storage.rs."));
     hooked.end();
     let mut text = String::new();
     crate::agent::gather(&hooked.team.env.state_dir(), &mut text);
@@ -375,13 +320,7 @@ fn session_through_both_doors_has_one_block_and_one_set_of_records() {
         std::fs::write(&path, conversation.transcript()).unwrap();
         let input = json!({"session_id": SESSION, "transcript_path": path, "cwd": both.root, "prompt": prompt});
         let input = input.to_string();
-        assert_silent(&hook(
-            &both.env,
-            &both.root,
-            &[event],
-            input.as_bytes(),
-            &[("ANTHROPIC_BASE_URL", url)],
-        ));
+        assert_silent(&hook(&both.env, &both.root, &[event], input.as_bytes(), &[("ANTHROPIC_BASE_URL", url)]));
         if !conversation.transcript().is_empty() {
             // A receipt is written after its answer.
             wait_until("the receipt of a request", || {
@@ -394,13 +333,7 @@ fn session_through_both_doors_has_one_block_and_one_set_of_records() {
     });
     let blocks = |upstream: &Upstream| -> Vec<usize> {
         let requests = upstream.requests().into_iter();
-        requests
-            .map(|request| {
-                String::from_utf8_lossy(&request.body)
-                    .matches("<muninn-context>")
-                    .count()
-            })
-            .collect()
+        requests.map(|request| String::from_utf8_lossy(&request.body).matches("<muninn-context>").count()).collect()
     };
     assert_eq!(blocks(&both.upstream), blocks(&by_gateway.upstream));
     assert!(blocks(&both.upstream).iter().any(|count| *count > 0));
@@ -413,9 +346,7 @@ fn session_through_both_doors_has_one_block_and_one_set_of_records() {
 fn gateway_that_has_stopped_is_no_gateway() {
     let mut hooked = Hooked::new();
     let gateway = hooked.team.serve();
-    hooked
-        .variables
-        .push(("ANTHROPIC_BASE_URL", format!("http://{}", gateway.address)));
+    hooked.variables.push(("ANTHROPIC_BASE_URL", format!("http://{}", gateway.address)));
     assert_eq!(hooked.prompt(QUESTION), None);
     gateway.stop_cleanly();
     assert!(hooked.prompt(QUESTION).is_some());

@@ -98,12 +98,7 @@ fn repository(env: &TestEnv, places: &[&str], make: Make) -> std::path::PathBuf 
 }
 
 /// Commands that walk the worktree.
-const WALKING: [&[&str]; 4] = [
-    &["tree"],
-    &["grep", "TokenBucket"],
-    &["symbols", "TokenBucket"],
-    &["index"],
-];
+const WALKING: [&[&str]; 4] = [&["tree"], &["grep", "TokenBucket"], &["symbols", "TokenBucket"], &["index"]];
 /// Commands that read the files of Muninn.
 const READING: [&[&str]; 8] = [
     &["recall", "bucket"],
@@ -127,10 +122,7 @@ fn commands_end(env: &TestEnv, root: &Path, commands: &[&[&str]], kind: &str) {
 
 fn prompt_of(env: &TestEnv, root: &Path) -> Option<String> {
     let input = json!({"session_id": "s", "cwd": root, "prompt": QUESTION}).to_string();
-    context(
-        &hook(env, root, &["UserPromptSubmit"], input.as_bytes(), &[]),
-        "UserPromptSubmit",
-    )
+    context(&hook(env, root, &["UserPromptSubmit"], input.as_bytes(), &[]), "UserPromptSubmit")
 }
 
 /// A request through a gateway that serves the repository.
@@ -152,10 +144,7 @@ fn hostile_files_of_a_worktree_block_nothing_and_context_is_still_found() {
         env.write_config(PATIENT);
         let root = repository(&env, &IN_WORKTREE, make);
         let block = prompt_of(&env, &root);
-        assert!(
-            block.is_some_and(|block| block.contains("src/rate_limiter.rs")),
-            "{kind}: a hook finds the code"
-        );
+        assert!(block.is_some_and(|block| block.contains("src/rate_limiter.rs")), "{kind}: a hook finds the code");
         commands_end(&env, &root, &[&WALKING[..], &READING].concat(), kind);
         request_passes(&env, &upstream, &root, kind);
     }
@@ -218,10 +207,7 @@ fn configuration_that_cannot_be_read_is_named_and_hooks_go_on() {
         let file = env.path("muninn.toml").display().to_string();
         let output = env.run(&root, &["config", "check", "--config", &file]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(
-            !output.status.success() && said.contains("muninn.toml"),
-            "{kind}: {said}"
-        );
+        assert!(!output.status.success() && said.contains("muninn.toml"), "{kind}: {said}");
         let started = Instant::now();
         let input = json!({"session_id": "s", "cwd": root, "prompt": QUESTION}).to_string();
         let arguments = ["UserPromptSubmit", "--config", &file];
@@ -251,11 +237,7 @@ fn worklog_is_written_where_the_exclude_file_cannot_be() {
         assert!(appended.status.success(), "{appended:?}");
         let warned = String::from_utf8_lossy(&appended.stderr).into_owned();
         assert_eq!(warned.matches("info/exclude").count(), 1, "{warned}");
-        assert!(
-            fs::read_to_string(root.join("JOURNAL.md"))
-                .unwrap()
-                .contains("it works")
-        );
+        assert!(fs::read_to_string(root.join("JOURNAL.md")).unwrap().contains("it works"));
     }
 }
 

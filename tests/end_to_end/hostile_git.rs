@@ -60,22 +60,9 @@ const SETTINGS: [(&str, &str); 44] = [
 ];
 
 const HOOKS: [&str; 16] = [
-    "applypatch-msg",
-    "commit-msg",
-    "fsmonitor-watchman",
-    "post-checkout",
-    "post-commit",
-    "post-index-change",
-    "post-merge",
-    "post-rewrite",
-    "pre-auto-gc",
-    "pre-commit",
-    "pre-merge-commit",
-    "pre-push",
-    "prepare-commit-msg",
-    "proc-receive",
-    "reference-transaction",
-    "sendemail-validate",
+    "applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-checkout", "post-commit", "post-index-change",
+    "post-merge", "post-rewrite", "pre-auto-gc", "pre-commit", "pre-merge-commit", "pre-push", "prepare-commit-msg",
+    "proc-receive", "reference-transaction", "sendemail-validate",
 ];
 
 /// Commands that read the repository, write to it, or exchange something with a remote.
@@ -91,15 +78,7 @@ const COMMANDS: [&[&str]; 22] = [
     &["flush"],
     &["reconcile", "--here"],
     &["conflicts"],
-    &[
-        "journal",
-        "write",
-        "vault",
-        "--version",
-        "new",
-        "--entry",
-        "Keys rotate.",
-    ],
+    &["journal", "write", "vault", "--version", "new", "--entry", "Keys rotate."],
     &["journal", "toc"],
     &["journal", "fetch"],
     &["journal", "push"],
@@ -132,10 +111,7 @@ impl Trapped {
         let source = "/// Unlocks the vault.\npub fn unlock() -> bool {\n    true\n}\n";
         let attributes = "* filter=trap diff=trap merge=trap\n";
         let gitmodules = "[submodule \"nested\"]\n\tpath = nested\n\turl = ext::RUN\n\tupdate = !RUN\n";
-        let root = env.repository(
-            "trapped",
-            &[("src/vault.rs", source), ("notes.md", "# Vault\n\nIt unlocks.\n")],
-        );
+        let root = env.repository("trapped", &[("src/vault.rs", source), ("notes.md", "# Vault\n\nIt unlocks.\n")]);
         env.git(&root, &["update-ref", "refs/muninn/journal", "HEAD"]);
         let other = env.path("other.git");
         env.git(&root, &["clone", "-q", "--bare", ".", &other.display().to_string()]);
@@ -149,10 +125,7 @@ impl Trapped {
             trapped.write(".git/info/attributes", attributes);
         }
         if random.bool() {
-            trapped.write(
-                ".gitmodules",
-                &gitmodules.replace("RUN", &trapped.program("gitmodules")),
-            );
+            trapped.write(".gitmodules", &gitmodules.replace("RUN", &trapped.program("gitmodules")));
         }
         if random.bool() {
             trapped.nest("src/nested", random);
@@ -184,32 +157,18 @@ impl Trapped {
                 let text = text.replace("HOOKS", &git_dir.join("hooks").display().to_string());
                 text.replace("ATTRIBUTES", &git_dir.join("info/attributes").display().to_string())
             };
-            let file = if random.u8(..4) == 0 {
-                &included
-            } else {
-                &git_dir.join("config")
-            };
-            let arguments = [
-                "config",
-                "--file",
-                &file.display().to_string(),
-                &fill(key),
-                &fill(value),
-            ];
+            let file = if random.u8(..4) == 0 { &included } else { &git_dir.join("config") };
+            let arguments = ["config", "--file", &file.display().to_string(), &fill(key), &fill(value)];
             self.env.git(&self.root, &arguments);
         }
         let config = git_dir.join("config").display().to_string();
-        self.env
-            .git(&self.root, &["config", "--file", &config, "include.path", "more"]);
+        self.env.git(&self.root, &["config", "--file", &config, "include.path", "more"]);
     }
 
     /// Makes the program of a trap, and returns its path.
     fn program(&self, trap: &str) -> String {
         use std::os::unix::fs::PermissionsExt as _;
-        let name: String = trap
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-            .collect();
+        let name: String = trap.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let path = self.env.path(&format!("trap-{name}"));
         if !path.exists() {
             let script = format!("#!/bin/sh\n: > '{}'\n", self.ran.join(&name).display());
@@ -245,9 +204,7 @@ impl Trapped {
     /// The traps that ran.
     fn sprung(&self) -> BTreeSet<String> {
         let entries = std::fs::read_dir(&self.ran).unwrap();
-        entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect()
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 
     /// Runs git itself over the repository. Most of these commands fail, because a trap answers nothing.
@@ -280,10 +237,7 @@ fn check(seeds: std::ops::Range<u64>) {
         sprung_by_git.extend(trapped.sprung());
     }
     assert!(failures.is_empty(), "{failures:#?}");
-    println!(
-        "git itself runs {} of the traps: {sprung_by_git:?}",
-        sprung_by_git.len()
-    );
+    println!("git itself runs {} of the traps: {sprung_by_git:?}", sprung_by_git.len());
     assert!(sprung_by_git.len() >= 10, "the traps are no traps: {sprung_by_git:?}");
 }
 

@@ -28,11 +28,7 @@ struct Server {
 
 impl Server {
     fn start(tls: Option<TlsAcceptor>) -> Server {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let connections = Arc::new(AtomicUsize::new(0));
@@ -54,11 +50,7 @@ impl Server {
                 });
             }
         });
-        Server {
-            address,
-            connections,
-            _runtime: runtime,
-        }
+        Server { address, connections, _runtime: runtime }
     }
 
     fn backend(&self, scheme: &str, more: &str) -> String {
@@ -99,44 +91,14 @@ fn certificate() -> (Vec<u8>, Vec<u8>) {
     let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, key.as_ref(), &random).unwrap();
     let bits = |content: &[u8]| der(0x03, &[&[0], content]);
     let algorithm = der(SEQUENCE, &[ECDSA_WITH_SHA256]);
-    let name = der(
-        SEQUENCE,
-        &[&der(
-            0x31,
-            &[&der(SEQUENCE, &[COMMON_NAME, &der(0x0c, &[b"muninn test"])])],
-        )],
-    );
-    let validity = der(
-        SEQUENCE,
-        &[&der(0x17, &[b"200101000000Z"]), &der(0x17, &[b"490101000000Z"])],
-    );
-    let public = der(
-        SEQUENCE,
-        &[
-            &der(SEQUENCE, &[EC_PUBLIC_KEY, PRIME256V1]),
-            &bits(pair.public_key().as_ref()),
-        ],
-    );
+    let name = der(SEQUENCE, &[&der(0x31, &[&der(SEQUENCE, &[COMMON_NAME, &der(0x0c, &[b"muninn test"])])])]);
+    let validity = der(SEQUENCE, &[&der(0x17, &[b"200101000000Z"]), &der(0x17, &[b"490101000000Z"])]);
+    let public = der(SEQUENCE, &[&der(SEQUENCE, &[EC_PUBLIC_KEY, PRIME256V1]), &bits(pair.public_key().as_ref())]);
     let addresses = der(0x04, &[&der(SEQUENCE, &[&der(0x87, &[&[127, 0, 0, 1]])])]);
-    let extensions = der(
-        0xa3,
-        &[&der(SEQUENCE, &[&der(SEQUENCE, &[SUBJECT_ALT_NAME, &addresses])])],
-    );
+    let extensions = der(0xa3, &[&der(SEQUENCE, &[&der(SEQUENCE, &[SUBJECT_ALT_NAME, &addresses])])]);
     let version = der(0xa0, &[&[0x02, 1, 2]]);
     let serial: &[u8] = &[0x02, 1, 1];
-    let body = der(
-        SEQUENCE,
-        &[
-            &version,
-            serial,
-            &algorithm,
-            &name,
-            &validity,
-            &name,
-            &public,
-            &extensions,
-        ],
-    );
+    let body = der(SEQUENCE, &[&version, serial, &algorithm, &name, &validity, &name, &public, &extensions]);
     let signature = pair.sign(&random, &body).unwrap();
     let certificate = der(SEQUENCE, &[&body, &algorithm, &bits(signature.as_ref())]);
     (certificate, key.as_ref().to_vec())
@@ -156,12 +118,7 @@ fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
 
 fn ask(gateway: &Gateway) {
     let response = gateway.post("/v1/chat/completions", &[], BODY);
-    assert_eq!(
-        (response.status, response.text().as_str()),
-        (200, ANSWER),
-        "{}",
-        gateway.stderr()
-    );
+    assert_eq!((response.status, response.text().as_str()), (200, ANSWER), "{}", gateway.stderr());
 }
 
 #[test]
@@ -173,10 +130,7 @@ fn http_2_is_used_where_a_server_offers_it_over_tls() {
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(
-            vec![CertificateDer::from(certificate)],
-            PrivatePkcs8KeyDer::from(key).into(),
-        )
+        .with_single_cert(vec![CertificateDer::from(certificate)], PrivatePkcs8KeyDer::from(key).into())
         .unwrap();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let server = Server::start(Some(TlsAcceptor::from(Arc::new(config))));
@@ -193,10 +147,7 @@ fn http_2_is_used_where_a_server_offers_it_over_tls() {
     ask(&gateway);
     let connections = server.connections.load(Ordering::SeqCst);
     let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-    assert!(
-        (1..=workers).contains(&connections),
-        "{connections}: one for each worker at most"
-    );
+    assert!((1..=workers).contains(&connections), "{connections}: one for each worker at most");
 }
 
 #[test]

@@ -93,10 +93,7 @@ fn every_client_is_connected_and_restored() {
             let stage = Stage::new();
             stage.write(&stage.home(".claude.json"), "{\n  \"numStartups\": 3\n}");
             stage.write(&stage.home(".codex/config.toml"), "# mine\nmodel = \"gpt-5\" # keep\n");
-            stage.write(
-                &stage.root.join(".vscode/mcp.json"),
-                "{\n\t// mine\n\t\"servers\": {},\n}\n",
-            );
+            stage.write(&stage.root.join(".vscode/mcp.json"), "{\n\t// mine\n\t\"servers\": {},\n}\n");
             let before = stage.files();
             // All that the client supports in this scope.
             let with = match (client, scope) {
@@ -107,10 +104,7 @@ fn every_client_is_connected_and_restored() {
             let install = ["install", client, "--scope", scope, "--with", with];
 
             let shown = stage.said(&[&install[..], &["--dry-run"]].concat());
-            assert!(
-                shown.contains("muninn") && shown.contains("dry run"),
-                "{client}: {shown}"
-            );
+            assert!(shown.contains("muninn") && shown.contains("dry run"), "{client}: {shown}");
             assert_eq!(stage.files(), before, "{client}: a dry run writes nothing");
             assert!(!stage.env.state_dir().join("installs").exists(), "{client}: nowhere");
 
@@ -120,9 +114,7 @@ fn every_client_is_connected_and_restored() {
             let has_server = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(&own_path));
             assert!(after.values().any(has_server), "{client}: {after:?}");
             for (path, text) in before.iter().filter_map(|(path, text)| Some((path, text.as_ref()?))) {
-                let comments = text
-                    .split_inclusive('\n')
-                    .filter(|line| line.contains("mine") || line.contains("keep"));
+                let comments = text.split_inclusive('\n').filter(|line| line.contains("mine") || line.contains("keep"));
                 let now = after[path].as_ref().unwrap();
                 assert!(comments.clone().all(|comment| now.contains(comment)), "{client}: {now}");
             }
@@ -130,11 +122,7 @@ fn every_client_is_connected_and_restored() {
             assert!(again.contains("nothing was changed"), "{client}: {again}");
 
             stage.said(&["uninstall", client, "--scope", scope, "--yes"]);
-            assert_eq!(
-                stage.files(),
-                before,
-                "{client}: uninstalling restores every byte and removes its folders"
-            );
+            assert_eq!(stage.files(), before, "{client}: uninstalling restores every byte and removes its folders");
             let again = stage.said(&["uninstall", client, "--scope", scope, "--yes"]);
             assert!(again.contains("nothing is installed"), "{client}: {again}");
         }
@@ -149,28 +137,13 @@ fn the_gateway_is_set_as_the_documentation_says() {
         assert!(said.contains("muninn serve"), "{said}");
     }
     let url = "http://127.0.0.1:4747";
-    assert_eq!(
-        json(&stage.home(".claude/settings.json"))["env"]["ANTHROPIC_BASE_URL"],
-        url
-    );
-    let codex: toml::Table = std::fs::read_to_string(stage.home(".codex/config.toml"))
-        .unwrap()
-        .parse()
-        .unwrap();
+    assert_eq!(json(&stage.home(".claude/settings.json"))["env"]["ANTHROPIC_BASE_URL"], url);
+    let codex: toml::Table = std::fs::read_to_string(stage.home(".codex/config.toml")).unwrap().parse().unwrap();
     assert_eq!(codex["model_provider"].as_str(), Some("muninn"));
-    assert_eq!(
-        codex["model_providers"]["muninn"]["base_url"].as_str(),
-        Some("http://127.0.0.1:4747/v1")
-    );
-    assert_eq!(
-        codex["model_providers"]["muninn"]["wire_api"].as_str(),
-        Some("responses")
-    );
+    assert_eq!(codex["model_providers"]["muninn"]["base_url"].as_str(), Some("http://127.0.0.1:4747/v1"));
+    assert_eq!(codex["model_providers"]["muninn"]["wire_api"].as_str(), Some("responses"));
     let opencode = json(&stage.env.path("config").join("opencode/opencode.json"));
-    assert_eq!(
-        opencode["provider"]["openai"]["options"]["baseURL"],
-        format!("{url}/v1")
-    );
+    assert_eq!(opencode["provider"]["openai"]["options"]["baseURL"], format!("{url}/v1"));
 }
 
 #[test]
@@ -180,21 +153,11 @@ fn later_edits_of_the_user_survive_and_parts_add_up() {
     stage.write(&settings, "{\n  \"model\": \"opus\"\n}\n");
     stage.said(&["install", "claude-code", "--with", "gateway", "--yes"]);
     let text = std::fs::read_to_string(&settings).unwrap();
-    std::fs::write(
-        &settings,
-        text.replace("\"opus\",", "\"sonnet\",\n  \"theme\": \"dark\","),
-    )
-    .unwrap();
+    std::fs::write(&settings, text.replace("\"opus\",", "\"sonnet\",\n  \"theme\": \"dark\",")).unwrap();
     stage.said(&["install", "claude-code", "--with", "mcp", "--yes"]);
-    assert_eq!(
-        json(&stage.home(".claude.json"))["mcpServers"]["muninn"]["command"],
-        MUNINN
-    );
+    assert_eq!(json(&stage.home(".claude.json"))["mcpServers"]["muninn"]["command"], MUNINN);
     stage.said(&["uninstall", "claude-code", "--yes"]);
-    assert_eq!(
-        std::fs::read_to_string(&settings).unwrap(),
-        "{\n  \"model\": \"sonnet\",\n  \"theme\": \"dark\"\n}\n"
-    );
+    assert_eq!(std::fs::read_to_string(&settings).unwrap(), "{\n  \"model\": \"sonnet\",\n  \"theme\": \"dark\"\n}\n");
     assert!(!stage.home(".claude.json").exists());
 }
 
@@ -207,10 +170,7 @@ fn files_that_cannot_be_edited_are_left_alone() {
         std::fs::write(&claude, text).unwrap();
         let (code, error) = stage.refused(&claude_code);
         assert_eq!(code, 1);
-        assert!(
-            error.contains(".claude.json") && error.contains("nothing was changed"),
-            "{error}"
-        );
+        assert!(error.contains(".claude.json") && error.contains("nothing was changed"), "{error}");
         assert_eq!(std::fs::read_to_string(&claude).unwrap(), text);
     }
     stage.write(&codex, "model = \"x\"\nmodel = \"y\"\n");
@@ -250,10 +210,7 @@ fn links_stay_links_and_lead_nowhere_else() {
 
     std::fs::remove_file(&target).unwrap();
     let (_, error) = stage.refused(&["install", "claude-code", "--with", "mcp", "--yes"]);
-    assert!(
-        error.contains("a symbolic link to a file that does not exist"),
-        "{error}"
-    );
+    assert!(error.contains("a symbolic link to a file that does not exist"), "{error}");
 
     let outside = stage.env.path("outside.json");
     std::fs::write(&outside, "{}").unwrap();
@@ -278,10 +235,7 @@ fn nothing_is_written_without_consent() {
     assert_eq!(stage.files(), before);
     let (status, shown) = at_terminal(stage.command(&["install", "cursor"]), "y\n");
     assert!(status.success() && shown.contains("created"), "{shown}");
-    assert_eq!(
-        json(&stage.home(".cursor/mcp.json"))["mcpServers"]["muninn"]["command"],
-        MUNINN
-    );
+    assert_eq!(json(&stage.home(".cursor/mcp.json"))["mcpServers"]["muninn"]["command"], MUNINN);
 }
 
 #[test]
@@ -318,10 +272,7 @@ fn a_failing_file_takes_back_the_others() {
     std::os::unix::fs::symlink("/proc/sys/kernel", stage.home(".claude")).unwrap();
     let (code, error) = stage.refused(&["install", "claude-code", "--with", "mcp,gateway", "--yes"]);
     assert_eq!(code, 1);
-    assert!(
-        error.contains("settings.json") && error.contains("nothing was changed"),
-        "{error}"
-    );
+    assert!(error.contains("settings.json") && error.contains("nothing was changed"), "{error}");
     assert_eq!(std::fs::read_to_string(stage.home(".claude.json")).unwrap(), "{\n}");
     let said = stage.said(&["uninstall", "claude-code"]);
     assert!(said.contains("nothing is installed"), "{said}");

@@ -49,70 +49,33 @@ fn commands_read_and_write_and_the_user_sees_no_change() {
     assert_eq!((&read["version"], &read["entry_count"]), (&json!("new"), &json!(0)));
     let overview = env.path("overview.md");
     std::fs::write(&overview, "# Retries\nThey double.\n").unwrap();
-    let write = [
-        "write",
-        "gateway/retries",
-        "--entry",
-        "work_context: debugging\nFound the loop.",
-        "--summary",
-        "The loop",
-    ];
-    let write = [
-        &write[..],
-        &["--version", "new", "--overview", overview.to_str().unwrap()],
-    ]
-    .concat();
+    let write =
+        ["write", "gateway/retries", "--entry", "work_context: debugging\nFound the loop.", "--summary", "The loop"];
+    let write = [&write[..], &["--version", "new", "--overview", overview.to_str().unwrap()]].concat();
     let written = json_of(&env, &root, &write);
     assert_eq!(written["entry_count"], 1);
     let stale = journal(&env, &root, &write);
     assert!(String::from_utf8_lossy(&stale.stderr).contains("The loop"), "{stale:?}");
     let id = written["id"].as_str().unwrap();
     let entry = json_of(&env, &root, &["read", id]);
-    assert_eq!(
-        (&entry["work_context"], &entry["summary"]),
-        (&json!("debugging"), &json!("The loop"))
-    );
+    assert_eq!((&entry["work_context"], &entry["summary"]), (&json!("debugging"), &json!("The loop")));
     let shown = env.stdout_of(&root, &["journal", "read", "gateway/retries"]);
-    assert!(
-        shown.contains("entries    1\n") && shown.ends_with("\n# Retries\nThey double.\n"),
-        "{shown}"
-    );
+    assert!(shown.contains("entries    1\n") && shown.ends_with("\n# Retries\nThey double.\n"), "{shown}");
     // A session that has read needs no version.
     for session in ["one", "two"] {
         json_of(&env, &root, &["read", "gateway/retries", "--session", session]);
     }
-    let by = |session: &str| {
-        journal(
-            &env,
-            &root,
-            &["write", "gateway/retries", "--entry", "More.", "--session", session],
-        )
-    };
-    assert!(
-        by("one").status.success() && by("one").status.success(),
-        "its own write is read"
-    );
+    let by =
+        |session: &str| journal(&env, &root, &["write", "gateway/retries", "--entry", "More.", "--session", session]);
+    assert!(by("one").status.success() && by("one").status.success(), "its own write is read");
     let refused = by("two");
     assert_eq!(refused.status.code(), Some(1));
-    assert!(
-        String::from_utf8_lossy(&refused.stderr)
-            .matches("gateway/retries#")
-            .count()
-            == 2,
-        "{refused:?}"
-    );
+    assert!(String::from_utf8_lossy(&refused.stderr).matches("gateway/retries#").count() == 2, "{refused:?}");
     let listed = json_of(&env, &root, &["list", "gateway/retries", "--start", "1"]);
     assert_eq!(listed.as_array().unwrap().len(), 2);
     assert_eq!(listed[1]["id"], written["id"]);
-    assert_eq!(
-        env.stdout_of(&root, &["journal", "toc", "--depth", "2"]),
-        "gateway/\n  gateway/retries  3 entries\n"
-    );
-    let found = json_of(
-        &env,
-        &root,
-        &["search", "found the loop", "--work-context", "debugging"],
-    );
+    assert_eq!(env.stdout_of(&root, &["journal", "toc", "--depth", "2"]), "gateway/\n  gateway/retries  3 entries\n");
+    let found = json_of(&env, &root, &["search", "found the loop", "--work-context", "debugging"]);
     assert_eq!(found[0]["id"], written["id"], "{found}");
     for (arguments, status) in [
         (&["read", "gateway/retries#0000000"][..], 4),
@@ -122,11 +85,7 @@ fn commands_read_and_write_and_the_user_sees_no_change() {
         (&["toc", "gone"], 4),
         (&["write", "a", "--entry", "x", "--version", "1"], 2),
     ] {
-        assert_eq!(
-            journal(&env, &root, arguments).status.code(),
-            Some(status),
-            "{arguments:?}"
-        );
+        assert_eq!(journal(&env, &root, arguments).status.code(), Some(status), "{arguments:?}");
     }
     assert_eq!(of_user(&root), before);
 }
@@ -141,10 +100,7 @@ fn client_writes_what_it_has_read_and_is_told_what_others_wrote() {
     };
     let (mut one, mut two) = (start(), start());
     let write = |client: &mut Client, entry: &str| {
-        let (result, text) = client.call(
-            "journal_write",
-            &json!({"path": "area", "entry": entry, "summary": entry}),
-        );
+        let (result, text) = client.call("journal_write", &json!({"path": "area", "entry": entry, "summary": entry}));
         (result["isError"] == true, text)
     };
     let refused = write(&mut one, "first");
@@ -160,37 +116,22 @@ fn client_writes_what_it_has_read_and_is_told_what_others_wrote() {
     assert!(!write(&mut two, "second").0);
     let (listed, _) = two.call("journal_list_entries", &json!({"path": "area"}));
     let entries = listed["structuredContent"]["entries"].clone();
-    assert_eq!(
-        (&entries[0]["summary"], &entries[1]["summary"]),
-        (&json!("second"), &json!("first"))
-    );
+    assert_eq!((&entries[0]["summary"], &entries[1]["summary"]), (&json!("second"), &json!("first")));
     let (entry, _) = two.call("journal_read", &json!({"id": entries[0]["id"]}));
     assert_eq!(entry["structuredContent"]["content"], "second");
-    let (found, _) = one.call(
-        "journal_search",
-        &json!({"work_context": "area", "content": "the second"}),
-    );
-    assert_eq!(
-        found["structuredContent"]["entries"][0]["id"], entries[0]["id"],
-        "{found}"
-    );
+    let (found, _) = one.call("journal_search", &json!({"work_context": "area", "content": "the second"}));
+    assert_eq!(found["structuredContent"]["entries"][0]["id"], entries[0]["id"], "{found}");
     let (contents, _) = one.call("journal_toc", &json!({}));
     assert_eq!(contents["structuredContent"]["sections"][0]["entry_count"], 2);
     let message = git(&root, &["log", "-1", "--format=%B", "refs/muninn/journal"]).unwrap();
-    assert!(
-        message.contains("\nAgent: test\n") && message.contains("\nSession: "),
-        "{message}"
-    );
+    assert!(message.contains("\nAgent: test\n") && message.contains("\nSession: "), "{message}");
 }
 
 #[test]
 fn journal_can_have_a_repository_of_its_own() {
     let (env, root) = repository();
     let own = env.path("own/journal.git");
-    let settings = format!(
-        "[journal]\npath = \"{}\"\nauthor = \"Ann <ann@example.com>\"\n",
-        own.display()
-    );
+    let settings = format!("[journal]\npath = \"{}\"\nauthor = \"Ann <ann@example.com>\"\n", own.display());
     env.write_config(&format!("{ALONE}{settings}"));
     let write = ["write", "a", "--entry", "x", "--version", "new"];
     json_of(&env, &root, &write);
@@ -205,43 +146,27 @@ fn entries_and_overviews_are_recalled_into_prompts() {
     let stage = Stage::new();
     let (env, root) = (&stage.env, &stage.root);
     let overview = env.path("overview.md");
-    std::fs::write(
-        &overview,
-        "# Invoices\n\nArchived invoices leave the ledger at midnight.\n",
-    )
-    .unwrap();
+    std::fs::write(&overview, "# Invoices\n\nArchived invoices leave the ledger at midnight.\n").unwrap();
     let entry = "The token bucket refills from a monotonic clock, since leap seconds emptied it twice.";
     let write = ["write", "billing/limits", "--version", "new", "--entry", entry];
-    let written = json_of(
-        env,
-        root,
-        &[&write[..], &["--overview", overview.to_str().unwrap()]].concat(),
-    );
+    let written = json_of(env, root, &[&write[..], &["--overview", overview.to_str().unwrap()]].concat());
     let recalled = env.stdout_of(root, &["recall", "leap seconds", "--json"]);
     let recalled: Value = serde_json::from_str(&recalled).unwrap();
     let source = format!("journal:{}", written["id"].as_str().unwrap());
-    assert_eq!(
-        (&recalled["memories"][0]["id"], &recalled["memories"][0]["kind"]),
-        (&json!(source), &json!("journal"))
-    );
+    assert_eq!((&recalled["memories"][0]["id"], &recalled["memories"][0]["kind"]), (&json!(source), &json!("journal")));
     let question = "does the token bucket refill with a monotonic clock through leap seconds?";
     let sent = |question: &str| {
         let response = stage.ask("/v1/chat/completions", &[], &simple(question)[0].1);
         let receipt = stage.why(&response);
         let items = receipt["items"].as_array().unwrap().clone();
-        let named = items
-            .into_iter()
-            .find(|item| item["source"].as_str().unwrap().starts_with("journal:"));
+        let named = items.into_iter().find(|item| item["source"].as_str().unwrap().starts_with("journal:"));
         (named, receipt, stage.upstream.last().text())
     };
     let (named, receipt, body) = sent(question);
     assert_eq!(named.unwrap_or_else(|| panic!("{receipt}"))["source"], source.as_str());
     assert!(body.contains(&source) && body.contains("emptied it twice"), "{body}");
     let (named, receipt, _) = sent("when do archived invoices leave the ledger, at midnight?");
-    assert_eq!(
-        named.unwrap_or_else(|| panic!("{receipt}"))["source"],
-        "journal:billing/limits"
-    );
+    assert_eq!(named.unwrap_or_else(|| panic!("{receipt}"))["source"], "journal:billing/limits");
 }
 
 /// The number of object files, which grows before the ref moves.
@@ -280,8 +205,7 @@ fn writers_that_are_killed_lose_nothing_that_was_acknowledged() {
         }
         // The lock of the ref, if the process was killed while it had it: it is removed when it is old.
         if let Ok(lock) = std::fs::File::open(root.join(".git/refs/muninn/journal.lock")) {
-            lock.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(60))
-                .unwrap();
+            lock.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(60)).unwrap();
         }
     }
     assert!(acknowledged.len() >= 12, "{killed} were killed");

@@ -16,11 +16,7 @@ fn clones() -> (TestEnv, PathBuf, PathBuf, PathBuf) {
     git(&root, &["clone", "--quiet", "--bare", ".", remote.to_str().unwrap()]).unwrap();
     git(&root, &["remote", "add", "origin", remote.to_str().unwrap()]).unwrap();
     let other = env.path("other");
-    git(
-        &root,
-        &["clone", "--quiet", remote.to_str().unwrap(), other.to_str().unwrap()],
-    )
-    .unwrap();
+    git(&root, &["clone", "--quiet", remote.to_str().unwrap(), other.to_str().unwrap()]).unwrap();
     (env, root, other, remote)
 }
 
@@ -31,25 +27,11 @@ fn clones_exchange_entries_and_settle_two_overviews() {
     let write = |root: &Path, entry: &str, text: &str| {
         std::fs::write(&overview, text).unwrap();
         let version = json_of(&env, root, &["read", "area"])["version"].clone();
-        let arguments = [
-            "write",
-            "area",
-            "--entry",
-            entry,
-            "--version",
-            version.as_str().unwrap(),
-        ];
-        json_of(
-            &env,
-            root,
-            &[&arguments[..], &["--overview", overview.to_str().unwrap()]].concat(),
-        )
+        let arguments = ["write", "area", "--entry", entry, "--version", version.as_str().unwrap()];
+        json_of(&env, root, &[&arguments[..], &["--overview", overview.to_str().unwrap()]].concat())
     };
     let empty = json_of(&env, &one, &["sync"]);
-    assert_eq!(
-        empty,
-        json!({"received": 0, "moved": 0, "pushed": false, "conflicts": []})
-    );
+    assert_eq!(empty, json!({"received": 0, "moved": 0, "pushed": false, "conflicts": []}));
     write(&one, "begins", "common");
     assert_eq!(json_of(&env, &one, &["push"])["pushed"], true);
     assert_eq!(json_of(&env, &two, &["fetch"])["received"], 1);
@@ -57,40 +39,22 @@ fn clones_exchange_entries_and_settle_two_overviews() {
     write(&two, "of two", "overview of two");
     assert_eq!(json_of(&env, &two, &["sync"])["pushed"], true);
     let refused = journal(&env, &one, &["push"]);
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("muninn journal sync"),
-        "{refused:?}"
-    );
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("muninn journal sync"), "{refused:?}");
     let synced = json_of(&env, &one, &["sync"]);
-    assert_eq!(
-        synced,
-        json!({"received": 1, "moved": 1, "pushed": true, "conflicts": ["area"]})
-    );
+    assert_eq!(synced, json!({"received": 1, "moved": 1, "pushed": true, "conflicts": ["area"]}));
     let read = json_of(&env, &one, &["read", "area"]);
-    assert_eq!(
-        (&read["overview"], &read["entry_count"]),
-        (&json!("overview of two"), &json!(3))
-    );
+    assert_eq!((&read["overview"], &read["entry_count"]), (&json!("overview of two"), &json!(3)));
     assert_eq!(read["conflict"], json!({"other": "overview of one", "base": "common"}));
-    assert_eq!(
-        json_of(&env, &one, &["read", mine["id"].as_str().unwrap()])["content"],
-        "of one"
-    );
+    assert_eq!(json_of(&env, &one, &["read", mine["id"].as_str().unwrap()])["content"], "of one");
     json_of(&env, &two, &["sync"]);
     let shown = env.stdout_of(&two, &["journal", "read", "area"]);
-    assert!(
-        shown.contains("overview of one\n\n--- both come from\n\ncommon\n"),
-        "{shown}"
-    );
+    assert!(shown.contains("overview of one\n\n--- both come from\n\ncommon\n"), "{shown}");
     write(&two, "settles", "overview of both");
     json_of(&env, &two, &["sync"]);
     json_of(&env, &one, &["sync"]);
     for root in [&one, &two] {
         let read = json_of(&env, root, &["read", "area"]);
-        assert_eq!(
-            (&read["overview"], read.get("conflict")),
-            (&json!("overview of both"), None)
-        );
+        assert_eq!((&read["overview"], read.get("conflict")), (&json!("overview of both"), None));
         assert_eq!(git(root, &["status", "--porcelain"]).unwrap(), "");
     }
     let graph = git(&one, &["log", "--graph", "--format=%s", "refs/muninn/journal"]).unwrap();
@@ -105,16 +69,9 @@ fn remote_that_refuses_the_ref_or_is_none_is_an_error() {
     git(&remote, &["config", "receive.hideRefs", "refs/muninn"]).unwrap();
     let refused = journal(&env, &one, &["sync"]);
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(
-        refused.status.code() == Some(1) && told.contains("must accept refs/muninn/journal"),
-        "{told}"
-    );
+    assert!(refused.status.code() == Some(1) && told.contains("must accept refs/muninn/journal"), "{told}");
     for remote in ["nowhere", "--upload-pack=touch /tmp/x", ""] {
-        assert_eq!(
-            journal(&env, &one, &["sync", "--", remote]).status.code(),
-            Some(1),
-            "{remote}"
-        );
+        assert_eq!(journal(&env, &one, &["sync", "--", remote]).status.code(), Some(1), "{remote}");
     }
     // A hook of the repository does not run.
     let hook = one.join(".git/hooks/pre-push");
@@ -142,10 +99,7 @@ fn with_two_overviews() -> (TestEnv, PathBuf, PathBuf) {
     json_of(&env, &one, &["sync"]);
     json_of(&env, &two, &["sync"]);
     write(&one, "Limits:\n- twenty a second\n- none at night\n");
-    write(
-        &two,
-        "Limits:\n- ten a second\n- none at night\n- one a day for guests\n",
-    );
+    write(&two, "Limits:\n- ten a second\n- none at night\n- one a day for guests\n");
     json_of(&env, &two, &["sync"]);
     assert_eq!(json_of(&env, &one, &["sync"])["conflicts"], json!(["area"]));
     (env, one, overview)
@@ -164,36 +118,19 @@ fn person_or_calling_model_merges_two_overviews() {
     let (sides, _) = client.call("journal_synthesize_conflict", &arguments);
     let sides = &sides["structuredContent"];
     let base = "Limits:\n- ten a second\n- none at night";
-    assert_eq!(
-        (&sides["merge_base"], sides["three_way"].as_str().map(str::trim_end)),
-        (&json!(base), Some(merged))
-    );
-    assert!(
-        sides["instructions"].as_str().unwrap().contains("journal_write"),
-        "{sides}"
-    );
+    assert_eq!((&sides["merge_base"], sides["three_way"].as_str().map(str::trim_end)), (&json!(base), Some(merged)));
+    assert!(sides["instructions"].as_str().unwrap().contains("journal_write"), "{sides}");
     let write = json!({"path": "area", "entry": "Merged.", "overview": merged, "version": sides["version"]});
     client.call("journal_write", &write);
     let read = json_of(&env, &root, &["read", "area"]);
     assert_eq!((&read["overview"], read.get("conflict")), (&json!(merged), None));
     std::fs::write(&overview, merged).unwrap();
-    let again = journal(
-        &env,
-        &root,
-        &["resolve", "area", "--overview", overview.to_str().unwrap()],
-    );
-    assert!(
-        String::from_utf8_lossy(&again.stderr).contains("nothing to merge"),
-        "{again:?}"
-    );
+    let again = journal(&env, &root, &["resolve", "area", "--overview", overview.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&again.stderr).contains("nothing to merge"), "{again:?}");
 
     let (env, root, overview) = with_two_overviews();
     std::fs::write(&overview, merged).unwrap();
-    json_of(
-        &env,
-        &root,
-        &["resolve", "area", "--overview", overview.to_str().unwrap()],
-    );
+    json_of(&env, &root, &["resolve", "area", "--overview", overview.to_str().unwrap()]);
     assert!(json_of(&env, &root, &["read", "area"]).get("conflict").is_none());
     let unasked = journal(&env, &root, &["resolve", "area", "--ask-model"]);
     assert_eq!(unasked.status.code(), Some(2));
@@ -211,20 +148,11 @@ fn configured_model_merges_two_overviews_at_a_cost_on_a_receipt() {
     });
     assert!(model.requests().is_empty());
     let (merged, text) = client.call("journal_synthesize_conflict", &json!({"section": "area"}));
-    assert_eq!(
-        merged["structuredContent"]["overview"], "Limits: all of them.",
-        "{text}"
-    );
+    assert_eq!(merged["structuredContent"]["overview"], "Limits: all of them.", "{text}");
     let asked = model.last().text();
-    assert!(
-        asked.contains("one a day for guests") && asked.contains("twenty a second"),
-        "{asked}"
-    );
+    assert!(asked.contains("one a day for guests") && asked.contains("twenty a second"), "{asked}");
     let read = json_of(&env, &root, &["read", "area"]);
-    assert_eq!(
-        (&read["overview"], read.get("conflict")),
-        (&json!("Limits: all of them."), None)
-    );
+    assert_eq!((&read["overview"], read.get("conflict")), (&json!("Limits: all of them."), None));
     drop(client);
     let receipts: Value = serde_json::from_str(&env.stdout_of(&root, &["why", "--json"])).unwrap();
     let reason = receipts.to_string();
@@ -238,15 +166,7 @@ fn shallow_and_partial_clones_have_the_whole_journal() {
         let version = json_of(&env, &one, &["read", "area"])["version"].clone();
         let overview = env.path("overview.md");
         std::fs::write(&overview, format!("overview {number}")).unwrap();
-        let write = [
-            "write",
-            "area",
-            "--entry",
-            "x",
-            "--overview",
-            overview.to_str().unwrap(),
-            "--version",
-        ];
+        let write = ["write", "area", "--entry", "x", "--overview", overview.to_str().unwrap(), "--version"];
         json_of(&env, &one, &[&write[..], &[version.as_str().unwrap()]].concat());
     }
     json_of(&env, &one, &["sync"]);
@@ -254,25 +174,11 @@ fn shallow_and_partial_clones_have_the_whole_journal() {
     for (name, how) in [("shallow", "--depth=1"), ("partial", "--filter=blob:none")] {
         let root = env.path(name);
         let address = format!("file://{}", remote.display());
-        git(
-            remote.parent().unwrap(),
-            &[
-                "clone",
-                "--quiet",
-                "--no-checkout",
-                how,
-                &address,
-                root.to_str().unwrap(),
-            ],
-        )
-        .unwrap();
+        git(remote.parent().unwrap(), &["clone", "--quiet", "--no-checkout", how, &address, root.to_str().unwrap()])
+            .unwrap();
         let synced = json_of(&env, &root, &["sync"]);
         let read = json_of(&env, &root, &["read", "area"]);
-        assert_eq!(
-            (&read["overview"], &read["entry_count"]),
-            (&json!("overview 2"), &synced["received"]),
-            "{name}"
-        );
+        assert_eq!((&read["overview"], &read["entry_count"]), (&json!("overview 2"), &synced["received"]), "{name}");
         let version = read["version"].as_str().unwrap();
         json_of(&env, &root, &["write", "area", "--entry", name, "--version", version]);
         assert_eq!(json_of(&env, &root, &["sync"])["pushed"], true, "{name}");

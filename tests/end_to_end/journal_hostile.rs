@@ -32,11 +32,7 @@ impl Scene {
     fn write(&self, section: &str) {
         let read = json_of(&self.env, &self.root, &["read", section]);
         let version = read["version"].as_str().unwrap();
-        json_of(
-            &self.env,
-            &self.root,
-            &["write", section, "--entry", "the owner's", "--version", version],
-        );
+        json_of(&self.env, &self.root, &["write", section, "--entry", "the owner's", "--version", version]);
     }
 
     fn tip(&self) -> String {
@@ -52,13 +48,7 @@ impl Scene {
             lines.push_str(&format!("{mode} {id}\t{name}{extension}\n"));
         }
         let listed = self.env.path("lines");
-        fs::write(
-            &listed,
-            lines
-                .replace("040000 ", "040000 tree ")
-                .replace("100644 ", "100644 blob "),
-        )
-        .unwrap();
+        fs::write(&listed, lines.replace("040000 ", "040000 tree ").replace("100644 ", "100644 blob ")).unwrap();
         let mut command = muninn_tests::git_command(&self.remote, &["mktree"]);
         let made = command.stdin(fs::File::open(&listed).unwrap()).output().unwrap();
         assert!(made.status.success(), "{made:?}");
@@ -131,23 +121,12 @@ fn fetched_bomb_is_refused_and_every_command_goes_on_in_little_memory() {
         assert_eq!(scene.tip(), tip);
     }
     scene.write("own");
-    let good = [
-        &["journal", "toc"][..],
-        &["journal", "read", "own"],
-        &["recall", "owner's"],
-        &["doctor"],
-    ];
+    let good = [&["journal", "toc"][..], &["journal", "read", "own"], &["recall", "owner's"], &["doctor"]];
     for command in good {
         let output = scene.bounded(command);
         assert!(!told(&output).contains("files and folders"), "{command:?}: {output:?}");
     }
-    assert_eq!(
-        json_of(&scene.env, &scene.root, &["list", "own"])
-            .as_array()
-            .unwrap()
-            .len(),
-        2
-    );
+    assert_eq!(json_of(&scene.env, &scene.root, &["list", "own"]).as_array().unwrap().len(), 2);
     assert_eq!(Report::of(&scene.env, &scene.root).only("journal", "ok"), "2 entries");
 }
 
@@ -156,31 +135,16 @@ fn fetched_bomb_is_refused_and_every_command_goes_on_in_little_memory() {
 fn bomb_that_another_program_has_fetched_is_named_by_doctor() {
     let scene = Scene::new();
     scene.send_bomb();
-    git(
-        &scene.root,
-        &["fetch", "--quiet", "origin", "+refs/muninn/journal:refs/muninn/journal"],
-    )
-    .unwrap();
-    for command in [
-        &["journal", "toc"][..],
-        &["journal", "write", "b", "--entry", "x", "--version", "new"],
-    ] {
+    git(&scene.root, &["fetch", "--quiet", "origin", "+refs/muninn/journal:refs/muninn/journal"]).unwrap();
+    for command in [&["journal", "toc"][..], &["journal", "write", "b", "--entry", "x", "--version", "new"]] {
         let refused = scene.bounded(command);
         let told = told(&refused);
-        assert!(
-            refused.status.code() == Some(1) && told.contains("50000") && told.contains("doctor"),
-            "{refused:?}"
-        );
+        assert!(refused.status.code() == Some(1) && told.contains("50000") && told.contains("doctor"), "{refused:?}");
     }
     assert_ne!(scene.bounded(&["recall", "bomb"]).status.code(), None);
     let report = Report::of(&scene.env, &scene.root);
     assert!(report.only("journal", "bad").contains("50000 files and folders"));
-    assert!(
-        report
-            .value()
-            .to_string()
-            .contains("git update-ref refs/muninn/journal COMMIT")
-    );
+    assert!(report.value().to_string().contains("git update-ref refs/muninn/journal COMMIT"));
 }
 
 #[test]
@@ -193,10 +157,7 @@ fn fetch_is_undone_by_the_command_and_doctor_names_it() {
     assert_eq!(json_of(&scene.env, &scene.root, &["fetch"])["received"], 1);
     scene.write("own");
     let id = format!("own#{}", own.trim());
-    assert_eq!(
-        json_of(&scene.env, &scene.root, &["read", &id])["content"],
-        "the owner's"
-    );
+    assert_eq!(json_of(&scene.env, &scene.root, &["read", &id])["content"], "the owner's");
     let report = Report::of(&scene.env, &scene.root);
     assert!(report.only("journal", "bad").contains("Was:"));
     assert!(report.value().to_string().contains("muninn journal undo-fetch"));
@@ -206,10 +167,7 @@ fn fetch_is_undone_by_the_command_and_doctor_names_it() {
     assert_eq!(listed.as_array().unwrap().len(), 2);
     assert_eq!(Report::of(&scene.env, &scene.root).only("journal", "ok"), "2 entries");
     let nothing = journal(&scene.env, &scene.root, &["undo-fetch"]);
-    assert!(
-        nothing.status.code() == Some(1) && told(&nothing).contains("no fetch to undo"),
-        "{nothing:?}"
-    );
+    assert!(nothing.status.code() == Some(1) && told(&nothing).contains("no fetch to undo"), "{nothing:?}");
 }
 
 #[test]
@@ -234,18 +192,12 @@ fn addresses_that_start_a_program_are_refused_at_once() {
         for command in ["fetch", "push", "sync"] {
             let refused = journal(&scene.env, &scene.root, &[command, "--", address]);
             let told = told(&refused);
-            assert!(
-                refused.status.code() == Some(1) && told.contains("is no remote"),
-                "{address}: {told}"
-            );
+            assert!(refused.status.code() == Some(1) && told.contains("is no remote"), "{address}: {told}");
         }
         // The name of such an address is no better.
         git(&scene.root, &["config", "remote.evil.url", address]).unwrap();
         let refused = journal(&scene.env, &scene.root, &["fetch", "evil"]);
-        assert!(
-            refused.status.code() == Some(1) && told(&refused).contains("is no remote"),
-            "{refused:?}"
-        );
+        assert!(refused.status.code() == Some(1) && told(&refused).contains("is no remote"), "{refused:?}");
     }
     assert!(!canary.exists());
 }
@@ -274,24 +226,14 @@ fn programs_that_a_repository_names_never_run() {
         ("http.proxy", "http://127.0.0.1:1", &http, true),
         ("core.alternaterefscommand", &program, local, false),
         ("core.fsmonitor", &program, local, false),
-        (
-            "core.hookspath",
-            scene.env.path("hooks").to_str().unwrap(),
-            local,
-            false,
-        ),
+        ("core.hookspath", scene.env.path("hooks").to_str().unwrap(), local, false),
         ("core.pager", &program, local, false),
         ("gpg.program", &program, local, false),
         ("push.gpgsign", "true", local, false),
         ("uploadpack.packobjectshook", &program, local, false),
         ("gc.auto", "1", local, false),
         ("protocol.ext.allow", "always", local, false),
-        (
-            "include.path",
-            scene.env.path("included").to_str().unwrap(),
-            local,
-            false,
-        ),
+        ("include.path", scene.env.path("included").to_str().unwrap(), local, false),
     ]
     .map(|(key, value, address, refused)| (key.to_owned(), value.to_owned(), address.to_owned(), refused));
     fs::write(
@@ -302,19 +244,8 @@ fn programs_that_a_repository_names_never_run() {
     )
     .unwrap();
     fs::create_dir_all(scene.env.path("hooks")).unwrap();
-    for hook in [
-        "reference-transaction",
-        "pre-push",
-        "post-update",
-        "pre-receive",
-        "update",
-        "pre-auto-gc",
-    ] {
-        for folder in [
-            scene.env.path("hooks"),
-            scene.root.join(".git/hooks"),
-            scene.remote.join("hooks"),
-        ] {
+    for hook in ["reference-transaction", "pre-push", "post-update", "pre-receive", "update", "pre-auto-gc"] {
+        for folder in [scene.env.path("hooks"), scene.root.join(".git/hooks"), scene.remote.join("hooks")] {
             fs::create_dir_all(&folder).unwrap();
             fs::copy(&program, folder.join(hook)).unwrap();
         }
@@ -349,10 +280,7 @@ fn programs_that_the_users_configuration_names_are_used() {
     scene.send_entry();
     let ssh = scene.env.path("ssh.sh");
     let ran = scene.env.path("ssh-ran");
-    let script = format!(
-        "#!/bin/sh\necho x >> {}\nfor last; do :; done\nexec sh -c \"$last\"\n",
-        ran.display()
-    );
+    let script = format!("#!/bin/sh\necho x >> {}\nfor last; do :; done\nexec sh -c \"$last\"\n", ran.display());
     fs::write(&ssh, script).unwrap();
     executable(&ssh);
     let own = scene.env.path("gitconfig");
@@ -362,33 +290,16 @@ fn programs_that_the_users_configuration_names_are_used() {
     let configurations = [
         format!("[core]\n\tsshCommand = {}\n", ssh.display()),
         // By the directory of the repository, and by the address of its remote.
-        format!(
-            "[includeIf \"gitdir:{}/\"]\n\tpath = {}\n",
-            scene.root.display(),
-            conditional.display()
-        ),
-        format!(
-            "[includeIf \"hasconfig:remote.*.url:ssh://example.com/**\"]\n\tpath = {}\n",
-            conditional.display()
-        ),
-        format!(
-            "[core]\n\tsshCommand = {}\n[url \"ssh://example.com/\"]\n\tinsteadOf = own:\n",
-            ssh.display()
-        ),
+        format!("[includeIf \"gitdir:{}/\"]\n\tpath = {}\n", scene.root.display(), conditional.display()),
+        format!("[includeIf \"hasconfig:remote.*.url:ssh://example.com/**\"]\n\tpath = {}\n", conditional.display()),
+        format!("[core]\n\tsshCommand = {}\n[url \"ssh://example.com/\"]\n\tinsteadOf = own:\n", ssh.display()),
     ];
     for (number, configuration) in configurations.iter().enumerate() {
         fs::write(&own, configuration).unwrap();
-        let address = if number == 3 {
-            address.replace("ssh://example.com/", "own:")
-        } else {
-            address.clone()
-        };
+        let address = if number == 3 { address.replace("ssh://example.com/", "own:") } else { address.clone() };
         git(&scene.root, &["config", "remote.origin.url", &address]).unwrap();
         let mut command = scene.env.muninn();
-        command
-            .args(["journal", "sync"])
-            .current_dir(&scene.root)
-            .env("GIT_CONFIG_GLOBAL", &own);
+        command.args(["journal", "sync"]).current_dir(&scene.root).env("GIT_CONFIG_GLOBAL", &own);
         let synced = output(command);
         assert!(synced.status.success(), "{number}: {}", told(&synced));
         assert!(fs::remove_file(&ran).is_ok(), "{number}");
@@ -402,11 +313,9 @@ fn push_to_a_working_repository_on_this_machine_changes_none_of_its_files() {
     let other = scene.env.path("other");
     git(&scene.root, &["clone", "--quiet", ".", other.to_str().unwrap()]).unwrap();
     fs::write(other.join(".git/info/attributes"), "* filter=x\n").unwrap();
-    for (key, value) in [
-        ("receive.denyCurrentBranch", "updateInstead"),
-        ("filter.x.smudge", &*program),
-        ("filter.x.clean", &program),
-    ] {
+    for (key, value) in
+        [("receive.denyCurrentBranch", "updateInstead"), ("filter.x.smudge", &*program), ("filter.x.clean", &program)]
+    {
         git(&other, &["config", key, value]).unwrap();
     }
     fs::write(other.join(".git/HEAD"), "ref: refs/muninn/journal\n").unwrap();

@@ -17,38 +17,17 @@ use crate::stage::{FILES, quoted};
 fn keys() -> [(&'static str, String); 6] {
     let hex = "3f9c01d47ab25e68";
     [
-        (
-            "our own",
-            format!(
-                "muninn-{}",
-                [hex, "8e5b7721c0aa94d3", "f00d1e2b3c4a5968", "77665e4d3c2b1a09"].concat()
-            ),
-        ),
+        ("our own", format!("muninn-{}", [hex, "8e5b7721c0aa94d3", "f00d1e2b3c4a5968", "77665e4d3c2b1a09"].concat())),
         (
             "our own in capitals",
             format!(
                 "MUNINN-{}",
-                ["A1", hex, "B2C3D4E5F60718", "29384756ABCDEF01", "9087A6B5C4D3E2F1"]
-                    .concat()
-                    .to_uppercase()
+                ["A1", hex, "B2C3D4E5F60718", "29384756ABCDEF01", "9087A6B5C4D3E2F1"].concat().to_uppercase()
             ),
         ),
         ("github", format!("ghp_{}", "a1B2c3D4e5F6".repeat(3))),
-        (
-            "zhipu",
-            format!(
-                "{}.{}",
-                ["5d41402abc4b2a76", "b9719d911017c592"].concat(),
-                "kZ3tQ8wLx0PmR5vY"
-            ),
-        ),
-        (
-            "discord",
-            format!(
-                "{}.{}.{}",
-                "MTE5ODYyMjQ4MzQ3MTkyNTI0OA", "Gq2xYz", "x7Kp3Lm9Qr5Tv1Wz8Bn4Cd6Fg2Hj"
-            ),
-        ),
+        ("zhipu", format!("{}.{}", ["5d41402abc4b2a76", "b9719d911017c592"].concat(), "kZ3tQ8wLx0PmR5vY")),
+        ("discord", format!("{}.{}.{}", "MTE5ODYyMjQ4MzQ3MTkyNTI0OA", "Gq2xYz", "x7Kp3Lm9Qr5Tv1Wz8Bn4Cd6Fg2Hj")),
         ("anthropic", format!("sk-ant-api03-{}AA", "Zm9vYmFy0Q".repeat(9))),
     ]
 }
@@ -60,10 +39,7 @@ fn spellings(key: &str) -> Vec<String> {
     vec![
         format!("Where is the bucket refilled with {key}?"),
         format!("{key} is the key, how does the refill work?"),
-        format!(
-            "The url is http://x/?k={}&y, how does the TokenBucket refill?",
-            key.replace('-', "%2D")
-        ),
+        format!("The url is http://x/?k={}&y, how does the TokenBucket refill?", key.replace('-', "%2D")),
         format!("How does the refill work? k={escaped}"),
         format!("How does the TokenBucket refill?\nkey: {first}\n{second}"),
         format!("How does the TokenBucket refill?\nkey: \"{first}\" +\n  \"{second}\""),
@@ -81,14 +57,10 @@ fn some(number: usize, spellings: Vec<String>) -> impl Iterator<Item = (usize, S
 fn parts(key: &str) -> Vec<Vec<u8>> {
     let bytes = key.as_bytes();
     let middle = bytes.len() / 2;
-    [
-        &bytes[8..20],
-        &bytes[middle..middle + 12],
-        &bytes[bytes.len() - 14..bytes.len() - 2],
-    ]
-    .iter()
-    .map(|part| part.to_ascii_lowercase())
-    .collect()
+    [&bytes[8..20], &bytes[middle..middle + 12], &bytes[bytes.len() - 14..bytes.len() - 2]]
+        .iter()
+        .map(|part| part.to_ascii_lowercase())
+        .collect()
 }
 
 /// All bytes below a directory, in lower case, each file with its name.
@@ -111,16 +83,9 @@ fn assert_no_key(place: &str, files: &[(String, Vec<u8>)]) {
         for part in parts(&key) {
             for (name, bytes) in files {
                 let has = bytes.windows(part.len()).any(|window| window == part);
-                let at = bytes
-                    .windows(part.len())
-                    .position(|window| window == part)
-                    .unwrap_or_default();
+                let at = bytes.windows(part.len()).position(|window| window == part).unwrap_or_default();
                 let near = String::from_utf8_lossy(&bytes[at.saturating_sub(200)..bytes.len().min(at + 100)]);
-                assert!(
-                    !has,
-                    "{place}: {name} has {} of the key of {kind}: {near}",
-                    String::from_utf8_lossy(&part)
-                );
+                assert!(!has, "{place}: {name} has {} of the key of {kind}: {near}", String::from_utf8_lossy(&part));
             }
         }
     }
@@ -130,23 +95,14 @@ fn assert_no_key(place: &str, files: &[(String, Vec<u8>)]) {
 fn objects(root: &Path) -> Vec<(String, Vec<u8>)> {
     let listed = git(root, &["rev-list", "--all", "--objects"]).unwrap();
     let ids = listed.lines().filter_map(|line| line.split(' ').next());
-    ids.map(|id| {
-        (
-            id.to_owned(),
-            git(root, &["cat-file", "-p", id]).unwrap().to_lowercase().into_bytes(),
-        )
-    })
-    .collect()
+    ids.map(|id| (id.to_owned(), git(root, &["cat-file", "-p", id]).unwrap().to_lowercase().into_bytes())).collect()
 }
 
 #[test]
 fn no_key_of_a_request_is_kept() {
     let upstream = Upstream::start();
     let env = TestEnv::new(MUNINN);
-    env.connect_with(
-        &upstream,
-        "[memory]\nwrite = \"repo\"\n[worklog]\nenabled = true\n[personal]\nenabled = true\n",
-    );
+    env.connect_with(&upstream, "[memory]\nwrite = \"repo\"\n[worklog]\nenabled = true\n[personal]\nenabled = true\n");
     let root = env.repository("demo", &FILES);
     env.stdout_of(&root, &["init", "--memory", "repo"]);
     let gateway = env.serve(&root, &[]);
@@ -164,45 +120,28 @@ fn no_key_of_a_request_is_kept() {
             ]);
             let body = format!(r#"{{"model":"m","max_tokens":9,{tools}"messages":{messages}}}"#);
             let _ = gateway.post("/v1/messages", &[("x-muninn-session", &session)], body.as_bytes());
-            let body = format!(
-                r#"{{"model":"m","messages":[{{"role":"user","content":{}}}]}}"#,
-                quoted(&text)
-            );
+            let body = format!(r#"{{"model":"m","messages":[{{"role":"user","content":{}}}]}}"#, quoted(&text));
             let _ = gateway.post("/v1/chat/completions", &[], body.as_bytes());
         }
         let body = format!(
             r#"{{"model":{},"messages":[{{"role":"user","content":"How does the TokenBucket refill?"}}]}}"#,
             quoted(&key)
         );
-        for (name, value) in [
-            ("x-muninn-session", &*key),
-            ("x-muninn-key", &key),
-            ("x-trace", &key),
-            ("user-agent", &key),
-        ] {
+        for (name, value) in
+            [("x-muninn-session", &*key), ("x-muninn-key", &key), ("x-trace", &key), ("user-agent", &key)]
+        {
             let _ = gateway.post("/v1/chat/completions", &[(name, value)], body.as_bytes());
         }
         let _ = gateway.request("GET", &format!("/v1/models?key={key}"), &[], b"");
-        let _ = gateway.request(
-            "GET",
-            &format!("/v1/models?key={}", key.replace(['-', '_'], "%2D")),
-            &[],
-            b"",
-        );
+        let _ = gateway.request("GET", &format!("/v1/models?key={}", key.replace(['-', '_'], "%2D")), &[], b"");
     }
     let stopped = gateway.stop_cleanly();
-    assert_no_key(
-        "the log",
-        &[("stderr".to_owned(), stopped.stderr.to_lowercase().into_bytes())],
-    );
+    assert_no_key("the log", &[("stderr".to_owned(), stopped.stderr.to_lowercase().into_bytes())]);
     assert_no_key("the state", &files(&env.state_dir()));
     assert_no_key("the worktree", &files(&root));
     let kept = files(&env.state_dir());
     let is_marked = |bytes: &[u8]| bytes.windows(10).any(|window| window == b"[redacted:");
-    assert!(
-        kept.iter().any(|(_, bytes)| is_marked(bytes)),
-        "the receipts name what was removed"
-    );
+    assert!(kept.iter().any(|(_, bytes)| is_marked(bytes)), "the receipts name what was removed");
 }
 
 #[test]
@@ -219,11 +158,7 @@ fn no_key_of_a_hook_or_a_tool_is_kept() {
         for (key, value) in more.as_object().unwrap() {
             input[key] = value.clone();
         }
-        assert!(
-            hook(&env, &root, &[event], input.to_string().as_bytes(), &[])
-                .status
-                .success()
-        );
+        assert!(hook(&env, &root, &[event], input.to_string().as_bytes(), &[]).status.success());
     };
     let mut client = Client::start(&env, &root, |command| {
         command.args(["--tools", "code,memory,wiki,journal,worklog,personal"]);
@@ -233,14 +168,8 @@ fn no_key_of_a_hook_or_a_tool_is_kept() {
             client.call("find_context", &json!({"question": text}));
             client.call("recall", &json!({"query": text}));
             client.call("remember", &json!({"text": text}));
-            client.call(
-                "worklog_append",
-                &json!({"text": format!("GOSSIP: {}", text.lines().next().unwrap())}),
-            );
-            client.call(
-                "worklog_append",
-                &json!({"text": text.split_once('\n').map_or(&*text, |(_, key)| key)}),
-            );
+            client.call("worklog_append", &json!({"text": format!("GOSSIP: {}", text.lines().next().unwrap())}));
+            client.call("worklog_append", &json!({"text": text.split_once('\n').map_or(&*text, |(_, key)| key)}));
             client.call("log_journal", &json!({"topic": "keys", "content": text}));
             client.call("search_memory", &json!({"query": text}));
             let section = format!("keys/{number}-{at}");
@@ -271,10 +200,7 @@ fn no_key_of_a_hook_or_a_tool_is_kept() {
         format!(
             "{}\n{}\n",
             line("user", &keys()[2].1),
-            line(
-                "assistant",
-                &format!("We decided to use {first}\n{second} from now on.")
-            )
+            line("assistant", &format!("We decided to use {first}\n{second} from now on."))
         ),
     )
     .unwrap();
@@ -285,11 +211,7 @@ fn no_key_of_a_hook_or_a_tool_is_kept() {
     assert_no_key("the state", &files(&env.state_dir()));
     assert_no_key("git", &objects(&root));
     assert_no_key("personal memory", &files(&env.path("home")));
-    assert!(
-        env.stdout_of(&root, &["scan"]).starts_with("0 secrets"),
-        "{}",
-        env.stdout_of(&root, &["scan"])
-    );
+    assert!(env.stdout_of(&root, &["scan"]).starts_with("0 secrets"), "{}", env.stdout_of(&root, &["scan"]));
 }
 
 #[test]
@@ -300,10 +222,7 @@ fn scan_finds_keys_that_were_stored_and_says_to_replace_them() {
     fs::create_dir_all(root.join(".muninn/journals")).unwrap();
     let key = keys()[1].1.clone();
     let (first, second) = key.split_at(30);
-    let lines: String = keys()
-        .iter()
-        .map(|(_, key)| format!("{}\n", json!({"text": format!("use {key}")})))
-        .collect();
+    let lines: String = keys().iter().map(|(_, key)| format!("{}\n", json!({"text": format!("use {key}")}))).collect();
     fs::write(root.join(".muninn/memory/main.jsonl"), lines).unwrap();
     fs::write(root.join(".muninn/journals/a.md"), format!("x\n{first}\n{second}\n")).unwrap();
     fs::write(root.join("JOURNAL.md"), format!("{}\n", keys()[0].1)).unwrap();
@@ -323,8 +242,5 @@ fn scan_finds_keys_that_were_stored_and_says_to_replace_them() {
         assert!(text.contains(expected), "{expected}: {text}");
     }
     let advice = String::from_utf8(found.stderr).unwrap();
-    assert!(
-        advice.contains("muninn key new NAME") && advice.contains("where it was issued"),
-        "{advice}"
-    );
+    assert!(advice.contains("muninn key new NAME") && advice.contains("where it was issued"), "{advice}");
 }

@@ -35,23 +35,11 @@ fn write(root: &Path, path: &str, text: &str) {
 fn new_writes_a_file_once() {
     let (env, root) = set_up();
     let arguments = [
-        "new",
-        "Fehler über HTTP",
-        "--domain",
-        "errors",
-        "--confidence",
-        "high",
-        "--applies-to",
-        "*.rs",
-        "--applies-to",
-        "src/http/",
+        "new", "Fehler über HTTP", "--domain", "errors", "--confidence", "high", "--applies-to", "*.rs",
+        "--applies-to", "src/http/",
     ];
     let (code, out, err) = run(&env, &root, &arguments);
-    assert_eq!(
-        (code, out.as_str()),
-        (0, ".muninn/knowledge/fehler-uber-http.md\n"),
-        "{err}"
-    );
+    assert_eq!((code, out.as_str()), (0, ".muninn/knowledge/fehler-uber-http.md\n"), "{err}");
     let path = root.join(out.trim());
     let expected = "---\ntype: convention\ndomain: errors\nconfidence: high\napplies_to: [\"*.rs\", src/http/]\n---\n# Fehler über HTTP\n\n";
     assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
@@ -90,47 +78,22 @@ fn list_shows_files_and_metis_documents() {
     assert_eq!(
         lines,
         [
-            vec![
-                ".muninn/knowledge/README.md",
-                "convention",
-                "muninn",
-                "0.9",
-                "1",
-                "section"
-            ],
-            vec![
-                ".metis/adrs/001.md",
-                "adr",
-                "metis",
-                "PROJ-A-0003",
-                "decided",
-                "0.9",
-                "1",
-                "section"
-            ],
+            vec![".muninn/knowledge/README.md", "convention", "muninn", "0.9", "1", "section"],
+            vec![".metis/adrs/001.md", "adr", "metis", "PROJ-A-0003", "decided", "0.9", "1", "section"],
         ]
     );
     let (_, out, _) = run(&env, &root, &["list", "--json"]);
     let listed: Value = serde_json::from_str(&out).unwrap();
     let (readme, adr) = (&listed["files"][0], &listed["files"][1]);
-    assert_eq!(
-        (&readme["source"], &readme["metis"]),
-        (&json!("muninn init"), &Value::Null)
-    );
-    assert_eq!(
-        adr["metis"],
-        json!({"id": "PROJ-A-0003", "title": "Signed cookies", "phase": "decided"})
-    );
+    assert_eq!((&readme["source"], &readme["metis"]), (&json!("muninn init"), &Value::Null));
+    assert_eq!(adr["metis"], json!({"id": "PROJ-A-0003", "title": "Signed cookies", "phase": "decided"}));
 }
 
 #[test]
 fn check_fails_and_names_its_findings() {
     let (env, root) = set_up();
     let (code, out, err) = run(&env, &root, &["check"]);
-    assert_eq!(
-        (code, out.as_str(), err.as_str()),
-        (0, "", "no problems found in the knowledge files\n")
-    );
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "", "no problems found in the knowledge files\n"));
     let text =
         "---\nconfidense: high\napplies_to: [src/gone/**, src/**]\n---\n# A\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> c\n";
     write(&root, ".muninn/knowledge/a.md", text);
@@ -144,10 +107,7 @@ fn check_fails_and_names_its_findings() {
     );
     let (code, out, _) = run(&env, &root, &["check", "--json"]);
     let found: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(
-        (code, &found["findings"][1]["kind"], &found["findings"][1]["line"]),
-        (1, &json!("glob"), &json!(3))
-    );
+    assert_eq!((code, &found["findings"][1]["kind"], &found["findings"][1]["line"]), (1, &json!("glob"), &json!(3)));
 }
 
 #[test]
@@ -155,25 +115,16 @@ fn import_adds_missing_documents_and_refuses_others() {
     let (env, root) = set_up();
     let other = env.repository(
         "platform",
-        &[
-            (".muninn/knowledge/http/codes.md", "# Codes\n"),
-            (".muninn/knowledge/README.md", "# Theirs\n"),
-        ],
+        &[(".muninn/knowledge/http/codes.md", "# Codes\n"), (".muninn/knowledge/README.md", "# Theirs\n")],
     );
     let (code, out, err) = run(&env, &root, &["import", other.to_str().unwrap()]);
     assert_eq!((code, out.as_str()), (1, "http/codes.md\n"), "{err}");
-    assert!(
-        err.contains("README.md: refused: a different file with this name exists"),
-        "{err}"
-    );
+    assert!(err.contains("README.md: refused: a different file with this name exists"), "{err}");
     let copied = std::fs::read_to_string(root.join(".muninn/knowledge/http/codes.md")).unwrap();
     assert_eq!(copied, "---\nsource: import from platform\n---\n# Codes\n");
     let (code, out, _) = run(&env, &root, &["import", other.to_str().unwrap(), "--json"]);
     let done: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(
-        (code, &done["imported"], &done["same"]),
-        (1, &json!([]), &json!(["http/codes.md"]))
-    );
+    assert_eq!((code, &done["imported"], &done["same"]), (1, &json!([]), &json!(["http/codes.md"])));
     assert_eq!(done["refused"][0]["path"], "README.md");
     let (code, _, err) = run(&env, &root, &["import", "nowhere"]);
     assert_eq!(code, 4, "{err}");

@@ -9,10 +9,7 @@ use crate::stage::{Stage, error_message, quoted};
 const LIMITS: &str = "[limits]\nbody_bytes = 1000000\ntotal_body_bytes = 1000000\n";
 
 fn body(bytes: usize) -> String {
-    format!(
-        r#"{{"model":"m","max_tokens":1,"messages":[{{"role":"user","content":{}}}]}}"#,
-        quoted(&"x".repeat(bytes))
-    )
+    format!(r#"{{"model":"m","max_tokens":1,"messages":[{{"role":"user","content":{}}}]}}"#, quoted(&"x".repeat(bytes)))
 }
 
 /// The bytes of bodies that the gateway holds.
@@ -30,15 +27,10 @@ fn bodies_over_the_total_limit_get_retry_after() {
     let mut announced = Connection::open(stage.gateway.address);
     announced.send_raw(b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n{");
     let mut first = Connection::open(stage.gateway.address);
-    let head = format!(
-        "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n",
-        large.len()
-    );
+    let head = format!("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", large.len());
     let (begin, end) = large.split_at(large.len() - 1);
     first.send_raw(format!("{head}{begin}").as_bytes());
-    wait_until("the first body's bytes", || {
-        (held(&stage) == begin.len() + 1).then_some(())
-    });
+    wait_until("the first body's bytes", || (held(&stage) == begin.len() + 1).then_some(()));
     for target in ["/v1/messages", "/v1/messages/count_tokens", "/v1/embeddings"] {
         let refused = stage.gateway.post(target, &[], large.as_bytes());
         assert_eq!(refused.status, 503, "{}", refused.text());
@@ -51,9 +43,7 @@ fn bodies_over_the_total_limit_get_retry_after() {
     wait_until("room again", || {
         (stage.gateway.post("/v1/messages", &[], large.as_bytes()).status == 200).then_some(())
     });
-    wait_until("all bytes let go but the one announced", || {
-        (held(&stage) == 1).then_some(())
-    });
+    wait_until("all bytes let go but the one announced", || (held(&stage) == 1).then_some(()));
     let metrics = stage.gateway.request("GET", "/metrics", &[], b"").text();
     assert!(metrics.contains("reason=\"body_memory\""), "{metrics}");
     stage.gateway.wait_logged("limits.total_body_bytes", 1);

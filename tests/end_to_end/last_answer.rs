@@ -62,8 +62,7 @@ fn ask(gateway: &Gateway, format: Format, (model, streamed): (&str, bool), sessi
 fn hits(team: &Team) -> Vec<(Value, Value)> {
     let records = team.segments().into_iter().map(|(_, record)| record);
     let hits = records.filter(|record| record["type"] == "context_hit");
-    hits.map(|record| (record["files"].clone(), record["relevance"].clone()))
-        .collect()
+    hits.map(|record| (record["files"].clone(), record["relevance"].clone())).collect()
 }
 
 fn learnings(team: &Team) -> Vec<Value> {
@@ -84,10 +83,7 @@ fn cited_files_are_learned_in_every_format_streamed_whole_and_converted() {
     let mut asked = 0;
     for (client, spoken) in all_pairs() {
         for streamed in [true, false] {
-            let (model, session) = (
-                format!("by-{}", spoken.dialect()),
-                format!("{client:?} {spoken:?} {streamed}"),
-            );
+            let (model, session) = (format!("by-{}", spoken.dialect()), format!("{client:?} {spoken:?} {streamed}"));
             let response = ask(&gateway, client, (&model, streamed), &session, QUESTION);
             assert!(response.text().contains("src/storage.rs:10-14"), "{}", response.text());
             asked += 1;
@@ -104,11 +100,7 @@ fn compressed_answers_are_learned_from() {
             return answers::ok(request);
         }
         let streamed = answers::wants_stream(&request.body);
-        let kind = if streamed {
-            "text/event-stream"
-        } else {
-            "application/json"
-        };
+        let kind = if streamed { "text/event-stream" } else { "application/json" };
         let body = encoded("gzip", &saying(ANSWER, request).body());
         Reply::new(200, kind, body).header("content-encoding", "gzip")
     });
@@ -128,9 +120,7 @@ fn replayed_answer_is_not_learned_twice() {
     let mut conversation = Conversation::new(&team.root);
     conversation.says(QUESTION);
     conversation.send(&gateway);
-    let first = wait_until("the last answer is learned from", || {
-        Some(hits(&team)).filter(|hits| !hits.is_empty())
-    });
+    let first = wait_until("the last answer is learned from", || Some(hits(&team)).filter(|hits| !hits.is_empty()));
     assert_eq!(first, [(json!(CITED), json!(0.8))]);
     conversation.answers(ANSWER);
     conversation.says("And what does it return?");
@@ -150,32 +140,24 @@ fn replayed_answer_is_not_learned_twice() {
 
 #[test]
 fn side_requests_calls_and_failures_are_not_learned_from() {
-    let call = Format::Messages
-        .streamed_call()
-        .replace("Let me look", "I look at src/parser.rs");
+    let call = Format::Messages.streamed_call().replace("Let me look", "I look at src/parser.rs");
     let broken = with_text(answers::streamed("/v1/messages"), ANSWER);
     let end = broken.find("event: message_delta").unwrap();
     let broken = broken[..end].to_owned();
-    let upstream = Upstream::start_with(
-        move |request| match request.headers.get("x-session-id").unwrap_or_default() {
-            "call" => Reply::new(200, "text/event-stream", call.clone()),
-            "broken" => Reply::new(200, "text/event-stream", broken.clone()),
-            "error" => Reply::json(400, json!({"error": {"type": "x", "message": ANSWER}}).to_string()),
-            _ if request.method == "POST" => saying(ANSWER, request),
-            _ => answers::ok(request),
-        },
-    );
+    let upstream = Upstream::start_with(move |request| match request.headers.get("x-session-id").unwrap_or_default() {
+        "call" => Reply::new(200, "text/event-stream", call.clone()),
+        "broken" => Reply::new(200, "text/event-stream", broken.clone()),
+        "error" => Reply::json(400, json!({"error": {"type": "x", "message": ANSWER}}).to_string()),
+        _ if request.method == "POST" => saying(ANSWER, request),
+        _ => answers::ok(request),
+    });
     let team = Team::before(upstream, "repo", "[memory]\nrecord = \"text\"\n");
     let gateway = team.serve();
     for session in ["call", "broken"] {
         ask(&gateway, Format::Messages, ("m", true), session, QUESTION);
     }
     let body = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": QUESTION}]});
-    let refused = gateway.post(
-        "/v1/messages",
-        &[("x-session-id", "error")],
-        body.to_string().as_bytes(),
-    );
+    let refused = gateway.post("/v1/messages", &[("x-session-id", "error")], body.to_string().as_bytes());
     assert_eq!(refused.status, 400);
     let mut compacting = Conversation::new(&team.root);
     compacting.says("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\nYour task is to create a detailed summary of the conversation so far.");
@@ -190,11 +172,7 @@ fn scripted(more: &str) -> (Team, Control) {
     let (control, script) = script();
     let script = Mutex::new(Some(script));
     let upstream = Upstream::start_with(move |request| match request.method.as_str() {
-        "POST" => script
-            .lock()
-            .unwrap()
-            .take()
-            .map_or_else(|| saying(ANSWER, request), Reply::scripted),
+        "POST" => script.lock().unwrap().take().map_or_else(|| saying(ANSWER, request), Reply::scripted),
         _ => answers::ok(request),
     });
     (Team::before(upstream, "repo", more), control)
@@ -211,13 +189,7 @@ fn cancelled_answer_is_not_learned_from() {
     let body =
         json!({"model": "m", "max_tokens": 9, "stream": true, "messages": [{"role": "user", "content": QUESTION}]});
     let headers = [("x-session-id", "cancelled")];
-    let mut reading = stream(
-        gateway.address,
-        "POST",
-        "/v1/messages",
-        &headers,
-        body.to_string().as_bytes(),
-    );
+    let mut reading = stream(gateway.address, "POST", "/v1/messages", &headers, body.to_string().as_bytes());
     // The text passes before the answer is over.
     reading.read_until("src/none.rs");
     reading.leave();
@@ -237,25 +209,15 @@ fn idle_time_begins_at_the_end_of_the_answer() {
     let body =
         json!({"model": "m", "max_tokens": 9, "stream": true, "messages": [{"role": "user", "content": QUESTION}]});
     let headers = [("x-session-id", "slow")];
-    let mut reading = stream(
-        gateway.address,
-        "POST",
-        "/v1/messages",
-        &headers,
-        body.to_string().as_bytes(),
-    );
+    let mut reading = stream(gateway.address, "POST", "/v1/messages", &headers, body.to_string().as_bytes());
     reading.read_until("content_block_start");
     // Another conversation begins and ends meanwhile.
     ask(&gateway, Format::Chat, ("m", false), "quick", "Where is the archive?");
-    wait_until("the quick conversation is over", || {
-        Some(()).filter(|()| hits(&team).len() == 1)
-    });
+    wait_until("the quick conversation is over", || Some(()).filter(|()| hits(&team).len() == 1));
     control.send(rest);
     control.finish();
     reading.rest().unwrap();
-    wait_until("the slow conversation is over", || {
-        Some(()).filter(|()| hits(&team).len() == 2)
-    });
+    wait_until("the slow conversation is over", || Some(()).filter(|()| hits(&team).len() == 2));
     gateway.stop_cleanly();
     assert_eq!(hits(&team), vec![(json!(CITED), json!(0.8)); 2]);
 }
@@ -269,19 +231,9 @@ fn end_of_a_huge_stream_is_learned_from_and_all_of_it_is_sent() {
         [&events[..delta], &events[delta..end], &events[end..]]
     };
     let long = with_text(delta, &"word ".repeat(2_000)).repeat(500);
-    let events = [
-        begin,
-        &with_text(delta, "src/lib.rs. "),
-        &long,
-        &with_text(delta, ANSWER),
-        end,
-    ]
-    .concat();
+    let events = [begin, &with_text(delta, "src/lib.rs. "), &long, &with_text(delta, ANSWER), end].concat();
     let expected = events.clone();
-    let whole = with_text(
-        answers::whole("/v1/messages"),
-        &format!("{}{ANSWER}", "word ".repeat(500_000)),
-    );
+    let whole = with_text(answers::whole("/v1/messages"), &format!("{}{ANSWER}", "word ".repeat(500_000)));
     let whole_length = whole.len();
     let upstream = Upstream::start_with(move |request| match answers::wants_stream(&request.body) {
         true => Reply::new(200, "text/event-stream", events.clone()),
@@ -310,18 +262,13 @@ fn map_whose_place_only_the_answer_cites_gained() {
     assert_eq!(told["outcome"], "injected", "{told}");
     let item = |path: &str| {
         let mut items = told["items"].as_array().unwrap().iter();
-        items
-            .find(|item| item["source"].as_str().unwrap().starts_with(path))
-            .unwrap()
+        items.find(|item| item["source"].as_str().unwrap().starts_with(path)).unwrap()
     };
     assert_eq!(item("src/rate_limiter.rs")["used"], true, "{told}");
     assert_eq!(item("src/lib.rs")["used"], false, "{told}");
     let effect = &told["effect"];
     assert_eq!(effect["exploring_calls"], 0, "{told}");
-    assert!(
-        effect["places_used"].as_u64() > Some(0) && effect["gain"].as_f64() > Some(0.0),
-        "{told}"
-    );
+    assert!(effect["places_used"].as_u64() > Some(0) && effect["gain"].as_f64() > Some(0.0), "{told}");
 }
 
 const DECIDED: &str = "Decision: totals are kept in cents by src/parser.rs.";
@@ -340,58 +287,33 @@ fn stated_decisions_are_learned_if_text_is_recorded() {
     let learned = learnings(&team);
     let told: Vec<_> = learned
         .iter()
-        .map(|record| {
-            (
-                record["text"].as_str().unwrap(),
-                record["author"].as_str().unwrap(),
-                &record["confidence"],
-            )
-        })
+        .map(|record| (record["text"].as_str().unwrap(), record["author"].as_str().unwrap(), &record["confidence"]))
         .collect();
     let signed = "We decided to sign releases with [redacted:github-token] in CI.";
     let (half, less) = (json!(0.5), json!(0.4));
     let expected = [
-        (
-            "From now on every error in src/storage.rs names its path.",
-            "conversation:user",
-            &half,
-        ),
+        ("From now on every error in src/storage.rs names its path.", "conversation:user", &half),
         (DECIDED, "conversation:agent", &less),
         (signed, "conversation:agent", &less),
     ];
     assert_eq!(told, expected);
     let sources: Vec<&Value> = learned.iter().map(|record| &record["sources"][0]["path"]).collect();
-    assert_eq!(
-        sources,
-        [&json!("src/storage.rs"), &json!("src/parser.rs"), &Value::Null]
-    );
+    assert_eq!(sources, [&json!("src/storage.rs"), &json!("src/parser.rs"), &Value::Null]);
     let written = format!("{:?}{}", team.segments(), team.state());
-    assert!(
-        !written.contains(TOKEN) && !written.contains("print this line"),
-        "{written}"
-    );
+    assert!(!written.contains(TOKEN) && !written.contains("print this line"), "{written}");
 
     // Other conversations repeat it: one is the last answer, and one is replayed. A forgotten decision stays forgotten.
     let id = learned[1]["id"].as_str().unwrap();
     team.env.stdout_of(&team.root, &["forget", id]);
     let gateway = team.serve();
-    ask(
-        &gateway,
-        Format::Messages,
-        ("m", false),
-        "second",
-        &question.replace(' ', "  "),
-    );
+    ask(&gateway, Format::Messages, ("m", false), "second", &question.replace(' ', "  "));
     let mut conversation = Conversation::new(&team.root);
     conversation.says(QUESTION);
     conversation.answers(&format!("{DECIDED} Going forward, invoices have no duplicates."));
     conversation.says("Thanks.");
     conversation.send(&gateway);
     gateway.stop_cleanly();
-    let texts: Vec<Value> = learnings(&team)
-        .into_iter()
-        .map(|record| record["text"].clone())
-        .collect();
+    let texts: Vec<Value> = learnings(&team).into_iter().map(|record| record["text"].clone()).collect();
     assert_eq!(texts.len(), 4, "{texts:?}");
     assert_eq!(texts[3], "Going forward, invoices have no duplicates.");
 }
@@ -400,19 +322,10 @@ fn stated_decisions_are_learned_if_text_is_recorded() {
 fn no_text_of_an_answer_is_kept_by_default() {
     let team = team(&format!("{DECIDED} It is Persephone's."), "");
     let gateway = team.serve();
-    ask(
-        &gateway,
-        Format::Messages,
-        ("m", true),
-        "first",
-        &format!("We decided to trust Persephone here. {QUESTION}"),
-    );
+    ask(&gateway, Format::Messages, ("m", true), "first", &format!("We decided to trust Persephone here. {QUESTION}"));
     gateway.stop_cleanly();
     assert_eq!(hits(&team), [(json!(["src/parser.rs"]), json!(0.8))]);
     assert!(learnings(&team).is_empty());
     let written = format!("{:?}{}", team.segments(), team.state()).to_lowercase();
-    assert!(
-        !written.contains("cents") && !written.contains("persephone"),
-        "{written}"
-    );
+    assert!(!written.contains("cents") && !written.contains("persephone"), "{written}");
 }

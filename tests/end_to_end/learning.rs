@@ -75,40 +75,18 @@ fn turn_becomes_records_of_actions_not_of_text() {
         .filter(|(_, record)| record["type"] == "context_hit")
         .map(|(_, record)| (&record["files"], &record["relevance"]))
         .collect();
-    let expected = [
-        (json!(["src/parser.rs"]), json!(0.95)),
-        (json!(["src/rate_limiter.rs", "src/storage.rs"]), json!(0.8)),
-    ];
-    assert_eq!(
-        hits,
-        expected
-            .iter()
-            .map(|(files, relevance)| (files, relevance))
-            .collect::<Vec<_>>()
-    );
+    let expected =
+        [(json!(["src/parser.rs"]), json!(0.95)), (json!(["src/rate_limiter.rs", "src/storage.rs"]), json!(0.8))];
+    assert_eq!(hits, expected.iter().map(|(files, relevance)| (files, relevance)).collect::<Vec<_>>());
     let first = &segments[0].1;
-    let terms: Vec<&str> = first["terms"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|term| term.as_str().unwrap())
-        .collect();
-    assert!(
-        terms.contains(&"tokenbucket") || terms.contains(&"TokenBucket"),
-        "{terms:?}"
-    );
+    let terms: Vec<&str> = first["terms"].as_array().unwrap().iter().map(|term| term.as_str().unwrap()).collect();
+    assert!(terms.contains(&"tokenbucket") || terms.contains(&"TokenBucket"), "{terms:?}");
     let head = team.env.git(&team.root, &["rev-parse", "HEAD"]);
-    assert_eq!(
-        (&first["branch"], &first["commit"]),
-        (&json!("main"), &json!(head.trim()))
-    );
+    assert_eq!((&first["branch"], &first["commit"]), (&json!("main"), &json!(head.trim())));
     assert_eq!(first["sources"][0]["path"], "src/parser.rs");
     let blob = team.env.git(&team.root, &["hash-object", "src/parser.rs"]);
     assert_eq!(first["sources"][0]["blob"].as_str(), Some(blob.trim()));
-    let summary = segments
-        .iter()
-        .find(|(_, record)| record["type"] == "session_summary")
-        .unwrap();
+    let summary = segments.iter().find(|(_, record)| record["type"] == "session_summary").unwrap();
     assert_eq!(summary.1["files_touched"], json!(["src/parser.rs"]));
     let written = format!("{segments:?}{}", team.state());
     for secret in ["Persephone", "hunter2", "persephone", "passwd", ".env", "Thanks"] {
@@ -117,12 +95,7 @@ fn turn_becomes_records_of_actions_not_of_text() {
     // All that git sees are new segments, and a name says which session and which of its segments it is.
     team.has_new_segments_alone();
     let id = first["session"].as_str().unwrap();
-    assert!(
-        segments
-            .iter()
-            .all(|(name, _)| *name == format!("session_{id}.0.jsonl")),
-        "{segments:?}"
-    );
+    assert!(segments.iter().all(|(name, _)| *name == format!("session_{id}.0.jsonl")), "{segments:?}");
     assert_eq!(team.upstream.requests().len(), 1);
 }
 
@@ -136,11 +109,7 @@ fn nothing_is_learned_twice_or_from_side_requests() {
         conversation.says("And the parser?");
         conversation.send(&gateway);
         conversation.send(&gateway);
-        conversation.calls(
-            "Read",
-            &json!({"file_path": format!("{}/src/lib.rs", team.root.display())}),
-            "1\tpub mod",
-        );
+        conversation.calls("Read", &json!({"file_path": format!("{}/src/lib.rs", team.root.display())}), "1\tpub mod");
         conversation.send(&gateway);
         let mut compacting = Conversation::new(&team.root);
         compacting.turn("Where is the invoice parsed?");
@@ -151,11 +120,7 @@ fn nothing_is_learned_twice_or_from_side_requests() {
     let segments = team.segments();
     let hits = segments.iter().filter(|(_, record)| record["type"] == "context_hit");
     let files: Vec<&Value> = hits.map(|(_, record)| &record["files"]).collect();
-    let expected = [
-        json!(["src/parser.rs"]),
-        json!(["src/rate_limiter.rs", "src/storage.rs"]),
-        json!(["src/lib.rs"]),
-    ];
+    let expected = [json!(["src/parser.rs"]), json!(["src/rate_limiter.rs", "src/storage.rs"]), json!(["src/lib.rs"])];
     assert_eq!(files, expected.iter().collect::<Vec<_>>());
 }
 
@@ -167,29 +132,20 @@ fn records_survive_a_kill_and_wait_for_their_branch() {
     conversation.turn(QUESTION);
     conversation.says("And the parser?");
     conversation.send(&gateway);
-    wait_until("the records are in the spool", || {
-        team.state().contains("context_hit").then_some(())
-    });
+    wait_until("the records are in the spool", || team.state().contains("context_hit").then_some(()));
     gateway.kill();
     assert!(team.segments().is_empty());
     // Records in the spool do not prevent a checkout; they wait for their branch.
     team.env.git(&team.root, &["checkout", "-q", "-b", "other"]);
-    team.env
-        .git(&team.root, &["commit", "-q", "--allow-empty", "-m", "other"]);
+    team.env.git(&team.root, &["commit", "-q", "--allow-empty", "-m", "other"]);
     team.env.git(&team.root, &["checkout", "-q", "--orphan", "unrelated"]);
     team.env.git(&team.root, &["commit", "-q", "-m", "unrelated"]);
     let told = team.env.stdout_of(&team.root, &["flush"]);
-    assert!(
-        told.contains("main: ") && told.contains(" waiting until it is checked out or merged"),
-        "{told}"
-    );
+    assert!(told.contains("main: ") && told.contains(" waiting until it is checked out or merged"), "{told}");
     assert!(team.segments().is_empty());
     team.env.git(&team.root, &["checkout", "-q", "other"]);
     let told = team.env.stdout_of(&team.root, &["flush"]);
-    assert!(
-        told.contains("records written:") && told.contains(".muninn/memory/sessions/session_"),
-        "{told}"
-    );
+    assert!(told.contains("records written:") && told.contains(".muninn/memory/sessions/session_"), "{told}");
     assert_eq!(team.segments().len(), 2);
     assert_eq!(team.env.stdout_of(&team.root, &["flush"]).trim(), "no records to write");
 }
@@ -223,15 +179,9 @@ fn remembered_text_is_recalled_until_forgotten() {
             "--json",
         ],
     );
-    let id = serde_json::from_str::<Value>(&said).unwrap()["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = serde_json::from_str::<Value>(&said).unwrap()["id"].as_str().unwrap().to_owned();
     let (_, record) = team.segments().remove(0);
-    assert_eq!(
-        record["text"],
-        "Invoices over 10000 cents need a second approval [redacted:github-token]"
-    );
+    assert_eq!(record["text"], "Invoices over 10000 cents need a second approval [redacted:github-token]");
     assert_eq!(record["sources"][0]["path"], "src/parser.rs");
     let missing = team.env.run(&team.root, &["remember", "x", "--file", "src/none.rs"]);
     assert_eq!(missing.status.code(), Some(4));
@@ -267,11 +217,7 @@ fn receipt_shows_which_items_were_used() {
     conversation.send(&gateway);
     let newest = || {
         let all: Value = serde_json::from_str(&team.env.stdout_of(&team.root, &["why", "--json"])).unwrap();
-        all.as_array()
-            .unwrap()
-            .iter()
-            .find(|receipt| receipt["outcome"] == "injected")
-            .cloned()
+        all.as_array().unwrap().iter().find(|receipt| receipt["outcome"] == "injected").cloned()
     };
     let first = wait_until("the receipt is written", newest);
     assert!(first["items"][0]["used"].is_null(), "{first}");
@@ -280,24 +226,16 @@ fn receipt_shows_which_items_were_used() {
     conversation.says("Thanks.");
     conversation.send(&gateway);
     let used = wait_until("what was used is noted", || {
-        let told: Value = serde_json::from_str(
-            &team
-                .env
-                .stdout_of(&team.root, &["why", first["id"].as_str().unwrap(), "--json"]),
-        )
-        .unwrap();
+        let told: Value =
+            serde_json::from_str(&team.env.stdout_of(&team.root, &["why", first["id"].as_str().unwrap(), "--json"]))
+                .unwrap();
         told["items"][0]["used"].is_boolean().then(|| told["items"].clone())
     });
     let used: Vec<(&str, bool)> = used
         .as_array()
         .unwrap()
         .iter()
-        .map(|item| {
-            (
-                item["source"].as_str().unwrap().split(':').next().unwrap(),
-                item["used"].as_bool().unwrap(),
-            )
-        })
+        .map(|item| (item["source"].as_str().unwrap().split(':').next().unwrap(), item["used"].as_bool().unwrap()))
         .collect();
     assert!(used.contains(&("src/rate_limiter.rs", true)), "{used:?}");
     // The last answer cites no file, so nothing was used.
@@ -307,24 +245,14 @@ fn receipt_shows_which_items_were_used() {
     gateway.stop_cleanly();
     let last: Value = serde_json::from_str(&team.env.stdout_of(&team.root, &["why", "--last", "--json"])).unwrap();
     assert_eq!(last["outcome"], "injected");
-    assert_eq!(
-        (&last["items"][0]["used"], &last["effect"]["places_used"]),
-        (&json!(false), &json!(0))
-    );
+    assert_eq!((&last["items"][0]["used"], &last["effect"]["places_used"]), (&json!(false), &json!(0)));
 }
 
 #[test]
 fn remembered_record_keeps_author_and_confidence() {
     for kind in ["learning", "pattern", "failure"] {
         let team = Team::new("repo");
-        let remember = [
-            "remember",
-            "Retrying a torn invoice",
-            "--type",
-            kind,
-            "--confidence",
-            "0.4",
-        ];
+        let remember = ["remember", "Retrying a torn invoice", "--type", kind, "--confidence", "0.4"];
         team.env.stdout_of(&team.root, &remember);
         let (_, record) = team.segments().remove(0);
         assert_eq!(record["confidence"], 0.4);
@@ -365,16 +293,9 @@ fn every_command_takes_an_unambiguous_part_of_an_id() {
     let team = Team::new("repo");
     let remember = |text: &str| {
         let told = team.env.stdout_of(&team.root, &["remember", text, "--json"]);
-        serde_json::from_str::<Value>(&told).unwrap()["id"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        serde_json::from_str::<Value>(&told).unwrap()["id"].as_str().unwrap().to_owned()
     };
-    let ids = [
-        remember("Invoices are in cents."),
-        remember("Refills are lazy."),
-        remember("Tokens are opaque."),
-    ];
+    let ids = [remember("Invoices are in cents."), remember("Refills are lazy."), remember("Tokens are opaque.")];
     let refused = |arguments: &[&str]| {
         let output = team.env.run(&team.root, arguments);
         assert_eq!(output.status.code(), Some(4), "{arguments:?}: {output:?}");
@@ -392,12 +313,7 @@ fn every_command_takes_an_unambiguous_part_of_an_id() {
         assert!(alike.iter().all(|id| error.contains(id)), "{error}");
     }
     let unknown = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
-    for (command, noun) in [
-        ("forget", "record"),
-        ("recall", "record"),
-        ("why", "receipt"),
-        ("conflicts", "conflict"),
-    ] {
+    for (command, noun) in [("forget", "record"), ("recall", "record"), ("why", "receipt"), ("conflicts", "conflict")] {
         let error = refused(&[command, unknown]);
         let expected = format!("error: no {noun} has an id that contains `{unknown}`\nhint: ");
         assert!(error.starts_with(&expected), "{error}");
@@ -405,15 +321,9 @@ fn every_command_takes_an_unambiguous_part_of_an_id() {
     assert!(refused(&["recall", "--task", unknown]).contains("no task has an id that contains"));
     // A part without a digit is a word to `recall`.
     let digit_before = |id: &str, end: usize| id[..end].rfind(|c: char| c.is_ascii_digit()).unwrap();
-    let parts = [
-        (&ids[0], digit_before(&ids[0], 15)..26),
-        (&ids[1], digit_before(&ids[1], 13)..25),
-        (&ids[2], 0..26),
-    ];
+    let parts = [(&ids[0], digit_before(&ids[0], 15)..26), (&ids[1], digit_before(&ids[1], 13)..25), (&ids[2], 0..26)];
     for (id, part) in parts {
-        let told = team
-            .env
-            .stdout_of(&team.root, &["recall", &id[part.clone()].to_lowercase(), "--json"]);
+        let told = team.env.stdout_of(&team.root, &["recall", &id[part.clone()].to_lowercase(), "--json"]);
         let found: Value = serde_json::from_str(&told).unwrap();
         assert_eq!(found["memories"][0]["id"], id.as_str(), "{told}");
         let told = team.env.stdout_of(&team.root, &["forget", &id[part].to_lowercase()]);

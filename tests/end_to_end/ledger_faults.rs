@@ -40,17 +40,10 @@ fn locked_ledger_forwards_requests_and_replays() {
     let turns = later_turn(&["And how does TokenBucket take one token from the rate limiter?"]);
     let second = stage.ask(CHAT, SESSION, &turns);
     assert_eq!(second.outcome(), "failed", "no durable entry, no injection");
-    assert_eq!(
-        inserted(turns.as_bytes(), &stage.upstream.last().body),
-        [block.as_str()],
-        "replay only needs to read"
-    );
+    assert_eq!(inserted(turns.as_bytes(), &stage.upstream.last().body), [block.as_str()], "replay only needs to read");
 
     other.execute_batch("ROLLBACK").unwrap();
-    let third = later_turn(&[
-        "And how does TokenBucket take one token from the rate limiter?",
-        "thanks",
-    ]);
+    let third = later_turn(&["And how does TokenBucket take one token from the rate limiter?", "thanks"]);
     let response = stage.ask(CHAT, SESSION, &third);
     assert_eq!(response.outcome(), "replayed");
     assert_eq!(
@@ -65,9 +58,7 @@ fn locked_ledger_forwards_requests_and_replays() {
 fn permanently_locked_ledger_delays_no_request() {
     let stage = Stage::new();
     let other = Connection::open(stage.env.ledger()).unwrap();
-    other
-        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
-        .unwrap();
+    other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
     for (target, body) in simple(QUESTION) {
         let response = stage.ask(target, SESSION, &body);
         assert_eq!(response.outcome(), "failed");
@@ -156,12 +147,7 @@ fn disk_that_fills_up_costs_only_the_context() {
             let response = gateway.post(CHAT, &[("x-session-id", &session)], body.as_bytes());
             assert_eq!(response.status, 200, "{}", response.text());
             let blocks = inserted(body.as_bytes(), &upstream.last().body);
-            assert_eq!(
-                blocks.len(),
-                usize::from(response.outcome() == "injected"),
-                "{}",
-                response.outcome()
-            );
+            assert_eq!(blocks.len(), usize::from(response.outcome() == "injected"), "{}", response.outcome());
             response.outcome().to_owned()
         })
         .inspect(|outcome| injected += usize::from(outcome == "injected"))
@@ -173,11 +159,7 @@ fn disk_that_fills_up_costs_only_the_context() {
     let backend = upstream.backend("mock");
     env.write_config(&format!("listen = \"{}\"\n{backend}", gateway.address));
     let report = Report::of(&env, &root);
-    assert!(
-        report.only("running gateway", "bad").contains(&health),
-        "{}",
-        report.value()
-    );
+    assert!(report.only("running gateway", "bad").contains(&health), "{}", report.value());
     gateway.stop_cleanly();
 }
 

@@ -27,25 +27,14 @@ impl Silent {
         let (upstream, control) = Upstream::start_scripted();
         let env = TestEnv::new(MUNINN);
         let retries = "retries = 0\n";
-        env.write_config(&format!(
-            "{}{retries}[limits]\n{limits}",
-            backend("mock", &upstream.url(), spoken)
-        ));
+        env.write_config(&format!("{}{retries}[limits]\n{limits}", backend("mock", &upstream.url(), spoken)));
         let root = env.repository("demo", &[]);
         let gateway = env.serve(&root, &[]);
-        Silent {
-            client,
-            spoken,
-            upstream,
-            control,
-            gateway,
-            env,
-        }
+        Silent { client, spoken, upstream, control, gateway, env }
     }
 
     fn body(&self, streamed: bool) -> String {
-        self.client
-            .request("asked", streamed, &[Turn::User("hello".to_owned())])
+        self.client.request("asked", streamed, &[Turn::User("hello".to_owned())])
     }
 
     /// Sends a request and leaves its answer unread.
@@ -62,22 +51,13 @@ impl Silent {
 
     fn stream_with(&self, headers: &[(&str, &str)]) -> Streaming {
         let body = self.body(true);
-        http::stream(
-            self.gateway.address,
-            "POST",
-            self.client.path(),
-            headers,
-            body.as_bytes(),
-        )
+        http::stream(self.gateway.address, "POST", self.client.path(), headers, body.as_bytes())
     }
 
     /// Waits for two keep-alives of a stream whose head came before the backend's.
     pub(crate) fn committed(&self) -> (Streaming, String) {
         let mut stream = self.stream();
-        assert_eq!(
-            (stream.status, stream.headers.get("content-type")),
-            (200, Some("text/event-stream"))
-        );
+        assert_eq!((stream.status, stream.headers.get("content-type")), (200, Some("text/event-stream")));
         assert!(stream.headers.get("x-muninn-request-id").is_some());
         let mut read = stream.read_until(sign(self.client));
         read += &stream.read_until(sign(self.client));
@@ -110,24 +90,12 @@ fn head_is_held_back_so_that_an_error_keeps_its_status() {
         let silent = Silent::with(client, spoken, "keep_alive_ms = 20000\n");
         let mut connection = silent.send(true);
         silent.upstream.wait_for(1);
-        silent
-            .control
-            .head_with(429, &[("content-type", "application/json"), ("retry-after", "7")]);
+        silent.control.head_with(429, &[("content-type", "application/json"), ("retry-after", "7")]);
         silent.control.send(BUSY);
         silent.control.finish();
         let response = connection.response();
-        assert_eq!(
-            (response.status, response.headers.get("retry-after")),
-            (429, Some("7")),
-            "{}",
-            silent.name()
-        );
-        assert_eq!(
-            response.json()["error"]["message"],
-            "come back later",
-            "{}",
-            silent.name()
-        );
+        assert_eq!((response.status, response.headers.get("retry-after")), (429, Some("7")), "{}", silent.name());
+        assert_eq!(response.json()["error"]["message"], "come back later", "{}", silent.name());
     }
 }
 
@@ -146,12 +114,7 @@ fn silent_backend_gets_keep_alives_and_then_answers() {
         silent.control.finish();
         read += &String::from_utf8(stream.rest().unwrap()).unwrap();
         let answer = client.read_stream(&read);
-        assert_eq!(
-            (answer.text.as_str(), answer.calls[0].1.as_str()),
-            (WORDS, TOOL),
-            "{}",
-            silent.name()
-        );
+        assert_eq!((answer.text.as_str(), answer.calls[0].1.as_str()), (WORDS, TOOL), "{}", silent.name());
         assert_eq!(answer.failed, None);
         if client == spoken {
             assert_eq!(read.replace(sign(client), ""), events, "untouched");
@@ -196,10 +159,7 @@ fn context_overflow_after_the_head_is_an_error_event() {
         let failed = silent.rest(&mut stream, read).failed.expect("an error");
         match client {
             Format::Messages => {
-                assert_eq!(
-                    failed["message"], "prompt is too long: 9000 tokens > 8192 maximum",
-                    "{failed}"
-                );
+                assert_eq!(failed["message"], "prompt is too long: 9000 tokens > 8192 maximum", "{failed}");
             }
             Format::Chat | Format::Responses => assert_eq!(failed["code"], "context_length_exceeded", "{failed}"),
         }
@@ -215,12 +175,7 @@ fn whole_answer_after_the_head_becomes_events() {
         silent.control.send(spoken.whole_call());
         silent.control.finish();
         let answer = silent.rest(&mut stream, read);
-        assert_eq!(
-            (answer.text.as_str(), answer.calls.len(), &answer.failed),
-            (WORDS, 1, &None),
-            "{}",
-            silent.name()
-        );
+        assert_eq!((answer.text.as_str(), answer.calls.len(), &answer.failed), (WORDS, 1, &None), "{}", silent.name());
         assert_eq!(answer.model, "asked", "{}", silent.name());
         assert_eq!(answer.stop, client.stopped_for_a_call());
     }
@@ -234,11 +189,7 @@ fn timeout_after_the_head_is_an_error_event() {
         let (mut stream, read) = silent.committed();
         let failed = silent.rest(&mut stream, read).failed.expect("an error");
         let message = failed["message"].as_str().unwrap();
-        assert!(
-            message.contains("did not begin to answer"),
-            "{}: {failed}",
-            silent.name()
-        );
+        assert!(message.contains("did not begin to answer"), "{}: {failed}", silent.name());
         silent.control.wait_for_client_gone();
     }
 }
@@ -267,11 +218,7 @@ fn a_client_that_takes_gzip_gets_a_late_answer() {
             // As real servers do: compressed for whoever says that it may be.
             let asked = silent.upstream.last();
             let takes_gzip = (asked.headers.get("accept-encoding")).is_some_and(|taken| taken.contains("gzip"));
-            let kind = if status == 200 {
-                "text/event-stream"
-            } else {
-                "application/json"
-            };
+            let kind = if status == 200 { "text/event-stream" } else { "application/json" };
             if takes_gzip {
                 let headers = [("content-type", kind), ("content-encoding", "gzip")];
                 silent.control.head_with(status, &headers);
@@ -285,12 +232,7 @@ fn a_client_that_takes_gzip_gets_a_late_answer() {
             match answer.failed {
                 None => assert_eq!((status, answer.text.as_str()), (200, WORDS), "{}", silent.name()),
                 Some(failed) => {
-                    assert_eq!(
-                        (status, &failed["message"]),
-                        (400, &"come back later".into()),
-                        "{}",
-                        silent.name()
-                    );
+                    assert_eq!((status, &failed["message"]), (400, &"come back later".into()), "{}", silent.name());
                 }
             }
         }
@@ -349,11 +291,7 @@ fn no_keep_alive_after_the_last_event() {
         let events = format.streamed_call();
         silent.control.send(events.as_str());
         let rest = silent.stream().rest().unwrap();
-        assert_eq!(
-            String::from_utf8(rest).unwrap(),
-            events,
-            "nor an error, for nothing is missing"
-        );
+        assert_eq!(String::from_utf8(rest).unwrap(), events, "nor an error, for nothing is missing");
     }
 }
 
@@ -426,10 +364,6 @@ fn receipt_of_a_late_answer_names_its_backend() {
     silent.control.finish();
     silent.rest(&mut stream, read);
     let why = muninn_tests::why(&silent.env, &id);
-    assert_eq!(
-        (&why["spoken"], &why["backend"]),
-        (&Value::from("chat"), &Value::from("mock")),
-        "{why}"
-    );
+    assert_eq!((&why["spoken"], &why["backend"]), (&Value::from("chat"), &Value::from("mock")), "{why}");
     assert!(why["dropped"].to_string().contains("frobnication"), "{why}");
 }

@@ -7,12 +7,8 @@ use crate::MUNINN;
 use crate::stage::{FILES, Stage, simple};
 
 fn lines(stderr: &str, message: &str) -> Vec<Value> {
-    let lines = stderr
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")));
-    lines
-        .filter(|line: &Value| line["message"].as_str().is_some_and(|said| said.contains(message)))
-        .collect()
+    let lines = stderr.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")));
+    lines.filter(|line: &Value| line["message"].as_str().is_some_and(|said| said.contains(message))).collect()
 }
 
 #[test]
@@ -31,20 +27,14 @@ fn json_log_names_client_model_and_repository() {
     let logged = wait_until("the request's line", || lines(&gateway.stderr(), "chat").pop());
     assert_eq!(logged["level"], "INFO");
     assert_eq!(logged["id"], response.request_id());
-    assert_eq!(
-        (&logged["key"], &logged["status"]),
-        (&Value::from(""), &Value::from(200))
-    );
+    assert_eq!((&logged["key"], &logged["status"]), (&Value::from(""), &Value::from(200)));
     assert_eq!(logged["repository"], root.to_str().unwrap());
     assert!(logged["client"].as_str().unwrap().starts_with("127.0.0.1:"), "{logged}");
     assert!(logged["model"].as_str().unwrap().starts_with("m "), "{logged}");
     let refused = gateway.post(target, &[("Origin", "https://evil.example")], body.as_bytes());
     assert_eq!(refused.status, 403);
     let logged = wait_until("the refusal's line", || lines(&gateway.stderr(), "refused").pop());
-    assert_eq!(
-        (&logged["level"], &logged["status"]),
-        (&Value::from("WARN"), &Value::from(403))
-    );
+    assert_eq!((&logged["level"], &logged["status"]), (&Value::from("WARN"), &Value::from(403)));
     assert!(logged["client"].as_str().unwrap().starts_with("127.0.0.1:"), "{logged}");
     assert!(!gateway.stderr().contains(secret), "{}", gateway.stderr());
 }

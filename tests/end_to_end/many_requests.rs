@@ -21,14 +21,8 @@ fn twenty_thousand_requests_succeed_in_constant_memory() {
     ask(&broken, REQUESTS - REQUESTS / 4);
     let (memory_now, descriptors_now) = (broken.gateway.memory_mb("VmRSS"), broken.gateway.descriptors().len());
     println!("{memory} MB, then {memory_now} MB; {descriptors} descriptors, then {descriptors_now}");
-    assert!(
-        memory_now <= memory + memory / 10 + 4,
-        "{memory} MB grew to {memory_now} MB"
-    );
-    assert!(
-        descriptors_now <= descriptors + 4,
-        "{descriptors} grew to {descriptors_now}"
-    );
+    assert!(memory_now <= memory + memory / 10 + 4, "{memory} MB grew to {memory_now} MB");
+    assert!(descriptors_now <= descriptors + 4, "{descriptors} grew to {descriptors_now}");
     assert_eq!(broken.upstream.requests().len(), REQUESTS);
     broken.assert_lives();
 }

@@ -50,10 +50,7 @@ fn map_is_replayed_byte_for_byte_when_the_tools_change() {
     let (_, first) = ask(&stage, "s", &["Read"], &first_turn());
     let mut messages = first_turn();
     let more = json!([{"role": "assistant", "content": "ok"}, {"role": "user", "content": "And parse_invoice?"}]);
-    messages
-        .as_array_mut()
-        .unwrap()
-        .extend(more.as_array().unwrap().clone());
+    messages.as_array_mut().unwrap().extend(more.as_array().unwrap().clone());
     let (response, second) = ask(&stage, "s", &[], &messages);
     let block = |sent: &str| {
         let from = sent.find("<muninn-context>").unwrap();

@@ -23,10 +23,7 @@ impl Client {
     pub(crate) fn start(env: &TestEnv, root: &Path, adjust: impl FnOnce(&mut Command)) -> Client {
         let mut client = Client::silent(env, root, adjust);
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
-        assert_eq!(
-            client.request("initialize", &hello)["result"]["serverInfo"]["name"],
-            "muninn"
-        );
+        assert_eq!(client.request("initialize", &hello)["result"]["serverInfo"]["name"], "muninn");
         client.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         client
     }
@@ -34,10 +31,7 @@ impl Client {
     fn silent(env: &TestEnv, root: &Path, adjust: impl FnOnce(&mut Command)) -> Client {
         let mut command = env.muninn();
         command.arg("mcp").current_dir(root);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         adjust(&mut command);
         let mut server = command.spawn().unwrap();
         Client {
@@ -121,24 +115,12 @@ fn client_finds_context_and_its_receipt() {
     let (result, text) = client.call("find_context", &json!({"question": QUESTION}));
     assert_eq!(result["isError"], false);
     assert!(result.get("structuredContent").is_none(), "prose is text only");
-    assert!(
-        text.contains("src/rate_limiter.rs") && text.contains("pub fn refill"),
-        "{text}"
-    );
-    let id = text
-        .lines()
-        .next()
-        .unwrap()
-        .strip_prefix("receipt ")
-        .unwrap()
-        .to_owned();
+    assert!(text.contains("src/rate_limiter.rs") && text.contains("pub fn refill"), "{text}");
+    let id = text.lines().next().unwrap().strip_prefix("receipt ").unwrap().to_owned();
     let address = format!("muninn://receipt/{id}");
     let read = client.request("resources/read", &json!({"uri": address}));
     let receipt: Value = serde_json::from_str(read["result"]["contents"][0]["text"].as_str().unwrap()).unwrap();
-    assert_eq!(
-        (&receipt["id"], &receipt["format"], &receipt["model"]),
-        (&json!(id), &json!("mcp"), &json!("test"))
-    );
+    assert_eq!((&receipt["id"], &receipt["format"], &receipt["model"]), (&json!(id), &json!("mcp"), &json!("test")));
     assert_eq!(receipt["outcome"], "injected");
     assert!(client.leave());
     let why: Value = serde_json::from_str(&env.stdout_of(&root, &["why", &id, "--json"])).unwrap();
@@ -169,11 +151,7 @@ fn memory_belongs_to_the_clients_session_and_is_redacted() {
     let (found, text) = client.call("recall", &json!({"query": "lazy refills"}));
     let memory = &found["structuredContent"]["memories"][0];
     assert_eq!(memory["id"], kept["structuredContent"]["id"]);
-    assert_eq!(
-        serde_json::from_str::<Value>(&text).unwrap(),
-        found["structuredContent"],
-        "the same in both forms"
-    );
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), found["structuredContent"], "the same in both forms");
     assert!(!text.contains(&key) && memory.get("conflict").is_none(), "{text}");
     // The session's id is ours; a second process of the same session shares it.
     let session = memory["session"].as_str().unwrap().to_owned();
@@ -185,11 +163,7 @@ fn memory_belongs_to_the_clients_session_and_is_redacted() {
     let (found, _) = again.call("recall", &json!({"query": "buckets start full"}));
     assert_eq!(found["structuredContent"]["memories"][0]["session"], json!(session));
     assert!(again.leave());
-    assert_eq!(
-        env.git(&root, &["log", "--oneline"]).lines().count(),
-        1,
-        "nothing is committed"
-    );
+    assert_eq!(env.git(&root, &["log", "--oneline"]).lines().count(), 1, "nothing is committed");
 }
 
 #[test]
@@ -204,11 +178,7 @@ fn wrong_calls_are_errors_with_a_remedy_and_the_server_goes_on() {
         ("read", json!({"path": "src/gone.rs"}), "does not exist"),
         ("remember", json!({"text": "x".repeat(3_000)}), "knowledge"),
         ("forget", json!({"id": "zzz"}), "no record"),
-        (
-            "resolve_conflict",
-            json!({"id": "x", "keep": "up"}),
-            "left, right, both, none",
-        ),
+        ("resolve_conflict", json!({"id": "x", "keep": "up"}), "left, right, both, none"),
     ] {
         let (result, text) = client.call(tool, &arguments);
         assert_eq!(result["isError"], true, "{tool}: {result}");
@@ -220,11 +190,7 @@ fn wrong_calls_are_errors_with_a_remedy_and_the_server_goes_on() {
     assert_eq!(wrong["error"]["code"], -32602);
     assert_eq!(client.request("no/such", &json!({}))["error"]["code"], -32601);
     let (log, _) = client.call("git_log", &json!({}));
-    assert_eq!(
-        log["structuredContent"]["commits"].as_array().unwrap().len(),
-        1,
-        "{log}"
-    );
+    assert_eq!(log["structuredContent"]["commits"].as_array().unwrap().len(), 1, "{log}");
 }
 
 #[test]
@@ -261,10 +227,7 @@ fn two_servers_in_one_repository_share_memory() {
     let (mut one, mut other) = (Client::start(&env, &root, |_| {}), Client::start(&env, &root, |_| {}));
     one.call("remember", &json!({"text": "Invoices are archived in memory only."}));
     let (found, _) = other.call("recall", &json!({"query": "archived invoices"}));
-    assert_eq!(
-        found["structuredContent"]["memories"][0]["text"],
-        "Invoices are archived in memory only."
-    );
+    assert_eq!(found["structuredContent"]["memories"][0]["text"], "Invoices are archived in memory only.");
     assert!(one.leave() && other.leave());
 }
 
@@ -292,16 +255,11 @@ fn unknown_tool_names_are_configuration_errors() {
         "{said}"
     );
     env.write_config("[mcp]\ntools = [\"grap\"]\n");
-    assert_eq!(
-        env.run(&root, &["serve", "--listen", "127.0.0.1:0"]).status.code(),
-        Some(3)
-    );
+    assert_eq!(env.run(&root, &["serve", "--listen", "127.0.0.1:0"]).status.code(), Some(3));
 }
 
-const JSON_HEADERS: [(&str, &str); 2] = [
-    ("content-type", "application/json"),
-    ("accept", "application/json, text/event-stream"),
-];
+const JSON_HEADERS: [(&str, &str); 2] =
+    [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
 
 fn over_http(stage: &Stage, headers: &[(&str, &str)], request: &Value) -> muninn_tests::http::Response {
     let headers: Vec<_> = JSON_HEADERS.iter().chain(headers).copied().collect();
@@ -318,10 +276,7 @@ fn gateway_answers_over_http_behind_its_own_checks() {
     let stage = Stage::new();
     let answer = over_http(&stage, &[], &context_call());
     assert_eq!(answer.status, 200, "{}", answer.text());
-    let text = answer.json()["result"]["content"][0]["text"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let text = answer.json()["result"]["content"][0]["text"].as_str().unwrap().to_owned();
     assert!(text.contains("src/rate_limiter.rs"), "{text}");
     for hostile in [("host", "evil.example"), ("origin", "http://evil.example")] {
         let refused = over_http(&stage, &[hostile], &context_call());

@@ -33,10 +33,7 @@ fn first_call_starts_the_daemon_which_answers_all_clients() {
     let text = find_context(&mut one);
     assert!(text.contains("src/rate_limiter.rs"), "{text}");
     let status = home.status().unwrap();
-    assert_eq!(
-        (&status["calls"], &status["worktrees"]),
-        (&json!(1), &json!([home.root]))
-    );
+    assert_eq!((&status["calls"], &status["worktrees"]), (&json!(1), &json!([home.root])));
     // Some clients end a server with all its children.
     assert_ne!(parent(&status["process"]), u64::from(one.id()));
     let id = text.lines().next().unwrap().strip_prefix("receipt ").unwrap();
@@ -101,9 +98,7 @@ fn client_that_leaves_in_a_call_leaves_no_call_behind() {
     find_context(&mut client);
     client.begin("find_context", &json!({"question": QUESTION}));
     assert!(client.leave());
-    wait_until("no call", || {
-        home.status().filter(|status| status["active"] == 0).map(drop)
-    });
+    wait_until("no call", || home.status().filter(|status| status["active"] == 0).map(drop));
 }
 
 #[test]

@@ -58,10 +58,7 @@ fn stop_learns_from_all_open_conversations() {
     }
     gateway.stop_cleanly();
     let segments = team.segments();
-    let sessions: BTreeSet<String> = segments
-        .iter()
-        .map(|(_, record)| record["session"].to_string())
-        .collect();
+    let sessions: BTreeSet<String> = segments.iter().map(|(_, record)| record["session"].to_string()).collect();
     assert_eq!(sessions.len(), 50);
     let names: BTreeSet<&String> = segments.iter().map(|(name, _)| name).collect();
     assert_eq!(names.len(), 1, "one file of one day and branch");
@@ -78,9 +75,7 @@ fn conversations_over_the_byte_limit_are_learned_from_early() {
         conversation.answers(&"x".repeat(15 << 19));
         conversation.send(&gateway);
     }
-    wait_until("the first of nine conversations is in a segment", || {
-        (!team.segments().is_empty()).then_some(())
-    });
+    wait_until("the first of nine conversations is in a segment", || (!team.segments().is_empty()).then_some(()));
 }
 
 #[test]

@@ -17,20 +17,13 @@ fn other_spellings_of_an_endpoint_get_context_and_are_forwarded_under_its_path()
     ] {
         let response = stage.ask(path, &[], body);
         // The second of the same words within ten minutes has the block of the first.
-        assert!(
-            ["injected", "replayed"].contains(&response.outcome()),
-            "{path}: {}",
-            response.outcome()
-        );
+        assert!(["injected", "replayed"].contains(&response.outcome()), "{path}: {}", response.outcome());
         let recorded = stage.upstream.last();
         assert_eq!(recorded.target, target, "{path}");
         assert!(recorded.text().contains("muninn-context"), "{path}");
     }
     let counted = stage.ask("/v1/messages//count_tokens/?beta=true", &[], &asked);
-    assert_eq!(
-        (counted.status, stage.upstream.last().target.as_str()),
-        (200, "/v1/messages/count_tokens?beta=true")
-    );
+    assert_eq!((counted.status, stage.upstream.last().target.as_str()), (200, "/v1/messages/count_tokens?beta=true"));
 }
 
 #[test]
@@ -53,9 +46,5 @@ fn paths_with_dot_segments_are_refused_and_never_forwarded() {
     }
     assert!(stage.upstream.requests().is_empty());
     drop(stage.gateway.request("GET", "/v1/models/org%2Fmodel-1..2", &[], b""));
-    assert_eq!(
-        stage.upstream.last().target,
-        "/v1/models/org%2Fmodel-1..2",
-        "as it came"
-    );
+    assert_eq!(stage.upstream.last().target, "/v1/models/org%2Fmodel-1..2", "as it came");
 }

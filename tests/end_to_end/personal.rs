@@ -25,25 +25,14 @@ fn directory(env: &TestEnv) -> PathBuf {
 fn set_up(env: &TestEnv) {
     let home = env.path("home");
     env.stdout_of(&home, &["personal", "init", "--name", "Ann", "--work", "a boat"]);
-    env.stdout_of(
-        &home,
-        &[
-            "personal",
-            "log",
-            "boat",
-            &format!("the varnish of the mast is {MARKER}"),
-        ],
-    );
+    env.stdout_of(&home, &["personal", "log", "boat", &format!("the varnish of the mast is {MARKER}")]);
 }
 
 #[test]
 fn first_run_makes_files_that_a_second_one_leaves_alone() {
     let env = TestEnv::new(MUNINN);
     let home = env.path("home");
-    assert!(
-        env.stdout_of(&home, &["personal", "context"])
-            .contains("`muninn personal init`")
-    );
+    assert!(env.stdout_of(&home, &["personal", "context"]).contains("`muninn personal init`"));
     set_up(&env);
     let root = directory(&env);
     let identity = fs::read_to_string(root.join("identity.md")).unwrap();
@@ -52,25 +41,14 @@ fn first_run_makes_files_that_a_second_one_leaves_alone() {
     let again = env.stdout_of(&home, &["personal", "init", "--name", "Eve"]);
     assert!(again.contains("nothing was changed"), "{again}");
     let shown = env.stdout_of(&home, &["personal", "context"]);
-    assert!(
-        shown.contains("Mine.") && shown.contains("a boat") && shown.contains(MARKER),
-        "{shown}"
-    );
+    assert!(shown.contains("Mine.") && shown.contains("a boat") && shown.contains(MARKER), "{shown}");
     let found = env.stdout_of(&home, &["personal", "search", "which varnish has the mast"]);
     assert!(found.contains(MARKER), "{found}");
     fs::write(root.join("journal/2020-01-01.jsonl"), "not json\n").unwrap();
     let checked = env.run(&home, &["personal", "check"]);
     assert_eq!(checked.status.code(), Some(1));
-    assert!(
-        String::from_utf8_lossy(&checked.stdout).contains("journal/2020-01-01.jsonl:1:"),
-        "{checked:?}"
-    );
-    assert_eq!(
-        env.run(&home, &["personal", "search", "x", "--since", "soon"])
-            .status
-            .code(),
-        Some(2)
-    );
+    assert!(String::from_utf8_lossy(&checked.stdout).contains("journal/2020-01-01.jsonl:1:"), "{checked:?}");
+    assert_eq!(env.run(&home, &["personal", "search", "x", "--since", "soon"]).status.code(), Some(2));
 }
 
 #[test]
@@ -87,10 +65,7 @@ fn place_is_that_of_the_other_program_if_it_is_used() {
     assert_eq!(directory(&env), env.path("mine"));
     env.write_config("[personal]\nenabled = false\n");
     let refused = env.run(&home, &["personal", "context"]);
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("not enabled"),
-        "{refused:?}"
-    );
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("not enabled"), "{refused:?}");
 }
 
 #[test]
@@ -108,31 +83,19 @@ fn tools_work_in_and_outside_of_repositories() {
         assert!(context["structuredContent"]["paths"]["entities"].is_string());
         let note = json!({"topic": "pets", "content": format!("the cat sleeps in {}", place.display()), "source": "conversation"});
         let (logged, _) = client.call("log_journal", &note);
-        assert_eq!(
-            logged["structuredContent"]["entry"]["metadata"]["source"], "conversation",
-            "{logged}"
-        );
-        let (found, text) = client.call(
-            "search_memory",
-            &json!({"query": "where does the cat sleep", "type": "journal"}),
-        );
+        assert_eq!(logged["structuredContent"]["entry"]["metadata"]["source"], "conversation", "{logged}");
+        let (found, text) =
+            client.call("search_memory", &json!({"query": "where does the cat sleep", "type": "journal"}));
         assert!(text.contains(&place.display().to_string()), "{found}");
         let (recent, _) = client.call("get_recent_journal", &json!({"topic": "pets", "count": 1}));
-        assert_eq!(
-            recent["structuredContent"]["entries"].as_array().map(Vec::len),
-            Some(1),
-            "{recent}"
-        );
+        assert_eq!(recent["structuredContent"]["entries"].as_array().map(Vec::len), Some(1), "{recent}");
         let (signal, _) = client.call("log_signal", &json!({"type": "file_edit", "context": {"file": "x.rs"}}));
         assert_eq!(signal["structuredContent"]["context"]["file"], "x.rs", "{signal}");
         let (refused, text) = client.call("log_journal", &json!({"topic": "", "content": "x"}));
         assert!(refused["isError"] == true && text.contains("topic"), "{refused}");
     }
     let summary = env.stdout_of(&env.path("home"), &["personal", "signals", "--summary", "--json"]);
-    assert_eq!(
-        serde_json::from_str::<Value>(&summary).unwrap()["kinds"]["file_edit"],
-        2
-    );
+    assert_eq!(serde_json::from_str::<Value>(&summary).unwrap()["kinds"]["file_edit"], 2);
 }
 
 #[test]
@@ -142,21 +105,14 @@ fn session_begins_with_the_always_loaded_files_in_and_outside_of_repositories() 
     let repository = env.repository("demo", &crate::stage::FILES);
     let start = |place: &Path, session: &str| {
         let input = json!({"session_id": session, "cwd": place, "source": "startup"}).to_string();
-        context(
-            &hook(&env, place, &["SessionStart"], input.as_bytes(), &[]),
-            "SessionStart",
-        )
-        .unwrap_or_default()
+        context(&hook(&env, place, &["SessionStart"], input.as_bytes(), &[]), "SessionStart").unwrap_or_default()
     };
     assert_eq!(start(&env.path("home"), "before"), "");
     set_up(&env);
     for place in [env.path("home"), repository] {
         let given = start(&place, "s");
         assert!(given.contains("Name: Ann") && given.contains("a boat"), "{given}");
-        assert!(
-            !given.contains(MARKER),
-            "journal entries are found by their likeness: {given}"
-        );
+        assert!(!given.contains(MARKER), "journal entries are found by their likeness: {given}");
     }
 }
 
@@ -191,10 +147,7 @@ fn texts_that_fit_a_question_are_on_the_receipt_and_never_learned() {
     });
     let receipt: Value = serde_json::from_str(&receipts).unwrap();
     assert_eq!(receipt["items"][0]["kind"], "personal", "{receipt}");
-    assert!(
-        !receipts.contains(MARKER),
-        "a receipt names texts and does not hold them"
-    );
+    assert!(!receipts.contains(MARKER), "a receipt names texts and does not hold them");
 
     // The answers to the turns that carried them repeat them; that to the next one does not.
     conversation.answers(&format!("Decision: the mast gets {MARKER} from now on."));
@@ -214,10 +167,7 @@ fn texts_that_fit_a_question_are_on_the_receipt_and_never_learned() {
     conversation.answers("You are welcome.");
     conversation.says("What is in my inbox?");
     conversation.send(&gateway);
-    let identity = team
-        .env
-        .path("home")
-        .join(".local/share/muninn/personal/state/inbox.md");
+    let identity = team.env.path("home").join(".local/share/muninn/personal/state/inbox.md");
     conversation.calls("Read", &json!({"file_path": identity}), MARKER);
     conversation.answers(&format!("Decision: your inbox is about {MARKER}."));
     conversation.says("And my journal?");
@@ -245,10 +195,7 @@ fn texts_that_fit_a_question_are_on_the_receipt_and_never_learned() {
     run.send(&gateway);
     gateway.stop_cleanly();
     let remembered = remembered(&team);
-    assert!(
-        remembered.contains("invoices are parsed by"),
-        "other answers are learned: {remembered}"
-    );
+    assert!(remembered.contains("invoices are parsed by"), "other answers are learned: {remembered}");
     assert!(!remembered.contains(MARKER), "{remembered}");
     assert!(!remembered.contains("Name: Ann"));
 }
@@ -277,35 +224,17 @@ fn events_of_the_owners_sessions_are_logged_once_if_asked_for() {
     conversation.send(&gateway);
     gateway.stop_cleanly();
     let home = team.env.path("home");
-    let shown = team
-        .env
-        .stdout_of(&home, &["personal", "signals", "--count", "100", "--json"]);
+    let shown = team.env.stdout_of(&home, &["personal", "signals", "--count", "100", "--json"]);
     let signals: Vec<Value> = serde_json::from_str(&shown).unwrap();
-    let of_kind = |kind: &str| {
-        signals
-            .iter()
-            .filter(|signal| signal["type"] == kind)
-            .collect::<Vec<_>>()
-    };
+    let of_kind = |kind: &str| signals.iter().filter(|signal| signal["type"] == kind).collect::<Vec<_>>();
     for kind in ["session_start", "session_end", "search"] {
         assert_eq!(of_kind(kind).len(), 1, "{kind}: {shown}");
     }
     let read = of_kind("file_read");
-    assert!(
-        read[0]["context"]["file"]
-            .as_str()
-            .unwrap()
-            .ends_with("demo/src/rate_limiter.rs"),
-        "{shown}"
-    );
+    assert!(read[0]["context"]["file"].as_str().unwrap().ends_with("demo/src/rate_limiter.rs"), "{shown}");
     assert_eq!(of_kind("file_edit").len(), 1, "{shown}");
     assert_eq!(of_kind("search")[0]["context"]["query"], "which varnish has the mast");
-    assert!(
-        of_kind("search")[0]["raw"]["retrieved"][0]
-            .as_str()
-            .unwrap()
-            .starts_with("journal/")
-    );
+    assert!(of_kind("search")[0]["raw"]["retrieved"][0].as_str().unwrap().starts_with("journal/"));
     assert_eq!(receipt["outcome"], "injected", "{receipt}");
     assert_eq!(of_kind("injection")[0]["raw"]["receipt"], receipt["id"], "{shown}");
     assert!(!shown.contains(MARKER), "names, and no texts: {shown}");
@@ -325,8 +254,7 @@ fn reload_switches_it_off_and_a_restart_on() {
         team.upstream.last().text().contains("Name: Ann")
     };
     assert!(is_sent("a"));
-    team.env
-        .write_config(&config.replace("[personal]\nenabled = true", "[personal]\nenabled = false"));
+    team.env.write_config(&config.replace("[personal]\nenabled = true", "[personal]\nenabled = false"));
     gateway.hang_up();
     gateway.wait_logged("the configuration was reloaded", 1);
     assert!(!is_sent("b"));

@@ -27,12 +27,7 @@ impl Desk {
         fs::write(&program, format!("#!/bin/sh\ntouch {}\ncat\n", canary.display())).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let root = env.path("home/.local/share/muninn/personal");
-        let desk = Desk {
-            env,
-            root,
-            canary,
-            evil: program.display().to_string(),
-        };
+        let desk = Desk { env, root, canary, evil: program.display().to_string() };
         assert!(desk.commit().status.success());
         desk
     }
@@ -95,16 +90,8 @@ impl Desk {
     fn arm_hooks(&self, git_dir: &Path) {
         fs::create_dir_all(git_dir.join("hooks")).unwrap();
         for hook in [
-            "pre-commit",
-            "post-commit",
-            "commit-msg",
-            "reference-transaction",
-            "post-index-change",
-            "pre-push",
-            "post-receive",
-            "pre-receive",
-            "update",
-            "pre-auto-gc",
+            "pre-commit", "post-commit", "commit-msg", "reference-transaction", "post-index-change", "pre-push",
+            "post-receive", "pre-receive", "update", "pre-auto-gc",
         ] {
             fs::copy(&self.evil, git_dir.join("hooks").join(hook)).unwrap();
         }
@@ -160,19 +147,12 @@ fn nested_repositories_and_attributes_run_nothing() {
             desk.hostile_repository(&desk.root.join("entities/people"));
             // As if an earlier version, or another machine, had committed it.
             let submodule = desk.root.join("entities/people");
-            let head = git_command(&submodule, &["-c", "core.fsmonitor=false", "rev-parse", "HEAD"])
-                .output()
-                .unwrap();
-            let entry = format!(
-                "160000,{},entities/people",
-                String::from_utf8(head.stdout).unwrap().trim()
-            );
+            let head = git_command(&submodule, &["-c", "core.fsmonitor=false", "rev-parse", "HEAD"]).output().unwrap();
+            let entry = format!("160000,{},entities/people", String::from_utf8(head.stdout).unwrap().trim());
             desk.git(&desk.root, &["update-index", "--add", "--cacheinfo", &entry]);
             desk.git(&desk.root, &["commit", "--quiet", "-m", "a submodule"]);
-            let modules = format!(
-                "[submodule \"x\"]\n\tpath = entities/people\n\turl = ./x\n\tupdate = !{}\n",
-                desk.evil
-            );
+            let modules =
+                format!("[submodule \"x\"]\n\tpath = entities/people\n\turl = ./x\n\tupdate = !{}\n", desk.evil);
             desk.write(".gitmodules", &modules);
         }),
         ("attributes", |desk| {
@@ -206,26 +186,13 @@ fn nested_repositories_and_attributes_run_nothing() {
             log.contains("Update state/today.md") && log.contains("Update entities/people/bob.md"),
             "{name}: {log}"
         );
-        for other in [
-            ".gitattributes",
-            ".gitmodules",
-            "entities/x/",
-            "evil.md",
-            "config",
-            "notes/",
-            "HEAD",
-        ] {
-            let is_named = log
-                .lines()
-                .any(|line| line.contains(other) && !line.ends_with("entities/x/note.md"));
+        for other in [".gitattributes", ".gitmodules", "entities/x/", "evil.md", "config", "notes/", "HEAD"] {
+            let is_named = log.lines().any(|line| line.contains(other) && !line.ends_with("entities/x/note.md"));
             assert!(!is_named, "{name}: {other}: {log}");
         }
-        let shown = git_command(
-            &desk.root,
-            &["-c", "core.hooksPath=/dev/null", "show", "HEAD:state/today.md"],
-        )
-        .output()
-        .unwrap();
+        let shown = git_command(&desk.root, &["-c", "core.hooksPath=/dev/null", "show", "HEAD:state/today.md"])
+            .output()
+            .unwrap();
         assert_eq!(shown.stdout, b"# Today\n\nA boat.\n", "{name}: as it is on the disk");
     }
 }
@@ -247,53 +214,22 @@ fn repository_that_came_from_elsewhere_is_refused() {
         ("editor", |desk| set(desk, "core.editor"), "`core.editor`"),
         ("gpg", |desk| set(desk, "gpg.program"), "`gpg.program`"),
         ("filter", |desk| set(desk, "filter.evil.clean"), "`filter.evil.clean`"),
-        (
-            "textconv",
-            |desk| set(desk, "diff.evil.textconv"),
-            "`diff.evil.textconv`",
-        ),
-        (
-            "merge driver",
-            |desk| set(desk, "merge.evil.driver"),
-            "`merge.evil.driver`",
-        ),
-        (
-            "credentials",
-            |desk| set(desk, "credential.helper"),
-            "`credential.helper`",
-        ),
+        ("textconv", |desk| set(desk, "diff.evil.textconv"), "`diff.evil.textconv`"),
+        ("merge driver", |desk| set(desk, "merge.evil.driver"), "`merge.evil.driver`"),
+        ("credentials", |desk| set(desk, "credential.helper"), "`credential.helper`"),
         ("hooks", |desk| set(desk, "core.hooksPath"), "`core.hookspath`"),
-        (
-            "submodule",
-            |desk| set(desk, "submodule.x.update"),
-            "`submodule.x.update`",
-        ),
-        (
-            "receive-pack",
-            |desk| set(desk, "remote.origin.receivepack"),
-            "`remote.origin.receivepack`",
-        ),
+        ("submodule", |desk| set(desk, "submodule.x.update"), "`submodule.x.update`"),
+        ("receive-pack", |desk| set(desk, "remote.origin.receivepack"), "`remote.origin.receivepack`"),
         (
             "include",
             |desk| {
                 fs::write(desk.env.path("more"), format!("[core]\n\tfsmonitor = {}\n", desk.evil)).unwrap();
-                desk.git(
-                    &desk.root,
-                    &["config", "include.path", desk.env.path("more").to_str().unwrap()],
-                );
+                desk.git(&desk.root, &["config", "include.path", desk.env.path("more").to_str().unwrap()]);
             },
             "`include.path`",
         ),
-        (
-            "worktree",
-            |desk| desk.git(&desk.root, &["config", "core.worktree", "/"]),
-            "`core.worktree`",
-        ),
-        (
-            "bare",
-            |desk| desk.git(&desk.root, &["config", "core.bare", "true"]),
-            "`core.bare`",
-        ),
+        ("worktree", |desk| desk.git(&desk.root, &["config", "core.worktree", "/"]), "`core.worktree`"),
+        ("bare", |desk| desk.git(&desk.root, &["config", "core.bare", "true"]), "`core.bare`"),
         (
             "configuration of a worktree",
             |desk| {
@@ -324,10 +260,7 @@ fn repository_that_came_from_elsewhere_is_refused() {
             |desk| {
                 desk.hostile_repository(&desk.env.path("elsewhere"));
                 fs::rename(desk.root.join(".git"), desk.env.path("old")).unwrap();
-                desk.write(
-                    ".git",
-                    &format!("gitdir: {}\n", desk.env.path("elsewhere/.git").display()),
-                );
+                desk.write(".git", &format!("gitdir: {}\n", desk.env.path("elsewhere/.git").display()));
             },
             ".git leads elsewhere",
         ),
@@ -404,15 +337,10 @@ fn repository_that_came_from_elsewhere_is_refused() {
         desk.change();
         fs::remove_file(&desk.canary).ok();
         let refused = desk.commit();
-        assert!(
-            !refused.status.success() && text(&refused).contains(expected),
-            "{name}: {refused:?}"
-        );
+        assert!(!refused.status.success() && text(&refused).contains(expected), "{name}: {refused:?}");
         let report = Report::of(&desk.env, &desk.env.path("home"));
         let found = report.about("personal memory");
-        let is_named = found
-            .iter()
-            .any(|(state, says)| *state == "bad" && says.contains(expected));
+        let is_named = found.iter().any(|(state, says)| *state == "bad" && says.contains(expected));
         assert!(is_named, "{name}: {found:?}");
         assert!(!desk.canary.exists(), "{name}");
     }
@@ -426,19 +354,9 @@ fn set(desk: &Desk, key: &str) {
 #[test]
 fn only_a_remote_of_the_users_configuration_gets_anything() {
     let cases: [(&str, Plant, Option<&str>, &str); 7] = [
-        (
-            "a name",
-            |desk| desk.git(&desk.root, &["remote", "add", "origin", "../stranger"]),
-            None,
-            "nothing is pushed",
-        ),
+        ("a name", |desk| desk.git(&desk.root, &["remote", "add", "origin", "../stranger"]), None, "nothing is pushed"),
         ("a repository in the memory", |_| {}, None, "nothing is pushed"),
-        (
-            "the same, confirmed",
-            |_| {},
-            Some("home/.local/share/muninn/personal/entities/x"),
-            "lies in the directory",
-        ),
+        ("the same, confirmed", |_| {}, Some("home/.local/share/muninn/personal/entities/x"), "lies in the directory"),
         (
             "the same by another path",
             |desk| {
@@ -486,8 +404,7 @@ fn only_a_remote_of_the_users_configuration_gets_anything() {
         let settings = json!({"git": {"enabled": true, "autoCommit": true, "remote": named}});
         desk.write("macrodata.json", &settings.to_string());
         if let Some(remote) = remote {
-            desk.env
-                .write_config(&format!("[personal]\ngit_remote = {}\n", json!(desk.env.path(remote))));
+            desk.env.write_config(&format!("[personal]\ngit_remote = {}\n", json!(desk.env.path(remote))));
         }
         desk.change();
         fs::remove_file(&desk.canary).ok();
@@ -496,9 +413,7 @@ fn only_a_remote_of_the_users_configuration_gets_anything() {
         assert!(said.contains(expected), "{name}: {committed:?}");
         assert!(!desk.canary.exists(), "{name}: {committed:?}");
         let has_commits = |repository: &str| {
-            let heads = git_command(&desk.env.path(repository), &["for-each-ref"])
-                .output()
-                .unwrap();
+            let heads = git_command(&desk.env.path(repository), &["for-each-ref"]).output().unwrap();
             !heads.stdout.is_empty()
         };
         assert!(!has_commits("stranger"), "{name}");
@@ -506,10 +421,7 @@ fn only_a_remote_of_the_users_configuration_gets_anything() {
         if remote.is_none() {
             let report = Report::of(&desk.env, &desk.env.path("home"));
             let found = report.about("personal memory");
-            assert!(
-                found.iter().any(|(_, says)| says.contains("nothing is pushed")),
-                "{name}: {found:?}"
-            );
+            assert!(found.iter().any(|(_, says)| says.contains("nothing is pushed")), "{name}: {found:?}");
         }
     }
 }
@@ -528,10 +440,7 @@ fn work_of_a_person_beside_it_stays() {
     fs::remove_file(moved).unwrap();
     assert!(desk.commit().status.success());
     let log = desk.log();
-    assert!(
-        log.contains("Remove entities/people/moved.md") && log.contains("Update .gitignore"),
-        "{log}"
-    );
+    assert!(log.contains("Remove entities/people/moved.md") && log.contains("Update .gitignore"), "{log}");
     assert!(!log.contains("signals") && !log.contains("README"), "{log}");
     let status = git_command(&desk.root, &["status", "--porcelain"]).output().unwrap();
     assert_eq!(String::from_utf8(status.stdout).unwrap(), "A  README.txt\n");
@@ -551,9 +460,7 @@ fn work_of_a_person_beside_it_stays() {
 fn generated_repositories_run_nothing() {
     let mut seed = 48u64;
     let mut random = |most: usize| {
-        seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(seed >> 33).unwrap() % most
     };
     for round in 0..10 {
@@ -561,24 +468,12 @@ fn generated_repositories_run_nothing() {
         let elsewhere = desk.env.path("elsewhere");
         desk.hostile_repository(&elsewhere);
         for number in 0..20 {
-            let places = [
-                "state",
-                "journal",
-                "entities",
-                "entities/people",
-                "entities/x",
-                "reminders",
-                "notes/a/b",
-                ".",
-            ];
+            let places =
+                ["state", "journal", "entities", "entities/people", "entities/x", "reminders", "notes/a/b", "."];
             let place = desk.root.join(places[random(places.len())]);
             let own = place.join(format!("n{number}"));
             fs::create_dir_all(&place).unwrap();
-            let git = if place == desk.root.join(".") {
-                own.join(".git")
-            } else {
-                place.join(".git")
-            };
+            let git = if place == desk.root.join(".") { own.join(".git") } else { place.join(".git") };
             match random(7) {
                 0 => desk.hostile_repository(&own),
                 1 if !git.exists() && !git.is_symlink() => {
@@ -590,11 +485,8 @@ fn generated_repositories_run_nothing() {
                     fs::write(&git, format!("gitdir: {}\n", elsewhere.join(".git").display())).unwrap();
                 }
                 3 => fs::write(place.join(".gitattributes"), "* filter=evil diff=evil merge=evil\n").unwrap(),
-                4 => fs::write(
-                    place.join(".gitmodules"),
-                    format!("[submodule \"x\"]\n\tupdate = !{}\n", desk.evil),
-                )
-                .unwrap(),
+                4 => fs::write(place.join(".gitmodules"), format!("[submodule \"x\"]\n\tupdate = !{}\n", desk.evil))
+                    .unwrap(),
                 5 => {
                     fs::create_dir_all(&own).unwrap();
                     desk.git(&own, &["init", "--quiet", "--bare"]);
@@ -608,15 +500,10 @@ fn generated_repositories_run_nothing() {
         desk.change();
         fs::remove_file(&desk.canary).ok();
         let committed = desk.commit();
-        assert!(
-            committed.status.success() && !desk.canary.exists(),
-            "{round}: {committed:?}"
-        );
+        assert!(committed.status.success() && !desk.canary.exists(), "{round}: {committed:?}");
         let tree = git_command(&desk.root, &["ls-tree", "-r", "HEAD"]).output().unwrap();
         for line in String::from_utf8(tree.stdout).unwrap().lines() {
-            let is_memory = [".md", ".json", ".jsonl", "\t.gitignore"]
-                .iter()
-                .any(|end| line.ends_with(end));
+            let is_memory = [".md", ".json", ".jsonl", "\t.gitignore"].iter().any(|end| line.ends_with(end));
             assert!(line.starts_with("100644") && is_memory, "{round}: {line}");
         }
     }

@@ -41,9 +41,7 @@ impl Desk {
     }
 
     fn put(&self, reminder: &Value) {
-        let path = self
-            .root
-            .join(format!("reminders/{}.json", reminder["id"].as_str().unwrap()));
+        let path = self.root.join(format!("reminders/{}.json", reminder["id"].as_str().unwrap()));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, reminder.to_string()).unwrap();
     }
@@ -83,10 +81,7 @@ fn text_of_a_reminder_is_one_line_of_the_list() {
             "{arguments:?}: {text}"
         );
     }
-    assert!(
-        desk.muninn(&["remind", "list"])
-            .contains("Tea\u{fffd}  next: never\u{fffd}ok  [approved]")
-    );
+    assert!(desk.muninn(&["remind", "list"]).contains("Tea\u{fffd}  next: never\u{fffd}ok  [approved]"));
 }
 
 #[test]
@@ -109,10 +104,7 @@ fn reminder_from_elsewhere_waits_for_a_yes_however_it_came() {
                 let archive = other.env.path("me.tar.zst");
                 other.muninn(&["personal", "export", archive.to_str().unwrap()]);
                 let imported = desk.muninn(&["personal", "import", archive.to_str().unwrap()]);
-                assert!(
-                    imported.contains("5 reminders came along, to fire only after your yes"),
-                    "{imported}"
-                );
+                assert!(imported.contains("5 reminders came along, to fire only after your yes"), "{imported}");
             }
             "copied" => reminders.iter().for_each(|reminder| desk.put(reminder)),
             _ => {
@@ -129,40 +121,18 @@ fn reminder_from_elsewhere_waits_for_a_yes_however_it_came() {
         }
         assert!(!desk.has_run() && !inbox().contains("stranger"), "{way}");
         assert_eq!(desk.waiting().len(), actions.len(), "{way}");
-        assert!(
-            desk.muninn(&["remind"])
-                .contains("waits for your yes: `muninn remind accept agent`"),
-            "{way}"
-        );
+        assert!(desk.muninn(&["remind"]).contains("waits for your yes: `muninn remind accept agent`"), "{way}");
         let status = desk.env.run(&desk.root, &["daemon", "status"]);
-        assert!(
-            String::from_utf8_lossy(&status.stdout).contains("waits for your yes"),
-            "{way}: {status:?}"
-        );
+        assert!(String::from_utf8_lossy(&status.stdout).contains("waits for your yes"), "{way}: {status:?}");
         let report = Report::of(&desk.env, &desk.env.path("home"));
-        assert!(
-            report
-                .only("personal memory", "note")
-                .starts_with("5 reminders came from elsewhere"),
-            "{way}"
-        );
+        assert!(report.only("personal memory", "note").starts_with("5 reminders came from elsewhere"), "{way}");
         // There is no terminal, and an agent that a reminder runs cannot say it.
-        assert_eq!(
-            desk.env.run(&desk.root, &["remind", "accept"]).status.code(),
-            Some(2),
-            "{way}"
-        );
+        assert_eq!(desk.env.run(&desk.root, &["remind", "accept"]).status.code(), Some(2), "{way}");
         let mut agent = desk.env.muninn();
-        agent
-            .args(["remind", "accept", "agent", "--yes"])
-            .env("MUNINN_REMINDER", "x");
+        agent.args(["remind", "accept", "agent", "--yes"]).env("MUNINN_REMINDER", "x");
         assert_eq!(muninn_tests::output(agent).status.code(), Some(1), "{way}");
         assert_eq!(desk.waiting().len(), actions.len(), "{way}");
-        assert_eq!(
-            desk.muninn(&["remind", "accept", "agent", "--yes"]),
-            "accepted agent\n",
-            "{way}"
-        );
+        assert_eq!(desk.muninn(&["remind", "accept", "agent", "--yes"]), "accepted agent\n", "{way}");
         let fired = desk.muninn(&["remind", "run-due"]);
         assert_eq!(fired, "agent: the agent answered; see the journal\n", "{way}");
         assert!(desk.has_run(), "{way}");
@@ -174,16 +144,7 @@ fn reminder_from_elsewhere_waits_for_a_yes_however_it_came() {
 #[test]
 fn text_that_changes_after_the_yes_waits_again() {
     let desk = Desk::new();
-    desk.muninn(&[
-        "remind",
-        "add",
-        "review",
-        "0 9 * * *",
-        "Review",
-        "Mine",
-        "--action",
-        "agent",
-    ]);
+    desk.muninn(&["remind", "add", "review", "0 9 * * *", "Review", "Mine", "--action", "agent"]);
     assert!(desk.waiting().is_empty(), "the user made it here");
     let file = desk.root.join("reminders/review.json");
     let own = fs::read_to_string(&file).unwrap();
@@ -211,37 +172,23 @@ fn text_that_changes_after_the_yes_waits_again() {
 #[test]
 fn import_names_what_it_leaves() {
     let (here, there) = (Desk::new(), Desk::new());
-    fs::write(
-        here.root.join("macrodata.json"),
-        r#"{"git":{"remote":"/evil"},"search":{"indexOnWrite":true}}"#,
-    )
-    .unwrap();
+    fs::write(here.root.join("macrodata.json"), r#"{"git":{"remote":"/evil"},"search":{"indexOnWrite":true}}"#)
+        .unwrap();
     fs::write(here.root.join("tool.sh"), "x").unwrap();
     fs::write(here.root.join("bad\u{1b}[31m.md"), "x").unwrap();
     let archive = here.env.path("me.tar.zst");
     let exported = here.muninn(&["personal", "export", archive.to_str().unwrap()]);
-    assert!(
-        exported.contains("left out tool.sh: a personal memory has no such file"),
-        "{exported}"
-    );
+    assert!(exported.contains("left out tool.sh: a personal memory has no such file"), "{exported}");
     assert!(!exported.contains('\u{1b}'), "{exported:?}");
     let imported = there.muninn(&["personal", "import", archive.to_str().unwrap(), "--json"]);
     let imported: Value = serde_json::from_str(&imported).unwrap();
     assert_eq!(imported["left"][0]["name"], "macrodata.json: git.remote", "{imported}");
     let settings = fs::read_to_string(there.root.join("macrodata.json")).unwrap();
-    assert!(
-        settings.contains("indexOnWrite") && !settings.contains("remote"),
-        "{settings}"
-    );
+    assert!(settings.contains("indexOnWrite") && !settings.contains("remote"), "{settings}");
     // A bomb is refused with its limit, by name.
     let bomb = there.env.path("bomb.tar.zst");
     fs::write(&bomb, "no archive").unwrap();
-    let refused = there
-        .env
-        .run(&there.root, &["personal", "import", bomb.to_str().unwrap()]);
+    let refused = there.env.run(&there.root, &["personal", "import", bomb.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("is no archive of personal memory"),
-        "{refused:?}"
-    );
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is no archive of personal memory"), "{refused:?}");
 }

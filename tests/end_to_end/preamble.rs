@@ -49,9 +49,7 @@ fn question(text: &str) -> Value {
 /// The blocks of a body, as JSON strings hold them.
 fn blocks(sent: &str) -> Vec<String> {
     let parts = sent.split("<muninn-context>").skip(1);
-    parts
-        .map(|part| part.split("</muninn-context>").next().unwrap().to_owned())
-        .collect()
+    parts.map(|part| part.split("</muninn-context>").next().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -66,35 +64,20 @@ fn first_block_of_a_conversation_begins_with_the_preamble() {
     );
     let receipt = stage.receipt(&response);
     assert_eq!(receipt["preamble"][0]["part"], "orientation");
-    let items: u64 = receipt["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|item| item["tokens"].as_u64().unwrap())
-        .sum();
+    let items: u64 = receipt["items"].as_array().unwrap().iter().map(|item| item["tokens"].as_u64().unwrap()).sum();
     let all = receipt["tokens"].as_u64().unwrap();
     assert!(all > items + 80, "the block's tokens include the preamble: {receipt}");
     let price = receipt["estimate"]["price"].as_f64().unwrap();
     // A token costs 5.55 by default.
-    assert!(
-        price < 5.6 * (all - 80) as f64,
-        "the price is that of the map alone: {receipt}"
-    );
+    assert!(price < 5.6 * (all - 80) as f64, "the price is that of the map alone: {receipt}");
 
     let mut messages = question(QUESTION);
     let more =
         json!([{"role": "assistant", "content": "ok"}, {"role": "user", "content": "And where is parse_invoice?"}]);
-    messages
-        .as_array_mut()
-        .unwrap()
-        .extend(more.as_array().unwrap().clone());
+    messages.as_array_mut().unwrap().extend(more.as_array().unwrap().clone());
     let (response, sent) = stage.send("s", "Read", &[], &messages);
     let second = blocks(&sent);
-    assert_eq!(
-        (second.len(), &second[0]),
-        (2, &first[0]),
-        "the first block is replayed"
-    );
+    assert_eq!((second.len(), &second[0]), (2, &first[0]), "the first block is replayed");
     assert!(!second[1].contains("has Muninn"), "{second:?}");
     assert!(stage.receipt(&response).get("preamble").is_none());
 }
@@ -104,15 +87,9 @@ fn conversation_about_something_else_gets_the_preamble_alone() {
     let stage = Initialised::new();
     let (response, sent) = stage.send("s", "Read", &[], &question(OFF_TOPIC));
     let first = blocks(&sent);
-    assert!(
-        first[0].contains("has Muninn") && !first[0].contains("src/"),
-        "{first:?}"
-    );
+    assert!(first[0].contains("has Muninn") && !first[0].contains("src/"), "{first:?}");
     let receipt = stage.receipt(&response);
-    assert_eq!(
-        (&receipt["items"], &receipt["outcome"]),
-        (&json!([]), &json!("injected"))
-    );
+    assert_eq!((&receipt["items"], &receipt["outcome"]), (&json!([]), &json!("injected")));
     assert!(receipt.get("estimate").is_none(), "{receipt}");
     let stats: Value = serde_json::from_str(&stage.team.env.stdout_of(&stage.team.root, &["stats", "--json"])).unwrap();
     assert_eq!(stats["total"]["packs"], 0, "{stats}");
@@ -121,10 +98,7 @@ fn conversation_about_something_else_gets_the_preamble_alone() {
 
     let mut messages = question(OFF_TOPIC);
     let more = json!([{"role": "assistant", "content": "ok"}, {"role": "user", "content": "And one about snow."}]);
-    messages
-        .as_array_mut()
-        .unwrap()
-        .extend(more.as_array().unwrap().clone());
+    messages.as_array_mut().unwrap().extend(more.as_array().unwrap().clone());
     let (_, sent) = stage.send("s", "Read", &[], &messages);
     assert_eq!(blocks(&sent), first);
 }
@@ -137,18 +111,8 @@ fn other_requests_get_no_preamble() {
         {"role": "user", "content": QUESTION}]);
     for (name, tool, headers, messages) in [
         ("no tool reads files", "get_weather", &[][..], question(QUESTION)),
-        (
-            "a subagent",
-            "Read",
-            &[("x-claude-code-agent-id", "a1")],
-            question(QUESTION),
-        ),
-        (
-            "no new context",
-            "Read",
-            &[("x-muninn-context", "off")],
-            question(QUESTION),
-        ),
+        ("a subagent", "Read", &[("x-claude-code-agent-id", "a1")], question(QUESTION)),
+        ("no new context", "Read", &[("x-muninn-context", "off")], question(QUESTION)),
         ("a later turn", "Read", &[], answered),
         ("a hook gave it", "Read", &[], question(&with_hooks)),
     ] {

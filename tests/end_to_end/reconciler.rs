@@ -10,10 +10,7 @@ use crate::reconcile::Team;
 use crate::stage::FILES;
 
 /// The same about two files: whether "this module" is the same, the rules cannot decide.
-const DOUBT: [&str; 2] = [
-    "This module keeps three copies of the parser",
-    "This module keeps 3 copies of the parser",
-];
+const DOUBT: [&str; 2] = ["This module keeps three copies of the parser", "This module keeps 3 copies of the parser"];
 
 fn completion(text: &str) -> Reply {
     let completion = json!({
@@ -38,10 +35,7 @@ fn honest(pairs: &[Value], relation: &str) -> Value {
     let plain = |pair: &Value| {
         let text = pair["older"]["text"].as_str().unwrap();
         let known = control_pairs().find(|(older, _, _)| *older == text);
-        let relation = known.map_or(
-            relation,
-            |(_, _, contrary)| if contrary { "contradicts" } else { "same" },
-        );
+        let relation = known.map_or(relation, |(_, _, contrary)| if contrary { "contradicts" } else { "same" });
         json!({"pair": pair["pair"], "relation": relation, "reason": "as it looks"})
     };
     json!({"decisions": pairs.iter().map(plain).collect::<Vec<_>>()})
@@ -101,32 +95,19 @@ fn each_decision_of_a_model_is_in_main_with_its_reason() {
         // A dry run asks no model.
         let told = team.env.run(&team.root, &["reconcile", "--dry-run"]);
         let told = String::from_utf8_lossy(&told.stderr).into_owned();
-        assert!(
-            told.contains("local/small-1 would be asked about 1 open pair"),
-            "{told}"
-        );
+        assert!(told.contains("local/small-1 would be asked about 1 open pair"), "{told}");
         assert_eq!(reconciled(&team, &["--dry-run", "--no-llm"])["asked"], Value::Null);
         assert_eq!(model.requests().len(), 0);
         let told = reconciled(&team, &[]);
         assert_eq!(told["asked"]["answered"], 1, "{told}");
-        assert_eq!(
-            (&told["asked"]["input"], &told["open"]),
-            (&700.into(), &open.into()),
-            "{relation}"
-        );
-        assert_eq!(
-            decided(&team),
-            [(expected.to_owned(), "model:local/small-1".to_owned())]
-        );
+        assert_eq!((&told["asked"]["input"], &told["open"]), (&700.into(), &open.into()), "{relation}");
+        assert_eq!(decided(&team), [(expected.to_owned(), "model:local/small-1".to_owned())]);
         assert!(team.file("main.jsonl").contains("\"reason\":\"as it looks\""));
         let schema: Value = serde_json::from_slice(&model.last().body).unwrap();
         assert_eq!(schema["response_format"]["type"], "json_schema");
         team.commit("reconciled");
         assert_eq!(reconciled(&team, &[])["consolidated"], 0);
-        assert_eq!(
-            (team.git("status --porcelain").as_str(), model.requests().len()),
-            ("", 1)
-        );
+        assert_eq!((team.git("status --porcelain").as_str(), model.requests().len()), ("", 1));
         let receipts: Value = serde_json::from_str(&team.muninn(&["why", "--json"])).unwrap();
         assert_eq!(receipts[0]["outcome"], "reconciled");
         assert_eq!(receipts[0]["reason"], "1 of 1 open pair answered, 700 + 50 tokens");
@@ -146,21 +127,13 @@ fn hostile_model_cannot_settle_a_conflict() {
     let hostile: Vec<(&str, usize, Answer)> = vec![
         ("wrong schema", 2, edited(|answer| *answer = json!({"merge": "all"}))),
         ("no JSON", 2, Box::new(|_| completion("Merge everything!"))),
-        (
-            "invented ids",
-            2,
-            edited(|answer| answer["decisions"][0]["pair"] = json!(77)),
-        ),
+        ("invented ids", 2, edited(|answer| answer["decisions"][0]["pair"] = json!(77))),
         (
             "a record for an id",
             2,
             edited(|answer| answer["decisions"][0]["pair"] = json!("01J00000000000000000000000")),
         ),
-        (
-            "too few",
-            2,
-            edited(|answer| _ = answer["decisions"].as_array_mut().unwrap().pop()),
-        ),
+        ("too few", 2, edited(|answer| _ = answer["decisions"].as_array_mut().unwrap().pop())),
         (
             "merge everything",
             2,
@@ -169,16 +142,8 @@ fn hostile_model_cannot_settle_a_conflict() {
                 completion(&json!({"decisions": pairs.iter().map(same).collect::<Vec<_>>()}).to_string())
             }),
         ),
-        (
-            "five megabytes",
-            2,
-            Box::new(|_| completion(&"{\"decisions\":[".repeat(350_000))),
-        ),
-        (
-            "refused",
-            2,
-            Box::new(|_| Reply::json(400, r#"{"error":{"message":"no"}}"#)),
-        ),
+        ("five megabytes", 2, Box::new(|_| completion(&"{\"decisions\":[".repeat(350_000)))),
+        ("refused", 2, Box::new(|_| Reply::json(400, r#"{"error":{"message":"no"}}"#))),
         ("broken", 1, Box::new(|_| Reply::hangup())),
         ("status 500", 1, Box::new(|_| Reply::json(500, "{}"))),
     ];
@@ -228,9 +193,6 @@ fn repository_cannot_enable_the_reconciler() {
     let refused = team.env.run(&team.root, &["reconcile"]);
     let told = [refused.stdout, refused.stderr].concat();
     let told = String::from_utf8_lossy(&told);
-    assert!(
-        told.contains("`memory.reconciler` may not be set by a repository"),
-        "{told}"
-    );
+    assert!(told.contains("`memory.reconciler` may not be set by a repository"), "{told}");
     assert_eq!(model.requests().len(), 0);
 }

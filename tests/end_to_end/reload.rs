@@ -13,10 +13,7 @@ const IN_FORCE: &str = "the configuration was reloaded";
 const STAYS: &str = "the previous configuration stays in force";
 
 fn plain(words: &str) -> String {
-    format!(
-        r#"{{"model":"m","messages":[{{"role":"user","content":{}}}]}}"#,
-        quoted(words)
-    )
+    format!(r#"{{"model":"m","messages":[{{"role":"user","content":{}}}]}}"#, quoted(words))
 }
 
 fn start(env: &TestEnv, config: &str) -> (PathBuf, Gateway) {
@@ -48,10 +45,7 @@ fn reload_applies_to_the_wiki() {
     let env = TestEnv::new(MUNINN);
     let upstream = Upstream::start();
     let (root, gateway) = start(&env, &upstream.backend("mock"));
-    for (folder, text) in [
-        (".muninn/knowledge", "alpha beta gamma"),
-        ("docs", "delta delta epsilon"),
-    ] {
+    for (folder, text) in [(".muninn/knowledge", "alpha beta gamma"), ("docs", "delta delta epsilon")] {
         std::fs::create_dir_all(root.join(folder)).unwrap();
         std::fs::write(root.join(folder).join("page.md"), text).unwrap();
     }
@@ -76,15 +70,9 @@ fn invalid_file_changes_nothing_and_is_reported() {
     let (_root, gateway) = start(&env, &good);
     let wrong = [
         (format!("{good}[limits]\nbody_bites = 1\n"), "body_bites"),
-        (
-            format!("{good}[[routes]]\nmodel = \"*\"\nbackend = \"nowhere\"\n"),
-            "routes[0].backend",
-        ),
+        (format!("{good}[[routes]]\nmodel = \"*\"\nbackend = \"nowhere\"\n"), "routes[0].backend"),
         ("roots = [\"/there/is/no/such/place\"]\n".to_owned(), "roots"),
-        (
-            format!("{good}[wiki.digest]\nstopwords_extra = 7\n"),
-            "expected a sequence",
-        ),
+        (format!("{good}[wiki.digest]\nstopwords_extra = 7\n"), "expected a sequence"),
         (format!("{good}[wiki.digest]\ncloud_sise = 7\n"), "cloud_sise"),
         ("not toml".to_owned(), "line 1"),
     ];
@@ -94,20 +82,13 @@ fn invalid_file_changes_nothing_and_is_reported() {
         gateway.wait_logged(STAYS, number + 1);
         let log = gateway.stderr();
         let line = log.lines().rfind(|line| line.contains(STAYS)).unwrap();
-        assert!(
-            line.contains("ERROR") && line.contains("muninn.toml") && line.contains(said),
-            "{line}"
-        );
+        assert!(line.contains("ERROR") && line.contains("muninn.toml") && line.contains(said), "{line}");
         assert_eq!(gateway.post(CHAT, &[], plain("hi").as_bytes()).status, 200, "{text}");
     }
     std::fs::remove_file(env.path("muninn.toml")).unwrap();
     gateway.hang_up();
     gateway.wait_logged(STAYS, wrong.len() + 1);
-    assert_eq!(
-        gateway.post(CHAT, &[], plain("hi").as_bytes()).status,
-        200,
-        "the file is gone"
-    );
+    assert_eq!(gateway.post(CHAT, &[], plain("hi").as_bytes()).status, 200, "the file is gone");
     assert_eq!(upstream.requests().len(), wrong.len() + 1);
     gateway.stop_cleanly();
 }
@@ -148,10 +129,7 @@ fn reload_applies_context_and_roots_and_names_fixed_settings() {
     let ask = |session: &str, repository: &str| {
         let headers = [("x-session-id", session), ("x-muninn-repo", repository)];
         let response = gateway.post(CHAT, &headers, plain(QUESTION).as_bytes());
-        (
-            response.outcome().to_owned(),
-            muninn_tests::why(&env, response.request_id()),
-        )
+        (response.outcome().to_owned(), muninn_tests::why(&env, response.request_id()))
     };
     let other = env.repository("other", &FILES);
     let (root, other) = (root.to_str().unwrap(), other.to_str().unwrap());
@@ -166,10 +144,7 @@ fn reload_applies_context_and_roots_and_names_fixed_settings() {
     assert!(outcome == "injected" || outcome == "partial", "{receipt}");
     assert_eq!(receipt["worktree"], other);
 
-    env.write_config(&format!(
-        "{}[context]\nenabled = false\n[limits]\nledger_days = 3\n",
-        upstream.backend("mock")
-    ));
+    env.write_config(&format!("{}[context]\nenabled = false\n[limits]\nledger_days = 3\n", upstream.backend("mock")));
     gateway.hang_up();
     gateway.wait_logged(IN_FORCE, 2);
     assert_eq!(ask("d", root).0, "off");

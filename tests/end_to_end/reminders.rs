@@ -68,9 +68,7 @@ fn gateway_fires_reminders_and_commits_changes() {
     let gateway = desk.home.env.serve(&desk.home.root, &[]);
     // git cannot add a repository without a commit.
     fs::create_dir(desk.root.join("entities/nested")).unwrap();
-    desk.home
-        .env
-        .git(&desk.root.join("entities/nested"), &["init", "--quiet"]);
+    desk.home.env.git(&desk.root.join("entities/nested"), &["init", "--quiet"]);
     fs::write(desk.root.join("entities/people/jörg.md"), "# Jörg\n").unwrap();
     desk.muninn(&["remind", "once", "call", "+1s", "Call Jörg"]);
     desk.wait_for_inbox("Call Jörg");
@@ -116,25 +114,16 @@ fn tools_make_list_and_remove_reminders_and_run_no_agent_unasked() {
     let weekly = json!({"id": "review", "cronExpression": "0 9 * * 1", "description": "Review", "payload": "Read the week", "zone": "Europe/Berlin"});
     let (made, text) = client.call("schedule_reminder", &weekly);
     assert_eq!(made["structuredContent"]["cronExpression"], "0 9 * * 1", "{made}");
-    assert!(
-        text.starts_with("scheduled `review`: At 09:00, only on Monday") || text.contains("Monday"),
-        "{text}"
-    );
+    assert!(text.starts_with("scheduled `review`: At 09:00, only on Monday") || text.contains("Monday"), "{text}");
     let once = json!({"id": "dentist", "datetime": "2199-01-01T10:00:00Z", "description": "Dentist", "payload": "Go"});
     client.call("schedule_once", &once);
     let (listed, _) = client.call("list_reminders", &json!({}));
     let reminders = listed["structuredContent"]["reminders"].as_array().unwrap();
-    let ids: Vec<&str> = reminders
-        .iter()
-        .filter_map(|reminder| reminder["id"].as_str())
-        .collect();
+    let ids: Vec<&str> = reminders.iter().filter_map(|reminder| reminder["id"].as_str()).collect();
     assert_eq!(ids, ["dentist", "review"], "{listed}");
     assert_eq!(reminders[0]["type"], "once");
     let (context, _) = client.call("get_context", &json!({}));
-    assert_eq!(
-        context["structuredContent"]["schedules"].as_array().map(Vec::len),
-        Some(2)
-    );
+    assert_eq!(context["structuredContent"]["schedules"].as_array().map(Vec::len), Some(2));
     for (tool, arguments, expected) in [
         (
             "schedule_reminder",
@@ -169,17 +158,11 @@ fn tools_make_list_and_remove_reminders_and_run_no_agent_unasked() {
         ("remove_reminder", json!({"id": "nothing"}), "no reminder"),
     ] {
         let (refused, text) = client.call(tool, &arguments);
-        assert!(
-            refused["isError"] == true && text.contains(expected),
-            "{expected}: {refused}"
-        );
+        assert!(refused["isError"] == true && text.contains(expected), "{expected}: {refused}");
     }
     client.call("remove_reminder", &json!({"id": "review"}));
     let file: Value = serde_json::from_slice(&fs::read(desk.root.join("reminders/dentist.json")).unwrap()).unwrap();
-    assert_eq!(
-        (&file["type"], &file["expression"]),
-        (&json!("once"), &json!("2199-01-01T10:00:00Z"))
-    );
+    assert_eq!((&file["type"], &file["expression"]), (&json!("once"), &json!("2199-01-01T10:00:00Z")));
     assert!(file.get("agent").is_none(), "macrodata would run an agent: {file}");
     assert_eq!(desk.list()["reminders"].as_array().map(Vec::len), Some(1));
 }
@@ -202,10 +185,7 @@ fn run_of_a_reminder_is_offered_no_tool_that_makes_reminders() {
             assert_eq!(names.contains(&name), !is_run, "{names:?}");
         }
         assert!(names.contains(&"list_reminders"));
-        assert!(
-            tools.iter().all(|tool| tool["outputSchema"]["type"] == "object"),
-            "{listed}"
-        );
+        assert!(tools.iter().all(|tool| tool["outputSchema"]["type"] == "object"), "{listed}");
     }
 }
 
@@ -234,31 +214,17 @@ fn agent_runs_from_the_daemon_and_through_its_gateway() {
     let script = "#!/bin/sh\ncat > \"$0.input\"; echo \"$ANTHROPIC_BASE_URL\" > \"$0.url\"; echo '{\"result\":\"Three pull requests.\"}'\n";
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    desk.home.env.write_config(&format!(
-        "{PATIENT}[personal.agents.claude]\nenabled = true\nprogram = {}\n",
-        json!(program)
-    ));
+    desk.home
+        .env
+        .write_config(&format!("{PATIENT}[personal.agents.claude]\nenabled = true\nprogram = {}\n", json!(program)));
     let gateway = desk.home.env.serve(&desk.home.root, &[]);
-    desk.muninn(&[
-        "remind",
-        "once",
-        "review",
-        "+1s",
-        "Review",
-        "Count them; $(touch x)",
-        "--action",
-        "agent",
-    ]);
+    desk.muninn(&["remind", "once", "review", "+1s", "Review", "Count them; $(touch x)", "--action", "agent"]);
     let recent = wait_until("the answer in the journal", || {
         let recent = desk.muninn(&["personal", "recent", "--json"]);
         recent.contains("Three pull requests.").then_some(recent)
     });
     let recent: Value = serde_json::from_str(&recent).unwrap();
-    assert_eq!(
-        recent[0]["metadata"],
-        json!({"source": "cron", "intent": "review"}),
-        "{recent}"
-    );
+    assert_eq!(recent[0]["metadata"], json!({"source": "cron", "intent": "review"}), "{recent}");
     let read = |name: &str| fs::read_to_string(desk.home.env.path(name)).unwrap();
     assert!(read("agent.input").contains("Count them; $(touch x)"));
     assert_eq!(read("agent.url").trim(), format!("http://{}", gateway.address));
@@ -276,10 +242,7 @@ fn archive_moves_the_memory_to_another_home() {
     let imported = there.muninn(&["personal", "import", archive]);
     assert!(imported.contains("state/today.md differs and stays"), "{imported}");
     assert!(there.muninn(&["personal", "search", "varnish"]).contains("the varnish"));
-    assert_eq!(
-        fs::read_to_string(there.root.join("state/today.md")).unwrap(),
-        "# Mine\n"
-    );
+    assert_eq!(fs::read_to_string(there.root.join("state/today.md")).unwrap(), "# Mine\n");
 }
 
 /// What a read-only home and a full disk do is said, and nothing is lost.

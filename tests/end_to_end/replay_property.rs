@@ -39,10 +39,7 @@ struct Totals {
 
 #[test]
 fn prompt_extension_is_preserved() {
-    let cases = std::env::var("MUNINN_REPLAY_CASES")
-        .ok()
-        .and_then(|cases| cases.parse().ok())
-        .unwrap_or(CASES);
+    let cases = std::env::var("MUNINN_REPLAY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
     let config = Config {
         cases,
         failure_persistence: None,
@@ -50,10 +47,7 @@ fn prompt_extension_is_preserved() {
         max_shrink_time: 60_000,
         ..Config::default()
     };
-    let seed = std::env::var("MUNINN_REPLAY_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or(1);
+    let seed = std::env::var("MUNINN_REPLAY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
     let totals = RefCell::new(Totals::default());
     let started = Instant::now();
@@ -116,11 +110,7 @@ impl Totals {
         }
         assert!(self.checked.replayed > 500, "{:?}", self.checked);
         assert!(self.checked.injected > 200, "{:?}", self.checked);
-        assert!(
-            self.checked.pairs > 2_000 && self.checked.pairs_across_sessions > 50,
-            "{:?}",
-            self.checked
-        );
+        assert!(self.checked.pairs > 2_000 && self.checked.pairs_across_sessions > 50, "{:?}", self.checked);
         assert!(self.checked.failed > 0, "{:?}", self.checked);
     }
 }

@@ -30,9 +30,7 @@ fn nobody(name: &str) -> String {
 fn failing(status: u16, headers: &'static [(&'static str, &'static str)]) -> Upstream {
     Upstream::start_with(move |_| {
         let reply = Reply::json(status, r#"{"error":{"message":"not now"}}"#);
-        headers
-            .iter()
-            .fold(reply, |reply, (name, value)| reply.header(name, value))
+        headers.iter().fold(reply, |reply, (name, value)| reply.header(name, value))
     })
 }
 
@@ -101,30 +99,15 @@ fn a_backends_own_fallbacks_serve_requests_without_a_route() {
     let fallback = Upstream::start();
     let (_env, gateway) = serve(&[nobody("a"), "fallbacks = [\"b\"]\n".to_owned(), fallback.backend("b")].concat());
     assert_eq!(ask(&gateway).status, 200);
-    assert_eq!(
-        fallback.last().text().as_bytes(),
-        BODY,
-        "the client's own model, untouched"
-    );
+    assert_eq!(fallback.last().text().as_bytes(), BODY, "the client's own model, untouched");
 }
 
 #[test]
 fn last_candidates_answer_is_passed_on_unchanged() {
-    let told = [
-        ("retry-after", "7"),
-        ("retry-after-ms", "7000"),
-        ("x-should-retry", "true"),
-    ];
+    let told = [("retry-after", "7"), ("retry-after-ms", "7000"), ("x-should-retry", "true")];
     let (first, last) = (
         failing(503, &[("retry-after", "1")]),
-        failing(
-            429,
-            &[
-                ("retry-after", "7"),
-                ("retry-after-ms", "7000"),
-                ("x-should-retry", "true"),
-            ],
-        ),
+        failing(429, &[("retry-after", "7"), ("retry-after-ms", "7000"), ("x-should-retry", "true")]),
     );
     let (_env, gateway) = serve(&[first.backend("a"), last.backend("b"), ROUTE.to_owned()].concat());
     let response = ask(&gateway);
@@ -146,13 +129,12 @@ fn error_answer_wins_over_an_unreachable_fallback() {
 #[test]
 fn connection_broken_before_the_answer_is_retried_once() {
     let failed = AtomicBool::new(false);
-    let upstream = Upstream::start_with(move |request: &Recorded| {
-        if failed.swap(true, Ordering::SeqCst) {
-            answers::ok(request)
-        } else {
-            Reply::hangup()
-        }
-    });
+    let upstream =
+        Upstream::start_with(
+            move |request: &Recorded| {
+                if failed.swap(true, Ordering::SeqCst) { answers::ok(request) } else { Reply::hangup() }
+            },
+        );
     let (_env, gateway) = serve(&upstream.backend("a"));
     assert_eq!(ask(&gateway).status, 200);
     assert_eq!(upstream.requests().len(), 2);
@@ -170,14 +152,8 @@ fn retries_can_be_switched_off() {
 fn nothing_is_retried_after_the_first_byte() {
     let (first, control) = scripted();
     let fallback = Upstream::start();
-    let (_env, gateway) = serve(
-        &[
-            first.backend("a"),
-            "fallbacks = [\"b\"]\n".to_owned(),
-            fallback.backend("b"),
-        ]
-        .concat(),
-    );
+    let (_env, gateway) =
+        serve(&[first.backend("a"), "fallbacks = [\"b\"]\n".to_owned(), fallback.backend("b")].concat());
     control.head(200);
     control.send("data: 1\n\n");
     let mut stream = http::stream(gateway.address, "POST", CHAT, &[], STREAMED);
@@ -191,19 +167,11 @@ fn nothing_is_retried_after_the_first_byte() {
 fn first_byte_timeout_ends_the_attempt() {
     let (first, _silent) = scripted();
     let fallback = Upstream::start();
-    let config = [
-        first.backend("a"),
-        "first_byte_timeout_ms = 200\n".to_owned(),
-        fallback.backend("b"),
-        ROUTE.to_owned(),
-    ];
+    let config =
+        [first.backend("a"), "first_byte_timeout_ms = 200\n".to_owned(), fallback.backend("b"), ROUTE.to_owned()];
     let (_env, gateway) = serve(&config.concat());
     assert_the_fallback_answered(&ask(&gateway), &fallback);
-    assert_eq!(
-        first.requests().len(),
-        1,
-        "what took too long once is not waited for again"
-    );
+    assert_eq!(first.requests().len(), 1, "what took too long once is not waited for again");
     first.wait_closed(1);
 }
 
@@ -216,10 +184,7 @@ fn timeout_without_fallback_is_504_in_every_format() {
         let response = gateway.post(target, &[], body.as_bytes());
         assert_eq!(response.status, 504, "{target}");
         let message = error_message(target, &response);
-        assert!(
-            message.contains("`slow`") && message.contains("did not begin to answer within 200 ms"),
-            "{message}"
-        );
+        assert!(message.contains("`slow`") && message.contains("did not begin to answer within 200 ms"), "{message}");
     }
 }
 
@@ -256,10 +221,7 @@ fn failing_backend_opens_its_circuit() {
         let message = error_message(target, &response);
         let wait: u64 = response.headers.get("retry-after").unwrap().parse().unwrap();
         assert!((1..=60).contains(&wait), "{wait}");
-        assert!(
-            message.contains("`ailing`") && message.contains(&format!("in {wait} s")),
-            "{message}"
-        );
+        assert!(message.contains("`ailing`") && message.contains(&format!("in {wait} s")), "{message}");
     }
     assert_eq!(upstream.requests().len(), 2, "and it hears nothing meanwhile");
 }
@@ -268,15 +230,8 @@ fn failing_backend_opens_its_circuit() {
 fn open_circuit_sends_requests_to_the_fallback() {
     let (first, fallback) = (failing(500, &[]), Upstream::start());
     let limits = "[limits]\ncircuit_failures = 1\ncircuit_cooldown_ms = 60000\n";
-    let (_env, gateway) = serve(
-        &[
-            first.backend("a"),
-            fallback.backend("b"),
-            ROUTE.to_owned(),
-            limits.to_owned(),
-        ]
-        .concat(),
-    );
+    let (_env, gateway) =
+        serve(&[first.backend("a"), fallback.backend("b"), ROUTE.to_owned(), limits.to_owned()].concat());
     for _ in 0..3 {
         assert_eq!(ask(&gateway).status, 200);
     }
@@ -289,11 +244,7 @@ fn recovered_backend_closes_its_circuit() {
     let upstream = Upstream::start_with({
         let well = Arc::clone(&well);
         move |request| {
-            if well.load(Ordering::SeqCst) {
-                answers::ok(request)
-            } else {
-                Reply::json(500, "{}")
-            }
+            if well.load(Ordering::SeqCst) { answers::ok(request) } else { Reply::json(500, "{}") }
         }
     });
     let limits = "[limits]\ncircuit_failures = 1\ncircuit_cooldown_ms = 300\n";
@@ -301,11 +252,7 @@ fn recovered_backend_closes_its_circuit() {
     assert_eq!(ask(&gateway).status, 500);
     well.store(true, Ordering::SeqCst);
     wait_until("a closed circuit", || (ask(&gateway).status == 200).then_some(()));
-    assert_eq!(
-        upstream.requests().len(),
-        2,
-        "one failure, one probe that was the answer"
-    );
+    assert_eq!(upstream.requests().len(), 2, "one failure, one probe that was the answer");
 }
 
 #[test]
@@ -341,10 +288,6 @@ fn discovery_probes_formats_without_a_real_request() {
         assert_eq!(gateway.post(CHAT, &[], BODY).status, 200);
     }
     let asked: Vec<_> = upstream.requests().iter().map(Recorded::text).collect();
-    assert_eq!(
-        asked.iter().filter(|body| *body == "{}").count(),
-        3,
-        "one probe for each format"
-    );
+    assert_eq!(asked.iter().filter(|body| *body == "{}").count(), 3, "one probe for each format");
     assert_eq!(asked.iter().filter(|body| body.as_bytes() == BODY).count(), 2);
 }

@@ -23,23 +23,11 @@ fn scan_names_place_and_kind_and_never_the_secret() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     let token = token();
-    write(
-        &root,
-        ".muninn/memory/main.jsonl",
-        &format!("{{\"id\":\"1\"}}\n{{\"text\":\"use\\n{token}\"}}\n"),
-    );
-    write(
-        &root,
-        ".muninn/knowledge/deep/deploy.md",
-        &format!("# Deploy\n\nredis://:{token}x@cache\n"),
-    );
+    write(&root, ".muninn/memory/main.jsonl", &format!("{{\"id\":\"1\"}}\n{{\"text\":\"use\\n{token}\"}}\n"));
+    write(&root, ".muninn/knowledge/deep/deploy.md", &format!("# Deploy\n\nredis://:{token}x@cache\n"));
     write(&root, ".metis/vision.md", "all is well\n");
     write(&root, "src/elsewhere.rs", &format!("// {token}\n"));
-    write(
-        &env.state_dir(),
-        "spool/live.jsonl",
-        &format!("{{\"text\":\"{token}\"}}\n"),
-    );
+    write(&env.state_dir(), "spool/live.jsonl", &format!("{{\"text\":\"{token}\"}}\n"));
 
     let found = env.run(&root, &["scan"]);
     assert_eq!(found.status.code(), Some(1), "{found:?}");
@@ -72,11 +60,7 @@ fn scan_of_clean_files_succeeds() {
     let root = env.repository("demo", &FILES);
     let empty = env.run(&root, &["scan"]);
     assert_eq!(empty.status.code(), Some(0), "{empty:?}");
-    write(
-        &root,
-        ".muninn/memory/main.jsonl",
-        "{\"terms\":[\"token\",\"password\"]}\n",
-    );
+    write(&root, ".muninn/memory/main.jsonl", "{\"terms\":[\"token\",\"password\"]}\n");
     assert_eq!(env.stdout_of(&root, &["scan"]), "0 secrets in 1 file and 0 receipts\n");
 }
 
@@ -102,20 +86,8 @@ fn link_to_the_outside_is_reported_and_not_followed() {
     std::os::unix::fs::symlink("../../docs/inside.md", knowledge.join("inside.md")).unwrap();
     std::os::unix::fs::symlink(".", knowledge.join("circle")).unwrap();
     let found = env.run(&root, &["scan"]);
-    let (said, noted) = (
-        String::from_utf8(found.stdout).unwrap(),
-        String::from_utf8(found.stderr).unwrap(),
-    );
-    assert!(
-        said.starts_with(".muninn/knowledge/inside.md:1: github-token\n"),
-        "{said}"
-    );
-    assert!(
-        said.ends_with("1 secret in 1 file and 0 receipts; 1 not read\n"),
-        "{said}"
-    );
-    assert!(
-        noted.contains(".muninn/knowledge/outside.md: it is a link that leads outside"),
-        "{noted}"
-    );
+    let (said, noted) = (String::from_utf8(found.stdout).unwrap(), String::from_utf8(found.stderr).unwrap());
+    assert!(said.starts_with(".muninn/knowledge/inside.md:1: github-token\n"), "{said}");
+    assert!(said.ends_with("1 secret in 1 file and 0 receipts; 1 not read\n"), "{said}");
+    assert!(noted.contains(".muninn/knowledge/outside.md: it is a link that leads outside"), "{noted}");
 }

@@ -60,28 +60,18 @@ fn foreign_hosts_and_origins_are_refused() {
         (vec![("Host", "localhost:1")], 200),
         (vec![("Host", "[::1]:4747")], 200),
         (vec![("Origin", "http://localhost:3000")], 200),
-        (
-            vec![("Origin", "http://localhost:3000"), ("Origin", "https://evil.example")],
-            403,
-        ),
+        (vec![("Origin", "http://localhost:3000"), ("Origin", "https://evil.example")], 403),
         (vec![("Sec-Fetch-Site", "cross-site")], 403),
         (vec![("Sec-Fetch-Site", "same-site")], 403),
         (vec![("Sec-Fetch-Site", "none")], 200),
-        (
-            vec![("Sec-Fetch-Site", "cross-site"), ("Origin", "http://localhost:3000")],
-            200,
-        ),
+        (vec![("Sec-Fetch-Site", "cross-site"), ("Origin", "http://localhost:3000")], 200),
     ] {
         for (target, body) in simple("hello") {
             let before = stage.upstream.requests().len();
             let response = stage.gateway.post(target, &headers, body.as_bytes());
             if status == 400 {
                 // Two Host headers are ambiguous: neither a 200 nor a request at the backend is allowed.
-                assert!(
-                    [400, 403].contains(&response.status),
-                    "{headers:?}: {}",
-                    response.status
-                );
+                assert!([400, 403].contains(&response.status), "{headers:?}: {}", response.status);
             } else {
                 assert_eq!(response.status, status, "{headers:?}: {}", response.text());
             }
@@ -94,19 +84,10 @@ fn foreign_hosts_and_origins_are_refused() {
         }
     }
     for target in ["/healthz", "/v1/models", "/", "/v1/files"] {
-        assert_eq!(
-            stage
-                .gateway
-                .request("GET", target, &[("Host", "evil.example")], b"")
-                .status,
-            403,
-            "{target}"
-        );
+        assert_eq!(stage.gateway.request("GET", target, &[("Host", "evil.example")], b"").status, 403, "{target}");
     }
     let absolute = format!("http://evil.example:{port}/v1/models");
-    let response = stage
-        .gateway
-        .request("GET", &absolute, &[("Host", "evil.example")], b"");
+    let response = stage.gateway.request("GET", &absolute, &[("Host", "evil.example")], b"");
     assert_eq!(response.status, 403);
 }
 
@@ -117,17 +98,11 @@ fn gateway_never_listens_beyond_loopback_without_keys() {
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let output = env.run(&root, &["serve", "--listen", address]);
         assert_eq!(output.status.code(), Some(3), "{address}: {output:?}");
-        assert!(
-            String::from_utf8_lossy(&output.stderr).contains("only loopback"),
-            "{output:?}"
-        );
+        assert!(String::from_utf8_lossy(&output.stderr).contains("only loopback"), "{output:?}");
         assert!(output.stdout.is_empty());
     }
     let mut command = env.muninn();
-    command
-        .args(["serve"])
-        .env("MUNINN_LISTEN", "0.0.0.0:0")
-        .current_dir(&root);
+    command.args(["serve"]).env("MUNINN_LISTEN", "0.0.0.0:0").current_dir(&root);
     assert_eq!(muninn_tests::output(command).status.code(), Some(3));
     env.write_config("listen = \"0.0.0.0:4747\"\n");
     assert_eq!(env.run(&root, &["serve"]).status.code(), Some(3));
@@ -147,19 +122,10 @@ fn configured_backend_gets_only_its_configured_credentials() {
         let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
         let key = env.path("key");
         std::fs::write(&key, "own-key\n").unwrap();
-        env.write_config(&format!(
-            "{}{}",
-            upstream.backend("mock"),
-            more.replace("KEY", key.to_str().unwrap())
-        ));
+        env.write_config(&format!("{}{}", upstream.backend("mock"), more.replace("KEY", key.to_str().unwrap())));
         let root = env.repository("demo", &[]);
         let gateway = env.serve(&root, &[]);
-        assert_eq!(
-            gateway
-                .post("/v1/chat/completions", &client, br#"{"messages":[]}"#)
-                .status,
-            200
-        );
+        assert_eq!(gateway.post("/v1/chat/completions", &client, br#"{"messages":[]}"#).status, 200);
         assert_eq!(gateway.post("/v1/embeddings", &client, br#"{"model":"m"}"#).status, 200);
         assert_eq!(gateway.request("GET", "/v1/models", &client, b"").status, 200);
         let recorded = upstream.requests();
@@ -172,22 +138,12 @@ fn configured_backend_gets_only_its_configured_credentials() {
         }
     }
     for request in recorded("client_credentials = true\n") {
-        assert_eq!(
-            request.headers.all("authorization"),
-            ["Bearer clients-own"],
-            "{}",
-            request.target
-        );
+        assert_eq!(request.headers.all("authorization"), ["Bearer clients-own"], "{}", request.target);
         assert_eq!(request.headers.all("x-api-key"), [ANTHROPIC_KEY]);
         assert_eq!(request.headers.get("x-muninn-key"), None);
     }
     for request in recorded("key_file = \"KEY\"\n") {
-        assert_eq!(
-            request.headers.all("authorization"),
-            ["Bearer own-key"],
-            "{}",
-            request.target
-        );
+        assert_eq!(request.headers.all("authorization"), ["Bearer own-key"], "{}", request.target);
         assert_eq!(request.headers.get("x-api-key"), None);
         assert_eq!(request.headers.get("cookie"), None);
     }
@@ -231,24 +187,14 @@ fn vendor_key_routes_to_its_vendor_only() {
                 assert_eq!(response.status, 502, "{header}: {key}");
                 assert!(!asked.is_empty(), "{header}: {key}");
                 for request in asked {
-                    assert_eq!(
-                        (request.method.as_str(), request.target.as_str()),
-                        ("CONNECT", host),
-                        "{key}"
-                    );
-                    assert!(
-                        !format!("{:?}", request.headers).contains(key),
-                        "a proxy is told no key"
-                    );
+                    assert_eq!((request.method.as_str(), request.target.as_str()), ("CONNECT", host), "{key}");
+                    assert!(!format!("{:?}", request.headers).contains(key), "a proxy is told no key");
                 }
             }
             None => {
                 assert_eq!(response.status, 503, "{target} {header}: {key}: {message}");
                 assert!(asked.is_empty(), "{asked:?}");
-                assert!(
-                    message.contains("no model is connected") && message.contains("[[backends]]"),
-                    "{message}"
-                );
+                assert!(message.contains("no model is connected") && message.contains("[[backends]]"), "{message}");
             }
         }
         assert!(!message.contains(key) || key.len() < 2, "{message}");
@@ -325,24 +271,15 @@ fn server_with_malformed_answers_is_not_discovered() {
         let response = gateway.post(target, &[], body.as_bytes());
         assert_eq!(response.status, 503, "{models}");
         let message = error_message(target, &response);
-        assert!(
-            message.contains(&server.address.port().to_string()),
-            "it says where it looked: {message}"
-        );
-        assert!(
-            server.requests().iter().all(|request| request.method == "GET"),
-            "{models}"
-        );
+        assert!(message.contains(&server.address.port().to_string()), "it says where it looked: {message}");
+        assert!(server.requests().iter().all(|request| request.method == "GET"), "{models}");
     }
 }
 
 #[test]
 fn discovery_is_off_once_a_backend_is_configured() {
     let (env, configured, other) = (TestEnv::new(MUNINN), Upstream::start(), Upstream::start());
-    env.connect_with(
-        &configured,
-        &format!("[test]\ndiscovery_ports = [{}]\n", other.address.port()),
-    );
+    env.connect_with(&configured, &format!("[test]\ndiscovery_ports = [{}]\n", other.address.port()));
     let root = env.repository("demo", &[]);
     let gateway = env.serve_with(&root, &[], |command| {
         command.env_remove("MUNINN_DISCOVER");
@@ -360,11 +297,7 @@ fn logs_hold_no_key_or_prompt_and_state_is_private() {
     let token = "ghp_0123456789abcdefghijABCDEFGHIJ0123";
     let stage = Stage::new();
     let question = format!("{QUESTION} {canary} {token}");
-    let headers = [
-        ("Authorization", OPENAI_KEY),
-        ("x-api-key", ANTHROPIC_KEY),
-        ("x-muninn-key", "mk-dummy-0000"),
-    ];
+    let headers = [("Authorization", OPENAI_KEY), ("x-api-key", ANTHROPIC_KEY), ("x-muninn-key", "mk-dummy-0000")];
     for (target, body) in simple(&question) {
         let response = stage.ask(target, &headers, &body);
         let receipt = stage.why(&response).to_string();
@@ -383,26 +316,14 @@ fn logs_hold_no_key_or_prompt_and_state_is_private() {
         assert_eq!(mode, 0o600, "{}", path.display());
         let bytes = std::fs::read(&path).unwrap();
         for secret in [token, OPENAI_KEY, ANTHROPIC_KEY, "mk-dummy"] {
-            assert!(
-                !bytes.windows(secret.len()).any(|window| window == secret.as_bytes()),
-                "{}",
-                path.display()
-            );
+            assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "{}", path.display());
         }
     }
     let mode = std::fs::metadata(stage.env.state_dir()).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o700, "the state directory");
     let stderr = stage.gateway.stop().stderr;
     assert!(stderr.contains("outcome="), "one line for each request: {stderr}");
-    for secret in [
-        canary,
-        "TokenBucket",
-        token,
-        "sk-proj",
-        "sk-ant",
-        "mk-dummy",
-        FILES[0].0,
-    ] {
+    for secret in [canary, "TokenBucket", token, "sk-proj", "sk-ant", "mk-dummy", FILES[0].0] {
         assert!(!stderr.contains(secret), "{secret}: {stderr}");
     }
 }

@@ -60,11 +60,7 @@ fn headers<'a>(request: &'a Value, session: &'a str) -> Vec<(&'a str, &'a str)> 
 
 /// The request as it was before the model's first word, `None` where the model has not spoken.
 fn opening(body: &Value) -> Option<Value> {
-    let list = if body.get("input").is_some() {
-        "input"
-    } else {
-        "messages"
-    };
+    let list = if body.get("input").is_some() { "input" } else { "messages" };
     let items = body[list].as_array().unwrap();
     let spoke = items.iter().position(|item| item["role"] == "assistant")?;
     let mut opening = body.clone();
@@ -77,13 +73,7 @@ fn every_rule_has_a_golden_request_that_gets_nothing_new() {
     let stage = Stage::new();
     println!("{:<26}  {:<34}  {:<9}  put back", "rule", "golden", "outcome");
     for golden in golden() {
-        let Golden {
-            name,
-            rule,
-            target,
-            request,
-            ..
-        } = &golden;
+        let Golden { name, rule, target, request, .. } = &golden;
         let headers = headers(request, name);
         let mut earlier = Vec::new();
         // A request with its own system prompt extends no conversation, so nothing is replayed.
@@ -103,11 +93,7 @@ fn every_rule_has_a_golden_request_that_gets_nothing_new() {
         let outcome = if opening.is_some() { "replayed" } else { "none" };
         assert_eq!(response.outcome(), outcome, "{name}");
         let sent = stage.upstream.last().body;
-        assert_eq!(
-            inserted(body.as_bytes(), &sent),
-            earlier,
-            "{name}: what was there, and nothing else"
-        );
+        assert_eq!(inserted(body.as_bytes(), &sent), earlier, "{name}: what was there, and nothing else");
         assert_eq!(receipt["items"], json!([]), "{name}");
         println!("{rule:<26}  {name:<34}  {outcome:<9}  {}", earlier.len());
     }
@@ -117,12 +103,7 @@ fn every_rule_has_a_golden_request_that_gets_nothing_new() {
 fn a_near_miss_is_a_conversation() {
     let stage = Stage::new();
     for golden in golden() {
-        let Golden {
-            name,
-            target,
-            near_miss,
-            ..
-        } = &golden;
+        let Golden { name, target, near_miss, .. } = &golden;
         let response = stage.ask(target, &headers(near_miss, name), &near_miss["body"].to_string());
         let receipt = stage.why(&response);
         assert_eq!(receipt.get("side_request"), None, "{name}: {receipt}");
@@ -143,10 +124,7 @@ fn an_appended_request_leaves_the_turn_before_it_as_it_was() {
     let first = turn(&[text(QUESTION)]);
     assert_eq!(stage.ask(MESSAGES, &headers, &first).outcome(), "injected");
     let block = inserted(first.as_bytes(), &stage.upstream.last().body);
-    let appended = turn(&[
-        text(QUESTION),
-        text("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."),
-    ]);
+    let appended = turn(&[text(QUESTION), text("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.")]);
     assert_eq!(stage.ask(MESSAGES, &headers, &appended).outcome(), "replayed");
     assert_eq!(inserted(appended.as_bytes(), &stage.upstream.last().body), block);
     assert_eq!(stage.ask(MESSAGES, &headers, &first).outcome(), "replayed");
@@ -161,27 +139,15 @@ fn a_conversation_that_only_looks_like_a_side_request_gets_its_block() {
     let stage = Stage::new();
     let bodies = [
         // No tools is no signature.
-        (
-            MESSAGES,
-            json!({"model": "m", "tools": [], "messages": [user(QUESTION)]}),
-        ),
-        (
-            MESSAGES,
-            json!({"model": "m", "max_tokens": 1, "messages": [user(QUESTION)]}),
-        ),
-        (
-            MESSAGES,
-            json!({"model": "m", "max_tokens": 64, "messages": [user(QUESTION)]}),
-        ),
+        (MESSAGES, json!({"model": "m", "tools": [], "messages": [user(QUESTION)]})),
+        (MESSAGES, json!({"model": "m", "max_tokens": 1, "messages": [user(QUESTION)]})),
+        (MESSAGES, json!({"model": "m", "max_tokens": 64, "messages": [user(QUESTION)]})),
         (
             MESSAGES,
             json!({"model": "m", "messages": [user(QUESTION)], "tools": [
                 {"type": "web_search_20250305", "name": "web_search"}, {"name": "Bash", "input_schema": {}}]}),
         ),
-        (
-            CHAT,
-            json!({"model": "m", "messages": [user(&format!("{QUESTION} And what does [SUGGESTION MODE: mean?"))]}),
-        ),
+        (CHAT, json!({"model": "m", "messages": [user(&format!("{QUESTION} And what does [SUGGESTION MODE: mean?"))]})),
     ];
     for (number, (target, body)) in bodies.into_iter().enumerate() {
         let session = format!("session-{number}");

@@ -25,11 +25,7 @@ const WAYS: [Way; 6] = [
     way(r#"[{"type":"text","text":"#, r#"},{"type":"text","text":""#, "\"}]"),
     // Responses: one more part, a list made of a string, a message made of a bare input.
     way("", r#",{"type":"input_text","text":""#, "\"}"),
-    way(
-        r#"[{"type":"input_text","text":"#,
-        r#"},{"type":"input_text","text":""#,
-        "\"}]",
-    ),
+    way(r#"[{"type":"input_text","text":"#, r#"},{"type":"input_text","text":""#, "\"}]"),
     way(
         r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"#,
         r#"},{"type":"input_text","text":""#,
@@ -65,11 +61,7 @@ fn cut(original: &str, recorded: &str) -> Option<Vec<String>> {
     let end = start + recorded[start..].find(CLOSE)? + CLOSE.len();
     let end = end + recorded[end..].strip_prefix(r"\n").map(|_| 2)?;
     let block: String = serde_json::from_str(&format!("\"{}\"", &recorded[start..end])).ok()?;
-    assert_eq!(
-        quoted(&block),
-        format!("\"{}\"", &recorded[start..end]),
-        "escaped as serde_json escapes"
-    );
+    assert_eq!(quoted(&block), format!("\"{}\"", &recorded[start..end]), "escaped as serde_json escapes");
     let without = WAYS.iter().find_map(|way| {
         let head = recorded[..start].strip_suffix(way.before)?;
         let tail = recorded[end..].strip_prefix(way.after)?;
@@ -83,9 +75,7 @@ fn cut(original: &str, recorded: &str) -> Option<Vec<String>> {
             // What was made into a list was one string literal, nothing else.
             let is_literal =
                 serde_json::from_str::<&serde_json::value::RawValue>(string).is_ok() && string.starts_with('"');
-            is_literal
-                .then(|| cut(original, &format!("{}{string}{tail}", &head[..at])))
-                .flatten()
+            is_literal.then(|| cut(original, &format!("{}{string}{tail}", &head[..at]))).flatten()
         })
     });
     without.map(|mut blocks| {
@@ -99,11 +89,7 @@ fn span_checker_detects_a_changed_byte() {
     let original = r#"{"messages":[{"role":"user","content":"hi"}],"x":1.0}"#;
     let good = r#"{"messages":[{"role":"user","content":"hi\n\n<muninn-context>\na\n</muninn-context>\n"}],"x":1.0}"#;
     assert_eq!(inserted(original.as_bytes(), good.as_bytes()).len(), 1);
-    for bad in [
-        good.replace("1.0", "1"),
-        good.replace("hi", "ho"),
-        good.replace("}]", "} ]"),
-    ] {
+    for bad in [good.replace("1.0", "1"), good.replace("hi", "ho"), good.replace("}]", "} ]")] {
         assert!(cut(original, &bad).is_none(), "{bad}");
     }
     let listed = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"<muninn-context>\na\n</muninn-context>\n"}]}],"x":1.0}"#;

@@ -30,10 +30,7 @@ pub(crate) const FILES: [(&str, &str); 4] = [
          pub(crate) fn parse_invoice(line: &str) -> Option<Invoice> {\n    let (number, total) = line.split_once(';')?;\n    \
          Some(Invoice { number: number.parse().ok()?, total_cents: total.parse().ok()? })\n}\n",
     ),
-    (
-        "src/lib.rs",
-        "pub mod parser;\npub mod rate_limiter;\npub mod storage;\n",
-    ),
+    ("src/lib.rs", "pub mod parser;\npub mod rate_limiter;\npub mod storage;\n"),
     (
         "src/storage.rs",
         "//! Keeps invoices in memory.\n\nuse crate::parser::Invoice;\n\npub struct InvoiceStore {\n    invoices: Vec<Invoice>,\n}\n\n\
@@ -69,12 +66,7 @@ impl Stage {
         env.connect_with(&upstream, more);
         let root = env.repository("demo", &FILES);
         let gateway = env.serve(&root, &[]);
-        Stage {
-            env,
-            upstream,
-            root,
-            gateway,
-        }
+        Stage { env, upstream, root, gateway }
     }
 
     /// Sends a body that must be answered with 200.
@@ -99,10 +91,7 @@ pub(crate) fn quoted(text: &str) -> String {
 pub(crate) fn simple(question: &str) -> [(&'static str, String); 3] {
     let question = quoted(question);
     [
-        (
-            "/v1/chat/completions",
-            format!(r#"{{"model":"m","messages":[{{"role":"user","content":{question}}}]}}"#),
-        ),
+        ("/v1/chat/completions", format!(r#"{{"model":"m","messages":[{{"role":"user","content":{question}}}]}}"#)),
         (
             "/v1/messages",
             format!(r#"{{"model":"m","max_tokens":100,"messages":[{{"role":"user","content":{question}}}]}}"#),
@@ -118,13 +107,7 @@ pub(crate) fn error_message(target: &str, response: &Response) -> String {
         assert_eq!(body["type"], "error", "{body}");
         assert!(body["error"]["type"].is_string(), "{body}");
     } else {
-        assert!(
-            body["error"]["code"].is_string() && body["error"]["type"].is_string(),
-            "{body}"
-        );
+        assert!(body["error"]["code"].is_string() && body["error"]["type"].is_string(), "{body}");
     }
-    body["error"]["message"]
-        .as_str()
-        .expect("an error has a message")
-        .to_owned()
+    body["error"]["message"].as_str().expect("an error has a message").to_owned()
 }

@@ -81,11 +81,7 @@ fn directory_that_others_control_is_used_by_no_command() {
             },
             "run `chmod 700` on it",
         ),
-        (
-            "another user's",
-            |place| give_away(&place.env.state_dir()),
-            "belongs to user 12345",
-        ),
+        ("another user's", |place| give_away(&place.env.state_dir()), "belongs to user 12345"),
         (
             "below an open directory",
             |place| {
@@ -123,25 +119,16 @@ fn directory_that_others_control_is_used_by_no_command() {
             let refused = place.env.run(&place.root, arguments);
             let is_named =
                 text(&refused).contains(expected) && text(&refused).contains("the state directory is not used");
-            assert!(
-                is_named && !refused.status.success(),
-                "{name}: {arguments:?}: {refused:?}"
-            );
+            assert!(is_named && !refused.status.success(), "{name}: {arguments:?}: {refused:?}");
         }
         let hook = place.hook();
         assert!(hook.status.success() && hook.stdout.is_empty(), "{name}: {hook:?}");
-        assert!(
-            text(&hook).contains(expected),
-            "{name}: the log has no other place: {hook:?}"
-        );
+        assert!(text(&hook).contains(expected), "{name}: the log has no other place: {hook:?}");
         let report = Report::of(&place.env, &place.root);
         assert!(report.only("state", "bad").contains(expected), "{name}");
         let entries = fs::read_dir(place.env.state_dir()).into_iter().flatten();
-        let written: Vec<_> = entries
-            .flatten()
-            .map(|entry| entry.file_name())
-            .filter(|entry| entry != "hook.log")
-            .collect();
+        let written: Vec<_> =
+            entries.flatten().map(|entry| entry.file_name()).filter(|entry| entry != "hook.log").collect();
         assert!(written.is_empty(), "{name}: {written:?}");
     }
 }
@@ -152,16 +139,10 @@ fn own_directory_that_others_may_enter_is_closed_once() {
         let place = Place::new();
         set_mode(&place.env.state_dir(), open);
         let first = place.env.run(&place.root, &["remind", "list"]);
-        assert!(
-            first.status.success() && text(&first).contains("it now has mode 700"),
-            "{open:o}: {first:?}"
-        );
+        assert!(first.status.success() && text(&first).contains("it now has mode 700"), "{open:o}: {first:?}");
         assert_eq!(mode(&place.env.state_dir()), 0o700);
         let second = place.env.run(&place.root, &["remind", "list"]);
-        assert!(
-            second.status.success() && !text(&second).contains("mode 700"),
-            "{open:o}: {second:?}"
-        );
+        assert!(second.status.success() && !text(&second).contains("mode 700"), "{open:o}: {second:?}");
     }
     let place = Place::new();
     set_mode(&place.env.state_dir(), 0o755);
@@ -180,12 +161,7 @@ fn link_of_the_user_to_a_directory_of_the_user_is_followed() {
     fs::rename(place.env.state_dir(), &real).unwrap();
     symlink(&real, place.env.state_dir()).unwrap();
     place.env.stdout_of(&place.root, &["remember", "The build needs Rust."]);
-    assert!(
-        place
-            .env
-            .stdout_of(&place.root, &["recall", "build"])
-            .contains("needs Rust")
-    );
+    assert!(place.env.stdout_of(&place.root, &["recall", "build"]).contains("needs Rust"));
     assert!(real.join("spool").exists() || fs::read_dir(&real).unwrap().count() > 0);
 }
 
@@ -193,18 +169,8 @@ fn link_of_the_user_to_a_directory_of_the_user_is_followed() {
 #[test]
 fn links_in_place_of_its_files_are_not_followed() {
     for name in [
-        "hook.log",
-        "daemon.log",
-        "run.log",
-        "state.db",
-        "state.db-wal",
-        "state.db-shm",
-        "state.queue.lock",
-        "state.turn.lock",
-        "reminders.db",
-        "reminders.db-wal",
-        "secret",
-        "gateway-4747",
+        "hook.log", "daemon.log", "run.log", "state.db", "state.db-wal", "state.db-shm", "state.queue.lock",
+        "state.turn.lock", "reminders.db", "reminders.db-wal", "secret", "gateway-4747",
     ] {
         let place = Place::new();
         let victim = place.env.path("victim");

@@ -45,10 +45,7 @@ fn known(scribe: &Upstream) -> String {
 
 /// The same, and it sums up. `more` are lines of its section.
 fn named(scribe: &Upstream, more: &str) -> String {
-    format!(
-        "{}[memory.summarizer]\nbackend = \"scribe\"\nmodel = \"small-1\"\n{more}",
-        known(scribe)
-    )
+    format!("{}[memory.summarizer]\nbackend = \"scribe\"\nmodel = \"small-1\"\n{more}", known(scribe))
 }
 
 /// A conversation in which something was done.
@@ -74,10 +71,7 @@ fn wait_records(team: &Team, kind: &str, count: usize) -> Vec<Value> {
 
 fn signed(team: &Team) -> usize {
     let segments = team.segments();
-    segments
-        .iter()
-        .filter(|(_, record)| record["author"] != Value::Null)
-        .count()
+    segments.iter().filter(|(_, record)| record["author"] != Value::Null).count()
 }
 
 /// The receipts of what was summed up, once there are as many.
@@ -113,16 +107,9 @@ fn idle_conversation_is_summarized_once_per_turn() {
     );
     assert_eq!(learning["author"], "model:scribe/small-1");
     let blob = team.env.git(&team.root, &["hash-object", "src/parser.rs"]);
-    assert_eq!(
-        learning["sources"],
-        json!([{"path": "src/parser.rs", "blob": blob.trim()}])
-    );
+    assert_eq!(learning["sources"], json!([{"path": "src/parser.rs", "blob": blob.trim()}]));
     let summaries = wait_records(&team, "session_summary", 2);
-    assert_eq!(
-        summaries[0]["author"],
-        Value::Null,
-        "there was one without a model first"
-    );
+    assert_eq!(summaries[0]["author"], Value::Null, "there was one without a model first");
     assert_eq!(
         (&summaries[1]["author"], &summaries[1]["files_touched"]),
         (&learning["author"], &json!(["src/parser.rs"]))
@@ -133,10 +120,7 @@ fn idle_conversation_is_summarized_once_per_turn() {
     let body: Value = serde_json::from_slice(&asked.body).unwrap();
     assert_eq!((&body["model"], &body["max_tokens"]), (&json!("small-1"), &json!(300)));
     let told = body["messages"][1]["content"].as_str().unwrap();
-    assert!(
-        told.contains(QUESTION) && told.contains("invoices are kept by src/storage.rs"),
-        "{told}"
-    );
+    assert!(told.contains(QUESTION) && told.contains("invoices are kept by src/storage.rs"), "{told}");
     assert!(told.contains(r#""answer":"ok""#), "the last answer is missing: {told}");
     for never in [TOKEN, "muninn-context", ".env", "/etc/passwd"] {
         assert!(!asked.text().contains(never), "{never} in {told}");
@@ -156,19 +140,11 @@ fn idle_conversation_is_summarized_once_per_turn() {
     for receipt in &receipts(&team, 2) {
         assert_eq!(
             (&receipt["model"], &receipt["reason"], &receipt["session"]),
-            (
-                &json!("scribe/small-1"),
-                &json!("600 + 5 tokens, 2 records kept"),
-                &json!(SESSION)
-            )
+            (&json!("scribe/small-1"), &json!("600 + 5 tokens, 2 records kept"), &json!(SESSION))
         );
     }
     let stopped = gateway.stop_cleanly();
-    assert!(
-        stopped.stderr.contains("a conversation was summarised"),
-        "{}",
-        stopped.stderr
-    );
+    assert!(stopped.stderr.contains("a conversation was summarised"), "{}", stopped.stderr);
     for words in ["model=\"scribe/small-1\"", "input=600", "output=5", "records=2"] {
         assert!(stopped.stderr.contains(words), "{words} in {}", stopped.stderr);
     }
@@ -194,10 +170,7 @@ fn no_summary_without_a_configured_model() {
 fn daily_token_limit_holds_across_processes() {
     const ENOUGH: &str = "the day's token budget is used up";
     let scribe = scribe(notes(), 1_900);
-    let team = Team::with(
-        "repo",
-        &named(&scribe, "max_answer_tokens = 300\ndaily_tokens = 2000\n"),
-    );
+    let team = Team::with("repo", &named(&scribe, "max_answer_tokens = 300\ndaily_tokens = 2000\n"));
     let gateway = team.serve();
     conversation_of(&team, "first").send(&gateway);
     wait_records(&team, "learning", 1);
@@ -209,11 +182,7 @@ fn daily_token_limit_holds_across_processes() {
     gateway.wait_logged(ENOUGH, 1);
     conversation_of(&team, "fourth").send(&gateway);
     wait_records(&team, "session_summary", 5);
-    assert_eq!(
-        gateway.stop().stderr.matches(ENOUGH).count(),
-        1,
-        "it is said once a day"
-    );
+    assert_eq!(gateway.stop().stderr.matches(ENOUGH).count(), 1, "it is said once a day");
     assert_eq!(scribe.requests().len(), 1);
     assert_eq!(status(&team)["tokens_today"], 1_905);
     assert_eq!(signed(&team), 2);
@@ -292,9 +261,6 @@ fn useless_summary_is_counted_and_not_kept() {
     assert!(!log.contains(SAID), "{log}");
     assert_eq!(spent, 605);
     let (log, spent) = refused(|| Reply::json(400, format!(r#"{{"error":{{"message":"no {TOKEN}"}}}}"#)));
-    assert!(
-        log.contains("scribe/small-1 refused (400)") && !log.contains(TOKEN),
-        "{log}"
-    );
+    assert!(log.contains("scribe/small-1 refused (400)") && !log.contains(TOKEN), "{log}");
     assert_eq!(spent, 0, "what was refused cost nothing");
 }

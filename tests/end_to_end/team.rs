@@ -29,13 +29,7 @@ impl Desk {
         let root = home.join(name).canonicalize().unwrap();
         let gateway = env.serve(&root, &[]);
         gateway.wait_ready();
-        Desk {
-            name,
-            env,
-            upstream,
-            root,
-            gateway,
-        }
+        Desk { name, env, upstream, root, gateway }
     }
 
     /// Runs git, which must succeed whatever the gateway is doing.
@@ -70,11 +64,7 @@ impl Desk {
         let before = learned();
         let mut conversation = Conversation::of(session, &self.root);
         conversation.says(question);
-        conversation.calls(
-            "Edit",
-            &json!({"file_path": path, "old_string": "x", "new_string": "y"}),
-            "ok",
-        );
+        conversation.calls("Edit", &json!({"file_path": path, "old_string": "x", "new_string": "y"}), "ok");
         conversation.answers("Done.");
         conversation.says("Thank you.");
         conversation.send(&self.gateway);
@@ -83,26 +73,13 @@ impl Desk {
 
     /// What is recalled here now: facts by their words, and files that mattered.
     fn recalls(&self, step: &str) -> BTreeSet<String> {
-        let told = self.env.run(
-            &self.root,
-            &[
-                "recall",
-                "--json",
-                "--limit",
-                "100",
-                "--type",
-                "learning",
-                "--type",
-                "context_hit",
-            ],
-        );
+        let told = self
+            .env
+            .run(&self.root, &["recall", "--json", "--limit", "100", "--type", "learning", "--type", "context_hit"]);
         let told: Value = serde_json::from_slice(&told.stdout).unwrap();
         let label = |memory: &Value| {
             let text = memory["text"].as_str().unwrap();
-            text.lines()
-                .find_map(|line| line.strip_prefix("files: "))
-                .unwrap_or(text)
-                .to_owned()
+            text.lines().find_map(|line| line.strip_prefix("files: ")).unwrap_or(text).to_owned()
         };
         let recalled: BTreeSet<String> = told["memories"].as_array().unwrap().iter().map(label).collect();
         let branch = self.git("branch --show-current");
@@ -135,10 +112,7 @@ fn memory_branches_merges_and_reverts_with_the_code() {
     shared.stdout_of(&first, &["init", "--memory", "repo"]);
     shared.git(&first, &["add", "--all"]);
     shared.git(&first, &["commit", "--quiet", "--message", "muninn"]);
-    shared.git(
-        &shared.path("repositories"),
-        &["clone", "--quiet", "--bare", "first", "origin"],
-    );
+    shared.git(&shared.path("repositories"), &["clone", "--quiet", "--bare", "first", "origin"]);
     let origin = shared.path("repositories").join("origin").display().to_string();
     let (ada, ben) = (Desk::clone_of(&origin, "ada"), Desk::clone_of(&origin, "ben"));
 
@@ -177,17 +151,10 @@ fn memory_branches_merges_and_reverts_with_the_code() {
     ada.git("checkout --quiet main");
     ada.git("merge --quiet --no-ff --no-edit retry");
     ada.git("push --quiet origin main");
-    assert_eq!(
-        ada.recalls("merged: her own, though not reconciled"),
-        set(&[RETRY, LIMITER])
-    );
+    assert_eq!(ada.recalls("merged: her own, though not reconciled"), set(&[RETRY, LIMITER]));
 
     ben.git("checkout --quiet main");
-    ben.work(
-        "on main",
-        "What does the parser do with a negative total?",
-        "src/parser.rs",
-    );
+    ben.work("on main", "What does the parser do with a negative total?", "src/parser.rs");
     ben.git("stash --quiet");
     ben.git("pull --quiet --rebase");
     ben.git("stash pop --quiet");
@@ -215,10 +182,7 @@ fn memory_branches_merges_and_reverts_with_the_code() {
     ada.git("checkout --quiet main");
     ada.git("pull --quiet --rebase");
     ada.git("checkout --quiet -b after");
-    assert_eq!(
-        ada.recalls("and what came with it is gone"),
-        set(&[RETRY, LIMITER, "src/parser.rs"])
-    );
+    assert_eq!(ada.recalls("and what came with it is gone"), set(&[RETRY, LIMITER, "src/parser.rs"]));
     assert!(!ada.asks("after", question).contains(CACHE));
     for desk in [&ada, &ben] {
         assert_eq!(desk.git("status --porcelain"), "");

@@ -147,15 +147,8 @@ fn golden(root: &str) -> Vec<Golden> {
 #[test]
 fn block_stands_in_the_human_turn() {
     let stage = Stage::new();
-    for (
-        number,
-        Golden {
-            client,
-            target,
-            mut body,
-            stands_at,
-        },
-    ) in golden(stage.root.to_str().unwrap()).into_iter().enumerate()
+    for (number, Golden { client, target, mut body, stands_at }) in
+        golden(stage.root.to_str().unwrap()).into_iter().enumerate()
     {
         body["model"] = "m".into();
         let sent = body.to_string();
@@ -206,10 +199,7 @@ fn turn_without_human_text_gets_nothing() {
                 {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
                 {"type": "function_call_output", "call_id": "c", "output": QUESTION}]}),
         ),
-        (
-            "/v1/messages",
-            json!({"system": QUESTION, "messages": [{"role": "assistant", "content": QUESTION}]}),
-        ),
+        ("/v1/messages", json!({"system": QUESTION, "messages": [{"role": "assistant", "content": QUESTION}]})),
     ] {
         body["model"] = "m".into();
         let response = stage.ask(target, &[], &body.to_string());
@@ -231,11 +221,7 @@ fn request_in_another_directory_gets_nothing_and_says_why() {
             vec![],
             json!({"messages": [{"role": "user", "content": QUESTION}, {"role": "system", "content": environment}]}),
         ),
-        (
-            "/v1/responses",
-            vec![("x-codex-turn-metadata", metadata.as_str())],
-            json!({"input": QUESTION}),
-        ),
+        ("/v1/responses", vec![("x-codex-turn-metadata", metadata.as_str())], json!({"input": QUESTION})),
         (
             "/v1/chat/completions",
             vec![("x-muninn-repo", elsewhere)],
@@ -252,11 +238,7 @@ fn request_in_another_directory_gets_nothing_and_says_why() {
     }
     let inside = stage.root.join("src");
     let body = json!({"messages": [{"role": "user", "content": QUESTION}]}).to_string();
-    let response = stage.ask(
-        "/v1/chat/completions",
-        &[("x-muninn-repo", inside.to_str().unwrap())],
-        &body,
-    );
+    let response = stage.ask("/v1/chat/completions", &[("x-muninn-repo", inside.to_str().unwrap())], &body);
     assert_eq!(response.outcome(), "injected");
 }
 
@@ -284,10 +266,8 @@ fn off_adds_nothing_and_replays_earlier_blocks() {
     // The same turn again, without the header: it went without, and stays so.
     assert_eq!(stage.ask("/v1/messages", &[], &second).outcome(), "replayed");
     assert_eq!(inserted(second.as_bytes(), &stage.upstream.last().body), block);
-    let third = turn(&[
-        "How does parse_invoice read an Invoice from a line?",
-        "How does InvoiceStore archive_invoice work?",
-    ]);
+    let third =
+        turn(&["How does parse_invoice read an Invoice from a line?", "How does InvoiceStore archive_invoice work?"]);
     assert_eq!(stage.ask("/v1/messages", &[], &third).outcome(), "injected");
     let blocks = inserted(third.as_bytes(), &stage.upstream.last().body);
     assert_eq!((blocks.len(), &blocks[0]), (2, &block[0]));

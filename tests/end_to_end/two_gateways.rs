@@ -106,10 +106,7 @@ fn converse(conversations: usize) {
 /// The conversation up to this turn.
 fn body(conversation: usize, turn: usize) -> String {
     let question = |turn: usize| {
-        let words = format!(
-            "{} (conversation {conversation}, turn {turn})",
-            QUESTIONS[turn % QUESTIONS.len()]
-        );
+        let words = format!("{} (conversation {conversation}, turn {turn})", QUESTIONS[turn % QUESTIONS.len()]);
         format!(r#"{{"role":"user","content":{}}}"#, quoted(&words))
     };
     let turns: Vec<String> = (0..=turn).map(question).collect();
@@ -127,18 +124,11 @@ fn check_replay(asked: &[Asked], arrived: &BTreeMap<String, Vec<u8>>) {
     let mut injected = 0;
     for ((conversation, turn), now) in &blocks {
         let before = (turn.checked_sub(1)).map_or(&[][..], |turn| &blocks[&(*conversation, turn)]);
-        assert!(
-            now.starts_with(before),
-            "conversation {conversation}, turn {turn}: {before:?} became {now:?}"
-        );
+        assert!(now.starts_with(before), "conversation {conversation}, turn {turn}: {before:?} became {now:?}");
         injected += now.len() - before.len();
     }
     println!("{} requests, {injected} blocks", asked.len());
-    assert!(
-        injected > asked.len() / TURNS,
-        "{injected} blocks in {} requests",
-        asked.len()
-    );
+    assert!(injected > asked.len() / TURNS, "{injected} blocks in {} requests", asked.len());
 }
 
 fn check_outcomes(asked: &[Asked]) {
@@ -157,11 +147,7 @@ fn check_receipts(env: &TestEnv, asked: &[Asked]) {
     wait_until("the receipt of every request", || {
         let database = Connection::open(env.ledger()).unwrap();
         let mut ids = database.prepare("SELECT id FROM receipts").unwrap();
-        let ids: BTreeSet<String> = ids
-            .query_map([], |row| row.get(0))
-            .unwrap()
-            .map(Result::unwrap)
-            .collect();
+        let ids: BTreeSet<String> = ids.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         expected.iter().all(|id| ids.contains(*id)).then_some(())
     });
 }

@@ -72,15 +72,8 @@ fn init_writes_its_own_folder_once() {
     }
     assert_eq!(status(&env, &root), "?? .muninn/\n");
     env.stdout_of(&root, &["index"]);
-    assert!(
-        root.join(".muninn/cache").is_dir(),
-        "the cache lives in the repository now"
-    );
-    assert_eq!(
-        status(&env, &root),
-        "?? .muninn/\n!! .muninn/cache/\n",
-        "and git ignores it"
-    );
+    assert!(root.join(".muninn/cache").is_dir(), "the cache lives in the repository now");
+    assert_eq!(status(&env, &root), "?? .muninn/\n!! .muninn/cache/\n", "and git ignores it");
     env.git(&root, &["add", "--all"]);
     env.git(&root, &["commit", "--quiet", "--message", "muninn"]);
     let tracked = env.git(&root, &["ls-files", ".muninn"]);
@@ -106,10 +99,7 @@ fn init_outside_of_a_repository_makes_nothing() {
     let env = TestEnv::new(MUNINN);
     let output = env.run(&env.path("home"), &["init"]);
     assert_eq!(output.status.code(), Some(4), "{output:?}");
-    assert!(
-        String::from_utf8_lossy(&output.stderr).contains("git init"),
-        "{output:?}"
-    );
+    assert!(String::from_utf8_lossy(&output.stderr).contains("git init"), "{output:?}");
     assert_eq!(std::fs::read_dir(env.path("home")).unwrap().count(), 0);
 }
 
@@ -122,9 +112,7 @@ fn index_files_are_private() {
         assert_eq!(found.permissions().mode() & 0o777, expected, "{}", path.display());
         *count += 1;
         if found.is_dir() {
-            std::fs::read_dir(path)
-                .unwrap()
-                .for_each(|entry| check(&entry.unwrap().path(), count));
+            std::fs::read_dir(path).unwrap().for_each(|entry| check(&entry.unwrap().path(), count));
         }
     }
     let env = TestEnv::new(MUNINN);

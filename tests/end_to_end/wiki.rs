@@ -23,18 +23,9 @@ fn team() -> (TestEnv, std::path::PathBuf) {
     write(
         &root.join(".muninn/knowledge"),
         &[
-            (
-                "http/index.md",
-                "---\ntype: convention\n---\n# HTTP\nSee [[http/errors]] and [[retries]].\n",
-            ),
-            (
-                "http/errors.md",
-                "# Error codes\nError codes never change. [[Money]] [[gone]]\n",
-            ),
-            (
-                "money.md",
-                "---\naliases: [currency]\n---\n# Money\nError codes of invoices.\n",
-            ),
+            ("http/index.md", "---\ntype: convention\n---\n# HTTP\nSee [[http/errors]] and [[retries]].\n"),
+            ("http/errors.md", "# Error codes\nError codes never change. [[Money]] [[gone]]\n"),
+            ("money.md", "---\naliases: [currency]\n---\n# Money\nError codes of invoices.\n"),
         ],
     );
     (env, root)
@@ -48,15 +39,9 @@ fn parsed(env: &TestEnv, root: &Path, arguments: &[&str]) -> Value {
 #[test]
 fn pages_links_and_the_digest_of_knowledge_are_shown() {
     let (env, root) = team();
-    assert_eq!(
-        parsed(&env, &root, &["list"])[1],
-        json!({"path": "http/index", "title": "HTTP", "backlinks": 0})
-    );
+    assert_eq!(parsed(&env, &root, &["list"])[1], json!({"path": "http/index", "title": "HTTP", "backlinks": 0}));
     let shown = parsed(&env, &root, &["show", "Money"]);
-    assert_eq!(
-        (&shown["path"], &shown["backlinks"]),
-        (&json!("money"), &json!(["http/errors"]))
-    );
+    assert_eq!((&shown["path"], &shown["backlinks"]), (&json!("money"), &json!(["http/errors"])));
     assert_eq!(shown["body"], "# Money\nError codes of invoices.\n");
     let links = parsed(&env, &root, &["links"]);
     assert_eq!(
@@ -87,10 +72,7 @@ fn any_folder_is_a_wiki_and_stays_as_it_is() {
     write(
         &vault,
         &[
-            (
-                "Daily/2026-11-25.md",
-                "Met [[Ana Lovelace|Ana]] about [[Projects/Engine#Plan|the engine]].\n",
-            ),
+            ("Daily/2026-11-25.md", "Met [[Ana Lovelace|Ana]] about [[Projects/Engine#Plan|the engine]].\n"),
             ("People/Ana Lovelace.md", "#person\n"),
             ("Projects/Engine.md", "## Plan\n- [ ] see ![[diagram.png]]\n"),
         ],
@@ -104,17 +86,9 @@ fn any_folder_is_a_wiki_and_stays_as_it_is() {
     let map = env.path("map");
     write(&map, &[("a.md", "[[the plan|plans/b]]"), ("plans/b.md", "# B")]);
     let dir = map.display().to_string();
-    let shown = parsed(
-        &env,
-        &home,
-        &["show", "plans/b", "--dir", &dir, "--link-style", "mind-map"],
-    );
+    let shown = parsed(&env, &home, &["show", "plans/b", "--dir", &dir, "--link-style", "mind-map"]);
     assert_eq!(shown["backlinks"], json!(["a"]));
-    assert_eq!(
-        std::fs::read_dir(&map).unwrap().count(),
-        2,
-        "nothing is written into it"
-    );
+    assert_eq!(std::fs::read_dir(&map).unwrap().count(), 2, "nothing is written into it");
     let none = env.run(&home, &["wiki", "list", "--dir", "/no/such/folder"]);
     assert_eq!(none.status.code(), Some(4));
 }

@@ -25,16 +25,8 @@ fn team() -> (TestEnv, PathBuf) {
     let env = TestEnv::new(MUNINN);
     env.write_config(ALONE);
     let root = env.repository("demo", &FILES);
-    write(
-        &root,
-        "http/errors.md",
-        "---\n# reviewed in May\ndomain: http\n---\n# Errors\nSee [[money]].\n",
-    );
-    write(
-        &root,
-        "money.md",
-        "# Money\nAmounts are integers. [errors](http/errors.md)\n",
-    );
+    write(&root, "http/errors.md", "---\n# reviewed in May\ndomain: http\n---\n# Errors\nSee [[money]].\n");
+    write(&root, "money.md", "# Money\nAmounts are integers. [errors](http/errors.md)\n");
     (env, root)
 }
 
@@ -56,63 +48,34 @@ fn commands_create_change_move_find_and_delete_pages() {
     let draft = env.path("draft.md");
     std::fs::write(&draft, "Retries of [[http/errors]] double.\n").unwrap();
     let draft = draft.display().to_string();
-    assert!(
-        !wiki(&env, &root, &["new", "HTTP/Retries", "--from", &draft])
-            .status
-            .success()
-    );
+    assert!(!wiki(&env, &root, &["new", "HTTP/Retries", "--from", &draft]).status.success());
     let etag = json_of(&env, &root, &["show", "http/errors"])["etag"].clone();
     let edit = |etag: &str| wiki(&env, &root, &["edit", "http/errors", "--from", &draft, "--etag", etag]);
     assert!(edit(etag.as_str().unwrap()).status.success());
     let kept = "---\n# reviewed in May\ndomain: http\n---\nRetries of [[http/errors]] double.\n";
     assert_eq!(read(&root, "http/errors.md"), kept);
     let refused = edit(etag.as_str().unwrap());
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("was changed since it was read"),
-        "{refused:?}"
-    );
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("was changed since it was read"), "{refused:?}");
     let moved = json_of(&env, &root, &["mv", "http/errors", "codes"]);
     assert_eq!(moved["rewritten"], json!(["codes", "money"]));
-    assert_eq!(
-        read(&root, "money.md"),
-        "# Money\nAmounts are integers. [errors](codes.md)\n"
-    );
-    let set = [
-        "edit",
-        "codes",
-        "--set",
-        "owner=ann",
-        "--set",
-        "tags=[1, true]",
-        "--set",
-        "domain=",
-    ];
+    assert_eq!(read(&root, "money.md"), "# Money\nAmounts are integers. [errors](codes.md)\n");
+    let set = ["edit", "codes", "--set", "owner=ann", "--set", "tags=[1, true]", "--set", "domain="];
     assert!(wiki(&env, &root, &set).status.success());
     let shown = json_of(&env, &root, &["show", "codes"]);
     assert_eq!(shown["frontmatter"], json!({"owner": "ann", "tags": [1, true]}));
     assert!(read(&root, "codes.md").starts_with("---\n# reviewed in May\nowner: ann\ntags: [1, true]\n---\n"));
     let shown = wiki(&env, &root, &["show", "codes"]).stdout;
     assert!(String::from_utf8_lossy(&shown).contains("\nowner      ann\ntags       1, true\n"));
-    assert_eq!(
-        wiki(&env, &root, &["edit", "codes", "--set", "a:b=1"]).status.code(),
-        Some(2)
-    );
+    assert_eq!(wiki(&env, &root, &["edit", "codes", "--set", "a:b=1"]).status.code(), Some(2));
     let found = json_of(&env, &root, &["search", "retries", "double"]);
-    assert_eq!(
-        found[0],
-        json!({"path": "codes", "title": "codes", "snippet": "Retries of [[codes]] double."})
-    );
+    assert_eq!(found[0], json!({"path": "codes", "title": "codes", "snippet": "Retries of [[codes]] double."}));
     let deleted = json_of(&env, &root, &["rm", "codes"]);
     assert_eq!(deleted["broken"], json!([{"page": "money", "target": "codes.md"}]));
     let kept = deleted["trash"].as_str().unwrap();
     assert!(std::fs::read_to_string(kept).unwrap().contains("double"));
     assert_eq!(wiki(&env, &root, &["rm", "codes"]).status.code(), Some(4));
     assert_eq!(wiki(&env, &root, &["new", "../x"]).status.code(), Some(2));
-    assert_eq!(
-        wiki(&env, &root, &["edit", "money"]).status.code(),
-        Some(2),
-        "no editor and no terminal"
-    );
+    assert_eq!(wiki(&env, &root, &["edit", "money"]).status.code(), Some(2), "no editor and no terminal");
 }
 
 #[cfg(unix)]
@@ -139,10 +102,7 @@ fn settings_choose_another_folder_and_the_digest() {
     std::fs::create_dir(root.join("docs")).unwrap();
     std::fs::write(root.join("docs/a.md"), "todo todo todo alpha alpha beta").unwrap();
     let digest = json_of(&env, &root, &["digest"]);
-    assert_eq!(
-        (&digest["page_count"], digest["cloud"].as_array().unwrap().len()),
-        (&json!(1), 2)
-    );
+    assert_eq!((&digest["page_count"], digest["cloud"].as_array().unwrap().len()), (&json!(1), 2));
     assert_eq!(digest["cloud"][0], json!({"term": "alpha", "count": 2}));
     env.write_config("[wiki]\npath = \"../elsewhere\"\n");
     assert_eq!(wiki(&env, &root, &["list"]).status.code(), Some(4));
@@ -160,16 +120,9 @@ fn client_reads_the_digest_and_changes_pages() {
     };
     let digest = call("get_wiki_digest", json!({})).1;
     assert_eq!(digest["page_count"], 2);
-    assert!(
-        digest["markdown"]
-            .as_str()
-            .unwrap()
-            .starts_with("This wiki contains 2 pages across 1 area.")
-    );
-    let created = call(
-        "create_page",
-        json!({"path": "plans/v2", "content": "# V2\nOf [[money]] and [[http/errors]].\n"}),
-    );
+    assert!(digest["markdown"].as_str().unwrap().starts_with("This wiki contains 2 pages across 1 area."));
+    let created =
+        call("create_page", json!({"path": "plans/v2", "content": "# V2\nOf [[money]] and [[http/errors]].\n"}));
     assert!(!created.0, "{created:?}");
     assert!(call("create_page", json!({"path": "plans/V2", "content": "x"})).0);
     let page = call("get_page", json!({"path": "money"})).1;
@@ -177,18 +130,12 @@ fn client_reads_the_digest_and_changes_pages() {
     let update = json!({"path": "money", "content": "# Money\nNew.\n", "etag": page["etag"]});
     assert!(!call("update_page", update.clone()).0);
     let refused = call("update_page", update);
-    assert!(
-        refused.0 && refused.2.contains("read it again with `get_page`"),
-        "{refused:?}"
-    );
+    assert!(refused.0 && refused.2.contains("read it again with `get_page`"), "{refused:?}");
     let moved = call("move_page", json!({"from": "money", "to": "rules/amounts"})).1;
     assert_eq!(moved["rewritten"], json!(["http/errors", "plans/v2"]));
     let backlinks = call("get_backlinks", json!({"path": "rules/amounts"})).1;
     assert_eq!(backlinks["pages"][1]["path"], "plans/v2");
-    assert_eq!(
-        read(&root, "plans/v2.md"),
-        "# V2\nOf [[rules/amounts]] and [[http/errors]].\n"
-    );
+    assert_eq!(read(&root, "plans/v2.md"), "# V2\nOf [[rules/amounts]] and [[http/errors]].\n");
     let found = call("search_pages", json!({"query": "money"})).1;
     assert_eq!(found["pages"][0]["path"], "rules/amounts");
     let listed = call("list_pages", json!({"prefix": "plans/"})).1;
@@ -211,10 +158,7 @@ fn client_reads_the_digest_and_changes_pages() {
     }
     let front = "---\n# reviewed in May\nreviewed: 2026\nowner: ann\n---\n# Errors\n";
     assert!(read(&root, "http/errors.md").starts_with(front));
-    assert!(
-        call("update_page", json!({"path": "http/errors"})).0,
-        "nothing to change"
-    );
+    assert!(call("update_page", json!({"path": "http/errors"})).0, "nothing to change");
 }
 
 #[test]
@@ -254,15 +198,9 @@ fn terms_are_kept_for_the_next_process_and_damaged_state_is_made_anew() {
     assert_eq!(damaged, 2);
     let third = wiki(&env, &root, &["digest", "--json"]);
     let warning = String::from_utf8_lossy(&third.stderr).into_owned();
-    assert!(
-        warning.contains("the terms are counted again") && warning.contains("are forgotten"),
-        "{warning}"
-    );
+    assert!(warning.contains("the terms are counted again") && warning.contains("are forgotten"), "{warning}");
     let third: Value = serde_json::from_slice(&third.stdout).unwrap();
-    assert_eq!(
-        (&third["cloud"][0]["term"], &third["recents"]),
-        (&json!("zebra"), &json!([]))
-    );
+    assert_eq!((&third["cloud"][0]["term"], &third["recents"]), (&json!("zebra"), &json!([])));
     json_of(&env, &root, &["show", "money"]);
     assert_eq!(digest()["recents"], json!(["money"]));
 }
@@ -276,10 +214,7 @@ fn long_page_is_shown_in_part_and_not_replaced() {
     });
     let (result, _) = client.call("get_page", &json!({"path": "long"}));
     let page = &result["structuredContent"];
-    assert!(
-        page["cut"].as_str().unwrap().contains("of 68000 bytes are shown"),
-        "{page}"
-    );
+    assert!(page["cut"].as_str().unwrap().contains("of 68000 bytes are shown"), "{page}");
     let (result, text) = client.call("update_page", &json!({"path": "long", "content": page["body"]}));
     assert!(result["isError"] == true && text.contains("edit its file"), "{text}");
     assert_eq!(read(&root, "long.md").len(), 68_000);
@@ -289,11 +224,7 @@ fn long_page_is_shown_in_part_and_not_replaced() {
 fn first_block(config: &str, pages: usize) -> (String, Value) {
     let team = Team::with("repo", config);
     for number in 0..pages {
-        write(
-            &team.root,
-            &format!("area/page{number}.md"),
-            "# Ledger rules\nReplay the ledger.\n",
-        );
+        write(&team.root, &format!("area/page{number}.md"), "# Ledger rules\nReplay the ledger.\n");
     }
     let gateway = team.serve();
     let tool = json!({"type": "function", "function": {"name": "Read", "parameters": {"type": "object"}}});

@@ -41,11 +41,7 @@ impl Shared {
         let env = TestEnv::new(MUNINN);
         let root = env.repository("demo", &FILES);
         std::fs::create_dir_all(root.join(".muninn/knowledge")).unwrap();
-        Shared {
-            env,
-            root,
-            last: AtomicU32::new(0),
-        }
+        Shared { env, root, last: AtomicU32::new(0) }
     }
 
     fn wiki(&self) -> PathBuf {
@@ -67,12 +63,7 @@ impl Shared {
     fn run(&self, arguments: &[&str], is_killed: bool) -> Option<bool> {
         let mut command = self.env.muninn();
         command.arg("wiki").args(arguments).arg("--root").arg(&self.root);
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         while is_killed && child.try_wait().unwrap().is_none() {
             if self.journal().is_some_and(|journal| journal.exists()) {
                 child.kill().unwrap();
@@ -107,9 +98,7 @@ impl Shared {
             let arguments = match random.u8(0..10) {
                 0..4 => {
                     let mark = format!("mark{}.", self.next());
-                    let links = (0..3)
-                        .filter_map(|_| random.choice(&pages))
-                        .map(|page| format!(" [[{page}]]"));
+                    let links = (0..3).filter_map(|_| random.choice(&pages)).map(|page| format!(" [[{page}]]"));
                     std::fs::write(&draft, format!("{mark}{}\n", links.collect::<String>())).unwrap();
                     if self.run(&["new", &new, "--from", draft.to_str().unwrap()], false) == Some(true) {
                         marks.push(mark);
@@ -124,14 +113,7 @@ impl Shared {
                     let Ok(shown) = serde_json::from_slice::<Value>(&shown.stdout) else {
                         continue;
                     };
-                    let mark = shown["body"]
-                        .as_str()
-                        .unwrap()
-                        .split(' ')
-                        .next()
-                        .unwrap()
-                        .trim_end()
-                        .to_owned();
+                    let mark = shown["body"].as_str().unwrap().split(' ').next().unwrap().trim_end().to_owned();
                     let link = random.choice(&pages).cloned().unwrap_or_default();
                     std::fs::write(&draft, format!("{mark} [[{link}]]\n")).unwrap();
                     let etag = shown["etag"].as_str().unwrap();
@@ -155,12 +137,7 @@ impl Shared {
     fn check_links(&self) {
         let listed = self.json(&["list"]);
         let files = self.files();
-        let paths: Vec<&str> = listed
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|page| page["path"].as_str().unwrap())
-            .collect();
+        let paths: Vec<&str> = listed.as_array().unwrap().iter().map(|page| page["path"].as_str().unwrap()).collect();
         assert_eq!(paths, files.keys().collect::<Vec<_>>(), "every file is a page");
         let mut backlinks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let mut broken = BTreeSet::new();
@@ -179,19 +156,13 @@ impl Shared {
         for page in listed.as_array().unwrap() {
             let path = page["path"].as_str().unwrap();
             let shown = self.json(&["show", path])["backlinks"].clone();
-            let shown: BTreeSet<&str> = shown
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|from| from.as_str().unwrap())
-                .collect();
+            let shown: BTreeSet<&str> = shown.as_array().unwrap().iter().map(|from| from.as_str().unwrap()).collect();
             assert_eq!(shown, backlinks.remove(path).unwrap_or_default(), "backlinks of {path}");
         }
         let links = self.json(&["links"])["broken"].clone();
         let shown = links.as_array().unwrap().iter();
-        let shown: BTreeSet<_> = shown
-            .map(|link| (link["page"].as_str().unwrap(), link["target"].as_str().unwrap()))
-            .collect();
+        let shown: BTreeSet<_> =
+            shown.map(|link| (link["page"].as_str().unwrap(), link["target"].as_str().unwrap())).collect();
         assert_eq!(shown, broken);
     }
 
@@ -215,10 +186,7 @@ impl Shared {
 
     fn commit_pages(&self) {
         self.env.git(&self.root, &["add", "--all", "*.md"]);
-        self.env.git(
-            &self.root,
-            &["commit", "--quiet", "--allow-empty", "--message", "pages"],
-        );
+        self.env.git(&self.root, &["commit", "--quiet", "--allow-empty", "--message", "pages"]);
     }
 }
 
@@ -245,9 +213,7 @@ fn texts(root: &Path) -> BTreeMap<String, String> {
 
 #[test]
 fn no_page_is_lost_and_links_are_those_of_the_files() {
-    let rounds = std::env::var("MUNINN_WIKI_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok());
+    let rounds = std::env::var("MUNINN_WIKI_ROUNDS").ok().and_then(|rounds| rounds.parse().ok());
     let shared = Shared::new();
     let mut marks: BTreeMap<bool, Vec<String>> = BTreeMap::new();
     let mut totals = Totals::default();

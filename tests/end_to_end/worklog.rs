@@ -53,16 +53,10 @@ fn nothing_happens_unless_it_is_enabled_and_the_repository_was_set_up() {
     env.write_config(PATIENT);
     let root = env.repository("demo", &FILES);
     let refused = env.run(&root, &["worklog", "show"]);
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("[worklog]"),
-        "{refused:?}"
-    );
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("[worklog]"), "{refused:?}");
     env.write_config(&format!("{PATIENT}{ENABLED}"));
     let refused = env.run(&root, &["worklog", "append", "x"]);
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("muninn init"),
-        "{refused:?}"
-    );
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("muninn init"), "{refused:?}");
     for (event, more) in [
         ("SessionStart", json!({"source": "startup"})),
         ("UserPromptSubmit", json!({"prompt": "hello"})),
@@ -79,11 +73,7 @@ fn the_worklog_of_a_removed_worktree_is_archived_in_another() {
     let (env, root) = place();
     git(&root, &["commit", "--quiet", "--allow-empty", "-m", "first"]).unwrap();
     let side = root.with_file_name("side");
-    git(
-        &root,
-        &["worktree", "add", "--quiet", "-b", "refill", &side.to_string_lossy()],
-    )
-    .unwrap();
+    git(&root, &["worktree", "add", "--quiet", "-b", "refill", &side.to_string_lossy()]).unwrap();
     env.stdout_of(&side, &["init", "--memory", "local"]);
     env.stdout_of(&side, &["worklog", "start", "Fix the refill"]);
     env.stdout_of(&side, &["worklog", "append", "❌ Failed: a larger bucket"]);
@@ -98,10 +88,7 @@ fn the_worklog_of_a_removed_worktree_is_archived_in_another() {
 
     git(&root, &["worktree", "remove", "--force", &side.to_string_lossy()]).unwrap();
     let status = env.stdout_of(&root, &["worklog", "status"]);
-    assert!(
-        status.contains("side was removed: `muninn worklog archive --removed`"),
-        "{status}"
-    );
+    assert!(status.contains("side was removed: `muninn worklog archive --removed`"), "{status}");
     let archived = env.stdout_of(&root, &["worklog", "archive", "--removed", "--json"]);
     let archived: Value = serde_json::from_str(&archived).unwrap();
     let copy = archived["copy"].as_str().unwrap();
@@ -115,39 +102,17 @@ fn the_worklog_of_a_removed_worktree_is_archived_in_another() {
 #[test]
 fn commands_keep_a_worklog_that_git_ignores_until_it_is_archived() {
     let (env, root) = place();
-    env.stdout_of(
-        &root,
-        &["worklog", "start", "Fix the bucket. It leaks.", "--task", "bucket"],
-    );
+    env.stdout_of(&root, &["worklog", "start", "Fix the bucket. It leaks.", "--task", "bucket"]);
     env.stdout_of(&root, &["worklog", "append", "Found: the refill rounds down"]);
     let long = env.run(&root, &["worklog", "append", "a\nb\nc"]);
     assert_eq!(long.status.code(), Some(2), "{long:?}");
-    env.stdout_of(
-        &root,
-        &["worklog", "append", "GOSSIP: the bucket refills ten times a second"],
-    );
-    env.stdout_of(
-        &root,
-        &["worklog", "append", "I wish I had a tool for plotting buckets."],
-    );
-    let mutate = [
-        "worklog",
-        "mutate",
-        "M5",
-        "--failed-on",
-        "all",
-        "--switching-to",
-        "one",
-        "--rationale",
-        "broad",
-    ];
+    env.stdout_of(&root, &["worklog", "append", "GOSSIP: the bucket refills ten times a second"]);
+    env.stdout_of(&root, &["worklog", "append", "I wish I had a tool for plotting buckets."]);
+    let mutate = ["worklog", "mutate", "M5", "--failed-on", "all", "--switching-to", "one", "--rationale", "broad"];
     env.stdout_of(&root, &mutate);
     let written = text(&root);
     assert!(written.starts_with("# JOURNAL — bucket\n\n## "), "{written}");
-    assert!(
-        written.contains("\nIntent: Fix the bucket.\nApproach: open\n"),
-        "{written}"
-    );
+    assert!(written.contains("\nIntent: Fix the bucket.\nApproach: open\n"), "{written}");
     assert!(!git(&root, &["status", "--porcelain"]).unwrap().contains("JOURNAL"));
     assert_eq!(env.stdout_of(&root, &["worklog", "wishes"]), "plotting buckets\n");
     let shown = env.stdout_of(&root, &["worklog", "show", "--lines", "2"]);
@@ -155,140 +120,65 @@ fn commands_keep_a_worklog_that_git_ignores_until_it_is_archived() {
     let status: Value = serde_json::from_str(&env.stdout_of(&root, &["worklog", "status", "--json"])).unwrap();
     assert_eq!(status["content"]["mutations"][0]["kind"], "M5", "{status}");
     let archived: Value = serde_json::from_str(&env.stdout_of(&root, &["worklog", "archive", "--json"])).unwrap();
-    assert_eq!(
-        fs::read_to_string(root.join(archived["copy"].as_str().unwrap())).unwrap(),
-        written
-    );
+    assert_eq!(fs::read_to_string(root.join(archived["copy"].as_str().unwrap())).unwrap(), written);
     assert!(!root.join("JOURNAL.md").exists());
-    assert!(
-        env.stdout_of(&root, &["recall", "bucket refills ten times"])
-            .contains("ten times a second")
-    );
+    assert!(env.stdout_of(&root, &["recall", "bucket refills ten times"]).contains("ten times a second"));
     let corrections = fs::read_to_string(root.join(".muninn/journals/corrections.md")).unwrap();
-    assert!(
-        corrections.contains("M5 (Reduce Scope): failed on all"),
-        "{corrections}"
-    );
+    assert!(corrections.contains("M5 (Reduce Scope): failed on all"), "{corrections}");
 }
 
 #[test]
 fn session_that_failed_three_times_declares_and_the_next_one_reads_first() {
     let (env, root) = place();
     let first = |event: &str, more: &Value| answer(&env, &root, event, "one", more);
-    assert_eq!(
-        first("UserPromptSubmit", &json!({"prompt": "Stop the leak. Soon."})),
-        Value::Null
-    );
+    assert_eq!(first("UserPromptSubmit", &json!({"prompt": "Stop the leak. Soon."})), Value::Null);
     assert!(text(&root).contains("Intent: Stop the leak.\nApproach: open\nAgent: claude-code, session one\n"));
-    assert_eq!(
-        first("PreToolUse", &edit("a", "b")),
-        Value::Null,
-        "it is the first: there is nothing to read"
-    );
+    assert_eq!(first("PreToolUse", &edit("a", "b")), Value::Null, "it is the first: there is nothing to read");
     for (number, is_due) in [(1, false), (2, false), (3, true), (4, false)] {
-        let told = first(
-            "PostToolUseFailure",
-            &bash("cd x && cargo test 2>&1 | tail", &number.to_string()),
-        );
+        let told = first("PostToolUseFailure", &bash("cd x && cargo test 2>&1 | tail", &number.to_string()));
         assert_eq!(told.to_string().contains("failed 3 times"), is_due, "{number}: {told}");
         // The same call, seen again.
-        let again = first(
-            "PostToolUseFailure",
-            &bash("cd x && cargo test 2>&1 | tail", &number.to_string()),
-        );
+        let again = first("PostToolUseFailure", &bash("cd x && cargo test 2>&1 | tail", &number.to_string()));
         assert_eq!(again, Value::Null);
     }
     assert_eq!(text(&root).matches("❌ Failed: ").count(), 1, "{}", text(&root));
     let held = first("PreToolUse", &bash("cargo test", "5"));
     let held = &held["hookSpecificOutput"];
     assert_eq!(held["permissionDecision"], "deny", "{held}");
-    assert!(
-        held["permissionDecisionReason"]
-            .as_str()
-            .unwrap()
-            .contains("worklog mutate"),
-        "{held}"
-    );
-    assert_eq!(
-        first("PreToolUse", &bash("cargo test", "6")),
-        Value::Null,
-        "once per episode"
-    );
-    let mutate = [
-        "worklog",
-        "--session",
-        "one",
-        "mutate",
-        "M2",
-        "--failed-on",
-        "guessing",
-        "--switching-to",
-        "logging",
-    ];
+    assert!(held["permissionDecisionReason"].as_str().unwrap().contains("worklog mutate"), "{held}");
+    assert_eq!(first("PreToolUse", &bash("cargo test", "6")), Value::Null, "once per episode");
+    let mutate =
+        ["worklog", "--session", "one", "mutate", "M2", "--failed-on", "guessing", "--switching-to", "logging"];
     env.stdout_of(&root, &[&mutate[..], &["--rationale", "no data"]].concat());
     first("PostToolUse", &bash("cargo test", "7"));
-    assert!(
-        text(&root).ends_with("✅ Worked after M2: `cargo test`\n"),
-        "{}",
-        text(&root)
-    );
+    assert!(text(&root).ends_with("✅ Worked after M2: `cargo test`\n"), "{}", text(&root));
 
     let second = |event: &str, more: &Value| answer(&env, &root, event, "two", more);
     let held = second("PreToolUse", &edit("a", "b"));
-    let reason = held["hookSpecificOutput"]["permissionDecisionReason"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    assert!(
-        reason.contains("Worked after M2") && reason.contains("Intent: Stop the leak."),
-        "{reason}"
-    );
-    assert_eq!(
-        second("PreToolUse", &edit("a", "b")),
-        Value::Null,
-        "the reason was the handover"
-    );
+    let reason = held["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("Worked after M2") && reason.contains("Intent: Stop the leak."), "{reason}");
+    assert_eq!(second("PreToolUse", &edit("a", "b")), Value::Null, "the reason was the handover");
 
     let third = answer(&env, &root, "SessionStart", "three", &json!({"source": "startup"}));
     let given = third["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    assert!(
-        given.contains("# The worklog of this worktree") && given.contains("Worked after M2"),
-        "{given}"
-    );
+    assert!(given.contains("# The worklog of this worktree") && given.contains("Worked after M2"), "{given}");
     assert_eq!(answer(&env, &root, "PreToolUse", "three", &edit("a", "b")), Value::Null);
     let input = json!({"session_id": "four", "cwd": root, "prompt": "Go on."});
     let fourth = hook(&env, &root, &["UserPromptSubmit"], input.to_string().as_bytes(), &[]);
-    assert!(
-        context(&fourth, "UserPromptSubmit")
-            .unwrap()
-            .contains("Worked after M2")
-    );
+    assert!(context(&fourth, "UserPromptSubmit").unwrap().contains("Worked after M2"));
 }
 
 #[test]
 fn edit_that_is_taken_back_is_a_failed_attempt_and_silent_sessions_are_listed() {
     let (env, root) = place();
-    answer(
-        &env,
-        &root,
-        "UserPromptSubmit",
-        "s",
-        &json!({"prompt": "Try something."}),
-    );
+    answer(&env, &root, "UserPromptSubmit", "s", &json!({"prompt": "Try something."}));
     for (old, new) in [("a", "b"), ("c", "d"), ("b", "a")] {
         answer(&env, &root, "PostToolUse", "s", &edit(old, new));
     }
-    assert!(
-        text(&root).ends_with("❌ Failed: an edit of src/lib.rs was taken back\n"),
-        "{}",
-        text(&root)
-    );
+    assert!(text(&root).ends_with("❌ Failed: an edit of src/lib.rs was taken back\n"), "{}", text(&root));
     let status = env.stdout_of(&root, &["worklog", "status"]);
     assert!(status.contains("session s changed files and wrote nothing"), "{status}");
-    env.stdout_of(
-        &root,
-        &["worklog", "--session", "s", "append", "Found: it works without"],
-    );
+    env.stdout_of(&root, &["worklog", "--session", "s", "append", "Found: it works without"]);
     assert!(!env.stdout_of(&root, &["worklog", "status"]).contains("wrote nothing"));
 }
 
@@ -304,19 +194,11 @@ fn tools_write_and_read_it() {
     let mutation = json!({"kind": "Bisect", "failed_on": "x", "switching_to": "y", "rationale": "z"});
     let (declared, text_of) = client.call("worklog_mutate", &mutation);
     assert_eq!(declared["structuredContent"]["kind"], "M3", "{text_of}");
-    let (unknown, text_of) = client.call(
-        "worklog_mutate",
-        &json!({"kind": "M9", "failed_on": "x", "switching_to": "y", "rationale": "z"}),
-    );
-    assert!(
-        unknown["isError"] == true && text_of.contains("M5 Reduce Scope"),
-        "{text_of}"
-    );
+    let (unknown, text_of) =
+        client.call("worklog_mutate", &json!({"kind": "M9", "failed_on": "x", "switching_to": "y", "rationale": "z"}));
+    assert!(unknown["isError"] == true && text_of.contains("M5 Reduce Scope"), "{text_of}");
     let (_, read) = client.call("worklog_read", &json!({}));
-    assert!(
-        read.contains("Decision: no cache") && read.contains("## MUTATION: M3 (Bisect)"),
-        "{read}"
-    );
+    assert!(read.contains("Decision: no cache") && read.contains("## MUTATION: M3 (Bisect)"), "{read}");
     assert!(text(&root).contains("Agent: test"), "{}", text(&root));
 }
 
@@ -340,11 +222,7 @@ fn first_prompt_of_a_session_through_the_gateway_begins_with_the_handover() {
     let (sent, receipt) = ask("one");
     assert!(sent.contains("a larger bucket"), "{sent}");
     assert_eq!(receipt["preamble"][0]["part"], "worklog", "{receipt}");
-    assert!(
-        text(root).contains("Intent: Where is the bucket refilled?"),
-        "{}",
-        text(root)
-    );
+    assert!(text(root).contains("Intent: Where is the bucket refilled?"), "{}", text(root));
     let (again, _) = ask("one");
     assert_eq!(sent, again, "a replayed block is the same byte for byte");
 }
@@ -374,19 +252,9 @@ fn mutation_that_is_due_is_told_through_the_gateway_at_the_next_human_turn() {
     messages.push(json!({"role": "assistant", "content": "It fails."}));
     messages.push(json!({"role": "user", "content": "Then try the bucket's refill again."}));
     let told = ask(&messages);
-    assert!(
-        told.contains("`cargo test --lib` failed 3 times in succession"),
-        "{told}"
-    );
+    assert!(told.contains("`cargo test --lib` failed 3 times in succession"), "{told}");
     assert_eq!(ask(&messages), told);
-    assert_eq!(
-        text(root)
-            .matches("❌ Failed: `cargo test --lib` (error: it leaks)")
-            .count(),
-        1,
-        "{}",
-        text(root)
-    );
+    assert_eq!(text(root).matches("❌ Failed: `cargo test --lib` (error: it leaks)").count(), 1, "{}", text(root));
     messages.push(json!({"role": "assistant", "content": "Done."}));
     messages.push(json!({"role": "user", "content": "And the parser of invoices?"}));
     assert_eq!(ask(&messages).matches("failed 3 times").count(), 1, "it is told once");
@@ -405,10 +273,7 @@ fn init_enables_it_in_the_users_file_and_install_adds_its_hooks() {
     env.stdout_of(&root, &["worklog", "start", "x"]);
     assert!(root.join("JOURNAL.md").exists());
     let hooks = hooks();
-    assert!(
-        hooks.contains("PreToolUse") && hooks.contains("PostToolUseFailure"),
-        "{hooks}"
-    );
+    assert!(hooks.contains("PreToolUse") && hooks.contains("PostToolUseFailure"), "{hooks}");
     let refused = root.join(".muninn/config.toml");
     std::fs::write(&refused, "[worklog]\nenabled = true\n").unwrap();
     let checked = env.run(&root, &["config", "check"]);

@@ -37,18 +37,10 @@ impl Scene {
         prepare(&env, &served);
         let folder = env.path("repositories").canonicalize().unwrap();
         let roots: Vec<_> = roots.iter().map(|root| folder.join(root)).collect();
-        env.write_config(&format!(
-            "roots = {roots:?}\n{}[context]\ndeadline_ms = 20000\n",
-            upstream.backend("mock")
-        ));
+        env.write_config(&format!("roots = {roots:?}\n{}[context]\ndeadline_ms = 20000\n", upstream.backend("mock")));
         let gateway = env.serve(&served, &[]);
         gateway.wait_ready();
-        Scene {
-            env,
-            upstream,
-            served,
-            gateway,
-        }
+        Scene { env, upstream, served, gateway }
     }
 
     fn post(&self, target: &str, headers: &[(&str, &str)], body: &Value) -> (Response, Value) {
@@ -59,10 +51,7 @@ impl Scene {
     }
 
     fn ask_in(&self, session: &str, directory: &Path) -> (Response, Value) {
-        let headers = [
-            ("x-session-id", session),
-            ("x-muninn-repo", directory.to_str().unwrap()),
-        ];
+        let headers = [("x-session-id", session), ("x-muninn-repo", directory.to_str().unwrap())];
         self.post(CHAT, &headers, &question())
     }
 
@@ -82,9 +71,7 @@ impl Scene {
 
     fn wait_indexed(&self, root: &Path) {
         let ready = (root.display().to_string(), "ready".to_owned());
-        wait_until("an index of another worktree", || {
-            self.worktrees().contains(&ready).then_some(())
-        });
+        wait_until("an index of another worktree", || self.worktrees().contains(&ready).then_some(()));
     }
 }
 
@@ -94,10 +81,7 @@ fn question() -> Value {
 
 fn two_under_one_root(env: &TestEnv, _: &Path) {
     for name in ["one", "two"] {
-        drop(env.repository(
-            &format!("code/{name}"),
-            &[("src/limit.rs", &limiter(&format!("mark_{name}")))],
-        ));
+        drop(env.repository(&format!("code/{name}"), &[("src/limit.rs", &limiter(&format!("mark_{name}")))]));
     }
 }
 
@@ -128,10 +112,7 @@ fn each_repository_gets_only_its_own_context() {
                 let headers = [&headers[..], &[("x-session-id", session.as_str())]].concat();
                 let (response, receipt) = scene.post(target, &headers, &body);
                 let outcome = response.outcome();
-                assert!(
-                    outcome == "injected" || (round == "first" && outcome == "partial"),
-                    "{receipt}"
-                );
+                assert!(outcome == "injected" || (round == "first" && outcome == "partial"), "{receipt}");
                 assert_eq!(receipt["worktree"], root.to_str().unwrap());
                 let added = scene.added(&body);
                 assert!(added.contains(&format!("mark_{name}")), "{session}: {added}");
@@ -152,34 +133,21 @@ fn first_question_to_a_large_worktree_gets_the_file_that_defines_a_name() {
     let scene = Scene::new(&["code"], |env, _| {
         let line = "    let request = handle(request, invoice);\n".repeat(40);
         let mut files: Vec<(String, String)> = (0..300)
-            .map(|number| {
-                (
-                    format!("src/a/part_{number:03}.rs"),
-                    format!("fn part_{number}() {{\n{line}}}\n"),
-                )
-            })
+            .map(|number| (format!("src/a/part_{number:03}.rs"), format!("fn part_{number}() {{\n{line}}}\n")))
             .collect();
         let definition = "/// Settles.\npub fn settle_invoice_batch() -> u32 {\n    7\n}\n";
         files.push(("src/zz/last.rs".to_owned(), definition.to_owned()));
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
         drop(env.repository("code/large", &files));
     });
-    let large = scene
-        .env
-        .path("repositories")
-        .canonicalize()
-        .unwrap()
-        .join("code/large");
+    let large = scene.env.path("repositories").canonicalize().unwrap().join("code/large");
     let headers = [("x-muninn-repo", large.to_str().unwrap())];
     let question = "How does settle_invoice_batch handle a request?";
     let body = json!({"model": "m", "messages": [{"role": "user", "content": question}]});
     let (response, receipt) = scene.post(CHAT, &headers, &body);
     assert_eq!(response.outcome(), "partial", "{receipt}");
     assert!(scene.added(&body).contains("src/zz/last.rs:"), "{receipt}");
-    assert!(
-        receipt["reason"].as_str().unwrap().contains("index is not ready"),
-        "{receipt}"
-    );
+    assert!(receipt["reason"].as_str().unwrap().contains("index is not ready"), "{receipt}");
 }
 
 #[test]
@@ -188,14 +156,9 @@ fn equal_openings_in_two_worktrees_share_no_block() {
     let code = scene.env.path("repositories").canonicalize().unwrap().join("code");
     // Claude Code names its directory behind the person's words, and here no session at all.
     let turn = |name: &str, later: &[&str]| {
-        let environment = format!(
-            "# Environment\n - Primary working directory: {}\n",
-            code.join(name).display()
-        );
-        let mut messages = vec![
-            json!({"role": "user", "content": QUESTION}),
-            json!({"role": "system", "content": environment}),
-        ];
+        let environment = format!("# Environment\n - Primary working directory: {}\n", code.join(name).display());
+        let mut messages =
+            vec![json!({"role": "user", "content": QUESTION}), json!({"role": "system", "content": environment})];
         for words in later {
             messages.push(json!({"role": "assistant", "content": "ok"}));
             messages.push(json!({"role": "user", "content": words}));
@@ -223,15 +186,8 @@ fn worktree_outside_the_roots_gets_nothing() {
     });
     let repositories = scene.env.path("repositories").canonicalize().unwrap();
     let claims = [
-        "private",
-        "private/src",
-        "code/link",
-        "code/link/src",
-        "code/one/../../private",
-        "code/plain",
-        "code/gone",
-        "code",
-        ".",
+        "private", "private/src", "code/link", "code/link/src", "code/one/../../private", "code/plain", "code/gone",
+        "code", ".",
     ];
     for claim in claims {
         let claim = repositories.join(claim);
@@ -252,36 +208,22 @@ fn linked_worktree_is_separate() {
     let scene = Scene::new(&["code"], |env, served| {
         std::fs::create_dir(env.path("repositories/code")).unwrap();
         let linked = env.path("repositories/code/linked");
-        env.git(
-            served,
-            &["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()],
-        );
+        env.git(served, &["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
         std::fs::remove_file(linked.join("src/rate_limiter.rs")).unwrap();
         std::fs::write(linked.join("src/limit.rs"), limiter("mark_linked")).unwrap();
     });
-    let linked = scene
-        .env
-        .path("repositories")
-        .canonicalize()
-        .unwrap()
-        .join("code/linked");
+    let linked = scene.env.path("repositories").canonicalize().unwrap().join("code/linked");
     for session in ["first", "second"] {
         let (response, receipt) = scene.ask_in(session, &linked);
         assert!(["injected", "partial"].contains(&response.outcome()), "{receipt}");
         assert_eq!(receipt["worktree"], linked.to_str().unwrap());
         let added = scene.added(&question());
-        assert!(
-            added.contains("mark_linked") && !added.contains("per_second"),
-            "{added}"
-        );
+        assert!(added.contains("mark_linked") && !added.contains("per_second"), "{added}");
         scene.wait_indexed(&linked);
     }
     scene.ask_in("main", &scene.served);
     let added = scene.added(&question());
-    assert!(
-        added.contains("per_second") && !added.contains("mark_linked"),
-        "{added}"
-    );
+    assert!(added.contains("per_second") && !added.contains("mark_linked"), "{added}");
 }
 
 #[test]
@@ -290,10 +232,7 @@ fn the_built_in_model_answers_from_the_same_worktree() {
     let one = scene.env.path("repositories").canonicalize().unwrap().join("code/one");
     let body = json!({"model": "muninn/context", "messages": [{"role": "user", "content": QUESTION}]});
     let (response, receipt) = scene.post(CHAT, &[("x-muninn-repo", one.to_str().unwrap())], &body);
-    assert!(
-        response.text().contains("mark_one") && !response.text().contains("per_second"),
-        "{receipt}"
-    );
+    assert!(response.text().contains("mark_one") && !response.text().contains("per_second"), "{receipt}");
     let (response, receipt) = scene.post(CHAT, &[("x-muninn-repo", "/")], &body);
     assert!(!response.text().contains("per_second"), "{}", response.text());
     assert!(receipt["reason"].as_str().unwrap().contains("roots = ["), "{receipt}");
@@ -324,18 +263,13 @@ fn receipt_names_client_and_turn() {
     assert_eq!(receipt["agent"], "a-7");
     assert_eq!(receipt["turn"], 2);
     assert_eq!(receipt.get("derived"), None);
-    let said = scene
-        .env
-        .stdout_of(&scene.served, &["why", receipt["id"].as_str().unwrap()]);
+    let said = scene.env.stdout_of(&scene.served, &["why", receipt["id"].as_str().unwrap()]);
     assert!(said.contains("a-7") && said.contains("turn"), "{said}");
 
     let (_, one) = scene.post(MESSAGES, &[], &body);
     let (_, two) = scene.post(MESSAGES, &[], &question());
-    let (_, three) = scene.post(
-        MESSAGES,
-        &[],
-        &json!({"model": "m", "messages": [{"role": "user", "content": "something else"}]}),
-    );
+    let (_, three) =
+        scene.post(MESSAGES, &[], &json!({"model": "m", "messages": [{"role": "user", "content": "something else"}]}));
     assert!(one["derived"].is_string() && one.get("session").is_none() && one.get("agent").is_none());
     assert_eq!(one["derived"], two["derived"], "the same opening");
     assert_ne!(one["derived"], three["derived"]);
@@ -370,10 +304,7 @@ fn key_restricted_to_one_worktree_sees_no_other() {
         let (outcome, receipt) = ask(&forbidden);
         assert_eq!(outcome, "none", "{receipt}");
         assert_eq!(upstream.last().text(), question().to_string());
-        assert!(
-            receipt["reason"].as_str().unwrap().contains("`ana` does not allow"),
-            "{receipt}"
-        );
+        assert!(receipt["reason"].as_str().unwrap().contains("`ana` does not allow"), "{receipt}");
     }
     let (outcome, receipt) = ask(&code.join("one"));
     assert!(["injected", "partial"].contains(&outcome.as_str()), "{receipt}");

@@ -30,8 +30,7 @@ fn root() -> PathBuf {
 fn manifest(folder: &str) -> toml::Table {
     let path = root().join(folder).join("Cargo.toml");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text.parse()
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The workspace's own crates among a manifest's dependencies, by their folder.
@@ -45,9 +44,7 @@ fn used_by(folder: &str, sections: &[&str]) -> Vec<String> {
     let names = tables
         .flat_map(|table| sections.iter().filter_map(|section| table.get(*section)?.as_table()))
         .flat_map(|dependencies| dependencies.keys());
-    let mut names: Vec<_> = names
-        .filter_map(|name| name.strip_prefix("muninn-").map(str::to_owned))
-        .collect();
+    let mut names: Vec<_> = names.filter_map(|name| name.strip_prefix("muninn-").map(str::to_owned)).collect();
     names.sort();
     names.dedup();
     names
@@ -57,20 +54,14 @@ fn used_by(folder: &str, sections: &[&str]) -> Vec<String> {
 fn crates_depend_downwards_only() {
     for (height, layer) in LAYERS.iter().enumerate() {
         for used in used_by(layer, &["dependencies", "build-dependencies"]) {
-            assert!(
-                LAYERS[height + 1..].contains(&used.as_str()),
-                "{layer} must not use {used}"
-            );
+            assert!(LAYERS[height + 1..].contains(&used.as_str()), "{layer} must not use {used}");
         }
         for used in used_by(layer, &["dev-dependencies"]) {
             let below = LAYERS[height + 1..].contains(&used.as_str());
             assert!(below || used == "tests", "the tests of {layer} must not use {used}");
         }
     }
-    assert!(
-        used_by("tests", &["dependencies", "dev-dependencies"]).is_empty(),
-        "`tests` must not use a layer"
-    );
+    assert!(used_by("tests", &["dependencies", "dev-dependencies"]).is_empty(), "`tests` must not use a layer");
 }
 
 #[test]
@@ -91,13 +82,10 @@ const DOORS: [&str; 6] = ["http", "mcp", "hooks", "web", "daemon", "cli"];
 fn doors_call_the_application_and_never_each_other() {
     let imports = Imports::of_crate(&root().join("gateway/src"));
     let is_door = |module: &str| DOORS.contains(&module);
-    let wrong = imports
-        .edges
-        .iter()
-        .filter(|((importer, imported), _)| match imported.as_str() {
-            "app" => !is_door(importer),
-            door => is_door(door) && importer != "cli",
-        });
+    let wrong = imports.edges.iter().filter(|((importer, imported), _)| match imported.as_str() {
+        "app" => !is_door(importer),
+        door => is_door(door) && importer != "cli",
+    });
     let wrong: Vec<_> = wrong.collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(imports.edges.contains_key(&("http".to_owned(), "app".to_owned())));
@@ -133,24 +121,15 @@ fn every_crate_is_listed_and_inherits_the_lints() {
     assert_eq!(members, known);
     for member in members {
         let manifest = manifest(member);
-        assert_eq!(
-            manifest["package"]["name"].as_str(),
-            Some(format!("muninn-{member}").as_str())
-        );
-        assert_eq!(
-            manifest["lints"]["workspace"].as_bool(),
-            Some(true),
-            "{member} must inherit the lints"
-        );
+        assert_eq!(manifest["package"]["name"].as_str(), Some(format!("muninn-{member}").as_str()));
+        assert_eq!(manifest["lints"]["workspace"].as_bool(), Some(true), "{member} must inherit the lints");
     }
 }
 
 /// The directories that a path in ARCHITECTURE.md may be relative to: the root, a layer, its sources, or a module of
 /// the gateway.
 fn base_directories() -> Vec<PathBuf> {
-    let layers = LAYERS
-        .iter()
-        .flat_map(|layer| [root().join(layer), root().join(layer).join("src")]);
+    let layers = LAYERS.iter().flat_map(|layer| [root().join(layer), root().join(layer).join("src")]);
     let gateway = std::fs::read_dir(root().join("gateway/src")).unwrap();
     let folders = gateway.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     std::iter::once(root()).chain(layers).chain(folders).collect()
@@ -183,10 +162,7 @@ fn architecture_describes_every_crate() {
     let named = paths_in(&prose);
     assert!(named.len() >= 10, "only these paths were found: {named:?}");
     for folder in LAYERS.iter().chain(&SUPPORT) {
-        assert!(
-            text.contains(&format!("{folder}/")),
-            "ARCHITECTURE.md does not describe {folder}/"
-        );
+        assert!(text.contains(&format!("{folder}/")), "ARCHITECTURE.md does not describe {folder}/");
     }
 }
 
@@ -196,10 +172,7 @@ fn book_has_every_page_and_no_link_out_of_it() {
     let summary = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
     for (path, text) in pages(&docs) {
         let page = path.strip_prefix(&docs).unwrap().display().to_string();
-        assert!(
-            page == "SUMMARY.md" || summary.contains(&format!("]({page})")),
-            "docs/SUMMARY.md lacks {page}"
-        );
+        assert!(page == "SUMMARY.md" || summary.contains(&format!("]({page})")), "docs/SUMMARY.md lacks {page}");
         let outside = format!("]({}", "../".repeat(page.split('/').count()));
         assert!(!text.contains(&outside), "docs/{page}: a link leaves the book");
     }
@@ -208,9 +181,7 @@ fn book_has_every_page_and_no_link_out_of_it() {
 #[test]
 fn security_lists_every_file_that_opens_a_connection() {
     let security = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
-    let list = security
-        .split("\n## ")
-        .find(|section| section.starts_with("What leaves the machine"));
+    let list = security.split("\n## ").find(|section| section.starts_with("What leaves the machine"));
     let listed: BTreeSet<_> = paths_in(list.unwrap()).into_iter().map(str::to_owned).collect();
     let opening = LAYERS.iter().flat_map(|layer| {
         let files = opening_files(&root().join(layer).join("src")).into_iter();
@@ -231,11 +202,7 @@ fn every_muninn_header_is_documented() {
     sources_below(&root().join("gateway/src"), &mut |_, text| {
         let quoted = text.split('"').filter(|word| word.len() > "x-muninn-".len());
         let names = quoted.filter(|word| word.starts_with("x-muninn-") && !word.contains(char::is_whitespace));
-        missing.extend(
-            names
-                .filter(|name| !page.contains(&format!("`{name}")))
-                .map(str::to_owned),
-        );
+        missing.extend(names.filter(|name| !page.contains(&format!("`{name}"))).map(str::to_owned));
     });
     assert!(missing.is_empty(), "docs/reference/headers.md lacks {missing:?}");
 }
@@ -256,10 +223,7 @@ for HTTP and TLS also read `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` 
 #[test]
 fn environment_reference_is_up_to_date() {
     let sources = sources(&root().join("gateway/src"));
-    let variables = sources
-        .iter()
-        .find(|source| source.path == "config/env_vars.rs")
-        .unwrap();
+    let variables = sources.iter().find(|source| source.path == "config/env_vars.rs").unwrap();
     let rows = variables.file.items.iter().filter_map(|item| match item {
         Item::Const(item) => match &*item.expr {
             syn::Expr::Lit(name) => Some(format!("| `{}` | {} |\n", string(name), doc(&item.attrs))),
@@ -305,10 +269,7 @@ fn lock_file_holds_no_more_packages_than_allowed() {
     let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
     let lock: toml::Table = lock.parse().unwrap();
     let packages = lock["package"].as_array().unwrap().len();
-    assert!(
-        packages <= MAX_PACKAGES,
-        "{packages} packages, {MAX_PACKAGES} are allowed"
-    );
+    assert!(packages <= MAX_PACKAGES, "{packages} packages, {MAX_PACKAGES} are allowed");
 }
 
 /// The only file that may disable the lint. It only registers sqlite-vec.
@@ -330,14 +291,8 @@ fn only_one_file_is_unsafe() {
         });
     }
     assert_eq!(found, [root().join(UNSAFE_FILE)]);
-    let lines = std::fs::read_to_string(root().join(UNSAFE_FILE))
-        .unwrap()
-        .lines()
-        .count();
-    assert!(
-        lines < 30,
-        "{lines} lines: code that needs no exception belongs elsewhere"
-    );
+    let lines = std::fs::read_to_string(root().join(UNSAFE_FILE)).unwrap().lines().count();
+    assert!(lines < 30, "{lines} lines: code that needs no exception belongs elsewhere");
 }
 
 fn sources_below(directory: &Path, see: &mut dyn FnMut(&Path, &str)) {

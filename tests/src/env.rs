@@ -25,10 +25,7 @@ impl TestEnv {
         for name in ["home", "config", "state", "cache", "repositories"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
-        TestEnv {
-            folder,
-            binary: binary.into(),
-        }
+        TestEnv { folder, binary: binary.into() }
     }
 
     /// A path inside the temporary directory.
@@ -180,10 +177,7 @@ pub fn output(command: Command) -> Output {
 /// # Panics
 /// As [`output`].
 pub fn output_with(mut command: Command, input: &[u8]) -> Output {
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).ok();
     let id = child.id().to_string();
@@ -208,9 +202,6 @@ pub fn output_with(mut command: Command, input: &[u8]) -> Output {
 pub fn why(env: &TestEnv, id: &str) -> serde_json::Value {
     wait_until(&format!("the receipt {id}"), || {
         let output = env.run(&env.path("home"), &["why", id, "--json"]);
-        output
-            .status
-            .success()
-            .then(|| serde_json::from_slice(&output.stdout).unwrap())
+        output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
     })
 }

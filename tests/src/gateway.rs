@@ -38,10 +38,7 @@ impl Gateway {
     /// # Panics
     /// If the command cannot be started.
     pub fn spawn(mut command: Command) -> Result<Gateway, Stopped> {
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let stderr = Arc::new(Mutex::new(String::new()));
         let mut pipe = BufReader::new(child.stderr.take().unwrap());
@@ -58,10 +55,7 @@ impl Gateway {
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
-        let address = line
-            .trim()
-            .strip_prefix("listening on http://")
-            .and_then(|address| address.parse().ok());
+        let address = line.trim().strip_prefix("listening on http://").and_then(|address| address.parse().ok());
         let Some(address) = address else {
             let status = child.wait().unwrap();
             reader.join().unwrap();
@@ -72,12 +66,7 @@ impl Gateway {
             let mut ignored = Vec::new();
             stdout.read_to_end(&mut ignored).ok();
         });
-        Ok(Gateway {
-            address,
-            child,
-            stderr,
-            reader: Some(reader),
-        })
+        Ok(Gateway { address, child, stderr, reader: Some(reader) })
     }
 
     /// The process's id.
@@ -117,9 +106,7 @@ impl Gateway {
     /// # Panics
     /// If that takes longer than [`PATIENCE`](crate::PATIENCE).
     pub fn wait_ready(&self) {
-        wait_until("a ready index", || {
-            (self.health()["index"]["settled"] == true).then_some(())
-        });
+        wait_until("a ready index", || (self.health()["index"]["settled"] == true).then_some(()));
     }
 
     /// The targets of the process's file descriptors. Databases are excluded, because they are opened at their first
@@ -155,9 +142,7 @@ impl Gateway {
     #[must_use]
     pub fn active_requests(&self) -> usize {
         let metrics = self.request("GET", "/metrics", &[], b"").text();
-        let line = metrics
-            .lines()
-            .find_map(|line| line.strip_prefix("muninn_active_requests "));
+        let line = metrics.lines().find_map(|line| line.strip_prefix("muninn_active_requests "));
         line.unwrap().parse().unwrap()
     }
 
@@ -223,10 +208,7 @@ impl Gateway {
         if let Some(reader) = self.reader.take() {
             reader.join().unwrap();
         }
-        Stopped {
-            status,
-            stderr: self.stderr(),
-        }
+        Stopped { status, stderr: self.stderr() }
     }
 
     /// Kills the process with SIGKILL.

@@ -58,11 +58,7 @@ pub fn git(directory: &Path, arguments: &[&str]) -> Result<String, GitError> {
         Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
         Err(error) => error.to_string(),
     };
-    Err(GitError {
-        directory: directory.to_owned(),
-        command: arguments.join(" "),
-        message,
-    })
+    Err(GitError { directory: directory.to_owned(), command: arguments.join(" "), message })
 }
 
 /// A git repository in a temporary directory, with the branch `main`. Its methods panic if git or the disk fails.
@@ -78,10 +74,7 @@ impl Repository {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         init(&root, files);
-        Self {
-            root,
-            _directory: directory,
-        }
+        Self { root, _directory: directory }
     }
 
     /// The root of the worktree.

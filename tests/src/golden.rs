@@ -8,9 +8,7 @@ use std::path::Path;
 /// # Panics
 /// If the page is outdated or was edited by hand.
 pub fn assert_reference_page(page: &str, source: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../docs/reference")
-        .join(page);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference").join(page);
     let note = format!("<!-- Generated from {source}. Do not edit: `UPDATE_GOLDEN=1 cargo test` writes this page. -->");
     assert_golden(&path, &format!("{note}\n\n{text}"));
 }
@@ -31,11 +29,7 @@ pub fn assert_golden(path: &Path, actual: &str) {
         return;
     }
     let (golden, actual): (Vec<&str>, Vec<&str>) = (golden.lines().collect(), actual.lines().collect());
-    let first = golden
-        .iter()
-        .zip(&actual)
-        .take_while(|(one, other)| one == other)
-        .count();
+    let first = golden.iter().zip(&actual).take_while(|(one, other)| one == other).count();
     panic!(
         "{}:{} differs; UPDATE_GOLDEN=1 writes it\n golden: {}\n actual: {}",
         path.display(),

@@ -119,11 +119,7 @@ impl Connection {
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         socket.set_write_timeout(Some(PATIENCE))?;
-        Ok(Connection {
-            address,
-            socket: BufReader::new(socket),
-            asked_for_head: false,
-        })
+        Ok(Connection { address, socket: BufReader::new(socket), asked_for_head: false })
     }
 
     /// Sends a request. Adds `Host` and `Content-Length`, unless `headers` contain them or a transfer coding.
@@ -156,8 +152,7 @@ impl Connection {
     /// # Panics
     /// If the response is incomplete or not HTTP, or does not arrive within [`PATIENCE`].
     pub fn response(&mut self) -> Response {
-        self.receive(usize::MAX)
-            .unwrap_or_else(|error| panic!("no whole response: {error}"))
+        self.receive(usize::MAX).unwrap_or_else(|error| panic!("no whole response: {error}"))
     }
 
     /// Reads a whole response with a body of at most `max_bytes`, within [`PATIENCE`], and leaves the connection open.
@@ -191,12 +186,7 @@ impl Connection {
     pub fn streaming(mut self) -> Streaming {
         let (status, headers) =
             read_response_head(&mut self.socket).unwrap_or_else(|error| panic!("no response: {error}"));
-        Streaming {
-            status,
-            pieces: Pieces::of(&headers, true),
-            headers,
-            socket: self.socket,
-        }
+        Streaming { status, pieces: Pieces::of(&headers, true), headers, socket: self.socket }
     }
 
     /// Whether the other side answers with a 4xx status or closes the connection within [`PATIENCE`].
@@ -322,9 +312,7 @@ pub(crate) fn read_head(socket: &mut impl BufRead) -> Result<Option<(String, Hea
 }
 
 pub(crate) fn is_chunked(headers: &Headers) -> bool {
-    headers
-        .get("transfer-encoding")
-        .is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"))
+    headers.get("transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"))
 }
 
 /// Reads a body with the framing of its headers. Without a length, the body is empty, or extends to the end of the

@@ -23,10 +23,7 @@ pub fn wait_within<T>(limit: Duration, what: &str, mut ask: impl FnMut() -> Opti
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(
-            Instant::now() < deadline,
-            "timed out after {limit:?} waiting for {what}"
-        );
+        assert!(Instant::now() < deadline, "timed out after {limit:?} waiting for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

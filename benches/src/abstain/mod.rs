@@ -78,10 +78,7 @@ pub fn run(options: &Options) -> Result<Report> {
         let Some(clone) = clone(&repo, options)? else { continue };
         let subject = subject(&trees, &clone, &repo, &commit, None)?;
         subject.engine.set_threshold(options.threshold);
-        let here = prompts
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, prompt))| prompt.belongs_to(&repo));
+        let here = prompts.iter().enumerate().filter(|(_, (_, prompt))| prompt.belongs_to(&repo));
         for (at, (half, prompt)) in here {
             asked.insert(at, prompt.class);
             askings.push(ask(&subject, &repo, *half, prompt, options.tokens));
@@ -107,8 +104,7 @@ fn clone(repo: &str, options: &Options) -> Result<Option<PathBuf>> {
 
 fn subject(trees: &Trees, clone: &Path, repo: &str, commit: &str, folder: Option<&str>) -> Result<Subject> {
     let tree = trees.checkout(clone, repo, commit, folder);
-    tree.and_then(|tree| Subject::index(&tree, EngineSettings::default().embedder))
-        .with_context(|| repo.to_owned())
+    tree.and_then(|tree| Subject::index(&tree, EngineSettings::default().embedder)).with_context(|| repo.to_owned())
 }
 
 fn ask(subject: &Subject, repo: &str, half: Half, prompt: &Prompt, tokens: u32) -> Asking {
@@ -149,10 +145,7 @@ fn gold_share(options: &Options, trees: &Trees) -> Result<Option<GoldShare>> {
         let spans = packed(&subject.ask(&instance.query, options.tokens, Tuning::default()));
         injected += u32::from(!spans.is_empty());
         for span in &spans {
-            let is_gold = instance
-                .gold_files
-                .iter()
-                .any(|gold| instance.is_gold(gold, &span.path));
+            let is_gold = instance.gold_files.iter().any(|gold| instance.is_gold(gold, &span.path));
             all += u64::from(span.tokens);
             gold += if is_gold { u64::from(span.tokens) } else { 0 };
         }

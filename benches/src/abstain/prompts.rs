@@ -118,11 +118,7 @@ mod tests {
                 assert!(count >= 100, "{count} {class:?}");
             }
             for prompt in prompts {
-                assert!(
-                    seen.insert(prompt.prompt.to_lowercase()),
-                    "{:?} is there twice",
-                    prompt.prompt
-                );
+                assert!(seen.insert(prompt.prompt.to_lowercase()), "{:?} is there twice", prompt.prompt);
             }
         }
     }

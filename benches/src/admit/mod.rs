@@ -140,14 +140,7 @@ pub fn run(options: &Options) -> Result<Report> {
         let questions = questions.chain(without.map(|one| (one.half, &one.question, None)));
         for (half, question, fact) in questions {
             let (packed, ranked) = (remembered.packed(question, asked.len())?, remembered.ranked(question));
-            asked.push(Asked {
-                repo: repo.clone(),
-                half,
-                question: question.clone(),
-                fact,
-                packed,
-                ranked,
-            });
+            asked.push(Asked { repo: repo.clone(), half, question: question.clone(), fact, packed, ranked });
         }
         progress(&format!("{repo}: {} questions so far", asked.len()));
         drop(remembered);
@@ -168,10 +161,7 @@ fn report(asked: &[Asked]) -> Report {
     let unrelated: Vec<&Asked> = asked.iter().filter(|one| one.fact.is_none()).collect();
     let percent = |count: usize, all: usize| rounded(count as f64 * 100.0 / all.max(1) as f64);
     let share = |holds: &dyn Fn(&Asked, usize) -> bool| {
-        percent(
-            about.iter().filter(|(one, fact)| holds(one, *fact)).count(),
-            about.len(),
-        )
+        percent(about.iter().filter(|(one, fact)| holds(one, *fact)).count(), about.len())
     };
     let within = |one: &Asked, fact: usize, most: usize| one.ranked.iter().take(most).any(|(other, _)| *other == fact);
     let others = |(one, fact): &(&Asked, usize)| one.packed.iter().filter(|other| **other != *fact).count();
@@ -182,19 +172,14 @@ fn report(asked: &[Asked]) -> Report {
         first_two: share(&|one, fact| within(one, fact, 2)),
         beside: rounded(about.iter().map(others).sum::<usize>() as f64 / about.len().max(1) as f64),
         unrelated: unrelated.len(),
-        wrong: percent(
-            unrelated.iter().filter(|one| !one.packed.is_empty()).count(),
-            unrelated.len(),
-        ),
+        wrong: percent(unrelated.iter().filter(|one| !one.packed.is_empty()).count(), unrelated.len()),
         reliability: reliability(asked),
     }
 }
 
 /// Compares the probability of each recalled fact, its last feature, with whether it answers the question.
 fn reliability(asked: &[Asked]) -> Vec<Tenth> {
-    let recalled = asked
-        .iter()
-        .flat_map(|one| one.ranked.iter().map(|ranked| (one.fact, ranked)));
+    let recalled = asked.iter().flat_map(|one| one.ranked.iter().map(|ranked| (one.fact, ranked)));
     let judged =
         recalled.filter_map(|(answer, (fact, features))| Some((f64::from(*features.last()?), answer == Some(*fact))));
     let mut tenths = vec![(0, 0.0, 0); 10];

@@ -23,10 +23,7 @@ pub(super) const TOOLS: [(&str, &str, &[&str]); 12] = [
 
 /// The request, with [`MARK`] where the question goes and `padding` at the end of the system text.
 pub(super) fn request(format: Format, directory: &str, tools: usize, turns: usize, padding: &str) -> Value {
-    let mut history = vec![
-        user(format, "Say hello when you are ready."),
-        assistant(format, "Hello, I am ready."),
-    ];
+    let mut history = vec![user(format, "Say hello when you are ready."), assistant(format, "Hello, I am ready.")];
     for turn in 0..turns {
         history.extend(tool_turn(format, turn));
     }
@@ -79,10 +76,8 @@ pub(crate) fn envelope(format: Format, directory: &str, tools: usize, mut histor
 }
 
 fn tool(format: Format, (name, description, parameters): &(&str, &str, &[&str]), verbose: bool) -> Value {
-    let properties: Map<String, Value> = parameters
-        .iter()
-        .map(|key| ((*key).to_owned(), json!({"type": "string"})))
-        .collect();
+    let properties: Map<String, Value> =
+        parameters.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect();
     // Agents with many tools explain each at length.
     let manual = if verbose { prose(1_200) } else { String::new() };
     let description = format!("{description}{manual}");
@@ -117,12 +112,7 @@ pub(crate) fn assistant(format: Format, text: &str) -> Value {
 fn tool_turn(format: Format, turn: usize) -> [Value; 4] {
     let [call, result] = call_and_result(format, turn);
     let answer = format!("Part {turn} parses one line of the table and returns its sum.");
-    [
-        user(format, &format!("What does part {turn} do?")),
-        call,
-        result,
-        assistant(format, &answer),
-    ]
+    [user(format, &format!("What does part {turn} do?")), call, result, assistant(format, &answer)]
 }
 
 /// A call of a tool that reads a file, and what came of it.

@@ -81,10 +81,7 @@ impl Body {
         let missing = size.saturating_sub(text.len() + QUESTION_ROOM - MARK.len());
         let text = text_of(turns, &prose(missing));
         let (before, after) = text.split_once(MARK).unwrap_or((&text, ""));
-        Self {
-            before: before.as_bytes().to_vec(),
-            after: after.as_bytes().to_vec(),
-        }
+        Self { before: before.as_bytes().to_vec(), after: after.as_bytes().to_vec() }
     }
 
     /// Length in bytes with this question in it.
@@ -101,11 +98,7 @@ impl Body {
 
 /// Plain words of this many bytes.
 fn prose(length: usize) -> String {
-    " Read the code before you change it and say which lines you mean."
-        .chars()
-        .cycle()
-        .take(length)
-        .collect()
+    " Read the code before you change it and say which lines you mean.".chars().cycle().take(length).collect()
 }
 
 #[cfg(test)]
@@ -123,11 +116,7 @@ mod tests {
     }
 
     fn turns(format: Format, body: &Value) -> &Vec<Value> {
-        let key = if format == Format::Responses {
-            "input"
-        } else {
-            "messages"
-        };
+        let key = if format == Format::Responses { "input" } else { "messages" };
         body[key].as_array().unwrap()
     }
 

@@ -132,18 +132,15 @@ pub fn run(options: &Options) -> Result<Report> {
         (&reversal.question, Some(at * 2 + 1), change)
     });
     let others = unrelated.iter().map(|one| (&one.question, None, None));
-    let asked = about
-        .chain(others)
-        .enumerate()
-        .map(|(session, (question, fact, change))| {
-            Ok(Asked {
-                question: question.clone(),
-                fact,
-                change,
-                packed: remembered.packed(question, session)?,
-                ranked: remembered.ranked(question),
-            })
-        });
+    let asked = about.chain(others).enumerate().map(|(session, (question, fact, change))| {
+        Ok(Asked {
+            question: question.clone(),
+            fact,
+            change,
+            packed: remembered.packed(question, session)?,
+            ranked: remembered.ranked(question),
+        })
+    });
     let asked = asked.collect::<Result<Vec<Asked>>>()?;
     if let Some(path) = &options.per_question {
         let mut file = std::fs::File::create(path).with_context(at(path))?;
@@ -216,9 +213,7 @@ fn merge_notes(home: &TestEnv, root: &Path, reversals: &[Reversal]) -> Result<Ha
         }
         let path = root.join(SESSIONS).join(format!("session_{session}.0.jsonl"));
         let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        written
-            .and_then(|()| std::fs::write(&path, lines))
-            .with_context(at(&path))?;
+        written.and_then(|()| std::fs::write(&path, lines)).with_context(at(&path))?;
         home.commit(root, "notes");
     }
     home.git(root, &["checkout", "--quiet", "main"]);

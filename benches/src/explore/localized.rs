@@ -152,11 +152,7 @@ pub(crate) fn run(
     let rows: Vec<Row> = rows.map(|(explorer, outcomes)| Row::of(explorer, outcomes)).collect();
     row(&Row::head())?;
     rows.iter().try_for_each(|one| row(&one.line()))?;
-    Ok(Report {
-        n: instances.len(),
-        policies: rows,
-        load1: [load, procfs::load1()],
-    })
+    Ok(Report { n: instances.len(), policies: rows, load1: [load, procfs::load1()] })
 }
 
 fn explore(
@@ -166,10 +162,7 @@ fn explore(
     server: &ModelServer,
     blocking_client: &BlockingClient,
 ) -> Outcome {
-    let tuning = Tuning {
-        lists: Lists::ALL,
-        decide: false,
-    };
+    let tuning = Tuning { lists: Lists::ALL, decide: false };
     let lexical = subject.engine.rank(&instance.query, tuning, KEEP).files;
     let lexical: Vec<&str> = lexical.iter().map(|file| file.path.as_str()).collect();
     let mut limits = DeepLimits::default();
@@ -178,11 +171,7 @@ fn explore(
             server.play(policy.of(instance));
             remote::model(blocking_client, server.url(), "scripted")
         }
-        Explorer::Real {
-            url,
-            model,
-            answer_tokens,
-        } => {
+        Explorer::Real { url, model, answer_tokens } => {
             limits.max_answer_tokens = *answer_tokens;
             remote::model(blocking_client, url.clone(), model)
         }
@@ -299,8 +288,7 @@ impl Row {
             number(self.turns),
             number(self.calls),
             self.repeated,
-            self.tokens
-                .map_or_else(|| "-".to_owned(), |tokens| format!("{tokens:.0}")),
+            self.tokens.map_or_else(|| "-".to_owned(), |tokens| format!("{tokens:.0}")),
             both(self.ms),
             both(self.overhead_ms),
             self.invented
@@ -318,18 +306,9 @@ mod tests {
     use muninn_tests::git;
 
     const FILES: [(&str, &str); 3] = [
-        (
-            "lib/parser.py",
-            "class Parser:\n    def parse_header(self, line):\n        return line.split(':')\n",
-        ),
-        (
-            "lib/writer.py",
-            "class Writer:\n    def write_rows(self, rows):\n        self.out.extend(rows)\n",
-        ),
-        (
-            "lib/deep/hidden.py",
-            "class Hidden:\n    def nothing_like_it(self):\n        return 0\n",
-        ),
+        ("lib/parser.py", "class Parser:\n    def parse_header(self, line):\n        return line.split(':')\n"),
+        ("lib/writer.py", "class Writer:\n    def write_rows(self, rows):\n        self.out.extend(rows)\n"),
+        ("lib/deep/hidden.py", "class Hidden:\n    def nothing_like_it(self):\n        return 0\n"),
     ];
 
     #[test]
@@ -351,17 +330,10 @@ mod tests {
             "gold_files": ["lib/parser.py", "lib/deep/hidden.py"],
         });
         fs::write(&questions, instance.to_string()).unwrap();
-        let report = run(
-            (&questions, &dir.path().join("repos")),
-            None,
-            None,
-            None,
-            &PolicyName::ALL.map(Explorer::Script),
-        )
-        .unwrap();
-        let [oracle, random, greedy, hopeless] = report.policies.as_slice() else {
-            panic!("{report:?}")
-        };
+        let report =
+            run((&questions, &dir.path().join("repos")), None, None, None, &PolicyName::ALL.map(Explorer::Script))
+                .unwrap();
+        let [oracle, random, greedy, hopeless] = report.policies.as_slice() else { panic!("{report:?}") };
         assert_eq!((oracle.recall_files, oracle.recall_cited), (Some(100.0), Some(100.0)));
         assert_eq!((oracle.most_turns, oracle.calls, oracle.invented), (3, Some(4.0), 0));
         assert!(greedy.recall_cited >= Some(50.0), "{greedy:?}");

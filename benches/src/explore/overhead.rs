@@ -79,10 +79,7 @@ pub(crate) fn run(
 ) -> Result<Report> {
     let load = procfs::load1();
     let temporary = tempfile::tempdir()?;
-    let tree = Tree {
-        root: root.to_owned(),
-        cache: work.unwrap_or(temporary.path()).join("explore-overhead"),
-    };
+    let tree = Tree { root: root.to_owned(), cache: work.unwrap_or(temporary.path()).join("explore-overhead") };
     let subject = Subject::index(&tree, embedder)?;
     let files = match subject.engine.status() {
         IndexStatus::Ready { files, .. } => files,
@@ -127,12 +124,7 @@ impl Round {
                 let turns = timing.with_tools.len().saturating_sub(1);
                 round.overhead.extend(&timing.beside[..turns]);
                 round.cheap.extend(&timing.with_tools[..turns]);
-                for call in trace
-                    .turns
-                    .iter()
-                    .flat_map(|turn| &turn.calls)
-                    .filter(|call| !call.repeated)
-                {
+                for call in trace.turns.iter().flat_map(|turn| &turn.calls).filter(|call| !call.repeated) {
                     round.calls.entry(call.tool.clone()).or_default().push(call.ms);
                 }
                 round.opening.push(timing.opening);
@@ -161,9 +153,7 @@ fn explore(
     server.play(policy);
     let model = remote::model(blocking_client, server.url(), "scripted");
     let started = Instant::now();
-    let found = subject
-        .engine
-        .explore_deep(question, &DeepLimits::default(), &model, &());
+    let found = subject.engine.explore_deep(question, &DeepLimits::default(), &model, &());
     let timing = Timing::of(started, Instant::now(), &server.log().exchanges, &found.trace)?;
     Some((timing, found.trace))
 }
@@ -183,14 +173,8 @@ fn cheap(seed: u64, heard: &Heard) -> Said {
         Spoken::new("read", &json!({"path": path, "first": first, "last": first + 60})),
         Spoken::new("symbols", &json!({"path": path})),
         Spoken::new("tree", &json!({"path": folder, "depth": 1 + heard.turns})),
-        Spoken::new(
-            "definition",
-            &json!({"name": rng.choice(names()).unwrap_or_else(|| "new".to_owned())}),
-        ),
-        Spoken::new(
-            "callers",
-            &json!({"name": rng.choice(names()).unwrap_or_else(|| "parse".to_owned())}),
-        ),
+        Spoken::new("definition", &json!({"name": rng.choice(names()).unwrap_or_else(|| "new".to_owned())})),
+        Spoken::new("callers", &json!({"name": rng.choice(names()).unwrap_or_else(|| "parse".to_owned())})),
     ])
 }
 
@@ -239,10 +223,7 @@ fn report(files: usize, rounds: &[Round], load1: [Option<f64>; 2]) -> Report {
         files,
         overhead_ms: of(&|round| &round.overhead),
         cheap_turn_ms: of(&|round| &round.cheap),
-        cheap_call_ms: calls
-            .into_iter()
-            .map(|(tool, times)| (tool.clone(), medians(times.into_iter())))
-            .collect(),
+        cheap_call_ms: calls.into_iter().map(|(tool, times)| (tool.clone(), medians(times.into_iter()))).collect(),
         opening_ms: of(&|round| &round.opening),
         greps_ms: of(&|round| &round.greps),
         greps_for_nothing_ms: of(&|round| &round.for_nothing),
@@ -256,31 +237,20 @@ fn medians<'a>(rounds: impl Iterator<Item = &'a Vec<f64>> + Clone) -> Percentile
         let each = rounds.clone().filter_map(|times| percentile(&mut times.clone(), q));
         median(each.collect()).map(rounded)
     };
-    Percentiles {
-        p50: of(0.5),
-        p95: of(0.95),
-    }
+    Percentiles { p50: of(0.5), p95: of(0.95) }
 }
 
 impl Report {
     fn text(&self) -> String {
         let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
         let line = |name: &str, times: Percentiles| {
-            format!(
-                "{name:<44} p50 {:>8} ms   p95 {:>8} ms",
-                number(times.p50),
-                number(times.p95)
-            )
+            format!("{name:<44} p50 {:>8} ms   p95 {:>8} ms", number(times.p50), number(times.p95))
         };
         let mut lines = vec![
             line("a turn beside model and tools", self.overhead_ms),
             line("a turn of five cheap calls beside the model", self.cheap_turn_ms),
         ];
-        lines.extend(
-            self.cheap_call_ms
-                .iter()
-                .map(|(tool, ms)| line(&format!("  {tool}"), *ms)),
-        );
+        lines.extend(self.cheap_call_ms.iter().map(|(tool, ms)| line(&format!("  {tool}"), *ms)));
         lines.extend([
             line("before the first request", self.opening_ms),
             line("eight searches in one turn", self.greps_ms),
@@ -304,16 +274,10 @@ mod tests {
             Said::Answer { calls, .. } => calls.into_iter().map(|call| call.tool).collect::<Vec<_>>(),
             other => panic!("{other:?}"),
         };
-        assert_eq!(
-            tools(cheap(1, &heard)),
-            ["read", "symbols", "tree", "definition", "callers"]
-        );
+        assert_eq!(tools(cheap(1, &heard)), ["read", "symbols", "tree", "definition", "callers"]);
         heard.turns = TURNS;
         assert_eq!(tools(cheap(1, &heard)), ["final"]);
-        let words = words(
-            &["Reading buffers again".to_owned(), "buffers of writing".to_owned()],
-            1,
-        );
+        let words = words(&["Reading buffers again".to_owned(), "buffers of writing".to_owned()], 1);
         assert_eq!(words, ["buffers", "writing", "reading"]);
         heard.turns = 0;
         assert_eq!(tools(greps(&words, &heard)), ["grep"; 3]);

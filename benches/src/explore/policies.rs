@@ -121,13 +121,8 @@ impl Oracle {
         let seen = heard.seen();
         let shown = |gold: &&Gold| seen.iter().any(|place| place.path == gold.path);
         let cite = |gold: &Gold| {
-            let mut here = seen
-                .iter()
-                .filter(|place| place.path == gold.path && place.lines.is_some());
-            here.next_back().cloned().unwrap_or_else(|| Place {
-                path: gold.path.clone(),
-                lines: None,
-            })
+            let mut here = seen.iter().filter(|place| place.path == gold.path && place.lines.is_some());
+            here.next_back().cloned().unwrap_or_else(|| Place { path: gold.path.clone(), lines: None })
         };
         Said::cites(self.gold.iter().filter(shown).map(cite).take(MOST_CITED))
     }
@@ -195,14 +190,8 @@ fn any_place(rng: &mut Rng, heard: &Heard, seen: &[Place]) -> Place {
     };
     match (rng.choice(seen), rng.u8(0..4)) {
         (Some(place), 0 | 1) => place.clone(),
-        (Some(place), 2) => Place {
-            path: place.path.clone(),
-            lines: lines(rng),
-        },
-        _ => Place {
-            path: format!("src/{}.py", any_word(rng, heard)),
-            lines: lines(rng),
-        },
+        (Some(place), 2) => Place { path: place.path.clone(), lines: lines(rng) },
+        _ => Place { path: format!("src/{}.py", any_word(rng, heard)), lines: lines(rng) },
     }
 }
 
@@ -211,10 +200,7 @@ fn greedy(heard: &Heard) -> Said {
     let candidates = heard.candidates();
     let asked = heard.results.len();
     if heard.is_last || asked >= candidates.len() {
-        let read = heard
-            .results
-            .iter()
-            .flat_map(|result| places(&result.tool, &result.text));
+        let read = heard.results.iter().flat_map(|result| places(&result.tool, &result.text));
         return Said::cites(read);
     }
     let next = candidates.iter().skip(asked).take(READ_AT_ONCE);
@@ -230,11 +216,7 @@ fn greedy(heard: &Heard) -> Said {
 fn hopeless(seed: u64, heard: &Heard) -> Said {
     let mut rng = Rng::with_seed(seed);
     let seen = heard.seen();
-    let mut path = || {
-        rng.choice(&seen)
-            .map_or("main.py", |place| place.path.as_str())
-            .to_owned()
-    };
+    let mut path = || rng.choice(&seen).map_or("main.py", |place| place.path.as_str()).to_owned();
     Said::words(format!(
         "To solve this, you need to look at the code. I think that it is in {}, or else in `{}`. You should also check \
          {} and run the tests again. I hope this helps!",
@@ -258,10 +240,7 @@ mod tests {
     }
 
     fn result(tool: &str, text: &str) -> Heeded {
-        Heeded {
-            tool: tool.to_owned(),
-            text: text.to_owned(),
-        }
+        Heeded { tool: tool.to_owned(), text: text.to_owned() }
     }
 
     fn opening() -> Heard {
@@ -277,9 +256,7 @@ mod tests {
         let policy = PolicyName::Oracle.of(&instance());
         let mut heard = opening();
         let first = policy.answer(&heard);
-        let Said::Answer { calls, .. } = &first else {
-            panic!("{first:?}")
-        };
+        let Said::Answer { calls, .. } = &first else { panic!("{first:?}") };
         assert_eq!(calls[0], Spoken::new("find", &json!({"name": "a.py", "path": "src"})));
         assert_eq!(calls.len(), 3);
         heard.turns = 1;

@@ -53,18 +53,9 @@ mod tests {
     fn turn_ends_at_the_next_request() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let exchange = |asked, answered| Exchange {
-            asked: at(asked),
-            answered: at(answered),
-        };
-        let turn = |tools_ms| TurnTrace {
-            tools_ms,
-            ..TurnTrace::default()
-        };
-        let mut trace = Trace {
-            turns: vec![turn(7.0), turn(0.0)],
-            ..Trace::default()
-        };
+        let exchange = |asked, answered| Exchange { asked: at(asked), answered: at(answered) };
+        let turn = |tools_ms| TurnTrace { tools_ms, ..TurnTrace::default() };
+        let mut trace = Trace { turns: vec![turn(7.0), turn(0.0)], ..Trace::default() };
         let exchanges = [exchange(20, 120), exchange(130, 200)];
         let timing = Timing::of(start, at(201), &exchanges, &trace).unwrap();
         assert_eq!(timing.opening, 20.0);

@@ -189,10 +189,7 @@ pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
 
 /// The journal of a repository.
 fn journal(repository: &Path, state: &Path) -> Journal {
-    let settings = JournalSettings {
-        author: ("Ada".to_owned(), "ada@example.org".to_owned()),
-        strict: false,
-    };
+    let settings = JournalSettings { author: ("Ada".to_owned(), "ada@example.org".to_owned()), strict: false };
     Journal::new(repository, state, settings, Clock::system())
 }
 
@@ -238,10 +235,7 @@ impl Task {
             let name = named(at)?;
             let (seconds, read) = timed(|| journal.section(&name));
             reads.push(seconds * 1e3);
-            let draft = Draft {
-                text: self.queries[at].clone(),
-                ..Draft::default()
-            };
+            let draft = Draft { text: self.queries[at].clone(), ..Draft::default() };
             let version = read?.version;
             let (seconds, written) = timed(|| journal.write(&name, &draft, Some(version)));
             written?;

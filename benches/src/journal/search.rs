@@ -157,18 +157,12 @@ impl Subject {
 
     /// Asks for a pair's commit in each way.
     fn ask(&self, pair: &Pair, found: &mut Found) -> Result<()> {
-        let by_default = SearchSettings {
-            max_results: BEST,
-            ..SearchSettings::default()
-        };
+        let by_default = SearchSettings { max_results: BEST, ..SearchSettings::default() };
         let words: Vec<&str> = pair.content.split_whitespace().filter(is_telling).collect();
         let results = [
-            self.search(&pair.context, &pair.content, None, &by_default)?
-                .contains(&pair.commit),
-            self.search(&pair.context, &pair.content, Some(0.0), &by_default)?
-                .contains(&pair.commit),
-            self.grep(&words, &["--all-match"], &pair.context)?
-                .contains(&pair.commit),
+            self.search(&pair.context, &pair.content, None, &by_default)?.contains(&pair.commit),
+            self.search(&pair.context, &pair.content, Some(0.0), &by_default)?.contains(&pair.commit),
+            self.grep(&words, &["--all-match"], &pair.context)?.contains(&pair.commit),
             self.grep(&words, &[], &pair.context)?.contains(&pair.commit),
         ];
         found.queries += 1;
@@ -229,9 +223,7 @@ impl Subject {
 fn directory(files: &str) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for file in files.lines().filter(|file| !file.is_empty()) {
-        *counts
-            .entry(file.rsplit_once('/').map_or(".", |(directory, _)| directory))
-            .or_default() += 1;
+        *counts.entry(file.rsplit_once('/').map_or(".", |(directory, _)| directory)).or_default() += 1;
     }
     let most = counts.iter().max_by_key(|(_, count)| **count);
     most.map_or(".", |(directory, _)| directory).to_owned()

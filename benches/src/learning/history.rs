@@ -27,14 +27,7 @@ const MARK: char = '\u{1}';
 pub(super) fn replay(clone: &Path, instance: &Instance, most: usize, engine: &Engine) -> Result<Vec<Record>> {
     let count = format!("-n{most}");
     let form = format!("--format={MARK}%H{MARK}%aI{MARK}%B{MARK}");
-    let arguments = [
-        "log",
-        &count,
-        "--no-merges",
-        "--name-only",
-        &form,
-        &instance.base_commit,
-    ];
+    let arguments = ["log", &count, "--no-merges", "--name-only", &form, &instance.base_commit];
     let log = git(clone, &arguments)?;
     let mut fields = log.split(MARK).skip(1);
     let mut records = Vec::new();
@@ -44,11 +37,7 @@ pub(super) fn replay(clone: &Path, instance: &Instance, most: usize, engine: &En
         let is_here = |path: &RelPath| engine.has_file(path);
         let paths = names.lines().filter(|line| !line.is_empty());
         let paths: Vec<RelPath> = paths.filter_map(|path| RelPath::new(path).ok()).collect();
-        let files: Vec<String> = paths
-            .iter()
-            .filter(|path| is_here(path))
-            .map(ToString::to_string)
-            .collect();
+        let files: Vec<String> = paths.iter().filter(|path| is_here(path)).map(ToString::to_string).collect();
         if files.is_empty() || paths.len() > MOST_FILES {
             continue;
         }
@@ -60,11 +49,7 @@ pub(super) fn replay(clone: &Path, instance: &Instance, most: usize, engine: &En
             files,
             relevance: serde_json::Number::from_f64(EDITED),
         });
-        let origin = Origin {
-            session: Some(commit.to_owned()),
-            commit: Some(commit.to_owned()),
-            ..Origin::default()
-        };
+        let origin = Origin { session: Some(commit.to_owned()), commit: Some(commit.to_owned()), ..Origin::default() };
         let mut record = Record::new(body, origin, &Clock::system());
         record.ts = ts.into();
         records.push(record);

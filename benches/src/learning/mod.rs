@@ -110,34 +110,19 @@ fn ask(trees: &Trees, options: &Options, instance: &Instance) -> Result<Outcome>
     let memory = Memory::at(&tree.root)?;
     let subject = Subject::index(&tree, None)?;
     let records = replay(&clone, instance, options.commits, &subject.engine)?;
-    let text: String = records
-        .iter()
-        .flat_map(|record| [record.line(), "\n".to_owned()])
-        .collect();
+    let text: String = records.iter().flat_map(|record| [record.line(), "\n".to_owned()]).collect();
     fs::write(&memory.file, text).with_context(at(&memory.file))?;
     subject.engine.refresh(&())?;
-    let hits = Lists::EACH
-        .iter()
-        .find(|(name, _)| *name == "hits")
-        .map(|(_, list)| *list);
+    let hits = Lists::EACH.iter().find(|(name, _)| *name == "hits").map(|(_, list)| *list);
     let without = hits.map_or(Lists::ALL, |hits| Lists::ALL.without(hits));
     let last = [without, Lists::ALL].map(|lists| {
         let tuning = Tuning { lists, decide: false };
         let ranked = subject.engine.rank(&instance.query, tuning, KEEP).files;
-        let rank = |gold: &String| {
-            ranked
-                .iter()
-                .position(|file| instance.is_gold(gold, file.path.as_str()))
-        };
+        let rank = |gold: &String| ranked.iter().position(|file| instance.is_gold(gold, file.path.as_str()));
         let ranks: Option<Vec<usize>> = instance.gold_files.iter().map(rank).collect();
         ranks.and_then(|ranks| ranks.into_iter().max()).map(|last| last + 1)
     });
-    Ok(Outcome {
-        id: instance.instance_id.clone(),
-        repo: instance.repo.clone(),
-        records: records.len(),
-        last,
-    })
+    Ok(Outcome { id: instance.instance_id.clone(), repo: instance.repo.clone(), records: records.len(), last })
 }
 
 /// The tree's file of memory, for as long as an instance is asked.
@@ -149,9 +134,7 @@ impl Memory {
     fn at(root: &Path) -> Result<Self> {
         let dir = root.join(".muninn/memory");
         fs::create_dir_all(&dir).with_context(at(&dir))?;
-        let memory = Self {
-            file: dir.join("main.jsonl"),
-        };
+        let memory = Self { file: dir.join("main.jsonl") };
         memory.remove();
         Ok(memory)
     }

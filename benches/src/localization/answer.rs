@@ -83,11 +83,7 @@ impl Subject {
             top: Vec::new(),
             spans: BTreeMap::new(),
             unknown_spans,
-            absent: instance
-                .gold_files
-                .iter()
-                .filter(|gold| !self.holds(instance, gold))
-                .count(),
+            absent: instance.gold_files.iter().filter(|gold| !self.holds(instance, gold)).count(),
             query_ms: 0.0,
             index_s: rounded(self.subject.index.as_secs_f64()),
             embedding_s: rounded(self.subject.embedding.as_secs_f64()),
@@ -106,9 +102,7 @@ impl Subject {
             });
             let ranking = self.subject.engine.rank(&instance.query, *tuning, KEEP).files;
             let rank = |gold: &String| {
-                let at = ranking
-                    .iter()
-                    .position(|file| instance.is_gold(gold, file.path.as_str()));
+                let at = ranking.iter().position(|file| instance.is_gold(gold, file.path.as_str()));
                 at.map(|at| at + 1)
             };
             let ranks: Vec<_> = instance.gold_files.iter().map(rank).collect();
@@ -142,11 +136,7 @@ impl Subject {
                 if lines.is_empty() {
                     unknown += 1;
                 } else {
-                    known.push(Gold {
-                        path: path.clone(),
-                        name: name.clone(),
-                        lines,
-                    });
+                    known.push(Gold { path: path.clone(), name: name.clone(), lines });
                 }
             }
         }
@@ -158,9 +148,7 @@ impl Gold {
     /// For each budget, whether the pack contains a gold definition of this file.
     fn seen(&self, instance: &Instance, packs: &[Vec<Packed>; BUDGETS.len()]) -> [bool; BUDGETS.len()] {
         [0, 1].map(|budget| {
-            let here = packs[budget]
-                .iter()
-                .filter(|span| instance.is_gold(&self.path, &span.path));
+            let here = packs[budget].iter().filter(|span| instance.is_gold(&self.path, &span.path));
             let lines: Vec<_> = here.map(|span| span.lines.clone()).collect();
             self.lines.iter().any(|definition| is_packed(definition, &lines))
         })

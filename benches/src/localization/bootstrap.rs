@@ -41,10 +41,7 @@ mod tests {
     fn interval_of_a_hundred_coin_tosses_is_ten_percent() {
         let throws: Vec<_> = (0..100).map(|n| Some(f64::from(n % 2))).collect();
         let [low, high] = interval(&throws).unwrap();
-        assert!(
-            (0.39..0.42).contains(&low) && (0.58..0.61).contains(&high),
-            "{low} {high}"
-        );
+        assert!((0.39..0.42).contains(&low) && (0.58..0.61).contains(&high), "{low} {high}");
         assert_eq!(interval(&throws), interval(&throws));
     }
 

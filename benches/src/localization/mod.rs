@@ -158,10 +158,7 @@ fn tell_about_the_whole(answers: &[Answer]) {
     let unknown: usize = answers.iter().map(|answer| answer.unknown_spans).sum();
     let absent: usize = answers.iter().map(|answer| answer.absent).sum();
     let embedding: f64 = answers.iter().map(|answer| answer.embedding_s).sum();
-    progress(&format!(
-        "vectors took {:.2} s a tree",
-        embedding / answers.len() as f64
-    ));
+    progress(&format!("vectors took {:.2} s a tree", embedding / answers.len() as f64));
     progress(&format!(
         "{cold} of {} indexes were made anew; {spans} gold spans are definitions, {unknown} are not and do not count; \
          {absent} gold files are not in their tree",
@@ -196,10 +193,7 @@ fn report(answers: &[Answer], skipped: usize) -> Report {
         skipped,
         query_ms: Percentiles::of(millis),
         index_s: rounded(seconds / answers.len() as f64),
-        by_repo: by_repo
-            .into_iter()
-            .map(|(repo, scores)| (repo, Accuracy::of(&scores)))
-            .collect(),
+        by_repo: by_repo.into_iter().map(|(repo, scores)| (repo, Accuracy::of(&scores))).collect(),
     }
 }
 

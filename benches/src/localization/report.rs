@@ -67,10 +67,7 @@ pub struct Ablation {
 impl Percentiles {
     /// The percentiles of some values.
     pub fn of(mut values: Vec<f64>) -> Self {
-        Self {
-            p50: percentile(&mut values, 0.5).map(rounded),
-            p95: percentile(&mut values, 0.95).map(rounded),
-        }
+        Self { p50: percentile(&mut values, 0.5).map(rounded), p95: percentile(&mut values, 0.95).map(rounded) }
     }
 }
 
@@ -81,15 +78,9 @@ impl Accuracy {
         Self {
             n: scores.len(),
             strict: (0..).zip(DEPTHS).map(|(at, depth)| (depth, value(at))).collect(),
-            any: (DEPTHS.len()..)
-                .zip(DEPTHS)
-                .map(|(at, depth)| (depth, value(at)))
-                .collect(),
+            any: (DEPTHS.len()..).zip(DEPTHS).map(|(at, depth)| (depth, value(at))).collect(),
             ndcg10: value(2 * DEPTHS.len()),
-            span_recall: (2 * DEPTHS.len() + 1..)
-                .zip(BUDGETS)
-                .map(|(at, budget)| (budget, value(at)))
-                .collect(),
+            span_recall: (2 * DEPTHS.len() + 1..).zip(BUDGETS).map(|(at, budget)| (budget, value(at))).collect(),
         }
     }
 }
@@ -152,20 +143,14 @@ mod tests {
     use super::*;
 
     fn answers() -> [Scores; 2] {
-        [
-            Scores::new(&[Some(1)], [Some(0.5), Some(1.0)]),
-            Scores::new(&[Some(4), None], [None; 2]),
-        ]
+        [Scores::new(&[Some(1)], [Some(0.5), Some(1.0)]), Scores::new(&[Some(4), None], [None; 2])]
     }
 
     #[test]
     fn report_has_the_documented_shape() {
         let report = Report {
             all: Accuracy::of(&answers()),
-            query_ms: Percentiles {
-                p50: Some(1.5),
-                p95: None,
-            },
+            query_ms: Percentiles { p50: Some(1.5), p95: None },
             index_s: 0.25,
             by_repo: BTreeMap::from([("o/r".to_owned(), Accuracy::of(&answers()[..1]))]),
             skipped: 2,

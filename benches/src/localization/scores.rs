@@ -10,16 +10,7 @@ pub const BUDGETS: [u32; 2] = [4096, 8192];
 pub const COUNT: usize = 2 * DEPTHS.len() + 1 + BUDGETS.len();
 /// Their names, as the intervals are printed.
 pub const NAMES: [&str; COUNT] = [
-    "strict@1",
-    "strict@3",
-    "strict@5",
-    "strict@10",
-    "any@1",
-    "any@3",
-    "any@5",
-    "any@10",
-    "ndcg10",
-    "span_recall@4096",
+    "strict@1", "strict@3", "strict@5", "strict@10", "any@1", "any@3", "any@5", "any@10", "ndcg10", "span_recall@4096",
     "span_recall@8192",
 ];
 
@@ -58,9 +49,7 @@ fn ndcg(ranks: &[Option<usize>], depth: usize) -> f64 {
 /// Whether a definition is packed: at least half of its lines are.
 pub fn is_packed(definition: &RangeInclusive<usize>, packed: &[RangeInclusive<usize>]) -> bool {
     let lines = definition.clone().count();
-    let seen = definition
-        .clone()
-        .filter(|line| packed.iter().any(|span| span.contains(line)));
+    let seen = definition.clone().filter(|line| packed.iter().any(|span| span.contains(line)));
     lines > 0 && seen.count() * 2 >= lines
 }
 

@@ -5,20 +5,8 @@
 
 use std::ops::RangeInclusive;
 
-const KEYWORDS: &[&str] = &[
-    "def",
-    "class",
-    "fn",
-    "struct",
-    "enum",
-    "trait",
-    "impl",
-    "mod",
-    "type",
-    "function",
-    "func",
-    "interface",
-];
+const KEYWORDS: &[&str] =
+    &["def", "class", "fn", "struct", "enum", "trait", "impl", "mod", "type", "function", "func", "interface"];
 
 /// The lines of every definition called `name` (`function`, `Class.method`), counted from 1. Empty if there is none,
 /// and for names that mean no definition: `imports`, `impl`.
@@ -26,31 +14,21 @@ pub fn lines_of(text: &str, name: &str) -> Vec<RangeInclusive<usize>> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = vec![1..=lines.len()];
     for part in name.split('.') {
-        found = found
-            .into_iter()
-            .flat_map(|within| definitions(&lines, &within, part))
-            .collect();
+        found = found.into_iter().flat_map(|within| definitions(&lines, &within, part)).collect();
     }
     found
 }
 
 /// The outermost definitions called `name` that begin within some lines.
 fn definitions(lines: &[&str], within: &RangeInclusive<usize>, name: &str) -> Vec<RangeInclusive<usize>> {
-    let begins: Vec<usize> = within
-        .clone()
-        .filter(|number| defines(lines[number - 1], name))
-        .collect();
+    let begins: Vec<usize> = within.clone().filter(|number| defines(lines[number - 1], name)).collect();
     let outermost = begins.iter().map(|first| indent(lines[first - 1])).min();
-    let begins = begins
-        .into_iter()
-        .filter(|first| Some(indent(lines[first - 1])) == outermost);
+    let begins = begins.into_iter().filter(|first| Some(indent(lines[first - 1])) == outermost);
     begins.map(|first| first..=end(lines, first)).collect()
 }
 
 fn defines(line: &str, name: &str) -> bool {
-    let mut words = line
-        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .filter(|word| !word.is_empty());
+    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
     // `pub(crate) async unsafe fn name` has the most words before the keyword.
     let keyword = words.by_ref().take(6).any(|word| KEYWORDS.contains(&word));
     keyword && words.next() == Some(name)

@@ -71,17 +71,10 @@ fn files_and_spans_are_found_at_the_commit() {
     assert_eq!(report.all.n, 3);
     assert_eq!(report.all.strict[&1], Some(66.7));
     assert_eq!(report.all.any[&1], Some(100.0));
-    assert_eq!(
-        report.all.span_recall[&4096],
-        Some(100.0),
-        "what is no definition does not count"
-    );
+    assert_eq!(report.all.span_recall[&4096], Some(100.0), "what is no definition does not count");
     assert_eq!(report.by_repo["o/r"].n, 3);
     let details = fs::read_to_string(details).unwrap();
-    let details: Vec<Value> = details
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let details: Vec<Value> = details.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(details[0]["gold"], json!({"lib/parser.py": 1}));
     assert_eq!(details[2]["gold"], json!({"lib/future.py": null, "lib/writer.py": 1}));
     assert_eq!(details[2]["absent"], 1);
@@ -105,12 +98,7 @@ fn trees_and_indexes_are_kept_in_the_work_directory() {
     let base = repository(&dir.path().join("repos"));
     let one = json!({"repo": "o/r", "base_commit": base, "query": "write_rows", "gold_files": ["lib/writer.py"]});
     let (work, details) = (dir.path().join("work"), dir.path().join("details.jsonl"));
-    let more = [
-        "--work",
-        work.to_str().unwrap(),
-        "--per-instance",
-        details.to_str().unwrap(),
-    ];
+    let more = ["--work", work.to_str().unwrap(), "--per-instance", details.to_str().unwrap()];
     let mut cold = Vec::new();
     for _ in 0..2 {
         measure(dir.path(), std::slice::from_ref(&one), &more);

@@ -31,10 +31,7 @@ impl Corpus {
         let mut files = Vec::new();
         for path in paths {
             let Ok(text) = fs::read_to_string(&path) else { continue };
-            let lines = text
-                .lines()
-                .map(str::trim)
-                .filter(|line| (20..200).contains(&line.len()));
+            let lines = text.lines().map(str::trim).filter(|line| (20..200).contains(&line.len()));
             let lines: Vec<String> = lines.map(str::to_owned).collect();
             if !lines.is_empty() {
                 let path = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
@@ -66,10 +63,7 @@ impl Corpus {
         let mut rng = Rng::with_seed(SEED + 1);
         let question = |_| {
             let (_, text) = self.text(&mut rng);
-            let words: Vec<&str> = text
-                .split(|c: char| !c.is_alphanumeric())
-                .filter(|word| word.len() > 2)
-                .collect();
+            let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2).collect();
             let first = rng.usize(..words.len().saturating_sub(ASKED).max(1));
             let asked: Vec<&str> = words.into_iter().skip(first).take(ASKED).collect();
             format!("how is it with {}?", asked.join(" "))

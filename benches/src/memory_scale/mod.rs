@@ -128,8 +128,7 @@ fn measure(corpus: &Corpus, questions: &[String], records: usize, options: &Opti
     let root = dir.path().join("tree");
     let main = root.join(MAIN);
     let made = main.parent().map_or(Ok(()), fs::create_dir_all);
-    made.and_then(|()| corpus.write(&main, records))
-        .with_context(at(&main))?;
+    made.and_then(|()| corpus.write(&main, records)).with_context(at(&main))?;
     git(&root, &["init", "--quiet", "--template="])?;
     let mut task = Task {
         cache: dir.path().join("cache"),
@@ -184,10 +183,7 @@ impl Task {
             progress(note);
         }
         // As a question is asked on its way to a prompt.
-        let options = RecallOptions {
-            keep: 50,
-            ..RecallOptions::default()
-        };
+        let options = RecallOptions { keep: 50, ..RecallOptions::default() };
         let ask = |question: &String| {
             let asked = Instant::now();
             memories.recall(question, &options);

@@ -61,10 +61,7 @@ impl GradedPack {
     /// When receipt and block disagree.
     pub fn of(receipt: &Receipt, block: Option<&str>, earlier: &[Receipt], useful: &Useful) -> Result<Self> {
         let packed = !receipt.items.is_empty();
-        ensure!(
-            block.is_some() == packed,
-            "the receipt and the backend's request disagree about a block"
-        );
+        ensure!(block.is_some() == packed, "the receipt and the backend's request disagree about a block");
         let quoted = quoted(block.unwrap_or_default());
         let mut items = Vec::new();
         for item in &receipt.items {
@@ -112,11 +109,9 @@ impl GradedPack {
 
     /// The emitted lines of code, in order: the path, the number, and whether the line is useful.
     pub fn lines(&self) -> impl Iterator<Item = (&str, usize, bool)> {
-        self.items.iter().flat_map(|item| {
-            item.lines
-                .iter()
-                .map(move |(number, useful)| (&*item.path, *number, *useful))
-        })
+        self.items
+            .iter()
+            .flat_map(|item| item.lines.iter().map(move |(number, useful)| (&*item.path, *number, *useful)))
     }
 }
 
@@ -158,11 +153,7 @@ pub(crate) mod tests {
             source: (*source).to_owned(),
             tokens: *tokens,
         };
-        Receipt {
-            items: items.iter().map(item).collect(),
-            tokens: 70,
-            reason: None,
-        }
+        Receipt { items: items.iter().map(item).collect(), tokens: 70, reason: None }
     }
 
     /// Lines 2 to 4 of `a.rs`, line 7 of `c.rs`, and a memory that quotes code.
@@ -184,22 +175,9 @@ pub(crate) mod tests {
     fn code_is_graded_line_by_line() {
         let pack = code();
         let lines: Vec<_> = pack.lines().collect();
-        assert_eq!(
-            lines,
-            [
-                ("a.rs", 2, true),
-                ("a.rs", 3, true),
-                ("a.rs", 4, false),
-                ("c.rs", 7, false)
-            ]
-        );
+        assert_eq!(lines, [("a.rs", 2, true), ("a.rs", 3, true), ("a.rs", 4, false), ("c.rs", 7, false)]);
         let [a, c] = &pack.items[..] else { panic!("{pack:?}") };
-        let of_lines = |lines: &[&str]| {
-            lines
-                .iter()
-                .map(|line| tokens::count(&format!("{line}\n")))
-                .sum::<u32>()
-        };
+        let of_lines = |lines: &[&str]| lines.iter().map(|line| tokens::count(&format!("{line}\n"))).sum::<u32>();
         assert_eq!(a.tokens, of_lines(&["let a;", "```", "let b;"]));
         assert_eq!(a.useful_tokens, of_lines(&["let a;", "```"]));
         assert_eq!((a.useful_file, c.useful_file, c.useful_tokens), (true, false, 0));
@@ -228,10 +206,6 @@ pub(crate) mod tests {
         assert!(GradedPack::of(&Receipt::default(), Some(""), &[], &useful()).is_err());
         let error = GradedPack::of(&receipt, Some("## b.rs:2-4 @ab\n```\nx\n```\n"), &[], &useful()).unwrap_err();
         assert_eq!(error.to_string(), "a.rs:2-4 is not in the block");
-        assert!(
-            !GradedPack::of(&Receipt::default(), None, &[], &useful())
-                .unwrap()
-                .packed
-        );
+        assert!(!GradedPack::of(&Receipt::default(), None, &[], &useful()).unwrap().packed);
     }
 }

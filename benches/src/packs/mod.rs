@@ -97,10 +97,7 @@ fn line(one: &GradedPrompt) -> String {
     let packs = packs.map(|(name, pack)| {
         let useful = pack.items.iter().filter(|item| item.useful_file).count();
         let (items, found, files) = (pack.items.len(), pack.found.len(), pack.found.len() + pack.missed.len());
-        format!(
-            "{name} {} tokens, {useful}/{items} items useful, {found}/{files} files",
-            pack.tokens
-        )
+        format!("{name} {} tokens, {useful}/{items} items useful, {found}/{files} files", pack.tokens)
     });
     format!("{}: {}", one.id, packs.join("; "))
 }
@@ -120,11 +117,7 @@ impl Stage {
         home.connect_with(&upstream, "[memory]\nwrite = \"off\"\n");
         let gateway = serve(&home, &tree.root);
         wait_until_settled(&gateway);
-        Self {
-            gateway,
-            home,
-            upstream,
-        }
+        Self { gateway, home, upstream }
     }
 
     /// Sends a prompt as both clients, and grades their packs.
@@ -148,10 +141,7 @@ impl Stage {
         let receipts = turns.collect::<Result<Vec<_>>>()?;
         let (newest, earlier) = receipts.split_last().context("no turn")?;
         let sent = self.upstream.take_requests();
-        let request = sent
-            .iter()
-            .rfind(|request| request.method == "POST")
-            .context("the backend got no request")?;
+        let request = sent.iter().rfind(|request| request.method == "POST").context("the backend got no request")?;
         let body: Value = serde_json::from_slice(&request.body)?;
         let text = body["messages"][messages.len() - 1]["content"].as_str();
         let added = text.and_then(|text| text.strip_prefix(&*prompt.prompt));

@@ -142,11 +142,7 @@ impl Prompt {
             for range in ranges {
                 let (first, last) = (*range.start(), *range.end());
                 let is_within = (1..=last).contains(&first) && last <= count;
-                ensure!(
-                    is_within,
-                    "{}: {path} has {count} lines, not {first} to {last}",
-                    self.id
-                );
+                ensure!(is_within, "{}: {path} has {count} lines, not {first} to {last}", self.id);
             }
         }
         Ok(())
@@ -197,10 +193,7 @@ mod tests {
         assert_eq!(prompt.useful.lines(), 4);
         assert!(prompt.useful.has_line("a.rs", 5) && !prompt.useful.has_line("b.rs", 5));
         let range = |source: &str| prompt.useful.has_range(&Place::parse(source));
-        assert_eq!(
-            [range("a.rs:5-6"), range("a.rs:6-9"), range("c.rs:2-3")],
-            [true, false, false].map(Some)
-        );
+        assert_eq!([range("a.rs:5-6"), range("a.rs:6-9"), range("c.rs:2-3")], [true, false, false].map(Some));
         assert_eq!(range("a.rs"), None);
     }
 

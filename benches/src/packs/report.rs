@@ -124,10 +124,7 @@ impl Report {
         }
         Self {
             all: Figures::of(&prompts.iter().collect::<Vec<_>>()),
-            split: files
-                .into_iter()
-                .map(|(file, prompts)| (file, Figures::of(&prompts)))
-                .collect(),
+            split: files.into_iter().map(|(file, prompts)| (file, Figures::of(&prompts))).collect(),
         }
     }
 }
@@ -225,17 +222,13 @@ impl Entries {
 
 fn selected(pack: &GradedPack, selection: Selection) -> impl Iterator<Item = &GradedItem> {
     let items = pack.items.iter().enumerate();
-    items
-        .filter(move |(at, item)| selection(*at, item))
-        .map(|(_, item)| item)
+    items.filter(move |(at, item)| selection(*at, item)).map(|(_, item)| item)
 }
 
 /// The share of the useful files that the selected items name.
 fn files_found(packs: &[&GradedPack], selection: Selection) -> Option<f64> {
     let found = |pack: &&GradedPack| {
-        let paths = selected(pack, selection)
-            .filter(|item| item.useful_file)
-            .map(|item| &item.path);
+        let paths = selected(pack, selection).filter(|item| item.useful_file).map(|item| &item.path);
         paths.collect::<HashSet<_>>().len()
     };
     let all = packs.iter().map(|pack| pack.found.len() + pack.missed.len());
@@ -275,10 +268,7 @@ mod tests {
 
     /// A pack for a prompt that needs context and got none.
     fn nothing() -> GradedPack {
-        GradedPack {
-            missed: useful().0.into_keys().collect(),
-            ..GradedPack::default()
-        }
+        GradedPack { missed: useful().0.into_keys().collect(), ..GradedPack::default() }
     }
 
     fn report() -> Report {
@@ -294,14 +284,8 @@ mod tests {
     fn admission_is_counted_by_topic_and_kind() {
         let all = report().all;
         assert_eq!((all.prompts, all.on_topic), (3, 2));
-        assert_eq!(
-            (all.with_tools.on_topic, all.with_tools.off_topic),
-            (Some(100.0), Some(0.0))
-        );
-        assert_eq!(
-            (all.without_tools.on_topic, all.without_tools.off_topic),
-            (Some(50.0), Some(100.0))
-        );
+        assert_eq!((all.with_tools.on_topic, all.with_tools.off_topic), (Some(100.0), Some(0.0)));
+        assert_eq!((all.without_tools.on_topic, all.without_tools.off_topic), (Some(50.0), Some(100.0)));
         assert_eq!(all.without_tools.kinds[&Kind::How], Some(0.0));
         assert_eq!(all.without_tools.kinds.len(), 3);
     }
@@ -316,10 +300,7 @@ mod tests {
         assert_eq!(figures.tokens_on_useful_lines, share(pack.items[0].useful_tokens));
         // One of two files in one of two prompts; two of eight lines.
         assert_eq!((figures.files_found, figures.lines_found), (Some(25.0), Some(12.5)));
-        assert_eq!(
-            (figures.context_efficiency, figures.tokens_median),
-            (Some(50.0), Some(70.0))
-        );
+        assert_eq!((figures.context_efficiency, figures.tokens_median), (Some(50.0), Some(70.0)));
     }
 
     #[test]
@@ -328,26 +309,17 @@ mod tests {
         let mut again = pack.items[0].clone();
         again.lines = vec![(3, true), (8, true)];
         pack.items.push(again);
-        assert_eq!(
-            [1, 4, 5, 6, 100].map(|first| useful_lines_of(&pack, first)),
-            [1, 2, 2, 3, 3]
-        );
+        assert_eq!([1, 4, 5, 6, 100].map(|first| useful_lines_of(&pack, first)), [1, 2, 2, 3, 3]);
     }
 
     #[test]
     fn entries_of_maps_are_counted_by_selection() {
         let figures = report().all.map;
-        assert_eq!(
-            (figures.all.entries, figures.ranged.entries, figures.first_five.entries),
-            (8, 6, 8)
-        );
+        assert_eq!((figures.all.entries, figures.ranged.entries, figures.first_five.entries), (8, 6, 8));
         assert_eq!(figures.all.in_useful_files, Some(75.0));
         assert_eq!(figures.ranged.in_useful_files, Some(66.7));
         assert_eq!(figures.all.on_useful_ranges, Some(33.3));
-        assert_eq!(
-            (figures.all.files_found, figures.ranged.files_found),
-            (Some(100.0), Some(50.0))
-        );
+        assert_eq!((figures.all.files_found, figures.ranged.files_found), (Some(100.0), Some(50.0)));
     }
 
     #[test]

@@ -10,18 +10,13 @@ use super::report::{Baselines, Scores, Threshold};
 
 /// The cosine at which a negation on one side alone is called a contradiction.
 const ALIKE: f32 = 0.6;
-const NEGATIONS: [&str; 9] = [
-    "no", "not", "never", "nobody", "none", "nothing", "without", "cannot", "neither",
-];
+const NEGATIONS: [&str; 9] = ["no", "not", "never", "nobody", "none", "nothing", "without", "cannot", "neither"];
 
 /// Takes all baselines over the pairs.
 pub(super) fn of(pairs: &[Labelled], embedder: &StaticVectors) -> Baselines {
     let mut tokenizer = Tokenizer::new();
     let cosines: Vec<(f32, Label)> = pairs.iter().map(|pair| (cosine(pair, embedder), pair.label)).collect();
-    let jaccards: Vec<(f32, Label)> = pairs
-        .iter()
-        .map(|pair| (jaccard(pair, &mut tokenizer), pair.label))
-        .collect();
+    let jaccards: Vec<(f32, Label)> = pairs.iter().map(|pair| (jaccard(pair, &mut tokenizer), pair.label)).collect();
     let negated = pairs.iter().zip(&cosines).map(|(pair, (cosine, label))| {
         let decides = *cosine >= ALIKE && negates(&pair.a) != negates(&pair.b);
         (decides, *label == Label::Contradiction)
@@ -39,12 +34,7 @@ fn cosine(pair: &Labelled, embedder: &StaticVectors) -> f32 {
 }
 
 fn jaccard(pair: &Labelled, tokenizer: &mut Tokenizer) -> f32 {
-    let mut terms = |text: &str| {
-        counted(tokenizer, text)
-            .into_iter()
-            .map(|(term, _)| term)
-            .collect::<BTreeSet<_>>()
-    };
+    let mut terms = |text: &str| counted(tokenizer, text).into_iter().map(|(term, _)| term).collect::<BTreeSet<_>>();
     let (a, b) = (terms(&pair.a), terms(&pair.b));
     let common = a.intersection(&b).count();
     common as f32 / a.union(&b).count().max(1) as f32
@@ -62,12 +52,7 @@ mod tests {
 
     #[test]
     fn negations_are_whole_words() {
-        for (text, expected) in [
-            ("It isn't so", true),
-            ("Nobody knows", true),
-            ("another note", false),
-            ("", false),
-        ] {
+        for (text, expected) in [("It isn't so", true), ("Nobody knows", true), ("another note", false), ("", false)] {
             assert_eq!(negates(text), expected, "{text}");
         }
     }

@@ -46,10 +46,7 @@ pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Fi
     let near = Neighbours::of(&texts, embedder, tools)?;
     let mut found: HashMap<usize, Candidates> = HashMap::new();
     let (mut all, mut chosen, mut recalled) = (0, 0, 0);
-    for pair in pairs
-        .iter()
-        .filter(|pair| pair.label != Label::Neutral && pair.a != pair.b)
-    {
+    for pair in pairs.iter().filter(|pair| pair.label != Label::Neutral && pair.a != pair.b) {
         let (a, b) = (places[pair.a.as_str()], places[pair.b.as_str()]);
         for (one, other) in [(a, b), (b, a)] {
             all += 1;
@@ -58,10 +55,7 @@ pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Fi
             recalled += usize::from(near.recalled.contains(&other));
         }
     }
-    Ok(Blocking {
-        chosen: share(chosen, all),
-        recalled: share(recalled, all),
-    })
+    Ok(Blocking { chosen: share(chosen, all), recalled: share(recalled, all) })
 }
 
 /// Judges each record against its neighbours, each pair once.
@@ -75,10 +69,7 @@ pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Fitt
             both.map(move |other| (one.min(other), one.max(other)))
         })
         .collect();
-    let relations: Vec<Relation> = couples
-        .iter()
-        .map(|(a, b)| relation(texts[*a], texts[*b], tools))
-        .collect();
+    let relations: Vec<Relation> = couples.iter().map(|(a, b)| relation(texts[*a], texts[*b], tools)).collect();
     let per_1000 = |counts: fn(&Relation) -> bool| {
         let count = relations.iter().filter(|relation| counts(relation)).count();
         rounded(count as f64 * 1000.0 / texts.len().max(1) as f64)
@@ -127,9 +118,6 @@ impl<'t> Neighbours<'t> {
         let found = self.store.ask(self.texts[one], TOP * WIDE + 1);
         let found: Vec<usize> = found.into_iter().filter(|other| *other != one).collect();
         let alike = |other: &usize| self.tokens[one].likeness(&self.tokens[*other]);
-        Candidates {
-            recalled: found.iter().take(TOP).copied().collect(),
-            chosen: to_judge(found, TOP, alike),
-        }
+        Candidates { recalled: found.iter().take(TOP).copied().collect(), chosen: to_judge(found, TOP, alike) }
     }
 }

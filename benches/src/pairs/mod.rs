@@ -78,10 +78,8 @@ fn measured(options: &Options, pairs: &[Labelled]) -> Result<Report> {
     let embedder = Arc::new(StaticVectors::shipped()?);
     let tools = FittedJudge::shipped()?;
     let started = Instant::now();
-    let by_rules: Vec<(Label, Relation)> = pairs
-        .iter()
-        .map(|pair| (pair.label, relation(&pair.a, &pair.b, &tools)))
-        .collect();
+    let by_rules: Vec<(Label, Relation)> =
+        pairs.iter().map(|pair| (pair.label, relation(&pair.a, &pair.b, &tools))).collect();
     let judge_us = started.elapsed().as_secs_f64() * 1e6 / pairs.len() as f64;
     progress(&format!("{} pairs judged", pairs.len()));
     let (judged, model) = match options.no_llm {
@@ -123,28 +121,17 @@ fn relation(a: &str, b: &str, tools: &FittedJudge) -> Relation {
 }
 
 fn claim(text: &str) -> Claim<'_> {
-    Claim {
-        text,
-        subject: None,
-        files: &[],
-    }
+    Claim { text, subject: None, files: &[] }
 }
 
 /// The held-out part and the rest, or two halves by a hash of the id.
 fn parts(pairs: &[Labelled], judged: &[(Label, Relation)]) -> Vec<Part> {
-    let names = if pairs.iter().any(|pair| pair.held.is_some()) {
-        ["tuned", "held"]
-    } else {
-        ["even", "odd"]
-    };
+    let names = if pairs.iter().any(|pair| pair.held.is_some()) { ["tuned", "held"] } else { ["even", "odd"] };
     let second = |pair: &Labelled| pair.held.unwrap_or_else(|| hash(&pair.id) % 2 == 1);
     let part = |(number, name): (usize, &'static str)| {
         let rows = pairs.iter().zip(judged);
         let rows = rows.filter(move |(pair, _)| usize::from(second(pair)) == number);
-        Part {
-            name,
-            figures: Figures::of(rows.map(|(_, judged)| judged)),
-        }
+        Part { name, figures: Figures::of(rows.map(|(_, judged)| judged)) }
     };
     names.into_iter().enumerate().map(part).collect()
 }
@@ -173,9 +160,6 @@ mod tests {
         let judged = vec![(Label::Neutral, Relation::Unrelated); pairs.len()];
         let parts = parts(&pairs, &judged);
         assert_eq!(parts.iter().map(|part| part.figures.n).sum::<usize>(), 1000);
-        assert!(
-            parts.iter().all(|part| (400..600).contains(&part.figures.n)),
-            "{parts:?}"
-        );
+        assert!(parts.iter().all(|part| (400..600).contains(&part.figures.n)), "{parts:?}");
     }
 }

@@ -62,12 +62,7 @@ pub(super) fn asked(
         patience: if is_silent { SILENCE } else { PATIENCE },
     };
     let reconciler = Reconciler::new(&model, limits, &());
-    let judging = JudgeSetup {
-        judge: tools,
-        embedder: None,
-        progress: &(),
-        reconciler: Some(&reconciler),
-    };
+    let judging = JudgeSetup { judge: tools, embedder: None, progress: &(), reconciler: Some(&reconciler) };
     let claims: Vec<(Claim<'_>, Claim<'_>)> = pairs.iter().map(|pair| (claim(&pair.a), claim(&pair.b))).collect();
     let (relations, asked) = relations(&claims, &judging);
     let judged = pairs.iter().map(|pair| pair.label).zip(relations);
@@ -110,9 +105,7 @@ fn said(label: Option<Label>, is_wrong: bool) -> &'static str {
 
 /// The answer to a question, by what is to be said of each of its pairs.
 fn answer(question: &str, word: &dyn Fn(&(String, String)) -> &'static str) -> String {
-    let lines = question
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let lines = question.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let text = |side: &Value| side["text"].as_str().unwrap_or_default().to_owned();
     let decision = |line: Value| {
         let pair = (text(&line["older"]), text(&line["newer"]));
@@ -162,17 +155,8 @@ mod tests {
 
     #[test]
     fn scripted_decisions_arrive_over_the_socket() {
-        let relations = |script| {
-            run(script)
-                .0
-                .into_iter()
-                .map(|(_, relation)| relation)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            relations(Script::Labels),
-            [Relation::Contradicts, Relation::Same, Relation::Unrelated]
-        );
+        let relations = |script| run(script).0.into_iter().map(|(_, relation)| relation).collect::<Vec<_>>();
+        assert_eq!(relations(Script::Labels), [Relation::Contradicts, Relation::Same, Relation::Unrelated]);
         let rules = [Relation::Contradicts, Relation::Unrelated, Relation::Unrelated];
         for script in [Script::Everything, Script::Unsure, Script::Silent] {
             assert_eq!(relations(script), rules, "{script:?}");

@@ -134,11 +134,7 @@ impl Scores {
             due += usize::from(is);
             both += usize::from(decides && is);
         }
-        Self {
-            p: share(both, taken),
-            r: share(both, due),
-            f1: share(2 * both, taken + due),
-        }
+        Self { p: share(both, taken), r: share(both, due), f1: share(2 * both, taken + due) }
     }
 }
 
@@ -151,20 +147,14 @@ impl Threshold {
             let contradictions = rows.iter().filter(|(_, label)| *label == Label::Contradiction);
             Self {
                 at,
-                scores: Scores::of(
-                    rows.iter()
-                        .map(|(value, label)| (reached(*value), label.is_duplicate())),
-                ),
+                scores: Scores::of(rows.iter().map(|(value, label)| (reached(*value), label.is_duplicate()))),
                 wrong_merge_rate: share(
                     contradictions.clone().filter(|(value, _)| reached(*value)).count(),
                     contradictions.count(),
                 ),
             }
         };
-        (1..100).map(at).fold(
-            at(100),
-            |best, one| if one.scores.f1 > best.scores.f1 { one } else { best },
-        )
+        (1..100).map(at).fold(at(100), |best, one| if one.scores.f1 > best.scores.f1 { one } else { best })
     }
 }
 
@@ -199,17 +189,10 @@ mod tests {
 
     #[test]
     fn best_threshold_is_found() {
-        let rows = [
-            (0.9, Label::Duplicate),
-            (0.8, Label::Duplicate),
-            (0.85, Label::Contradiction),
-            (0.2, Label::Neutral),
-        ];
+        let rows =
+            [(0.9, Label::Duplicate), (0.8, Label::Duplicate), (0.85, Label::Contradiction), (0.2, Label::Neutral)];
         let best = Threshold::best(&rows);
-        assert_eq!(
-            (best.scores.r, best.scores.p, best.wrong_merge_rate),
-            (1.0, 0.6667, 1.0)
-        );
+        assert_eq!((best.scores.r, best.scores.p, best.wrong_merge_rate), (1.0, 0.6667, 1.0));
         assert!(best.at > 0.2 && best.at <= 0.8, "{best:?}");
     }
 }

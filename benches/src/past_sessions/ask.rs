@@ -33,11 +33,7 @@ pub(super) fn eight(gateway: SocketAddr, root: &Path, from: usize, count: usize)
     thread::scope(|scope| {
         let client = |client: usize| {
             let numbers = (from + client..from + count).step_by(CLIENTS);
-            move || {
-                numbers
-                    .map(|number| question(gateway, root, number))
-                    .collect::<io::Result<Vec<_>>>()
-            }
+            move || numbers.map(|number| question(gateway, root, number)).collect::<io::Result<Vec<_>>>()
         };
         let clients: Vec<_> = (0..CLIENTS).map(|number| scope.spawn(client(number))).collect();
         let mut asked = Vec::new();
@@ -52,10 +48,7 @@ pub(super) fn eight(gateway: SocketAddr, root: &Path, from: usize, count: usize)
 pub(super) fn conversation(gateway: SocketAddr, root: &Path, number: usize) -> io::Result<()> {
     let said = |text: &str| json!({"role": "user", "content": [{"type": "text", "text": text}]});
     let mut messages = vec![said(&bodies::question(number as u64))];
-    for (at, (tool, file)) in [("Read", "gateway/src/lib.rs"), ("Edit", "memory/src/lib.rs")]
-        .into_iter()
-        .enumerate()
-    {
+    for (at, (tool, file)) in [("Read", "gateway/src/lib.rs"), ("Edit", "memory/src/lib.rs")].into_iter().enumerate() {
         let id = format!("toolu_{at}");
         let input = json!({"file_path": root.join(file)});
         messages.push(
@@ -74,10 +67,7 @@ fn post(gateway: SocketAddr, root: &Path, session: &str, messages: &Value) -> io
         "tools": [{"name": "Read", "input_schema": {"type": "object"}}],
     });
     let mut connection = Connection::try_open(gateway)?;
-    let headers = [
-        ("content-type", "application/json"),
-        ("x-claude-code-session-id", session),
-    ];
+    let headers = [("content-type", "application/json"), ("x-claude-code-session-id", session)];
     let started = Instant::now();
     connection.send("POST", "/v1/messages", &headers, body.to_string().as_bytes());
     let mut answer = connection.streaming();
@@ -87,8 +77,5 @@ fn post(gateway: SocketAddr, root: &Path, session: &str, messages: &Value) -> io
         return Err(io::Error::other(String::from_utf8_lossy(&rest).into_owned()));
     }
     let context = answer.headers.get("x-muninn-context");
-    Ok(Asked {
-        took,
-        is_none: context.is_some_and(|context| context.starts_with("none")),
-    })
+    Ok(Asked { took, is_none: context.is_some_and(|context| context.starts_with("none")) })
 }

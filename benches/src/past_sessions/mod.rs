@@ -132,15 +132,8 @@ pub fn run(options: &Options) -> Result<Report> {
     let slower_percent: Vec<_> = options.past.iter().map(|past| (*past, slower(past))).collect();
     let is_quick = |case: &Case| case.stop_ms.p50.is_some_and(|stop| stop < MOST_STOP_MS);
     let holds = cases.iter().all(is_quick)
-        && slower_percent
-            .iter()
-            .all(|(_, slower)| slower.is_some_and(|slower| slower <= MOST_SLOWER));
-    Ok(Report {
-        cases,
-        slower_percent,
-        load1: procfs::load1(),
-        holds,
-    })
+        && slower_percent.iter().all(|(_, slower)| slower.is_some_and(|slower| slower <= MOST_SLOWER));
+    Ok(Report { cases, slower_percent, load1: procfs::load1(), holds })
 }
 
 /// A repository, and the state directory of a gateway that has served this many sessions. It stays until the end of the
@@ -243,19 +236,13 @@ fn repository(root: &Path) -> Result<()> {
     let written = made.and_then(|()| Corpus::read(root)?.write(&root.join(MAIN), RECORDS));
     written
         .and_then(|()| {
-            std::fs::write(
-                root.join(".muninn/config.toml"),
-                "[memory]\nwrite = \"repo\"\ndefault_branch = \"main\"\n",
-            )
+            std::fs::write(root.join(".muninn/config.toml"), "[memory]\nwrite = \"repo\"\ndefault_branch = \"main\"\n")
         })
         .with_context(at(root))
 }
 
 fn commit(root: &Path) -> Result<()> {
-    let all = [
-        &["add", "--all", "--force", ".muninn"][..],
-        &["commit", "--quiet", "-m", "memory"],
-    ];
+    let all = [&["add", "--all", "--force", ".muninn"][..], &["commit", "--quiet", "-m", "memory"]];
     for arguments in all {
         git(root, arguments)?;
     }

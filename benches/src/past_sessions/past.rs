@@ -31,22 +31,13 @@ pub enum Past {
 pub(super) fn make(past: Past, count: usize, root: &Path, state: &Path) -> io::Result<PathBuf> {
     let worktree = Worktree::discover(root).map_err(io::Error::other)?;
     let memory = state.join("memory");
-    let store = Store::at(
-        Home::Repository(worktree),
-        state,
-        StoreSettings::default(),
-        Clock::system(),
-    );
+    let store = Store::at(Home::Repository(worktree), state, StoreSettings::default(), Clock::system());
     // Also without any past: there is a session, and the spool that it makes.
     for number in 0..SEGMENTS {
         record(&store, &format!("recent {number}"))?;
     }
     store.flush(Destination::Home).map_err(io::Error::other)?;
-    let spool = fs::read_dir(&memory)?
-        .next()
-        .ok_or(io::ErrorKind::NotFound)??
-        .path()
-        .join("spool");
+    let spool = fs::read_dir(&memory)?.next().ok_or(io::ErrorKind::NotFound)??.path().join("spool");
     match past {
         Past::Folders => (0..count).try_for_each(|number| folder(&spool, number))?,
         Past::Recorded => {
@@ -72,12 +63,7 @@ pub(super) fn has_folders(spool: &Path) -> io::Result<bool> {
 
 fn record(store: &Store, client: &str) -> io::Result<()> {
     let learn = |origin| {
-        let place = LearnContext {
-            home: store.home(),
-            clock: store.clock(),
-            origin,
-            with_text: true,
-        };
+        let place = LearnContext { home: store.home(), clock: store.clock(), origin, with_text: true };
         let body = Body::Learning(kinds::Learning {
             text: format!("what {client} learned"),
             subject: None,
@@ -96,10 +82,7 @@ fn folder(spool: &Path, number: usize) -> io::Result<()> {
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("lock"), "")?;
     let next = number % 2;
-    fs::write(
-        folder.join("session.json"),
-        format!("{{\"id\":\"01PAST{number:020}\",\"next\":{next}}}"),
-    )?;
+    fs::write(folder.join("session.json"), format!("{{\"id\":\"01PAST{number:020}\",\"next\":{next}}}"))?;
     match next {
         0 => Ok(()),
         _ => fs::write(folder.join("marks"), "0123456789abcdef\nsummary 0123456789abcdef\n"),

@@ -123,11 +123,7 @@ pub fn run(options: &Options) -> Result<Report> {
     write(&root, options, &mut words).with_context(at(&root))?;
 
     progress("first index");
-    let first = SearchOptions {
-        kind: None,
-        since: None,
-        limit: FOUND,
-    };
+    let first = SearchOptions { kind: None, since: None, limit: FOUND };
     let queries = words.queries(QUERIES);
     let (first_index, found) = timed(|| personal.search(&queries[0], &first));
     ensure!(!found?.is_empty(), "nothing is found");
@@ -141,10 +137,7 @@ pub fn run(options: &Options) -> Result<Report> {
     (0..QUERIES).find(|_| timed(|| personal.search(&queries[0], &first)).0 < 5.0);
 
     progress("searches");
-    let mut searches: Vec<f64> = queries
-        .iter()
-        .map(|query| timed(|| personal.search(query, &first)).0)
-        .collect();
+    let mut searches: Vec<f64> = queries.iter().map(|query| timed(|| personal.search(query, &first)).0).collect();
     let mut contexts: Vec<f64> = (0..CONTEXTS).map(|_| timed(|| personal.context()).0).collect();
     let mut notes = Vec::new();
     for number in 0..NOTES {
@@ -229,10 +222,7 @@ fn write(root: &Path, options: &Options, words: &mut ZipfWords) -> Result<()> {
         fs::create_dir_all(&folder)?;
         let text = words.words(WORDS_OF_AN_ENTITY);
         let lines: Vec<String> = text.chunks(12).map(|line| line.join(" ")).collect();
-        fs::write(
-            folder.join(format!("e{number}.md")),
-            format!("# E{number}\n\n{}\n", lines.join("\n")),
-        )?;
+        fs::write(folder.join(format!("e{number}.md")), format!("# E{number}\n\n{}\n", lines.join("\n")))?;
     }
     Ok(())
 }
@@ -263,10 +253,7 @@ fn idle(repository: &Path, configurations: [(TestEnv, String); 3], seconds: u64)
         let after = waits();
         for (awake, waits) in awake.iter_mut().zip(before.into_iter().zip(after)) {
             *awake = awake.zip(waits.0.zip(waits.1)).map(|((upkeep, all), (before, after))| {
-                (
-                    upkeep + u32::from(after.0 > before.0),
-                    all + u32::from(after.1 > before.1),
-                )
+                (upkeep + u32::from(after.0 > before.0), all + u32::from(after.1 > before.1))
             });
         }
         before = after;
@@ -291,9 +278,7 @@ fn settle(process: u32) {
     for _ in 0..30 {
         let before = CpuTimes::of(process);
         pause();
-        let spent = CpuTimes::of(process)
-            .zip(before)
-            .map(|(now, before)| now.since(&before));
+        let spent = CpuTimes::of(process).zip(before).map(|(now, before)| now.since(&before));
         if spent.is_none_or(|nanoseconds| nanoseconds < 100_000_000) {
             return;
         }

@@ -73,9 +73,7 @@ struct RawTurn {
 pub fn read(path: &Path) -> Result<Vec<Conversation>> {
     let text = std::fs::read(path).with_context(at(path))?;
     let raw = serde_json::from_slice::<Vec<RawConversation>>(&text);
-    let read = raw
-        .map_err(Into::into)
-        .and_then(|raw| raw.into_iter().map(conversation).collect());
+    let read = raw.map_err(Into::into).and_then(|raw| raw.into_iter().map(conversation).collect());
     read.with_context(|| format!("{path:?} is no file of LoCoMo"))
 }
 
@@ -102,18 +100,10 @@ fn conversation(raw: RawConversation) -> Result<Conversation> {
     }
     let question = |raw: RawQuestion| {
         let evidence = evidence(&raw.evidence, &places);
-        (!evidence.is_empty()).then_some(Question {
-            text: raw.question,
-            category: raw.category,
-            evidence,
-        })
+        (!evidence.is_empty()).then_some(Question { text: raw.question, category: raw.category, evidence })
     };
     let questions = raw.qa.into_iter().filter_map(question).collect();
-    Ok(Conversation {
-        id: raw.sample_id,
-        turns,
-        questions,
-    })
+    Ok(Conversation { id: raw.sample_id, turns, questions })
 }
 
 /// A few fields hold several ids, and a few ids are of no turn.
@@ -145,17 +135,7 @@ fn time_of(text: &str) -> Result<String> {
 }
 
 const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 ];
 

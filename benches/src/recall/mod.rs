@@ -86,9 +86,7 @@ fn report(scores: &[(u8, Scores)], ingest_s: f64, query_ms: Vec<f64>) -> Report 
     Report {
         n: scores.len(),
         overall: Figures::of(scores.iter().map(|(_, one)| one)),
-        by_category: by_category
-            .map(|(category, scores)| (category, Figures::of(scores.iter())))
-            .collect(),
+        by_category: by_category.map(|(category, scores)| (category, Figures::of(scores.iter()))).collect(),
         ingest_s: rounded(ingest_s),
         query_ms: Percentiles::of(query_ms),
     }

@@ -59,10 +59,7 @@ impl Scores {
         let gain = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
         let gained: f64 = (0..10).filter(|rank| hits.get(*rank) == Some(&true)).map(gain).sum();
         let possible: f64 = (0..evidence.len().min(10)).map(gain).sum();
-        Self {
-            recall: DEPTHS.map(share),
-            ndcg10: gained / possible,
-        }
+        Self { recall: DEPTHS.map(share), ndcg10: gained / possible }
     }
 }
 
@@ -70,19 +67,11 @@ impl Figures {
     /// The means.
     pub fn of<'a>(scores: impl Iterator<Item = &'a Scores> + Clone) -> Self {
         let mean = |value: &dyn Fn(&Scores) -> f64| {
-            let (sum, count) = scores
-                .clone()
-                .fold((0.0, 0usize), |(sum, count), one| (sum + value(one), count + 1));
+            let (sum, count) = scores.clone().fold((0.0, 0usize), |(sum, count), one| (sum + value(one), count + 1));
             (sum / count.max(1) as f64 * 1000.0).round() / 10.0
         };
         let [r5, r10, r25, r50] = std::array::from_fn(|at| mean(&|one: &Scores| one.recall[at]));
-        Self {
-            r5,
-            r10,
-            r25,
-            r50,
-            ndcg10: mean(&|one| one.ndcg10),
-        }
+        Self { r5, r10, r25, r50, ndcg10: mean(&|one| one.ndcg10) }
     }
 }
 

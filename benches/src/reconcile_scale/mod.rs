@@ -84,16 +84,11 @@ struct Outcome {
 pub fn run(options: &Options) -> Result<Report> {
     let corpus = Corpus::read(&options.text).with_context(at(&options.text))?;
     let dir = tempfile::tempdir()?;
-    let task = Task {
-        root: dir.path().join("tree"),
-        state: dir.path().join("state"),
-    };
+    let task = Task { root: dir.path().join("tree"), state: dir.path().join("state") };
     let main = task.root.join(MAIN);
     let sessions = task.root.join(SESSIONS);
     fs::create_dir_all(&sessions).with_context(at(&sessions))?;
-    corpus
-        .write(&main, options.main + options.sessions)
-        .with_context(at(&main))?;
+    corpus.write(&main, options.main + options.sessions).with_context(at(&main))?;
     split(&main, &sessions, options.main).with_context(at(&main))?;
     let log = task.root.join(RECONCILED);
     fs::write(&log, reconciled(options.main)).with_context(at(&log))?;

@@ -66,15 +66,10 @@ pub fn copy(root: &Path, to: &Path, lines: Option<usize>) -> Result<()> {
 /// When it is no repository.
 pub fn size(root: &Path) -> Result<(usize, usize)> {
     let worktree = Worktree::discover(root)?;
-    let limits = WalkLimits {
-        max_file_bytes: MAX_FILE_BYTES,
-        ..WalkLimits::default()
-    };
+    let limits = WalkLimits { max_file_bytes: MAX_FILE_BYTES, ..WalkLimits::default() };
     let texts = walk(&worktree, &limits).files.into_iter();
     let texts = texts.filter_map(|entry| read_text(&worktree, &entry.path, MAX_FILE_BYTES).ok());
-    Ok(texts.fold((0, 0), |(files, lines), file| {
-        (files + 1, lines + file.text.lines().count())
-    }))
+    Ok(texts.fold((0, 0), |(files, lines), file| (files + 1, lines + file.text.lines().count())))
 }
 
 /// Whether a directory is a worktree's root; a folder in one is just a folder.
@@ -86,10 +81,8 @@ fn is_repository(root: &Path) -> bool {
 
 fn sorted(dir: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(dir).with_context(at(dir))?;
-    let mut paths = entries
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<Vec<_>, _>>()
-        .with_context(at(dir))?;
+    let mut paths =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().with_context(at(dir))?;
     paths.sort();
     Ok(paths)
 }
@@ -110,15 +103,9 @@ fn copy_entry(from: &Path, to: &Path) -> Result<usize> {
     }
     let bytes = fs::read(from).with_context(at(from))?;
     let folder = to.parent().unwrap_or(to);
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(to, &bytes))
-        .with_context(at(from))?;
+    fs::create_dir_all(folder).and_then(|()| fs::write(to, &bytes)).with_context(at(from))?;
     let is_text = bytes.len() <= MAX_COUNTED_BYTES && std::str::from_utf8(&bytes).is_ok() && !bytes.contains(&0);
-    Ok(if is_text {
-        bytes.iter().filter(|byte| **byte == b'\n').count()
-    } else {
-        0
-    })
+    Ok(if is_text { bytes.iter().filter(|byte| **byte == b'\n').count() } else { 0 })
 }
 
 /// Makes all files of a tree look old.

@@ -133,11 +133,7 @@ pub fn run(options: &Options) -> Result<Report> {
     let questions = queries::sample(&root, QUESTIONS)?;
     progress(&format!("{lines} lines, {} questions", questions.len()));
 
-    let mut task = Task {
-        root,
-        cache: temporary.path().join("cache"),
-        questions: Vec::new(),
-    };
+    let mut task = Task { root, cache: temporary.path().join("cache"), questions: Vec::new() };
     let cold = phase::run(&task).context("making the index")?;
     let index_bytes = bytes(&task.cache).with_context(at(&task.cache))?;
     progress(&format!("indexed {} files in {:.2} s", cold.files, cold.index_ms / 1e3));
@@ -151,9 +147,7 @@ fn copy(options: &Options, dir: &Path) -> Result<PathBuf> {
     fs::create_dir_all(dir).with_context(at(dir))?;
     let root = options.root.canonicalize().with_context(at(&options.root))?;
     let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let lines = options
-        .lines
-        .map_or_else(|| "all".to_owned(), |lines| lines.to_string());
+    let lines = options.lines.map_or_else(|| "all".to_owned(), |lines| lines.to_string());
     let copy = dir.join(format!("{name}+{lines}"));
     if !copy.is_dir() {
         corpus::copy(&root, &copy, options.lines)?;
@@ -173,18 +167,9 @@ fn report(lines: usize, index_bytes: u64, cold: &Outcome, warm: Outcome, load1: 
         queries: warm.query_ms.len(),
         answered: warm.answered,
         query_ms: Percentiles::of(warm.query_ms),
-        rss_mb: Memory {
-            cold: cold.rss_mb,
-            cold_peak: cold.peak_mb,
-            warm: warm.rss_mb,
-            warm_peak: warm.peak_mb,
-        },
+        rss_mb: Memory { cold: cold.rss_mb, cold_peak: cold.peak_mb, warm: warm.rss_mb, warm_peak: warm.peak_mb },
         index_bytes,
-        vectors: Vectors {
-            count: cold.vectors,
-            made_s: seconds(cold.vectors_ms),
-            loaded_ms: warm.vectors_ms,
-        },
+        vectors: Vectors { count: cold.vectors, made_s: seconds(cold.vectors_ms), loaded_ms: warm.vectors_ms },
         graph: Graph {
             definitions: cold.definitions,
             imports: cold.imports,
@@ -203,11 +188,7 @@ fn bytes(dir: &Path) -> io::Result<u64> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let metadata = entry.metadata()?;
-        sum += if metadata.is_dir() {
-            bytes(&entry.path())?
-        } else {
-            metadata.len()
-        };
+        sum += if metadata.is_dir() { bytes(&entry.path())? } else { metadata.len() };
     }
     Ok(sum)
 }

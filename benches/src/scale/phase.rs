@@ -92,10 +92,7 @@ pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
 
 impl Task {
     fn perform(&self, started: Instant) -> Result<Outcome> {
-        let settings = EngineSettings {
-            cache_dir: Some(self.cache.clone()),
-            ..EngineSettings::default()
-        };
+        let settings = EngineSettings { cache_dir: Some(self.cache.clone()), ..EngineSettings::default() };
         let engine = Arc::new(Engine::open(Worktree::discover(&self.root)?, settings));
         let report = engine.refresh(&())?;
         report.notes.iter().for_each(|note| progress(note));
@@ -136,13 +133,7 @@ impl Task {
 
 fn explore(engine: &Engine, question: &str) -> Exploration {
     let deadline = Instant::now() + PATIENCE;
-    engine.explore(
-        question,
-        &Limits {
-            tokens: TOKENS,
-            deadline,
-        },
-    )
+    engine.explore(question, &Limits { tokens: TOKENS, deadline })
 }
 
 /// Edits files all over the tree, one after another, and puts them back. The engine watches, as it does in a gateway.
@@ -196,11 +187,7 @@ fn until_seen(engine: &Engine, name: &str, started: Instant) -> Result<Duration,
 fn sources(worktree: &Worktree) -> Vec<String> {
     let files = muninn_repo_tools::walk(worktree, &muninn_repo_tools::WalkLimits::default()).files;
     let paths = files.into_iter().map(|entry| entry.path.to_string());
-    let is_code = |path: &String| {
-        Path::new(path)
-            .extension()
-            .is_some_and(|end| end == "rs" || end == "py")
-    };
+    let is_code = |path: &String| Path::new(path).extension().is_some_and(|end| end == "rs" || end == "py");
     let mut paths: Vec<_> = paths.filter(is_code).collect();
     paths.sort();
     paths

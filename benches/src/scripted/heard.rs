@@ -67,10 +67,7 @@ impl Heard {
                 "tool" => {
                     let called = calls.iter().find(|(id, _)| message["tool_call_id"] == **id);
                     let Some((_, tool)) = called else { continue };
-                    heard.results.push(Heeded {
-                        tool: tool.clone(),
-                        text,
-                    });
+                    heard.results.push(Heeded { tool: tool.clone(), text });
                 }
                 _ => {}
             }
@@ -97,10 +94,7 @@ impl Heard {
 
     /// All places that it was told of: candidates, and what results name.
     pub(crate) fn seen(&self) -> Vec<Place> {
-        let results = self
-            .results
-            .iter()
-            .flat_map(|result| places(&result.tool, &result.text));
+        let results = self.results.iter().flat_map(|result| places(&result.tool, &result.text));
         self.candidates().into_iter().chain(results).collect()
     }
 }
@@ -133,9 +127,7 @@ static FORMS: LazyLock<BTreeMap<&str, Regex>> = LazyLock::new(|| {
         ("callers", r"^([^:]+):(\d+)(?:,\d+)* in "),
     ];
     let forms = forms.into_iter();
-    forms
-        .filter_map(|(tool, form)| Some((tool, Regex::new(form).ok()?)))
-        .collect()
+    forms.filter_map(|(tool, form)| Some((tool, Regex::new(form).ok()?))).collect()
 });
 
 /// The places that a tool's result names, in its order.
@@ -159,20 +151,14 @@ fn sized(line: &str) -> Option<Place> {
 /// A path and nothing else: words have spaces.
 fn alone(line: &str) -> Option<Place> {
     let is_path = !line.is_empty() && !line.contains(": ") && line != "no file has such a name";
-    is_path.then(|| Place {
-        path: line.to_owned(),
-        lines: None,
-    })
+    is_path.then(|| Place { path: line.to_owned(), lines: None })
 }
 
 fn numbered(tool: &str, line: &str) -> Option<Place> {
     let found = FORMS.get(tool)?.captures(line)?;
     let first = found.get(2)?.as_str().parse().ok()?;
     let last = found.get(3).map_or(Some(first), |last| last.as_str().parse().ok())?;
-    Some(Place {
-        path: found.get(1)?.as_str().to_owned(),
-        lines: Some((first, last)),
-    })
+    Some(Place { path: found.get(1)?.as_str().to_owned(), lines: Some((first, last)) })
 }
 
 #[cfg(test)]
@@ -193,21 +179,12 @@ mod tests {
         let read = "src/a.rs, lines 1-2 of 40\n    1  fn main() {\n    2  src/b.rs, lines 1-2 of 40";
         assert_eq!(told("read", read), ["src/a.rs:1-2"]);
         assert!(told("read", "src/a.rs has 3 lines, none of them from 9 on").is_empty());
-        assert_eq!(
-            told("find", "src/a.rs\nsrc/b c.rs\n[cut by: files]"),
-            ["src/a.rs", "src/b c.rs"]
-        );
+        assert_eq!(told("find", "src/a.rs\nsrc/b c.rs\n[cut by: files]"), ["src/a.rs", "src/b c.rs"]);
         assert!(told("find", "no file has such a name").is_empty());
-        assert_eq!(
-            told("list", "src/x/\nsrc/a.rs (120 bytes)\nsrc/l (a symlink)"),
-            ["src/a.rs"]
-        );
+        assert_eq!(told("list", "src/x/\nsrc/a.rs (120 bytes)\nsrc/l (a symlink)"), ["src/a.rs"]);
         let definition = "src/a.rs:3-9 fn refill(&self)  [90% sure]\nnothing here defines x";
         assert_eq!(told("definition", definition), ["src/a.rs:3-9"]);
-        assert_eq!(
-            told("callers", "src/a.rs:3,8 in Bucket.refill  [80% sure]"),
-            ["src/a.rs:3-3"]
-        );
+        assert_eq!(told("callers", "src/a.rs:3,8 in Bucket.refill  [80% sure]"), ["src/a.rs:3-3"]);
         assert!(told("recall", "src/a.rs:3-9 x").is_empty());
     }
 
@@ -228,10 +205,7 @@ mod tests {
             "tool_choice": {"type": "function", "function": {"name": "final"}},
         });
         let heard = Heard::read(request.to_string().as_bytes()).unwrap();
-        assert_eq!(
-            (heard.question(), heard.turns, heard.is_last),
-            ("Where?\n\nHow?", 1, true)
-        );
+        assert_eq!((heard.question(), heard.turns, heard.is_last), ("Where?\n\nHow?", 1, true));
         let tools: Vec<_> = heard.results.iter().map(|result| result.tool.as_str()).collect();
         assert_eq!(tools, ["grep", "find"]);
         let seen: Vec<_> = heard.seen().iter().map(Place::to_string).collect();

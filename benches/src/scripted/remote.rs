@@ -20,14 +20,7 @@ pub(crate) fn blocking_client() -> Result<BlockingClient, BlockingClientError> {
 pub(crate) fn model(blocking_client: &BlockingClient, url: String, name: &str) -> RemoteModel {
     let limits = LimitsConfig::default();
     let config = BackendConfig::new("bench".to_owned(), url, vec![WireFormat::Chat], &limits);
-    let backend = Backend::new(
-        config,
-        &Circuits::new(limits.circuit, Arc::new(LocalCounters::default())),
-    );
-    let candidate = Candidate {
-        backend: Arc::new(backend),
-        format: WireFormat::Chat,
-        rename: None,
-    };
+    let backend = Backend::new(config, &Circuits::new(limits.circuit, Arc::new(LocalCounters::default())));
+    let candidate = Candidate { backend: Arc::new(backend), format: WireFormat::Chat, rename: None };
     RemoteModel::new(blocking_client, candidate, name, &HeaderMap::new())
 }

@@ -40,26 +40,17 @@ pub(crate) struct Spoken {
 
 impl Spoken {
     pub(crate) fn new(tool: &str, arguments: &Value) -> Self {
-        Self {
-            tool: tool.to_owned(),
-            arguments: arguments.to_string(),
-        }
+        Self { tool: tool.to_owned(), arguments: arguments.to_string() }
     }
 }
 
 impl Said {
     pub(crate) fn words(text: impl Into<String>) -> Self {
-        Self::Answer {
-            text: text.into(),
-            calls: Vec::new(),
-        }
+        Self::Answer { text: text.into(), calls: Vec::new() }
     }
 
     pub(crate) fn calls(calls: Vec<Spoken>) -> Self {
-        Self::Answer {
-            text: String::new(),
-            calls,
-        }
+        Self::Answer { text: String::new(), calls }
     }
 
     /// The end, with citations.
@@ -78,11 +69,7 @@ pub(crate) fn body(text: &str, calls: &[Spoken], heard: &Heard) -> String {
             json!({"id": id, "type": "function", "function": {"name": call.tool, "arguments": call.arguments}})
         })
         .collect();
-    let said = text.len()
-        + calls
-            .iter()
-            .map(|call| call.tool.len() + call.arguments.len())
-            .sum::<usize>();
+    let said = text.len() + calls.iter().map(|call| call.tool.len() + call.arguments.len()).sum::<usize>();
     let (input, output) = (heard.bytes / 4, said / 4 + 1);
     let mut message = json!({"role": "assistant", "content": text});
     if !made.is_empty() {

@@ -100,10 +100,7 @@ impl Script {
         let reply = reply(&policy.answer(&heard), &heard);
         let mut log = locked(&self.log);
         log.escaped += usize::from(escaped);
-        log.exchanges.push(Exchange {
-            asked,
-            answered: Instant::now(),
-        });
+        log.exchanges.push(Exchange { asked, answered: Instant::now() });
         match self.closes {
             true => reply.header("connection", "close").then_close(),
             false => reply,
@@ -114,10 +111,9 @@ impl Script {
 fn reply(said: &Said, heard: &Heard) -> Reply {
     match said {
         Said::Answer { text, calls } => Reply::json(200, body(text, calls, heard)),
-        Said::Status(status) => Reply::json(
-            *status,
-            r#"{"error":{"message":"as the script says","type":"server_error"}}"#,
-        ),
+        Said::Status(status) => {
+            Reply::json(*status, r#"{"error":{"message":"as the script says","type":"server_error"}}"#)
+        }
         Said::Silence => Reply::written(until_closed),
         Said::Drip => Reply::written(drip),
         Said::Break => Reply::raw([HEAD, &" ".repeat(2_000)].concat()),

@@ -56,10 +56,7 @@ pub(super) struct Backend {
 
 impl Backend {
     pub(super) fn start() -> Self {
-        Self {
-            upstream: Upstream::start_idling(Some(IDLE), answer),
-            blocks: Mutex::default(),
-        }
+        Self { upstream: Upstream::start_idling(Some(IDLE), answer), blocks: Mutex::default() }
     }
 
     pub(super) fn url(&self) -> String {
@@ -117,10 +114,7 @@ fn complete(format: Format, streamed: bool) -> Vec<u8> {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
         let events = sse::events(format, sse::plain_word);
         let chunks = events.iter().map(chunk).chain([chunk("")]);
-        return std::iter::once(head.as_bytes().to_vec())
-            .chain(chunks)
-            .flatten()
-            .collect();
+        return std::iter::once(head.as_bytes().to_vec()).chain(chunks).flatten().collect();
     }
     let body = answers::whole(format.path());
     let length = body.len();

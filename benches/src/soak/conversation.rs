@@ -150,10 +150,7 @@ impl Conversation {
         let added = arrived.len().saturating_sub(self.blocks.len());
         if !kept || (added > 0 && step != Step::Question) {
             let text = |blocks: &[Vec<u8>]| -> Vec<String> {
-                blocks
-                    .iter()
-                    .map(|block| String::from_utf8_lossy(block).chars().take(120).collect())
-                    .collect()
+                blocks.iter().map(|block| String::from_utf8_lossy(block).chars().take(120).collect()).collect()
             };
             return Err(format!(
                 "conversation {}, step {}: {}",
@@ -196,10 +193,6 @@ mod tests {
         assert_eq!(conversation.check(Step::Question, &[block("a"), block("b")]), Ok(1));
         assert!(conversation.check(Step::Turn, &[block("a")]).is_err());
         assert!(conversation.check(Step::Turn, &[block("a"), block("c")]).is_err());
-        assert!(
-            conversation
-                .check(Step::Turn, &[block("a"), block("b"), block("c")])
-                .is_err()
-        );
+        assert!(conversation.check(Step::Turn, &[block("a"), block("b"), block("c")]).is_err());
     }
 }

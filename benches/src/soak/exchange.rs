@@ -26,10 +26,7 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(gateway: SocketAddr) -> Self {
-        Self {
-            gateway,
-            idle: Mutex::default(),
-        }
+        Self { gateway, idle: Mutex::default() }
     }
 
     /// Closes the connections that are idle.

@@ -116,12 +116,8 @@ pub fn run(options: &Options) -> Result<Report> {
     let backend = Backend::start();
     let gateway = GatewayProcess::start(&root, &configuration(&backend.url()));
     wait_until_indexed(&gateway);
-    let shared = Shared {
-        client: Client::new(gateway.address),
-        backend,
-        idle: Mutex::default(),
-        tally: Mutex::default(),
-    };
+    let shared =
+        Shared { client: Client::new(gateway.address), backend, idle: Mutex::default(), tally: Mutex::default() };
     let descriptors = procfs::open_files(gateway.id());
     let load = procfs::load1();
     drive(options, &shared, &gateway, &root.to_string_lossy());
@@ -143,10 +139,7 @@ fn repository() -> Result<(tempfile::TempDir, std::path::PathBuf)> {
     let from = stand::repository()?;
     let folder = tempfile::tempdir()?;
     let source = from.to_string_lossy();
-    git(
-        folder.path(),
-        &["clone", "--quiet", "--no-hardlinks", &source, "repository"],
-    )?;
+    git(folder.path(), &["clone", "--quiet", "--no-hardlinks", &source, "repository"])?;
     let root = folder.path().join("repository");
     Ok((folder, root))
 }
@@ -258,10 +251,7 @@ impl Shared {
             }
         }
         drop(tally);
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back(conversation);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push_back(conversation);
     }
 }
 
@@ -288,10 +278,7 @@ mod tests {
     use super::*;
 
     fn report(rss: &[f64], failed: u64) -> Report {
-        let minute = |rss: &f64| Minute {
-            rss_mb: Some(*rss),
-            ..Minute::default()
-        };
+        let minute = |rss: &f64| Minute { rss_mb: Some(*rss), ..Minute::default() };
         let mut report = Report {
             failed,
             blocks: 1,

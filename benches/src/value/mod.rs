@@ -162,10 +162,7 @@ fn oracle(run: &Run) -> Pack {
     if run.gold_files.is_empty() {
         return Pack::default();
     }
-    Pack {
-        files: run.gold_files.iter().cloned().collect(),
-        tokens: ORACLE_TOKENS,
-    }
+    Pack { files: run.gold_files.iter().cloned().collect(), tokens: ORACLE_TOKENS }
 }
 
 fn summary(runs: &[Run], pack: impl Fn(&Run) -> Pack) -> Summary {
@@ -206,25 +203,13 @@ fn ask(options: &Options, trees: &Trees, upstream: &Upstream, run: &Run) -> Resu
     let gateway = serve(&home, &tree.root);
     wait_until_settled(&gateway);
     let pack = |client| {
-        let receipt = send(
-            (&home, &gateway),
-            client,
-            &format!("{client:?}"),
-            &[Message::user(&run.query)],
-        )?;
+        let receipt = send((&home, &gateway), client, &format!("{client:?}"), &[Message::user(&run.query)])?;
         let files = receipt.items.iter().filter_map(|item| Some(item.place()?.path));
-        anyhow::Ok(Pack {
-            files: files.collect(),
-            tokens: receipt.tokens,
-        })
+        anyhow::Ok(Pack { files: files.collect(), tokens: receipt.tokens })
     };
     let (map, full) = (pack(Client::WithTools)?, pack(Client::WithoutTools)?);
     let tags = repo_map::read_tags(&tree.root)?;
-    Ok(Packs {
-        repomap: repo_map::repo_map(&tags, &run.query, map.tokens),
-        pack: map,
-        full,
-    })
+    Ok(Packs { repomap: repo_map::repo_map(&tags, &run.query, map.tokens), pack: map, full })
 }
 
 #[cfg(test)]
@@ -236,11 +221,7 @@ mod tests {
             r#"{{"id":"a","instance_id":"i","repo":"o/r","base_commit":"0","query":"q","gold_files":[{gold}],
                 "calls":[{{"n":1,"kind":"search","bytes_out":400}}],"calls_total":{calls},
                 "gold_first":{{{}}}}}"#,
-            if gold.is_empty() {
-                String::new()
-            } else {
-                format!("{gold}:2")
-            }
+            if gold.is_empty() { String::new() } else { format!("{gold}:2") }
         );
         serde_json::from_str(&line).unwrap()
     }
@@ -250,10 +231,7 @@ mod tests {
         let runs = [run(r#""a.py""#, 9), run("", 9)];
         let oracle = summary(&runs, oracle);
         assert_eq!((oracle.spared, oracle.first, oracle.loss), (1, 0.5, 0.0));
-        let pack = |tokens| Pack {
-            files: BTreeSet::from(["a.py".to_owned()]),
-            tokens,
-        };
+        let pack = |tokens| Pack { files: BTreeSet::from(["a.py".to_owned()]), tokens };
         let summary_of = |tokens| summary(&runs, |_| pack(tokens));
         assert_eq!((summary_of(100).spared, summary_of(100).loss), (1, 0.5));
         assert_eq!(summary_of(100).tokens_median, 100.0);

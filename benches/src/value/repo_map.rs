@@ -45,15 +45,9 @@ pub(super) fn read_tags(root: &Path) -> Result<Vec<Tags>> {
         let text = read_text(&worktree, &file.path, limits.max_file_bytes).ok()?.text;
         let parsed = parse(Language::of(&file.path, &text)?, &text, &ParseLimits::default()).ok()?;
         let lines: Vec<&str> = text.lines().collect();
-        let mut tags = Tags {
-            path: file.path.to_string(),
-            ..Tags::default()
-        };
+        let mut tags = Tags { path: file.path.to_string(), ..Tags::default() };
         for definition in parsed.definitions {
-            let line = lines
-                .get(definition.name_line as usize - 1)
-                .copied()
-                .unwrap_or_default();
+            let line = lines.get(definition.name_line as usize - 1).copied().unwrap_or_default();
             let line = line.chars().take(LONGEST_LINE).collect();
             tags.definitions.entry(definition.name.into()).or_default().push(line);
         }
@@ -83,11 +77,7 @@ pub(super) fn repo_map(files: &[Tags], question: &str, budget: u32) -> Pack {
     });
     let mut pack = Pack::default();
     for (path, line) in lines {
-        let heading = if pack.files.contains(path) {
-            String::new()
-        } else {
-            format!("{path}:\n")
-        };
+        let heading = if pack.files.contains(path) { String::new() } else { format!("{path}:\n") };
         let tokens = pack.tokens + tokens::count(&format!("{heading}│{line}\n"));
         if tokens > budget {
             break;
@@ -107,13 +97,8 @@ struct Question<'a> {
 impl<'a> Question<'a> {
     fn of(text: &'a str) -> Self {
         let names = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        let paths = text
-            .split_whitespace()
-            .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-        Self {
-            names: names.filter(|name| !name.is_empty()).collect(),
-            paths: paths.collect(),
-        }
+        let paths = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+        Self { names: names.filter(|name| !name.is_empty()).collect(), paths: paths.collect() }
     }
 
     /// Returns whether the question contains the path of a file, its name, or the name of one of its folders.
@@ -171,21 +156,14 @@ fn factor(name: &str, definitions: usize, question: &Question<'_>) -> f64 {
         (name.starts_with('_'), 0.1),
         (definitions > COMMON, 0.1),
     ];
-    factors
-        .iter()
-        .filter(|(holds, _)| *holds)
-        .map(|(_, factor)| factor)
-        .product()
+    factors.iter().filter(|(holds, _)| *holds).map(|(_, factor)| factor).product()
 }
 
 /// The probability of each file to restart at: the files that the question mentions, or else all.
 fn restarts(files: &[Tags], question: &Question<'_>) -> Vec<f64> {
     let mentioned: Vec<bool> = files.iter().map(|file| question.mentions(&file.path)).collect();
     let is_any = mentioned.contains(&true);
-    let restarts: Vec<f64> = mentioned
-        .iter()
-        .map(|mentioned| f64::from(u8::from(*mentioned || !is_any)))
-        .collect();
+    let restarts: Vec<f64> = mentioned.iter().map(|mentioned| f64::from(u8::from(*mentioned || !is_any))).collect();
     let sum: f64 = restarts.iter().sum();
     restarts.iter().map(|restart| restart / sum).collect()
 }
@@ -195,12 +173,7 @@ fn page_rank(edges: &[Edge<'_>], restarts: &[f64]) -> Vec<f64> {
     let out = weights_out(edges, restarts.len());
     let mut ranks = restarts.to_vec();
     for _ in 0..ITERATIONS {
-        let ends: f64 = ranks
-            .iter()
-            .zip(&out)
-            .filter(|(_, out)| **out == 0.0)
-            .map(|(rank, _)| rank)
-            .sum();
+        let ends: f64 = ranks.iter().zip(&out).filter(|(_, out)| **out == 0.0).map(|(rank, _)| rank).sum();
         let restart = 1.0 - DAMPING + DAMPING * ends;
         let mut next: Vec<f64> = restarts.iter().map(|share| share * restart).collect();
         for edge in edges {
@@ -243,32 +216,21 @@ mod tests {
 
     #[test]
     fn rank_flows_to_what_is_used() {
-        let edge = |from, to, weight| Edge {
-            from,
-            to,
-            name: "",
-            weight,
-        };
+        let edge = |from, to, weight| Edge { from, to, name: "", weight };
         let ranks = page_rank(&[edge(0, 1, 3.0), edge(0, 2, 1.0), edge(2, 1, 1.0)], &[1.0 / 3.0; 3]);
         assert!((ranks.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{ranks:?}");
         assert!(ranks[1] > ranks[2] && ranks[2] > ranks[0], "{ranks:?}");
         // r0 = s, r2 = s + d r0 / 4, r1 = s + 3 d r0 / 4 + d r2, where s is the restart with the rank of the dead end.
         let ratio = 1.0 + DAMPING / 4.0;
         assert!((ranks[2] / ranks[0] - ratio).abs() < 1e-9, "{ranks:?}");
-        assert!(
-            (ranks[1] / ranks[0] - (1.0 + 0.75 * DAMPING + DAMPING * ratio)).abs() < 1e-9,
-            "{ranks:?}"
-        );
+        assert!((ranks[1] / ranks[0] - (1.0 + 0.75 * DAMPING + DAMPING * ratio)).abs() < 1e-9, "{ranks:?}");
     }
 
     #[test]
     fn names_count_by_form_and_by_the_question() {
         let question = Question::of("Why does `parse_options` in src/util.py fail?");
         let factor = |name: &str, definitions| super::factor(name, definitions, &question);
-        assert_eq!(
-            [factor("core", 1), factor("long_name", 1), factor("LongName", 1)],
-            [1.0, 10.0, 10.0]
-        );
+        assert_eq!([factor("core", 1), factor("long_name", 1), factor("LongName", 1)], [1.0, 10.0, 10.0]);
         assert_eq!([factor("longnames", 1), factor("parse_options", 1)], [1.0, 100.0]);
         assert!((factor("_core", 1) - 0.1).abs() < 1e-9 && (factor("core", 6) - 0.1).abs() < 1e-9);
     }
@@ -286,16 +248,10 @@ mod tests {
         let files = files();
         let whole = repo_map(&files, "how", 1_000);
         // Nothing mentions `main`.
-        assert_eq!(
-            whole.files.into_iter().collect::<Vec<_>>(),
-            ["src/core.py", "src/util.py"]
-        );
+        assert_eq!(whole.files.into_iter().collect::<Vec<_>>(), ["src/core.py", "src/util.py"]);
         let core = tokens::count("src/core.py:\n│def core():\n");
         let first = repo_map(&files, "how", core);
-        assert_eq!(
-            (first.files.iter().next().unwrap().as_str(), first.tokens),
-            ("src/core.py", core)
-        );
+        assert_eq!((first.files.iter().next().unwrap().as_str(), first.tokens), ("src/core.py", core));
         assert_eq!(repo_map(&files, "how", core - 1).tokens, 0);
         assert!(repo_map(&[], "how", 100).files.is_empty());
     }
@@ -303,10 +259,7 @@ mod tests {
     #[test]
     fn names_are_read_from_sources() {
         let repository = muninn_tests::Repository::with(&[
-            (
-                "a.py",
-                "class A:\n    def run(self):\n        n = helper(1)\n        return helper(n)\n",
-            ),
+            ("a.py", "class A:\n    def run(self):\n        n = helper(1)\n        return helper(n)\n"),
             ("b.py", "def helper(n):\n    return n\n"),
             ("notes.txt", "helper\n"),
         ]);

@@ -163,10 +163,7 @@ fn keep(store: &mut VectorStore, flat: &[i8], dimensions: usize, dir: &std::path
     let started = Instant::now();
     let mut read = 0;
     store.scan(|_, bytes| read += usize::from(!bytes.is_empty()))?;
-    let size: u64 = std::fs::read_dir(dir)?
-        .flatten()
-        .filter_map(|file| Some(file.metadata().ok()?.len()))
-        .sum();
+    let size: u64 = std::fs::read_dir(dir)?.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum();
     Ok(Stored {
         written_per_s,
         read_per_s: per_second(read, started),
@@ -243,15 +240,7 @@ impl Measured {
             f32: rounded(exact / unit),
             sqlite_vec: rounded(sqlite_vec / unit),
         };
-        Report {
-            n,
-            dimensions,
-            embedded_per_s,
-            recall10,
-            query_ms: times(1.0),
-            ratio_to_f32: times(exact),
-            store,
-        }
+        Report { n, dimensions, embedded_per_s, recall10, query_ms: times(1.0), ratio_to_f32: times(exact), store }
     }
 }
 

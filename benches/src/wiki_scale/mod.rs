@@ -123,12 +123,7 @@ pub fn run(options: &Options) -> Result<Report> {
     let mut made = Made::new();
     let bytes = made.write(&root, options.pages).with_context(at(&root))?;
     let load1 = procfs::load1();
-    let mut task = Task {
-        root,
-        state,
-        queries: made.queries(QUERIES),
-        stays: false,
-    };
+    let mut task = Task { root, state, queries: made.queries(QUERIES), stays: false };
     let file = dir.path().join("task.json");
     let opened = |name: &str| -> Result<Opened> {
         progress(name);

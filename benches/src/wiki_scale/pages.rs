@@ -51,10 +51,7 @@ impl Made {
             words[0] = format!("[[{HUB}]]");
         }
         let lines: Vec<String> = words.chunks(WORDS_OF_A_LINE).map(|line| line.join(" ")).collect();
-        format!(
-            "---\ntitle: Page {number}\n---\n# Page {number}\n{}\n",
-            lines.join("\n")
-        )
+        format!("---\ntitle: Page {number}\n---\n# Page {number}\n{}\n", lines.join("\n"))
     }
 
     /// Queries of two or three words.

@@ -42,9 +42,7 @@ impl Engine {
     ) -> ExploreOutcome {
         let deadline = limits.until.no_later_than(Instant::now() + LEXICAL_TIME).instant();
         let nothing = PriorContext::default();
-        let candidates = self.with_inputs(&nothing, deadline, |inputs| {
-            lexical::candidates(inputs, question, deadline)
-        });
+        let candidates = self.with_inputs(&nothing, deadline, |inputs| lexical::candidates(inputs, question, deadline));
         // The index is current, because the candidates step has updated it.
         let state = self.state();
         let memories = self.memories(&state, Instant::now() + LEXICAL_TIME);

@@ -51,8 +51,7 @@ impl Engine {
             Some(memories) if memories.is_large() => {
                 let now = Instant::now();
                 let until = now + deadline.saturating_duration_since(now) / WAIT_DIVISOR;
-                self.reload_in_background(until)
-                    .unwrap_or_else(|| Arc::new(memories.only(&sources.records)))
+                self.reload_in_background(until).unwrap_or_else(|| Arc::new(memories.only(&sources.records)))
             }
             None => self.load_first(sources, deadline),
             _ => self.store_memories(Memories::load_from(&self.home, &sources, None, None)),
@@ -83,17 +82,10 @@ impl Engine {
         let of_team = || RecordFile::of_team(&self.home);
         let (records, unread) = match self.settings.memory.as_ref().map(Store::files) {
             Some(Ok(files)) => (files, None),
-            Some(Err(error)) => (
-                of_team(),
-                Some(format!("only main memory is read: {}", with_causes(&error))),
-            ),
+            Some(Err(error)) => (of_team(), Some(format!("only main memory is read: {}", with_causes(&error)))),
             None => (of_team(), None),
         };
-        MemorySources {
-            records,
-            journal: self.settings.journal.clone(),
-            unread,
-        }
+        MemorySources { records, journal: self.settings.journal.clone(), unread }
     }
 
     /// Loads the memory for the first time if loading ends by `deadline`. Otherwise, the first refresh loads it for the
@@ -110,8 +102,7 @@ impl Engine {
         }
         let now = Instant::now();
         let time = deadline.saturating_duration_since(now) / WAIT_DIVISOR;
-        wait.recv_timeout(time)
-            .map_or_else(|_| Arc::default(), |memories| self.store_memories(memories))
+        wait.recv_timeout(time).map_or_else(|_| Arc::default(), |memories| self.store_memories(memories))
     }
 
     fn store_memories(&self, memories: Memories) -> Arc<Memories> {

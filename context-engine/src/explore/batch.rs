@@ -77,13 +77,9 @@ impl Explorer<'_> {
             let key = call_cache::key(task.scope, tool, arguments);
             // Another page of the same result is not a repetition.
             if !before.insert(format!("{key}#{}", tools::page(arguments))) {
-                done[at] = Some(CallOutcome::repeated(
-                    "[the same call was made before; its result stands above]",
-                ));
+                done[at] = Some(CallOutcome::repeated("[the same call was made before; its result stands above]"));
             } else if !self.cache.has(&key) && !budget.take_call() {
-                done[at] = Some(CallOutcome::failed(
-                    "no calls are left: call `final` with what you have seen",
-                ));
+                done[at] = Some(CallOutcome::failed("no calls are left: call `final` with what you have seen"));
             } else if tool == EXPLORE {
                 children.push(self.child(at, task, budget, siblings, arguments));
             } else if self.registry.shares_work(tool) && !self.cache.has(&key) {
@@ -119,12 +115,7 @@ impl Explorer<'_> {
         let key = call_cache::key(context.scope, tool, arguments);
         let make = || self.registry.run(tool, arguments, context);
         let (output, repeated) = self.cache.get(&key, make);
-        CallOutcome {
-            output,
-            repeated,
-            ms: millis(started.elapsed()),
-            child: None,
-        }
+        CallOutcome { output, repeated, ms: millis(started.elapsed()), child: None }
     }
 
     /// Makes the calls of one tool together.
@@ -141,12 +132,7 @@ impl Explorer<'_> {
         let done = calls.into_iter().zip(outputs).map(|(call, output)| {
             let output = Arc::new(output);
             self.cache.put(&call.key, Arc::clone(&output));
-            let done = CallOutcome {
-                output,
-                repeated: false,
-                ms,
-                child: None,
-            };
+            let done = CallOutcome { output, repeated: false, ms, child: None };
             (call.at, done)
         });
         done.collect()
@@ -191,12 +177,7 @@ impl Explorer<'_> {
                     text: redact(text.trim_end()).into_owned(),
                     ..Output::default()
                 };
-                CallOutcome {
-                    output: Arc::new(output),
-                    repeated: false,
-                    ms: 0.0,
-                    child: Some(found),
-                }
+                CallOutcome { output: Arc::new(output), repeated: false, ms: 0.0, child: Some(found) }
             }
             Err(error) => CallOutcome::failed(error.to_string()),
         };
@@ -207,21 +188,11 @@ impl Explorer<'_> {
 
 impl CallOutcome {
     fn failed(reason: impl Into<String>) -> Self {
-        Self {
-            output: Arc::new(Output::failed(reason)),
-            repeated: false,
-            ms: 0.0,
-            child: None,
-        }
+        Self { output: Arc::new(Output::failed(reason)), repeated: false, ms: 0.0, child: None }
     }
 
     fn repeated(words: &str) -> Self {
-        Self {
-            output: Arc::new(Output::from_text(words)),
-            repeated: true,
-            ms: 0.0,
-            child: None,
-        }
+        Self { output: Arc::new(Output::from_text(words)), repeated: true, ms: 0.0, child: None }
     }
 }
 
@@ -252,15 +223,10 @@ fn run(jobs: VecDeque<Job<'_>>) -> Vec<(usize, CallOutcome)> {
 
 /// Collects the outcomes of all calls.
 fn outcome(calls: Vec<ParsedCall>, done: Vec<Option<CallOutcome>>, bytes: usize) -> BatchOutcome {
-    let mut batch = BatchOutcome {
-        all_repeated: true,
-        ..BatchOutcome::default()
-    };
+    let mut batch = BatchOutcome { all_repeated: true, ..BatchOutcome::default() };
     for (call, done) in calls.into_iter().zip(done) {
         let done = done.unwrap_or_else(|| CallOutcome::failed("it was not made"));
-        let text = done
-            .output
-            .neutral_page(tools::page(&call.arguments), bytes, Ground::Code);
+        let text = done.output.neutral_page(tools::page(&call.arguments), bytes, Ground::Code);
         batch.all_repeated &= done.repeated;
         batch.shown.extend(done.output.shown.iter().cloned());
         let child = done.child.map(|found| {
@@ -277,11 +243,7 @@ fn outcome(calls: Vec<ParsedCall>, done: Vec<Option<CallOutcome>>, bytes: usize)
             failed: done.output.failed,
             child,
         });
-        batch.answered.push(AnsweredCall {
-            call,
-            text,
-            failed: done.output.failed,
-        });
+        batch.answered.push(AnsweredCall { call, text, failed: done.output.failed });
     }
     batch
 }

@@ -32,11 +32,7 @@ impl Budget {
     /// Creates a budget of `tokens` for all model calls together, `calls` of tools and `depth` levels of children.
     pub(crate) fn new(tokens: u64, calls: u32, depth: u32, until: Until) -> Self {
         let remaining = Mutex::new(Remaining { tokens, calls });
-        Self {
-            remaining,
-            depth,
-            until,
-        }
+        Self { remaining, depth, until }
     }
 
     pub(crate) fn until(&self) -> &Until {
@@ -80,10 +76,7 @@ impl Budget {
         remaining.calls -= calls;
         let time = self.until.left().mul_f32(CHILD_TIME);
         let until = self.until.no_later_than(std::time::Instant::now() + time);
-        Some(ChildBudget {
-            parent: self,
-            own: Budget::new(tokens, calls, depth, until),
-        })
+        Some(ChildBudget { parent: self, own: Budget::new(tokens, calls, depth, until) })
     }
 
     fn remaining(&self) -> MutexGuard<'_, Remaining> {

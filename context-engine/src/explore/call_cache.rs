@@ -16,10 +16,7 @@ use crate::tools::Output;
 pub(super) fn key(scope: Option<&RelPath>, tool: &str, call: &Map<String, Value>) -> String {
     let mut arguments: Vec<_> = call.iter().filter(|(name, _)| *name != "page").collect();
     arguments.sort_by_key(|(name, _)| name.as_str());
-    let arguments: Vec<String> = arguments
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let arguments: Vec<String> = arguments.iter().map(|(name, value)| format!("{name}={value}")).collect();
     format!("{}: {tool}({})", scope.map_or("", RelPath::as_str), arguments.join(","))
 }
 
@@ -80,11 +77,7 @@ mod tests {
                 cache.get("grep x", make).1
             };
             let asking: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
-            asking
-                .into_iter()
-                .filter_map(|one| one.join().ok())
-                .filter(|repeat| *repeat)
-                .count()
+            asking.into_iter().filter_map(|one| one.join().ok()).filter(|repeat| *repeat).count()
         });
         assert_eq!((made.load(Ordering::Relaxed), repeats), (1, 7));
         assert!(cache.has("grep x") && !cache.has("grep y"));

@@ -63,11 +63,7 @@ fn check(worktree: &Worktree, scope: Option<&RelPath>, max_file_bytes: u64, cite
         Some(_) => return None,
         None => None,
     };
-    Some(Citation {
-        path: path.to_string(),
-        lines,
-        blob: file.blob.to_string(),
-    })
+    Some(Citation { path: path.to_string(), lines, blob: file.blob.to_string() })
 }
 
 /// Adds a citation, or extends an existing citation that overlaps or adjoins it.

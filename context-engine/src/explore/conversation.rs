@@ -33,12 +33,7 @@ pub(super) struct AnsweredCall {
 
 impl Conversation {
     pub(super) fn new(system: String, opening: String, native: bool) -> Self {
-        let mut conversation = Self {
-            tokens: estimate_tokens(&system),
-            system,
-            messages: Vec::new(),
-            native,
-        };
+        let mut conversation = Self { tokens: estimate_tokens(&system), system, messages: Vec::new(), native };
         conversation.add_user_text(opening);
         conversation
     }
@@ -86,11 +81,7 @@ impl Conversation {
             // The strictest server requires an id of nine letters and digits.
             let id = id.unwrap_or_else(|| format!("t{:04}c{:03}", number % 10_000, calls.len() % 1_000));
             self.tokens += estimate_tokens(&arguments) + estimate_tokens(&text) + 16;
-            calls.push(ToolInvocation {
-                id: id.clone(),
-                name,
-                arguments,
-            });
+            calls.push(ToolInvocation { id: id.clone(), name, arguments });
             results.push(ToolOutput { id, text, is_error });
         };
         for AnsweredCall { call, text, failed } in answered {
@@ -99,36 +90,19 @@ impl Conversation {
         }
         for Malformed { id, error } in malformed {
             // The backend would refuse the malformed arguments in this turn and in every later turn.
-            add(
-                id,
-                super::toolset::FINAL.to_owned(),
-                "{}".to_owned(),
-                error.to_string(),
-                true,
-            );
+            add(id, super::toolset::FINAL.to_owned(), "{}".to_owned(), error.to_string(), true);
         }
         self.messages.push(Message::Assistant { text: words, calls });
         self.messages.push(Message::Results(results));
     }
 
     fn add_text_turn(&mut self, words: String, answered: Vec<AnsweredCall>, malformed: Vec<Malformed>) {
-        let text = if words.trim().is_empty() {
-            "(nothing)".to_owned()
-        } else {
-            words
-        };
-        self.messages.push(Message::Assistant {
-            text,
-            calls: Vec::new(),
-        });
+        let text = if words.trim().is_empty() { "(nothing)".to_owned() } else { words };
+        self.messages.push(Message::Assistant { text, calls: Vec::new() });
         let mut results = String::new();
         for (at, AnsweredCall { call, text, failed }) in answered.into_iter().enumerate() {
             let failed = if failed { ", failed" } else { "" };
-            results.push_str(&format!(
-                "Result of call {} ({}{failed}):\n{text}\n\n",
-                at + 1,
-                call.name
-            ));
+            results.push_str(&format!("Result of call {} ({}{failed}):\n{text}\n\n", at + 1, call.name));
         }
         for Malformed { error, .. } in malformed {
             results.push_str(&format!("{error}\n\n"));

@@ -20,10 +20,7 @@ pub(super) fn files(by_words: &[RelPath], citations: &[Citation]) -> Vec<RelPath
             files.push(path.clone());
         }
     };
-    let cited: Vec<RelPath> = citations
-        .iter()
-        .filter_map(|one| RelPath::new(&one.path).ok())
-        .collect();
+    let cited: Vec<RelPath> = citations.iter().filter_map(|one| RelPath::new(&one.path).ok()).collect();
     cited.iter().filter(|path| top.contains(path)).for_each(&mut add);
     top.iter().chain(&cited).chain(rest).for_each(&mut add);
     files
@@ -38,11 +35,7 @@ mod tests {
     }
 
     fn cited(names: &[&str]) -> Vec<Citation> {
-        let citation = |name: &&str| Citation {
-            path: (*name).to_owned(),
-            lines: Some((1, 2)),
-            blob: String::new(),
-        };
+        let citation = |name: &&str| Citation { path: (*name).to_owned(), lines: Some((1, 2)), blob: String::new() };
         names.iter().map(citation).collect()
     }
 

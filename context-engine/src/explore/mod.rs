@@ -150,13 +150,7 @@ pub(crate) async fn explore(
     limits: &DeepLimits,
 ) -> ExploreOutcome {
     let registry = Registry::of_engine();
-    let explorer = Explorer {
-        inputs,
-        toolset: Toolset::of(&registry),
-        registry,
-        limits,
-        cache: CallCache::default(),
-    };
+    let explorer = Explorer { inputs, toolset: Toolset::of(&registry), registry, limits, cache: CallCache::default() };
     let budget = Budget::new(limits.tokens, limits.calls, limits.depth, limits.until.clone());
     let task = ExplorationTask {
         question,
@@ -194,11 +188,7 @@ impl Explorer<'_> {
         }
         trace.citations = citations.iter().map(Citation::to_string).collect();
         trace.ms = millis(started.elapsed());
-        ExploreOutcome {
-            citations,
-            files: Vec::new(),
-            trace,
-        }
+        ExploreOutcome { citations, files: Vec::new(), trace }
     }
 
     /// Runs the child exploration that a call requests.
@@ -211,9 +201,7 @@ impl Explorer<'_> {
     ) -> Result<ExploreOutcome, ChildError> {
         let question = question_of(call).ok_or(ChildError::NoQuestion)?;
         let share = budget.share(siblings).ok_or(ChildError::TooDeep)?;
-        let written = ["scope", "path", "directory"]
-            .iter()
-            .find_map(|name| call.get(*name)?.as_str());
+        let written = ["scope", "path", "directory"].iter().find_map(|name| call.get(*name)?.as_str());
         let written = written.map(|written| PathArgument::Written(written.to_owned()));
         let scope = self.context(task, budget).under(written.as_slice())?.pop();
         let child = ExplorationTask {
@@ -228,24 +216,13 @@ impl Explorer<'_> {
 
     /// Returns the tool context of one exploration.
     fn context<'t>(&'t self, task: &ExplorationTask<'t>, budget: &Budget) -> ToolContext<'t> {
-        ToolContext {
-            scope: task.scope,
-            until: budget.until().clone(),
-            ..self.inputs.context.clone()
-        }
+        ToolContext { scope: task.scope, until: budget.until().clone(), ..self.inputs.context.clone() }
     }
 
     /// Returns the directory tree that an exploration starts with.
     fn tree(&self, task: &ExplorationTask<'_>, budget: &Budget) -> String {
-        let tokens = if task.level == 0 {
-            TREE_TOKENS
-        } else {
-            CHILD_TREE_TOKENS
-        };
-        let arguments = TreeArguments {
-            tokens: Some(tokens),
-            ..TreeArguments::default()
-        };
+        let tokens = if task.level == 0 { TREE_TOKENS } else { CHILD_TREE_TOKENS };
+        let arguments = TreeArguments { tokens: Some(tokens), ..TreeArguments::default() };
         let tree = Tree.answer(&self.context(task, budget), &arguments);
         tree.map(|tree| tree.text()).unwrap_or_default()
     }

@@ -68,9 +68,7 @@ pub(super) fn opening(question: &str, scope: Option<&str>, candidates: &[String]
 /// Extracts the question and the scope from the first message. Unlike the candidates and the tree, these two parts do
 /// not depend on the repository's state.
 pub(super) fn question_and_scope(opening: &str) -> &str {
-    let ends = [CANDIDATES_HEAD, TREE_HEAD]
-        .into_iter()
-        .filter_map(|head| opening.find(head));
+    let ends = [CANDIDATES_HEAD, TREE_HEAD].into_iter().filter_map(|head| opening.find(head));
     opening[..ends.min().unwrap_or(opening.len())].trim()
 }
 

@@ -56,9 +56,7 @@ impl Recording {
             let exchange = serde_json::from_str(&line);
             exchanges.push(exchange.map_err(|source| RecordingError::Line { line: at + 1, source })?);
         }
-        let model = exchanges
-            .first()
-            .map_or_else(String::new, |first: &Exchange| first.model.clone());
+        let model = exchanges.first().map_or_else(String::new, |first: &Exchange| first.model.clone());
         Ok(Self { model, exchanges })
     }
 
@@ -83,16 +81,11 @@ impl Model for Recording {
 
     fn ask(&self, ask: &ModelRequest<'_>, _: &Until) -> Result<Reply, ModelError> {
         let (asked, turn) = key(ask);
-        let found = self
-            .exchanges
-            .iter()
-            .find(|exchange| exchange.asked == asked && exchange.turn == turn);
-        found
-            .map(|exchange| exchange.reply.clone())
-            .ok_or_else(|| ModelError::Unusable {
-                model: self.model.clone(),
-                reason: format!("turn {turn} of this exploration was not recorded"),
-            })
+        let found = self.exchanges.iter().find(|exchange| exchange.asked == asked && exchange.turn == turn);
+        found.map(|exchange| exchange.reply.clone()).ok_or_else(|| ModelError::Unusable {
+            model: self.model.clone(),
+            reason: format!("turn {turn} of this exploration was not recorded"),
+        })
     }
 }
 
@@ -143,9 +136,6 @@ fn key<'a>(ask: &ModelRequest<'a>) -> (&'a str, usize) {
         Some(Message::User(opening)) => prompt::question_and_scope(opening),
         _ => "",
     };
-    let replies = ask
-        .messages
-        .iter()
-        .filter(|message| matches!(message, Message::Assistant { .. }));
+    let replies = ask.messages.iter().filter(|message| matches!(message, Message::Assistant { .. }));
     (opening, replies.count() + 1)
 }

@@ -13,24 +13,11 @@ pub(super) const EXPLORE: &str = "explore";
 pub(super) const FINAL: &str = "final";
 
 /// The registry's tools that an explorer's model is offered, in the order of the prompt.
-pub const REGISTRY_TOOLS: [&str; 10] = [
-    "grep",
-    "read",
-    "tree",
-    "list",
-    "find",
-    "symbols",
-    "definition",
-    "callers",
-    "metis",
-    "recall",
-];
+pub const REGISTRY_TOOLS: [&str; 10] =
+    ["grep", "read", "tree", "list", "find", "symbols", "definition", "callers", "metis", "recall"];
 
 #[derive(JsonSchema)]
-#[expect(
-    dead_code,
-    reason = "the fields are the schema; what models write is read far more tolerantly"
-)]
+#[expect(dead_code, reason = "the fields are the schema; what models write is read far more tolerantly")]
 struct ExploreArguments {
     /// what to find out, complete in itself
     question: String,
@@ -39,10 +26,7 @@ struct ExploreArguments {
 }
 
 #[derive(JsonSchema)]
-#[expect(
-    dead_code,
-    reason = "the fields are the schema; what models write is read far more tolerantly"
-)]
+#[expect(dead_code, reason = "the fields are the schema; what models write is read far more tolerantly")]
 struct FinalArguments {
     /// the places, each a text `path:first-last` with line numbers, at most 12
     citations: Vec<String>,
@@ -55,26 +39,18 @@ pub(super) struct Toolset(Vec<ToolDescription>);
 
 impl Toolset {
     pub(super) fn of(registry: &Registry) -> Self {
-        let from_registry = REGISTRY_TOOLS
-            .iter()
-            .filter_map(|name| registry.described(name).cloned());
+        let from_registry = REGISTRY_TOOLS.iter().filter_map(|name| registry.described(name).cloned());
         let explore = ToolDescription::of::<ExploreArguments>(
             EXPLORE,
             "Open an exploration of its own for a part of the question. It has a share of what may still be spent, sees \
              only its scope, and returns the places that it found. For parts that take many calls.",
-            &[
-                Parameter::described("question", &[]),
-                Parameter::described("scope", &[]),
-            ],
+            &[Parameter::described("question", &[]), Parameter::described("scope", &[])],
         );
         let last = ToolDescription::of::<FinalArguments>(
             FINAL,
             "End the exploration with the places that answer the question, the most important first. Cite only lines \
              that you have seen.",
-            &[
-                Parameter::described("citations", &[]),
-                Parameter::described("answer", &[]),
-            ],
+            &[Parameter::described("citations", &[]), Parameter::described("answer", &[])],
         );
         Self(from_registry.chain([explore, last]).collect())
     }
@@ -99,17 +75,12 @@ impl Toolset {
     /// Returns the names and parameters that calls are parsed with.
     pub(super) fn known(&self) -> Vec<KnownTool<'_>> {
         let known = self.0.iter();
-        let known = known.map(|described| KnownTool {
-            name: described.name,
-            parameters: &described.parameters,
-        });
+        let known = known.map(|described| KnownTool { name: described.name, parameters: &described.parameters });
         known.collect()
     }
 
     fn offered(&self, deeper: bool) -> impl Iterator<Item = &ToolDescription> {
-        self.0
-            .iter()
-            .filter(move |described| deeper || described.name != EXPLORE)
+        self.0.iter().filter(move |described| deeper || described.name != EXPLORE)
     }
 }
 
@@ -134,13 +105,7 @@ mod tests {
     #[test]
     fn the_explore_tool_is_offered_only_if_a_child_may_open() {
         let toolset = Toolset::of(&Registry::of_engine());
-        let names = |deeper| {
-            toolset
-                .tools(deeper, false)
-                .iter()
-                .map(|tool| tool.name)
-                .collect::<Vec<_>>()
-        };
+        let names = |deeper| toolset.tools(deeper, false).iter().map(|tool| tool.name).collect::<Vec<_>>();
         assert_eq!(names(true).len(), REGISTRY_TOOLS.len() + 2);
         assert!(names(true).contains(&EXPLORE) && !names(false).contains(&EXPLORE));
         assert!(!toolset.prompt_text(false).contains(EXPLORE));

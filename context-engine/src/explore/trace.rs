@@ -150,12 +150,7 @@ pub struct Totals {
 impl Trace {
     /// Computes the totals.
     pub fn totals(&self) -> Totals {
-        let mut totals = Totals {
-            explorations: 1,
-            invented: self.invented,
-            depth: 1,
-            ..Totals::default()
-        };
+        let mut totals = Totals { explorations: 1, invented: self.invented, depth: 1, ..Totals::default() };
         for turn in &self.turns {
             totals.turns += 1;
             totals.input += turn.input;
@@ -181,11 +176,7 @@ impl Trace {
 
     fn write(&self, level: usize, text: &mut String) {
         let indent = "  ".repeat(level);
-        let scope = if self.scope.is_empty() {
-            String::new()
-        } else {
-            format!(" in {}", self.scope)
-        };
+        let scope = if self.scope.is_empty() { String::new() } else { format!(" in {}", self.scope) };
         let totals = self.totals();
         text.push_str(&format!(
             "{indent}explored by {}{scope}: {}; {}, {} ({} repeated), {} + {} tokens, {:.0} ms\n",

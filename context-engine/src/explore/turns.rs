@@ -34,11 +34,7 @@ pub(super) struct Answer {
 
 impl Answer {
     fn none(ended: Ended) -> Self {
-        Self {
-            ended,
-            cited: Vec::new(),
-            text: None,
-        }
+        Self { ended, cited: Vec::new(), text: None }
     }
 }
 
@@ -130,11 +126,7 @@ impl Turns<'_> {
         };
         let mut turn = account(&reply, &self.conversation, self.budget, millis(started.elapsed()));
         let answer = match dialect::parse(&reply, &self.explorer.toolset.known()) {
-            Said::Final(words) => Some(Answer {
-                ended: Ended::Words,
-                cited: citations(&words),
-                text: Some(words),
-            }),
+            Said::Final(words) => Some(Answer { ended: Ended::Words, cited: citations(&words), text: Some(words) }),
             Said::Calls { calls, malformed } => {
                 let dialect = if reply.calls.is_empty() { "json" } else { "native" };
                 turn.dialect = calls.first().map_or("", |_| dialect).to_owned();
@@ -181,16 +173,12 @@ impl Turns<'_> {
         turn.left_out = calls.len().saturating_sub(MAX_CALLS) as u64;
         calls.truncate(MAX_CALLS);
         let bytes = self.page_bytes(number, calls.len());
-        let batch = self
-            .explorer
-            .make(self.task, self.budget, calls, &mut self.before, bytes)
-            .await;
+        let batch = self.explorer.make(self.task, self.budget, calls, &mut self.before, bytes).await;
         turn.tools_ms = millis(started.elapsed());
         turn.calls = batch.traces;
         evidence.shown.extend(batch.shown);
         evidence.cited.extend(batch.cited);
-        self.conversation
-            .add_turn(number as usize, reply, batch.answered, malformed);
+        self.conversation.add_turn(number as usize, reply, batch.answered, malformed);
         if turn.left_out > 0 {
             let left_out = turn.left_out;
             let note = format!("Only the first {MAX_CALLS} calls were made; {left_out} more were left out.");
@@ -245,11 +233,7 @@ fn limit_reached(budget: &Budget, conversation: &Conversation) -> Option<Ended> 
 /// Returns whether the budget suffices for only one more turn. Models tend to find the right places without citing
 /// them, so the last turn is announced to the model.
 fn is_nearly_over(budget: &Budget, conversation: &Conversation, trace: &Trace) -> bool {
-    let slowest = trace
-        .turns
-        .iter()
-        .map(|turn| turn.model_ms + turn.tools_ms)
-        .fold(0.0, f64::max);
+    let slowest = trace.turns.iter().map(|turn| turn.model_ms + turn.tools_ms).fold(0.0, f64::max);
     let left = millis(budget.until().left());
     budget.calls() == 0 || budget.tokens() < 2 * conversation.tokens + 4 * MIN_ANSWER || left < 2.0 * slowest
 }
@@ -297,9 +281,5 @@ fn final_answer(call: &ParsedCall) -> Answer {
     if places.is_empty() {
         places = answer.map(citations).unwrap_or_default();
     }
-    Answer {
-        ended: Ended::Final,
-        cited: places,
-        text: answer.map(str::to_owned),
-    }
+    Answer { ended: Ended::Final, cited: places, text: answer.map(str::to_owned) }
 }

@@ -124,18 +124,9 @@ const QUESTIONS: &[&str] = &[
 
 #[test]
 fn the_tables_are_sorted() {
-    for table in [
-        MARKS,
-        PROCESS,
-        NEUTRAL,
-        FOREIGN_MARKS,
-        FOREIGN_PROCESS,
-        FOREIGN_IDLE,
-        UNSPACED,
-        INTERROGATIVES,
-        WAYS,
-        OPENERS,
-    ] {
+    for table in
+        [MARKS, PROCESS, NEUTRAL, FOREIGN_MARKS, FOREIGN_PROCESS, FOREIGN_IDLE, UNSPACED, INTERROGATIVES, WAYS, OPENERS]
+    {
         assert!(table.is_sorted_by(|a, b| a < b), "{:?}", table.first());
     }
     let longest = UNSPACED.iter().map(|phrase| phrase.chars().count()).max();
@@ -144,10 +135,7 @@ fn the_tables_are_sorted() {
 
 #[test]
 fn follow_ups_are_detected() {
-    let missed: Vec<_> = FOLLOW_UPS
-        .iter()
-        .filter(|text| !is_follow_up(text, |_| false))
-        .collect();
+    let missed: Vec<_> = FOLLOW_UPS.iter().filter(|text| !is_follow_up(text, |_| false)).collect();
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
@@ -162,10 +150,7 @@ fn a_defined_name_makes_an_order_a_question() {
     let text = "and now do the same for the tokenizer";
     assert!(is_follow_up(text, |_| false));
     assert!(!is_follow_up(text, |word| word == "tokenizer"));
-    assert!(
-        is_follow_up("commit this", |_| true),
-        "only content words are looked up"
-    );
+    assert!(is_follow_up("commit this", |_| true), "only content words are looked up");
 }
 
 #[test]

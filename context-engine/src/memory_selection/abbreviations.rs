@@ -31,9 +31,7 @@ impl Abbreviations {
         let short = of_text.iter().zip(&concepts).filter(|(word, _)| is_abbreviation(word));
         Self {
             initials: initials(&text, &of_text),
-            short: short
-                .map(|(word, concept)| (word.text.to_lowercase(), *concept))
-                .collect(),
+            short: short.map(|(word, concept)| (word.text.to_lowercase(), *concept)).collect(),
             concepts,
         }
     }
@@ -42,11 +40,7 @@ impl Abbreviations {
     /// in a text with "pull request", and "key" and "value" are in one with `KV`.
     pub(super) fn matched(&self, text: &str) -> u64 {
         let of_text: Vec<Word<'_>> = words(text).collect();
-        let initials = if self.short.is_empty() {
-            String::new()
-        } else {
-            initials(text, &of_text)
-        };
+        let initials = if self.short.is_empty() { String::new() } else { initials(text, &of_text) };
         let written_out = self.short.iter().filter(|(short, _)| initials.contains(short));
         let written_out = written_out.map(|(_, concept)| *concept);
         let abbreviated = of_text.iter().filter(|word| is_abbreviation(word)).flat_map(|word| {
@@ -61,11 +55,7 @@ impl Abbreviations {
 /// another character than an ASCII letter.
 fn initials(text: &str, words: &[Word<'_>]) -> String {
     let initial = |word: &Word<'_>| {
-        let first = word
-            .text
-            .chars()
-            .next()
-            .filter(|first| first.is_ascii_alphabetic() && word.text.len() > 1);
+        let first = word.text.chars().next().filter(|first| first.is_ascii_alphabetic() && word.text.len() > 1);
         let first = first.filter(|_| !is_stop_word_of(text, word));
         first.map_or(' ', |first| first.to_ascii_lowercase())
     };
@@ -87,33 +77,18 @@ mod tests {
         let analysed = analyse(&mut Tokenizer::new(), question);
         let bits = Abbreviations::new(&analysed, question).matched(text);
         let concepts = analysed.concepts.into_iter().enumerate();
-        concepts
-            .filter(|(bit, _)| bits >> bit & 1 == 1)
-            .map(|(_, concept)| concept.word)
-            .collect()
+        concepts.filter(|(bit, _)| bits >> bit & 1 == 1).map(|(_, concept)| concept.word).collect()
     }
 
     #[test]
     fn abbreviations_match_the_words_that_they_stand_for() {
-        assert_eq!(
-            matched("When may a stale PR be closed?", "Close a pull request after a month."),
-            ["pr"]
-        );
-        assert_eq!(
-            matched("Which server has the key-value store?", "KV is in server 2.6."),
-            ["key", "value"]
-        );
+        assert_eq!(matched("When may a stale PR be closed?", "Close a pull request after a month."), ["pr"]);
+        assert_eq!(matched("Which server has the key-value store?", "KV is in server 2.6."), ["key", "value"]);
         let nothing = [""; 0];
-        assert_eq!(
-            matched("Which server has the key-value store?", "kv, K, VKV, SV"),
-            nothing
-        );
+        assert_eq!(matched("Which server has the key-value store?", "kv, K, VKV, SV"), nothing);
         assert_eq!(matched("Is a PR closed?", "Put it in the request"), nothing);
         assert_eq!(matched("Where is JabRef's tool?", "JS"), nothing);
-        assert_eq!(
-            matched("Where is the größe äußere Ö?", "Der ÖG ist größer. SG"),
-            nothing
-        );
+        assert_eq!(matched("Where is the größe äußere Ö?", "Der ÖG ist größer. SG"), nothing);
         assert_eq!(matched("", "KV"), nothing);
     }
 }

@@ -25,13 +25,9 @@ impl Places {
     fn of_scores(scores: impl Iterator<Item = (usize, f32)>) -> Self {
         let mut weighted: Vec<(usize, f32)> = scores.collect();
         let best = weighted.first().map_or(0.0, |(_, score)| *score).max(f32::MIN_POSITIVE);
-        weighted
-            .iter_mut()
-            .for_each(|(_, score)| *score = (*score / best).powi(2));
+        weighted.iter_mut().for_each(|(_, score)| *score = (*score / best).powi(2));
         let length = weighted.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt();
-        weighted
-            .iter_mut()
-            .for_each(|(_, weight)| *weight /= length.max(f32::MIN_POSITIVE));
+        weighted.iter_mut().for_each(|(_, weight)| *weight /= length.max(f32::MIN_POSITIVE));
         Self(weighted)
     }
 
@@ -49,11 +45,7 @@ impl Places {
             let found = other.0.iter().find(|(number, _)| *number == file);
             found.map_or(0.0, |(_, weight)| *weight)
         };
-        let cosine: f32 = self
-            .0
-            .iter()
-            .map(|(file, weight)| weight * weight_in_other(*file))
-            .sum();
+        let cosine: f32 = self.0.iter().map(|(file, weight)| weight * weight_in_other(*file)).sum();
         cosine * ((files.max(1) as f32).ln() / MANY_FILES.ln()).min(1.0)
     }
 }

@@ -91,20 +91,11 @@ pub(super) struct CosineScale {
 }
 
 impl CosineScale {
-    const STATIC: Self = Self {
-        factor: 1.0,
-        offset: 0.0,
-    };
+    const STATIC: Self = Self { factor: 1.0, offset: 0.0 };
     /// Fitted together with the weights.
-    const MINILM: Self = Self {
-        factor: 1.23,
-        offset: -0.18,
-    };
+    const MINILM: Self = Self { factor: 1.23, offset: -0.18 };
     /// Without vectors, the typical value of a memory among the first counts for all memories.
-    const NONE: Self = Self {
-        factor: 0.0,
-        offset: 0.18,
-    };
+    const NONE: Self = Self { factor: 0.0, offset: 0.18 };
     /// Mean and standard deviation of the static cosines of recalled memories, to which those of an unknown embedder
     /// are scaled.
     const USUAL: (f32, f32) = (0.14, 0.055);
@@ -122,10 +113,7 @@ impl CosineScale {
                 let mean = recalled.iter().map(|one| one.cosine).sum::<f32>() / count;
                 let squares = recalled.iter().map(|one| (one.cosine - mean).powi(2)).sum::<f32>();
                 let factor = Self::USUAL.1 / (squares / count).sqrt().max(0.01);
-                Self {
-                    factor,
-                    offset: Self::USUAL.0 - factor * mean,
-                }
+                Self { factor, offset: Self::USUAL.0 - factor * mean }
             }
             _ => Self::NONE,
         }
@@ -165,10 +153,7 @@ mod tests {
 
     #[test]
     fn few_memories_count_for_and_many_against() {
-        assert_eq!(
-            [crowd(0), crowd(1), crowd(50), crowd(1 << 20)],
-            [CROWD.0, CROWD.0, 0.0, CROWD.1]
-        );
+        assert_eq!([crowd(0), crowd(1), crowd(50), crowd(1 << 20)], [CROWD.0, CROWD.0, 0.0, CROWD.1]);
     }
 
     #[test]

@@ -49,28 +49,14 @@ impl Packer<'_> {
         let path = RelPath::new(&citation.path).ok()?;
         let file = read_text(self.worktree, &path, self.max_file_bytes).ok()?;
         let blob = file.blob.to_string();
-        (blob == citation.blob).then(|| FileContent {
-            path,
-            blob,
-            text: redact(&file.text).into_owned(),
-        })
+        (blob == citation.blob).then(|| FileContent { path, blob, text: redact(&file.text).into_owned() })
     }
 
     /// Returns the cited lines; for a whole file, its chunk that matches the question best.
     fn spans(&self, citation: &Citation, text: &FileContent) -> Vec<Span> {
         match citation.lines {
-            Some((first, last)) => vec![Span {
-                first,
-                last,
-                title: first,
-                test: false,
-            }],
-            None => self
-                .current_chunks(text)
-                .first()
-                .map(|pick| pick.span)
-                .into_iter()
-                .collect(),
+            Some((first, last)) => vec![Span { first, last, title: first, test: false }],
+            None => self.current_chunks(text).first().map(|pick| pick.span).into_iter().collect(),
         }
     }
 }
@@ -100,12 +86,7 @@ fn uncovered(path: &RelPath, span: Span, items: &[Item]) -> Option<Span> {
             _ => {}
         }
     }
-    best.map(|(first, last)| Span {
-        first,
-        last,
-        title: first,
-        test: false,
-    })
+    best.map(|(first, last)| Span { first, last, title: first, test: false })
 }
 
 #[cfg(test)]
@@ -132,12 +113,7 @@ mod tests {
             why: String::new(),
         };
         let left = |items: &[Item], first, last| {
-            let span = Span {
-                first,
-                last,
-                title: first,
-                test: false,
-            };
+            let span = Span { first, last, title: first, test: false };
             uncovered(&path, span, items).map(|span| (span.first, span.last))
         };
         let items = [item("src/a.rs:10-19", 10, 10), item("src/b.rs:1-99", 1, 99)];

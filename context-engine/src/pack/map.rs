@@ -109,16 +109,10 @@ impl Packer<'_> {
     /// `None` if the file cannot be read or must not be shown.
     fn read(&self, snapshot: &Snapshot, candidate: &Candidate) -> Option<(Item, Option<Vec<Item>>)> {
         let (text, picks) = self.current(snapshot, candidate)?;
-        let path = Item {
-            blob: Some(text.blob.clone()),
-            ..self.path(&snapshot.file(candidate.file).facts, candidate)
-        };
+        let path = Item { blob: Some(text.blob.clone()), ..self.path(&snapshot.file(candidate.file).facts, candidate) };
         let file = PackFile::of(&text, self.prior);
         let picks = file.unseen(picks);
-        let ranges = picks
-            .iter()
-            .take(RANGES)
-            .filter_map(|pick| self.range(candidate, &file, pick));
+        let ranges = picks.iter().take(RANGES).filter_map(|pick| self.range(candidate, &file, pick));
         let ranges = (!picks.is_empty()).then(|| ranges.collect());
         Some((path, ranges))
     }
@@ -159,12 +153,9 @@ impl Packer<'_> {
         };
         match (pick.defines, pick.concepts) {
             _ if candidate.named => self.why(0, few(pick.defines), 0, true),
-            (0, concepts) => self.why(
-                few(concepts),
-                0,
-                if concepts == 0 { few(candidate.path_concepts) } else { 0 },
-                false,
-            ),
+            (0, concepts) => {
+                self.why(few(concepts), 0, if concepts == 0 { few(candidate.path_concepts) } else { 0 }, false)
+            }
             (defines, _) => self.why(0, few(defines), 0, false),
         }
     }

@@ -39,15 +39,7 @@ pub(crate) struct MemoryCandidate<'a> {
 impl MemoryCandidate<'_> {
     /// A memory of which nothing is known but its number.
     pub(crate) fn of(doc: DocId) -> Self {
-        Self {
-            doc,
-            score: 0.0,
-            concepts: 0,
-            about: None,
-            stale: false,
-            newer_than: None,
-            opponent: None,
-        }
+        Self { doc, score: 0.0, concepts: 0, about: None, stale: false, newer_than: None, opponent: None }
     }
 }
 

@@ -6,9 +6,8 @@ use muninn_repo_tools::RelPath;
 /// Maximum number of named paths.
 const MAX_PATHS: usize = 32;
 /// File extensions without a language.
-const OTHER_EXTENSIONS: &[&str] = &[
-    "adoc", "cfg", "conf", "csproj", "env", "gradle", "ini", "lock", "mod", "rst", "txt",
-];
+const OTHER_EXTENSIONS: &[&str] =
+    &["adoc", "cfg", "conf", "csproj", "env", "gradle", "ini", "lock", "mod", "rst", "txt"];
 
 /// A path that a question names, with an optional line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,10 +31,7 @@ pub(super) fn named_paths(text: &str) -> Vec<NamedPath> {
             let Some(mut named) = path_of(piece, &pieces[at + 1..], opened(piece)) else {
                 continue;
             };
-            if let Some(folder) = at
-                .checked_sub(1)
-                .and_then(|before| package(pieces[before], &named.path))
-            {
+            if let Some(folder) = at.checked_sub(1).and_then(|before| package(pieces[before], &named.path)) {
                 named.path = folder + "/" + &named.path;
             }
             if !paths.contains(&named) && paths.len() < MAX_PATHS {
@@ -66,19 +62,13 @@ fn path_of(piece: &str, behind: &[&str], opened: bool) -> Option<NamedPath> {
         Some("") | None => line_number(behind, opened),
         Some(number) => number.parse().ok(),
     };
-    Some(NamedPath {
-        path: path.to_lowercase(),
-        line,
-    })
+    Some(NamedPath { path: path.to_lowercase(), line })
 }
 
 /// Removes the scheme or the drive of a local file. `None` for another URL.
 fn local(piece: &str) -> Option<&str> {
     let schemes = ["file:///", "file://", "webpack:///", "webpack-internal:///"];
-    let piece = schemes
-        .iter()
-        .find_map(|scheme| piece.strip_prefix(scheme))
-        .unwrap_or(piece);
+    let piece = schemes.iter().find_map(|scheme| piece.strip_prefix(scheme)).unwrap_or(piece);
     let bytes = piece.as_bytes();
     let drive = matches!(bytes, [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
     let piece = if drive { &piece[2..] } else { piece };
@@ -139,10 +129,7 @@ mod tests {
             [("src/lib.rs".to_owned(), Some(42)), ("gateway/inject".to_owned(), None)]
         );
         assert_eq!(of("lines a/b.go:3-9 of"), [("a/b.go".to_owned(), Some(3))]);
-        assert_eq!(
-            of("e.g. and/or 3.14 http://x.org/a.html v1.2"),
-            [("and/or".to_owned(), None)]
-        );
+        assert_eq!(of("e.g. and/or 3.14 http://x.org/a.html v1.2"), [("and/or".to_owned(), None)]);
     }
 
     #[test]
@@ -157,27 +144,11 @@ mod tests {
             ("    at f (file:///srv/lib/app.mjs:1:2)", "srv/lib/app.mjs", 1),
             ("src/app.ts(12,5): error TS2345: no", "src/app.ts", 12),
             ("\t/srv/cmd/main.go:44 +0x1b", "srv/cmd/main.go", 44),
-            (
-                "\tat com.acme.io.Parser.parse(Parser.java:70)",
-                "com/acme/io/parser.java",
-                70,
-            ),
-            (
-                "\tat app//com.acme.Outer$Inner.run(Outer.java:3)",
-                "com/acme/outer.java",
-                3,
-            ),
-            (
-                "   at Acme.P.Run(String s) in C:\\src\\Acme\\P.cs:line 9",
-                "src/acme/p.cs",
-                9,
-            ),
+            ("\tat com.acme.io.Parser.parse(Parser.java:70)", "com/acme/io/parser.java", 70),
+            ("\tat app//com.acme.Outer$Inner.run(Outer.java:3)", "com/acme/outer.java", 3),
+            ("   at Acme.P.Run(String s) in C:\\src\\Acme\\P.cs:line 9", "src/acme/p.cs", 9),
             ("lib/a/b.rb:5:in `run'", "lib/a/b.rb", 5),
-            (
-                "#0 /srv/src/Kernel.php(21): App\\Kernel->boot()",
-                "srv/src/kernel.php",
-                21,
-            ),
+            ("#0 /srv/src/Kernel.php(21): App\\Kernel->boot()", "srv/src/kernel.php", 21),
             ("PHP Fatal error: x in /srv/src/a.php on line 8", "srv/src/a.php", 8),
         ] {
             assert_eq!(of(frame), [(path.to_owned(), Some(line))], "{frame}");

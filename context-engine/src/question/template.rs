@@ -20,20 +20,13 @@ const TEMPLATE_WORDS: &[&str] = &[
 
 /// Removes template text. The first line stays, because it is the title.
 pub(super) fn strip_template(text: &str) -> Cow<'_, str> {
-    let mut filter = TemplateFilter {
-        fenced: false,
-        comment: false,
-    };
+    let mut filter = TemplateFilter { fenced: false, comment: false };
     let mut lines = text.split_inclusive('\n');
     let Some(title) = lines.next() else {
         return Cow::Borrowed(text);
     };
     let body: String = lines.filter(|line| filter.keeps(line)).collect();
-    if title.len() + body.len() == text.len() {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(title.to_owned() + &body)
-    }
+    if title.len() + body.len() == text.len() { Cow::Borrowed(text) } else { Cow::Owned(title.to_owned() + &body) }
 }
 
 /// The state at a line: inside a code block, inside a comment.
@@ -69,17 +62,13 @@ fn is_checkbox(line: &str) -> bool {
 /// Returns whether a line is a heading, or all bold, and has only [`TEMPLATE_WORDS`].
 fn is_template_heading(line: &str) -> bool {
     let heading = line.trim_start_matches('#');
-    let bold = line
-        .strip_prefix("**")
-        .and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
+    let bold = line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
     let title = match bold {
         Some(title) => title,
         None if heading.len() < line.len() => heading,
         None => return false,
     };
-    let mut words = title
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
+    let mut words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.all(|word| TEMPLATE_WORDS.binary_search(&word.to_lowercase().as_str()).is_ok())
 }
 
@@ -107,17 +96,8 @@ mod tests {
 
     #[test]
     fn other_texts_are_unchanged() {
-        for text in [
-            "",
-            "one line",
-            "# Steps",
-            "title\n\nIt fails.\n",
-            "a\n**not** all bold\n#include <x.h>\n",
-        ] {
-            assert!(
-                matches!(strip_template(text), Cow::Borrowed(same) if same == text),
-                "{text}"
-            );
+        for text in ["", "one line", "# Steps", "title\n\nIt fails.\n", "a\n**not** all bold\n#include <x.h>\n"] {
+            assert!(matches!(strip_template(text), Cow::Borrowed(same) if same == text), "{text}");
         }
     }
 }

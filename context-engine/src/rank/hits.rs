@@ -61,11 +61,8 @@ fn similar(index: Index<'_>, question: &Question) -> Vec<(u32, f32)> {
         }
     }
     let cosine = |(hit, sum): (u32, f32)| (hit, sum / (hits.norm(hit) * square.sqrt()));
-    let mut similar: Vec<(u32, f32)> = shared
-        .into_iter()
-        .map(cosine)
-        .filter(|(_, cosine)| *cosine >= MIN_SIMILARITY)
-        .collect();
+    let mut similar: Vec<(u32, f32)> =
+        shared.into_iter().map(cosine).filter(|(_, cosine)| *cosine >= MIN_SIMILARITY).collect();
     // A fixed order, because products of floats depend on it.
     similar.sort_unstable_by_key(|(hit, _)| *hit);
     similar

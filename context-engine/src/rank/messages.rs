@@ -29,9 +29,7 @@ pub(super) fn shares(index: Index<'_>, question: &Question) -> Vec<f32> {
         }
     }
     let best = shares.iter().copied().fold(0.0, f32::max);
-    shares
-        .iter_mut()
-        .for_each(|share| *share /= best.max(f32::MIN_POSITIVE));
+    shares.iter_mut().for_each(|share| *share /= best.max(f32::MIN_POSITIVE));
     shares
 }
 
@@ -52,10 +50,7 @@ fn best(index: Index<'_>, question: &Question) -> Vec<(DocId, f32)> {
     // All words count, not only those of files, because messages contribute the words that files lack.
     for concept in &question.concepts {
         add(&concept.whole, concept.weight);
-        concept
-            .parts
-            .iter()
-            .for_each(|part| add(part, PART_WEIGHT * concept.weight));
+        concept.parts.iter().for_each(|part| add(part, PART_WEIGHT * concept.weight));
     }
     let found = (0u32..).map(DocId).zip(scores).filter(|(_, score)| *score > 0.0);
     let mut found: Vec<(DocId, f32)> = found.collect();

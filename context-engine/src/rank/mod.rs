@@ -65,8 +65,7 @@ pub(crate) trait Statistics {
 
 impl Statistics for Snapshot {
     fn frequency(&self, term: &str) -> u32 {
-        self.frequency(Field::Bodies, term)
-            .max(self.frequency(Field::Paths, term))
+        self.frequency(Field::Bodies, term).max(self.frequency(Field::Paths, term))
     }
 
     fn documents(&self) -> usize {
@@ -136,10 +135,7 @@ impl Query {
             weights: Vec::new(),
             known: 0,
             near: Vec::new(),
-            headline: question
-                .headline
-                .as_deref()
-                .map(|headline| Box::new(Self::new(headline, statistics))),
+            headline: question.headline.as_deref().map(|headline| Box::new(Self::new(headline, statistics))),
         };
         for (concept, named) in question.concepts.iter().enumerate() {
             let whole = statistics.frequency(&named.whole);
@@ -151,13 +147,7 @@ impl Query {
             query.weights.push(named.weight * idf(df.max(1), n));
             let mut probe = |term: &String, df: u32, weight: f32, covers: bool| {
                 if df > 0 {
-                    query.probes.push(Probe {
-                        term: term.clone(),
-                        concept,
-                        weight,
-                        idf: idf(df, n),
-                        covers,
-                    });
+                    query.probes.push(Probe { term: term.clone(), concept, weight, idf: idf(df, n), covers });
                 }
             };
             probe(&named.whole, whole, named.weight, true);
@@ -172,11 +162,7 @@ impl Query {
 impl Query {
     /// Returns the total weight of a set of concepts.
     pub(crate) fn weigh(&self, concepts: u64) -> f32 {
-        let bits = self
-            .weights
-            .iter()
-            .enumerate()
-            .filter(|(bit, _)| concepts >> bit & 1 == 1);
+        let bits = self.weights.iter().enumerate().filter(|(bit, _)| concepts >> bit & 1 == 1);
         bits.map(|(_, weight)| *weight).sum()
     }
 }
@@ -229,9 +215,7 @@ pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: 
             chunks,
             path_concepts,
             named: named.contains(&file),
-            remembered: worked_with
-                .get(file)
-                .is_some_and(|share| *share >= hits::MIN_REPORTED_SHARE),
+            remembered: worked_with.get(file).is_some_and(|share| *share >= hits::MIN_REPORTED_SHARE),
         }
     };
     let ranked = leading(snapshot, &scores, &chunks, keep);
@@ -275,10 +259,7 @@ struct TermPostings {
 
 impl<'a> PostingsCache<'a> {
     fn new(snapshot: &'a Snapshot) -> Self {
-        Self {
-            snapshot,
-            found: HashMap::new(),
-        }
+        Self { snapshot, found: HashMap::new() }
     }
 
     fn get(&mut self, term: &str) -> Rc<TermPostings> {
@@ -360,10 +341,7 @@ fn fused_scores(
         let best = scores.iter().copied().fold(0.0, f32::max);
         if lists.has(list) && best > 0.0 {
             let weight = weight / best;
-            fused
-                .iter_mut()
-                .zip(scores)
-                .for_each(|(sum, score)| *sum += weight * score);
+            fused.iter_mut().zip(scores).for_each(|(sum, score)| *sum += weight * score);
         }
     }
     (fused, path_concepts)
@@ -393,11 +371,7 @@ fn chunk_scores(
     let snapshot = terms.snapshot;
     let (average, lengths) = (snapshot.average_length(), snapshot.lengths());
     let numbers = snapshot.chunk_numbers();
-    let mut chunks = ChunkScores {
-        scores: vec![0.0; numbers],
-        concepts: vec![0; numbers],
-        defines: vec![0; numbers],
-    };
+    let mut chunks = ChunkScores { scores: vec![0.0; numbers], concepts: vec![0; numbers], defines: vec![0; numbers] };
     for probe in &query.probes {
         let postings = terms.get(&probe.term);
         let (factor, bit) = (probe.weight * probe.idf, u64::from(probe.covers) << probe.concept);

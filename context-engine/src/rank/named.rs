@@ -52,17 +52,13 @@ fn namesakes(snapshot: &Snapshot, named: &[NamedPath]) -> Vec<(usize, String)> {
         names.contains(&name) || stem.is_some_and(|stem| names.contains(stem))
     };
     let files = snapshot.files().filter(|(_, file)| has_name(&file.facts.path));
-    files
-        .map(|(number, file)| (number, file.facts.path.as_str().to_lowercase()))
-        .collect()
+    files.map(|(number, file)| (number, file.facts.path.as_str().to_lowercase())).collect()
 }
 
 /// Returns whether a named path matches a file's path in lower case: it equals the end of the path from a component's
 /// start, with or without the extension.
 fn is_named(path: &str, named: &str) -> bool {
-    let end = path
-        .strip_suffix(named)
-        .or_else(|| path.rsplit_once('.').and_then(|(stem, _)| stem.strip_suffix(named)));
+    let end = path.strip_suffix(named).or_else(|| path.rsplit_once('.').and_then(|(stem, _)| stem.strip_suffix(named)));
     let ends = end.is_some_and(|before| before.is_empty() || before.ends_with('/'));
     // A stack trace may have the absolute path of the file.
     ends || (path.contains('/') && named.strip_suffix(path).is_some_and(|before| before.ends_with('/')))

@@ -33,16 +33,10 @@ pub(crate) fn rate(snapshot: &Snapshot, candidates: &mut [Candidate], near: &[(D
     let chunks = || candidates.iter().flat_map(|candidate| &candidate.chunks);
     let best = chunks().map(|chunk| chunk.score).fold(f32::MIN_POSITIVE, f32::max);
     let strength = |doc: DocId, score: f32| score / best + near.get(&doc).copied().unwrap_or(0.0);
-    let mut order: Vec<(f32, DocId)> = chunks()
-        .map(|chunk| (strength(chunk.doc, chunk.score), chunk.doc))
-        .collect();
+    let mut order: Vec<(f32, DocId)> = chunks().map(|chunk| (strength(chunk.doc, chunk.score), chunk.doc)).collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let ranks: HashMap<DocId, usize> = order.iter().enumerate().map(|(rank, (_, doc))| (*doc, rank)).collect();
-    let score = |rank: usize| {
-        candidates
-            .get(rank)
-            .map_or(0.0, |candidate: &Candidate| candidate.score)
-    };
+    let score = |rank: usize| candidates.get(rank).map_or(0.0, |candidate: &Candidate| candidate.score);
     let highest = score(0).max(f32::MIN_POSITIVE);
     let lead = 1.0 - score(1) / highest;
     for (file_rank, candidate) in candidates.iter_mut().enumerate() {

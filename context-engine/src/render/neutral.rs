@@ -29,11 +29,7 @@ pub fn heading(text: &str) -> String {
 
 /// Renders prose of others behind a line of ours that names its source: neutralised, in a code block that it cannot end.
 pub fn quoted(source: &str, text: &str) -> String {
-    format!(
-        "{}\n{}",
-        heading(source),
-        fenced(&neutralize(text, Ground::Prose), "markdown")
-    )
+    format!("{}\n{}", heading(source), fenced(&neutralize(text, Ground::Prose), "markdown"))
 }
 
 #[cfg(test)]

@@ -14,10 +14,7 @@ const ON_TOPIC: &[(&str, &str)] = &[
     ("how does the router match path parameters", "src/http/router.rs"),
     ("what wins, a literal segment or a parameter?", "src/http/router.rs"),
     ("where do we answer 405 method not allowed", "src/http/router.rs"),
-    (
-        "can I register the same pattern twice in the Router",
-        "src/http/router.rs",
-    ),
+    ("can I register the same pattern twice in the Router", "src/http/router.rs"),
     ("how long is the exponential backoff at most", "src/http/retry.rs"),
     ("is a declined payment retryable?", "src/http/retry.rs"),
     ("which provider errors may be repeated", "src/http/retry.rs"),
@@ -27,30 +24,15 @@ const ON_TOPIC: &[(&str, &str)] = &[
     ("does verify_cookie run in constant time?", "src/session.rs"),
     ("how can I log a user out everywhere, all sessions", "src/session.rs"),
     ("what does src/session.rs do", "src/session.rs"),
-    (
-        "how are German amounts parsed in the CSV import",
-        "tools/import_orders.py",
-    ),
-    (
-        "does import_file skip duplicates by order number",
-        "tools/import_orders.py",
-    ),
+    ("how are German amounts parsed in the CSV import", "tools/import_orders.py"),
+    ("does import_file skip duplicates by order number", "tools/import_orders.py"),
     ("what encoding does the legacy export have", "tools/import_orders.py"),
     ("add a dry-run flag to the orders import", "tools/import_orders.py"),
-    (
-        "which environment variable sets the listen address of the server",
-        "README.md",
-    ),
+    ("which environment variable sets the listen address of the server", "README.md"),
     ("how do we roll back a deployment of the Helm chart", "README.md"),
     ("which test covers replaying the ledger twice", "tests/ledger_replay.rs"),
-    (
-        "what do error responses look like, which fields",
-        ".muninn/knowledge/errors.md",
-    ),
-    (
-        "does the payment provider need an idempotency key for retries",
-        "01JH0000000000000000000001",
-    ),
+    ("what do error responses look like, which fields", ".muninn/knowledge/errors.md"),
+    ("does the payment provider need an idempotency key for retries", "01JH0000000000000000000001"),
 ];
 
 const OFF_TOPIC: &[&str] = &[
@@ -108,17 +90,12 @@ fn questions_about_the_repository_get_items() {
 fn name_with_one_definition_is_exact_evidence_in_any_language() {
     let repo = Repo::service();
     let engine = repo.ready();
-    for question in [
-        "Wo wird `checkpoint` eigentlich berechnet, und womit genau?",
-        "checkpoint() 是在哪里实现的?",
-    ] {
+    for question in ["Wo wird `checkpoint` eigentlich berechnet, und womit genau?", "checkpoint() 是在哪里实现的?"]
+    {
         let found = ask(&engine, question);
         assert!(files(&found).contains(&"src/ledger.rs"), "{:?}", found.reason);
     }
-    for question in [
-        "Wo wird eigentlich gerechnet, und womit genau?",
-        "Was macht `iterator()` eigentlich?",
-    ] {
+    for question in ["Wo wird eigentlich gerechnet, und womit genau?", "Was macht `iterator()` eigentlich?"] {
         let found = ask(&engine, question);
         assert!(found.items.is_empty(), "{:?}", files(&found));
     }
@@ -144,20 +121,10 @@ fn off_topic_prompts_get_a_reason_and_no_items() {
 fn most_questions_are_judged_right_before_the_index_is_ready() {
     let repo = Repo::service();
     let engine = repo.engine();
-    let answered = |question: &str, file: &str| {
-        files(&ask(&engine, question))
-            .iter()
-            .take(3)
-            .any(|found| *found == file)
-    };
-    let right = ON_TOPIC
-        .iter()
-        .filter(|(question, file)| answered(question, file))
-        .count();
-    let wrong = OFF_TOPIC
-        .iter()
-        .filter(|question| !ask(&engine, question).items.is_empty())
-        .count();
+    let answered =
+        |question: &str, file: &str| files(&ask(&engine, question)).iter().take(3).any(|found| *found == file);
+    let right = ON_TOPIC.iter().filter(|(question, file)| answered(question, file)).count();
+    let wrong = OFF_TOPIC.iter().filter(|question| !ask(&engine, question).items.is_empty()).count();
     assert!(right * 10 >= ON_TOPIC.len() * 8, "{right} of {}", ON_TOPIC.len());
     assert!(wrong <= 1, "{wrong}");
 }
@@ -165,26 +132,12 @@ fn most_questions_are_judged_right_before_the_index_is_ready() {
 #[test]
 fn the_threshold_can_be_set() {
     let repo = Repo::service();
-    let strict = repo.engine_with(crate::EngineSettings {
-        threshold: Some(1.0),
-        ..Default::default()
-    });
+    let strict = repo.engine_with(crate::EngineSettings { threshold: Some(1.0), ..Default::default() });
     strict.refresh(&()).unwrap();
-    assert!(
-        ask(&strict, "how does the router match unicorns and rainbows")
-            .items
-            .is_empty()
-    );
-    let loose = repo.engine_with(crate::EngineSettings {
-        threshold: Some(0.1),
-        ..Default::default()
-    });
+    assert!(ask(&strict, "how does the router match unicorns and rainbows").items.is_empty());
+    let loose = repo.engine_with(crate::EngineSettings { threshold: Some(0.1), ..Default::default() });
     loose.refresh(&()).unwrap();
-    assert!(
-        !ask(&loose, "how does the router match unicorns and rainbows")
-            .items
-            .is_empty()
-    );
+    assert!(!ask(&loose, "how does the router match unicorns and rainbows").items.is_empty());
 }
 
 #[test]
@@ -193,10 +146,7 @@ fn a_measurement_can_switch_the_threshold_off() {
     let engine = repo.ready();
     let question = "write a birthday poem for my router";
     assert!(ask(&engine, question).items.is_empty());
-    let undecided = Tuning {
-        decide: false,
-        ..Tuning::default()
-    };
+    let undecided = Tuning { decide: false, ..Tuning::default() };
     let found = engine.explore_with(question, &limits(4000), undecided);
     let ranking = engine.rank(question, Tuning::default(), 3);
     assert_eq!(ranking.files[0].path.as_str(), "src/http/router.rs");
@@ -210,10 +160,7 @@ fn each_list_changes_the_ranking() {
     repo.commit("The dashboard shows what customers were charged", &[]);
     repo.commit(
         "Alerts for the queue",
-        &[
-            ("src/http/retry.rs", "fn apply() {}\n"),
-            ("src/queue.rs", "fn grow() {}\n"),
-        ],
+        &[("src/http/retry.rs", "fn apply() {}\n"), ("src/queue.rs", "fn grow() {}\n")],
     );
     let hit = r#"{"id":"1","type":"context_hit","terms":["ledger","router","book"],"files":["src/session.rs"],"relevance":0.95}"#;
     repo.write(".muninn/memory/main.jsonl", hit);
@@ -223,11 +170,7 @@ fn each_list_changes_the_ranking() {
         grew until memory ran out on three machines.";
     let scores = |lists| {
         let ranking = engine.rank(question, Tuning { lists, decide: true }, 20);
-        ranking
-            .files
-            .into_iter()
-            .map(|file| (file.path, file.score))
-            .collect::<Vec<_>>()
+        ranking.files.into_iter().map(|file| (file.path, file.score)).collect::<Vec<_>>()
     };
     // Vectors are not used for long questions; see `vectors.rs`.
     for (name, list) in Lists::EACH.iter().filter(|(name, _)| *name != "vectors") {

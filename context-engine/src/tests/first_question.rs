@@ -13,10 +13,7 @@ fn crowded() -> Repo {
     )]);
     let line = "    let request = handle(request, invoice);\n";
     for number in 0..200 {
-        repo.write(
-            &format!("src/a/part_{number:03}.rs"),
-            format!("fn part_{number}() {{\n{}}}\n", line.repeat(40)),
-        );
+        repo.write(&format!("src/a/part_{number:03}.rs"), format!("fn part_{number}() {{\n{}}}\n", line.repeat(40)));
     }
     repo
 }
@@ -47,16 +44,11 @@ fn client_with_file_tools_gets_a_map_before_the_index_is_ready() {
 #[test]
 fn definition_in_a_large_file_is_found() {
     let repo = crowded();
-    let filler: String = (0..8_000)
-        .map(|number| format!("pub fn value_{number}() -> u32 {{ {number} }}\n"))
-        .collect();
+    let filler: String = (0..8_000).map(|number| format!("pub fn value_{number}() -> u32 {{ {number} }}\n")).collect();
     let definition = "/// Settles.\npub fn settle_ledger_month() -> u32 {\n    1\n}\n";
     repo.write("src/large.rs", format!("{filler}{definition}{filler}"));
     let found = ask(&repo.engine(), "What does settle_ledger_month return?");
-    let item = found
-        .items
-        .first()
-        .map(|item| (item.source.as_str(), item.text.as_str()));
+    let item = found.items.first().map(|item| (item.source.as_str(), item.text.as_str()));
     let (source, text) = item.unwrap_or_else(|| panic!("{:?}", found.reason));
     assert!(source.starts_with("src/large.rs:"), "{source}");
     assert!(text.contains("pub fn settle_ledger_month"), "{text}");

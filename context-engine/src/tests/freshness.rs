@@ -27,11 +27,7 @@ fn a_file_without_a_match_any_more_or_missing_is_left_out() {
     repo.write("src/ledger.rs", "fn other() {}\n");
     std::fs::remove_file(repo.path("tests/ledger_replay.rs")).unwrap();
     let found = ask(&engine, QUESTION);
-    assert!(
-        !files(&found).iter().any(|file| file.contains("ledger")),
-        "{:?}",
-        files(&found)
-    );
+    assert!(!files(&found).iter().any(|file| file.contains("ledger")), "{:?}", files(&found));
     assert_spans_are_on_disk(repo.root(), &found);
 }
 
@@ -39,10 +35,7 @@ fn a_file_without_a_match_any_more_or_missing_is_left_out() {
 fn a_corrected_memory_counts_at_once() {
     let repo = Repo::service();
     let engine = repo.ready();
-    repo.write(
-        ".muninn/knowledge/errors.md",
-        "# Colours of the dashboard\nThe dashboard is teal and ochre.\n",
-    );
+    repo.write(".muninn/knowledge/errors.md", "# Colours of the dashboard\nThe dashboard is teal and ochre.\n");
     assert!(
         !files(&ask(&engine, "what do error responses look like, which fields"))
             .contains(&".muninn/knowledge/errors.md")
@@ -87,10 +80,7 @@ fn a_second_refresh_parses_only_changed_files() {
 fn the_cache_is_reused_by_the_next_process() {
     let repo = Repo::service();
     let dir = tempfile::tempdir().unwrap();
-    let settings = || EngineSettings {
-        cache_dir: Some(dir.path().join("cache")),
-        ..EngineSettings::default()
-    };
+    let settings = || EngineSettings { cache_dir: Some(dir.path().join("cache")), ..EngineSettings::default() };
     let first = repo.engine_with(settings()).refresh(&()).unwrap();
     assert_eq!(first.reused, 0);
     let engine = repo.engine_with(settings());
@@ -106,20 +96,10 @@ fn a_damaged_or_unusable_cache_does_not_stop_indexing() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("index.db"), "garbage ".repeat(1000)).unwrap();
     std::fs::write(dir.path().join("file"), "").unwrap();
-    for (cache, note) in [
-        (dir.path().to_owned(), "was rebuilt"),
-        (dir.path().join("file/cache"), "without a cache"),
-    ] {
-        let engine = repo.engine_with(EngineSettings {
-            cache_dir: Some(cache),
-            ..EngineSettings::default()
-        });
+    for (cache, note) in [(dir.path().to_owned(), "was rebuilt"), (dir.path().join("file/cache"), "without a cache")] {
+        let engine = repo.engine_with(EngineSettings { cache_dir: Some(cache), ..EngineSettings::default() });
         let report = engine.refresh(&()).unwrap();
-        assert!(
-            report.notes.iter().any(|text| text.contains(note)),
-            "{:?}",
-            report.notes
-        );
+        assert!(report.notes.iter().any(|text| text.contains(note)), "{:?}", report.notes);
         assert!(!ask(&engine, QUESTION).items.is_empty());
     }
 }

@@ -18,19 +18,13 @@ fn found(repo: &Repo, question: &str, without: &[&str]) -> Vec<String> {
 #[test]
 fn a_co_changed_file_is_found() {
     let repo = Repo::with(&[]);
-    repo.commit(
-        "begin",
-        &[("lexer.rs", "fn lexer() {}\n"), ("zoo.rs", "fn giraffe() {}\n")],
-    );
+    repo.commit("begin", &[("lexer.rs", "fn lexer() {}\n"), ("zoo.rs", "fn giraffe() {}\n")]);
     for version in ["one", "two", "three"] {
         let lexer = format!("fn lexer() {{ {version}() }}\n");
         repo.commit(version, &[("lexer.rs", lexer.as_str()), ("other.rs", version)]);
     }
     let question = "why does the lexer hang";
-    assert_eq!(
-        found(&repo, question, &["messages"]),
-        ["lexer.rs", "other.rs", "zoo.rs"]
-    );
+    assert_eq!(found(&repo, question, &["messages"]), ["lexer.rs", "other.rs", "zoo.rs"]);
     assert_eq!(found(&repo, question, &["messages", "cochange"]), ["lexer.rs"]);
 }
 
@@ -47,16 +41,10 @@ fn a_commit_message_finds_the_changed_files() {
 #[test]
 fn a_commit_is_seen_by_the_next_refresh() {
     let repo = Repo::with(&[]);
-    repo.commit(
-        "begin",
-        &[("lexer.rs", "fn lexer() {}\n"), ("zoo.rs", "fn giraffe() {}\n")],
-    );
+    repo.commit("begin", &[("lexer.rs", "fn lexer() {}\n"), ("zoo.rs", "fn giraffe() {}\n")]);
     let engine = repo.ready();
     let without = Lists::ALL.without(list("cochange"));
-    let tuning = Tuning {
-        lists: without,
-        decide: false,
-    };
+    let tuning = Tuning { lists: without, decide: false };
     let found = || engine.rank("the lexer leaves quotation marks", tuning, 10).files.len();
     assert_eq!(found(), 1);
     repo.commit("Escape quotation marks", &[("zoo.rs", "fn lion() {}\n")]);
@@ -84,22 +72,13 @@ fn a_similar_question_finds_the_files_of_an_earlier_session() {
     repo.write(".muninn/memory/main.jsonl", ONE_SESSION);
     let place = |name: &str| best().iter().position(|path| path == name);
     assert!(place("zoo.rs").is_some(), "{:?}", best());
-    assert!(
-        place("lexer.rs") < place("zoo.rs"),
-        "it has the words as well: {:?}",
-        best()
-    );
+    assert!(place("lexer.rs") < place("zoo.rs"), "it has the words as well: {:?}", best());
     let pack = ask(&repo.ready(), question);
     let why = |name: &str| {
         let mut items = pack.items.iter();
-        items
-            .find(|item| item.source.starts_with(name))
-            .map(|item| item.why.clone())
+        items.find(|item| item.source.starts_with(name)).map(|item| item.why.clone())
     };
-    assert!(
-        why("lexer.rs").unwrap().ends_with("earlier sessions worked with it"),
-        "{pack:?}"
-    );
+    assert!(why("lexer.rs").unwrap().ends_with("earlier sessions worked with it"), "{pack:?}");
 }
 
 #[test]
@@ -120,23 +99,13 @@ fn hits_of_two_sessions_for_similar_questions_add_up() {
     let elsewhere = hit("3", r#""giraffe""#, "eve");
     let score = |main: &[&str]| {
         repo.write(".muninn/memory/main.jsonl", main.concat());
-        let tuning = Tuning {
-            lists: Lists::ALL.without(list("cochange")).without(list("messages")),
-            decide: false,
-        };
-        let ranking = repo
-            .ready()
-            .rank("why does the lexer leave quotation marks", tuning, 10);
+        let tuning = Tuning { lists: Lists::ALL.without(list("cochange")).without(list("messages")), decide: false };
+        let ranking = repo.ready().rank("why does the lexer leave quotation marks", tuning, 10);
         let mut files = ranking.files.iter();
-        files
-            .find(|file| file.path.as_str() == "zoo.rs")
-            .map_or(0.0, |file| file.score)
+        files.find(|file| file.path.as_str() == "zoo.rs").map_or(0.0, |file| file.score)
     };
     let (of_one, of_other, of_both) = (score(&[&one]), score(&[&other]), score(&[&one, &other]));
-    assert!(
-        of_one > 0.0 && of_other > 0.0 && of_both > of_one.max(of_other),
-        "{of_one} and {of_other} make {of_both}"
-    );
+    assert!(of_one > 0.0 && of_other > 0.0 && of_both > of_one.max(of_other), "{of_one} and {of_other} make {of_both}");
     assert_eq!(score(&[&elsewhere]), 0.0);
     assert_eq!(score(&[&one, &one]), of_one, "a duplicated line is one hit");
 }

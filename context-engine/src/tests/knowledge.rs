@@ -18,11 +18,9 @@ fn knowledge(engine: &Engine, question: &str) -> Vec<(String, String)> {
 #[test]
 fn a_section_that_applies_to_a_top_file_has_a_lower_threshold() {
     let rule = "# Clocks\n\nCompare an expiry with the monotonic clock only, and leave a minute of grace for skew.\n";
-    for (front, lifted) in [
-        ("---\napplies_to: [src/session.rs]\n---\n", true),
-        ("---\napplies_to: [tools/]\n---\n", false),
-        ("", false),
-    ] {
+    for (front, lifted) in
+        [("---\napplies_to: [src/session.rs]\n---\n", true), ("---\napplies_to: [tools/]\n---\n", false), ("", false)]
+    {
         let repo = Repo::service();
         repo.write(".muninn/knowledge/clocks.md", format!("{front}{rule}"));
         let engine = repo.ready();
@@ -51,18 +49,12 @@ fn a_question_about_auth_packs_the_decision_with_its_code() {
     let repo = Repo::service();
     repo.write(".metis/adrs/001-cookies.md", ADR);
     let engine = repo.ready();
-    let found = ask(
-        &engine,
-        "how is auth decided, by a session table or by the cookie signature",
-    );
+    let found = ask(&engine, "how is auth decided, by a session table or by the cookie signature");
     let decision = found.items.iter().find(|item| item.title.contains("Decision"));
     let decision = decision.unwrap_or_else(|| panic!("{:?}", files(&found)));
     assert_eq!(decision.kind, ItemKind::Knowledge);
     assert_eq!(decision.title, "ADR-3 (PROJ-A-0003): Auth by signed cookies, Decision");
-    assert_eq!(
-        (decision.source.as_str(), decision.confidence),
-        (".metis/adrs/001-cookies.md:15-17", Some(0.9))
-    );
+    assert_eq!((decision.source.as_str(), decision.confidence), (".metis/adrs/001-cookies.md:15-17", Some(0.9)));
     let as_code = found.items.iter().filter(|item| item.kind == ItemKind::Code);
     let twice = as_code.filter(|item| item.source.starts_with(".metis/")).count();
     assert_eq!(twice, 0, "a knowledge section is not packed as a file, too");
@@ -76,18 +68,11 @@ fn a_conflict_is_packed_with_both_sides_or_not_at_all() {
         learning("2", "No jitter there, ever"),
         "{\"id\":\"C\",\"type\":\"conflict\",\"left\":\"1\",\"right\":\"2\"}\n".to_owned(),
     ];
-    let repo = Repo::with(&[
-        ("src/lib.rs", "fn main() {}\n"),
-        (".muninn/memory/main.jsonl", &main.concat()),
-    ]);
+    let repo = Repo::with(&[("src/lib.rs", "fn main() {}\n"), (".muninn/memory/main.jsonl", &main.concat())]);
     repo.commit("begin", &[]);
     let engine = repo.ready();
     let found = ask(&engine, "do retries of the ledger use jitter?");
-    let memories: Vec<_> = found
-        .items
-        .iter()
-        .filter(|item| item.kind == ItemKind::Memory)
-        .collect();
+    let memories: Vec<_> = found.items.iter().filter(|item| item.kind == ItemKind::Memory).collect();
     let sources: Vec<_> = memories.iter().map(|item| item.source.as_str()).collect();
     assert_eq!(sources, ["1", "2"], "{found:?}");
     for (item, other) in memories.iter().zip(["2", "1"]) {
@@ -119,11 +104,7 @@ fn a_memory_about_a_file_is_packed_if_the_file_is_the_subject() {
     let named = "split src/session.rs in two modules";
     let (_repo, engine) = attached("src/session.rs");
     assert_eq!(remembered(&engine, named).len(), 1, "the question names the file");
-    assert_eq!(
-        remembered(&engine, QUESTION).len(),
-        1,
-        "it is the best file, and a word is common"
-    );
+    assert_eq!(remembered(&engine, QUESTION).len(), 1, "it is the best file, and a word is common");
     assert!(remembered(&engine, "write a speech for a wedding").is_empty());
     let (_repo, engine) = attached("tools/import_orders.py");
     assert!(remembered(&engine, named).is_empty());
@@ -140,10 +121,7 @@ fn newer_memory_about_the_same_subject_accompanies_the_older_one() {
         format!("{{\"id\":\"{id}\",\"ts\":\"2026-01-0{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n")
     };
     let repo = Repo::service();
-    let older = learning(
-        "1",
-        "Orders are exported nightly to the OpenAI embedding API of the vendor",
-    );
+    let older = learning("1", "Orders are exported nightly to the OpenAI embedding API of the vendor");
     let newer = learning("2", "Embeddings come from a local library, and no vendor API");
     let other = learning("3", "Marta wants to see each edit before lunch");
     repo.write(".muninn/memory/main.jsonl", [older, newer, other].concat());

@@ -30,10 +30,7 @@ fn map_names_lines_with_a_signature_and_quotes_no_body() {
     let engine = repo.ready();
     let found = map(&engine, &PriorContext::default(), 2_000);
     let block = render::block(&found.items);
-    assert!(
-        block.contains("## Likely places, best first\n- src/ledger.rs:"),
-        "{block}"
-    );
+    assert!(block.contains("## Likely places, best first\n- src/ledger.rs:"), "{block}");
     let best = &found.items[0];
     assert_eq!(best.kind, ItemKind::Place);
     let (path, lines) = best.source.split_once(':').unwrap();
@@ -80,11 +77,7 @@ fn file_whose_lines_are_not_worth_their_price_is_named_by_its_path() {
         let with_lines = found.items.iter().filter(|item| item.first_line > 0).count();
         (found.items.len(), with_lines)
     };
-    let free = Prices {
-        cache_write: 0.0,
-        cached_read: 0.0,
-        output: 0.0,
-    };
+    let free = Prices { cache_write: 0.0, cached_read: 0.0, output: 0.0 };
     assert_eq!(places(&free), (12, 12));
     let (all, with_lines) = places(&Prices::default());
     assert_eq!(all, 12);
@@ -97,29 +90,18 @@ fn file_named_by_its_path_is_as_it_is_on_disk() {
     for (path, _) in (0..12).map(|at| (format!("src/shard_{at}.rs"), at)) {
         let file = std::fs::File::options().write(true).open(repo.path(&path)).unwrap();
         // A file that is older than its indexing is not read again.
-        file.set_modified(SystemTime::now() - Duration::from_secs(3_600))
-            .unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(3_600)).unwrap();
     }
     let engine = repo.ready();
     engine.set_threshold(Some(0.0));
     let places = || {
-        let found = engine.explore_after(
-            &PriorContext::default(),
-            SHARDS,
-            &limits(2_000),
-            Some(&Prices::default()),
-        );
+        let found = engine.explore_after(&PriorContext::default(), SHARDS, &limits(2_000), Some(&Prices::default()));
         found.items.into_iter().filter(|item| item.first_line == 0)
     };
     let before: Vec<String> = places().map(|item| item.source).collect();
-    let [removed, edited, linked, ..] = &before[..] else {
-        panic!("{before:?}")
-    };
+    let [removed, edited, linked, ..] = &before[..] else { panic!("{before:?}") };
     std::fs::remove_file(repo.path(removed)).unwrap();
-    repo.write(
-        edited,
-        "/// Refills the token bucket of a shard twice.\npub fn refill_bucket_twice() {}\n",
-    );
+    repo.write(edited, "/// Refills the token bucket of a shard twice.\npub fn refill_bucket_twice() {}\n");
     std::fs::remove_file(repo.path(linked)).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", repo.path(linked)).unwrap();
     let after: Vec<(String, String)> = places().map(|item| (item.source, item.blob.unwrap())).collect();
@@ -129,10 +111,7 @@ fn file_named_by_its_path_is_as_it_is_on_disk() {
     };
     assert!(after.iter().all(|(path, blob)| *blob == blob_of(path)), "{after:?}");
     let names: Vec<&String> = after.iter().map(|(path, _)| path).collect();
-    assert!(
-        names.contains(&edited) && !names.contains(&removed) && !names.contains(&linked),
-        "{names:?}"
-    );
+    assert!(names.contains(&edited) && !names.contains(&removed) && !names.contains(&linked), "{names:?}");
 }
 
 #[test]
@@ -144,26 +123,16 @@ fn lower_gain_factor_shortens_the_map_and_keeps_its_best_file() {
     engine.set_threshold(Some(0.0));
     let places = |factor: f32| {
         engine.set_gain_factor(factor);
-        let found = engine.explore_after(
-            &PriorContext::default(),
-            SHARDS,
-            &limits(2_000),
-            Some(&Prices::default()),
-        );
+        let found = engine.explore_after(&PriorContext::default(), SHARDS, &limits(2_000), Some(&Prices::default()));
         let gain: f32 = found.items.iter().map(|item| item.gain).sum();
-        let [knowledge, best] = &found.items[..2] else {
-            panic!("{:?}", found.items)
-        };
+        let [knowledge, best] = &found.items[..2] else { panic!("{:?}", found.items) };
         assert_eq!((knowledge.kind, best.kind), (ItemKind::Knowledge, ItemKind::Place));
         (best.source.clone(), found.tokens, gain)
     };
     let (whole, eighth, again) = (places(1.0), places(0.125), places(1.0));
     assert_eq!(whole, again);
     assert_eq!(whole.0, eighth.0);
-    assert!(
-        eighth.1 < whole.1 && eighth.2 < whole.2 / 4.0,
-        "{eighth:?} of {whole:?}"
-    );
+    assert!(eighth.1 < whole.1 && eighth.2 < whole.2 / 4.0, "{eighth:?} of {whole:?}");
     assert!(whole.2 > Prices::default().of_tokens(whole.1), "{whole:?}");
 }
 
@@ -172,10 +141,7 @@ fn late_map_is_no_map() {
     let repo = Repo::service();
     let engine = repo.ready();
     let deadline = Instant::now();
-    let limits = Limits {
-        tokens: 2_000,
-        deadline,
-    };
+    let limits = Limits { tokens: 2_000, deadline };
     let late = engine.explore_after(&PriorContext::default(), QUESTION, &limits, Some(&Prices::default()));
     assert!(late.items.is_empty() && late.reason.is_some());
 }
@@ -185,10 +151,7 @@ fn licence_is_packed_only_if_the_question_names_it() {
     let words = "duration overflow parse seconds minutes hours warranty liability";
     let repo = Repo::with(&[
         ("LICENSE-APACHE", &format!("{words}\n").repeat(30)),
-        (
-            "src/time.rs",
-            "/// Parses a duration in seconds, minutes or hours.\npub fn parse_duration() {}\n",
-        ),
+        ("src/time.rs", "/// Parses a duration in seconds, minutes or hours.\npub fn parse_duration() {}\n"),
     ]);
     let engine = repo.ready();
     let about = |question: &str| {

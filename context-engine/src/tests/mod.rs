@@ -79,10 +79,7 @@ impl Repo {
 
 /// No deadline that a slow machine could miss.
 fn limits(tokens: u32) -> Limits {
-    Limits {
-        tokens,
-        deadline: Instant::now() + Duration::from_secs(600),
-    }
+    Limits { tokens, deadline: Instant::now() + Duration::from_secs(600) }
 }
 
 fn ask(engine: &Engine, question: &str) -> Exploration {
@@ -93,10 +90,7 @@ fn ask(engine: &Engine, question: &str) -> Exploration {
 fn files(exploration: &Exploration) -> Vec<&str> {
     let mut files = Vec::new();
     for item in &exploration.items {
-        let file = item
-            .source
-            .rsplit_once(':')
-            .map_or(item.source.as_str(), |(file, _)| file);
+        let file = item.source.rsplit_once(':').map_or(item.source.as_str(), |(file, _)| file);
         if !files.contains(&file) {
             files.push(file);
         }

@@ -23,11 +23,7 @@ fn the_block_never_costs_more_than_the_budget() {
             assert_eq!(found.tokens, cost);
             assert!(cost <= budget, "{cost} > {budget}");
             assert!(!found.items.is_empty() || found.reason.is_some());
-            assert!(
-                budget < 500 || !found.items.is_empty(),
-                "{question}: {:?}",
-                found.reason
-            );
+            assert!(budget < 500 || !found.items.is_empty(), "{question}: {:?}", found.reason);
             assert_spans_are_on_disk(repo.root(), &found);
         }
     }
@@ -48,25 +44,11 @@ fn the_same_question_gives_the_same_bytes() {
 #[test]
 fn memory_and_knowledge_come_first_with_their_sources() {
     let repo = Repo::service();
-    let found = ask(
-        &repo.ready(),
-        "does the payment provider need an idempotency key for retries",
-    );
+    let found = ask(&repo.ready(), "does the payment provider need an idempotency key for retries");
     let memory = &found.items[0];
-    assert_eq!(
-        (memory.kind, memory.source.as_str()),
-        (ItemKind::Memory, "01JH0000000000000000000001")
-    );
-    assert_eq!(
-        (memory.date.as_deref(), memory.confidence),
-        (Some("2026-01-07T10:00:00Z"), Some(0.8))
-    );
-    assert!(
-        found
-            .items
-            .iter()
-            .any(|item| item.kind == ItemKind::Code && item.source.starts_with("src/http/retry.rs"))
-    );
+    assert_eq!((memory.kind, memory.source.as_str()), (ItemKind::Memory, "01JH0000000000000000000001"));
+    assert_eq!((memory.date.as_deref(), memory.confidence), (Some("2026-01-07T10:00:00Z"), Some(0.8)));
+    assert!(found.items.iter().any(|item| item.kind == ItemKind::Code && item.source.starts_with("src/http/retry.rs")));
     let knowledge = ask(&repo.ready(), "what do error responses look like, which fields");
     assert_eq!(knowledge.items[0].kind, ItemKind::Knowledge);
     assert_eq!(knowledge.items[0].source, ".muninn/knowledge/errors.md:7-10");
@@ -76,11 +58,7 @@ fn memory_and_knowledge_come_first_with_their_sources() {
 fn an_item_has_its_language_reason_and_score() {
     let repo = Repo::service();
     let found = ask(&repo.ready(), "where does `verify_cookie` check the expiry");
-    let item = found
-        .items
-        .iter()
-        .find(|item| item.source.starts_with("src/session.rs"))
-        .unwrap();
+    let item = found.items.iter().find(|item| item.source.starts_with("src/session.rs")).unwrap();
     assert_eq!(item.language, "rust");
     assert!(item.why.contains("defines: verify_cookie"), "{}", item.why);
     assert!(item.text.contains("fn verify_cookie") && item.tokens > 0 && item.score > 0.0);
@@ -92,14 +70,8 @@ fn an_item_has_its_language_reason_and_score() {
 fn tests_rank_below_sources_unless_the_question_is_about_tests() {
     let repo = Repo::service();
     let engine = repo.ready();
-    assert_eq!(
-        files(&ask(&engine, "how is the ledger replayed into balances"))[0],
-        "src/ledger.rs"
-    );
-    assert_eq!(
-        files(&ask(&engine, "which test covers replaying the ledger twice"))[0],
-        "tests/ledger_replay.rs"
-    );
+    assert_eq!(files(&ask(&engine, "how is the ledger replayed into balances"))[0], "src/ledger.rs");
+    assert_eq!(files(&ask(&engine, "which test covers replaying the ledger twice"))[0], "tests/ledger_replay.rs");
 }
 
 #[test]
@@ -121,10 +93,7 @@ fn a_name_that_only_a_test_defines_is_found_in_it() {
     assert_eq!(files(&ask(&engine, question))[0], "tests/hooks.rs");
     // A definition in source code ranks above one in a test, although it matches less.
     let body = "    nothing();\n".repeat(20);
-    repo.write(
-        "src/z.rs",
-        format!("pub fn ledger_scale_edit_9() -> usize {{\n{body}    9\n}}\n"),
-    );
+    repo.write("src/z.rs", format!("pub fn ledger_scale_edit_9() -> usize {{\n{body}    9\n}}\n"));
     engine.refresh(&()).unwrap();
     assert_eq!(files(&ask(&engine, question))[0], "src/z.rs");
 }
@@ -133,13 +102,7 @@ fn a_name_that_only_a_test_defines_is_found_in_it() {
 fn a_passed_deadline_gives_no_items_and_a_reason() {
     let repo = Repo::service();
     for engine in [repo.ready(), repo.engine()] {
-        let found = engine.explore(
-            QUESTIONS[0],
-            &Limits {
-                tokens: 4000,
-                deadline: Instant::now(),
-            },
-        );
+        let found = engine.explore(QUESTIONS[0], &Limits { tokens: 4000, deadline: Instant::now() });
         assert!(found.items.is_empty());
         assert_eq!(found.reason.as_deref(), Some("deadline passed"));
     }
@@ -152,12 +115,8 @@ fn the_status_follows_the_index() {
     assert_eq!(engine.status(), IndexStatus::Empty);
     assert_eq!(ask(&engine, QUESTIONS[0]).completeness, Completeness::Partial);
     let report = engine.refresh(&()).unwrap();
-    let ready = |settled| IndexStatus::Ready {
-        files: report.files,
-        chunks: report.chunks,
-        memories: report.memories,
-        settled,
-    };
+    let ready =
+        |settled| IndexStatus::Ready { files: report.files, chunks: report.chunks, memories: report.memories, settled };
     assert_eq!(engine.status(), ready(false));
     engine.embed(&|| true);
     assert_eq!(engine.status(), ready(true));

@@ -76,10 +76,7 @@ fn a_file_that_changed_is_packed_again() {
     }
     // Other words on the line that matters.
     let at = text.find("overdraft").unwrap();
-    repo.write(
-        "src/ledger.rs",
-        format!("{}overdraft overdrawn {}", &text[..at], &text[at..]),
-    );
+    repo.write("src/ledger.rs", format!("{}overdraft overdrawn {}", &text[..at], &text[at..]));
     engine.refresh(&()).unwrap();
     for prior in [&after(&first), &read] {
         let again = ask_after(&engine, prior, QUESTION);
@@ -92,11 +89,7 @@ fn the_unread_chunks_of_a_file_are_packed() {
     let repo = Repo::service();
     let engine = repo.ready();
     let first = ask(&engine, QUESTION);
-    let whole: Vec<_> = first
-        .items
-        .iter()
-        .filter(|item| item.source.starts_with("src/ledger.rs"))
-        .collect();
+    let whole: Vec<_> = first.items.iter().filter(|item| item.source.starts_with("src/ledger.rs")).collect();
     assert!(!whole.is_empty());
     let text = std::fs::read_to_string(repo.path("src/ledger.rs")).unwrap();
     let (first_line, lines) = (whole[0].first_line as usize, whole[0].text.lines().count());
@@ -130,9 +123,7 @@ fn a_memory_is_packed_once_and_again_after_a_correction() {
     repo.write(".muninn/knowledge/errors.md", corrected);
     let corrected = ask_after(&engine, &prior, question);
     assert!(
-        sources(&corrected)
-            .iter()
-            .any(|source| source.starts_with(".muninn/knowledge/errors.md:")),
+        sources(&corrected).iter().any(|source| source.starts_with(".muninn/knowledge/errors.md:")),
         "{:?}",
         sources(&corrected)
     );

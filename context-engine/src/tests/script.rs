@@ -19,10 +19,7 @@ pub(super) struct Script {
 
 impl Script {
     pub(super) fn new(replies: impl IntoIterator<Item = Result<Reply, u16>>) -> Self {
-        Self {
-            replies: Mutex::new(replies.into_iter().collect()),
-            heard: Mutex::new(Vec::new()),
-        }
+        Self { replies: Mutex::new(replies.into_iter().collect()), heard: Mutex::new(Vec::new()) }
     }
 
     pub(super) fn says(replies: impl IntoIterator<Item = Reply>) -> Self {
@@ -41,13 +38,7 @@ impl Model for Script {
 
     fn ask(&self, ask: &ModelRequest<'_>, _: &Until) -> Result<Reply, ModelError> {
         check(ask);
-        let heard = format!(
-            "{}\n{:?}\n{:?}\n{:?}",
-            ask.system,
-            ask.messages,
-            ask.tools.len(),
-            ask.choice
-        );
+        let heard = format!("{}\n{:?}\n{:?}\n{:?}", ask.system, ask.messages, ask.tools.len(), ask.choice);
         self.heard.lock().unwrap().push(heard);
         let mut replies = self.replies.lock().unwrap();
         let reply = match replies.len() {
@@ -69,9 +60,7 @@ fn check(ask: &ModelRequest<'_>) {
     for pair in ask.messages.windows(2) {
         match pair {
             [Message::Assistant { calls, .. }, next] if !calls.is_empty() => {
-                let Message::Results(results) = next else {
-                    panic!("calls without results: {next:?}")
-                };
+                let Message::Results(results) = next else { panic!("calls without results: {next:?}") };
                 let ids = |ids: Vec<&String>| ids.into_iter().cloned().collect::<Vec<_>>();
                 let asked = ids(calls.iter().map(|call| &call.id).collect());
                 assert_eq!(asked, ids(results.iter().map(|result| &result.id).collect()));
@@ -97,24 +86,15 @@ pub(super) fn calls(made: &[(&str, &str)]) -> Reply {
         name: (*name).to_owned(),
         arguments: (*arguments).to_owned(),
     };
-    Reply {
-        calls: made.iter().enumerate().map(call).collect(),
-        ..Reply::default()
-    }
+    Reply { calls: made.iter().enumerate().map(call).collect(), ..Reply::default() }
 }
 
 pub(super) fn words(text: &str) -> Reply {
-    Reply {
-        text: text.to_owned(),
-        ..Reply::default()
-    }
+    Reply { text: text.to_owned(), ..Reply::default() }
 }
 
 pub(super) fn deep() -> DeepLimits {
-    DeepLimits {
-        until: Until::within(Duration::from_secs(600)),
-        ..DeepLimits::default()
-    }
+    DeepLimits { until: Until::within(Duration::from_secs(600)), ..DeepLimits::default() }
 }
 
 pub(super) const QUESTION: &str = "How long does a retry wait before it asks the backend again?";

@@ -18,10 +18,7 @@ fn buckets() -> Repo {
     let bucket = |at: usize| format!("pub struct Bucket{at};\nimpl Bucket{at} {{\n    pub fn refill(&self) {{}}\n}}\n");
     let buckets: Vec<(String, String)> = (0..30).map(|at| (format!("src/b{at:02}.rs"), bucket(at))).collect();
     let mut files: Vec<(&str, &str)> = buckets.iter().map(|(path, text)| (&**path, &**text)).collect();
-    files.push((
-        "src/main.rs",
-        "fn main() {\n    let bucket = any();\n    bucket.refill();\n    spawn(later);\n}\n",
-    ));
+    files.push(("src/main.rs", "fn main() {\n    let bucket = any();\n    bucket.refill();\n    spawn(later);\n}\n"));
     files.push(("src/once.rs", "pub fn only_once() {}\n"));
     files.push(("tests/once.rs", "fn only_once() {}\n#[test]\nfn t() { only_once(); }\n"));
     Repo::with(&files)
@@ -38,10 +35,7 @@ fn symbols_are_limited_to_path_and_name() {
         part.contains("src/b02.rs:1-1 pub struct Bucket2") && part.contains("src/b29.rs") && !part.contains("b03.rs")
     );
     let anywhere = answer(&engine, "symbols", r#"{"name": "only_"}"#);
-    assert!(
-        anywhere.find("src/once.rs").unwrap() < anywhere.find("tests/once.rs").unwrap(),
-        "{anywhere}"
-    );
+    assert!(anywhere.find("src/once.rs").unwrap() < anywhere.find("tests/once.rs").unwrap(), "{anywhere}");
     assert!(answer(&engine, "symbols", r#"{"name": "nowhere"}"#).contains("nothing is defined there"));
 }
 
@@ -50,20 +44,14 @@ fn the_most_likely_definitions_are_shown_and_the_cut_is_reported() {
     let repo = buckets();
     let engine = repo.ready();
     let qualified = answer(&engine, "definition", r#"{"name": "Bucket29::refill"}"#);
-    assert!(
-        qualified.contains("src/b29.rs:3-3 pub fn refill(&self) {}  [95% sure]"),
-        "{qualified}"
-    );
+    assert!(qualified.contains("src/b29.rs:3-3 pub fn refill(&self) {}  [95% sure]"), "{qualified}");
     let any = answer(&engine, "definition", r#"{"name": "refill"}"#);
     assert_eq!(any.matches("pub fn refill").count(), 16);
     assert!(any.contains("cut by: files"), "{any}");
     let within = answer(&engine, "definition", r#"{"name": "refill", "path": "src/b28.rs"}"#);
     assert_eq!(within.matches("pub fn refill").count(), 1);
     let source = answer(&engine, "definition", r#"{"name": "only_once"}"#);
-    assert!(
-        source.find("src/once.rs").unwrap() < source.find("tests/once.rs").unwrap(),
-        "{source}"
-    );
+    assert!(source.find("src/once.rs").unwrap() < source.find("tests/once.rs").unwrap(), "{source}");
 }
 
 #[test]
@@ -77,10 +65,7 @@ fn ambiguous_and_foreign_calls_are_found() {
     assert!(answer(&engine, "callers", r#"{"name": "main"}"#).contains("nothing here calls main"));
     for nothing in ["two words", "", "\0", "("] {
         let arguments = serde_json::json!({"name": nothing}).to_string();
-        assert!(
-            !answer(&engine, "callers", &arguments).contains("main.rs"),
-            "{nothing:?}"
-        );
+        assert!(!answer(&engine, "callers", &arguments).contains("main.rs"), "{nothing:?}");
     }
 }
 
@@ -93,10 +78,7 @@ fn code_written_after_indexing_is_found() {
     let defined = answer(&engine, "definition", r#"{"name": "brand_new"}"#);
     assert!(defined.contains("src/b03.rs:1-1 fn brand_new()"), "{defined}");
     let called = answer(&engine, "callers", r#"{"name": "brand_new"}"#);
-    assert!(
-        called.contains("src/b03.rs:2 in user") && called.contains("src/fresh.rs:1 in newer_still"),
-        "{called}"
-    );
+    assert!(called.contains("src/b03.rs:2 in user") && called.contains("src/fresh.rs:1 in newer_still"), "{called}");
     let gone = answer(&engine, "definition", r#"{"name": "Bucket3::refill"}"#);
     assert!(!gone.contains("src/b03.rs"), "{gone}");
 }
@@ -104,23 +86,11 @@ fn code_written_after_indexing_is_found() {
 /// Calls as models write them: with other parameter names, texts for numbers, and errors.
 const CALLS: &[(&str, &str)] = &[
     ("grep", r#"{"pattern": "refill"}"#),
-    (
-        "grep",
-        r#"{"pattern": "REFILL", "ignore_case": "true", "path": "src/main.rs", "context": "1"}"#,
-    ),
+    ("grep", r#"{"pattern": "REFILL", "ignore_case": "true", "path": "src/main.rs", "context": "1"}"#),
     ("grep", r#"{"query": "refill(", "path": ["./src/b07.rs"], "C": 99}"#),
-    (
-        "grep",
-        r#"{"regex": "fn \\w+", "glob": "main.*, once.rs", "literal": false}"#,
-    ),
-    (
-        "grep",
-        r#"{"search": "fn \\w+", "include": "*.{rs,md}", "fixed": true}"#,
-    ),
-    (
-        "grep",
-        r#"{"pattern": "fn", "path": "src", "page": 2, "max": 1, "word": true, "invert": true, "count": true}"#,
-    ),
+    ("grep", r#"{"regex": "fn \\w+", "glob": "main.*, once.rs", "literal": false}"#),
+    ("grep", r#"{"search": "fn \\w+", "include": "*.{rs,md}", "fixed": true}"#),
+    ("grep", r#"{"pattern": "fn", "path": "src", "page": 2, "max": 1, "word": true, "invert": true, "count": true}"#),
     ("grep", r#"{"pattern": "", "text": 7}"#),
     ("grep", r#"{"pattern": "x", "path": "../out"}"#),
     ("grep", r#"{"pattern": "x", "glob": "["}"#),
@@ -160,10 +130,7 @@ const CALLS: &[(&str, &str)] = &[
     ("symbols", r#"{}"#),
     ("symbols", r#"{"path": "src/b07.rs"}"#),
     ("symbols", r#"{"name": "only_"}"#),
-    (
-        "symbols",
-        r#"{"symbol": "bucket2", "path": "src", "exact": true, "kinds": ["struct"], "max": 1}"#,
-    ),
+    ("symbols", r#"{"symbol": "bucket2", "path": "src", "exact": true, "kinds": ["struct"], "max": 1}"#),
     ("symbols", r#"{"path": "src", "glob": "b01.rs"}"#),
     ("definition", r#"{"name": "Bucket29::refill"}"#),
     ("definition", r#"{"identifier": "refill", "path": "src/b28.rs"}"#),
@@ -202,10 +169,7 @@ fn results_of_calls_equal_the_recorded_text() {
     let long: String = (0..300).map(|line| format!("line {line} of a long file\n")).collect();
     repo.write("long.txt", &long);
     repo.write("README.md", "Buckets.\n");
-    repo.write(
-        ".muninn/knowledge/buckets.md",
-        "# Buckets\n\nBuckets are refilled once a second by the main loop.\n",
-    );
+    repo.write(".muninn/knowledge/buckets.md", "# Buckets\n\nBuckets are refilled once a second by the main loop.\n");
     repo.write(
         ".metis/tasks/one.md",
         "---\nid: one\nlevel: task\ntitle: \"Refill sooner\"\nshort_code: \"DEMO-T-0001\"\ntags:\n  - \"#task\"\n  - \"#phase/todo\"\n---\n\n# Refill sooner\n\nOften.\n",

@@ -40,18 +40,12 @@ impl Embedder for BrokenEmbedder {
     }
 
     fn embed(&self, _texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Err(EmbedError::Failed {
-            embedder: "broken-1".to_owned(),
-            reason: "no power".to_owned(),
-        })
+        Err(EmbedError::Failed { embedder: "broken-1".to_owned(), reason: "no power".to_owned() })
     }
 }
 
 fn engine(repo: &Repo, embedder: Option<Arc<dyn Embedder>>) -> Engine {
-    let engine = repo.engine_with(EngineSettings {
-        embedder,
-        ..EngineSettings::default()
-    });
+    let engine = repo.engine_with(EngineSettings { embedder, ..EngineSettings::default() });
     engine.refresh(&()).unwrap();
     engine
 }
@@ -59,10 +53,7 @@ fn engine(repo: &Repo, embedder: Option<Arc<dyn Embedder>>) -> Engine {
 fn orchard() -> Repo {
     Repo::with(&[
         ("src/apple.rs", "/// Picks what is ripe.\nfn apple() {}\n"),
-        (
-            "src/plum.rs",
-            "/// Picks what is blue, where `sorted` is.\nfn plum() {}\n",
-        ),
+        ("src/plum.rs", "/// Picks what is blue, where `sorted` is.\nfn plum() {}\n"),
         ("src/cherry.rs", "/// Leaves it to the birds.\nfn cherry() {}\n"),
     ])
 }
@@ -78,18 +69,11 @@ fn a_short_question_finds_a_file_without_its_words() {
     let repo = orchard();
     let engine = engine(&repo, Some(Arc::new(PomeEmbedder)));
     let question = "where are pomes sorted";
-    assert_eq!(
-        found(&engine, question, Lists::ALL),
-        ["src/plum.rs"],
-        "lexical, while there are no vectors"
-    );
+    assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs"], "lexical, while there are no vectors");
     let filled = engine.embed(&|| true);
     assert_eq!((filled.embedded, filled.left), (3, 0));
     assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs", "src/apple.rs"]);
-    assert_eq!(
-        found(&engine, question, Lists::ALL.without(Lists::VECTORS)),
-        ["src/plum.rs"]
-    );
+    assert_eq!(found(&engine, question, Lists::ALL.without(Lists::VECTORS)), ["src/plum.rs"]);
 }
 
 #[test]
@@ -112,10 +96,7 @@ fn edited_files_are_embedded_by_the_next_call() {
     repo.write("src/apple.rs", "/// Picks nothing.\nfn nothing() {}\n");
     repo.write("src/pear.rs", "/// Picks what is soft.\nfn pear() {}\n");
     engine.refresh(&()).unwrap();
-    assert!(
-        found(&engine, "some pome", Lists::ALL).is_empty(),
-        "the old text is not found"
-    );
+    assert!(found(&engine, "some pome", Lists::ALL).is_empty(), "the old text is not found");
     assert_eq!(engine.embed(&|| true).embedded, 2);
     assert_eq!(found(&engine, "some pome", Lists::ALL), ["src/pear.rs"]);
 }
@@ -163,11 +144,7 @@ fn another_embedder_brings_its_own_vectors() {
 
     engine.set_embedder(Some(Arc::new(Colour)));
     assert_eq!(engine.embedded_chunks(), 0);
-    assert_eq!(
-        found(&engine, question, Lists::ALL),
-        ["src/plum.rs"],
-        "vectors of another embedder take no part"
-    );
+    assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs"], "vectors of another embedder take no part");
     assert_eq!(engine.embed(&|| true).embedded, 3);
     assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs", "src/cherry.rs"]);
 

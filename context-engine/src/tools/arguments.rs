@@ -115,9 +115,7 @@ pub(crate) fn path_of(root: &Path, written: &str) -> Result<Option<RelPath>, Too
     if matches!(path, "" | "." | "/" | "*") {
         return Ok(None);
     }
-    RelPath::new(path)
-        .map(Some)
-        .map_err(|_| ToolError::Path(written.to_owned()))
+    RelPath::new(path).map(Some).map_err(|_| ToolError::Path(written.to_owned()))
 }
 
 /// Returns the requested page of a long result, counted from 1.
@@ -190,9 +188,9 @@ fn object<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str
 /// Returns a whole number, also from a text.
 fn number<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>) -> Option<u32> {
     let number = |value: &Value| match value {
-        Value::Number(number) => number
-            .as_u64()
-            .or_else(|| number.as_f64().filter(|float| *float >= 0.0).map(|float| float as u64)),
+        Value::Number(number) => {
+            number.as_u64().or_else(|| number.as_f64().filter(|float| *float >= 0.0).map(|float| float as u64))
+        }
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };

@@ -17,9 +17,7 @@ const MAX_RIVALS: usize = 4;
 /// Returns the files that define the name; `None` without an index.
 pub(super) fn files_defining(context: &ToolContext<'_>, query: &NameQuery<'_>) -> Option<Vec<RelPath>> {
     let snapshot = context.snapshot?;
-    let numbers = definitions(snapshot, query)
-        .into_iter()
-        .map(|defined| defined.file as usize);
+    let numbers = definitions(snapshot, query).into_iter().map(|defined| defined.file as usize);
     Some(paths(context, snapshot, query, numbers))
 }
 
@@ -107,10 +105,7 @@ fn distinct(snapshot: &Snapshot, numbers: impl Iterator<Item = usize>) -> Vec<Re
 /// Returns the files that changed since they were indexed and contain the name. Errors are ignored, because the
 /// question itself reports an invalid name or filter.
 fn changed_files(context: &ToolContext<'_>, snapshot: &Snapshot, query: &NameQuery<'_>) -> Vec<RelPath> {
-    let limits = WalkLimits {
-        max_file_bytes: query.limits.max_file_bytes,
-        ..WalkLimits::default()
-    };
+    let limits = WalkLimits { max_file_bytes: query.limits.max_file_bytes, ..WalkLimits::default() };
     let walked = walk_until(context.worktree, &limits, Some(&query.limits.until));
     let changed = walked.files.into_iter().filter(|now| {
         let known = snapshot.find(&now.path).map(|(_, file)| &file.facts);

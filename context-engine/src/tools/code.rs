@@ -54,11 +54,8 @@ impl Tool for Symbols {
     const HINT: &'static str = "list symbols definitions of a file";
     const DESCRIPTION: &'static str =
         "List the definitions of a file or directory: `path:first-last kind name signature`.";
-    const PARAMETERS: &'static [Parameter] = &[
-        Paths::PARAMETER,
-        Parameter::described("name", NAME_ALIASES),
-        Parameter::accepted("glob", Globs::ALIASES),
-    ];
+    const PARAMETERS: &'static [Parameter] =
+        &[Paths::PARAMETER, Parameter::described("name", NAME_ALIASES), Parameter::accepted("glob", Globs::ALIASES)];
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &SymbolsArguments) -> Result<code::Symbols, ToolError> {
         let filter = context.filter(&arguments.path.0, &arguments.glob)?;
@@ -152,11 +149,8 @@ pub struct NameArguments {
     pub max_files: Option<usize>,
 }
 
-const BY_NAME: &[Parameter] = &[
-    Parameter::described("name", NAME_ALIASES),
-    Paths::PARAMETER,
-    Parameter::accepted("glob", Globs::ALIASES),
-];
+const BY_NAME: &[Parameter] =
+    &[Parameter::described("name", NAME_ALIASES), Paths::PARAMETER, Parameter::accepted("glob", Globs::ALIASES)];
 
 impl Tool for Definition {
     type Arguments = NameArguments;
@@ -195,10 +189,7 @@ impl Tool for References {
 
     /// Searches the files for the name, because the index has only calls and no other uses.
     fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::References, ToolError> {
-        let unindexed = ToolContext {
-            snapshot: None,
-            ..context.clone()
-        };
+        let unindexed = ToolContext { snapshot: None, ..context.clone() };
         Ok(code::references(context.worktree, &arguments.query(&unindexed)?)?)
     }
 
@@ -210,10 +201,7 @@ impl Tool for References {
         });
         let summary = format!("{} references", found.references.len());
         let nothing = format!("nothing here uses {}", arguments.name);
-        let lines = found
-            .references
-            .iter()
-            .map(|one| (one.path.clone(), one.line, one.line));
+        let lines = found.references.iter().map(|one| (one.path.clone(), one.line, one.line));
         Output::listed(uses, &found.cuts, &nothing, summary).with_shown(lines)
     }
 }
@@ -236,16 +224,10 @@ impl Tool for Callers {
 
     fn output(&self, arguments: &NameArguments, found: &code::Callers) -> Output {
         let callers = found.callers.iter().map(|one| {
-            let inside = one
-                .symbol
-                .as_ref()
-                .map_or_else(|| "top level".to_owned(), Symbol::qualified);
+            let inside = one.symbol.as_ref().map_or_else(|| "top level".to_owned(), Symbol::qualified);
             let lines: Vec<String> = one.calls.iter().map(u32::to_string).collect();
             let (path, sure) = (&one.path, one.confidence * 100.0);
-            let (head, inside) = (
-                neutral_head(&format!("{path}:{}", lines.join(","))),
-                neutral_line(path, &inside),
-            );
+            let (head, inside) = (neutral_head(&format!("{path}:{}", lines.join(","))), neutral_line(path, &inside));
             format!("{head} in {inside}  [{sure:.0}% sure]")
         });
         let summary = format!("{} callers", found.callers.len());
@@ -272,10 +254,7 @@ impl NameArguments {
 
 /// Limits a question to these files, if they are known.
 fn within<'p>(query: NameQuery<'static>, paths: Option<&'p [RelPath]>) -> NameQuery<'p> {
-    NameQuery {
-        candidates: candidates(paths),
-        ..query
-    }
+    NameQuery { candidates: candidates(paths), ..query }
 }
 
 fn candidates(paths: Option<&[RelPath]>) -> code::Candidates<'_> {

@@ -33,10 +33,7 @@ impl ToolContext<'_> {
         let under = resolved.unwrap_or_default();
         let Some(scope) = self.scope else { return Ok(under) };
         match under.iter().find(|path| !path.is_under(scope)) {
-            Some(path) => Err(ToolError::OutOfScope {
-                path: path.clone(),
-                scope: scope.clone(),
-            }),
+            Some(path) => Err(ToolError::OutOfScope { path: path.clone(), scope: scope.clone() }),
             None if under.is_empty() => Ok(vec![scope.clone()]),
             None => Ok(under),
         }
@@ -53,10 +50,7 @@ impl ToolContext<'_> {
 
     /// Returns the file filter for arguments.
     pub(super) fn filter(&self, paths: &[PathArgument], globs: &Globs) -> Result<FileFilter, ToolError> {
-        Ok(FileFilter {
-            globs: globs.0.clone(),
-            under: self.under(paths)?,
-        })
+        Ok(FileFilter { globs: globs.0.clone(), under: self.under(paths)? })
     }
 
     /// Returns all indexed files in the scope; `None` without an index.

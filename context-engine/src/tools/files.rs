@@ -77,14 +77,10 @@ impl Tool for Read {
         };
         let head = neutral_head(&format!("{path}, lines {first}-{last} of {total}"));
         let texts = neutral_lines(path, excerpt.lines.iter().map(|line| &*line.text));
-        let numbered = excerpt
-            .lines
-            .iter()
-            .zip(texts)
-            .map(|(line, text)| match line.cut_bytes {
-                0 => format!("{:>5}  {text}", line.line),
-                cut => format!("{:>5}  {text} [{cut} bytes cut]", line.line),
-            });
+        let numbered = excerpt.lines.iter().zip(texts).map(|(line, text)| match line.cut_bytes {
+            0 => format!("{:>5}  {text}", line.line),
+            cut => format!("{:>5}  {text} [{cut} bytes cut]", line.line),
+        });
         let lines = std::iter::once(head).chain(numbered);
         let summary = format!("lines {first}-{last} of {total}");
         Output::listed(lines, &excerpt.cuts, &nothing, summary).with_shown([(path.clone(), first, last)])
@@ -196,12 +192,7 @@ impl Tool for List {
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &ListArguments) -> Result<Listing, ToolError> {
         let directory = context.under(arguments.path.as_slice())?.pop();
-        Ok(list_entries(
-            context.worktree,
-            directory.as_ref(),
-            MAX_ENTRIES,
-            &context.until,
-        )?)
+        Ok(list_entries(context.worktree, directory.as_ref(), MAX_ENTRIES, &context.until)?)
     }
 
     fn output(&self, _: &ListArguments, listing: &Listing) -> Output {
@@ -211,12 +202,7 @@ impl Tool for List {
             (EntryKind::File, size) => format!("{} ({} bytes)", entry.path, size.unwrap_or(0)),
         };
         let summary = format!("{} entries", listing.entries.len());
-        Output::listed(
-            listing.entries.iter().map(entry),
-            &listing.cuts,
-            "an empty directory",
-            summary,
-        )
+        Output::listed(listing.entries.iter().map(entry), &listing.cuts, "an empty directory", summary)
     }
 }
 
@@ -240,18 +226,13 @@ impl Tool for Find {
     const NAME: &'static str = "find";
     const DESCRIPTION: &'static str =
         "Find files by name: a glob such as `*_test.go` or `src/**/mod.rs`, or a part of the path.";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::described("name", &["pattern", "glob", "query"]),
-        Paths::PARAMETER,
-    ];
+    const PARAMETERS: &'static [Parameter] =
+        &[Parameter::described("name", &["pattern", "glob", "query"]), Paths::PARAMETER];
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &FindArguments) -> Result<FindResult, ToolError> {
         let query = FindQuery {
             name: arguments.name.clone(),
-            filter: FileFilter {
-                globs: Vec::new(),
-                under: context.under(&arguments.path.0)?,
-            },
+            filter: FileFilter { globs: Vec::new(), under: context.under(&arguments.path.0)? },
             max_files: MAX_ENTRIES,
             until: context.until.clone(),
         };

@@ -42,10 +42,8 @@ impl Tool for GitLog {
     const HINT: &'static str = "git history commits log";
     const DESCRIPTION: &'static str =
         "Show the newest commits, of the repository or of one file: id, date, author, subject.";
-    const PARAMETERS: &'static [Parameter] = &[
-        PathArgument::FILE,
-        Parameter::described("max", &["limit", "n", "count"]),
-    ];
+    const PARAMETERS: &'static [Parameter] =
+        &[PathArgument::FILE, Parameter::described("max", &["limit", "n", "count"])];
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &GitLogArguments) -> Result<Log, ToolError> {
         let path = context.under(arguments.path.as_slice())?.pop();
@@ -75,12 +73,7 @@ impl Tool for GitLog {
 
     fn output(&self, _: &GitLogArguments, log: &Log) -> Output {
         let line = |commit: &CommitSummary| {
-            let CommitSummary {
-                id,
-                date,
-                author,
-                subject,
-            } = commit;
+            let CommitSummary { id, date, author, subject } = commit;
             let (id, day) = (id.get(..10).unwrap_or(id), date.get(..10).unwrap_or(date));
             format!("{id} {day} {author}: {subject}")
         };

@@ -45,10 +45,7 @@ impl Tool for Metis {
         if let Some(id) = &arguments.id {
             return Ok(PlanningDocuments::One(document_by_id(context.worktree, id, until)?));
         }
-        let limits = MetisLimits {
-            until,
-            ..MetisLimits::default()
-        };
+        let limits = MetisLimits { until, ..MetisLimits::default() };
         Ok(PlanningDocuments::All(documents(context.worktree, &limits)))
     }
 
@@ -62,9 +59,7 @@ impl Tool for Metis {
         };
         let line = |document: &MetisDocument| {
             let phase = document.phase.as_deref().unwrap_or("-");
-            let MetisDocument {
-                id, kind, title, path, ..
-            } = document;
+            let MetisDocument { id, kind, title, path, .. } = document;
             format!("{id} {kind} [{phase}] {title} ({path})")
         };
         let summary = format!("{} documents", found.documents.len());
@@ -94,15 +89,10 @@ impl Tool for Recall {
     const PAGED: bool = false;
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &RecallArguments) -> Result<Vec<Memory>, ToolError> {
-        let options = RecallOptions {
-            keep: MAX_MEMORIES,
-            ..RecallOptions::default()
-        };
+        let options = RecallOptions { keep: MAX_MEMORIES, ..RecallOptions::default() };
         let found = context.memories.recall(&arguments.query, &options);
         let found = found.iter().filter(|recalled| recalled.score > 0.0);
-        Ok(found
-            .filter_map(|recalled| context.memories.get(recalled.doc).cloned())
-            .collect())
+        Ok(found.filter_map(|recalled| context.memories.get(recalled.doc).cloned()).collect())
     }
 
     fn output(&self, _: &RecallArguments, found: &Vec<Memory>) -> Output {

@@ -98,10 +98,8 @@ impl Registry {
 
     /// Runs several calls of one tool, and returns their outputs in the same order.
     pub(crate) fn run_all(&self, name: &str, calls: &[&Map<String, Value>], context: &ToolContext<'_>) -> Vec<Output> {
-        let context = ToolContext {
-            until: context.until.no_later_than(Instant::now() + MAX_CALL_TIME),
-            ..context.clone()
-        };
+        let context =
+            ToolContext { until: context.until.no_later_than(Instant::now() + MAX_CALL_TIME), ..context.clone() };
         let ran = match self.get(name) {
             Some(tool) => tool.run(&context, calls),
             None => calls.iter().map(|_| Err(self.unknown(name))).collect(),

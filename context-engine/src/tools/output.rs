@@ -34,22 +34,14 @@ impl Output {
     /// Creates an output with a text and no summary.
     #[must_use]
     pub fn from_text(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            ..Self::default()
-        }
+        Self { text: text.into(), ..Self::default() }
     }
 
     /// Creates the output of a failed call.
     #[must_use]
     pub fn failed(reason: impl Into<String>) -> Self {
         let summary = reason.into();
-        Self {
-            text: redact(&summary).into_owned(),
-            summary,
-            failed: true,
-            ..Self::default()
-        }
+        Self { text: redact(&summary).into_owned(), summary, failed: true, ..Self::default() }
     }
 
     /// Creates a list with one line for each result. `nothing` is the text of an empty list. The text ends with the
@@ -73,37 +65,23 @@ impl Output {
             text.push_str(&format!("[{more} more lines were left out]\n"));
         }
         if !cuts.is_empty() {
-            text.push_str(&format!(
-                "[cut by: {}; ask for less to see all of it]\n",
-                cuts.describe()
-            ));
+            text.push_str(&format!("[cut by: {}; ask for less to see all of it]\n", cuts.describe()));
         }
         text.truncate(text.trim_end_matches('\n').len());
-        Self {
-            text,
-            summary,
-            ..Self::default()
-        }
+        Self { text, summary, ..Self::default() }
     }
 
     /// Adds the lines of files that the text shows. They come from [`neutral_lines`], and what is in front of them from
     /// [`neutral_head`].
     pub(super) fn with_shown(self, shown: impl IntoIterator<Item = (RelPath, u32, u32)>) -> Self {
         let shown: Vec<_> = shown.into_iter().collect();
-        Self {
-            is_neutral: !shown.is_empty(),
-            shown,
-            ..self
-        }
+        Self { is_neutral: !shown.is_empty(), shown, ..self }
     }
 
     /// Truncates the text to the size limit and redacts it.
     pub(super) fn limited_and_redacted(self) -> Self {
         let end = self.text.floor_char_boundary(MAX_TEXT_BYTES + MAX_NOTES_BYTES);
-        Self {
-            text: redact(&self.text[..end]).into_owned(),
-            ..self
-        }
+        Self { text: redact(&self.text[..end]).into_owned(), ..self }
     }
 
     /// Returns one page of the text without markers of models and clients. `ground` is the kind of a text that shows no lines
@@ -111,11 +89,7 @@ impl Output {
     #[must_use]
     pub fn neutral_page(&self, number: usize, bytes: usize, ground: Ground) -> String {
         let page = self.page(number, bytes);
-        if self.is_neutral {
-            page
-        } else {
-            neutralize(&page, ground).into_owned()
-        }
+        if self.is_neutral { page } else { neutralize(&page, ground).into_owned() }
     }
 
     /// Returns one page of the text, counted from 1, split between lines. If there are several pages, it ends with a
@@ -190,11 +164,7 @@ mod tests {
             assert!(pages.iter().all(|page| page.len() <= bytes + 3), "{pages:?}");
         }
         let output = Output::from_text(text);
-        assert!(
-            output
-                .page(1, 300)
-                .ends_with("the same call with \"page\": 2 shows more]")
-        );
+        assert!(output.page(1, 300).ends_with("the same call with \"page\": 2 shows more]"));
         assert!(output.page(99, 300).contains("no page 99"));
         assert_eq!(Output::from_text("").page(1, 300), "");
         let long = Output::from_text("é".repeat(1_000));

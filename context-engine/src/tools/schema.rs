@@ -26,35 +26,20 @@ impl Parameter {
     #[must_use]
     pub const fn described(name: &'static str, aliases: &'static [&'static str]) -> Self {
         let is_described = true;
-        Self {
-            name,
-            aliases,
-            is_described,
-            is_document: false,
-        }
+        Self { name, aliases, is_described, is_document: false }
     }
 
     /// Creates a parameter that is accepted from models but not described.
     #[must_use]
     pub const fn accepted(name: &'static str, aliases: &'static [&'static str]) -> Self {
         let is_described = false;
-        Self {
-            name,
-            aliases,
-            is_described,
-            is_document: false,
-        }
+        Self { name, aliases, is_described, is_document: false }
     }
 
     /// Creates a described parameter for a text that is written as it is: its line ends and its length stay.
     #[must_use]
     pub const fn document(name: &'static str, aliases: &'static [&'static str]) -> Self {
-        Self {
-            name,
-            aliases,
-            is_described: true,
-            is_document: true,
-        }
+        Self { name, aliases, is_described: true, is_document: true }
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
@@ -106,13 +91,7 @@ impl ToolDescription {
     /// Describes a tool.
     #[must_use]
     pub fn of_tool<T: Tool>() -> Self {
-        Self::with_schema(
-            T::NAME,
-            T::DESCRIPTION,
-            &schema_of::<T::Arguments>(),
-            T::PARAMETERS,
-            T::PAGED,
-        )
+        Self::with_schema(T::NAME, T::DESCRIPTION, &schema_of::<T::Arguments>(), T::PARAMETERS, T::PAGED)
     }
 
     /// Describes a tool with an argument schema. `paged` tells whether its results may have several pages.
@@ -136,12 +115,7 @@ impl ToolDescription {
             parameters.push("page");
             properties.push((page, false));
         }
-        Self {
-            name,
-            description,
-            parameters,
-            properties,
-        }
+        Self { name, description, parameters, properties }
     }
 
     /// Returns the JSON Schema of the arguments: an object with plain types, so that every validator accepts it. `strict` is for backends that enforce it: all properties are required, and

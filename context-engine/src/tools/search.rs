@@ -116,10 +116,7 @@ impl Tool for Grep {
         let counts = found.counts.iter().filter(|_| found.matches.is_empty());
         let counts = counts.map(|file| neutral_head(&format!("{}:{}", file.path, file.lines)));
         let lines = lines.chain(counts);
-        let shown = found
-            .matches
-            .iter()
-            .map(|line| (line.path.clone(), line.line, line.line));
+        let shown = found.matches.iter().map(|line| (line.path.clone(), line.line, line.line));
         Output::listed(lines, &found.cuts, &nothing, summary).with_shown(shown)
     }
 }

@@ -104,10 +104,7 @@ impl<T: Tool> Registered<T> {
     }
 
     fn output(&self, arguments: &T::Arguments, answer: &T::Answer) -> Output {
-        Output {
-            structured: to_raw_value(answer).ok(),
-            ..self.tool.output(arguments, answer).limited_and_redacted()
-        }
+        Output { structured: to_raw_value(answer).ok(), ..self.tool.output(arguments, answer).limited_and_redacted() }
     }
 }
 

@@ -168,10 +168,7 @@ impl Caller {
     /// Whether it may use the backend of this name.
     #[must_use]
     pub fn may_use_backend(&self, backend: &str) -> bool {
-        self.allows(
-            |config| config.backends.as_deref(),
-            |names| names.iter().any(|name| name == backend),
-        )
+        self.allows(|config| config.backends.as_deref(), |names| names.iter().any(|name| name == backend))
     }
 
     /// Whether it may see this directory. The path must be canonical: symbolic links are not resolved here, and a path
@@ -205,10 +202,7 @@ impl Caller {
     /// models.
     pub fn check_model(&self, model: &str, members: &Members<'_>) -> Result<(), Forbidden> {
         if !self.may_use_model(model) {
-            return Err(Forbidden::Model {
-                key: self.name().to_owned(),
-                model: shown(model),
-            });
+            return Err(Forbidden::Model { key: self.name().to_owned(), model: shown(model) });
         }
         if !self.is_restricted_in_models() {
             return Ok(());
@@ -221,12 +215,8 @@ impl Caller {
                 || (is_model && *name != "model")
                 || FURTHER_MODELS.iter().any(|field| name.eq_ignore_ascii_case(field))
         });
-        ambiguous.map_or(Ok(()), |field| {
-            Err(Forbidden::OtherModels {
-                key: self.name().to_owned(),
-                field: shown(field),
-            })
-        })
+        ambiguous
+            .map_or(Ok(()), |field| Err(Forbidden::OtherModels { key: self.name().to_owned(), field: shown(field) }))
     }
 
     /// Whether its models are restricted, so that the model of each request must be checked.
@@ -284,24 +274,14 @@ mod tests {
             roots: roots.map(|roots| roots.iter().map(Into::into).collect()),
             requests_per_minute: None,
         };
-        Caller::holding(Arc::new(ActiveKey {
-            config,
-            owns_personal: false,
-            revoked: CancellationToken::new(),
-        }))
+        Caller::holding(Arc::new(ActiveKey { config, owns_personal: false, revoked: CancellationToken::new() }))
     }
 
     #[test]
     fn a_restriction_allows_only_listed_values() {
         let caller = holder(Some(&["qwen*", "exact"]), Some(&["local"]), Some(&["/srv/code"]));
         assert!(caller.is_restricted());
-        for (model, allowed) in [
-            ("qwen3", true),
-            ("exact", true),
-            ("exactly", false),
-            ("gpt", false),
-            ("", false),
-        ] {
+        for (model, allowed) in [("qwen3", true), ("exact", true), ("exactly", false), ("gpt", false), ("", false)] {
             assert_eq!(caller.may_use_model(model), allowed, "{model}");
         }
         assert!(caller.may_use_backend("local") && !caller.may_use_backend("cloud"));
@@ -322,10 +302,7 @@ mod tests {
         let caller = holder(Some(&["qwen*"]), None, None);
         let check = |caller: &Caller, body: &str| {
             let members = Members::of(body).unwrap();
-            let model = members
-                .text("model")
-                .map(|text| text.decode().into_owned())
-                .unwrap_or_default();
+            let model = members.text("model").map(|text| text.decode().into_owned()).unwrap_or_default();
             caller.check_model(&model, &members)
         };
         assert_eq!(check(&caller, r#"{"model":"qwen3","x":1}"#), Ok(()));

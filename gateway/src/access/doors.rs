@@ -111,47 +111,23 @@ const TABLE: [Row; 19] = {
     // Local, OwnProcess, OtherProcess, Key, RestrictedKey, PersonalKey, NoKey, WebPage
     [
         row(D::Liveness, "`ok` of the health check", [Y, Y, Y, Y, Y, Y, Y, N]),
-        row(
-            D::Details,
-            "details of the health check, and directories in errors",
-            [Y, Y, N, Y, N, Y, N, N],
-        ),
-        row(
-            D::Elsewhere,
-            "the root page and unknown paths",
-            [Y, Y, Y, Y, Y, Y, N, N],
-        ),
+        row(D::Details, "details of the health check, and directories in errors", [Y, Y, N, Y, N, Y, N, N]),
+        row(D::Elsewhere, "the root page and unknown paths", [Y, Y, Y, Y, Y, Y, N, N]),
         row(D::Converse, "conversations", [Y, Y, Y, Y, M, Y, N, N]),
         row(D::CountTokens, "token counting", [Y, Y, Y, Y, M, Y, N, N]),
         row(D::ListModels, "the list of models", [Y, Y, Y, Y, M, Y, N, N]),
         row(D::Complete, "embeddings and completions", [Y, Y, Y, Y, M, Y, N, N]),
-        row(
-            D::Forward,
-            "other paths of the API, whose requests are not inspected",
-            [Y, Y, Y, Y, N, Y, N, N],
-        ),
+        row(D::Forward, "other paths of the API, whose requests are not inspected", [Y, Y, Y, Y, N, Y, N, N]),
         row(D::Metrics, "the metrics of all callers", [Y, Y, Y, Y, N, Y, N, N]),
         row(D::ReadWiki, "the wiki", [Y, Y, Y, Y, R, Y, N, N]),
         row(D::WriteWiki, "changes of the wiki", [Y, Y, N, Y, N, Y, N, N]),
-        row(
-            D::Mcp,
-            "the MCP endpoint: handshake, lists and prompts",
-            [Y, Y, Y, Y, Y, Y, N, N],
-        ),
+        row(D::Mcp, "the MCP endpoint: handshake, lists and prompts", [Y, Y, Y, Y, Y, Y, N, N]),
         row(D::ReadTools, "tools and resources that read", [Y, Y, Y, Y, R, Y, N, N]),
         row(D::WriteTools, "tools that write", [Y, Y, N, Y, N, Y, N, N]),
-        row(
-            D::Learn,
-            "learning and the worklog from conversations",
-            [Y, Y, N, Y, N, Y, N, N],
-        ),
+        row(D::Learn, "learning and the worklog from conversations", [Y, Y, N, Y, N, Y, N, N]),
         row(D::PersonalTools, "tools of personal memory", [Y, Y, N, N, N, Y, N, N]),
         row(D::Receipts, "receipts of its own requests", [Y, Y, N, Y, R, Y, N, N]),
-        row(
-            D::PersonalInPrompts,
-            "personal memory in prompts",
-            [Y, Y, N, N, N, Y, N, N],
-        ),
+        row(D::PersonalInPrompts, "personal memory in prompts", [Y, Y, N, N, N, Y, N, N]),
         row(D::Hooks, "hooks", [Y, N, N, N, N, N, N, N]),
     ]
 };
@@ -248,10 +224,7 @@ impl Caller {
         Err(match (kind, self.denied()) {
             (_, Some(denied)) => ClosedDoor::Denied(denied.clone()),
             _ if door.is_personal() => ClosedDoor::Personal(door),
-            (CallerKind::RestrictedKey, _) => ClosedDoor::Restricted {
-                key: self.name().to_owned(),
-                door,
-            },
+            (CallerKind::RestrictedKey, _) => ClosedDoor::Restricted { key: self.name().to_owned(), door },
             _ => ClosedDoor::OtherUser(door),
         })
     }

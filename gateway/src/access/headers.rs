@@ -93,9 +93,7 @@ fn has_key(value: &[u8], length: usize) -> bool {
 /// The texts that runs of base64 in a value may hold. A run may begin with other text in the same characters, such as a path.
 fn base64_texts(value: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
-    let runs = value
-        .split(move |byte| !is_base64(byte))
-        .filter(|run| run.len() >= BASE64_KEY_LIKE);
+    let runs = value.split(move |byte| !is_base64(byte)).filter(|run| run.len() >= BASE64_KEY_LIKE);
     runs.flat_map(|run| {
         let standard: Vec<u8> = run
             .iter()
@@ -169,27 +167,17 @@ mod tests {
         let basic = format!("Basic {}", BASE64.encode(format!("ana:{whole}")));
         for name in ["authorization", "x-anything"] {
             assert!(left(&[(name, &basic)]).is_empty(), "{name}");
-            assert!(
-                left(&[(name, basic.trim_end_matches('='))]).is_empty(),
-                "{name} without padding"
-            );
+            assert!(left(&[(name, basic.trim_end_matches('='))]).is_empty(), "{name} without padding");
         }
         assert!(left(&[("x-muninn-key", "anything")]).is_empty());
         assert!(left(&[("authorization", "Bearer muninn-x")]).is_empty());
-        assert!(
-            left(&[("x-other", "a"), ("x-other", &whole)]).is_empty(),
-            "a second value counts too"
-        );
+        assert!(left(&[("x-other", "a"), ("x-other", &whole)]).is_empty(), "a second value counts too");
     }
 
     /// Every character of a text as an escape, with `digits` in this case, escaped `levels` times.
     fn escaped(text: &str, levels: usize, upper: bool) -> String {
         let escape = |byte: u8| {
-            if upper {
-                format!("%{byte:02X}")
-            } else {
-                format!("%{byte:02x}")
-            }
+            if upper { format!("%{byte:02X}") } else { format!("%{byte:02x}") }
         };
         let once: String = text.bytes().map(escape).collect();
         (1..levels).fold(once, |text, _| text.replace('%', "%25"))
@@ -235,10 +223,7 @@ mod tests {
             BASE64.encode(format!("u:{whole}")),
             BASE64.encode(format!("ana:{whole}:x")).replace('=', ""),
             BASE64.encode(whole.to_uppercase()),
-            BASE64
-                .encode(format!("\u{ff}\u{ff}?>{whole}"))
-                .replace('+', "-")
-                .replace('/', "_"),
+            BASE64.encode(format!("\u{ff}\u{ff}?>{whole}")).replace('+', "-").replace('/', "_"),
             format!("path/{}", BASE64.encode(format!("u:{whole}"))),
             escaped(&BASE64.encode(format!("u:{whole}")), 2, true),
             BASE64.encode(escaped(&whole, 1, true)),
@@ -275,10 +260,7 @@ mod tests {
         let with_user: http::Uri = format!("http://ana:{whole}@localhost/v1/models").parse().unwrap();
         assert!(contains_key(&with_user), "in the user information");
         let mut headers = HeaderMap::new();
-        headers.insert(
-            HeaderName::try_from(format!("x-{whole}")).unwrap(),
-            "1".parse().unwrap(),
-        );
+        headers.insert(HeaderName::try_from(format!("x-{whole}")).unwrap(), "1".parse().unwrap());
         remove_keys(&mut headers);
         assert!(headers.is_empty(), "in a header's name");
     }

@@ -177,9 +177,7 @@ impl Access {
         }
         let presented = headers::presented(headers).ok_or(Denied::Missing)?;
         let hash = KeyHash::of_key(presented).ok_or(Denied::Unknown)?;
-        self.find(|key| key.hash == hash)
-            .map(Caller::holding)
-            .ok_or(Denied::Unknown)
+        self.find(|key| key.hash == hash).map(Caller::holding).ok_or(Denied::Unknown)
     }
 
     /// Returns the last matching key. Every key is compared, also after a match, and each comparison takes the same
@@ -210,11 +208,7 @@ impl Caller {
             tracing::warn!(%error, "cannot count the requests of the access key `{key}`");
             Ok(())
         });
-        counted.map_err(|wait| Denied::TooMany {
-            key: key.to_owned(),
-            limit,
-            wait,
-        })
+        counted.map_err(|wait| Denied::TooMany { key: key.to_owned(), limit, wait })
     }
 }
 
@@ -258,11 +252,7 @@ mod tests {
 
     #[test]
     fn a_key_is_found_in_each_header() {
-        let access = Access::of(
-            &[config("ana", &key('a'), None), config("ben", &key('b'), None)],
-            None,
-            None,
-        );
+        let access = Access::of(&[config("ana", &key('a'), None), config("ben", &key('b'), None)], None, None);
         for place in [
             ("x-muninn-key", key('b')),
             ("authorization", format!("Bearer {}", key('b'))),
@@ -272,25 +262,14 @@ mod tests {
             assert_eq!(name_of(&access, &[place]), Ok("ben".to_owned()));
         }
         let vendors = ("authorization", "Bearer sk-ant-0000".to_owned());
-        assert_eq!(
-            name_of(&access, &[vendors.clone(), ("x-muninn-key", key('a'))]),
-            Ok("ana".to_owned())
-        );
+        assert_eq!(name_of(&access, &[vendors.clone(), ("x-muninn-key", key('a'))]), Ok("ana".to_owned()));
         assert_eq!(name_of(&access, &[vendors]), Err(Denied::Missing));
         assert_eq!(name_of(&access, &[]), Err(Denied::Missing));
-        for wrong in [
-            key('c'),
-            key('a').to_uppercase(),
-            key('a')[..70].to_owned(),
-            String::new(),
-        ] {
+        for wrong in [key('c'), key('a').to_uppercase(), key('a')[..70].to_owned(), String::new()] {
             assert_eq!(name_of(&access, &[("x-muninn-key", wrong)]), Err(Denied::Unknown));
         }
         // Muninn's own header takes precedence over the others.
-        assert_eq!(
-            name_of(&access, &[("x-muninn-key", key('c')), ("x-api-key", key('a'))]),
-            Err(Denied::Unknown)
-        );
+        assert_eq!(name_of(&access, &[("x-muninn-key", key('c')), ("x-api-key", key('a'))]), Err(Denied::Unknown));
     }
 
     #[test]
@@ -313,71 +292,20 @@ mod tests {
         };
         for (change, old, new, goes_on) in [
             ("nothing", ana(), vec![ana()], true),
-            (
-                "the rate",
-                ana(),
-                vec![KeyConfig {
-                    requests_per_minute: Some(1),
-                    ..ana()
-                }],
-                true,
-            ),
-            (
-                "another key is added",
-                ana(),
-                vec![config("ben", &key('b'), None), ana()],
-                true,
-            ),
+            ("the rate", ana(), vec![KeyConfig { requests_per_minute: Some(1), ..ana() }], true),
+            ("another key is added", ana(), vec![config("ben", &key('b'), None), ana()], true),
             ("a restriction is removed", of(&["a"], Some("/srv")), vec![ana()], true),
             ("a model is added", of(&["a"], None), vec![of(&["b", "a"], None)], true),
-            (
-                "removed, others stay",
-                ana(),
-                vec![config("ben", &key('b'), None)],
-                false,
-            ),
+            ("removed, others stay", ana(), vec![config("ben", &key('b'), None)], false),
             ("removed, none stays", ana(), vec![], false),
-            (
-                "another key of the same name",
-                ana(),
-                vec![config("ana", &key('b'), None)],
-                false,
-            ),
-            (
-                "the same key under another name",
-                ana(),
-                vec![config("eve", &key('a'), None)],
-                false,
-            ),
+            ("another key of the same name", ana(), vec![config("ana", &key('b'), None)], false),
+            ("the same key under another name", ana(), vec![config("eve", &key('a'), None)], false),
             ("restricted to models", ana(), vec![of(&["a"], None)], false),
-            (
-                "a model is removed",
-                of(&["a", "b"], None),
-                vec![of(&["a"], None)],
-                false,
-            ),
+            ("a model is removed", of(&["a", "b"], None), vec![of(&["a"], None)], false),
             ("another model", of(&["a"], None), vec![of(&["b"], None)], false),
-            (
-                "restricted to roots",
-                of(&["a"], None),
-                vec![of(&["a"], Some("/srv"))],
-                false,
-            ),
-            (
-                "narrower roots",
-                of(&["a"], Some("/srv")),
-                vec![of(&["a"], Some("/srv/x"))],
-                false,
-            ),
-            (
-                "restricted to backends",
-                ana(),
-                vec![KeyConfig {
-                    backends: list(&["b"]),
-                    ..ana()
-                }],
-                false,
-            ),
+            ("restricted to roots", of(&["a"], None), vec![of(&["a"], Some("/srv"))], false),
+            ("narrower roots", of(&["a"], Some("/srv")), vec![of(&["a"], Some("/srv/x"))], false),
+            ("restricted to backends", ana(), vec![KeyConfig { backends: list(&["b"]), ..ana() }], false),
         ] {
             let before = Access::of(std::slice::from_ref(&old), None, None);
             let caller = authenticate(&before, &headers(&[("x-muninn-key", key('a'))])).unwrap();
@@ -395,18 +323,12 @@ mod tests {
         open.revoke_without(&still);
         assert!(!caller.revocation().unwrap().is_cancelled());
         still.revoke_without(&Access::of(&[ana()], None, Some(&still)));
-        assert!(
-            caller.revocation().unwrap().is_cancelled(),
-            "the first key closes the open gateway"
-        );
+        assert!(caller.revocation().unwrap().is_cancelled(), "the first key closes the open gateway");
     }
 
     #[test]
     fn every_key_is_compared_also_after_a_match() {
-        let keys: Vec<_> = "abcd"
-            .chars()
-            .map(|digit| config(&digit.to_string(), &key(digit), None))
-            .collect();
+        let keys: Vec<_> = "abcd".chars().map(|digit| config(&digit.to_string(), &key(digit), None)).collect();
         let access = Access::of(&keys, None, None);
         for matching in ["a", "d", "none"] {
             let mut compared = Vec::new();
@@ -428,11 +350,7 @@ mod tests {
         };
         assert!(admitted(&access, &key('a')).is_ok());
         assert!(admitted(&access, &key('a')).is_ok());
-        let again = Access::of(
-            &[config("ana", &key('b'), Some(2)), config("ben", &key('c'), Some(2))],
-            None,
-            None,
-        );
+        let again = Access::of(&[config("ana", &key('b'), Some(2)), config("ben", &key('c'), Some(2))], None, None);
         let denied = admitted(&again, &key('b')).unwrap_err();
         assert_eq!(denied.retry_after(), Some(60));
         assert_eq!(denied.kind(), ErrorKind::RateLimit);

@@ -21,21 +21,14 @@ impl Peer {
     /// The peer of a connection between `local`, this process's end, and `address`.
     #[must_use]
     pub fn new(local: SocketAddr, address: SocketAddr) -> Peer {
-        Peer {
-            local,
-            address,
-            owner: OnceLock::new(),
-        }
+        Peer { local, address, owner: OnceLock::new() }
     }
 
     /// A peer whose owner is known.
     #[cfg(test)]
     pub(crate) fn owned_by(owner: SocketOwner) -> Peer {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
-        Peer {
-            owner: OnceLock::from(owner),
-            ..Peer::new(nowhere, nowhere)
-        }
+        Peer { owner: OnceLock::from(owner), ..Peer::new(nowhere, nowhere) }
     }
 
     /// The peer's address.
@@ -47,9 +40,7 @@ impl Peer {
     /// Whether the peer's process belongs to the user of this process. root does not count: it can read everything, but its
     /// programs also forward the bytes of others.
     pub(super) fn is_own(&self) -> bool {
-        let owner = self
-            .owner
-            .get_or_init(|| SocketOwner::of_peer(self.local, self.address));
+        let owner = self.owner.get_or_init(|| SocketOwner::of_peer(self.local, self.address));
         *owner == SocketOwner::Own
     }
 }

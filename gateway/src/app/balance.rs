@@ -52,8 +52,7 @@ impl Balance {
     /// The factor on expected gains.
     #[expect(clippy::cast_possible_truncation, reason = "a factor from 1/8 to 1")]
     fn factor(&self) -> f32 {
-        self.loss()
-            .map_or(1.0, |(gains, prices)| (gains / prices).max(FLOOR) as f32)
+        self.loss().map_or(1.0, |(gains, prices)| (gains / prices).max(FLOOR) as f32)
     }
 }
 
@@ -86,10 +85,7 @@ impl Workspace {
     /// Why maps are shorter now; `None` if they are not.
     pub(super) fn reduction(&self) -> Option<String> {
         let (gains, prices) = self.balance().as_ref()?.loss()?;
-        Some(format!(
-            "packs were reduced: the last {WINDOW} lost {:.0} tokens",
-            prices - gains
-        ))
+        Some(format!("packs were reduced: the last {WINDOW} lost {:.0} tokens", prices - gains))
     }
 
     fn apply(&self, balance: &Balance) {

@@ -55,17 +55,9 @@ pub(crate) async fn answer(
         Err(reason) => (None, Some(reason.to_string())),
         Ok((workspace, budget, already)) => {
             let explore = move || {
-                let limits = Limits {
-                    tokens: budget.lexical,
-                    deadline: Instant::now() + EXPLORE_TIMEOUT,
-                };
+                let limits = Limits { tokens: budget.lexical, deadline: Instant::now() + EXPLORE_TIMEOUT };
                 let engine = workspace.engine.as_ref()?;
-                Some(Explored::of(engine.explore_after(
-                    &already,
-                    &question,
-                    &limits,
-                    budget.map(),
-                )))
+                Some(Explored::of(engine.explore_after(&already, &question, &limits, budget.map())))
             };
             (tokio::task::spawn_blocking(explore).await.ok().flatten(), None)
         }
@@ -73,11 +65,7 @@ pub(crate) async fn answer(
     let mut text = String::new();
     let mut output_tokens = 0;
     match explored {
-        Some(Explored {
-            exploration,
-            markdown,
-            markdown_tokens,
-        }) if !exploration.items.is_empty() => {
+        Some(Explored { exploration, markdown, markdown_tokens }) if !exploration.items.is_empty() => {
             receipt.items = exploration.items.iter().map(ReceiptItem::from).collect();
             receipt.tokens = block_tokens(&exploration.items);
             receipt.explore_ms = millis(exploration.elapsed);
@@ -119,10 +107,6 @@ impl Explored {
     fn of(exploration: Exploration) -> Explored {
         let markdown = render::markdown(&exploration.items);
         let markdown_tokens = tokens::count(&markdown);
-        Explored {
-            exploration,
-            markdown,
-            markdown_tokens,
-        }
+        Explored { exploration, markdown, markdown_tokens }
     }
 }

@@ -84,10 +84,7 @@ impl ExplorationRequest {
     /// The text before the items of a block: the preamble, with what others wrote into the worklog before this session; or that
     /// a mutation is due.
     fn lead(&self, workspace: &Workspace) -> (String, Vec<PreamblePart>) {
-        let worklog = self
-            .session
-            .as_ref()
-            .and_then(|session| Some((workspace.worklog_in_use()?, session)));
+        let worklog = self.session.as_ref().and_then(|session| Some((workspace.worklog_in_use()?, session)));
         let mut handover = None;
         if let Some((worklog, (session, calls))) = &worklog {
             for call in calls {
@@ -98,11 +95,7 @@ impl ExplorationRequest {
         let preamble = self
             .wants_preamble
             .then(|| {
-                Preamble::of(
-                    workspace,
-                    handover.as_ref(),
-                    self.personal.as_ref().map(|(personal, _)| &**personal),
-                )
+                Preamble::of(workspace, handover.as_ref(), self.personal.as_ref().map(|(personal, _)| &**personal))
             })
             .flatten();
         if let Some(preamble) = preamble {
@@ -116,10 +109,7 @@ impl ExplorationRequest {
         if text.is_empty() {
             return Default::default();
         }
-        let part = PreamblePart {
-            part: "worklog".to_owned(),
-            characters: text.chars().count(),
-        };
+        let part = PreamblePart { part: "worklog".to_owned(), characters: text.chars().count() };
         (text, vec![part])
     }
 
@@ -150,12 +140,7 @@ pub(super) struct Explored {
 /// The result of exploring for a turn.
 pub(super) enum Decision {
     /// The ledger holds a row for the turn; its block is injected.
-    Recorded {
-        entry: Entry,
-        explored: Box<Explored>,
-        explore_ms: f64,
-        ledger_ms: f64,
-    },
+    Recorded { entry: Entry, explored: Box<Explored>, explore_ms: f64, ledger_ms: f64 },
     /// Nothing can be injected.
     Failed { reason: String },
     /// The deadline passed.
@@ -164,9 +149,7 @@ pub(super) enum Decision {
 
 impl Decision {
     fn failed(reason: impl ToString) -> Decision {
-        Decision::Failed {
-            reason: reason.to_string(),
-        }
+        Decision::Failed { reason: reason.to_string() }
     }
 
     /// Whether a background exploration may find more. The question must contain terms of the repository. With
@@ -263,16 +246,8 @@ pub(super) async fn decide(
         Ok(Ok(Some(mut explored))) => {
             let explore_ms = millis(started.elapsed());
             let recording = Instant::now();
-            match store
-                .record(slot.key, slot.entry(explored.block.take(), explored.cost))
-                .await
-            {
-                Ok(entry) => Decision::Recorded {
-                    entry,
-                    explored,
-                    explore_ms,
-                    ledger_ms: millis(recording.elapsed()),
-                },
+            match store.record(slot.key, slot.entry(explored.block.take(), explored.cost)).await {
+                Ok(entry) => Decision::Recorded { entry, explored, explore_ms, ledger_ms: millis(recording.elapsed()) },
                 Err(error) => Decision::failed(error),
             }
         }
@@ -290,10 +265,7 @@ async fn explore(
     lexical_until: Instant,
     abandoned: &CancelFlag,
 ) -> (Exploration, Option<Box<Trace>>, Vec<String>) {
-    let limits = Limits {
-        tokens: request.lexical_budget,
-        deadline: lexical_until,
-    };
+    let limits = Limits { tokens: request.lexical_budget, deadline: lexical_until };
     let mut exploration = match request.lexical_budget {
         0 => Exploration::nothing(),
         _ => engine.explore_after(
@@ -307,17 +279,8 @@ async fn explore(
     // The lexical results rarely use up their budget.
     let mut extra = request.total_budget.saturating_sub(exploration.tokens);
     let mut pack = |exploration: &Exploration, question: &str, found: &ExploreOutcome, tokens: u32| {
-        let limits = Limits {
-            tokens: tokens.min(extra),
-            deadline: Instant::now() + PACKING,
-        };
-        let items = engine.pack_cited(
-            question,
-            &found.citations,
-            &request.already,
-            &exploration.items,
-            &limits,
-        );
+        let limits = Limits { tokens: tokens.min(extra), deadline: Instant::now() + PACKING };
+        let items = engine.pack_cited(question, &found.citations, &request.already, &exploration.items, &limits);
         extra = extra.saturating_sub(items.iter().map(|item| item.tokens).sum());
         items
     };
@@ -325,9 +288,7 @@ async fn explore(
     if let Some((explorer, progress)) = &request.deep {
         progress.begins();
 
-        let found = explorer
-            .explore(engine, &request.question, explorer.until(abandoned.clone()), progress)
-            .await;
+        let found = explorer.explore(engine, &request.question, explorer.until(abandoned.clone()), progress).await;
         let mut items = pack(&exploration, &request.question, &found, explorer.pack_tokens());
         items.append(&mut exploration.items);
         exploration.items = items;

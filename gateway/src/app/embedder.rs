@@ -79,11 +79,7 @@ impl ConfiguredEmbedder {
                 None => Kind::Static,
             },
         };
-        Arc::new(ConfiguredEmbedder {
-            kind,
-            state: Mutex::default(),
-            retry: RETRY,
-        })
+        Arc::new(ConfiguredEmbedder { kind, state: Mutex::default(), retry: RETRY })
     }
 
     /// The embedder of a configuration that was read again. A model that is loaded stays loaded.
@@ -140,9 +136,9 @@ impl ConfiguredEmbedder {
 
     fn load(&self) -> State {
         let loaded = match &self.kind {
-            Kind::Static => StaticVectors::shipped()
-                .map(|vectors| State::Open(Arc::new(vectors)))
-                .map_err(EmbedderError::Load),
+            Kind::Static => {
+                StaticVectors::shipped().map(|vectors| State::Open(Arc::new(vectors))).map_err(EmbedderError::Load)
+            }
             Kind::MiniLm => open_minilm().map(State::Open),
             Kind::Backend(candidate, model) => RemoteEmbedder::connect((*candidate.backend).clone(), model)
                 .map(|remote| State::Remote(Arc::new(remote), Instant::now()))
@@ -227,10 +223,7 @@ mod tests {
         let embedder = configured("");
         assert_eq!(embedder.report(), json!({"model": "static", "state": "closed"}));
         let id = embedder.open().unwrap().id().to_owned();
-        assert_eq!(
-            embedder.report(),
-            json!({"model": "static", "state": "ready", "id": id})
-        );
+        assert_eq!(embedder.report(), json!({"model": "static", "state": "ready", "id": id}));
     }
 
     #[test]
@@ -268,11 +261,7 @@ mod tests {
         assert!(embedder.report()["reason"].as_str().unwrap().contains("out of memory"));
         let asked = upstream.requests().len();
         assert!(first.embed_question("why not").is_err());
-        assert_eq!(
-            upstream.requests().len(),
-            asked,
-            "questions wait for no backend that just failed"
-        );
+        assert_eq!(upstream.requests().len(), asked, "questions wait for no backend that just failed");
         assert_eq!(embedder.open().unwrap().id(), first.id(), "it may come back");
 
         dimensions.store(4, Ordering::Relaxed);

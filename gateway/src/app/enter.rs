@@ -39,8 +39,7 @@ pub(crate) enum EnterError {
 /// The worktree of a request.
 pub(super) fn locate(app: &App, caller: &Caller, claimed_directories: &ClaimedDirectories) -> Location {
     let may_use = |root: &Path| caller.may_use_root(root);
-    app.workspaces
-        .locate(&claimed_directories.now, caller.own_root(), &may_use)
+    app.workspaces.locate(&claimed_directories.now, caller.own_root(), &may_use)
 }
 
 /// The seed of a conversation's chain: the worktree that the conversation opened in, even if it has moved since. A
@@ -109,9 +108,7 @@ impl App {
         directory: Option<String>,
     ) -> Result<Arc<Workspace>, EnterError> {
         let claimed: Vec<String> = directory.into_iter().collect();
-        let location = self
-            .workspaces
-            .locate(&claimed, caller.own_root(), &|root| caller.may_use_root(root));
+        let location = self.workspaces.locate(&claimed, caller.own_root(), &|root| caller.may_use_root(root));
         enter(self, caller, location, &claimed).await
     }
 }

@@ -44,11 +44,7 @@ async fn routed(router: &Router, configured: Option<Candidate>, named: Option<&s
         let (backend, model) = router.default_model().await?;
         let format = backend.format_for(WireFormat::Chat);
         let rename = Some(model.clone());
-        let candidate = Candidate {
-            backend,
-            format,
-            rename,
-        };
+        let candidate = Candidate { backend, format, rename };
         return Some((candidate, model));
     };
     // A named model of the `[explore]` backend.
@@ -56,10 +52,7 @@ async fn routed(router: &Router, configured: Option<Candidate>, named: Option<&s
         let rename = Some(model.to_owned());
         return Some((Candidate { rename, ..candidate }, model.to_owned()));
     }
-    let target = router
-        .route_for(WireFormat::Chat, model, &HeaderMap::new(), &|_| true)
-        .await
-        .ok()?;
+    let target = router.route_for(WireFormat::Chat, model, &HeaderMap::new(), &|_| true).await.ok()?;
     match target {
         Target::Candidates(candidates) => Some((candidates.into_iter().next()?, model.to_owned())),
         Target::Context => None,

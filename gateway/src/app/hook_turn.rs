@@ -233,9 +233,7 @@ fn transcript_of(session: &HookSession) -> Transcript {
 /// The body of a transcript with a new prompt, unless the client has written the prompt already.
 fn body_with(transcript: &Transcript, prompt: &str) -> Vec<u8> {
     let written = transcript.body(None);
-    let newest = Prompt::parse(transcript.format(), &written)
-        .ok()
-        .and_then(|view| newest_human_turn(&view));
+    let newest = Prompt::parse(transcript.format(), &written).ok().and_then(|view| newest_human_turn(&view));
     match newest {
         Some(turn) if turn.question == prompt.trim() => written,
         _ => transcript.body(Some(prompt)),

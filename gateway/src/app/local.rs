@@ -125,10 +125,9 @@ impl App {
                 self.end_session(&session).await;
                 LocalReply::Nothing
             }
-            LocalRequest::HookBeforeTool(tool) => self
-                .before_tool(tool)
-                .await
-                .map_or(LocalReply::Nothing, LocalReply::Hold),
+            LocalRequest::HookBeforeTool(tool) => {
+                self.before_tool(tool).await.map_or(LocalReply::Nothing, LocalReply::Hold)
+            }
             LocalRequest::HookAfterTool(tool, outcome) => self.after_tool(tool, outcome).await.into(),
             LocalRequest::Tools { directory, request } => LocalReply::Tools(self.call_tools(&directory, request).await),
         }

@@ -44,17 +44,8 @@ mod tests {
     #[test]
     fn notice_says_whether_a_model_is_connected() {
         let [connected, alone] = [true, false].map(|connected| around(connected, String::new(), None).concat());
-        assert!(
-            !connected.contains("No model is connected") && !connected.contains("[[backends]]"),
-            "{connected}"
-        );
-        assert!(
-            connected.contains("without a model") && connected.contains("To ask a model"),
-            "{connected}"
-        );
-        assert!(
-            alone.contains("No model is connected") && alone.contains("[[backends]]"),
-            "{alone}"
-        );
+        assert!(!connected.contains("No model is connected") && !connected.contains("[[backends]]"), "{connected}");
+        assert!(connected.contains("without a model") && connected.contains("To ask a model"), "{connected}");
+        assert!(alone.contains("No model is connected") && alone.contains("[[backends]]"), "{alone}");
     }
 }

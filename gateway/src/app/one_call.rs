@@ -82,10 +82,7 @@ impl App {
         }
         drop(done);
         for _ in 0..waiting {
-            if wait
-                .recv_timeout(until.saturating_duration_since(Instant::now()))
-                .is_err()
-            {
+            if wait.recv_timeout(until.saturating_duration_since(Instant::now())).is_err() {
                 tracing::debug!("the stored index is not used: it takes longer than the call may wait");
                 return;
             }

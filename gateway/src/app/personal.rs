@@ -21,15 +21,8 @@ use crate::wire::{Message, Role, ToolPart, decoded_arguments};
 
 /// The names of the tools of personal memory. Other servers have tools with these names for the same purpose.
 const TOOLS: [&str; 9] = [
-    "get_context",
-    "log_journal",
-    "get_recent_journal",
-    "search_memory",
-    "schedule_reminder",
-    "schedule_once",
-    "list_reminders",
-    "remove_reminder",
-    "log_signal",
+    "get_context", "log_journal", "get_recent_journal", "search_memory", "schedule_reminder", "schedule_once",
+    "list_reminders", "remove_reminder", "log_signal",
 ];
 /// The commands that show it.
 const COMMANDS: [&str; 2] = ["muninn personal", "muninn remind"];
@@ -46,8 +39,7 @@ const MOST_ITEMS: usize = 3;
 pub(super) fn is_personal_tool(name: &str) -> bool {
     let mut tools = TOOLS.iter();
     tools.any(|tool| {
-        name.strip_suffix(tool)
-            .is_some_and(|before| before.is_empty() || before.ends_with(['_', '.', '-', '/']))
+        name.strip_suffix(tool).is_some_and(|before| before.is_empty() || before.ends_with(['_', '.', '-', '/']))
     })
 }
 
@@ -70,9 +62,7 @@ pub(super) fn is_used_in(personal: Option<&Personal>, messages: &[Message<'_>]) 
         let mut texts = message.blocks.iter().filter_map(|block| block.text);
         message.role == Role::User && texts.any(|text| has_reminder(&text.decode()))
     };
-    messages
-        .iter()
-        .any(|message| message.tools.iter().any(is_call) || is_notice(message))
+    messages.iter().any(|message| message.tools.iter().any(is_call) || is_notice(message))
 }
 
 /// How an agent can name a directory: its path, and the one inside the home directory, before which shells know several names.
@@ -91,8 +81,7 @@ fn names_of(directory: &Path) -> Vec<String> {
 /// Whether a text names a directory or a path below it.
 fn names_directory(text: &str, directory: &str) -> bool {
     let continues = |next: char| next.is_alphanumeric() || matches!(next, '-' | '_' | '.');
-    text.match_indices(directory)
-        .any(|(at, _)| !text[at + directory.len()..].starts_with(continues))
+    text.match_indices(directory).any(|(at, _)| !text[at + directory.len()..].starts_with(continues))
 }
 
 /// Whether a string of a JSON value passes, or the words of an array, which may be a command.
@@ -112,9 +101,7 @@ fn has_text(value: &Value, passes: &impl Fn(&str) -> bool) -> bool {
 pub(super) fn open(config: &Config) -> Option<Arc<Personal>> {
     let config = Some(&config.personal).filter(|personal| personal.enabled)?;
     let root = paths::personal_dir(config.path.as_deref());
-    let root = root
-        .inspect_err(|error| tracing::warn!("personal memory: {error}"))
-        .ok()?;
+    let root = root.inspect_err(|error| tracing::warn!("personal memory: {error}")).ok()?;
     Some(Arc::new(Personal::new(&root, Clock::system())))
 }
 
@@ -190,16 +177,10 @@ impl App {
 
 /// The texts for a question, within a number of tokens. Those that the conversation contains are left out.
 pub(super) fn items(personal: &Arc<Personal>, question: &str, already: &PriorContext, most_tokens: u32) -> Vec<Item> {
-    let options = SearchOptions {
-        kind: None,
-        since: None,
-        limit: MOST_ITEMS,
-    };
+    let options = SearchOptions { kind: None, since: None, limit: MOST_ITEMS };
     let found = match personal.search_now(question, &options) {
         None => return Vec::new(),
-        Some(found) => found
-            .inspect_err(|error| tracing::warn!("personal memory: {error}"))
-            .unwrap_or_default(),
+        Some(found) => found.inspect_err(|error| tracing::warn!("personal memory: {error}")).unwrap_or_default(),
     };
     let mut left = most_tokens;
     let mut items = Vec::new();
@@ -237,28 +218,16 @@ pub(super) fn always_loaded(personal: &Personal, most: usize) -> (String, String
         return Default::default();
     }
     let state = personal.state();
-    let state = state
-        .inspect_err(|error| tracing::warn!("personal memory: {error}"))
-        .unwrap_or_default();
+    let state = state.inspect_err(|error| tracing::warn!("personal memory: {error}")).unwrap_or_default();
     let mut texts: Vec<(&str, VecDeque<&str>)> = state
         .iter()
         .map(|file| (file.name, file.text.lines().collect::<VecDeque<_>>()))
         // A heading alone says nothing.
-        .filter(|(_, lines)| {
-            lines
-                .iter()
-                .any(|line| !line.trim().is_empty() && !line.starts_with('#'))
-        })
+        .filter(|(_, lines)| lines.iter().any(|line| !line.trim().is_empty() && !line.starts_with('#')))
         .collect();
-    let heading = format!(
-        "# About the user (personal memory in {}, for this user only)",
-        personal.root().display()
-    );
+    let heading = format!("# About the user (personal memory in {}, for this user only)", personal.root().display());
     let size = |line: &str| line.chars().count() + 1;
-    let mut sizes: Vec<usize> = texts
-        .iter()
-        .map(|(_, lines)| lines.iter().map(|line| size(line)).sum())
-        .collect();
+    let mut sizes: Vec<usize> = texts.iter().map(|(_, lines)| lines.iter().map(|line| size(line)).sum()).collect();
     let mut cut = vec![0; texts.len()];
     loop {
         let notes = cut.iter().filter(|lines| **lines > 0).count() * 60;
@@ -300,12 +269,7 @@ mod tests {
 
     #[test]
     fn tools_are_recognised_by_the_end_of_their_names() {
-        for name in [
-            "log_journal",
-            "mcp__muninn__log_journal",
-            "muninn_search_memory",
-            "mcp__macrodata__get_context",
-        ] {
+        for name in ["log_journal", "mcp__muninn__log_journal", "muninn_search_memory", "mcp__macrodata__get_context"] {
             assert!(is_personal_tool(name), "{name}");
         }
         for name in ["find_context", "prolog_journal", "journal_search", "Bash", ""] {
@@ -329,20 +293,11 @@ mod tests {
         let (inside, plain) = (home.join("my/notes"), Path::new("/srv/ann's \"notes\""));
         for (directory, arguments) in [
             (&*inside, serde_json::json!({"path": inside.join("identity.md")})),
-            (
-                &*inside,
-                serde_json::json!({"command": "cat $HOME/my/notes/identity.md"}),
-            ),
+            (&*inside, serde_json::json!({"command": "cat $HOME/my/notes/identity.md"})),
             (&*inside, serde_json::json!({"command": "ls ~/my/notes"})),
-            (
-                &*home.join("notes"),
-                serde_json::json!({"command": "ls \"${HOME}/notes\""}),
-            ),
+            (&*home.join("notes"), serde_json::json!({"command": "ls \"${HOME}/notes\""})),
             (plain, serde_json::json!({"edits": [{"path": plain.join("a.md")}]})),
-            (
-                plain,
-                serde_json::json!({"command": "cd x; muninn personal search boat"}),
-            ),
+            (plain, serde_json::json!({"command": "cd x; muninn personal search boat"})),
             (plain, serde_json::json!({"command": ["muninn", "remind", "list"]})),
         ] {
             assert!(is_used(directory, &arguments), "{} {arguments}", directory.display());
@@ -361,16 +316,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(directory.path().join("state")).unwrap();
         std::fs::write(directory.path().join("identity.md"), "# Identity\n\nAnn\n").unwrap();
-        let lines: String = (0..5_000)
-            .map(|number| format!("- line {number} of the inbox\n"))
-            .collect();
+        let lines: String = (0..5_000).map(|number| format!("- line {number} of the inbox\n")).collect();
         std::fs::write(directory.path().join("state/inbox.md"), format!("# Inbox\n\n{lines}")).unwrap();
         let (_, text) = always_loaded(&Personal::new(directory.path(), Clock::system()), 1_500);
         assert!(text.chars().count() <= 1_500, "{}", text.len());
-        assert!(
-            text.contains("# Inbox\n- line") && text.contains("line 4999 of"),
-            "{text}"
-        );
+        assert!(text.contains("# Inbox\n- line") && text.contains("line 4999 of"), "{text}");
         assert!(text.contains("[inbox: ") && text.contains(" older lines"), "{text}");
     }
 
@@ -383,10 +333,7 @@ mod tests {
         };
         write("identity.md", "# Identity\n\nAnn\n");
         write("state/inbox.md", "# Inbox\n");
-        write(
-            "state/today.md",
-            &format!("# Today\n\n{}", "a long line of today\n".repeat(200)),
-        );
+        write("state/today.md", &format!("# Today\n\n{}", "a long line of today\n".repeat(200)));
         let personal = Personal::new(directory.path(), Clock::system());
         let (_, text) = always_loaded(&personal, 1_500);
         assert!(text.chars().count() <= 1_500, "{}", text.len());

@@ -112,17 +112,11 @@ fn assemble(parts: &[Part], most: usize) -> Option<Preamble> {
             continue;
         }
         texts.push(kept);
-        sizes.push(PreamblePart {
-            part: part.name.to_owned(),
-            characters,
-        });
+        sizes.push(PreamblePart { part: part.name.to_owned(), characters });
         // With the line end before the next part.
         left = left.saturating_sub(characters + 1);
     }
-    (!sizes.is_empty()).then(|| Preamble {
-        text: texts.join("\n"),
-        parts: sizes,
-    })
+    (!sizes.is_empty()).then(|| Preamble { text: texts.join("\n"), parts: sizes })
 }
 
 /// The beginning of a text with whole lines, and a note of the rest; empty if not even the note fits.
@@ -173,9 +167,7 @@ impl App {
         });
         let preamble = preamble.await.ok()??;
         let mut receipt = self.hook_receipt(session, Transcript::empty(session.client).format());
-        receipt.worktree = workspace
-            .map(|workspace| workspace.root.display().to_string())
-            .unwrap_or_default();
+        receipt.worktree = workspace.map(|workspace| workspace.root.display().to_string()).unwrap_or_default();
         receipt.outcome = Outcome::Injected;
         receipt.reason = Some("the start of a session".to_owned());
         receipt.preamble = preamble.parts;
@@ -249,11 +241,7 @@ fn orientation(workspace: &Workspace) -> Part {
     };
     add(files, "indexed file", "indexed files");
     add(counts.records, "memory", "memories");
-    add(
-        counts.conflicts,
-        "open conflict of memories",
-        "open conflicts of memories",
-    );
+    add(counts.conflicts, "open conflict of memories", "open conflicts of memories");
     add(counts.pages, "knowledge page", "knowledge pages");
     let resolve = match counts.conflicts {
         0 => "",
@@ -271,13 +259,7 @@ fn orientation(workspace: &Workspace) -> Part {
             known.join(", ")
         ),
     };
-    Part {
-        name: "orientation",
-        text,
-        quoted: None,
-        most: MOST_ORIENTATION,
-        rest: "muninn status",
-    }
+    Part { name: "orientation", text, quoted: None, most: MOST_ORIENTATION, rest: "muninn status" }
 }
 
 #[cfg(test)]
@@ -285,21 +267,12 @@ mod tests {
     use super::*;
 
     fn part(name: &'static str, text: &str, most: usize) -> Part {
-        Part {
-            name,
-            text: text.to_owned(),
-            quoted: None,
-            most,
-            rest: "muninn status",
-        }
+        Part { name, text: text.to_owned(), quoted: None, most, rest: "muninn status" }
     }
 
     #[test]
     fn parts_keep_their_order_and_empty_ones_are_left_out() {
-        let preamble = assemble(
-            &[part("a", "one\n", 100), part("b", " \n", 100), part("c", "two", 100)],
-            8_000,
-        );
+        let preamble = assemble(&[part("a", "one\n", 100), part("b", " \n", 100), part("c", "two", 100)], 8_000);
         let preamble = preamble.unwrap();
         assert_eq!(preamble.text, "one\ntwo");
         let sizes = preamble.parts.iter().map(|part| (&*part.part, part.characters));
@@ -312,16 +285,10 @@ mod tests {
         let text = "é first line\nsecond line\n".repeat(40);
         let preamble = assemble(&[part("a", &text, 200)], 8_000).unwrap();
         assert!(preamble.parts[0].characters <= 200, "{:?}", preamble.parts);
-        let kept: String = preamble
-            .text
-            .lines()
-            .take_while(|line| !line.starts_with('['))
-            .collect();
+        let kept: String = preamble.text.lines().take_while(|line| !line.starts_with('[')).collect();
         let cut = text.trim().chars().count() - kept.chars().count() - kept.matches("line").count();
         assert!(
-            preamble
-                .text
-                .contains(&format!("line\n[cut: {cut} more characters; run `muninn status`]")),
+            preamble.text.contains(&format!("line\n[cut: {cut} more characters; run `muninn status`]")),
             "{}",
             preamble.text
         );
@@ -330,21 +297,12 @@ mod tests {
     #[test]
     fn sum_of_all_parts_is_bounded() {
         let text = "0123456789\n".repeat(1_000);
-        let parts = [
-            part("a", &text, 5_000),
-            part("b", &text, 5_000),
-            part("c", &text, 5_000),
-        ];
+        let parts = [part("a", &text, 5_000), part("b", &text, 5_000), part("c", &text, 5_000)];
         for most in [8_000, 500, 60, 10] {
             let size = assemble(&parts, most).map_or(0, |preamble| preamble.text.chars().count());
             assert!(size <= most, "{size} of {most}");
         }
         let preamble = assemble(&parts, 8_000).unwrap();
-        assert_eq!(
-            preamble.parts.len(),
-            2,
-            "the third part has no room: {:?}",
-            preamble.parts
-        );
+        assert_eq!(preamble.parts.len(), 2, "the third part has no room: {:?}", preamble.parts);
     }
 }

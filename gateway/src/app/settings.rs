@@ -65,45 +65,15 @@ pub(super) fn keep_what_is_fixed(config: &mut Config, previous: &Config) -> Vec<
     let mut kept = Vec::new();
     keep(&mut kept, "listen", &mut config.listen, &previous.listen);
     let (limits, before) = (&mut config.limits, &previous.limits);
-    keep(
-        &mut kept,
-        "limits.connect_timeout_ms",
-        &mut limits.connect_timeout,
-        &before.connect_timeout,
-    );
-    keep(
-        &mut kept,
-        "limits.header_timeout_ms",
-        &mut limits.header_timeout,
-        &before.header_timeout,
-    );
-    keep(
-        &mut kept,
-        "limits.drain_timeout_ms",
-        &mut limits.drain_timeout,
-        &before.drain_timeout,
-    );
-    keep(
-        &mut kept,
-        "limits.ledger_days",
-        &mut limits.ledger_days,
-        &before.ledger_days,
-    );
-    keep(
-        &mut kept,
-        "personal.path",
-        &mut config.personal.path,
-        &previous.personal.path,
-    );
+    keep(&mut kept, "limits.connect_timeout_ms", &mut limits.connect_timeout, &before.connect_timeout);
+    keep(&mut kept, "limits.header_timeout_ms", &mut limits.header_timeout, &before.header_timeout);
+    keep(&mut kept, "limits.drain_timeout_ms", &mut limits.drain_timeout, &before.drain_timeout);
+    keep(&mut kept, "limits.ledger_days", &mut limits.ledger_days, &before.ledger_days);
+    keep(&mut kept, "personal.path", &mut config.personal.path, &previous.personal.path);
     // It can be switched off at once. A process that starts without it opens no directory, so that it is switched on by a restart.
     if !previous.personal.enabled {
         keep(&mut kept, "personal.enabled", &mut config.personal.enabled, &false);
     }
-    keep(
-        &mut kept,
-        "limits.ledger_megabytes",
-        &mut limits.ledger_megabytes,
-        &before.ledger_megabytes,
-    );
+    keep(&mut kept, "limits.ledger_megabytes", &mut limits.ledger_megabytes, &before.ledger_megabytes);
     kept
 }

@@ -51,10 +51,7 @@ impl SignalLog {
 
     /// Logs a search with what it found, if a call is one.
     pub(super) fn log_call(&self, tool: &str, arguments: &Map<String, Value>, found: Option<&str>) {
-        let argument = SEARCHES
-            .iter()
-            .find(|(name, _)| *name == tool)
-            .map(|(_, argument)| argument);
+        let argument = SEARCHES.iter().find(|(name, _)| *name == tool).map(|(_, argument)| argument);
         let Some(argument) = argument else { return };
         let query = arguments.get(*argument).and_then(Value::as_str);
         let mut sources = Vec::new();

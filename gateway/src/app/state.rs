@@ -121,12 +121,7 @@ impl App {
         let workspaces = Workspaces::new(Arc::clone(&workspace), &config, state_dir, &supervisor);
         let personal = personal::open(&config);
         let settings = Settings::new(config, own_port, Arc::clone(&counters));
-        let learner = Learner::start(
-            &supervisor,
-            state_dir,
-            store.clone(),
-            has_upkeep.then(|| Arc::clone(&workspace)),
-        );
+        let learner = Learner::start(&supervisor, state_dir, store.clone(), has_upkeep.then(|| Arc::clone(&workspace)));
         let app = App {
             exposed: !settings.config.listen.ip().is_loopback(),
             settings: RwLock::new(Arc::new(settings)),
@@ -175,8 +170,7 @@ impl App {
             });
         }
         config.check_key_roots(&self.workspace.root)?;
-        self.metrics
-            .add_backend_labels(config.backends.iter().map(|backend| backend.name.as_str()));
+        self.metrics.add_backend_labels(config.backends.iter().map(|backend| backend.name.as_str()));
         self.workspaces.reload(&config);
         let settings = Arc::new(Settings::reloaded(config, &previous));
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
@@ -222,9 +216,7 @@ impl App {
         self.index("local-index", move |app| {
             let root = app.workspaces.root_at(&directory)?;
             let opened = app.workspaces.open(&root, Some(&root));
-            opened
-                .inspect_err(|error| tracing::warn!(%error, "a worktree is not indexed"))
-                .ok()
+            opened.inspect_err(|error| tracing::warn!(%error, "a worktree is not indexed")).ok()
         });
     }
 

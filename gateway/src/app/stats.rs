@@ -94,10 +94,9 @@ impl Stats {
                 total.add(receipt);
             }
         }
-        let repositories = repositories.into_iter().map(|(worktree, tally)| RepositoryStats {
-            worktree: worktree.to_owned(),
-            counts: tally.counts(),
-        });
+        let repositories = repositories
+            .into_iter()
+            .map(|(worktree, tally)| RepositoryStats { worktree: worktree.to_owned(), counts: tally.counts() });
         let oldest = receipts.iter().filter_map(at).min();
         Stats {
             days,
@@ -111,10 +110,7 @@ impl Stats {
 }
 
 fn is_request(receipt: &Receipt) -> bool {
-    !matches!(
-        receipt.outcome,
-        Outcome::Explored | Outcome::Summed | Outcome::Reconciled
-    )
+    !matches!(receipt.outcome, Outcome::Explored | Outcome::Summed | Outcome::Reconciled)
 }
 
 /// A human turn: repository, conversation, subagent, number and first words. A retry or a later request has the same.
@@ -135,13 +131,7 @@ impl<'a> Tally<'a> {
         if receipt.side_request.is_none() && !receipt.first_words.is_empty() {
             let conversation = receipt.session.as_deref().or(receipt.derived.as_deref());
             let agent = receipt.agent.as_deref();
-            let turn = (
-                &*receipt.worktree,
-                conversation,
-                agent,
-                receipt.turn,
-                &*receipt.first_words,
-            );
+            let turn = (&*receipt.worktree, conversation, agent, receipt.turn, &*receipt.first_words);
             self.questions.insert(turn);
         }
         if receipt.explore_ms > 0.0 {
@@ -169,15 +159,7 @@ impl<'a> Tally<'a> {
 
     fn counts(mut self) -> Counts {
         self.explore_ms.sort_by(f64::total_cmp);
-        let Counts {
-            price,
-            estimated_gain,
-            realised_gain,
-            net,
-            exploring_calls,
-            spared_calls,
-            ..
-        } = self.counts;
+        let Counts { price, estimated_gain, realised_gain, net, exploring_calls, spared_calls, .. } = self.counts;
         #[expect(clippy::cast_precision_loss, reason = "calls are few")]
         let all_calls = spared_calls + exploring_calls as f64;
         Counts {
@@ -219,11 +201,7 @@ mod tests {
 
     /// A map of 100 tokens at a price of 555, whose turn made so many exploring calls before it reached a place.
     fn map(worktree: &str, words: &str, reached: Option<u32>) -> Receipt {
-        let estimate = Estimate {
-            price: 555.0,
-            gain: Some(9000.0),
-            call: Some(1000.0),
-        };
+        let estimate = Estimate { price: 555.0, gain: Some(9000.0), call: Some(1000.0) };
         let effect = Effect {
             exploring_calls: reached.unwrap_or(6),
             places_used: reached.map_or(0, |_| 1),
@@ -247,16 +225,8 @@ mod tests {
 
     #[test]
     fn gains_and_losses_add_up_per_repository_and_in_total() {
-        let unknown = Receipt {
-            effect: None,
-            ..map("/a", "q3", None)
-        };
-        let receipts = [
-            map("/a", "q1", Some(1)),
-            map("/a", "q2", None),
-            unknown,
-            map("/b", "q1", Some(5)),
-        ];
+        let unknown = Receipt { effect: None, ..map("/a", "q3", None) };
+        let receipts = [map("/a", "q1", Some(1)), map("/a", "q2", None), unknown, map("/b", "q1", Some(5))];
         let stats = of(&receipts, 7);
         let paths: Vec<&str> = stats.repositories.iter().map(|one| one.worktree.as_str()).collect();
         assert_eq!(paths, ["/a", "/b"]);
@@ -314,10 +284,7 @@ mod tests {
             replayed: Replays { blocks: 1, tokens: 90 },
             ..receipt("/a", "2026-11-24T08:00:00Z", "q")
         };
-        let side = Receipt {
-            side_request: Some("title".to_owned()),
-            ..receipt("/a", "2026-11-24T08:00:00Z", "title")
-        };
+        let side = Receipt { side_request: Some("title".to_owned()), ..receipt("/a", "2026-11-24T08:00:00Z", "title") };
         let after_tools = receipt("/a", "2026-11-24T08:00:00Z", "");
         let counts = of(&[replayed.clone(), replayed, side, after_tools], 7).total;
         assert_eq!((counts.requests, counts.questions, counts.replayed_tokens), (4, 1, 180));
@@ -325,24 +292,13 @@ mod tests {
 
     #[test]
     fn receipts_without_estimates_and_prices_of_zero_neither_gain_nor_lose() {
-        let old = Receipt {
-            estimate: None,
-            effect: None,
-            ..map("/a", "q", None)
-        };
-        let free = Estimate {
-            price: 0.0,
-            gain: Some(0.0),
-            call: Some(0.0),
-        };
+        let old = Receipt { estimate: None, effect: None, ..map("/a", "q", None) };
+        let free = Estimate { price: 0.0, gain: Some(0.0), call: Some(0.0) };
         let mut unpriced = map("/a", "r", Some(0));
         unpriced.effect = unpriced.effect.map(|effect| effect.with_gain(Some(0), Some(&free)));
         unpriced.estimate = Some(free);
         let counts = of(&[old, unpriced], 7).total;
         assert_eq!((counts.packs, counts.measured, counts.lost), (2, 1, 0));
-        assert_eq!(
-            (counts.price, counts.net, counts.spared_share),
-            (555.0 - 555.0, 0.0, Some(1.0))
-        );
+        assert_eq!((counts.price, counts.net, counts.spared_share), (555.0 - 555.0, 0.0, Some(1.0)));
     }
 }

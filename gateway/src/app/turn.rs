@@ -105,23 +105,9 @@ pub(crate) struct PlanRequest<'a, 'p> {
 
 /// Plans what goes into a prompt: identifies the request, replays earlier blocks, and adds a block for the newest turn.
 pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: Receipt) -> Plan {
-    let PlanRequest {
-        caller,
-        headers,
-        prompt,
-        window,
-        prices,
-        deep,
-        progress,
-        with_preamble,
-    } = request;
+    let PlanRequest { caller, headers, prompt, window, prices, deep, progress, with_preamble } = request;
     let mode = Mode::of(headers);
-    let mut plan = Plan {
-        insertions: Vec::new(),
-        receipt,
-        block: None,
-        mode,
-    };
+    let mut plan = Plan { insertions: Vec::new(), receipt, block: None, mode };
     if mode == Mode::Bypass {
         plan.receipt.outcome = Outcome::Bypass;
         return plan;
@@ -145,18 +131,7 @@ pub(crate) async fn plan(app: &Arc<App>, request: PlanRequest<'_, '_>, receipt: 
         }
     };
     plan.put_back(prompt, &replayed, identity.session.as_deref(), &*store);
-    let planner = TurnPlanner {
-        app,
-        store,
-        caller,
-        prompt,
-        window,
-        prices,
-        identity,
-        chain,
-        replayed,
-        with_preamble,
-    };
+    let planner = TurnPlanner { app, store, caller, prompt, window, prices, identity, chain, replayed, with_preamble };
     let side = side_request(headers, prompt);
     match planner.decide(&mut plan, side, location, (deep, progress)).await {
         Ok((site, decision)) => plan.add(prompt, site, decision),
@@ -190,10 +165,8 @@ pub(crate) async fn replay_only(
 
 /// The keys of a prompt's text blocks. Conversations of different callers, or of different opening worktrees, share none.
 fn chain(app: &App, caller: &Caller, prompt: &Prompt<'_>, identity: &Identity<'_>) -> Chain {
-    let seed = Seed {
-        access_key: app.ledger_name(caller),
-        worktree: &seed(app, caller, &identity.claimed_directories),
-    };
+    let seed =
+        Seed { access_key: app.ledger_name(caller), worktree: &seed(app, caller, &identity.claimed_directories) };
     Chain::of(prompt, seed)
 }
 
@@ -217,10 +190,7 @@ impl Plan {
 
     fn put_back(&mut self, prompt: &Prompt<'_>, replayed: &Replay, session: Option<&str>, store: &dyn Store) {
         self.insertions = replayed.insertions(prompt);
-        self.receipt.replayed = Replays {
-            blocks: replayed.blocks(),
-            tokens: replayed.tokens(),
-        };
+        self.receipt.replayed = Replays { blocks: replayed.blocks(), tokens: replayed.tokens() };
         store.note_uses(replayed.uses(session));
     }
 
@@ -237,12 +207,7 @@ impl Plan {
 
     fn add(mut self, prompt: &Prompt<'_>, site: Site, decision: Decision) -> Plan {
         let (entry, explored) = match decision {
-            Decision::Recorded {
-                entry,
-                explored,
-                explore_ms,
-                ledger_ms,
-            } => {
+            Decision::Recorded { entry, explored, explore_ms, ledger_ms } => {
                 self.receipt.explore_ms = explore_ms;
                 self.receipt.ledger_ms = ledger_ms;
                 (entry, *explored)

@@ -92,10 +92,7 @@ impl WorkspaceSettings {
     fn of(config: &Config, root: &Path) -> WorkspaceSettings {
         let (settled, problem) = match repository_config(config, root) {
             Ok(settled) => (settled, None),
-            Err(problem) => (
-                (config.context.clone(), config.memory.clone(), config.worklog),
-                Some(problem),
-            ),
+            Err(problem) => ((config.context.clone(), config.memory.clone(), config.worklog), Some(problem)),
         };
         if let Some(problem) = &problem {
             tracing::warn!("{problem}; the file is ignored");
@@ -244,12 +241,7 @@ impl Workspace {
             None => json!({"state": "none", "reason": self.problem}),
             Some(IndexStatus::Empty) => json!({"state": "empty"}),
             Some(IndexStatus::Indexing { done, total }) => json!({"state": "indexing", "done": done, "total": total}),
-            Some(IndexStatus::Ready {
-                files,
-                chunks,
-                memories,
-                settled,
-            }) => {
+            Some(IndexStatus::Ready { files, chunks, memories, settled }) => {
                 let vectors = self.engine.as_ref().map_or(0, |engine| engine.embedded_chunks());
                 json!({"state": "ready", "files": files, "chunks": chunks, "memories": memories, "vectors": vectors,
                        "settled": settled})

@@ -90,11 +90,7 @@ impl Workspaces {
             served,
             state_dir: state_dir.to_owned(),
             supervisor: supervisor.clone(),
-            inner: Mutex::new(Inner {
-                config: Arc::new(config.clone()),
-                embedder,
-                open: VecDeque::new(),
-            }),
+            inner: Mutex::new(Inner { config: Arc::new(config.clone()), embedder, open: VecDeque::new() }),
             opening: Mutex::default(),
         }
     }
@@ -114,8 +110,7 @@ impl Workspaces {
         if !may_use(root) {
             return Location::Forbidden(root.clone());
         }
-        self.get(root)
-            .map_or_else(|| Location::Closed(root.clone()), Location::Open)
+        self.get(root).map_or_else(|| Location::Closed(root.clone()), Location::Open)
     }
 
     /// The root of the worktree that a claimed directory lies in, if it is or may be served.
@@ -142,9 +137,8 @@ impl Workspaces {
             return Some(self.served.root.clone());
         }
         let root = real.ancestors().find(|folder| folder.join(".git").exists())?;
-        let in_git = real
-            .strip_prefix(root)
-            .is_ok_and(|inside| inside.iter().any(|part| part.eq_ignore_ascii_case(".git")));
+        let in_git =
+            real.strip_prefix(root).is_ok_and(|inside| inside.iter().any(|part| part.eq_ignore_ascii_case(".git")));
         (!in_git).then(|| root.to_owned())
     }
 
@@ -172,10 +166,7 @@ impl Workspaces {
             return Err(OpenError::NoRepository(problem));
         }
         if workspace.root != root {
-            return Err(OpenError::Elsewhere {
-                root: root.to_owned(),
-                worktree: workspace.root,
-            });
+            return Err(OpenError::Elsewhere { root: root.to_owned(), worktree: workspace.root });
         }
         let mut inner = self.lock();
         if own != Some(root) && !is_allowed(&inner.config, root) {
@@ -281,9 +272,7 @@ mod tests {
 
     impl Home {
         fn new() -> Home {
-            Home {
-                folder: tempfile::tempdir().unwrap(),
-            }
+            Home { folder: tempfile::tempdir().unwrap() }
         }
 
         fn repository(&self, name: &str) -> PathBuf {
@@ -297,11 +286,7 @@ mod tests {
             let file = self.folder.path().join("muninn.toml");
             let roots: Vec<_> = roots.iter().map(|root| self.folder.path().join(root)).collect();
             std::fs::write(&file, format!("roots = {roots:?}\n")).unwrap();
-            load(&Overrides {
-                config: Some(file),
-                listen: None,
-            })
-            .unwrap()
+            load(&Overrides { config: Some(file), listen: None }).unwrap()
         }
 
         fn serving(&self, root: &Path, roots: &[&str]) -> Workspaces {
@@ -329,25 +314,16 @@ mod tests {
     #[test]
     fn only_worktrees_inside_the_roots_are_served() {
         let home = Home::new();
-        let (served, other, outside) = (
-            home.repository("served"),
-            home.repository("code/other"),
-            home.repository("private/x"),
-        );
+        let (served, other, outside) =
+            (home.repository("served"), home.repository("code/other"), home.repository("private/x"));
         let repositories = home.serving(&served, &["code"]);
         let unopened = format!("unopened {}", other.display());
         assert_eq!(locate(&repositories, &[]), format!("open {}", served.display()));
-        assert_eq!(
-            locate(&repositories, &[&served.join("src")]),
-            format!("open {}", served.display())
-        );
+        assert_eq!(locate(&repositories, &[&served.join("src")]), format!("open {}", served.display()));
         assert_eq!(locate(&repositories, &[&other]), unopened);
         assert_eq!(locate(&repositories, &[&other.join("src/../src")]), unopened);
         assert_eq!(locate(&repositories, &[&outside, &other]), unopened);
-        assert_eq!(
-            locate(&repositories, &[&other, &served]),
-            format!("open {}", served.display())
-        );
+        assert_eq!(locate(&repositories, &[&other, &served]), format!("open {}", served.display()));
         for claim in [
             outside.as_path(),
             &other.join("../../private/x"),
@@ -364,11 +340,8 @@ mod tests {
     #[test]
     fn worktree_of_a_local_program_is_open_to_that_program_only() {
         let home = Home::new();
-        let (served, own, other) = (
-            home.repository("served"),
-            home.repository("private/own"),
-            home.repository("private/other"),
-        );
+        let (served, own, other) =
+            (home.repository("served"), home.repository("private/own"), home.repository("private/other"));
         let repositories = home.serving(&served, &[]);
         let locate_as = |claim: &Path, own: Option<&Path>| {
             let claims = [claim.display().to_string()];
@@ -383,11 +356,7 @@ mod tests {
         assert_eq!(locate_as(&own, Some(&root)), open);
         assert_eq!(locate_as(&own.join("src"), Some(&root)), open);
         assert_eq!(locate_as(&other, Some(&root)), "outside");
-        assert_eq!(
-            locate_as(&own, None),
-            "outside",
-            "another caller may not use the open worktree"
-        );
+        assert_eq!(locate_as(&own, None), "outside", "another caller may not use the open worktree");
         assert_eq!(locate_as(&own.join("src"), None), "outside");
     }
 
@@ -409,10 +378,7 @@ mod tests {
         std::os::unix::fs::symlink(&outside, home.folder.path().join("code/link")).unwrap();
         std::os::unix::fs::symlink(&other, home.folder.path().join("short")).unwrap();
         let repositories = home.serving(&served, &["code"]);
-        assert_eq!(
-            locate(&repositories, &[&home.folder.path().join("code/link")]),
-            "outside"
-        );
+        assert_eq!(locate(&repositories, &[&home.folder.path().join("code/link")]), "outside");
         let in_roots = locate(&repositories, &[&home.folder.path().join("short")]);
         assert_eq!(in_roots, format!("unopened {}", other.display()));
     }
@@ -450,9 +416,7 @@ mod tests {
     fn least_recently_used_worktree_is_closed() {
         let home = Home::new();
         let served = home.repository("served");
-        let roots: Vec<_> = (0..=MOST_OPEN)
-            .map(|number| home.repository(&format!("code/{number}")))
-            .collect();
+        let roots: Vec<_> = (0..=MOST_OPEN).map(|number| home.repository(&format!("code/{number}"))).collect();
         let repositories = home.serving(&served, &["code"]);
         for root in &roots[..MOST_OPEN] {
             repositories.open(root, None).unwrap();

@@ -136,9 +136,7 @@ fn has_retry_headers(headers: &HeaderMap) -> bool {
 /// The pause before a retry, counted from 0. `jitter`, from 0 to 1, spreads the retries of clients that failed
 /// together.
 fn backoff(retry: u32, jitter: f64) -> Duration {
-    let longest = FIRST_BACKOFF
-        .saturating_mul(1_u32.checked_shl(retry).unwrap_or(u32::MAX))
-        .min(LONGEST_BACKOFF);
+    let longest = FIRST_BACKOFF.saturating_mul(1_u32.checked_shl(retry).unwrap_or(u32::MAX)).min(LONGEST_BACKOFF);
     longest.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
 }
 
@@ -167,11 +165,7 @@ pub async fn attempt<H, E, F: Future<Output = Result<(Outgoing, H), E>>>(
         match send_with_retries(transport, candidate, outgoing, &mut tries).await {
             Ok(response) => {
                 let is_final = is_final(response.status());
-                answered = Some(AttemptAnswer {
-                    candidate: index,
-                    context,
-                    response,
-                });
+                answered = Some(AttemptAnswer { candidate: index, context, response });
                 if is_final {
                     break;
                 }
@@ -179,10 +173,7 @@ pub async fn attempt<H, E, F: Future<Output = Result<(Outgoing, H), E>>>(
             Err(error) => last_error = AttemptError::Backend(error),
         }
     }
-    AttemptReport {
-        outcome: answered.ok_or(last_error),
-        tries,
-    }
+    AttemptReport { outcome: answered.ok_or(last_error), tries }
 }
 
 /// Sends a request to one backend, with retries. Its circuit counts the request once.
@@ -216,10 +207,7 @@ async fn send_with_retries(
     } else if outcome != TryOutcome::NotSent {
         permit.succeed();
     }
-    sent.map_err(|error| BackendError::Failed {
-        backend: backend.name.clone(),
-        error,
-    })
+    sent.map_err(|error| BackendError::Failed { backend: backend.name.clone(), error })
 }
 
 fn circuit_open(candidate: &Candidate, refused: CircuitOpen) -> BackendError {
@@ -256,14 +244,8 @@ mod tests {
         let (authority, reason) = ("h:1".to_owned(), "r".to_owned());
         let after = Duration::from_secs(1);
         [
-            SendError::Connect {
-                authority: authority.clone(),
-                reason: reason.clone(),
-            },
-            SendError::Broken {
-                authority: authority.clone(),
-                reason,
-            },
+            SendError::Connect { authority: authority.clone(), reason: reason.clone() },
+            SendError::Broken { authority: authority.clone(), reason },
             SendError::FirstByte { authority, after },
         ]
     }
@@ -285,21 +267,10 @@ mod tests {
         }
         for status in [502, 503, 504] {
             assert_eq!(classified(answer(status, &[])), (false, true, true), "{status}");
-            for header in [
-                ("retry-after", "1"),
-                ("retry-after-ms", "10"),
-                ("x-should-retry", "false"),
-            ] {
-                assert_eq!(
-                    classified(answer(status, &[header])),
-                    (false, false, true),
-                    "{status} {header:?}"
-                );
+            for header in [("retry-after", "1"), ("retry-after-ms", "10"), ("x-should-retry", "false")] {
+                assert_eq!(classified(answer(status, &[header])), (false, false, true), "{status} {header:?}");
             }
-            assert_eq!(
-                classified(answer(status, &[("x-should-retry", "true")])),
-                (false, true, true)
-            );
+            assert_eq!(classified(answer(status, &[("x-should-retry", "true")])), (false, true, true));
         }
         let [connect, broken, first_byte] = failures();
         assert_eq!(classified(Err(connect)), (false, true, true));
@@ -309,13 +280,7 @@ mod tests {
 
     #[test]
     fn backoff_doubles_with_jitter_up_to_a_bound() {
-        for (retry, jitter, ms) in [
-            (0, 0.0, 50),
-            (0, 1.0, 100),
-            (1, 1.0, 200),
-            (2, 0.0, 200),
-            (40, 1.0, 2_000),
-        ] {
+        for (retry, jitter, ms) in [(0, 0.0, 50), (0, 1.0, 100), (1, 1.0, 200), (2, 0.0, 200), (40, 1.0, 2_000)] {
             assert_eq!(backoff(retry, jitter), Duration::from_millis(ms), "{retry} {jitter}");
         }
     }

@@ -33,27 +33,16 @@ impl Circuits {
     /// Creates an empty set.
     #[must_use]
     pub fn new(config: CircuitConfig, counters: Arc<dyn Counters>) -> Circuits {
-        Circuits {
-            config,
-            counters,
-            known: Arc::default(),
-        }
+        Circuits { config, counters, known: Arc::default() }
     }
 
     /// Returns the circuit of a backend, created on first use.
     #[must_use]
     pub fn of(&self, name: &str, url: &str) -> Arc<Circuit> {
-        let id = CircuitId {
-            backend: name.into(),
-            url: url.into(),
-        };
+        let id = CircuitId { backend: name.into(), url: url.into() };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let circuit = known.entry(id).or_insert_with_key(|id| {
-            Arc::new(Circuit {
-                id: id.clone(),
-                config: self.config,
-                counters: Arc::clone(&self.counters),
-            })
+            Arc::new(Circuit { id: id.clone(), config: self.config, counters: Arc::clone(&self.counters) })
         });
         Arc::clone(circuit)
     }
@@ -79,11 +68,9 @@ impl Circuits {
         let mut reports = Vec::new();
         for circuit in self.known() {
             match circuit.state(now).await {
-                Ok((state, failures)) => reports.push(CircuitReport {
-                    backend: circuit.id.backend.to_string(),
-                    state,
-                    failures,
-                }),
+                Ok((state, failures)) => {
+                    reports.push(CircuitReport { backend: circuit.id.backend.to_string(), state, failures })
+                }
                 Err(error) => tracing::warn!(%error, "cannot read the circuit of backend {}", circuit.id.backend),
             }
         }
@@ -129,10 +116,7 @@ impl Circuit {
                 None
             }
         };
-        Ok(Permit {
-            circuit: Arc::clone(self),
-            admission,
-        })
+        Ok(Permit { circuit: Arc::clone(self), admission })
     }
 
     /// Returns the state and the number of failures in a row.

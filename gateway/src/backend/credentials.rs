@@ -15,15 +15,8 @@ pub(super) const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 pub(super) const OPENAI_URL: &str = "https://api.openai.com";
 
 /// Headers that carry a client's credential.
-const CREDENTIAL_HEADERS: [&str; 7] = [
-    "authorization",
-    "x-api-key",
-    "api-key",
-    "x-goog-api-key",
-    "cookie",
-    "openai-organization",
-    "openai-project",
-];
+const CREDENTIAL_HEADERS: [&str; 7] =
+    ["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "openai-organization", "openai-project"];
 
 /// Lists the beta features of the messages API that a client uses.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
@@ -84,9 +77,7 @@ pub(super) fn headers_for_client(client: &HeaderMap, backend: &Backend, format: 
 fn betas_of_login(client: &HeaderMap) -> impl Iterator<Item = HeaderValue> {
     let lists = client.get_all(BETA).iter().filter_map(|value| value.to_str().ok());
     let betas = lists.flat_map(|list| list.split(',')).map(str::trim);
-    betas
-        .filter(|beta| beta.starts_with("oauth-"))
-        .filter_map(|beta| HeaderValue::from_str(beta).ok())
+    betas.filter(|beta| beta.starts_with("oauth-")).filter_map(|beta| HeaderValue::from_str(beta).ok())
 }
 
 /// Copies `x-api-key`, the header of messages clients, to a bearer token, which servers of the other formats read.
@@ -148,10 +139,8 @@ mod tests {
             headers.insert(*name, HeaderValue::from_str(value).unwrap());
         }
         apply_credentials(&mut headers, backend, format);
-        let mut sent: Vec<_> = headers
-            .iter()
-            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
-            .collect();
+        let mut sent: Vec<_> =
+            headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
         sent.sort();
         sent
     }
@@ -173,14 +162,8 @@ mod tests {
         let bearer = format!("Bearer {ANTHROPIC_KEY}");
         let anthropic = vendor(Dialect::Anthropic);
         let openai = vendor(Dialect::OpenAi);
-        assert_eq!(
-            sent(&anthropic, WireFormat::Messages, &[("authorization", &bearer)]).len(),
-            1
-        );
-        assert_eq!(
-            sent(&anthropic, WireFormat::Messages, &[("x-api-key", ANTHROPIC_KEY)]).len(),
-            1
-        );
+        assert_eq!(sent(&anthropic, WireFormat::Messages, &[("authorization", &bearer)]).len(), 1);
+        assert_eq!(sent(&anthropic, WireFormat::Messages, &[("x-api-key", ANTHROPIC_KEY)]).len(), 1);
         assert!(sent(&openai, WireFormat::Chat, &[("authorization", &bearer)]).is_empty());
         assert!(sent(&anthropic, WireFormat::Messages, &[("x-api-key", OPENAI_KEY)]).is_empty());
         assert!(sent(&anthropic, WireFormat::Messages, &[("x-api-key", "dummy")]).is_empty());
@@ -188,12 +171,7 @@ mod tests {
 
     #[test]
     fn a_discovered_server_gets_no_credential() {
-        let all = [
-            ("authorization", "Bearer x"),
-            ("x-api-key", ANTHROPIC_KEY),
-            ("cookie", "a=b"),
-            ("api-key", "y"),
-        ];
+        let all = [("authorization", "Bearer x"), ("x-api-key", ANTHROPIC_KEY), ("cookie", "a=b"), ("api-key", "y")];
         assert!(sent(&local(|_| {}), WireFormat::Chat, &all).is_empty());
     }
 
@@ -206,10 +184,7 @@ mod tests {
             "https://api.anthropic.com@evil.example",
         ] {
             lookalike.config.url = url.into();
-            assert!(
-                sent(&lookalike, WireFormat::Messages, &[("x-api-key", ANTHROPIC_KEY)]).is_empty(),
-                "{url}"
-            );
+            assert!(sent(&lookalike, WireFormat::Messages, &[("x-api-key", ANTHROPIC_KEY)]).is_empty(), "{url}");
         }
     }
 
@@ -219,11 +194,7 @@ mod tests {
             config.key = Some(Secret::new("own".into()));
         });
         assert_eq!(
-            sent(
-                &backend,
-                WireFormat::Chat,
-                &[("authorization", "Bearer clients"), ("x-api-key", "c")]
-            ),
+            sent(&backend, WireFormat::Chat, &[("authorization", "Bearer clients"), ("x-api-key", "c")]),
             ["authorization: Bearer own"]
         );
     }
@@ -240,10 +211,7 @@ mod tests {
             ["authorization: Bearer clients", "x-api-key: clients"],
             "a converted request carries the key in the header of its format"
         );
-        assert_eq!(
-            sent(&backend, WireFormat::Messages, &[("x-api-key", "clients")]),
-            ["x-api-key: clients"]
-        );
+        assert_eq!(sent(&backend, WireFormat::Messages, &[("x-api-key", "clients")]), ["x-api-key: clients"]);
     }
 
     #[test]
@@ -262,9 +230,7 @@ mod tests {
         }
         let sent = |backend: &Backend, format| {
             let headers = headers_for_client(&client, backend, format);
-            let pairs = headers
-                .iter()
-                .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+            let pairs = headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
             pairs.collect::<Vec<_>>().join("; ")
         };
         let login = format!("authorization: {bearer}; anthropic-beta: oauth-2025-04-20");

@@ -48,10 +48,7 @@ pub(super) struct DirectPool {
 
 impl DirectPool {
     pub(super) fn new(connect_timeout: Duration) -> DirectPool {
-        DirectPool {
-            idle: Arc::default(),
-            connect_timeout,
-        }
+        DirectPool { idle: Arc::default(), connect_timeout }
     }
 
     pub(super) async fn send(
@@ -90,12 +87,8 @@ impl DirectPool {
     /// Takes an idle connection that appears to be open.
     async fn take(&self, authority: &str) -> Option<Link> {
         loop {
-            let (since, mut link) = self
-                .idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get_mut(authority)?
-                .pop()?;
+            let (since, mut link) =
+                self.idle.lock().unwrap_or_else(PoisonError::into_inner).get_mut(authority)?.pop()?;
             if since.elapsed() > IDLE {
                 continue;
             }
@@ -125,24 +118,14 @@ impl DirectPool {
     }
 
     async fn connect(&self, uri: &Uri, authority: &str) -> Result<Link, SendError> {
-        let failed = |reason: String| SendError::Connect {
-            authority: authority.to_owned(),
-            reason,
-        };
-        let host = uri
-            .host()
-            .unwrap_or_default()
-            .trim_start_matches('[')
-            .trim_end_matches(']');
+        let failed = |reason: String| SendError::Connect { authority: authority.to_owned(), reason };
+        let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
         let connecting = TcpStream::connect((host, uri.port_u16().unwrap_or(80)));
         let stream = match tokio::time::timeout(self.connect_timeout, connecting).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => return Err(failed(error.to_string())),
             Err(_) => {
-                return Err(failed(format!(
-                    "no answer within {} ms",
-                    self.connect_timeout.as_millis()
-                )));
+                return Err(failed(format!("no answer within {} ms", self.connect_timeout.as_millis())));
             }
         };
         stream.set_nodelay(true).map_err(|error| failed(error.to_string()))?;
@@ -159,16 +142,11 @@ fn request(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Request<Full<Bytes>>, SendError> {
-    let unusable = |reason: String| SendError::Url {
-        url: uri.to_string(),
-        reason,
-    };
+    let unusable = |reason: String| SendError::Url { url: uri.to_string(), reason };
     let path = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = method;
-    *request.uri_mut() = path
-        .parse()
-        .map_err(|error: http::uri::InvalidUri| unusable(error.to_string()))?;
+    *request.uri_mut() = path.parse().map_err(|error: http::uri::InvalidUri| unusable(error.to_string()))?;
     *request.headers_mut() = headers;
     let host = HeaderValue::from_str(authority).map_err(|error| unusable(error.to_string()))?;
     request.headers_mut().insert(HOST, host);
@@ -176,10 +154,7 @@ fn request(
 }
 
 fn broken(authority: &str, error: &hyper::Error) -> SendError {
-    SendError::Broken {
-        authority: authority.to_owned(),
-        reason: error.to_string(),
-    }
+    SendError::Broken { authority: authority.to_owned(), reason: error.to_string() }
 }
 
 type ExchangeOutcome = Result<(Response<Incoming>, Link), (hyper::Error, Option<Box<Request<Full<Bytes>>>>)>;

@@ -18,12 +18,7 @@ use crate::config::{BackendConfig, LimitsConfig};
 use crate::socket_owner::SocketOwner;
 use crate::wire::WireFormat;
 
-const WELL_KNOWN: [(&str, u16); 4] = [
-    ("ollama", 11_434),
-    ("vllm", 8_000),
-    ("llama.cpp", 8_080),
-    ("lmstudio", 1_234),
-];
+const WELL_KNOWN: [(&str, u16); 4] = [("ollama", 11_434), ("vllm", 8_000), ("llama.cpp", 8_080), ("lmstudio", 1_234)];
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long found servers are cached.
 const FOUND_TTL: Duration = Duration::from_secs(10);
@@ -84,10 +79,7 @@ impl Discovery {
     ) -> Discovery {
         let places: Vec<(String, u16)> = match ports {
             Some(ports) => ports.iter().map(|port| (format!("port-{port}"), *port)).collect(),
-            None => WELL_KNOWN
-                .iter()
-                .map(|(name, port)| ((*name).to_owned(), *port))
-                .collect(),
+            None => WELL_KNOWN.iter().map(|(name, port)| ((*name).to_owned(), *port)).collect(),
         };
         Discovery {
             places: places.into_iter().filter(|(_, port)| *port != own_port).collect(),
@@ -101,11 +93,7 @@ impl Discovery {
     /// Returns the searched addresses as text for a message.
     #[must_use]
     pub fn describe(&self) -> String {
-        let places: Vec<_> = self
-            .places
-            .iter()
-            .map(|(name, port)| format!("127.0.0.1:{port} ({name})"))
-            .collect();
+        let places: Vec<_> = self.places.iter().map(|(name, port)| format!("127.0.0.1:{port} ({name})")).collect();
         places.join(", ")
     }
 
@@ -129,23 +117,13 @@ impl Discovery {
 
     async fn search(&self) -> (Vec<Arc<Backend>>, Vec<Announcement>) {
         let mut found = self.found.lock().await;
-        let ttl = if found.servers.is_empty() {
-            NOTHING_TTL
-        } else {
-            FOUND_TTL
-        };
+        let ttl = if found.servers.is_empty() { NOTHING_TTL } else { FOUND_TTL };
         let is_fresh = found.when.is_some_and(|when| when.elapsed() < ttl);
         // A port can change its owner within the time that a result is cached.
-        let is_owned = found
-            .servers
-            .iter()
-            .all(|server| SocketOwner::of_listener(server.port) == server.owner);
+        let is_owned = found.servers.iter().all(|server| SocketOwner::of_listener(server.port) == server.owner);
         let mut announcements = Vec::new();
         if !is_fresh || !is_owned {
-            let searches = self
-                .places
-                .iter()
-                .map(|(name, port)| self.look(name, *port, &found.servers));
+            let searches = self.places.iter().map(|(name, port)| self.look(name, *port, &found.servers));
             let results = futures_util::future::join_all(searches).await;
             found.servers.clear();
             for ((_, port), (server, announcement)) in self.places.iter().zip(results) {
@@ -206,14 +184,9 @@ impl Discovery {
         }
         let (default_model, context_window) = (first.id.clone(), first.window());
         let models: Vec<_> = list.data.into_iter().map(|model| model.id).collect();
-        let before = known
-            .iter()
-            .find(|server| server.port == port && server.backend.models == models);
+        let before = known.iter().find(|server| server.port == port && server.backend.models == models);
         if let Some(server) = before.filter(|server| server.is_probed) {
-            return Some(Server {
-                owner,
-                ..server.clone()
-            });
+            return Some(Server { owner, ..server.clone() });
         }
         let probe = probe_formats(&url, PROBE_TIMEOUT).await;
         let mut formats = probe.supported_formats();
@@ -226,16 +199,8 @@ impl Discovery {
             context_window,
             ..BackendConfig::new(name.to_owned(), url, formats, &self.limits)
         };
-        let backend = Backend {
-            models,
-            ..Backend::new(config, &self.circuits)
-        };
-        Some(Server {
-            backend: Arc::new(backend),
-            port,
-            owner,
-            is_probed: probe.is_complete(),
-        })
+        let backend = Backend { models, ..Backend::new(config, &self.circuits) };
+        Some(Server { backend: Arc::new(backend), port, owner, is_probed: probe.is_complete() })
     }
 }
 
@@ -271,8 +236,6 @@ struct Meta {
 
 impl Model {
     pub(super) fn window(&self) -> Option<u32> {
-        self.max_model_len
-            .or(self.max_context_length)
-            .or(self.meta.as_ref().and_then(|meta| meta.n_ctx))
+        self.max_model_len.or(self.max_context_length).or(self.meta.as_ref().and_then(|meta| meta.n_ctx))
     }
 }

@@ -68,11 +68,7 @@ impl RemoteEmbedder {
         let name = name_of(&backend.url, model);
         let blocking_client =
             BlockingClient::start(&Supervisor::default(), CONNECT_TIMEOUT).map_err(|error| failed(&name, error))?;
-        let endpoint = Endpoint {
-            name,
-            model: model.to_owned(),
-            backend,
-        };
+        let endpoint = Endpoint { name, model: model.to_owned(), backend };
         let mut embedder = RemoteEmbedder {
             id: String::new(),
             endpoint: Arc::new(endpoint),
@@ -186,12 +182,8 @@ impl Endpoint {
         headers.insert("content-type", HeaderValue::from_static("application/json"));
         apply_credentials(&mut headers, &self.backend, WireFormat::Chat);
         let body = json!({"model": self.model, "input": texts, "encoding_format": "float"});
-        let request = Outgoing {
-            method: Method::POST,
-            path: PATH.to_owned(),
-            headers,
-            body: Bytes::from(body.to_string()),
-        };
+        let request =
+            Outgoing { method: Method::POST, path: PATH.to_owned(), headers, body: Bytes::from(body.to_string()) };
         let sent = transport.send(&self.backend, request).await;
         let answer = sent.map_err(|error| failed(&self.name, error))?;
         let status = answer.status();
@@ -236,10 +228,7 @@ fn name_of(url: &str, model: &str) -> String {
 }
 
 fn failed(id: &str, reason: impl ToString) -> EmbedError {
-    EmbedError::Failed {
-        embedder: id.to_owned(),
-        reason: reason.to_string(),
-    }
+    EmbedError::Failed { embedder: id.to_owned(), reason: reason.to_string() }
 }
 
 #[cfg(test)]

@@ -26,11 +26,7 @@ pub(crate) struct FairBody<B> {
 
 impl<B> FairBody<B> {
     pub(crate) fn new(body: B) -> FairBody<B> {
-        FairBody {
-            body,
-            bytes: 0,
-            chunks: 0,
-        }
+        FairBody { body, bytes: 0, chunks: 0 }
     }
 }
 

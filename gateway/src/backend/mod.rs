@@ -68,11 +68,7 @@ impl Backend {
     /// Creates a backend without a list of models.
     #[must_use]
     pub fn new(config: BackendConfig, circuits: &Circuits) -> Backend {
-        Backend {
-            circuit: circuits.of(&config.name, &config.url),
-            config,
-            models: Vec::new(),
-        }
+        Backend { circuit: circuits.of(&config.name, &config.url), config, models: Vec::new() }
     }
 
     /// Creates the backend of a cloud vendor, for requests with the client's credential.
@@ -80,11 +76,7 @@ impl Backend {
     pub fn vendor(dialect: Dialect, limits: &LimitsConfig, circuits: &Circuits) -> Backend {
         let (name, url, formats) = match dialect {
             Dialect::Anthropic => ("anthropic", credentials::ANTHROPIC_URL, vec![WireFormat::Messages]),
-            Dialect::OpenAi => (
-                "openai",
-                credentials::OPENAI_URL,
-                vec![WireFormat::Chat, WireFormat::Responses],
-            ),
+            Dialect::OpenAi => ("openai", credentials::OPENAI_URL, vec![WireFormat::Chat, WireFormat::Responses]),
         };
         let config = BackendConfig::new(name.to_owned(), url.to_owned(), formats, limits);
         Backend::new(config, circuits)

@@ -51,12 +51,7 @@ impl RemoteModel {
         if candidate.backend.url == OPENAI_URL && candidate.backend.speaks(WireFormat::Responses) {
             candidate.format = WireFormat::Responses;
         }
-        RemoteModel {
-            headers: headers(&candidate, client),
-            id,
-            candidate,
-            blocking_client: blocking_client.clone(),
-        }
+        RemoteModel { headers: headers(&candidate, client), id, candidate, blocking_client: blocking_client.clone() }
     }
 
     /// The model that the configuration names for a task outside of any request; `None` if its backend does not exist.
@@ -68,12 +63,7 @@ impl RemoteModel {
             return Ok(None);
         };
         let blocking_client = BlockingClient::start(&Supervisor::default(), config.limits.connect_timeout)?;
-        Ok(Some(RemoteModel::new(
-            &blocking_client,
-            candidate,
-            &model.model,
-            &HeaderMap::new(),
-        )))
+        Ok(Some(RemoteModel::new(&blocking_client, candidate, &model.model, &HeaderMap::new())))
     }
 
     async fn answer(&self, ask: &ModelRequest<'_>, until: &Until) -> Result<Reply, ModelError> {
@@ -82,11 +72,7 @@ impl RemoteModel {
             return Err(is_over());
         }
         let (outgoing, context) = self.outgoing(ask)?;
-        let (id, candidate, transport) = (
-            self.id.clone(),
-            self.candidate.clone(),
-            self.blocking_client.transport(),
-        );
+        let (id, candidate, transport) = (self.id.clone(), self.candidate.clone(), self.blocking_client.transport());
         let limit = until.clone();
         let fetched = self.blocking_client.run(async move {
             tokio::select! {
@@ -151,17 +137,11 @@ async fn over(until: &Until) {
 }
 
 fn unreachable(model: &str, reason: impl ToString) -> ModelError {
-    ModelError::Unreachable {
-        model: model.to_owned(),
-        reason: reason.to_string(),
-    }
+    ModelError::Unreachable { model: model.to_owned(), reason: reason.to_string() }
 }
 
 fn unusable(model: &str, reason: impl ToString) -> ModelError {
-    ModelError::Unusable {
-        model: model.to_owned(),
-        reason: reason.to_string(),
-    }
+    ModelError::Unusable { model: model.to_owned(), reason: reason.to_string() }
 }
 
 #[cfg(test)]

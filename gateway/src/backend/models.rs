@@ -38,11 +38,7 @@ async fn list_models_of(
     let lists = backends.iter().map(|backend| list(backend, transport, headers));
     let mut models: Vec<(String, String)> = Vec::new();
     for (backend, list) in backends.iter().zip(futures_util::future::join_all(lists).await) {
-        let ids = if list.is_empty() {
-            backend.default_model.iter().cloned().collect()
-        } else {
-            list
-        };
+        let ids = if list.is_empty() { backend.default_model.iter().cloned().collect() } else { list };
         models.extend(ids.into_iter().map(|id| (id, backend.name.clone())));
     }
     models.push((CONTEXT_MODEL.to_owned(), "muninn".to_owned()));
@@ -58,28 +54,18 @@ async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> V
         }
     }
     if format == WireFormat::Messages {
-        headers
-            .entry("anthropic-version")
-            .or_insert(http::HeaderValue::from_static(ANTHROPIC_VERSION));
+        headers.entry("anthropic-version").or_insert(http::HeaderValue::from_static(ANTHROPIC_VERSION));
     }
     apply_credentials(&mut headers, backend, format);
     let listing = async {
-        let request = Outgoing {
-            method: http::Method::GET,
-            path: "/v1/models".to_owned(),
-            headers,
-            body: bytes::Bytes::new(),
-        };
+        let request =
+            Outgoing { method: http::Method::GET, path: "/v1/models".to_owned(), headers, body: bytes::Bytes::new() };
         let answer = transport.send(backend, request).await.ok()?;
         let body = axum::body::to_bytes(answer.into_body(), MAX_LIST_BYTES).await.ok()?;
         let list: ModelList = serde_json::from_slice(&body).ok()?;
         Some(list.data.into_iter().map(|model| model.id).collect())
     };
-    tokio::time::timeout(TIMEOUT, listing)
-        .await
-        .ok()
-        .flatten()
-        .unwrap_or_default()
+    tokio::time::timeout(TIMEOUT, listing).await.ok().flatten().unwrap_or_default()
 }
 
 /// Renders pairs of a model's id and a backend's name in the vendor's format.

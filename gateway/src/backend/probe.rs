@@ -37,27 +37,20 @@ impl Probe {
     /// Returns the formats whose paths exist.
     #[must_use]
     pub fn supported_formats(&self) -> Vec<WireFormat> {
-        let supported = self
-            .formats
-            .iter()
-            .filter(|(_, support)| matches!(support, FormatSupport::Yes(_)));
+        let supported = self.formats.iter().filter(|(_, support)| matches!(support, FormatSupport::Yes(_)));
         supported.map(|(format, _)| *format).collect()
     }
 
     /// Whether every path got an answer.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.formats
-            .iter()
-            .all(|(_, support)| !matches!(support, FormatSupport::Unknown(_)))
+        self.formats.iter().all(|(_, support)| !matches!(support, FormatSupport::Unknown(_)))
     }
 
     /// Whether at least one path got an answer.
     #[must_use]
     pub fn is_reachable(&self) -> bool {
-        self.formats
-            .iter()
-            .any(|(_, support)| !matches!(support, FormatSupport::Unknown(_)))
+        self.formats.iter().any(|(_, support)| !matches!(support, FormatSupport::Unknown(_)))
     }
 }
 
@@ -69,30 +62,18 @@ pub async fn probe_formats(url: &str, timeout: Duration) -> Probe {
         Ok(client) => probe_format(client, url, format).await,
         Err(error) => FormatSupport::Unknown(innermost(error)),
     };
-    let (chat, messages, responses) = tokio::join!(
-        probe(WireFormat::Chat),
-        probe(WireFormat::Messages),
-        probe(WireFormat::Responses)
-    );
+    let (chat, messages, responses) =
+        tokio::join!(probe(WireFormat::Chat), probe(WireFormat::Messages), probe(WireFormat::Responses));
     Probe {
         url: url.to_owned(),
-        formats: [
-            (WireFormat::Chat, chat),
-            (WireFormat::Messages, messages),
-            (WireFormat::Responses, responses),
-        ],
+        formats: [(WireFormat::Chat, chat), (WireFormat::Messages, messages), (WireFormat::Responses, responses)],
     }
 }
 
 /// Builds a client for a few requests. It uses no proxy for loopback addresses.
 pub(super) fn client(url: &str, timeout: Duration) -> reqwest::Result<reqwest::Client> {
-    let mut builder = reqwest::Client::builder()
-        .timeout(timeout)
-        .redirect(reqwest::redirect::Policy::none());
-    if url
-        .parse()
-        .is_ok_and(|uri: http::Uri| uri.host().is_some_and(is_loopback))
-    {
+    let mut builder = reqwest::Client::builder().timeout(timeout).redirect(reqwest::redirect::Policy::none());
+    if url.parse().is_ok_and(|uri: http::Uri| uri.host().is_some_and(is_loopback)) {
         builder = builder.no_proxy().tls_certs_only([]);
     }
     builder.build()
@@ -125,11 +106,7 @@ async fn probe_format(client: &reqwest::Client, url: &str, format: WireFormat) -
 fn support(status: StatusCode, start: &str) -> FormatSupport {
     let is_missing = matches!(status.as_u16(), 404 | 405 | 501)
         || (status.is_success() && start.contains("Unexpected endpoint or method"));
-    if is_missing {
-        FormatSupport::No(status.as_u16())
-    } else {
-        FormatSupport::Yes(status.as_u16())
-    }
+    if is_missing { FormatSupport::No(status.as_u16()) } else { FormatSupport::Yes(status.as_u16()) }
 }
 
 #[cfg(test)]
@@ -147,22 +124,10 @@ mod tests {
             (404, "", false),
             (405, "", false),
             (501, "", false),
-            (
-                200,
-                "{\"error\":\"Unexpected endpoint or method. (POST /v1/messages)\"}",
-                false,
-            ),
+            (200, "{\"error\":\"Unexpected endpoint or method. (POST /v1/messages)\"}", false),
         ] {
-            let expected = if is_supported {
-                FormatSupport::Yes(status)
-            } else {
-                FormatSupport::No(status)
-            };
-            assert_eq!(
-                support(StatusCode::from_u16(status).unwrap(), body),
-                expected,
-                "{status} {body}"
-            );
+            let expected = if is_supported { FormatSupport::Yes(status) } else { FormatSupport::No(status) };
+            assert_eq!(support(StatusCode::from_u16(status).unwrap(), body), expected, "{status} {body}");
         }
     }
 }

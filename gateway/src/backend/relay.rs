@@ -28,14 +28,8 @@ pub(super) struct RelayBody {
 
 impl RelayBody {
     pub(super) fn new(incoming: Incoming, link: Link, pool: DirectPool, authority: String) -> RelayBody {
-        let mut body = RelayBody {
-            ended: incoming.is_end_stream(),
-            incoming,
-            link: Some(link),
-            pool,
-            authority,
-            broken: None,
-        };
+        let mut body =
+            RelayBody { ended: incoming.is_end_stream(), incoming, link: Some(link), pool, authority, broken: None };
         if body.ended {
             body.give_back();
         }
@@ -130,11 +124,7 @@ impl Body for RelayBody {
                 }
             }
         }
-        let data = if joined.is_empty() {
-            first
-        } else {
-            Some(joined.freeze())
-        };
+        let data = if joined.is_empty() { first } else { Some(joined.freeze()) };
         Poll::Ready(data.map(|data| Ok(Frame::data(data))))
     }
 

@@ -109,10 +109,10 @@ impl Router {
         let found = self.discovered().await;
         if found.is_empty() {
             return Err(NoRoute::NothingConnected {
-                tried: self.discovery.as_ref().map_or_else(
-                    || "loopback (discovery is switched off)".to_owned(),
-                    Discovery::describe,
-                ),
+                tried: self
+                    .discovery
+                    .as_ref()
+                    .map_or_else(|| "loopback (discovery is switched off)".to_owned(), Discovery::describe),
                 config: self.config_path.clone(),
             });
         }
@@ -121,21 +121,14 @@ impl Router {
             let serves = backend.models.iter().any(|known| known == model);
             (serves, backend.speaks(format))
         });
-        Ok(best
-            .map(|backend| candidate(backend, format, None))
-            .into_iter()
-            .collect())
+        Ok(best.map(|backend| candidate(backend, format, None)).into_iter().collect())
     }
 
     /// Returns the candidates by the configuration. The first matching route decides. Among routes with the same
     /// pattern, the first one to a backend of the client's format is preferred. Routes whose backends the caller may
     /// not use are skipped.
     fn configured(&self, format: WireFormat, model: &str, allowed: Allowed<'_>) -> Vec<Candidate> {
-        let matching = || {
-            self.routes
-                .iter()
-                .filter(|route| captures(&route.model, model).is_some())
-        };
+        let matching = || self.routes.iter().filter(|route| captures(&route.model, model).is_some());
         let usable = |route: &&RouteConfig| !self.candidates_of(route, format, model, allowed).is_empty();
         if let Some(first) = matching().find(usable) {
             let equal = matching().filter(|route| route.model == first.model).filter(usable);
@@ -147,9 +140,7 @@ impl Router {
             return Vec::new();
         }
         let usable = self.backends.iter().filter(|backend| allowed(&backend.name));
-        let best = best(usable, |backend| {
-            (backend.default_model.as_deref() == Some(model), backend.speaks(format))
-        });
+        let best = best(usable, |backend| (backend.default_model.as_deref() == Some(model), backend.speaks(format)));
         let Some(backend) = best else {
             return Vec::new();
         };
@@ -193,10 +184,7 @@ impl Router {
     #[must_use]
     pub fn names(&self, model: &str) -> bool {
         self.routes.iter().any(|route| route.model == model)
-            || self
-                .backends
-                .iter()
-                .any(|backend| backend.default_model.as_deref() == Some(model))
+            || self.backends.iter().any(|backend| backend.default_model.as_deref() == Some(model))
     }
 
     /// The configured backends.
@@ -255,17 +243,8 @@ impl Router {
 
     /// Returns the backend and model for a question from the command line.
     pub async fn default_model(&self) -> Option<(Arc<Backend>, String)> {
-        let found = if self.backends.is_empty() {
-            self.discovered().await
-        } else {
-            self.backends.clone()
-        };
-        let model = |backend: &Backend| {
-            backend
-                .default_model
-                .clone()
-                .or_else(|| backend.models.first().cloned())
-        };
+        let found = if self.backends.is_empty() { self.discovered().await } else { self.backends.clone() };
+        let model = |backend: &Backend| backend.default_model.clone().or_else(|| backend.models.first().cloned());
         let with_models = found.iter().filter(|backend| model(backend).is_some());
         let best = best(with_models, |backend| backend.speaks(WireFormat::Chat))?;
         Some((Arc::clone(best), model(best)?))
@@ -273,11 +252,7 @@ impl Router {
 }
 
 fn candidate(backend: &Arc<Backend>, client: WireFormat, rename: Option<String>) -> Candidate {
-    Candidate {
-        backend: Arc::clone(backend),
-        format: backend.format_for(client),
-        rename,
-    }
+    Candidate { backend: Arc::clone(backend), format: backend.format_for(client), rename }
 }
 
 /// Returns the first backend with the highest rank.
@@ -301,11 +276,7 @@ mod tests {
             format!("[[backends]]\nname = \"{name}\"\nurl = \"http://{name}\"\ndialect = \"{dialect}\"\n{more}")
         };
         let text = [
-            backend(
-                "a",
-                "openai",
-                "fallbacks = [\"b\", { backend = \"c\", rename = \"c/*\" }]\n",
-            ),
+            backend("a", "openai", "fallbacks = [\"b\", { backend = \"c\", rename = \"c/*\" }]\n"),
             backend("b", "anthropic", "default_model = \"opus\"\n"),
             backend("c", "chat", "default_model = \"qwen\"\n"),
             more.to_owned(),
@@ -324,11 +295,7 @@ mod tests {
             let rename = candidate.rename.map(|rename| format!("={rename}")).unwrap_or_default();
             format!("{}:{}{rename}", candidate.backend.name, candidate.format.path())
         };
-        router
-            .configured(format, model, allowed)
-            .into_iter()
-            .map(show)
-            .collect()
+        router.configured(format, model, allowed).into_iter().map(show).collect()
     }
 
     const CHAT: &str = "/v1/chat/completions";
@@ -339,10 +306,7 @@ mod tests {
         let explorer = |backend, model: &str| {
             let model = model.to_owned();
             let explorer = Some(ChosenModel { backend, model });
-            let candidate = router.explorer(&ExploreConfig {
-                explorer,
-                ..config("").explore
-            })?;
+            let candidate = router.explorer(&ExploreConfig { explorer, ..config("").explore })?;
             Some((candidate.backend.name.clone(), candidate.format, candidate.rename?))
         };
         let expected = |name: &str, format| Some((name.to_owned(), format, "m".to_owned()));
@@ -362,11 +326,7 @@ mod tests {
             (
                 WireFormat::Chat,
                 "unknown",
-                vec![
-                    format!("a:{CHAT}"),
-                    "b:/v1/messages".to_owned(),
-                    format!("c:{CHAT}=c/unknown"),
-                ],
+                vec![format!("a:{CHAT}"), "b:/v1/messages".to_owned(), format!("c:{CHAT}=c/unknown")],
             ),
         ] {
             assert_eq!(routed(&router, format, model, all), expected, "{model}");
@@ -383,11 +343,7 @@ mod tests {
             [format!("c:{CHAT}=qwen-opus"), "b:/v1/messages".to_owned()],
             "a fallback without `rename` gets the client's model name"
         );
-        assert_eq!(
-            routed(&router, WireFormat::Chat, "gpt", all)[0],
-            format!("a:{CHAT}"),
-            "the route does not match"
-        );
+        assert_eq!(routed(&router, WireFormat::Chat, "gpt", all)[0], format!("a:{CHAT}"), "the route does not match");
     }
 
     #[test]
@@ -403,10 +359,7 @@ mod tests {
     fn a_restricted_caller_gets_allowed_backends_only() {
         let route = "[[routes]]\nmodel = \"claude-*\"\nbackend = \"b\"\nfallbacks = [\"c\"]\n";
         let router = router(route);
-        assert_eq!(
-            routed(&router, WireFormat::Messages, "claude-x", &|name| name == "c"),
-            [format!("c:{CHAT}")]
-        );
+        assert_eq!(routed(&router, WireFormat::Messages, "claude-x", &|name| name == "c"), [format!("c:{CHAT}")]);
         assert!(routed(&router, WireFormat::Messages, "claude-x", &|name| name == "a").is_empty());
         assert_eq!(
             routed(&router, WireFormat::Chat, "m", &|name| name != "b"),

@@ -25,14 +25,7 @@ pub(super) struct TimedBody<B> {
 
 impl<B> TimedBody<B> {
     pub(super) fn new(body: B, authority: String, timeout: Duration) -> TimedBody<B> {
-        TimedBody {
-            body,
-            authority,
-            timeout,
-            timer: None,
-            last_byte: Instant::now(),
-            is_over: false,
-        }
+        TimedBody { body, authority, timeout, timer: None, last_byte: Instant::now(), is_over: false }
     }
 
     /// Ready once the timeout has passed since the last byte.
@@ -74,10 +67,7 @@ where
                 reason: super::transport::innermost(&error),
             },
             Poll::Pending if this.poll_timeout(context).is_pending() => return Poll::Pending,
-            Poll::Pending => SendError::Idle {
-                authority: std::mem::take(&mut this.authority),
-                after: this.timeout,
-            },
+            Poll::Pending => SendError::Idle { authority: std::mem::take(&mut this.authority), after: this.timeout },
         };
         this.is_over = true;
         Poll::Ready(Some(Err(error)))

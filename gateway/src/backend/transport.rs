@@ -134,11 +134,7 @@ impl Transport {
             direct: DirectPool::new(connect_timeout),
             general: builder().build()?,
             // Without TLS, so the system's certificates are not read again. Proxies do not forward it.
-            prior_knowledge: builder()
-                .no_proxy()
-                .tls_certs_only([])
-                .http2_prior_knowledge()
-                .build()?,
+            prior_knowledge: builder().no_proxy().tls_certs_only([]).http2_prior_knowledge().build()?,
             plain_http_is_proxied: env_vars::HTTP_PROXIES.iter().any(is_set),
         })
     }
@@ -150,14 +146,11 @@ impl Transport {
     /// [`SendError`] if no answer arrives. An answer with an error status is no error.
     pub async fn send(&self, backend: &Backend, request: Outgoing) -> Result<Response<Body>, SendError> {
         let url = format!("{}{}", backend.url, request.path);
-        let uri: http::Uri = url.parse().map_err(|error: http::uri::InvalidUri| SendError::Url {
-            url: url.clone(),
-            reason: error.to_string(),
-        })?;
+        let uri: http::Uri = url
+            .parse()
+            .map_err(|error: http::uri::InvalidUri| SendError::Url { url: url.clone(), reason: error.to_string() })?;
         let idle = backend.stream_idle_timeout;
-        let Outgoing {
-            method, headers, body, ..
-        } = request;
+        let Outgoing { method, headers, body, .. } = request;
         let sending = async {
             if backend.http2_prior_knowledge {
                 let request = self.prior_knowledge.request(method, &url);
@@ -170,12 +163,9 @@ impl Transport {
             send_by_reqwest(self.general.request(method, &url), &uri, headers, body, idle).await
         };
         let after = backend.first_byte_timeout;
-        tokio::time::timeout(after, sending).await.unwrap_or_else(|_| {
-            Err(SendError::FirstByte {
-                authority: authority(&uri),
-                after,
-            })
-        })
+        tokio::time::timeout(after, sending)
+            .await
+            .unwrap_or_else(|_| Err(SendError::FirstByte { authority: authority(&uri), after }))
     }
 }
 
@@ -217,9 +207,7 @@ pub(super) fn authority(uri: &http::Uri) -> String {
 pub(super) fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
-        || host
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Returns the text of the innermost cause. It holds no URL, which could carry secrets into a log.

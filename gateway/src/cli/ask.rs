@@ -82,11 +82,7 @@ impl Ask {
         if let Some(limit) = self.max_tokens {
             request["max_tokens"] = json!(limit);
         }
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .connect_timeout(CONNECT)
-            .build()
-            .map_err(http_failed)?;
+        let client = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT).build().map_err(http_failed)?;
         let url = format!("http://{}/v1/chat/completions", server.address());
         let answer = client
             .post(url)
@@ -97,19 +93,11 @@ impl Ask {
             .send()
             .await
             .map_err(http_failed)?;
-        let id = answer
-            .headers()
-            .get(REQUEST_ID)
-            .and_then(|id| id.to_str().ok())
-            .unwrap_or_default()
-            .to_owned();
+        let id = answer.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
         if !answer.status().is_success() {
             let status = answer.status();
             let body = answer.text().await.map_err(http_failed)?;
-            return Err(CliError::new(
-                Exit::Failure,
-                format!("{status}: {}", error_message(&body)),
-            ));
+            return Err(CliError::new(Exit::Failure, format!("{status}: {}", error_message(&body))));
         }
         let text = self.read_stream(answer).await?;
         Ok((text, id, model))
@@ -127,10 +115,7 @@ impl Ask {
             }
             let chunk: Value = serde_json::from_str(&event.data).unwrap_or_default();
             if let Some(error) = chunk.get("error") {
-                return Err(CliError::new(
-                    Exit::Failure,
-                    format!("the backend sent an error: {error}"),
-                ));
+                return Err(CliError::new(Exit::Failure, format!("the backend sent an error: {error}")));
             }
             let Some(piece) = chunk.pointer("/choices/0/delta/content").and_then(Value::as_str) else {
                 continue;
@@ -179,8 +164,5 @@ fn http_failed(error: reqwest::Error) -> CliError {
 /// Returns the message in an error body of any wire format, or the body itself.
 fn error_message(body: &str) -> String {
     let parsed: Value = serde_json::from_str(body).unwrap_or_default();
-    parsed
-        .pointer("/error/message")
-        .and_then(Value::as_str)
-        .map_or_else(|| body.to_owned(), str::to_owned)
+    parsed.pointer("/error/message").and_then(Value::as_str).map_or_else(|| body.to_owned(), str::to_owned)
 }

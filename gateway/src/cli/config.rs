@@ -42,10 +42,7 @@ impl ConfigCommand {
         }
         let path = match &config.file {
             Some(file) => file.display().to_string(),
-            None => format!(
-                "no file; the defaults apply (path: {})",
-                paths::config_file()?.display()
-            ),
+            None => format!("no file; the defaults apply (path: {})", paths::config_file()?.display()),
         };
         if json {
             let backends: Vec<_> = config.backends.iter().map(|backend| backend.name.as_str()).collect();
@@ -58,23 +55,12 @@ impl ConfigCommand {
         output::line(&format!("configuration: {path}"));
         output::line(&format!("listen:        {}", config.listen));
         for backend in &config.backends {
-            let key = if backend.key.is_some() {
-                "with a key"
-            } else {
-                "without a key"
-            };
+            let key = if backend.key.is_some() { "with a key" } else { "without a key" };
             output::line(&format!("backend:       {} at {} ({key})", backend.name, backend.url));
         }
         for route in &config.routes {
-            let rename = route
-                .rename
-                .as_ref()
-                .map(|name| format!(" as {name}"))
-                .unwrap_or_default();
-            output::line(&format!(
-                "route:         {} -> {}{rename}",
-                route.model, config.backends[route.backend].name
-            ));
+            let rename = route.rename.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
+            output::line(&format!("route:         {} -> {}{rename}", route.model, config.backends[route.backend].name));
         }
         if config.explore.mode != ExploreMode::Off {
             output::line(&format!("explore:       {}", explore_text(&config)));
@@ -92,11 +78,7 @@ impl ConfigCommand {
                 ("roots", key.roots.is_some()),
                 ("rate", key.requests_per_minute.is_some()),
             ];
-            let limits: Vec<_> = restricted
-                .iter()
-                .filter(|(_, set)| *set)
-                .map(|(name, _)| *name)
-                .collect();
+            let limits: Vec<_> = restricted.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect();
             let limits = if limits.is_empty() {
                 "not restricted".to_owned()
             } else {
@@ -124,10 +106,8 @@ fn explorer(config: &Config) -> Option<(&str, &str)> {
 /// `auto by local/small, within 30000 ms, 60000 tokens, 64 calls, 6 turns, 2 deep`.
 fn explore_text(config: &Config) -> String {
     let explore = &config.explore;
-    let by = explorer(config).map_or_else(
-        || "the request's own model".to_owned(),
-        |(backend, model)| format!("{backend}/{model}"),
-    );
+    let by = explorer(config)
+        .map_or_else(|| "the request's own model".to_owned(), |(backend, model)| format!("{backend}/{model}"));
     format!(
         "{} by {by}, within {} ms, {} tokens, {} calls, {} turns, {} deep",
         explore.mode,
@@ -205,33 +185,19 @@ mod tests {
     #[test]
     fn summarizer_and_its_budget_are_shown() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/summarizer.toml");
-        let mut config = load(&Overrides {
-            config: Some(file),
-            listen: None,
-        })
-        .unwrap();
+        let mut config = load(&Overrides { config: Some(file), listen: None }).unwrap();
         let model = "Qwen/Qwen3-4B-Instruct-2507";
-        assert_eq!(
-            summarizer_text(&config).unwrap(),
-            format!("local/{model}, 50000 tokens a day")
-        );
+        assert_eq!(summarizer_text(&config).unwrap(), format!("local/{model}, 50000 tokens a day"));
         let expected = json!({"backend": "local", "model": model, "daily_tokens": 50_000, "max_answer_tokens": 1_024});
         assert_eq!(summarizer_json(&config), expected);
         config.summarizer = None;
-        assert_eq!(
-            (summarizer_text(&config), summarizer_json(&config)),
-            (None, Value::Null)
-        );
+        assert_eq!((summarizer_text(&config), summarizer_json(&config)), (None, Value::Null));
     }
 
     #[test]
     fn explorer_and_its_budget_are_shown() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/explore.toml");
-        let mut config = load(&Overrides {
-            config: Some(file),
-            listen: None,
-        })
-        .unwrap();
+        let mut config = load(&Overrides { config: Some(file), listen: None }).unwrap();
         let model = "Qwen/Qwen3-4B-Instruct-2507";
         let bounds = "within 30000 ms, 60000 tokens, 64 calls, 6 turns, 2 deep";
         assert_eq!(explore_text(&config), format!("auto by local/{model}, {bounds}"));
@@ -241,10 +207,7 @@ mod tests {
 
         config.explore.explorer = None;
         config.explore.mode = ExploreMode::Inline;
-        assert_eq!(
-            explore_text(&config),
-            format!("inline by the request's own model, {bounds}")
-        );
+        assert_eq!(explore_text(&config), format!("inline by the request's own model, {bounds}"));
         assert_eq!(explore_json(&config)["backend"], Value::Null);
     }
 }

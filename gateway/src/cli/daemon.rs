@@ -76,10 +76,7 @@ impl DaemonCommand {
 
     #[cfg(not(unix))]
     pub(crate) fn run(self, _: &Common) -> Result<ExitCode, CliError> {
-        Err(CliError::new(
-            Exit::Failure,
-            "there is no daemon on this system: it needs Unix sockets",
-        ))
+        Err(CliError::new(Exit::Failure, "there is no daemon on this system: it needs Unix sockets"))
     }
 }
 

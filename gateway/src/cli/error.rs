@@ -35,11 +35,7 @@ pub struct CliError {
 
 impl CliError {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> CliError {
-        CliError {
-            exit,
-            message: message.into(),
-            hint: None,
-        }
+        CliError { exit, message: message.into(), hint: None }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> CliError {
@@ -81,11 +77,7 @@ impl From<StartError> for CliError {
     fn from(error: StartError) -> Self {
         let is_taken =
             matches!(&error, StartError::Bind { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse);
-        let exit = if matches!(error, StartError::Config(_)) {
-            Exit::Config
-        } else {
-            Exit::Failure
-        };
+        let exit = if matches!(error, StartError::Config(_)) { Exit::Config } else { Exit::Failure };
         let error = CliError::new(exit, error.to_string());
         if is_taken {
             error.hint("is another gateway running? Choose another port with --listen 127.0.0.1:PORT")

@@ -72,11 +72,7 @@ impl Explore {
         }
         self.print(&id, &found);
         let failed = found.trace.ended == Ended::Model;
-        Ok(if failed {
-            ExitCode::from(Exit::Failure as u8)
-        } else {
-            ExitCode::SUCCESS
-        })
+        Ok(if failed { ExitCode::from(Exit::Failure as u8) } else { ExitCode::SUCCESS })
     }
 
     /// The model that explores: that of `--model`, of `[explore]`, or the one that `muninn ask` uses.

@@ -43,17 +43,8 @@ pub(crate) struct Hook {
 
 impl Hook {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let Hook {
-            event,
-            client,
-            ignored: _,
-        } = self;
-        Ok(Arguments {
-            event: event.unwrap_or_default(),
-            client,
-            common: common.clone(),
-        }
-        .run())
+        let Hook { event, client, ignored: _ } = self;
+        Ok(Arguments { event: event.unwrap_or_default(), client, common: common.clone() }.run())
     }
 }
 
@@ -66,10 +57,7 @@ struct Arguments {
 
 /// Runs the command for arguments behind `hook`; `None` if they ask for help.
 pub(super) fn run_arguments(arguments: &[OsString]) -> Option<ExitCode> {
-    if arguments
-        .iter()
-        .any(|argument| argument == "--help" || argument == "-h")
-    {
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
         return None;
     }
     Some(Arguments::parse(arguments).run())
@@ -80,10 +68,7 @@ impl Arguments {
         let mut parsed = Arguments {
             event: String::new(),
             client: None,
-            common: Common {
-                root: std::env::var_os(env_vars::ROOT).map(PathBuf::from),
-                config: None,
-            },
+            common: Common { root: std::env::var_os(env_vars::ROOT).map(PathBuf::from), config: None },
         };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {

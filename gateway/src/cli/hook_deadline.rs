@@ -30,11 +30,7 @@ struct State {
 
 impl State {
     fn end(self) -> Duration {
-        if self.is_delivered {
-            self.time + FINISHING
-        } else {
-            self.time
-        }
+        if self.is_delivered { self.time + FINISHING } else { self.time }
     }
 }
 
@@ -43,16 +39,11 @@ impl Deadline {
     pub(super) fn start() -> std::io::Result<Deadline> {
         let deadline = Deadline(Arc::new(Shared {
             started: Instant::now(),
-            state: Mutex::new(State {
-                time: BEFORE_CONFIGURATION,
-                is_delivered: false,
-            }),
+            state: Mutex::new(State { time: BEFORE_CONFIGURATION, is_delivered: false }),
             changed: Condvar::new(),
         }));
         let watched = deadline.clone();
-        std::thread::Builder::new()
-            .name("deadline".to_owned())
-            .spawn(move || watched.end_process())?;
+        std::thread::Builder::new().name("deadline".to_owned()).spawn(move || watched.end_process())?;
         Ok(deadline)
     }
 

@@ -180,16 +180,7 @@ impl JournalCommand {
         let session = self.session.clone().or_else(from_client);
         match self.action {
             Action::Read { id } => output::value(self.json, &journal.read(&id, session.as_deref())?, text),
-            Action::Write {
-                section,
-                entry,
-                from,
-                overview,
-                summary,
-                work_context,
-                version,
-                task,
-            } => {
+            Action::Write { section, entry, from, overview, summary, work_context, version, task } => {
                 let entry = match (entry, from) {
                     (Some(entry), _) => entry,
                     (None, from) => read_text(&from.unwrap_or_default())?,
@@ -206,22 +197,14 @@ impl JournalCommand {
                 let written = journal.write(&section, &draft, version.as_deref())?;
                 output::value(self.json, &written, written_text);
             }
-            Action::Search {
-                content,
-                work_context,
-                threshold,
-            } => output::value(self.json, &*journal.search(&work_context, &content, threshold)?, found),
+            Action::Search { content, work_context, threshold } => {
+                output::value(self.json, &*journal.search(&work_context, &content, threshold)?, found)
+            }
             Action::Sync { remote } => output::value(self.json, &journal.sync(&remote)?, synced),
             Action::Fetch { remote } => output::value(self.json, &journal.fetch(&remote)?, synced),
             Action::UndoFetch => output::value(self.json, &journal.undo_fetch()?, undone),
             Action::Push { remote } => output::value(self.json, &journal.push(&remote)?, synced),
-            Action::Resolve {
-                section,
-                overview,
-                ask_model,
-                entry,
-                work_context,
-            } => {
+            Action::Resolve { section, overview, ask_model, entry, work_context } => {
                 let draft = Draft {
                     text: entry,
                     overview: overview.as_deref().map(read_text).transpose()?,
@@ -229,17 +212,11 @@ impl JournalCommand {
                     session,
                     ..Draft::default()
                 };
-                self::resolve(
-                    self.json,
-                    &journal,
-                    &config,
-                    worktree.as_ref(),
-                    (&section, draft, ask_model),
-                )?;
+                self::resolve(self.json, &journal, &config, worktree.as_ref(), (&section, draft, ask_model))?;
             }
-            Action::Toc { id, depth } => output::value(self.json, &*journal.toc(id.as_deref(), depth)?, |nodes| {
-                contents(nodes, 0)
-            }),
+            Action::Toc { id, depth } => {
+                output::value(self.json, &*journal.toc(id.as_deref(), depth)?, |nodes| contents(nodes, 0))
+            }
             Action::List { section, start, length } => {
                 output::value(self.json, &*journal.entries(&section, start, length)?, list);
             }
@@ -309,10 +286,7 @@ fn text(read: &JournalText) -> String {
                 "section    {}\nentries    {}\nupdated    {}\nversion    {}\n\n{}\n",
                 section.id,
                 section.entry_count,
-                section
-                    .last_updated
-                    .as_deref()
-                    .map_or_else(|| "never".to_owned(), output::local_time),
+                section.last_updated.as_deref().map_or_else(|| "never".to_owned(), output::local_time),
                 section.version,
                 section.overview
             ) + &section.conflict.as_ref().map(other).unwrap_or_default()
@@ -341,9 +315,7 @@ fn synced(synced: &Synced) -> String {
     let pushed = if synced.pushed { "pushed" } else { "nothing to push" };
     let mut text = format!("{} received, {} put on top, {pushed}\n", synced.received, synced.moved);
     for section in &synced.conflicts {
-        text.push_str(&format!(
-            "two overviews  {section}: `muninn journal resolve {section}` shows both\n"
-        ));
+        text.push_str(&format!("two overviews  {section}: `muninn journal resolve {section}` shows both\n"));
     }
     text
 }
@@ -359,11 +331,7 @@ fn undone(undone: &Undone) -> String {
 
 fn found(entries: &[FoundEntry]) -> String {
     let entry = |entry: &FoundEntry| {
-        let first = entry
-            .content
-            .lines()
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or_default();
+        let first = entry.content.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let written = output::local_time(&entry.timestamp);
         format!("{:.2}  {}  {written}\n      {first}\n", entry.combined_score, entry.id)
     };
@@ -384,14 +352,8 @@ fn contents(nodes: &[TocNode], level: usize) -> String {
 }
 
 fn list(entries: &[ListedEntry]) -> String {
-    let line = |entry: &ListedEntry| {
-        format!(
-            "{}  {}  {}\n",
-            entry.id,
-            output::local_time(&entry.timestamp),
-            entry.summary
-        )
-    };
+    let line =
+        |entry: &ListedEntry| format!("{}  {}  {}\n", entry.id, output::local_time(&entry.timestamp), entry.summary);
     entries.iter().map(line).collect()
 }
 
@@ -414,9 +376,8 @@ impl From<JournalUseError> for CliError {
                 JournalError::NoEntry(_) | JournalError::Ambiguous { .. } | JournalError::NoSection(_) => {
                     CliError::new(Exit::NotFound, message).hint("`muninn journal toc` lists the sections")
                 }
-                JournalError::NotRead(section) => CliError::new(Exit::Failure, message).hint(format!(
-                    "`muninn journal read {section}` shows the version for `--version`"
-                )),
+                JournalError::NotRead(section) => CliError::new(Exit::Failure, message)
+                    .hint(format!("`muninn journal read {section}` shows the version for `--version`")),
                 JournalError::Chain(ChainError::Limit { .. } | ChainError::TooLarge { .. }) => {
                     CliError::new(Exit::Failure, message)
                         .hint("`muninn doctor` says how to return to a smaller journal")

@@ -39,16 +39,10 @@ impl KeyCommand {
         let Action::New { name, json } = self.action;
         check_name(&name).map_err(|error| CliError::new(Exit::Usage, format!("the key's name {error}")))?;
         let (key, hash) = generate().map_err(|error| {
-            CliError::new(
-                Exit::Failure,
-                format!("cannot get random bytes from the system: {error}"),
-            )
+            CliError::new(Exit::Failure, format!("cannot get random bytes from the system: {error}"))
         })?;
         let hash = hash.to_string();
-        let toml = format!(
-            "[[keys]]\nname = {}\nhash = \"{hash}\"\n",
-            toml::Value::from(name.as_str())
-        );
+        let toml = format!("[[keys]]\nname = {}\nhash = \"{hash}\"\n", toml::Value::from(name.as_str()));
         if json {
             output::json(&json!({"name": name, "key": key.reveal(), "hash": hash, "toml": toml}));
             return Ok(ExitCode::SUCCESS);

@@ -30,22 +30,14 @@ pub(super) struct LocalCalls {
 
 impl LocalCalls {
     pub(super) fn new(common: &Common, config: Config, directory: PathBuf) -> LocalCalls {
-        LocalCalls {
-            common: common.clone(),
-            config,
-            directory,
-            own: OnceCell::new(),
-        }
+        LocalCalls { common: common.clone(), config, directory, own: OnceCell::new() }
     }
 
     /// Answers a call.
     pub(super) async fn answer(self: &Arc<Self>, request: ToolRequest) -> ToolReply {
         // The keys of backends can be in this process's environment, and are not in the daemon's.
         let needs_keys = request.calls_model();
-        let request = LocalRequest::Tools {
-            directory: self.directory.clone(),
-            request,
-        };
+        let request = LocalRequest::Tools { directory: self.directory.clone(), request };
         #[cfg(unix)]
         if !needs_keys
             && self.own.get().is_none()

@@ -28,14 +28,9 @@ impl Man {
             output::print(&String::from_utf8_lossy(&page));
             return Ok(ExitCode::SUCCESS);
         };
-        std::fs::create_dir_all(&dir)
-            .and_then(|()| clap_mangen::generate_to(command, &dir))
-            .map_err(|error| {
-                CliError::new(
-                    Exit::Failure,
-                    format!("cannot write the manual pages to {}: {error}", dir.display()),
-                )
-            })?;
+        std::fs::create_dir_all(&dir).and_then(|()| clap_mangen::generate_to(command, &dir)).map_err(|error| {
+            CliError::new(Exit::Failure, format!("cannot write the manual pages to {}: {error}", dir.display()))
+        })?;
         output::note(&format!("wrote the manual pages to {}", dir.display()));
         Ok(ExitCode::SUCCESS)
     }

@@ -35,11 +35,7 @@ impl Mcp {
         // Stdout belongs to the protocol. The SDK logs a client's leaving as an error.
         output::log_to_stderr("warn,rmcp=off");
         let config = common.configuration(None)?;
-        let names = if self.tools.is_empty() {
-            &config.mcp.tools
-        } else {
-            &self.tools
-        };
+        let names = if self.tools.is_empty() { &config.mcp.tools } else { &self.tools };
         let mut offer = offer(&config, names)?;
         // An agent that runs for a reminder makes no further ones.
         if std::env::var_os(env_vars::REMINDER).is_some() {

@@ -172,20 +172,11 @@ fn command(groups: &Groups) -> clap::Command {
     let notes = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 wrong configuration, 4 not found. A search without \
                  matches exits with 1.\nConfiguration: `muninn config check` prints the path of muninn.toml.\n\n";
     let examples = examples(&[
-        (
-            "muninn ask \"Where are requests retried?\"",
-            "Ask about this repository",
-        ),
-        (
-            "muninn run -- claude",
-            "Start Claude Code with context from this repository",
-        ),
+        ("muninn ask \"Where are requests retried?\"", "Ask about this repository"),
+        ("muninn run -- claude", "Start Claude Code with context from this repository"),
         ("muninn why --last", "Show what the latest request was given"),
     ]);
-    let commands = groups
-        .iter()
-        .flat_map(|(_, entries)| entries)
-        .map(|entry| entry.command.clone());
+    let commands = groups.iter().flat_map(|(_, entries)| entries).map(|entry| entry.command.clone());
     Common::augment_args(clap::Command::new("muninn"))
         .version(env!("CARGO_PKG_VERSION"))
         .about("A gateway between coding agents and models that adds context from your repository and memory")
@@ -206,10 +197,7 @@ fn help_template(groups: &Groups) -> String {
         template.push_str(&format!("{header}{group}:{header:#}\n"));
         for Entry { command, .. } in entries {
             let (name, about) = (command.get_name(), command.get_about().map(ToString::to_string));
-            template.push_str(&format!(
-                "  {literal}{name:<11}{literal:#}  {}\n",
-                about.unwrap_or_default()
-            ));
+            template.push_str(&format!("  {literal}{name:<11}{literal:#}  {}\n", about.unwrap_or_default()));
         }
         template.push('\n');
     }
@@ -270,10 +258,7 @@ impl Common {
     fn directory(&self) -> Result<PathBuf, CliError> {
         match &self.root {
             Some(root) if root.is_dir() => Ok(root.clone()),
-            Some(root) => Err(CliError::new(
-                Exit::NotFound,
-                format!("{} is not a directory", root.display()),
-            )),
+            Some(root) => Err(CliError::new(Exit::NotFound, format!("{} is not a directory", root.display()))),
             None => std::env::current_dir()
                 .map_err(|error| CliError::new(Exit::Failure, format!("cannot find the current directory: {error}"))),
         }
@@ -301,10 +286,7 @@ impl Common {
     }
 
     fn configuration(&self, listen: Option<String>) -> Result<Config, CliError> {
-        Ok(load(&Overrides {
-            config: self.config.clone(),
-            listen,
-        })?)
+        Ok(load(&Overrides { config: self.config.clone(), listen })?)
     }
 }
 

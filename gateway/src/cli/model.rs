@@ -115,10 +115,7 @@ fn status(models: &std::path::Path, json: bool) -> ExitCode {
         let place = place.display();
         output::line(&match &found {
             Status::Ready => format!("{} is installed in {place}", pin.name),
-            Status::Absent => format!(
-                "{} is not installed; `muninn model pull` fetches it to {place}",
-                pin.name
-            ),
+            Status::Absent => format!("{} is not installed; `muninn model pull` fetches it to {place}", pin.name),
             Status::Damaged { reason } => format!("{} in {place} is damaged: {reason}", pin.name),
         });
         if !HAS_MINILM {

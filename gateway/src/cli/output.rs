@@ -95,11 +95,7 @@ fn escaped(json: &str) -> Cow<'_, str> {
     let mut escaped = String::with_capacity(json.len() + 16);
     for c in json.chars() {
         if is_hidden(c) {
-            let units = c
-                .encode_utf16(&mut [0; 2])
-                .iter()
-                .map(|unit| format!("\\u{unit:04x}"))
-                .collect::<String>();
+            let units = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
             escaped.push_str(&units);
         } else {
             escaped.push(c);
@@ -182,10 +178,7 @@ fn start_log(default: &str, colours: bool, writer: impl for<'w> MakeWriter<'w> +
     }
     .ok();
     if !matches!(format.as_str(), "" | "text" | "json") {
-        tracing::warn!(
-            "{} is `{format}`, which is neither `text` nor `json`; using text",
-            env_vars::LOG_FORMAT
-        );
+        tracing::warn!("{} is `{format}`, which is neither `text` nor `json`; using text", env_vars::LOG_FORMAT);
     }
 }
 
@@ -225,10 +218,8 @@ pub(crate) fn local_time(at: &str) -> String {
 }
 
 fn format_time(at: &str, zone: jiff::tz::TimeZone) -> String {
-    at.parse::<jiff::Timestamp>().map_or_else(
-        |_| sanitize_line(at),
-        |at| at.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S").to_string(),
-    )
+    at.parse::<jiff::Timestamp>()
+        .map_or_else(|_| sanitize_line(at), |at| at.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 
 /// Prints a value as JSON or as text.
@@ -255,14 +246,8 @@ mod tests {
     #[test]
     fn terminal_output_has_no_direction_marks_and_no_escapes() {
         let wild = "a\u{202e}b\u{2066}c\u{61c}d\u{200e}e \u{1b}[31m";
-        assert_eq!(
-            visible(wild, true),
-            "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e \u{fffd}[31m"
-        );
-        assert_eq!(
-            visible("a\tb\nc\r\u{9b}2J\u{7}", true),
-            "a\tb\nc\u{fffd}\u{fffd}2J\u{fffd}"
-        );
+        assert_eq!(visible(wild, true), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e \u{fffd}[31m");
+        assert_eq!(visible("a\tb\nc\r\u{9b}2J\u{7}", true), "a\tb\nc\u{fffd}\u{fffd}2J\u{fffd}");
         assert_eq!(visible(wild, false), wild, "files and pipes get the bytes");
         let emoji = "\u{1f468}\u{200d}\u{1f467}";
         assert_eq!(visible(emoji, true), emoji);
@@ -277,9 +262,7 @@ mod tests {
                 let log = std::sync::Arc::clone(&log);
                 move || SharedLog(std::sync::Arc::clone(&log))
             };
-            let subscriber = tracing_subscriber::fmt()
-                .with_ansi(!is_json)
-                .with_writer(RedactingWriter(writer));
+            let subscriber = tracing_subscriber::fmt().with_ansi(!is_json).with_writer(RedactingWriter(writer));
             let warn = || tracing::warn!(tool = %key, "response error: tool not found: {key}");
             if is_json {
                 tracing::subscriber::with_default(subscriber.json().flatten_event(true).finish(), warn);
@@ -288,10 +271,7 @@ mod tests {
             }
             let text = String::from_utf8(log.lock().unwrap().clone()).unwrap();
             assert!(text.contains("tool not found") && !text.contains("1b401b40"), "{text}");
-            assert!(
-                !is_json || serde_json::from_str::<serde_json::Value>(&text).is_ok(),
-                "{text}"
-            );
+            assert!(!is_json || serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
         }
     }
 
@@ -326,24 +306,10 @@ mod tests {
     #[test]
     fn sanitized_text_has_no_control_characters() {
         let wild = "a\u{1b}[31m\u{9b}m\u{202e}b\nc\r\td\u{feff}";
-        assert_eq!(
-            sanitize(wild),
-            "a\u{fffd}[31m\u{fffd}m\u{fffd}b\nc\u{fffd}\u{fffd}d\u{fffd}"
-        );
-        for invisible in [
-            '\u{61c}',
-            '\u{ad}',
-            '\u{180e}',
-            '\u{2069}',
-            '\u{200f}',
-            '\u{fff9}',
-            '\u{e0041}',
-        ] {
+        assert_eq!(sanitize(wild), "a\u{fffd}[31m\u{fffd}m\u{fffd}b\nc\u{fffd}\u{fffd}d\u{fffd}");
+        for invisible in ['\u{61c}', '\u{ad}', '\u{180e}', '\u{2069}', '\u{200f}', '\u{fff9}', '\u{e0041}'] {
             assert_eq!(sanitize(&format!("a{invisible}b")), "a\u{fffd}b", "{invisible:?}");
         }
-        assert_eq!(
-            sanitize_line("one\n\n[right] two\u{2028}three"),
-            "one [right] two three"
-        );
+        assert_eq!(sanitize_line("one\n\n[right] two\u{2028}three"), "one [right] two three");
     }
 }

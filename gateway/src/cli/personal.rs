@@ -160,12 +160,7 @@ impl PersonalCommand {
                     entries.iter().map(entry).collect()
                 });
             }
-            Action::Search {
-                query,
-                kind,
-                since,
-                limit,
-            } => {
+            Action::Search { query, kind, since, limit } => {
                 let options = SearchOptions {
                     kind: kind.filter(|kind| kind != "all").map(ItemType::from),
                     since: since.map(|since| time(&since, &TimeZone::system())).transpose()?,
@@ -184,13 +179,11 @@ impl PersonalCommand {
                     return Ok(ExitCode::from(Exit::Failure as u8));
                 }
             }
-            Action::Signals {
-                summary: true, days, ..
-            } => output::value(json, &personal.summarize_signals(days)?, signals),
+            Action::Signals { summary: true, days, .. } => {
+                output::value(json, &personal.summarize_signals(days)?, signals)
+            }
             Action::Signals { count, .. } => {
-                output::value(json, &personal.recent_signals(count)?, |signals| {
-                    signals.iter().map(signal).collect()
-                });
+                output::value(json, &personal.recent_signals(count)?, |signals| signals.iter().map(signal).collect());
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -235,11 +228,7 @@ fn init(
     }
     let mut given = given.into_iter();
     let mut next = || given.next().unwrap_or_default();
-    let setup = Setup {
-        name: next(),
-        style: next(),
-        work: next(),
-    };
+    let setup = Setup { name: next(), style: next(), work: next() };
     let created = personal.set_up(&setup)?;
     let root = personal.root().display().to_string();
     output::value(json, &Initialised { root, created }, |made| match &*made.created {
@@ -258,24 +247,13 @@ fn init(
     }
     if let Some(worktree) = personal.worktree_around() {
         let worktree = worktree.display();
-        output::note(&format!(
-            "warning: it is in the git worktree {worktree}, where a commit could publish it"
-        ));
+        output::note(&format!("warning: it is in the git worktree {worktree}, where a commit could publish it"));
     }
     Ok(())
 }
 
 fn import_text(imported: &Imported) -> String {
-    let Imported {
-        added,
-        merged,
-        replaced,
-        unchanged,
-        kept,
-        left,
-        more_left,
-        waiting,
-    } = imported;
+    let Imported { added, merged, replaced, unchanged, kept, left, more_left, waiting } = imported;
     let mut text = format!("{added} new, {merged} merged, {replaced} replaced, {unchanged} the same\n");
     for name in kept {
         text.push_str(&format!("{name} differs and stays as it is; --force replaces it\n"));
@@ -286,9 +264,7 @@ fn import_text(imported: &Imported) -> String {
     }
     if !waiting.is_empty() {
         let reminders = output::plural(waiting.len(), "reminder");
-        text.push_str(&format!(
-            "{reminders} came along, to fire only after your yes: `muninn remind accept`\n"
-        ));
+        text.push_str(&format!("{reminders} came along, to fire only after your yes: `muninn remind accept`\n"));
     }
     text
 }
@@ -301,9 +277,7 @@ fn left_text(left: &[LeftOut]) -> String {
 fn ask(question: &str) -> Result<String, CliError> {
     let failed = |error: std::io::Error| CliError::new(Exit::Failure, format!("cannot ask: {error}"));
     let mut terminal = anstream::stderr();
-    write!(terminal, "{question} ")
-        .and_then(|()| terminal.flush())
-        .map_err(failed)?;
+    write!(terminal, "{question} ").and_then(|()| terminal.flush()).map_err(failed)?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).map_err(failed)?;
     Ok(answer.trim().to_owned())
@@ -342,12 +316,7 @@ fn context(context: &PersonalContext) -> String {
 }
 
 fn entry(entry: &JournalEntry) -> String {
-    format!(
-        "{}  [{}] {}\n",
-        output::local_time(&entry.timestamp),
-        entry.topic,
-        entry.content
-    )
+    format!("{}  [{}] {}\n", output::local_time(&entry.timestamp), entry.topic, entry.content)
 }
 
 fn found(item: &FoundItem) -> String {
@@ -372,9 +341,7 @@ fn bad_lines(bad: &BadLines) -> String {
         text.push_str(&format!("and {} more lines\n", bad.count - bad.lines.len()));
     }
     if let Some(file) = &bad.ended_in {
-        text.push_str(&format!(
-            "the check ended in {file}, because the journal has too many lines\n"
-        ));
+        text.push_str(&format!("the check ended in {file}, because the journal has too many lines\n"));
     }
     text
 }
@@ -383,12 +350,7 @@ fn signal(signal: &Signal) -> String {
     let context = signal.context.clone().unwrap_or_default();
     let words = [context.file, context.query, context.trigger];
     let words: Vec<String> = words.into_iter().flatten().collect();
-    format!(
-        "{}  {}  {}\n",
-        output::local_time(&signal.timestamp),
-        signal.kind,
-        words.join("  ")
-    )
+    format!("{}  {}  {}\n", output::local_time(&signal.timestamp), signal.kind, words.join("  "))
 }
 
 fn signals(summary: &SignalSummary) -> String {

@@ -16,9 +16,7 @@ pub(crate) struct ProgressLine {
 
 impl ProgressLine {
     pub(crate) fn new() -> ProgressLine {
-        ProgressLine {
-            shown: std::io::stderr().is_terminal().then(|| Mutex::new(Instant::now())),
-        }
+        ProgressLine { shown: std::io::stderr().is_terminal().then(|| Mutex::new(Instant::now())) }
     }
 
     /// Clears the line.
@@ -77,21 +75,9 @@ mod tests {
     #[test]
     fn a_bar_has_a_fixed_width() {
         for (done, total, expected) in [
-            (
-                0,
-                83_506_384,
-                "fetching: [..............................]   0 %, 0.0 of 83.5 MB",
-            ),
-            (
-                41_753_192,
-                83_506_384,
-                "fetching: [###############...............]  50 %, 41.7 of 83.5 MB",
-            ),
-            (
-                83_506_384,
-                83_506_384,
-                "fetching: [##############################] 100 %, 83.5 of 83.5 MB",
-            ),
+            (0, 83_506_384, "fetching: [..............................]   0 %, 0.0 of 83.5 MB"),
+            (41_753_192, 83_506_384, "fetching: [###############...............]  50 %, 41.7 of 83.5 MB"),
+            (83_506_384, 83_506_384, "fetching: [##############################] 100 %, 83.5 of 83.5 MB"),
             (0, 0, "fetching: [##############################] 100 %, 0.0 of 0.0 MB"),
         ] {
             assert_eq!(bar(done, total), expected);

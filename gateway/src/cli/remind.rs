@@ -189,11 +189,7 @@ impl RemindCommand {
             None | Some(Verb::List) => {
                 let (reminders, problems) = personal.schedules()?;
                 let waiting = opened()?.waiting()?.into_iter().map(|reminder| reminder.id).collect();
-                let listed = Listed {
-                    reminders,
-                    problems,
-                    waiting,
-                };
+                let listed = Listed { reminders, problems, waiting };
                 output::value(json, &listed, list);
                 warn_if_nothing_fires(&personal, common);
             }
@@ -228,12 +224,8 @@ impl RemindCommand {
                     tokio::spawn(cancel_on_signal(stopping.clone()));
                     reminders.run_due(&settings, &stopping).await
                 });
-                look.problems
-                    .iter()
-                    .for_each(|problem| output::note(&format!("warning: {problem}")));
-                output::value(json, &look.fired, |fired| {
-                    fired.iter().map(|line| format!("{line}\n")).collect()
-                });
+                look.problems.iter().for_each(|problem| output::note(&format!("warning: {problem}")));
+                output::value(json, &look.fired, |fired| fired.iter().map(|line| format!("{line}\n")).collect());
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -361,10 +353,7 @@ pub(super) fn report_text(report: &ReminderReport) -> String {
         let about = output::sanitize_field(&status.description);
         let mut text = format!("reminder    {}  {about}\n", status.id);
         if let Some(last) = &status.last {
-            let seconds = last
-                .seconds
-                .map(|seconds| format!(" ({seconds} s)"))
-                .unwrap_or_default();
+            let seconds = last.seconds.map(|seconds| format!(" ({seconds} s)")).unwrap_or_default();
             let due = output::local_time(&last.due);
             text.push_str(&format!("  last      {due}  {}{seconds}\n", last.result));
         }
@@ -397,32 +386,23 @@ fn reminder(view: &ScheduleView) -> String {
         format!("  next: {next}"),
     ];
     // Each is one line, so that no text can pass for another reminder or for a yes.
-    lines
-        .map(|line| format!("{}\n", output::sanitize_field(&line)))
-        .concat()
+    lines.map(|line| format!("{}\n", output::sanitize_field(&line))).concat()
 }
 
 /// Has the user say yes to reminders that wait. Returns the names of those that were accepted.
 fn accept(reminders: &Reminders, ids: &[String], yes: bool) -> Result<Vec<String>, CliError> {
     if std::env::var_os(env_vars::REMINDER).is_some() {
-        return Err(CliError::new(
-            Exit::Failure,
-            "an agent that a reminder runs cannot accept reminders",
-        ));
+        return Err(CliError::new(Exit::Failure, "an agent that a reminder runs cannot accept reminders"));
     }
     let mut waiting = reminders.waiting()?;
     if let Some(id) = ids.iter().find(|id| waiting.iter().all(|reminder| reminder.id != **id)) {
-        return Err(
-            CliError::new(Exit::NotFound, format!("no reminder `{id}` waits for a yes"))
-                .hint("`muninn remind list` shows those that do"),
-        );
+        return Err(CliError::new(Exit::NotFound, format!("no reminder `{id}` waits for a yes"))
+            .hint("`muninn remind list` shows those that do"));
     }
     waiting.retain(|reminder| ids.is_empty() || ids.contains(&reminder.id));
     if !yes && !waiting.is_empty() && !std::io::stdin().is_terminal() {
-        return Err(
-            CliError::new(Exit::Usage, "a person has to say yes, and there is no terminal")
-                .hint("look at the files in `reminders/`, and give --yes"),
-        );
+        return Err(CliError::new(Exit::Usage, "a person has to say yes, and there is no terminal")
+            .hint("look at the files in `reminders/`, and give --yes"));
     }
     let mut accepted = Vec::new();
     for reminder in waiting {
@@ -451,10 +431,8 @@ fn list(listed: &Listed) -> String {
             reminder(view)
         }
     };
-    let problems = listed
-        .problems
-        .iter()
-        .map(|problem| format!("cannot be read: {}\n", output::sanitize_field(problem)));
+    let problems =
+        listed.problems.iter().map(|problem| format!("cannot be read: {}\n", output::sanitize_field(problem)));
     listed.reminders.iter().map(reminder).chain(problems).collect()
 }
 

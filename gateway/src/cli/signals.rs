@@ -25,11 +25,7 @@ impl Signals {
         let signals = {
             use tokio::signal::unix::{SignalKind, signal};
             let _guard = runtime.enter();
-            [
-                signal(SignalKind::terminate())?,
-                signal(SignalKind::interrupt())?,
-                signal(SignalKind::hangup())?,
-            ]
+            [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?]
         };
         Ok(Signals {
             runtime,

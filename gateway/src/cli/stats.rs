@@ -44,20 +44,8 @@ impl Stats {
 }
 
 const HEADINGS: [&str; 14] = [
-    "requests",
-    "questions",
-    "packs",
-    "tokens",
-    "replayed",
-    "price",
-    "expected",
-    "measured",
-    "realised",
-    "net",
-    "used",
-    "lost",
-    "spared",
-    "explore ms",
+    "requests", "questions", "packs", "tokens", "replayed", "price", "expected", "measured", "realised", "net", "used",
+    "lost", "spared", "explore ms",
 ];
 
 /// The sums as a table with a line for each repository, and notes.
@@ -71,11 +59,7 @@ fn text(sums: &Sums) -> String {
     }
     text.push_str("\n\n");
     let mut rows: Vec<([String; HEADINGS.len()], &str)> = vec![(HEADINGS.map(str::to_owned), "repository")];
-    rows.extend(
-        sums.repositories
-            .iter()
-            .map(|one| (cells(&one.counts), one.worktree.as_str())),
-    );
+    rows.extend(sums.repositories.iter().map(|one| (cells(&one.counts), one.worktree.as_str())));
     rows.push((cells(&sums.total), "total"));
     let mut widths = [0; HEADINGS.len()];
     for (cells, _) in &rows {
@@ -112,12 +96,8 @@ fn cells(counts: &Counts) -> [String; HEADINGS.len()] {
         counts.net.to_string(),
         counts.used.to_string(),
         counts.lost.to_string(),
-        counts
-            .spared_share
-            .map_or_else(|| "-".to_owned(), |share| format!("{:.0}%", share * 100.0)),
-        counts
-            .explore_ms
-            .map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1}")),
+        counts.spared_share.map_or_else(|| "-".to_owned(), |share| format!("{:.0}%", share * 100.0)),
+        counts.explore_ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1}")),
     ]
 }
 
@@ -142,10 +122,7 @@ mod tests {
             since: SINCE.to_owned(),
             oldest: oldest.map(str::to_owned),
             complete: oldest.is_some_and(|oldest| oldest <= SINCE),
-            repositories: vec![RepositoryStats {
-                worktree: "/home/ana/demo".to_owned(),
-                counts: counts.clone(),
-            }],
+            repositories: vec![RepositoryStats { worktree: "/home/ana/demo".to_owned(), counts: counts.clone() }],
             total: counts,
         }
     }
@@ -156,10 +133,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(!lines[0].contains("reach back"), "{text}");
         assert!(lines[2].ends_with("  explore ms  repository"), "{text}");
-        assert!(
-            lines[3].starts_with("     120  ") && lines[3].ends_with("12.3  /home/ana/demo"),
-            "{text}"
-        );
+        assert!(lines[3].starts_with("     120  ") && lines[3].ends_with("12.3  /home/ana/demo"), "{text}");
         assert!(lines[3].contains("  -1234  ") && lines[3].contains("  41%  "), "{text}");
         assert_eq!(lines[3].replace("/home/ana/demo", "total"), lines[4]);
     }

@@ -94,10 +94,7 @@ impl Status {
 /// What the gateway at an address reports of itself. `None` where another program listens there; a gateway with access keys
 /// reports no more than that it runs.
 fn health(listen: SocketAddr) -> Option<Value> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .ok()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let client = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().ok()?;
     let health = runtime.block_on(async {
         let answer = client.get(format!("http://{listen}/healthz")).send().await.ok()?;
@@ -142,14 +139,8 @@ fn gateway(status: &Value) -> Vec<Line> {
     };
     let mut lines = vec![
         ("version", word(&status["version"]).unwrap_or_default()),
-        (
-            "address",
-            format!("{} ({running})", word(&status["listen"]).unwrap_or_default()),
-        ),
-        (
-            "configuration",
-            word(&status["config"]).unwrap_or_else(|| "no file; the defaults apply".to_owned()),
-        ),
+        ("address", format!("{} ({running})", word(&status["listen"]).unwrap_or_default())),
+        ("configuration", word(&status["config"]).unwrap_or_else(|| "no file; the defaults apply".to_owned())),
     ];
     let mut backends: Vec<String> = items(&status["backends"]).map(backend).collect();
     if backends.is_empty() {
@@ -163,15 +154,8 @@ fn gateway(status: &Value) -> Vec<Line> {
     }
     let panicked = items(&status["tasks"]).filter(|task| task["panics"] != 0);
     lines.extend(panicked.filter_map(|task| {
-        let off = if task["state"] == "off" {
-            "; it is off until a restart"
-        } else {
-            ""
-        };
-        Some((
-            "problem",
-            format!("task {} panicked {} times{off}", word(&task["name"])?, task["panics"]),
-        ))
+        let off = if task["state"] == "off" { "; it is off until a restart" } else { "" };
+        Some(("problem", format!("task {} panicked {} times{off}", word(&task["name"])?, task["panics"])))
     }));
     lines
 }
@@ -180,15 +164,8 @@ fn gateway(status: &Value) -> Vec<Line> {
 fn backend(backend: &Value) -> String {
     let formats: Vec<_> = items(&backend["formats"]).filter_map(word).collect();
     let default = word(&backend["default_model"]).map(|model| format!(", default model {model}"));
-    let (name, url) = (
-        word(&backend["name"]).unwrap_or_default(),
-        word(&backend["url"]).unwrap_or_default(),
-    );
-    format!(
-        "{name} at {url} ({}){}",
-        formats.join(", "),
-        default.unwrap_or_default()
-    )
+    let (name, url) = (word(&backend["name"]).unwrap_or_default(), word(&backend["url"]).unwrap_or_default());
+    format!("{name} at {url} ({}){}", formats.join(", "), default.unwrap_or_default())
 }
 
 fn repository(status: &Value, index: String) -> Vec<Line> {
@@ -217,10 +194,7 @@ fn memory(status: &Value) -> Vec<Line> {
     if let Some(model) = word(&summarizer["model"]) {
         let spent = match word(&summarizer["problem"]) {
             Some(problem) => problem,
-            None => format!(
-                "{} of {} tokens used today",
-                summarizer["tokens_today"], summarizer["daily_tokens"]
-            ),
+            None => format!("{} of {} tokens used today", summarizer["tokens_today"], summarizer["daily_tokens"]),
         };
         lines.push(("summarizer", format!("{model}: {spent}")));
     }
@@ -288,29 +262,15 @@ fn table(usage: &[KeyUsage]) -> String {
     if usage.is_empty() {
         return String::new();
     }
-    let widest = usage
-        .iter()
-        .map(|usage| usage.key.chars().count())
-        .max()
-        .unwrap_or(0)
-        .max("access key".len());
+    let widest = usage.iter().map(|usage| usage.key.chars().count()).max().unwrap_or(0).max("access key".len());
     let mut text = format!(
         "\nUsage (input, cached and output in tokens)\n  {:<widest$}  {:<7}  {:>9}  {:>12}  {:>12}  {:>12}\n",
         "access key", "period", "requests", "input", "cached", "output"
     );
     for usage in usage {
         let key = if usage.key.is_empty() { "(no key)" } else { &usage.key };
-        for (period, sum) in [
-            ("today", usage.today),
-            ("30 days", usage.thirty_days),
-            ("all", usage.all),
-        ] {
-            let UsageSum {
-                requests,
-                input,
-                output,
-                cached,
-            } = sum;
+        for (period, sum) in [("today", usage.today), ("30 days", usage.thirty_days), ("all", usage.all)] {
+            let UsageSum { requests, input, output, cached } = sum;
             text.push_str(&format!(
                 "  {key:<widest$}  {period:<7}  {requests:>9}  {input:>12}  {cached:>12}  {output:>12}\n"
             ));

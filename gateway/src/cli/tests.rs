@@ -59,10 +59,7 @@ fn every_command_is_in_one_group_with_its_description() {
     for command in root.get_subcommands() {
         let line = format!("\n  {:<11}  {}\n", command.get_name(), command.get_about().unwrap());
         assert_eq!(help.matches(&line).count(), 1, "{line}{help}");
-        assert!(
-            line.trim_end().len() <= WIDTH,
-            "too long for a line of `muninn --help`: {line}"
-        );
+        assert!(line.trim_end().len() <= WIDTH, "too long for a line of `muninn --help`: {line}");
     }
     for (group, _) in groups() {
         assert_eq!(help.matches(&format!("\n{group}:\n")).count(), 1, "{group}");
@@ -74,15 +71,11 @@ fn every_help_ends_with_examples_that_parse() {
     let root = root();
     for command in all(&root) {
         let help = help(&root, command);
-        let (_, examples) = help
-            .rsplit_once("\nExamples:\n")
-            .unwrap_or_else(|| panic!("no examples: {help}"));
+        let (_, examples) = help.rsplit_once("\nExamples:\n").unwrap_or_else(|| panic!("no examples: {help}"));
         let lines: Vec<_> = examples.trim_end().lines().collect();
         assert!((2..=8).contains(&lines.len()), "one to four examples: {help}");
         for pair in lines.chunks(2) {
-            let [example, remark] = pair else {
-                panic!("no remark: {help}")
-            };
+            let [example, remark] = pair else { panic!("no remark: {help}") };
             assert!(remark.starts_with("      ") && remark.len() <= WIDTH, "{remark}");
             let parsed = root.clone().try_get_matches_from(words(example.trim()));
             parsed.unwrap_or_else(|error| panic!("{example}: {error}"));

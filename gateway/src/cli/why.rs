@@ -63,11 +63,7 @@ impl Why {
         if receipts.is_empty() {
             output::note("there are no receipts yet");
         }
-        let widest = receipts
-            .iter()
-            .map(|receipt| receipt.worktree.chars().count())
-            .max()
-            .unwrap_or(0);
+        let widest = receipts.iter().map(|receipt| receipt.worktree.chars().count()).max().unwrap_or(0);
         for receipt in receipts {
             let added = match receipt.tokens {
                 0 => "-".to_owned(),
@@ -106,18 +102,13 @@ pub(crate) fn short(receipt: &Receipt) -> String {
             receipt.tokens
         ),
     };
-    text.push_str(&format!(
-        ", {:.1} ms (exploring {:.1} ms)\n",
-        receipt.ms, receipt.explore_ms
-    ));
+    text.push_str(&format!(", {:.1} ms (exploring {:.1} ms)\n", receipt.ms, receipt.explore_ms));
     if let Some(reason) = &receipt.reason {
         text.push_str(&format!("  reason: {reason}\n"));
     }
     if !receipt.preamble.is_empty() {
         let parts = receipt.preamble.iter();
-        let parts: Vec<_> = parts
-            .map(|part| format!("{} ({} characters)", part.part, part.characters))
-            .collect();
+        let parts: Vec<_> = parts.map(|part| format!("{} ({} characters)", part.part, part.characters)).collect();
         text.push_str(&format!("  preamble: {}\n", parts.join(", ")));
     }
     text.push_str(&table(&receipt.items));
@@ -130,10 +121,7 @@ fn table(items: &[ReceiptItem]) -> String {
         return String::new();
     };
     let widest = widest.max("source".len());
-    let mut text = format!(
-        "  {:>5}  {:>6}  {:<9}  {:<widest$}  why\n",
-        "score", "tokens", "kind", "source"
-    );
+    let mut text = format!("  {:>5}  {:>6}  {:<9}  {:<widest$}  why\n", "score", "tokens", "kind", "source");
     for item in items {
         let used = match (item.used, item.edited) {
             (Some(true), Some(true)) => "; used, edited",
@@ -165,10 +153,7 @@ fn full(receipt: &Receipt) -> String {
     field("turn", &receipt.turn.map(|turn| turn.to_string()).unwrap_or_default());
     field("side", receipt.side_request.as_deref().unwrap_or_default());
     let spoken = receipt.spoken.as_deref();
-    let formats = spoken.map_or_else(
-        || receipt.format.clone(),
-        |spoken| format!("{} as {spoken}", receipt.format),
-    );
+    let formats = spoken.map_or_else(|| receipt.format.clone(), |spoken| format!("{} as {spoken}", receipt.format));
     field("entered", &receipt.entered.join(", "));
     let asked = match (&*receipt.format, &*receipt.backend) {
         ("", _) => receipt.model.clone(),
@@ -181,25 +166,12 @@ fn full(receipt: &Receipt) -> String {
     field("model", &asked);
     let dropped = receipt.dropped.iter().map(|(name, count)| format!("{name} x{count}"));
     field("dropped", &dropped.collect::<Vec<_>>().join(", "));
-    let tries = receipt
-        .tries
-        .iter()
-        .map(|one| format!("{} {} ({} ms)", one.backend, one.happened, one.ms));
+    let tries = receipt.tries.iter().map(|one| format!("{} {} ({} ms)", one.backend, one.happened, one.ms));
     field("tries", &tries.collect::<Vec<_>>().join(", "));
-    field(
-        "replayed",
-        &format!(
-            "{}, {} tokens",
-            plural(receipt.replayed.blocks, "block"),
-            receipt.replayed.tokens
-        ),
-    );
+    field("replayed", &format!("{}, {} tokens", plural(receipt.replayed.blocks, "block"), receipt.replayed.tokens));
     field(
         "time",
-        &format!(
-            "{:.2} ms in all, exploring {:.2}, ledger {:.2}",
-            receipt.ms, receipt.explore_ms, receipt.ledger_ms
-        ),
+        &format!("{:.2} ms in all, exploring {:.2}, ledger {:.2}", receipt.ms, receipt.explore_ms, receipt.ledger_ms),
     );
     if let Some(exploration) = &receipt.exploration {
         text.push('\n');
@@ -254,10 +226,7 @@ mod tests {
 
     #[test]
     fn items_are_a_table_with_aligned_columns() {
-        let items = [
-            item("code", "src/lib.rs:1-20", 12.5, 1200),
-            item("knowledge", "a.md", 0.5, 7),
-        ];
+        let items = [item("code", "src/lib.rs:1-20", 12.5, 1200), item("knowledge", "a.md", 0.5, 7)];
         assert_eq!(
             table(&items),
             "  score  tokens  kind       source           why\n\
@@ -269,18 +238,8 @@ mod tests {
 
     #[test]
     fn value_and_effect_are_one_line_each() {
-        let estimate = Estimate {
-            price: 2000.4,
-            gain: Some(9000.0),
-            call: Some(1000.0),
-        };
-        let effect = Effect {
-            exploring_calls: 1,
-            places_used: 2,
-            files_missed: 0,
-            spared_calls: 0.0,
-            gain: None,
-        };
+        let estimate = Estimate { price: 2000.4, gain: Some(9000.0), call: Some(1000.0) };
+        let effect = Effect { exploring_calls: 1, places_used: 2, files_missed: 0, spared_calls: 0.0, gain: None };
         let receipt = Receipt {
             estimate: Some(estimate),
             effect: Some(effect.with_gain(Some(1), Some(&estimate))),
@@ -291,9 +250,6 @@ mod tests {
         let effect =
             "  effect     2 places used, 0 edited files missed, after 1 exploring call; realised gain 2800, net +800\n";
         assert!(text.contains(value) && text.contains(effect), "{text}");
-        assert_eq!(
-            estimated(&Estimate { gain: None, ..estimate }),
-            "price 2000 input tokens"
-        );
+        assert_eq!(estimated(&Estimate { gain: None, ..estimate }), "price 2000 input tokens");
     }
 }

@@ -155,10 +155,7 @@ impl WikiCommand {
             Action::Edit { page, from, set, etag } => {
                 let text = from.as_deref().map(read_text).transpose()?;
                 let set: Map<String, Value> = set.iter().cloned().collect();
-                let change = PageChange {
-                    text: text.as_deref(),
-                    front_matter: (!set.is_empty()).then_some(&set),
-                };
+                let change = PageChange { text: text.as_deref(), front_matter: (!set.is_empty()).then_some(&set) };
                 self.edit(&wiki, page, &change, etag.as_deref())?;
             }
             Action::Mv { from, to } => self.print(&wiki.rename(from, to)?, moved),
@@ -181,9 +178,7 @@ impl WikiCommand {
         };
         let page = wiki.create(page, &text)?;
         let file = wiki.file(page.as_str())?;
-        self.print(&json!({"path": page, "file": file}), |_| {
-            format!("created {}\n", file.display())
-        });
+        self.print(&json!({"path": page, "file": file}), |_| format!("created {}\n", file.display()));
         Ok(())
     }
 
@@ -196,9 +191,7 @@ impl WikiCommand {
                 wiki.show(page)?.etag
             }
         };
-        self.print(&json!({"path": page, "etag": etag}), |_| {
-            format!("updated {page}, etag {etag}\n")
-        });
+        self.print(&json!({"path": page, "etag": etag}), |_| format!("updated {page}, etag {etag}\n"));
         Ok(())
     }
 
@@ -218,12 +211,7 @@ impl WikiCommand {
 
 fn moved(moved: &Moved) -> String {
     let rewritten = moved.rewritten.iter().map(|page| format!("links   {page}\n"));
-    format!(
-        "moved   {} -> {}\n{}",
-        moved.from,
-        moved.to,
-        rewritten.collect::<String>()
-    )
+    format!("moved   {} -> {}\n{}", moved.from, moved.to, rewritten.collect::<String>())
 }
 
 fn deleted(deleted: &Deleted) -> String {
@@ -231,10 +219,7 @@ fn deleted(deleted: &Deleted) -> String {
         Some(file) => format!("its text is in {}", file.display()),
         None => "the last commit has its text".to_owned(),
     };
-    let broken = deleted
-        .broken
-        .iter()
-        .map(|link| format!("broken  {} -> {}\n", link.page, link.target));
+    let broken = deleted.broken.iter().map(|link| format!("broken  {} -> {}\n", link.page, link.target));
     format!("deleted {}; {kept}\n{}", deleted.path, broken.collect::<String>())
 }
 
@@ -244,11 +229,7 @@ fn found(pages: &[FoundPage]) -> String {
 }
 
 fn table(pages: &[ListedPage]) -> String {
-    let widest = pages
-        .iter()
-        .map(|page| page.path.as_str().chars().count())
-        .max()
-        .unwrap_or(0);
+    let widest = pages.iter().map(|page| page.path.as_str().chars().count()).max().unwrap_or(0);
     let row = |page: &ListedPage| {
         let from = output::plural(page.backlinks, "backlink");
         format!("{:<widest$}  {from:<13}  {}\n", page.path.as_str(), page.title)
@@ -284,9 +265,7 @@ fn text(page: &PageView) -> String {
         }
     };
     let front = page.frontmatter.iter().filter(|(key, _)| *key != "title");
-    let front: String = front
-        .map(|(key, value)| format!("{key:<10} {}\n", shown(value)))
-        .collect();
+    let front: String = front.map(|(key, value)| format!("{key:<10} {}\n", shown(value))).collect();
     format!(
         "page       {}\ntitle      {}\nmodified   {}\netag       {}\n{front}{}{}\n{}",
         page.path,

@@ -117,18 +117,13 @@ fn run(
         Action::Start { intent, task } => {
             let before = worklog.begin(session, None, task.as_deref(), &intent)?;
             output::value(is_json, &before, |before| {
-                before
-                    .as_ref()
-                    .map_or_else(String::new, |tail| format!("{}\n", tail.text))
+                before.as_ref().map_or_else(String::new, |tail| format!("{}\n", tail.text))
             });
         }
         Action::Show { lines } => {
             let tail = worklog.tail(lines)?;
             output::value(is_json, &tail, |tail| {
-                tail.as_ref().map_or_else(
-                    || "nothing is written yet\n".to_owned(),
-                    |tail| format!("{}\n", tail.text),
-                )
+                tail.as_ref().map_or_else(|| "nothing is written yet\n".to_owned(), |tail| format!("{}\n", tail.text))
             });
         }
         Action::Append { text } => {
@@ -138,18 +133,8 @@ fn run(
                 false => "added\n".to_owned(),
             });
         }
-        Action::Mutate {
-            kind,
-            failed_on,
-            switching_to,
-            rationale,
-        } => {
-            let mutation = Mutation {
-                kind,
-                failed_on,
-                switching_to,
-                rationale,
-            };
+        Action::Mutate { kind, failed_on, switching_to, rationale } => {
+            let mutation = Mutation { kind, failed_on, switching_to, rationale };
             worklog.mutate(session, &mutation)?;
             output::value(is_json, &mutation, |mutation| {
                 format!("declared {} ({})\n", mutation.kind, mutation.kind.words())
@@ -159,11 +144,7 @@ fn run(
         Action::Wishes => output::value(is_json, &worklog.status()?.content.wishes, |wishes| {
             wishes.iter().map(|wish| format!("{wish}\n")).collect()
         }),
-        Action::Archive {
-            task: None,
-            removed: true,
-            ..
-        } => {
+        Action::Archive { task: None, removed: true, .. } => {
             let removed = worklog.removed();
             if removed.is_empty() {
                 output::note("no removed worktree of this repository left a worklog");
@@ -187,11 +168,7 @@ fn archive(
     let remembered = workspace.remember_gossip(worklog)?;
     let archived = worklog.archive(task, keep)?;
     output::value(is_json, &archived, |archived| {
-        let removed = if archived.removed {
-            format!("; {FILE} is removed")
-        } else {
-            String::new()
-        };
+        let removed = if archived.removed { format!("; {FILE} is removed") } else { String::new() };
         format!(
             "{}: {} corrections, {} patterns, {remembered} discoveries remembered{removed}\n",
             archived.copy, archived.corrections, archived.patterns

@@ -78,11 +78,7 @@ pub(super) fn backends(
             return Err(invalid(origin, key("name"), format!("`{}` is used twice", raw.name)));
         }
         if raw.name == "muninn" || raw.name.is_empty() {
-            return Err(invalid(
-                origin,
-                key("name"),
-                "must be a unique name other than `muninn`",
-            ));
+            return Err(invalid(origin, key("name"), "must be a unique name other than `muninn`"));
         }
         let fallbacks = fallbacks(&raw.fallbacks, &names, "*", (index, None))
             .map_err(|error| invalid(origin, key("fallbacks"), error))?;
@@ -103,9 +99,7 @@ pub(super) fn backends(
                 .map_err(|name| invalid(origin, key(&format!("prices.{name}")), "must be a number of at least 0"))?,
             fallbacks,
             retries: raw.retries.unwrap_or(default.retries),
-            first_byte_timeout: raw
-                .first_byte_timeout_ms
-                .map_or(default.first_byte_timeout, Duration::from_millis),
+            first_byte_timeout: raw.first_byte_timeout_ms.map_or(default.first_byte_timeout, Duration::from_millis),
             http2_prior_knowledge,
             ..default
         });
@@ -135,9 +129,7 @@ pub(super) fn routes(
     let names = Names::of(backends);
     let resolve = |(index, raw): (usize, &raw::Route)| {
         let key = |name: &str| format!("routes[{index}].{name}");
-        let backend = names
-            .find(&raw.backend)
-            .map_err(|error| invalid(origin, key("backend"), error))?;
+        let backend = names.find(&raw.backend).map_err(|error| invalid(origin, key("backend"), error))?;
         check_rename(raw.rename.as_deref(), &raw.model).map_err(|error| invalid(origin, key("rename"), error))?;
         let first = (backend, raw.rename.as_deref());
         Ok(RouteConfig {
@@ -173,10 +165,7 @@ impl Names<'_> {
     /// Returns the index of a backend.
     pub(super) fn find(&self, name: &str) -> Result<usize, UnknownBackend> {
         let index = self.0.iter().position(|known| *known == name);
-        index.ok_or_else(|| UnknownBackend {
-            name: name.to_owned(),
-            known: self.0.join(", "),
-        })
+        index.ok_or_else(|| UnknownBackend { name: name.to_owned(), known: self.0.join(", ") })
     }
 }
 
@@ -200,10 +189,10 @@ fn fallbacks(
         }
         tried.push(next);
     }
-    let fallbacks = tried.into_iter().skip(1).map(|(backend, rename)| FallbackConfig {
-        backend,
-        rename: rename.map(str::to_owned),
-    });
+    let fallbacks = tried
+        .into_iter()
+        .skip(1)
+        .map(|(backend, rename)| FallbackConfig { backend, rename: rename.map(str::to_owned) });
     Ok(fallbacks.collect())
 }
 
@@ -212,20 +201,16 @@ fn check_rename(rename: Option<&str>, pattern: &str) -> Result<(), InvalidRoute>
     let stars = |text: &str| text.matches('*').count();
     match rename {
         Some("") => Err(InvalidRoute::EmptyRename),
-        Some(rename) if stars(rename) > stars(pattern) => Err(InvalidRoute::TooManyStars {
-            rename: rename.to_owned(),
-            pattern: pattern.to_owned(),
-        }),
+        Some(rename) if stars(rename) > stars(pattern) => {
+            Err(InvalidRoute::TooManyStars { rename: rename.to_owned(), pattern: pattern.to_owned() })
+        }
         _ => Ok(()),
     }
 }
 
 /// Checks a base address and removes a trailing `/v1`, which the paths of all wire formats contain.
 fn base_url(written: &str) -> Result<String, InvalidBackend> {
-    let url = Url::parse(written).map_err(|error| InvalidBackend::NoUrl {
-        url: written.to_owned(),
-        error,
-    })?;
+    let url = Url::parse(written).map_err(|error| InvalidBackend::NoUrl { url: written.to_owned(), error })?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(InvalidBackend::NoHost(written.to_owned()));
     }
@@ -271,10 +256,9 @@ fn secret(raw: &raw::Backend) -> Result<Option<Secret>, InvalidBackend> {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => return Err(InvalidBackend::TwoKeys),
         (Some(variable), None) => std::env::var(variable).map_err(|_| InvalidBackend::NoVariable(variable.clone()))?,
-        (None, Some(file)) => std::fs::read_to_string(file).map_err(|error| InvalidBackend::KeyFile {
-            file: file.clone(),
-            error,
-        })?,
+        (None, Some(file)) => {
+            std::fs::read_to_string(file).map_err(|error| InvalidBackend::KeyFile { file: file.clone(), error })?
+        }
     };
     let value = value.trim();
     match http::HeaderValue::from_str(value) {
@@ -289,12 +273,9 @@ mod tests {
 
     #[test]
     fn the_base_url_stops_before_v1() {
-        for written in [
-            "http://127.0.0.1:8000",
-            "http://127.0.0.1:8000/",
-            "http://127.0.0.1:8000/v1",
-            "http://127.0.0.1:8000/v1/",
-        ] {
+        for written in
+            ["http://127.0.0.1:8000", "http://127.0.0.1:8000/", "http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1/"]
+        {
             assert_eq!(base_url(written).unwrap(), "http://127.0.0.1:8000");
         }
         for wrong in ["127.0.0.1:8000", "ftp://x", "http://user:pass@host", "http://x/?q"] {
@@ -310,20 +291,16 @@ mod tests {
         assert!(free.cache_write == 0.0 && free.cached_read == 0.0 && free.output == 0.0);
         let some = written("output = 6").unwrap();
         assert_eq!((some.output, some.cache_write), (6.0, Prices::default().cache_write));
-        for (text, name) in [
-            ("output = -1", "output"),
-            ("cached_read = nan", "cached_read"),
-            ("cache_write = inf", "cache_write"),
-        ] {
+        for (text, name) in
+            [("output = -1", "output"), ("cached_read = nan", "cached_read"), ("cache_write = inf", "cache_write")]
+        {
             assert_eq!(written(text), Err(name));
         }
         assert!(toml::from_str::<raw::Prices>("input = 1").is_err());
     }
 
     fn resolved(dialect: &[&str]) -> Result<Vec<WireFormat>, InvalidBackend> {
-        formats(&OneOrMany::Many(
-            dialect.iter().map(|name| (*name).to_owned()).collect(),
-        ))
+        formats(&OneOrMany::Many(dialect.iter().map(|name| (*name).to_owned()).collect()))
     }
 
     #[test]
@@ -331,18 +308,10 @@ mod tests {
         use WireFormat::{Chat, Messages, Responses};
         assert_eq!(resolved(&["openai"]).unwrap(), [Chat, Responses]);
         assert_eq!(resolved(&["anthropic"]).unwrap(), [Messages]);
-        assert_eq!(
-            resolved(&["chat", "openai", "messages"]).unwrap(),
-            [Chat, Responses, Messages]
-        );
+        assert_eq!(resolved(&["chat", "openai", "messages"]).unwrap(), [Chat, Responses, Messages]);
         assert_eq!(formats(&OneOrMany::One("responses".to_owned())).unwrap(), [Responses]);
         assert!(resolved(&[]).unwrap_err().to_string().contains("write openai"));
-        assert!(
-            resolved(&["gemini"])
-                .unwrap_err()
-                .to_string()
-                .contains("`gemini` is unknown")
-        );
+        assert!(resolved(&["gemini"]).unwrap_err().to_string().contains("`gemini` is unknown"));
     }
 
     fn routes_of(text: &str) -> Result<Vec<RouteConfig>, String> {
@@ -367,11 +336,8 @@ mod tests {
              fallbacks = [\"b\", { backend = \"a\", rename = \"small-*\" }]\n",
         )
         .unwrap();
-        let fallbacks: Vec<_> = routes[0]
-            .fallbacks
-            .iter()
-            .map(|fallback| (fallback.backend, fallback.rename.as_deref()))
-            .collect();
+        let fallbacks: Vec<_> =
+            routes[0].fallbacks.iter().map(|fallback| (fallback.backend, fallback.rename.as_deref())).collect();
         assert_eq!(fallbacks, [(1, None), (0, Some("small-*"))]);
     }
 
@@ -381,10 +347,7 @@ mod tests {
             ("fallbacks = [\"c\"]", "there is no backend `c`; known backends: a, b"),
             ("fallbacks = [\"a\"]", "`a` is already tried"),
             ("fallbacks = [\"b\", \"b\"]", "`b` is already tried"),
-            (
-                "fallbacks = [{ backend = \"b\", name = \"x\" }]",
-                "a fallback is a backend's name",
-            ),
+            ("fallbacks = [{ backend = \"b\", name = \"x\" }]", "a fallback is a backend's name"),
             ("fallbacks = [{ backend = \"b\", rename = \"*/*\" }]", "has more `*`"),
             ("rename = \"*-*\"", "has more `*`"),
             ("rename = \"\"", "empty"),

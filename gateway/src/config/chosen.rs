@@ -33,23 +33,14 @@ pub(super) fn chosen(
     let invalid = |key: &str, message: String| invalid(origin, format!("{section}.{key}"), message);
     match written {
         (None, None) => Ok(None),
-        (Some(name), None) => Err(invalid(
-            "model",
-            format!("is missing: name the model of `{name}` that {task}"),
-        )),
-        (None, Some(model)) => Err(invalid(
-            "backend",
-            format!("is missing: name the backend that has `{model}`"),
-        )),
+        (Some(name), None) => Err(invalid("model", format!("is missing: name the model of `{name}` that {task}"))),
+        (None, Some(model)) => Err(invalid("backend", format!("is missing: name the backend that has `{model}`"))),
         (Some(_), Some("")) => Err(invalid("model", "is empty".to_owned())),
-        (Some(name), Some(_)) if backends.is_empty() => Err(invalid(
-            "backend",
-            format!("there is no backend `{name}`; add it as a [[backends]] entry"),
-        )),
+        (Some(name), Some(_)) if backends.is_empty() => {
+            Err(invalid("backend", format!("there is no backend `{name}`; add it as a [[backends]] entry")))
+        }
         (Some(name), Some(model)) => Ok(Some(ChosenModel {
-            backend: Names::of(backends)
-                .find(name)
-                .map_err(|error| invalid("backend", error.to_string()))?,
+            backend: Names::of(backends).find(name).map_err(|error| invalid("backend", error.to_string()))?,
             model: model.to_owned(),
         })),
     }

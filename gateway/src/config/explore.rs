@@ -67,12 +67,7 @@ pub enum ExploreMode {
 }
 
 impl ExploreMode {
-    const ALL: [ExploreMode; 4] = [
-        ExploreMode::Off,
-        ExploreMode::Background,
-        ExploreMode::Auto,
-        ExploreMode::Inline,
-    ];
+    const ALL: [ExploreMode; 4] = [ExploreMode::Off, ExploreMode::Background, ExploreMode::Auto, ExploreMode::Inline];
 
     /// The value in a configuration file.
     #[must_use]
@@ -99,20 +94,11 @@ pub(super) fn explore(
 ) -> Result<ExploreConfig, ConfigError> {
     let key = |name: &str| format!("explore.{name}");
     let at_least_one = |name: &str, written: Option<u32>, default: u32| match written.unwrap_or(default) {
-        0 => Err(invalid(
-            origin,
-            key(name),
-            "must be at least 1; to disable exploring, set mode = \"off\"",
-        )),
+        0 => Err(invalid(origin, key(name), "must be at least 1; to disable exploring, set mode = \"off\"")),
         number => Ok(number),
     };
     let mode = mode(raw.mode.as_deref()).map_err(|error| invalid(origin, key("mode"), error))?;
-    let explorer = chosen(
-        origin,
-        ("explore", "explores"),
-        (raw.backend.as_deref(), raw.model.as_deref()),
-        backends,
-    )?;
+    let explorer = chosen(origin, ("explore", "explores"), (raw.backend.as_deref(), raw.model.as_deref()), backends)?;
     if matches!(mode, ExploreMode::Background | ExploreMode::Auto) && explorer.is_none() {
         let message = format!(
             "`{mode}` calls a model on Muninn's own account: name its backend and model with explore.backend and explore.model"
@@ -191,10 +177,7 @@ mod tests {
              turns = 4\npack_tokens = 0\nmax_answer_tokens = 2\ntool_choice = \"required\"\n",
         )
         .unwrap();
-        let explorer = ChosenModel {
-            backend: 1,
-            model: "m".to_owned(),
-        };
+        let explorer = ChosenModel { backend: 1, model: "m".to_owned() };
         assert_eq!((explore.mode, explore.explorer), (ExploreMode::Auto, Some(explorer)));
         assert_eq!(explore.deadline, Duration::from_millis(1));
         let (tokens, calls, depth, turns) = (explore.tokens, explore.calls, explore.depth, explore.turns);
@@ -208,11 +191,7 @@ mod tests {
         assert_eq!(resolved("mode = \"inline\"").unwrap().explorer, None);
         for mode in ["background", "auto"] {
             let error = resolved(&format!("mode = \"{mode}\"")).unwrap_err();
-            for words in [
-                "explore.mode",
-                "on Muninn's own account",
-                "explore.backend and explore.model",
-            ] {
+            for words in ["explore.mode", "on Muninn's own account", "explore.backend and explore.model"] {
                 assert!(error.contains(words), "{error}");
             }
         }
@@ -221,39 +200,21 @@ mod tests {
     #[test]
     fn an_invalid_value_is_reported_with_file_key_and_fix() {
         for (text, words) in [
-            (
-                "mode = \"on\"",
-                "explore.mode: `on` is unknown; write off, background, auto or inline",
-            ),
+            ("mode = \"on\"", "explore.mode: `on` is unknown; write off, background, auto or inline"),
             ("backend = \"a\"", "explore.model: is missing: name the model of `a`"),
-            (
-                "model = \"m\"",
-                "explore.backend: is missing: name the backend that has `m`",
-            ),
+            ("model = \"m\"", "explore.backend: is missing: name the backend that has `m`"),
             ("backend = \"a\"\nmodel = \"\"", "explore.model: is empty"),
-            (
-                "backend = \"c\"\nmodel = \"m\"",
-                "explore.backend: there is no backend `c`; known backends: a, b",
-            ),
+            ("backend = \"c\"\nmodel = \"m\"", "explore.backend: there is no backend `c`; known backends: a, b"),
             ("turns = 0", "explore.turns: must be at least 1"),
             ("calls = 0", "explore.calls: must be at least 1"),
             ("tokens = 0", "explore.tokens: must be at least 1"),
             ("deadline_ms = 0", "explore.deadline_ms: must be at least 1"),
-            (
-                "tokens = 1000",
-                "explore.max_answer_tokens: is 1024, more than the limit",
-            ),
-            (
-                "tool_choice = \"none\"",
-                "explore.tool_choice: `none` is unknown; write auto or required",
-            ),
+            ("tokens = 1000", "explore.max_answer_tokens: is 1024, more than the limit"),
+            ("tool_choice = \"none\"", "explore.tool_choice: `none` is unknown; write auto or required"),
             ("turn = 3", "Did you mean `turns`?"),
         ] {
             let error = resolved(text).unwrap_err();
-            assert!(
-                error.contains(words) && error.contains("muninn.toml"),
-                "{text}: {error}"
-            );
+            assert!(error.contains(words) && error.contains("muninn.toml"), "{text}: {error}");
         }
         let error = load_text("[explore]\nbackend = \"a\"\nmodel = \"m\"\n").unwrap_err();
         assert!(error.to_string().contains("add it as a [[backends]] entry"), "{error}");

@@ -70,26 +70,17 @@ pub(super) fn read(path: &Path, links: Links) -> Result<Option<String>, ConfigEr
     match read_regular_text(path, links, MOST_BYTES) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(ConfigError::Read {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(source) => Err(ConfigError::Read { path: path.to_owned(), source }),
     }
 }
 
 /// Parses TOML into `T`. The error about an unknown key has its line and the nearest known key.
 pub(super) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigError> {
-    toml::from_str(text).map_err(|error| ConfigError::Parse {
-        path: path.to_owned(),
-        message: explain(text, &error),
-    })
+    toml::from_str(text).map_err(|error| ConfigError::Parse { path: path.to_owned(), message: explain(text, &error) })
 }
 
 fn explain(text: &str, error: &toml::de::Error) -> String {
-    let line = error
-        .span()
-        .and_then(|span| text.get(..span.start))
-        .map(|before| before.matches('\n').count() + 1);
+    let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
     let mut message = match line {
         Some(line) => format!("line {line}: {}", error.message()),
         None => error.message().to_owned(),

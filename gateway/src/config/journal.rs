@@ -80,9 +80,7 @@ fn search(origin: &str, raw: &raw::JournalSearch) -> Result<SearchSettings, Conf
     let default = SearchSettings::default();
     let settings = SearchSettings {
         max_results: raw.max_results.unwrap_or(default.max_results),
-        default_salience_threshold: raw
-            .default_salience_threshold
-            .unwrap_or(default.default_salience_threshold),
+        default_salience_threshold: raw.default_salience_threshold.unwrap_or(default.default_salience_threshold),
         half_life_days: raw.half_life_days.unwrap_or(default.half_life_days),
         minimum_salience: raw.minimum_salience.unwrap_or(default.minimum_salience),
         context_weight: raw.context_weight.unwrap_or(default.context_weight),
@@ -95,11 +93,7 @@ fn search(origin: &str, raw: &raw::JournalSearch) -> Result<SearchSettings, Conf
             (0.0..=1.0).contains(&settings.default_salience_threshold),
             "it must be from 0 to 1",
         ),
-        (
-            "minimum_salience",
-            (0.0..=1.0).contains(&settings.minimum_salience),
-            "it must be from 0 to 1",
-        ),
+        ("minimum_salience", (0.0..=1.0).contains(&settings.minimum_salience), "it must be from 0 to 1"),
         ("half_life_days", settings.half_life_days > 0.0, "it must be above 0"),
         (
             "context_weight",
@@ -141,18 +135,9 @@ mod tests {
             ("[journal]\npaht = \"/x\"\n", "paht"),
             ("[journal]\nmodel = \"m\"\n", "journal.backend"),
             ("[journal]\nmax_answer_tokens = 0\n", "journal.max_answer_tokens"),
-            (
-                "[journal.search]\nhalf_life_days = 0.0\n",
-                "journal.search.half_life_days",
-            ),
-            (
-                "[journal.search]\ndefault_salience_threshold = 2.0\n",
-                "default_salience_threshold",
-            ),
-            (
-                "[journal.search]\ncontext_weight = 0.0\ncontent_weight = 0.0\n",
-                "journal.search.context_weight",
-            ),
+            ("[journal.search]\nhalf_life_days = 0.0\n", "journal.search.half_life_days"),
+            ("[journal.search]\ndefault_salience_threshold = 2.0\n", "default_salience_threshold"),
+            ("[journal.search]\ncontext_weight = 0.0\ncontent_weight = 0.0\n", "journal.search.context_weight"),
         ] {
             let error = of(text).unwrap_err().to_string();
             assert!(error.contains(named), "{text}: {error}");

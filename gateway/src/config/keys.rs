@@ -106,11 +106,7 @@ fn known_backends(
     backends: &[BackendConfig],
 ) -> Result<Option<Vec<String>>, RestrictionError> {
     let names = non_empty(written)?;
-    let known = if backends.is_empty() {
-        Names::unconfigured()
-    } else {
-        Names::of(backends)
-    };
+    let known = if backends.is_empty() { Names::unconfigured() } else { Names::of(backends) };
     for name in names.iter().flatten() {
         known.find(name)?;
     }
@@ -120,14 +116,9 @@ fn known_backends(
 fn roots(written: Option<&[String]>) -> Result<Option<Vec<PathBuf>>, RestrictionError> {
     let canonical = |root: &String| {
         let canonical = Path::new(root).canonicalize();
-        canonical.map_err(|error| RestrictionError::Root {
-            root: root.clone(),
-            error,
-        })
+        canonical.map_err(|error| RestrictionError::Root { root: root.clone(), error })
     };
-    non_empty(written)?
-        .map(|roots| roots.iter().map(canonical).collect())
-        .transpose()
+    non_empty(written)?.map(|roots| roots.iter().map(canonical).collect()).transpose()
 }
 
 fn per_minute(written: Option<u32>) -> Result<Option<u32>, RestrictionError> {
@@ -219,14 +210,8 @@ mod tests {
             (key("ana", "muninn-0000", ""), "keys[0].hash"),
             (key("ana", HASH, "models = []"), "keys[0].models"),
             (key("ana", HASH, "backends = [\"nowhere\"]"), "keys[0].backends"),
-            (
-                key("ana", HASH, "roots = [\"/there/is/no/such/place\"]"),
-                "keys[0].roots",
-            ),
-            (
-                key("ana", HASH, "requests_per_minute = 0"),
-                "keys[0].requests_per_minute",
-            ),
+            (key("ana", HASH, "roots = [\"/there/is/no/such/place\"]"), "keys[0].roots"),
+            (key("ana", HASH, "requests_per_minute = 0"), "keys[0].requests_per_minute"),
             (key("ana", HASH, "model = \"x\""), "unknown field"),
         ] {
             let error = load_text(&text).unwrap_err();
@@ -236,11 +221,7 @@ mod tests {
 
     #[test]
     fn an_address_beyond_loopback_needs_a_key() {
-        assert!(
-            load_text("listen = \"0.0.0.0:80\"")
-                .unwrap_err()
-                .contains("muninn key new")
-        );
+        assert!(load_text("listen = \"0.0.0.0:80\"").unwrap_err().contains("muninn key new"));
         assert!(load_text(&format!("listen = \"0.0.0.0:80\"\n{}", key("ana", HASH, ""))).is_ok());
     }
 }

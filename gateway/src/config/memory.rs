@@ -128,11 +128,7 @@ pub(super) fn memory_write(origin: &str, value: &str) -> Result<MemoryWrite, Con
         "local" => Ok(MemoryWrite::Local),
         "off" => Ok(MemoryWrite::Off),
         "repo" => Ok(MemoryWrite::Repo),
-        other => Err(invalid(
-            origin,
-            "memory.write",
-            UnknownValue::new(other, "off, local or repo"),
-        )),
+        other => Err(invalid(origin, "memory.write", UnknownValue::new(other, "off, local or repo"))),
     }
 }
 
@@ -176,11 +172,7 @@ pub(super) fn summarizer(
         max_answer_tokens: raw.max_answer_tokens.unwrap_or(1_024),
     };
     budget.check(origin, SECTION, "no conversation could be summarized")?;
-    Ok(Some(SummarizerConfig {
-        model,
-        daily_tokens: budget.tokens,
-        max_answer_tokens: budget.max_answer_tokens,
-    }))
+    Ok(Some(SummarizerConfig { model, daily_tokens: budget.tokens, max_answer_tokens: budget.max_answer_tokens }))
 }
 
 pub(super) fn reconciler(
@@ -205,11 +197,8 @@ pub(super) fn reconciler(
         }
         written => written.map_or(ANSWER_TIMEOUT, Duration::from_millis),
     };
-    let limits = ReconcilerLimits {
-        tokens: budget.tokens.into(),
-        max_answer_tokens: budget.max_answer_tokens,
-        patience,
-    };
+    let limits =
+        ReconcilerLimits { tokens: budget.tokens.into(), max_answer_tokens: budget.max_answer_tokens, patience };
     Ok(Some(ReconcilerConfig { model, limits }))
 }
 
@@ -235,11 +224,7 @@ struct Budget {
 impl Budget {
     /// Checks that the budget is larger than one answer. `consequence` completes the error.
     fn check(&self, origin: &str, section: &str, consequence: &str) -> Result<(), ConfigError> {
-        let Self {
-            key,
-            tokens,
-            max_answer_tokens,
-        } = self;
+        let Self { key, tokens, max_answer_tokens } = self;
         if *max_answer_tokens == 0 {
             let key = format!("{section}.max_answer_tokens");
             return Err(invalid(origin, key, "must be at least 1"));
@@ -264,9 +249,7 @@ mod tests {
 
     fn resolved(text: &str) -> Result<Option<SummarizerConfig>, String> {
         let config = load_text(&format!("{BACKENDS}{text}"));
-        config
-            .map(|config| config.summarizer)
-            .map_err(|error| error.to_string())
+        config.map(|config| config.summarizer).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -274,10 +257,7 @@ mod tests {
         assert_eq!(resolved("").unwrap(), None);
         assert_eq!(resolved("[memory]\nwrite = \"repo\"\n").unwrap(), None);
         let named = "[memory.summarizer]\nbackend = \"b\"\nmodel = \"m\"\n";
-        let model = ChosenModel {
-            backend: 1,
-            model: "m".to_owned(),
-        };
+        let model = ChosenModel { backend: 1, model: "m".to_owned() };
         let expected = |daily_tokens, max_answer_tokens| SummarizerConfig {
             model: model.clone(),
             daily_tokens,
@@ -298,30 +278,18 @@ mod tests {
         assert_eq!(embedder("").unwrap(), EmbedderConfig::Static);
         assert_eq!(model("\"static\"").unwrap(), EmbedderConfig::Static);
         assert_eq!(model("\"minilm\"").unwrap(), EmbedderConfig::MiniLm);
-        let chosen = ChosenModel {
-            backend: 1,
-            model: "nomic".to_owned(),
-        };
+        let chosen = ChosenModel { backend: 1, model: "nomic".to_owned() };
         let written = "{ backend = \"b\", model = \"nomic\" }";
         assert_eq!(model(written).unwrap(), EmbedderConfig::Backend(chosen));
         for (value, words) in [
-            (
-                "\"bert\"",
-                "memory.embedder.model: `bert` is unknown; write static, minilm, or {",
-            ),
+            ("\"bert\"", "memory.embedder.model: `bert` is unknown; write static, minilm, or {"),
             ("{}", "memory.embedder.model: is missing its backend and model"),
-            (
-                "{ backend = \"c\", model = \"m\" }",
-                "there is no backend `c`; known backends: a, b",
-            ),
+            ("{ backend = \"c\", model = \"m\" }", "there is no backend `c`; known backends: a, b"),
             ("{ backend = \"a\" }", "memory.embedder.model.model: is missing"),
             ("3", "an embedder is \"static\", \"minilm\", or {"),
         ] {
             let error = model(value).unwrap_err();
-            assert!(
-                error.contains(words) && error.contains("muninn.toml"),
-                "{value}: {error}"
-            );
+            assert!(error.contains(words) && error.contains("muninn.toml"), "{value}: {error}");
         }
     }
 
@@ -329,10 +297,7 @@ mod tests {
     fn the_idle_time_is_configurable() {
         let idle = |text: &str| load_text(text).map(|config| config.memory.idle);
         assert_eq!(idle("").unwrap(), Duration::from_secs(600));
-        assert_eq!(
-            idle("[memory]\nidle_ms = 1500\n").unwrap(),
-            Duration::from_millis(1_500)
-        );
+        assert_eq!(idle("[memory]\nidle_ms = 1500\n").unwrap(), Duration::from_millis(1_500));
         let error = idle("[memory]\nidle_ms = 0\n").unwrap_err().to_string();
         assert!(error.contains("memory.idle_ms: must be at least 1"), "{error}");
     }
@@ -341,14 +306,8 @@ mod tests {
     fn an_invalid_value_is_reported_with_file_key_and_fix() {
         for (text, words) in [
             ("", "memory.summarizer: calls a model on Muninn's own account"),
-            (
-                "backend = \"a\"",
-                "memory.summarizer.model: is missing: name the model of `a` that summarizes",
-            ),
-            (
-                "model = \"m\"",
-                "memory.summarizer.backend: is missing: name the backend that has `m`",
-            ),
+            ("backend = \"a\"", "memory.summarizer.model: is missing: name the model of `a` that summarizes"),
+            ("model = \"m\"", "memory.summarizer.backend: is missing: name the backend that has `m`"),
             (
                 "backend = \"c\"\nmodel = \"m\"",
                 "memory.summarizer.backend: there is no backend `c`; known backends: a, b",
@@ -364,10 +323,7 @@ mod tests {
             ("daily_token = 3", "Did you mean `daily_tokens`?"),
         ] {
             let error = resolved(&format!("[memory.summarizer]\n{text}\n")).unwrap_err();
-            assert!(
-                error.contains(words) && error.contains("muninn.toml"),
-                "{text}: {error}"
-            );
+            assert!(error.contains(words) && error.contains("muninn.toml"), "{text}: {error}");
         }
     }
 
@@ -375,23 +331,15 @@ mod tests {
     fn no_model_reconciles_unless_one_is_named() {
         let resolved = |text: &str| {
             let config = load_text(&format!("{BACKENDS}{text}"));
-            config
-                .map(|config| config.reconciler)
-                .map_err(|error| error.to_string())
+            config.map(|config| config.reconciler).map_err(|error| error.to_string())
         };
         assert_eq!(resolved("[memory]\nwrite = \"repo\"\n").unwrap(), None);
         let named = "[memory.reconciler]\nbackend = \"b\"\nmodel = \"m\"\n";
         let limits = resolved(named).unwrap().unwrap().limits;
-        assert_eq!(
-            (limits.tokens, limits.max_answer_tokens, limits.patience.as_secs()),
-            (200_000, 2_048, 120)
-        );
+        assert_eq!((limits.tokens, limits.max_answer_tokens, limits.patience.as_secs()), (200_000, 2_048, 120));
         let own = format!("{named}run_tokens = 9\nmax_answer_tokens = 3\nanswer_timeout_ms = 1500\n");
         let own = resolved(&own).unwrap().unwrap();
-        assert_eq!(
-            (own.model.backend, own.limits.tokens, own.limits.patience.as_millis()),
-            (1, 9, 1500)
-        );
+        assert_eq!((own.model.backend, own.limits.tokens, own.limits.patience.as_millis()), (1, 9, 1500));
         for (more, expected) in [
             ("run_tokens = 2048\n", "no pair could be decided"),
             ("max_answer_tokens = 0\n", "must be at least 1"),

@@ -28,9 +28,7 @@ fn strategy(variable: &'static str) -> Result<impl AppStrategy, ConfigError> {
 }
 
 fn from_environment(variable: &str) -> Option<PathBuf> {
-    std::env::var_os(variable)
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from)
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Returns the path of the user's configuration file, which may not exist.
@@ -107,9 +105,7 @@ pub(crate) fn state_dir_path() -> Result<PathBuf, ConfigError> {
         Some(path) => Ok(path),
         None => {
             let strategy = strategy(env_vars::STATE_DIR)?;
-            Ok(strategy
-                .state_dir()
-                .unwrap_or_else(|| strategy.data_dir().join("state")))
+            Ok(strategy.state_dir().unwrap_or_else(|| strategy.data_dir().join("state")))
         }
     }
 }
@@ -120,9 +116,7 @@ pub(crate) fn state_dir_path() -> Result<PathBuf, ConfigError> {
 /// # Errors
 /// [`ConfigError::NoHome`] without a home directory and without the environment variable.
 pub fn personal_dir(given: Option<&Path>) -> Result<PathBuf, ConfigError> {
-    let named = given
-        .map(Path::to_owned)
-        .or_else(|| from_environment(env_vars::MACRODATA_ROOT));
+    let named = given.map(Path::to_owned).or_else(|| from_environment(env_vars::MACRODATA_ROOT));
     if let Some(path) = named {
         return Ok(path);
     }
@@ -230,19 +224,14 @@ pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) ->
         return Ok(directory);
     }
     let stamp = directory.join("stamp");
-    let expected = stamp_of(&directory, state_dir).map_err(|source| ConfigError::Read {
-        path: state_dir.to_owned(),
-        source,
-    })?;
+    let expected =
+        stamp_of(&directory, state_dir).map_err(|source| ConfigError::Read { path: state_dir.to_owned(), source })?;
     if read_regular_text(&stamp, Links::Refuse, MOST_BYTES).ok().as_deref() != Some(&expected) {
         let emptied = private_file::dir(&directory)
             .and_then(|()| empty(&directory))
             .and_then(|()| private_file::append(&stamp))
             .and_then(|mut file| file.write_all(expected.as_bytes()));
-        emptied.map_err(|source| ConfigError::Read {
-            path: directory.clone(),
-            source,
-        })?;
+        emptied.map_err(|source| ConfigError::Read { path: directory.clone(), source })?;
     }
     Ok(directory)
 }
@@ -264,9 +253,7 @@ fn empty(directory: &Path) -> std::io::Result<()> {
 fn stamp_of(directory: &Path, state_dir: &Path) -> std::io::Result<String> {
     let secret = machine_secret(state_dir)?;
     let name = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    Ok(blake3::keyed_hash(&secret, name.as_os_str().as_encoded_bytes())
-        .to_hex()
-        .to_string())
+    Ok(blake3::keyed_hash(&secret, name.as_os_str().as_encoded_bytes()).to_hex().to_string())
 }
 
 #[cfg(test)]

@@ -231,22 +231,13 @@ mod tests {
             ("[personal]\ngit_remote = \"../x\"\n", "personal.git_remote"),
             ("[personal]\ngit_remote = \"ext::sh -c x\"\n", "personal.git_remote"),
             ("[personal]\ngit_remote = \"fd::17\"\n", "personal.git_remote"),
-            (
-                "[personal]\ngit_remote = \"--upload-pack=a:b\"\n",
-                "personal.git_remote",
-            ),
+            ("[personal]\ngit_remote = \"--upload-pack=a:b\"\n", "personal.git_remote"),
             ("[personal]\ngit_remote = \"\"\n", "personal.git_remote"),
             ("[personal]\nkey = \"ann\"\n", "personal.key"),
             ("[personal]\nkeys = \"ann\"\n", "keys"),
             ("[personal.agents.gemini]\n", "personal.agents.gemini.client"),
-            (
-                "[personal.agents.codex]\nmax_turns = 3\n",
-                "personal.agents.codex.max_turns",
-            ),
-            (
-                "[personal.agents.opencode]\npermission_mode = \"plan\"\n",
-                "permission_mode",
-            ),
+            ("[personal.agents.codex]\nmax_turns = 3\n", "personal.agents.codex.max_turns"),
+            ("[personal.agents.opencode]\npermission_mode = \"plan\"\n", "permission_mode"),
             ("[personal.agents.claude]\nprogram = \"./claude\"\n", "program"),
             ("[personal.agents.claude]\nmax_budget_usd = 0.0\n", "max_budget_usd"),
             ("[personal.agents.claude]\ntimeout_seconds = 0\n", "timeout_seconds"),
@@ -262,10 +253,7 @@ mod tests {
             [personal.agents.cheap]\nclient = \"codex\"\nenabled = true\nmodel = \"small\"\n";
         let agents = load_text(text).unwrap().personal.agents;
         assert_eq!(agents.keys().collect::<Vec<_>>(), ["cheap", "claude"]);
-        assert_eq!(
-            (&*agents["cheap"].program, agents["cheap"].client),
-            ("codex", AgentClient::Codex)
-        );
+        assert_eq!((&*agents["cheap"].program, agents["cheap"].client), ("codex", AgentClient::Codex));
         assert_eq!(agents["claude"].timeout, Duration::from_secs(600));
         assert!(!agents["claude"].allow_from_tools);
     }

@@ -160,10 +160,7 @@ pub(crate) struct Route {
 /// `"other"`, or `{ backend = "other", rename = "its-name-there" }`.
 #[derive(Debug, Clone, Deserialize)]
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(
-    untagged,
-    expecting = "a fallback is a backend's name, or { backend = \"...\", rename = \"...\" }"
-)]
+#[serde(untagged, expecting = "a fallback is a backend's name, or { backend = \"...\", rename = \"...\" }")]
 pub(crate) enum Fallback {
     Name(String),
     Renamed(RenamedFallback),
@@ -254,10 +251,7 @@ pub(crate) struct Embedder {
 
 #[derive(Debug, Clone, Deserialize)]
 #[cfg_attr(test, derive(Serialize, JsonSchema))]
-#[serde(
-    untagged,
-    expecting = "an embedder is \"static\", \"minilm\", or { backend = \"...\", model = \"...\" }"
-)]
+#[serde(untagged, expecting = "an embedder is \"static\", \"minilm\", or { backend = \"...\", model = \"...\" }")]
 pub(crate) enum EmbedderModel {
     Name(String),
     Backend(BackendEmbedder),

@@ -83,9 +83,7 @@ fn defaults() -> Value {
             on_default_branch: word(&memory.store.default_branch_segments),
             idle_ms: millis(memory.idle),
             max_main_bytes: Some(memory.max_main_bytes),
-            embedder: Some(raw::Embedder {
-                model: Some(raw::EmbedderModel::Name(word(&config.embedder).unwrap())),
-            }),
+            embedder: Some(raw::Embedder { model: Some(raw::EmbedderModel::Name(word(&config.embedder).unwrap())) }),
             summarizer: Some(raw::Summarizer {
                 backend: None,
                 model: None,
@@ -117,10 +115,7 @@ fn defaults() -> Value {
                 max_render_bytes: i64::try_from(config.wiki.digest.max_render_bytes).ok(),
             },
         },
-        worklog: raw::Worklog {
-            enabled: Some(config.worklog.enabled),
-            track: Some(config.worklog.track),
-        },
+        worklog: raw::Worklog { enabled: Some(config.worklog.enabled), track: Some(config.worklog.track) },
         personal: raw::Personal {
             enabled: Some(config.personal.enabled),
             path: None,
@@ -161,10 +156,7 @@ fn defaults() -> Value {
             max_answer_tokens: Some(explore.max_answer_tokens),
             tool_choice: word(&explore.tool_choice),
         },
-        mcp: raw::Mcp {
-            tools: None,
-            http: Some(config.mcp.http),
-        },
+        mcp: raw::Mcp { tools: None, http: Some(config.mcp.http) },
         limits: raw::Limits {
             body_bytes: Some(limits.body_bytes),
             total_body_bytes: Some(limits.total_body_bytes),
@@ -195,11 +187,7 @@ struct Section<'a> {
 
 fn render(schema: &Value, defaults: &Value) -> String {
     let mut out = String::new();
-    let mut sections = vec![Section {
-        name: String::new(),
-        schema,
-        defaults,
-    }];
+    let mut sections = vec![Section { name: String::new(), schema, defaults }];
     let mut next = 0;
     while let Some(section) = sections.get(next) {
         let (title, rows, mut below) = render_section(section, schema);
@@ -238,19 +226,14 @@ fn render_section<'a>(section: &Section<'a>, file: &'a Value) -> (String, String
                 None => path,
             };
             below.push(Section {
-                name: if is_array {
-                    format!("[[{path}]]")
-                } else {
-                    format!("[{path}]")
-                },
+                name: if is_array { format!("[[{path}]]") } else { format!("[{path}]") },
                 schema: table,
                 defaults: default,
             });
             continue;
         }
-        let is_required = section.schema["required"]
-            .as_array()
-            .is_some_and(|required| required.iter().any(|name| name == key));
+        let is_required =
+            section.schema["required"].as_array().is_some_and(|required| required.iter().any(|name| name == key));
         let default = match default {
             _ if is_required => "required".to_owned(),
             Value::Null => "none".to_owned(),
@@ -259,12 +242,7 @@ fn render_section<'a>(section: &Section<'a>, file: &'a Value) -> (String, String
         };
         let meaning = text(&property["description"]);
         assert!(!meaning.is_empty(), "{}{key} has no comment", section.name);
-        writeln!(
-            rows,
-            "| `{key}` | {} | {default} | {meaning} |",
-            type_name(property, file)
-        )
-        .unwrap();
+        writeln!(rows, "| `{key}` | {} | {default} | {meaning} |", type_name(property, file)).unwrap();
     }
     if !rows.is_empty() {
         rows.insert_str(0, "\n| key | type | default | meaning |\n|---|---|---|---|\n");
@@ -276,9 +254,8 @@ fn render_section<'a>(section: &Section<'a>, file: &'a Value) -> (String, String
 fn table_of<'a>(property: &Value, file: &'a Value) -> Option<(&'a Value, bool)> {
     let is_array = property["type"] == "array";
     let inner = if is_array { &property["items"] } else { property };
-    let reference = inner["$ref"]
-        .as_str()
-        .or_else(|| inner["anyOf"].as_array()?.iter().find_map(|one| one["$ref"].as_str()))?;
+    let reference =
+        inner["$ref"].as_str().or_else(|| inner["anyOf"].as_array()?.iter().find_map(|one| one["$ref"].as_str()))?;
     let table = definition(reference, file);
     (table["type"] == "object").then_some((table, is_array))
 }
@@ -308,11 +285,7 @@ fn type_name(schema: &Value, file: &Value) -> String {
 }
 
 fn text(value: &Value) -> String {
-    value
-        .as_str()
-        .unwrap_or_default()
-        .replace('\n', " ")
-        .replace('|', "\\|")
+    value.as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|")
 }
 
 #[test]

@@ -41,10 +41,7 @@ pub struct Overrides {
 /// # Errors
 /// [`ConfigError`] with the file or variable, the key and the fix.
 pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
-    let named = overrides
-        .config
-        .clone()
-        .or_else(|| std::env::var_os(env_vars::CONFIG).map(PathBuf::from));
+    let named = overrides.config.clone().or_else(|| std::env::var_os(env_vars::CONFIG).map(PathBuf::from));
     let path = match &named {
         Some(path) => path.clone(),
         None => paths::config_file()?,
@@ -83,10 +80,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         backends,
         context: context(&origin, &file.context)?,
         memory: memory(&origin, &file.memory)?,
-        mcp: McpConfig {
-            tools: file.mcp.tools.unwrap_or_default(),
-            http: file.mcp.http.unwrap_or(true),
-        },
+        mcp: McpConfig { tools: file.mcp.tools.unwrap_or_default(), http: file.mcp.http.unwrap_or(true) },
         hooks: HooksConfig {
             enabled: file.hooks.enabled.unwrap_or(true),
             deadline: Duration::from_millis(file.hooks.deadline_ms.unwrap_or(1_000)),
@@ -98,9 +92,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
             track: file.worklog.track.unwrap_or_default(),
         },
         limits,
-        test: TestConfig {
-            discovery_ports: file.test.discovery_ports,
-        },
+        test: TestConfig { discovery_ports: file.test.discovery_ports },
     })
 }
 
@@ -124,24 +116,14 @@ pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, Memory
     // A repository can lower the time and the tokens that the user allows, but not raise them. It can raise the
     // threshold, but not lower it.
     resolved.enabled = user.enabled && raw.enabled.unwrap_or(true);
-    resolved.deadline = user
-        .deadline
-        .min(raw.deadline_ms.map_or(user.deadline, Duration::from_millis));
+    resolved.deadline = user.deadline.min(raw.deadline_ms.map_or(user.deadline, Duration::from_millis));
     resolved.tokens_with_tools = user.tokens_with_tools.min(raw.tokens_with_tools.unwrap_or(u32::MAX));
-    resolved.tokens_without_tools = user
-        .tokens_without_tools
-        .min(raw.tokens_without_tools.unwrap_or(u32::MAX));
-    resolved.tokens_per_conversation = user
-        .tokens_per_conversation
-        .min(raw.tokens_per_conversation.unwrap_or(u32::MAX));
+    resolved.tokens_without_tools = user.tokens_without_tools.min(raw.tokens_without_tools.unwrap_or(u32::MAX));
+    resolved.tokens_per_conversation =
+        user.tokens_per_conversation.min(raw.tokens_per_conversation.unwrap_or(u32::MAX));
     let least = user.threshold.unwrap_or(DEFAULT_THRESHOLD);
     resolved.threshold = raw.threshold.map(|threshold| threshold.max(least)).or(user.threshold);
-    let repository_write = file
-        .memory
-        .write
-        .as_deref()
-        .map(|value| memory_write(&origin, value))
-        .transpose()?;
+    let repository_write = file.memory.write.as_deref().map(|value| memory_write(&origin, value)).transpose()?;
     // The user's `off` takes precedence over the repository's value.
     let write = match config.memory.write {
         MemoryWrite::Off => MemoryWrite::Off,
@@ -151,10 +133,7 @@ pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, Memory
     memory.write = write;
     memory.max_main_bytes = file.memory.max_main_bytes.unwrap_or(memory.max_main_bytes);
     memory.store.default_branch = file.memory.default_branch.or(memory.store.default_branch);
-    let worklog = WorklogConfig {
-        track: file.worklog.track.unwrap_or(config.worklog.track),
-        ..config.worklog
-    };
+    let worklog = WorklogConfig { track: file.worklog.track.unwrap_or(config.worklog.track), ..config.worklog };
     Ok((resolved, memory, worklog))
 }
 
@@ -165,28 +144,13 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
         return Ok(());
     };
     const RESERVED: [&str; 15] = [
-        "backends",
-        "mcp",
-        "routes",
-        "keys",
-        "explore",
-        "hooks",
-        "wiki",
-        "journal",
-        "personal",
-        "listen",
-        "allowed_hosts",
-        "roots",
-        "discover",
-        "limits",
-        "test",
+        "backends", "mcp", "routes", "keys", "explore", "hooks", "wiki", "journal", "personal", "listen",
+        "allowed_hosts", "roots", "discover", "limits", "test",
     ];
     let top_level = table.keys().find(|key| RESERVED.contains(&key.as_str())).cloned();
     let in_memory = || {
         let memory = table.get("memory")?.as_table()?;
-        let key = ["embedder", "summarizer", "reconciler"]
-            .into_iter()
-            .find(|key| memory.contains_key(*key))?;
+        let key = ["embedder", "summarizer", "reconciler"].into_iter().find(|key| memory.contains_key(*key))?;
         Some(format!("memory.{key}"))
     };
     let in_worklog = || {
@@ -194,10 +158,7 @@ fn refuse_reserved_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
         enabled.map(|_| "worklog.enabled".to_owned())
     };
     match top_level.or_else(in_memory).or_else(in_worklog) {
-        Some(key) => Err(ConfigError::NotForRepositories {
-            path: path.to_owned(),
-            key,
-        }),
+        Some(key) => Err(ConfigError::NotForRepositories { path: path.to_owned(), key }),
         None => Ok(()),
     }
 }
@@ -213,10 +174,7 @@ pub(super) struct UnknownValue {
 
 impl UnknownValue {
     pub(super) fn new(value: &str, known: &'static str) -> UnknownValue {
-        UnknownValue {
-            value: value.to_owned(),
-            known,
-        }
+        UnknownValue { value: value.to_owned(), known }
     }
 }
 
@@ -227,10 +185,7 @@ pub(super) fn invalid(origin: &str, key: impl Into<String>, message: impl Displa
 
 /// Builds the error of an invalid flag or environment variable, whose name is the whole `setting`.
 fn invalid_setting(setting: impl Into<String>, message: impl Display) -> ConfigError {
-    ConfigError::Value {
-        setting: setting.into(),
-        message: message.to_string(),
-    }
+    ConfigError::Value { setting: setting.into(), message: message.to_string() }
 }
 
 fn listen(overrides: &Overrides, file: &UserFile, origin: &str) -> Result<SocketAddr, ConfigError> {
@@ -242,14 +197,9 @@ fn listen(overrides: &Overrides, file: &UserFile, origin: &str) -> Result<Socket
         (None, None, Some(written)) => (in_file(), written.as_str()),
         (None, None, None) => (in_file(), DEFAULT_LISTEN),
     };
-    let value = value
-        .strip_prefix("localhost:")
-        .map_or(value.to_owned(), |port| format!("127.0.0.1:{port}"));
+    let value = value.strip_prefix("localhost:").map_or(value.to_owned(), |port| format!("127.0.0.1:{port}"));
     let address: SocketAddr = value.parse().map_err(|_| {
-        invalid_setting(
-            &setting,
-            format!("`{value}` is not an address; write for instance `{DEFAULT_LISTEN}`"),
-        )
+        invalid_setting(&setting, format!("`{value}` is not an address; write for instance `{DEFAULT_LISTEN}`"))
     })?;
     if !address.ip().is_loopback() && file.keys.is_empty() {
         return Err(invalid_setting(
@@ -272,9 +222,7 @@ fn discover(file: &UserFile) -> bool {
 
 fn roots(origin: &str, written: &[String]) -> Result<Vec<PathBuf>, ConfigError> {
     let canonical = |root: &String| {
-        Path::new(root)
-            .canonicalize()
-            .map_err(|error| invalid(origin, "roots", format!("`{root}`: {error}")))
+        Path::new(root).canonicalize().map_err(|error| invalid(origin, "roots", format!("`{root}`: {error}")))
     };
     written.iter().map(canonical).collect()
 }
@@ -332,25 +280,16 @@ pub(super) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("muninn.toml");
         std::fs::write(&file, text).unwrap();
-        load(&Overrides {
-            config: Some(file),
-            listen: None,
-        })
+        load(&Overrides { config: Some(file), listen: None })
     }
 
     #[test]
     fn an_invalid_flag_is_reported_without_a_file() {
-        let error = load(&Overrides {
-            config: None,
-            listen: Some("here".to_owned()),
-        });
+        let error = load(&Overrides { config: None, listen: Some("here".to_owned()) });
         let message = error.unwrap_err().to_string();
         assert!(message.starts_with("--listen: `here` is not an address"), "{message}");
         let message = load_text("listen = \"here\"").unwrap_err().to_string();
-        assert!(
-            message.contains("muninn.toml: listen: `here` is not an address"),
-            "{message}"
-        );
+        assert!(message.contains("muninn.toml: listen: `here` is not an address"), "{message}");
     }
 
     #[test]
@@ -397,18 +336,11 @@ pub(super) mod tests {
         let (context, memory, _) =
             set("[context]\ntokens_with_tools = 500\ndeadline_ms = 99999\n[memory]\nwrite = \"repo\"\n").unwrap();
         assert_eq!(context.tokens_with_tools, 500);
-        assert_eq!(
-            context.deadline, config.context.deadline,
-            "a repository cannot raise the deadline"
-        );
+        assert_eq!(context.deadline, config.context.deadline, "a repository cannot raise the deadline");
         assert_eq!(memory.write, MemoryWrite::Repo);
         for (threshold, resolved) in [("0.0", DEFAULT_THRESHOLD), ("0.9", 0.9)] {
             let (context, _, _) = set(&format!("[context]\nthreshold = {threshold}\n")).unwrap();
-            assert_eq!(
-                context.threshold,
-                Some(resolved),
-                "a repository can only raise the threshold"
-            );
+            assert_eq!(context.threshold, Some(resolved), "a repository can only raise the threshold");
         }
         for key in ["record = \"text\"", "sync = \"append\"", "idle_ms = 1"] {
             let error = set(&format!("[memory]\n{key}\n")).unwrap_err().to_string();
@@ -417,16 +349,9 @@ pub(super) mod tests {
         set("[memory]\nwrite = \"repo\"\n").unwrap();
         let off = load_text("[memory]\nwrite = \"off\"\nrecord = \"text\"\nsync = \"append\"\n").unwrap();
         let (_, memory, _) = repository(&off, root.path()).unwrap();
-        assert_eq!(
-            (memory.write, memory.with_text),
-            (MemoryWrite::Off, true),
-            "the user's `off` wins"
-        );
+        assert_eq!((memory.write, memory.with_text), (MemoryWrite::Off, true), "the user's `off` wins");
         for (key, text) in [
-            (
-                "backends",
-                "[[backends]]\nname = \"evil\"\nurl = \"http://evil\"\ndialect = \"openai\"\n",
-            ),
+            ("backends", "[[backends]]\nname = \"evil\"\nurl = \"http://evil\"\ndialect = \"openai\"\n"),
             ("routes", "[[routes]]\nmodel = \"*\"\nbackend = \"evil\"\n"),
             ("keys", "keys = [\"x\"]\n"),
             ("explore", "[explore]\nmode = \"off\"\n"),
@@ -437,20 +362,11 @@ pub(super) mod tests {
             ("listen", "listen = \"0.0.0.0:80\"\n"),
             ("allowed_hosts", "allowed_hosts = [\"evil.example\"]\n"),
             ("roots", "roots = [\"/\"]\n"),
-            (
-                "memory.summarizer",
-                "[memory.summarizer]\nbackend = \"evil\"\nmodel = \"m\"\n",
-            ),
-            (
-                "memory.reconciler",
-                "[memory.reconciler]\nbackend = \"evil\"\nmodel = \"m\"\n",
-            ),
+            ("memory.summarizer", "[memory.summarizer]\nbackend = \"evil\"\nmodel = \"m\"\n"),
+            ("memory.reconciler", "[memory.reconciler]\nbackend = \"evil\"\nmodel = \"m\"\n"),
         ] {
             let error = set(text).unwrap_err().to_string();
-            assert!(
-                error.contains(&format!("`{key}` may not be set by a repository")),
-                "{error}"
-            );
+            assert!(error.contains(&format!("`{key}` may not be set by a repository")), "{error}");
         }
     }
 }

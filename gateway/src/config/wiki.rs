@@ -107,10 +107,7 @@ pub(super) fn wiki(origin: &str, raw: &raw::Wiki) -> Result<WikiConfig, ConfigEr
 fn digest(origin: &str, raw: &raw::WikiDigest) -> Result<DigestConfig, ConfigError> {
     let default = DigestConfig::default();
     let refresh = raw.cloud_refresh.as_deref().map(|written| {
-        let parsed: Option<Duration> = written
-            .parse()
-            .ok()
-            .and_then(|time: jiff::SignedDuration| time.try_into().ok());
+        let parsed: Option<Duration> = written.parse().ok().and_then(|time: jiff::SignedDuration| time.try_into().ok());
         parsed.ok_or_else(|| {
             let message = format!("`{written}` is no time such as 5m or 90s");
             invalid(origin, "wiki.digest.cloud_refresh", message)
@@ -119,10 +116,7 @@ fn digest(origin: &str, raw: &raw::WikiDigest) -> Result<DigestConfig, ConfigErr
     Ok(DigestConfig {
         cloud_size: raw.cloud_size.unwrap_or(default.cloud_size),
         recents_size: raw.recents_size.unwrap_or(default.recents_size),
-        cloud_refresh: refresh
-            .transpose()?
-            .unwrap_or(default.cloud_refresh)
-            .max(SHORTEST_REFRESH),
+        cloud_refresh: refresh.transpose()?.unwrap_or(default.cloud_refresh).max(SHORTEST_REFRESH),
         stopwords_extra: raw.stopwords_extra.clone().unwrap_or_default(),
         max_render_bytes: match raw.max_render_bytes {
             Some(bytes) => usize::try_from(bytes).unwrap_or_default(),
@@ -142,10 +136,7 @@ mod tests {
         let text = "[wiki]\npath = \"docs\"\nlink_style = \"mind-map\"\ndigest_in_prompt = \"never\"\n[wiki.digest]\n\
             cloud_size = 9\ncloud_refresh = \"1s\"\nstopwords_extra = [\"TODO\"]\nmax_render_bytes = -1\n";
         let wiki = load_text(text).unwrap().wiki;
-        assert_eq!(
-            (wiki.path.to_str(), wiki.link_style),
-            (Some("docs"), LinkStyle::MindMap)
-        );
+        assert_eq!((wiki.path.to_str(), wiki.link_style), (Some("docs"), LinkStyle::MindMap));
         assert_eq!(wiki.digest_in_prompt, DigestInPrompt::Never);
         let expected = DigestConfig {
             cloud_size: 9,
@@ -164,10 +155,7 @@ mod tests {
             ("[wiki]\ndigest_in_prompt = \"maybe\"\n", "wiki.digest_in_prompt"),
             ("[wiki.digest]\ncloud_refresh = \"soon\"\n", "wiki.digest.cloud_refresh"),
             ("[wiki.digest]\ncloud_refresh = \"-5m\"\n", "wiki.digest.cloud_refresh"),
-            (
-                "[wiki.digest]\nstopwords_extra = [42]\n",
-                "line 2: invalid type: integer `42`",
-            ),
+            ("[wiki.digest]\nstopwords_extra = [42]\n", "line 2: invalid type: integer `42`"),
             ("[wiki.digest]\nclout_size = 1\n", "clout_size"),
         ] {
             let error = load_text(text).unwrap_err().to_string();

@@ -24,15 +24,7 @@ struct State {
 impl Activity {
     pub(super) fn new(clock: Clock) -> Activity {
         let now = clock.now();
-        Activity {
-            clock,
-            since: now,
-            state: Mutex::new(State {
-                calls: 0,
-                active: 0,
-                last: now,
-            }),
-        }
+        Activity { clock, since: now, state: Mutex::new(State { calls: 0, active: 0, last: now }) }
     }
 
     /// Counts a call as under way until the guard is dropped.

@@ -79,10 +79,7 @@ impl Server {
         config: ConfigFile,
         idle: Option<Duration>,
     ) -> io::Result<Server> {
-        let service = AppService {
-            app: Arc::clone(app),
-            config: Some(config),
-        };
+        let service = AppService { app: Arc::clone(app), config: Some(config) };
         Server::start(service, Host::Daemon, listener, Times::with(idle))
     }
 
@@ -91,10 +88,7 @@ impl Server {
     /// # Errors
     /// As [`Server::daemon`].
     pub fn beside_gateway(app: &Arc<App>, listener: Listener) -> io::Result<Server> {
-        let service = AppService {
-            app: Arc::clone(app),
-            config: None,
-        };
+        let service = AppService { app: Arc::clone(app), config: None };
         Server::start(service, Host::Gateway, listener, Times::with(None))
     }
 
@@ -106,12 +100,7 @@ impl Server {
             .enable_all()
             .build()?;
         let (ends, ending) = mpsc::channel(1);
-        let shared = Arc::new(Shared {
-            service,
-            host,
-            activity: Activity::new(times.clock.clone()),
-            ends,
-        });
+        let shared = Arc::new(Shared { service, host, activity: Activity::new(times.clock.clone()), ends });
         let stop = CancellationToken::new();
         let (sender, ended) = oneshot::channel();
         let thread = std::thread::Builder::new().name("muninn-daemon".to_owned()).spawn({
@@ -123,11 +112,7 @@ impl Server {
                 sender.send(end).ok();
             }
         })?;
-        Ok(Server {
-            stop,
-            ended,
-            thread: Some(thread),
-        })
+        Ok(Server { stop, ended, thread: Some(thread) })
     }
 
     /// Waits for the end. To be called once.
@@ -152,11 +137,7 @@ impl Drop for Server {
 
 impl Times {
     fn with(idle: Option<Duration>) -> Times {
-        Times {
-            clock: Clock::system(),
-            idle,
-            tick: TICK,
-        }
+        Times { clock: Clock::system(), idle, tick: TICK }
     }
 }
 

@@ -37,18 +37,13 @@ impl Service for AppService {
         if let Some(config) = &self.config {
             config.follow(&self.app);
         }
-        let _refresh = RefreshOnDrop {
-            app: &self.app,
-            directory: request.directory().clone(),
-        };
+        let _refresh = RefreshOnDrop { app: &self.app, directory: request.directory().clone() };
         to_raw_value(&self.app.answer_local(request).await)
     }
 
     fn worktrees(&self) -> Vec<PathBuf> {
         let open = self.app.workspaces.all().into_iter();
-        open.filter(|workspace| workspace.problem.is_none())
-            .map(|workspace| workspace.root.clone())
-            .collect()
+        open.filter(|workspace| workspace.problem.is_none()).map(|workspace| workspace.root.clone()).collect()
     }
 
     fn is_needed(&self) -> bool {
@@ -85,11 +80,7 @@ impl ConfigFile {
     /// The file at `path`, before it is read; `named`: whether the user named it.
     #[must_use]
     pub fn new(path: &Path, named: bool) -> ConfigFile {
-        ConfigFile {
-            named: named.then(|| path.to_owned()),
-            path: path.to_owned(),
-            seen: Mutex::new(stamp(path)),
-        }
+        ConfigFile { named: named.then(|| path.to_owned()), path: path.to_owned(), seen: Mutex::new(stamp(path)) }
     }
 
     /// Applies the file if it has changed. An error leaves the previous configuration in force.
@@ -100,10 +91,7 @@ impl ConfigFile {
             return;
         }
         *seen = now;
-        let read = load(&Overrides {
-            config: self.named.clone(),
-            listen: None,
-        });
+        let read = load(&Overrides { config: self.named.clone(), listen: None });
         match read.and_then(|config| app.reload_for_local_programs(config)) {
             Ok(_) => tracing::info!("the configuration was reloaded"),
             Err(error) => tracing::error!("{error}; the previous configuration stays in force"),

@@ -74,19 +74,9 @@ impl Running {
         let folder = tempfile::tempdir().unwrap();
         let place = Place::of(None, folder.path(), Path::new("muninn.toml"));
         let (service, clock) = (Echo::default(), Clock::fixed("2026-03-01T12:00:00Z".parse().unwrap()));
-        let times = Times {
-            clock: clock.clone(),
-            idle: Some(HALF_AN_HOUR),
-            tick: Duration::from_millis(1),
-        };
+        let times = Times { clock: clock.clone(), idle: Some(HALF_AN_HOUR), tick: Duration::from_millis(1) };
         let server = Server::start(service.clone(), host, Listener::claim(&place).unwrap(), times).unwrap();
-        Running {
-            place,
-            service,
-            clock,
-            server,
-            _folder: folder,
-        }
+        Running { place, service, clock, server, _folder: folder }
     }
 
     fn call(&self, request: &str) -> Result<String, CallError> {
@@ -112,9 +102,7 @@ impl Running {
     }
 
     fn wait_cancelled(&self) {
-        wait_until("the cancelled request", || {
-            self.service.cancelled.load(Ordering::Acquire).then_some(())
-        });
+        wait_until("the cancelled request", || self.service.cancelled.load(Ordering::Acquire).then_some(()));
     }
 
     fn end(mut self) -> End {
@@ -149,10 +137,7 @@ fn requests_are_answered_and_counted() {
     wait_until("no request", || (running.active() == 0).then_some(()));
     let status = wait(socket::status(&running.place, SOON)).unwrap();
     assert_eq!((status.host, status.version.as_str()), (Host::Daemon, VERSION));
-    assert_eq!(
-        (status.calls, status.active, status.process),
-        (2, 0, std::process::id())
-    );
+    assert_eq!((status.calls, status.active, status.process), (2, 0, std::process::id()));
     assert_eq!(status.worktrees, [PathBuf::from("/a"), PathBuf::from("/b")]);
     assert_eq!(status.since, "2026-03-01T12:00:00Z");
 }
@@ -184,15 +169,9 @@ fn bad_lines_are_refused_and_the_server_goes_on() {
         (&b"nonsense\n"[..], "the call is not understood"),
         (b"{}\n", "the call is not understood"),
         (b"\xff\xfe\n", "the call is not understood"),
-        (
-            b"{\"version\":\"1\",\"method\":\"no-such\"}\n",
-            "the call is not understood",
-        ),
+        (b"{\"version\":\"1\",\"method\":\"no-such\"}\n", "the call is not understood"),
         (&[request("x", VERSION).as_slice(), b"more"].concat(), "\"reply\""),
-        (
-            format!("{{\"version\":\"{VERSION}\",\"method\":\"call\"}}\n").as_bytes(),
-            "has no request",
-        ),
+        (format!("{{\"version\":\"{VERSION}\",\"method\":\"call\"}}\n").as_bytes(), "has no request"),
         (
             format!("{{\"version\":\"{VERSION}\",\"method\":\"call\",\"request\":5}}\n").as_bytes(),
             "the request is not understood",
@@ -267,10 +246,7 @@ fn stop_waits_for_the_end_and_is_refused_by_a_gateway() {
     assert!(refused.contains("muninn serve"), "{refused}");
     assert_eq!(gateway.call("one").unwrap(), "one");
     gateway.server.shut_down();
-    assert!(matches!(
-        wait(socket::stop(&gateway.place, SOON)),
-        Err(CallError::NoDaemon)
-    ));
+    assert!(matches!(wait(socket::stop(&gateway.place, SOON)), Err(CallError::NoDaemon)));
 
     let daemon = Running::start(Host::Daemon);
     let place = daemon.place.clone();

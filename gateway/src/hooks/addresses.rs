@@ -39,9 +39,5 @@ pub(super) fn in_codex_config(text: &str) -> Vec<String> {
     let providers = providers.into_iter().flatten();
     let chosen = providers.filter(|(name, _)| selected.is_none_or(|selected| selected == *name));
     let own = config.get("openai_base_url").and_then(toml::Value::as_str);
-    chosen
-        .filter_map(|(_, provider)| provider.get("base_url")?.as_str())
-        .chain(own)
-        .map(str::to_owned)
-        .collect()
+    chosen.filter_map(|(_, provider)| provider.get("base_url")?.as_str()).chain(own).map(str::to_owned).collect()
 }

@@ -61,18 +61,10 @@ fn tool(client: Client, input: &Value, directory: impl FnOnce() -> Option<PathBu
 fn outcome(event: Event, input: &Value) -> ToolOutcome {
     let response = &input["tool_response"];
     let message = || {
-        let texts = [
-            &input["error"],
-            &response["stderr"],
-            &response["stdout"],
-            &response["output"],
-            response,
-        ];
+        let texts = [&input["error"], &response["stderr"], &response["stdout"], &response["output"], response];
         texts.into_iter().find_map(Value::as_str).unwrap_or_default().to_owned()
     };
-    let code = ["exit_code", "exitCode"]
-        .into_iter()
-        .find_map(|key| response[key].as_i64());
+    let code = ["exit_code", "exitCode"].into_iter().find_map(|key| response[key].as_i64());
     let is_failure = event == Event::PostToolUseFailure || code.is_some_and(|code| code != 0);
     let is_interrupt = input["is_interrupt"] == true || response["interrupted"] == true;
     match is_failure && !is_interrupt {

@@ -13,9 +13,7 @@ fn asked(event: Event, input: &Value) -> Option<LocalRequest> {
 fn prompt_of_claude_code_becomes_a_turn() {
     let input = json!({"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/w", "prompt_id": "p",
         "hook_event_name": "UserPromptSubmit", "prompt": "Where is f?"});
-    let Some(LocalRequest::HookTurn(turn)) = asked(Event::UserPromptSubmit, &input) else {
-        panic!("no turn")
-    };
+    let Some(LocalRequest::HookTurn(turn)) = asked(Event::UserPromptSubmit, &input) else { panic!("no turn") };
     assert_eq!(turn.prompt, "Where is f?");
     assert_eq!(turn.session.session.as_deref(), Some("s"));
     assert_eq!(turn.session.directory, PathBuf::from("/w"));
@@ -25,23 +23,12 @@ fn prompt_of_claude_code_becomes_a_turn() {
 #[test]
 fn fields_that_are_missing_or_of_another_type_count_as_absent() {
     let input = json!({"session_id": 7, "transcript_path": [], "cwd": null, "prompt": "Where?", "messages": "x"});
-    let Some(LocalRequest::HookTurn(turn)) = asked(Event::UserPromptSubmit, &input) else {
-        panic!("no turn")
-    };
+    let Some(LocalRequest::HookTurn(turn)) = asked(Event::UserPromptSubmit, &input) else { panic!("no turn") };
     assert_eq!((turn.session.session, turn.session.transcript), (None, None));
     assert_eq!(turn.session.directory, PathBuf::from("/here"));
     let relative = json!({"cwd": "w", "prompt": "Where?"});
-    assert_eq!(
-        asked(Event::UserPromptSubmit, &relative).unwrap().directory(),
-        &PathBuf::from("/here")
-    );
-    for input in [
-        json!({}),
-        json!({"prompt": 1}),
-        json!({"prompt": " "}),
-        json!([]),
-        json!(null),
-    ] {
+    assert_eq!(asked(Event::UserPromptSubmit, &relative).unwrap().directory(), &PathBuf::from("/here"));
+    for input in [json!({}), json!({"prompt": 1}), json!({"prompt": " "}), json!([]), json!(null)] {
         assert!(asked(Event::UserPromptSubmit, &input).is_none(), "{input}");
     }
 }
@@ -50,13 +37,9 @@ fn fields_that_are_missing_or_of_another_type_count_as_absent() {
 fn subagents_and_continued_sessions_ask_nothing() {
     let of_agent = json!({"cwd": "/w", "prompt": "Where?", "agent_id": "a"});
     assert!(asked(Event::UserPromptSubmit, &of_agent).is_none());
-    for (source, is_asked) in [
-        ("startup", true),
-        ("clear", true),
-        ("compact", true),
-        ("resume", false),
-        ("fork", false),
-    ] {
+    for (source, is_asked) in
+        [("startup", true), ("clear", true), ("compact", true), ("resume", false), ("fork", false)]
+    {
         let input = json!({"cwd": "/w", "source": source});
         assert_eq!(asked(Event::SessionStart, &input).is_some(), is_asked, "{source}");
     }
@@ -71,10 +54,7 @@ fn reply_is_written_as_each_client_reads_it() {
     let turn = Event::UserPromptSubmit;
     assert_eq!(parsed(&written(turn, Client::ClaudeCode).unwrap()), parsed(claude));
     assert_eq!(parsed(&written(turn, Client::Codex).unwrap()), parsed(claude));
-    assert_eq!(
-        written(turn, Client::Opencode).as_deref(),
-        Some(r#"{"context":"block"}"#)
-    );
+    assert_eq!(written(turn, Client::Opencode).as_deref(), Some(r#"{"context":"block"}"#));
     assert_eq!(written(Event::SessionEnd, Client::ClaudeCode), None);
     assert_eq!(answer(turn, Client::ClaudeCode, LocalReply::Nothing), None);
 }

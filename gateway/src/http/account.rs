@@ -80,11 +80,7 @@ impl Account {
             receipt.backend.clone_from(backend);
             receipt.spoken = (*spoken != self.format).then(|| Receipt::format_name(*spoken).to_owned());
         }
-        receipt.dropped = result
-            .dropped
-            .iter()
-            .map(|(name, count)| (name.to_owned(), count))
-            .collect();
+        receipt.dropped = result.dropped.iter().map(|(name, count)| (name.to_owned(), count)).collect();
         if result.tries.len() > 1 {
             receipt.tries.clone_from(&result.tries);
         }
@@ -108,9 +104,7 @@ impl Account {
         };
         self.answered.set(answered).ok();
         let (app, client) = (Arc::clone(&self.worker.app), self.client.clone());
-        self.worker
-            .bookkeeping
-            .spawn(async move { bookkeeping::keep(&app, receipt, status, &client) });
+        self.worker.bookkeeping.spawn(async move { bookkeeping::keep(&app, receipt, status, &client) });
     }
 
     /// The client's body from a source. `silence`: the pause in a stream of events after which a keep-alive is sent.

@@ -166,10 +166,7 @@ impl AnswerBody {
     /// The end of an answer whose caller may not have it any longer. The source is dropped, and with it the connection to the
     /// backend.
     fn revoke(&mut self) -> Poll<Option<Result<Bytes, axum::Error>>> {
-        let failure = Failure {
-            kind: Denied::Revoked.kind(),
-            message: Denied::Revoked.to_string(),
-        };
+        let failure = Failure { kind: Denied::Revoked.kind(), message: Denied::Revoked.to_string() };
         let begun = self.first_byte.is_some();
         let (end, usage) = match &mut self.source {
             Source::Ended(_) => return Poll::Ready(None),
@@ -178,9 +175,7 @@ impl AnswerBody {
                 (Some(failure_event(self.format, failure)), Usage::default())
             }
             Source::Untouched { watch, .. } => (None, watch.usage()),
-            Source::Events {
-                aligner, ending, watch, ..
-            } => {
+            Source::Events { aligner, ending, watch, .. } => {
                 let is_between = aligner.is_between_events();
                 let end = match ending.is_over() {
                     true => Some(String::new()),
@@ -202,12 +197,7 @@ impl AnswerBody {
     fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
         let (bytes, next) = match &mut self.source {
             Source::Waiting(answer) => (Bytes::new(), Some(ready!(answer.as_mut().poll(context)))),
-            Source::Exploring {
-                line,
-                progress,
-                id,
-                next,
-            } => {
+            Source::Exploring { line, progress, id, next } => {
                 if !line.is_empty() {
                     let event = exploring::event(self.format, id, "", &std::mem::take(line));
                     return Poll::Ready(Some(Ok(Bytes::from(event))));
@@ -233,71 +223,59 @@ impl AnswerBody {
                 }
                 None => (Bytes::new(), Some(Source::Ended(watch.usage()))),
             },
-            Source::Events {
-                body,
-                aligner,
-                ending,
-                framed,
-                watch,
-                silent_bytes,
-            } => match ready!(poll_data(body, context)) {
-                Some(Ok(bytes)) => {
-                    watch.push(&bytes);
-                    let events = aligner.push(bytes);
-                    ending.push(&events);
-                    let is_event = !aligner.is_between_events() || EndWatch::has_event(&events);
-                    *silent_bytes = if is_event { 0 } else { *silent_bytes + events.len() };
-                    if *silent_bytes > MAX_SILENT_BYTES {
-                        let broke = || broken_off(self.format, self.first_byte.is_some(), SILENT).into_bytes();
-                        let end = if ending.is_over() { Vec::new() } else { broke() };
-                        (Bytes::from(end), Some(Source::Ended(watch.usage())))
-                    } else {
-                        (events, None)
+            Source::Events { body, aligner, ending, framed, watch, silent_bytes } => {
+                match ready!(poll_data(body, context)) {
+                    Some(Ok(bytes)) => {
+                        watch.push(&bytes);
+                        let events = aligner.push(bytes);
+                        ending.push(&events);
+                        let is_event = !aligner.is_between_events() || EndWatch::has_event(&events);
+                        *silent_bytes = if is_event { 0 } else { *silent_bytes + events.len() };
+                        if *silent_bytes > MAX_SILENT_BYTES {
+                            let broke = || broken_off(self.format, self.first_byte.is_some(), SILENT).into_bytes();
+                            let end = if ending.is_over() { Vec::new() } else { broke() };
+                            (Bytes::from(end), Some(Source::Ended(watch.usage())))
+                        } else {
+                            (events, None)
+                        }
                     }
-                }
-                Some(Err(error)) => {
-                    let end = if ending.is_over() {
-                        Some(Vec::new())
-                    } else {
-                        // An incomplete event cannot be finished, so the connection is aborted instead.
-                        let broke =
-                            || broken_off(self.format, self.first_byte.is_some(), &error.to_string()).into_bytes();
-                        aligner.is_between_events().then(broke)
-                    };
-                    let next = Source::Ended(watch.usage());
-                    match end {
-                        Some(end) => (Bytes::from(end), Some(next)),
-                        None => {
+                    Some(Err(error)) => {
+                        let end = if ending.is_over() {
+                            Some(Vec::new())
+                        } else {
+                            // An incomplete event cannot be finished, so the connection is aborted instead.
+                            let broke =
+                                || broken_off(self.format, self.first_byte.is_some(), &error.to_string()).into_bytes();
+                            aligner.is_between_events().then(broke)
+                        };
+                        let next = Source::Ended(watch.usage());
+                        match end {
+                            Some(end) => (Bytes::from(end), Some(next)),
+                            None => {
+                                self.source = next;
+                                return Poll::Ready(Some(Err(error)));
+                            }
+                        }
+                    }
+                    None if *framed => (aligner.rest(), Some(Source::Ended(watch.usage()))),
+                    None => {
+                        let end = ending.closing_bytes(&aligner.rest());
+                        let next = Source::Ended(watch.usage());
+                        let error = axum::Error::new("the connection was closed before the last event");
+                        if end.is_none() && !aligner.is_between_events() {
                             self.source = next;
                             return Poll::Ready(Some(Err(error)));
                         }
+                        let broke =
+                            || broken_off(self.format, self.first_byte.is_some(), &error.to_string()).into_bytes();
+                        (Bytes::from(end.unwrap_or_else(broke)), Some(next))
                     }
                 }
-                None if *framed => (aligner.rest(), Some(Source::Ended(watch.usage()))),
-                None => {
-                    let end = ending.closing_bytes(&aligner.rest());
-                    let next = Source::Ended(watch.usage());
-                    let error = axum::Error::new("the connection was closed before the last event");
-                    if end.is_none() && !aligner.is_between_events() {
-                        self.source = next;
-                        return Poll::Ready(Some(Err(error)));
-                    }
-                    let broke = || broken_off(self.format, self.first_byte.is_some(), &error.to_string()).into_bytes();
-                    (Bytes::from(end.unwrap_or_else(broke)), Some(next))
-                }
-            },
-            Source::Converted {
-                body,
-                converter,
-                silent_bytes,
-            } => match ready!(poll_data(body, context)) {
+            }
+            Source::Converted { body, converter, silent_bytes } => match ready!(poll_data(body, context)) {
                 Some(Ok(bytes)) => {
                     let mut text = converter.push(&bytes);
-                    *silent_bytes = if text.is_empty() {
-                        *silent_bytes + bytes.len()
-                    } else {
-                        0
-                    };
+                    *silent_bytes = if text.is_empty() { *silent_bytes + bytes.len() } else { 0 };
                     let mut next = None;
                     if converter.ended() {
                         drain(std::mem::take(body));
@@ -312,10 +290,7 @@ impl AnswerBody {
                     let text = converter.finish(Some(&error.to_string()));
                     (Bytes::from(text), Some(Source::Ended(converter.usage())))
                 }
-                None => (
-                    Bytes::from(converter.finish(None)),
-                    Some(Source::Ended(converter.usage())),
-                ),
+                None => (Bytes::from(converter.finish(None)), Some(Source::Ended(converter.usage()))),
             },
         };
         if let Some(next) = next {
@@ -366,18 +341,11 @@ impl http_body::Body for AnswerBody {
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let this = self.get_mut();
         loop {
-            let is_revoked = this
-                .revoked
-                .as_mut()
-                .is_some_and(|revoked| revoked.as_mut().poll(context).is_ready());
+            let is_revoked = this.revoked.as_mut().is_some_and(|revoked| revoked.as_mut().poll(context).is_ready());
             if is_revoked {
                 this.revoked = None;
             }
-            let polled = if is_revoked {
-                this.revoke()
-            } else {
-                this.poll_source(context)
-            };
+            let polled = if is_revoked { this.revoke() } else { this.poll_source(context) };
             match polled {
                 Poll::Ready(Some(Ok(bytes))) if bytes.is_empty() => {}
                 Poll::Ready(Some(Ok(bytes))) => return this.sent(bytes),
@@ -419,10 +387,7 @@ impl Drop for AnswerBody {
             Source::Waiting(_) | Source::Exploring { .. } => Usage::default(),
         };
         if let Some(ended) = self.ended.take() {
-            ended(AnswerSummary {
-                first_byte: self.first_byte,
-                usage,
-            });
+            ended(AnswerSummary { first_byte: self.first_byte, usage });
         }
     }
 }
@@ -467,10 +432,7 @@ fn keep_alive(format: WireFormat) -> &'static str {
 
 /// The last event of a stream that broke off. `begun`: whether the client has seen its beginning.
 fn broken_off(format: WireFormat, begun: bool, error: &str) -> String {
-    let failure = Failure {
-        kind: ErrorKind::Server,
-        message: format!("the backend's stream broke off: {error}"),
-    };
+    let failure = Failure { kind: ErrorKind::Server, message: format!("the backend's stream broke off: {error}") };
     last_events(format, begun, failure)
 }
 

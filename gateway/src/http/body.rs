@@ -81,14 +81,8 @@ pub(super) async fn read(
     format: WireFormat,
 ) -> Result<RequestBody, Response<Body>> {
     let settings = worker.app.settings();
-    let read = read_within(
-        body,
-        &mut parts.headers,
-        &settings.config.limits,
-        &worker.shared.body_memory,
-    );
-    read.await
-        .map_err(|error| error.refuse(worker, &Client::of(parts), format))
+    let read = read_within(body, &mut parts.headers, &settings.config.limits, &worker.shared.body_memory);
+    read.await.map_err(|error| error.refuse(worker, &Client::of(parts), format))
 }
 
 async fn read_within(
@@ -97,9 +91,8 @@ async fn read_within(
     limits: &LimitsConfig,
     memory: &Arc<BodyMemory>,
 ) -> Result<RequestBody, BodyError> {
-    let announced: Option<u64> = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse().ok());
+    let announced: Option<u64> =
+        headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     if announced.is_some_and(|length| length > limits.body_bytes as u64) {
         drain(body).await;
         return Err(too_large(limits.body_bytes));
@@ -121,12 +114,8 @@ async fn read_within(
         body = coding::decode(Body::new(Limited::new(body, limits.body_bytes)), &codings);
     }
     let expected = announced.and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
-    let mut reading = BodyReader {
-        first: None,
-        collected: BytesMut::new(),
-        expected,
-        reservation: memory.reserve_nothing(),
-    };
+    let mut reading =
+        BodyReader { first: None, collected: BytesMut::new(), expected, reservation: memory.reserve_nothing() };
     match reading.collect(&mut body, limits).await {
         Ok(()) => Ok(reading.whole()),
         Err(error) => {
@@ -180,10 +169,7 @@ impl BodyReader {
 
     fn whole(self) -> RequestBody {
         let whole = self.first.unwrap_or_else(|| self.collected.freeze());
-        RequestBody {
-            uncounted: whole.clone(),
-            body: self.reservation.attach(whole),
-        }
+        RequestBody { uncounted: whole.clone(), body: self.reservation.attach(whole) }
     }
 }
 
@@ -218,10 +204,7 @@ pub(super) async fn drain(mut body: Body) {
 }
 
 fn too_large(limit: usize) -> BodyError {
-    let message = format!(
-        "the request's body is larger than {} MB (limits.body_bytes = {limit})",
-        limit >> 20
-    );
+    let message = format!("the request's body is larger than {} MB (limits.body_bytes = {limit})", limit >> 20);
     BodyError::new(ErrorKind::TooLarge, message)
 }
 
@@ -234,18 +217,11 @@ mod tests {
     use super::*;
 
     fn limits(body_bytes: usize, total_body_bytes: usize) -> LimitsConfig {
-        LimitsConfig {
-            body_bytes,
-            total_body_bytes,
-            ..LimitsConfig::default()
-        }
+        LimitsConfig { body_bytes, total_body_bytes, ..LimitsConfig::default() }
     }
 
     fn pieces(pieces: &[&'static str]) -> Body {
-        let pieces: Vec<_> = pieces
-            .iter()
-            .map(|piece| Ok::<_, io::Error>(Bytes::from(*piece)))
-            .collect();
+        let pieces: Vec<_> = pieces.iter().map(|piece| Ok::<_, io::Error>(Bytes::from(*piece))).collect();
         Body::from_stream(stream::iter(pieces))
     }
 
@@ -261,13 +237,9 @@ mod tests {
             let limits = limits(20, 25);
             let mut announced = HeaderMap::new();
             announced.insert(header::CONTENT_LENGTH, HeaderValue::from_static("20"));
-            let first = read_within(pieces(&["01234", "56789"]), &mut announced, &limits, &memory)
-                .await
-                .unwrap();
+            let first = read_within(pieces(&["01234", "56789"]), &mut announced, &limits, &memory).await.unwrap();
             assert_eq!((memory.held(), &first.body[..]), (10, &b"0123456789"[..]));
-            let second = read_within(pieces(&["0123456789"]), &mut announced, &limits, &memory)
-                .await
-                .unwrap();
+            let second = read_within(pieces(&["0123456789"]), &mut announced, &limits, &memory).await.unwrap();
             assert_eq!(memory.held(), 20);
             let refused = read_within(pieces(&["01", "23", "45"]), &mut announced, &limits, &memory).await;
             let refused = refused.unwrap_err();
@@ -275,18 +247,11 @@ mod tests {
             assert!(refused.message.contains("total_body_bytes = 25"), "{}", refused.message);
             assert_eq!(memory.held(), 20, "what was refused is given back");
             let response = refused.response(WireFormat::Messages);
-            assert_eq!(
-                (response.status().as_u16(), &response.headers()["retry-after"]),
-                (503, &HeaderValue::from(2))
-            );
+            assert_eq!((response.status().as_u16(), &response.headers()["retry-after"]), (503, &HeaderValue::from(2)));
             let kept = first.uncounted.clone();
             drop((first, second));
             assert_eq!((memory.held(), &kept[..]), (0, &b"0123456789"[..]));
-            assert!(
-                read_within(pieces(&["012345"]), &mut announced, &limits, &memory)
-                    .await
-                    .is_ok()
-            );
+            assert!(read_within(pieces(&["012345"]), &mut announced, &limits, &memory).await.is_ok());
         });
     }
 

@@ -21,20 +21,14 @@ pub(super) struct Reservation {
 
 impl BodyMemory {
     pub(super) fn reserve_nothing(self: &Arc<Self>) -> Reservation {
-        Reservation {
-            memory: Arc::clone(self),
-            bytes: 0,
-        }
+        Reservation { memory: Arc::clone(self), bytes: 0 }
     }
 
     /// Reserves memory for existing bytes, such as a request's body with its insertions. Never fails: the request was
     /// accepted; only later requests see less memory.
     pub(super) fn hold(self: &Arc<Self>, bytes: Bytes) -> Bytes {
         self.0.fetch_add(bytes.len(), Ordering::Relaxed);
-        let reservation = Reservation {
-            memory: Arc::clone(self),
-            bytes: bytes.len(),
-        };
+        let reservation = Reservation { memory: Arc::clone(self), bytes: bytes.len() };
         reservation.attach(bytes)
     }
 
@@ -49,21 +43,14 @@ impl Reservation {
     #[must_use]
     pub(super) fn grow(&mut self, bytes: usize, limit: usize) -> bool {
         let add = |held: usize| held.checked_add(bytes).filter(|held| *held <= limit);
-        let grown = self
-            .memory
-            .0
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, add)
-            .is_ok();
+        let grown = self.memory.0.try_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok();
         self.bytes += if grown { bytes } else { 0 };
         grown
     }
 
     /// Ties the reservation to its bytes: it ends when the last clone of them is dropped.
     pub(super) fn attach(self, bytes: Bytes) -> Bytes {
-        Bytes::from_owner(Held {
-            bytes,
-            _reservation: self,
-        })
+        Bytes::from_owner(Held { bytes, _reservation: self })
     }
 }
 

@@ -64,10 +64,7 @@ pub(super) struct UnknownCoding(String);
 /// [`UnknownCoding`] if one of them is unsupported, or there are too many.
 pub(super) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, UnknownCoding> {
     let values = headers.get_all(header::CONTENT_ENCODING);
-    let written: Vec<_> = values
-        .iter()
-        .map(|value| String::from_utf8_lossy(value.as_bytes()))
-        .collect();
+    let written: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
     let written = written.join(", ");
     let codings: Option<Vec<Coding>> = written
         .split(',')
@@ -212,10 +209,7 @@ pub(super) mod tests {
     fn body_error_is_passed_through() {
         run(async {
             let data = encoded(Coding::Gzip, b"words").await;
-            let pieces = [
-                Ok(Bytes::copy_from_slice(&data[..5])),
-                Err(io::Error::other("backend idle")),
-            ];
+            let pieces = [Ok(Bytes::copy_from_slice(&data[..5])), Err(io::Error::other("backend idle"))];
             let body = decode(Body::from_stream(stream::iter(pieces)), &[Coding::Gzip]);
             assert_eq!(body.collect().await.unwrap_err().to_string(), "backend idle");
         });
@@ -254,9 +248,6 @@ pub(super) mod tests {
         assert_eq!(of(&["gzip, br"]), Ok(vec![Coding::Gzip, Coding::Brotli]));
         assert_eq!(of(&["deflate", "zstd"]), Ok(vec![Coding::Deflate, Coding::Zstd]));
         assert_eq!(of(&["compress"]), Err(UnknownCoding("compress".to_owned())));
-        assert_eq!(
-            of(&["gzip, gzip, gzip"]),
-            Err(UnknownCoding("gzip, gzip, gzip".to_owned()))
-        );
+        assert_eq!(of(&["gzip, gzip, gzip"]), Err(UnknownCoding("gzip, gzip, gzip".to_owned())));
     }
 }

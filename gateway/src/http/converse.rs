@@ -185,12 +185,7 @@ impl Incoming {
             opened.answered(&result);
             result.into_events(&self.worker.shared, format, context)
         };
-        let source = Source::Exploring {
-            line,
-            progress: receiver,
-            id: id.clone(),
-            next: answer.boxed(),
-        };
+        let source = Source::Exploring { line, progress: receiver, id: id.clone(), next: answer.boxed() };
         let body = AnswerBody::new(source, format, Some(silence), started, move |end| {
             if let Some(account) = known.get() {
                 account.finish(end);
@@ -266,14 +261,8 @@ impl Refusal {
     /// The error as events, for a client whose stream has begun.
     fn events(self, worker: &Worker, client: &Client, format: WireFormat) -> Source {
         drop(self.response(worker, client, format));
-        let failure = Failure {
-            kind: self.kind,
-            message: self.message,
-        };
-        Source::Ready {
-            text: failure_event(format, failure),
-            usage: Usage::default(),
-        }
+        let failure = Failure { kind: self.kind, message: self.message };
+        Source::Ready { text: failure_event(format, failure), usage: Usage::default() }
     }
 }
 
@@ -285,19 +274,13 @@ impl From<Failure> for Refusal {
 
 impl From<NoRoute> for Refusal {
     fn from(error: NoRoute) -> Self {
-        Refusal {
-            kind: error.kind(),
-            message: error.to_string(),
-        }
+        Refusal { kind: error.kind(), message: error.to_string() }
     }
 }
 
 impl From<Forbidden> for Refusal {
     fn from(error: Forbidden) -> Self {
-        Refusal {
-            kind: ErrorKind::Permission,
-            message: error.to_string(),
-        }
+        Refusal { kind: ErrorKind::Permission, message: error.to_string() }
     }
 }
 
@@ -312,20 +295,10 @@ async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: ProgressSe
 
 /// Parses a client's body, routes the request and plans its context.
 async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> Prepared {
-    let Incoming {
-        worker,
-        settings,
-        caller,
-        format,
-        parts,
-        id,
-        ..
-    } = incoming;
+    let Incoming { worker, settings, caller, format, parts, id, .. } = incoming;
     let (app, format, client) = (&worker.app, *format, &parts.headers);
-    let prompt = Prompt::parse(format, &body).map_err(|error| Refusal {
-        kind: ErrorKind::InvalidRequest,
-        message: error.to_string(),
-    })?;
+    let prompt = Prompt::parse(format, &body)
+        .map_err(|error| Refusal { kind: ErrorKind::InvalidRequest, message: error.to_string() })?;
     let model = prompt.model().map(Text::decode).unwrap_or_default();
     caller.check_model(app::strip_deep_suffix(settings, &model).0, &prompt.members)?;
     let receipt = app::new_receipt(app, caller, format, id, &model);
@@ -343,25 +316,15 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
         app::rename_candidates(&mut candidates, plain);
     }
     // The block must fit the smallest window of all candidates.
-    let window = candidates
-        .iter()
-        .filter_map(|candidate| candidate.backend.context_window)
-        .min();
-    let Plan {
-        insertions,
-        mut receipt,
-        ..
-    } = app::plan(
+    let window = candidates.iter().filter_map(|candidate| candidate.backend.context_window).min();
+    let Plan { insertions, mut receipt, .. } = app::plan(
         app,
         PlanRequest {
             caller,
             headers: client,
             prompt: &prompt,
             window,
-            prices: candidates
-                .first()
-                .map(|candidate| candidate.backend.prices)
-                .unwrap_or_default(),
+            prices: candidates.first().map(|candidate| candidate.backend.prices).unwrap_or_default(),
             deep: app::choose_deep_lane(app, settings, caller, client, has_suffix, (&candidates, plain)),
             progress,
             with_preamble: true,
@@ -369,10 +332,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
         receipt,
     )
     .await;
-    receipt.backend = candidates
-        .first()
-        .map(|candidate| candidate.backend.name.clone())
-        .unwrap_or_default();
+    receipt.backend = candidates.first().map(|candidate| candidate.backend.name.clone()).unwrap_or_default();
     let model = prompt.model_span();
     drop(prompt);
     let is_conversation = receipt.side_request.is_none() && receipt.outcome != Outcome::Bypass;
@@ -390,14 +350,5 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: ProgressSender) -> 
             signals: app.signals_of(caller),
         });
     }
-    Ok((
-        Route::Backend(PreparedRequest {
-            body,
-            insertions,
-            model,
-            streamed,
-            candidates,
-        }),
-        receipt,
-    ))
+    Ok((Route::Backend(PreparedRequest { body, insertions, model, streamed, candidates }), receipt))
 }

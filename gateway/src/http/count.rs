@@ -37,11 +37,7 @@ pub(super) async fn count_tokens(worker: Worker, format: WireFormat, request: Re
         let planning = async move { plan(&worker, &settings, format, &parts, &body).await };
         shared.large.run(length, planning).await
     };
-    let CountPlan {
-        first,
-        insertions,
-        model,
-    } = match planned.unwrap_or_else(|error| Err(panicked(&error).into())) {
+    let CountPlan { first, insertions, model } = match planned.unwrap_or_else(|error| Err(panicked(&error).into())) {
         Ok(planned) => planned,
         Err(CountRefusal::Forbidden(forbidden)) => return forbid(&worker, format, &Client::of(&parts), &forbidden),
         Err(CountRefusal::Failed(failure)) => return reply::error(format, failure.kind, &failure.message),
@@ -98,9 +94,7 @@ async fn plan(
     let prompt = Prompt::parse(format, body).map_err(|error| failed(ErrorKind::InvalidRequest, error.to_string()))?;
     let name = prompt.model().map(Text::decode).unwrap_or_default();
     let (plain, deep) = app::strip_deep_suffix(settings, &name);
-    caller
-        .check_model(plain, &prompt.members)
-        .map_err(CountRefusal::Forbidden)?;
+    caller.check_model(plain, &prompt.members).map_err(CountRefusal::Forbidden)?;
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let routed = settings.router.route_for(format, plain, &parts.headers, &allowed).await;
     let mut candidates = match routed.map_err(|error| failed(error.kind(), error.to_string()))? {
@@ -121,11 +115,7 @@ async fn plan(
 async fn by_backend(exchange: Exchange) -> Option<Response<Body>> {
     let (format, caller) = (exchange.format, Caller::of(&exchange.parts.extensions));
     let result = exchange.run().await;
-    let unknown = [
-        StatusCode::NOT_FOUND,
-        StatusCode::METHOD_NOT_ALLOWED,
-        StatusCode::NOT_IMPLEMENTED,
-    ];
+    let unknown = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_IMPLEMENTED];
     if unknown.contains(&result.head.status) {
         return None;
     }
@@ -146,9 +136,7 @@ async fn estimated(shared: &Shared, format: WireFormat, body: Bytes, insertions:
                 WireFormat::Chat | WireFormat::Messages => json!({"input_tokens": count}),
             };
             let mut response = reply::json(StatusCode::OK, counted.to_string());
-            response
-                .headers_mut()
-                .insert(reply::TOKEN_COUNT, HeaderValue::from_static("estimate"));
+            response.headers_mut().insert(reply::TOKEN_COUNT, HeaderValue::from_static("estimate"));
             response
         }
         Ok(Err(error)) => reply::error(format, ErrorKind::InvalidRequest, &error.to_string()),

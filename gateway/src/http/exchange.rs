@@ -60,9 +60,7 @@ type Conversion = Option<(Dropped, AnswerContext)>;
 impl Exchange {
     /// Sends the request and waits for the head of an answer. Dropping the future also cancels the backend's request.
     pub(super) async fn run(self) -> ExchangeResult {
-        let attempted = attempt(&self.worker.transport, &self.candidates, |candidate| {
-            self.outgoing(candidate)
-        });
+        let attempted = attempt(&self.worker.transport, &self.candidates, |candidate| self.outgoing(candidate));
         let AttemptReport { outcome, tries } = attempted.await;
         let answered = match outcome {
             Ok(answered) => answered,
@@ -84,27 +82,16 @@ impl Exchange {
         let (failure, retry_after) = match unanswered {
             AttemptError::Request(failure) => (failure, None),
             AttemptError::Backend(error) => {
-                let failure = Failure {
-                    kind: error.kind(),
-                    message: error.to_string(),
-                };
+                let failure = Failure { kind: error.kind(), message: error.to_string() };
                 (failure, error.retry_after())
             }
         };
         let mut response = self.failed(failure.kind.status(), &failure);
         if let Some(wait) = retry_after {
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, wait.as_secs().into());
+            response.headers_mut().insert(header::RETRY_AFTER, wait.as_secs().into());
         }
         let (head, source) = unchanged(response);
-        ExchangeResult {
-            head,
-            source,
-            by: None,
-            dropped: Dropped::default(),
-            tries,
-        }
+        ExchangeResult { head, source, by: None, dropped: Dropped::default(), tries }
     }
 
     /// The request for one candidate.
@@ -127,10 +114,7 @@ impl Exchange {
         let model = self.model.as_ref().map(|_| asked.model);
         let native = self.parts.uri.path_and_query();
         let (method, path) = match format == spoken {
-            true => (
-                self.parts.method.clone(),
-                native.map_or("/", |path| path.as_str()).to_owned(),
-            ),
+            true => (self.parts.method.clone(), native.map_or("/", |path| path.as_str()).to_owned()),
             false => (Method::POST, spoken.path().to_owned()),
         };
         let is_unchanged = format == spoken && insertions.is_empty();
@@ -142,10 +126,7 @@ impl Exchange {
                     return Ok((body, None));
                 }
                 let converted = convert_request(format, spoken, &body)?;
-                Ok((
-                    Bytes::from(converted.body),
-                    Some((converted.dropped, converted.context)),
-                ))
+                Ok((Bytes::from(converted.body), Some((converted.dropped, converted.context))))
             };
             let bytes = if is_unchanged { 0 } else { length };
             let request = shared.large.run(bytes, work).await;
@@ -155,20 +136,10 @@ impl Exchange {
             }
             let how = how.map(|(dropped, context)| {
                 let model = model.unwrap_or(context.model);
-                let context = AnswerContext {
-                    id: asked.id,
-                    created: asked.created,
-                    model,
-                    ..context
-                };
+                let context = AnswerContext { id: asked.id, created: asked.created, model, ..context };
                 (dropped, context)
             });
-            let outgoing = Outgoing {
-                method,
-                path,
-                headers,
-                body,
-            };
+            let outgoing = Outgoing { method, path, headers, body };
             Ok((outgoing, how))
         }
     }
@@ -189,10 +160,7 @@ impl Exchange {
 
     /// The id, time and model of an answer that the gateway writes.
     pub(super) fn answer_context(&self) -> AnswerContext {
-        let model = self
-            .model
-            .clone()
-            .and_then(|span| Text::of(std::str::from_utf8(self.body.get(span)?).ok()?));
+        let model = self.model.clone().and_then(|span| Text::of(std::str::from_utf8(self.body.get(span)?).ok()?));
         AnswerContext {
             id: self.id.clone(),
             created: jiff::Timestamp::now().as_second(),
@@ -253,11 +221,7 @@ impl Exchange {
         if self.streamed && !is_json(&head.headers) {
             head.headers.insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
             head.headers.insert(header::CACHE_CONTROL, reply::NO_CACHE);
-            let source = Source::Converted {
-                body,
-                converter,
-                silent_bytes: 0,
-            };
+            let source = Source::Converted { body, converter, silent_bytes: 0 };
             return (head, source);
         }
         self.convert_whole(head, body, converter).await
@@ -306,13 +270,7 @@ impl Exchange {
         body: Body,
     ) -> (response::Parts, Source) {
         if is_encoded(&head.headers) && !converted {
-            return (
-                head,
-                Source::Untouched {
-                    body,
-                    watch: UsageWatch::default(),
-                },
-            );
+            return (head, Source::Untouched { body, watch: UsageWatch::default() });
         }
         let is_readable = !is_encoded(&head.headers);
         let read = axum::body::to_bytes(body, LONGEST_ERROR).await;
@@ -320,10 +278,7 @@ impl Exchange {
         let text = String::from_utf8_lossy(if is_readable { &bytes } else { b"" });
         let overflow = head.status.is_client_error().then(|| Overflow::parse(&text)).flatten();
         if overflow.is_none() && !converted && is_whole {
-            let text = Source::Untouched {
-                body: Body::from(bytes),
-                watch: UsageWatch::default(),
-            };
+            let text = Source::Untouched { body: Body::from(bytes), watch: UsageWatch::default() };
             return (head, text);
         }
         let mut failure = failure::read(head.status, &text);
@@ -355,10 +310,7 @@ impl Exchange {
 }
 
 fn convert_request(from: WireFormat, to: WireFormat, body: &[u8]) -> Result<convert::Converted, Failure> {
-    let invalid = |message: String| Failure {
-        kind: ErrorKind::InvalidRequest,
-        message,
-    };
+    let invalid = |message: String| Failure { kind: ErrorKind::InvalidRequest, message };
     let text = std::str::from_utf8(body).map_err(|error| invalid(error.to_string()))?;
     convert::request(from, to, text).map_err(|error| invalid(error.to_string()))
 }
@@ -383,10 +335,7 @@ async fn read_ahead(mut body: Body) -> Result<Body, axum::Error> {
 
 /// The failure for an answer whose coding cannot be decoded.
 pub(super) fn unreadable(headers: &HeaderMap) -> Failure {
-    let coding = coding::codings(headers)
-        .err()
-        .map(|unknown| unknown.to_string())
-        .unwrap_or_default();
+    let coding = coding::codings(headers).err().map(|unknown| unknown.to_string()).unwrap_or_default();
     bad_gateway(format!("cannot decode the backend's answer: its coding is {coding}"))
 }
 
@@ -395,21 +344,13 @@ pub(super) fn broken_off(error: &axum::Error) -> Failure {
 }
 
 fn bad_gateway(message: String) -> Failure {
-    Failure {
-        kind: ErrorKind::BadGateway,
-        message,
-    }
+    Failure { kind: ErrorKind::BadGateway, message }
 }
 
 pub(super) fn panicked(error: &tokio::task::JoinError) -> Failure {
-    Failure {
-        kind: ErrorKind::Server,
-        message: format!("a bug in Muninn: {error}"),
-    }
+    Failure { kind: ErrorKind::Server, message: format!("a bug in Muninn: {error}") }
 }
 
 pub(super) fn is_encoded(headers: &HeaderMap) -> bool {
-    headers
-        .get(header::CONTENT_ENCODING)
-        .is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    headers.get(header::CONTENT_ENCODING).is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }

@@ -38,13 +38,7 @@ impl ExchangeResult {
     pub(super) fn built_in(response: Response<Body>, format: WireFormat) -> ExchangeResult {
         let (head, source) = unchanged(response);
         let by = Some((CONTEXT_MODEL.to_owned(), format));
-        ExchangeResult {
-            head,
-            source,
-            by,
-            dropped: Dropped::default(),
-            tries: Vec::new(),
-        }
+        ExchangeResult { head, source, by, dropped: Dropped::default(), tries: Vec::new() }
     }
 
     /// The answer as a response, without accounting.
@@ -67,10 +61,7 @@ impl ExchangeResult {
                 true => unreadable(&head.headers),
                 false => failure::read(head.status, ""),
             };
-            return Source::Ready {
-                text: failure_event(format, failure),
-                usage: Usage::default(),
-            };
+            return Source::Ready { text: failure_event(format, failure), usage: Usage::default() };
         }
         if is_events(&head.headers) && head.status.is_success() {
             return source;
@@ -109,11 +100,5 @@ impl ExchangeResult {
 
 pub(super) fn unchanged(response: Response<Body>) -> (response::Parts, Source) {
     let (head, body) = response.into_parts();
-    (
-        head,
-        Source::Untouched {
-            body,
-            watch: UsageWatch::default(),
-        },
-    )
+    (head, Source::Untouched { body, watch: UsageWatch::default() })
 }

@@ -43,11 +43,7 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
     };
     let asked = {
         let (caller, length, body) = (caller.clone(), body.len(), body.clone());
-        worker
-            .shared
-            .large
-            .run(length, async move { named_model(&caller, &body) })
-            .await
+        worker.shared.large.run(length, async move { named_model(&caller, &body) }).await
     };
     let (model, model_span) = match asked {
         Ok(Ok(asked)) => asked,
@@ -58,10 +54,7 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
         }
     };
     let allowed = |backend: &str| caller.may_use_backend(backend);
-    let routed = settings
-        .router
-        .route_for(format, &model, &parts.headers, &allowed)
-        .await;
+    let routed = settings.router.route_for(format, &model, &parts.headers, &allowed).await;
     let mut candidates = match routed {
         Ok(Target::Candidates(candidates)) => candidates,
         Ok(Target::Context) => {
@@ -70,9 +63,7 @@ pub(super) async fn forward(worker: Worker, request: Request) -> Response<Body> 
         }
         Err(error) => {
             let mut response = reply::error(format, error.kind(), &error.to_string());
-            response
-                .headers_mut()
-                .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
             return response;
         }
     };
@@ -117,12 +108,7 @@ async fn send_and_count(worker: &Worker, caller: Caller, exchange: Exchange) -> 
         if let Some((backend, _)) = &by {
             let key = caller.name();
             let usage = end.usage;
-            app.forwarded(&ForwardedRequest {
-                key,
-                backend,
-                status,
-                usage,
-            });
+            app.forwarded(&ForwardedRequest { key, backend, status, usage });
         }
     });
     Response::from_parts(head, Body::new(body.for_caller(&holder)))

@@ -102,10 +102,7 @@ fn denial(worker: &Worker, client: &Client, path: &str, closed: &ClosedDoor) -> 
     let mut response = reply::refusal(path, kind, &message);
     let headers = response.headers_mut();
     if kind == ErrorKind::Authentication {
-        headers.insert(
-            header::WWW_AUTHENTICATE,
-            HeaderValue::from_static("Bearer realm=\"muninn\""),
-        );
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"muninn\""));
     }
     if let ClosedDoor::Denied(denied) = closed
         && let Some(seconds) = denied.retry_after()
@@ -123,10 +120,7 @@ struct UntilRevoked {
 
 impl UntilRevoked {
     fn new(body: Body, revoked: CancellationToken) -> UntilRevoked {
-        UntilRevoked {
-            body,
-            revoked: Box::pin(revoked.cancelled_owned()),
-        }
+        UntilRevoked { body, revoked: Box::pin(revoked.cancelled_owned()) }
     }
 }
 

@@ -78,11 +78,7 @@ mod tests {
     }
 
     fn refused_by(any_host: bool, host: &'static str, origin: Option<&'static str>) -> bool {
-        let hosts = if any_host {
-            AllowedHosts::Any
-        } else {
-            AllowedHosts::Named(&[])
-        };
+        let hosts = if any_host { AllowedHosts::Any } else { AllowedHosts::Named(&[]) };
         let mut headers = HeaderMap::new();
         headers.insert("host", HeaderValue::from_static(host));
         if let Some(origin) = origin {
@@ -148,10 +144,7 @@ mod tests {
         assert!(refused(&[local, foreign]) && refused(&[foreign, local]) && !refused(&[local, local]));
         for site in ["cross-site", "same-site", "Cross-Site", ""] {
             assert!(refused(&[("sec-fetch-site", site)]), "{site}");
-            assert!(
-                !refused(&[("sec-fetch-site", site), local]),
-                "a local page on another port, {site}"
-            );
+            assert!(!refused(&[("sec-fetch-site", site), local]), "a local page on another port, {site}");
         }
         assert!(refused(&[("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")]));
         for site in ["none", "same-origin"] {
@@ -162,12 +155,7 @@ mod tests {
     #[test]
     fn rebinding_and_foreign_pages_are_refused() {
         for host in [
-            "127.0.0.1:4747",
-            "localhost:4747",
-            "LOCALHOST",
-            "[::1]:4747",
-            "127.0.0.1",
-            "127.8.9.10:80",
+            "127.0.0.1:4747", "localhost:4747", "LOCALHOST", "[::1]:4747", "127.0.0.1", "127.8.9.10:80",
             "[0:0:0:0:0:0:0:1]",
         ] {
             assert!(!refused(host, None), "{host}");

@@ -47,11 +47,7 @@ pub(super) fn for_backend(client: &HeaderMap) -> HeaderMap {
     remove_keys(&mut headers);
     headers.remove(header::HOST);
     headers.remove(header::CONTENT_LENGTH);
-    let ours: Vec<_> = headers
-        .keys()
-        .filter(|name| name.as_str().starts_with("x-muninn-"))
-        .cloned()
-        .collect();
+    let ours: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with("x-muninn-")).cloned().collect();
     for name in ours {
         headers.remove(name);
     }
@@ -81,12 +77,7 @@ pub(super) fn for_other_format(headers: &mut HeaderMap, spoken: WireFormat) {
 
 /// Adapts the headers of a backend's answer to a rewritten body.
 pub(super) fn for_converted(headers: &mut HeaderMap) {
-    for name in [
-        header::CONTENT_LENGTH,
-        header::CONTENT_ENCODING,
-        header::TRANSFER_ENCODING,
-        header::ETAG,
-    ] {
+    for name in [header::CONTENT_LENGTH, header::CONTENT_ENCODING, header::TRANSFER_ENCODING, header::ETAG] {
         headers.remove(name);
     }
 }
@@ -119,12 +110,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
 
 fn content_type_is(headers: &HeaderMap, name: &str) -> bool {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    value.is_some_and(|value| {
-        value
-            .split(';')
-            .next()
-            .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(name))
-    })
+    value.is_some_and(|value| value.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(name)))
 }
 
 #[cfg(test)]
@@ -140,11 +126,7 @@ mod tests {
             }
             let framed = is_framed(&head);
             for_client(&mut head.headers);
-            (
-                framed,
-                head.headers.contains_key("content-length"),
-                head.headers.contains_key("transfer-encoding"),
-            )
+            (framed, head.headers.contains_key("content-length"), head.headers.contains_key("transfer-encoding"))
         };
         let (chunked, length) = (("transfer-encoding", "gzip, Chunked"), ("content-length", "3"));
         assert_eq!(answer(&[length]), (true, true, false));
@@ -168,21 +150,13 @@ mod tests {
             ("anthropic-beta", "a,b"),
             ("accept-encoding", "gzip"),
         ] {
-            client.append(
-                HeaderName::from_bytes(name.as_bytes()).unwrap(),
-                HeaderValue::from_static(value),
-            );
+            client.append(HeaderName::from_bytes(name.as_bytes()).unwrap(), HeaderValue::from_static(value));
         }
         client.append("anthropic-beta", HeaderValue::from_static("c"));
         let sent = for_backend(&client);
-        let mut names: Vec<_> = sent
-            .iter()
-            .map(|(name, value)| format!("{name}={}", value.to_str().unwrap()))
-            .collect();
+        let mut names: Vec<_> =
+            sent.iter().map(|(name, value)| format!("{name}={}", value.to_str().unwrap())).collect();
         names.sort();
-        assert_eq!(
-            names,
-            ["accept-encoding=gzip", "anthropic-beta=a,b", "anthropic-beta=c"]
-        );
+        assert_eq!(names, ["accept-encoding=gzip", "anthropic-beta=a,b", "anthropic-beta=c"]);
     }
 }

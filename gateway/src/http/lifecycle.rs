@@ -81,10 +81,7 @@ impl Server {
         directory: &Path,
         mounts: impl FnOnce(&Arc<App>) -> Vec<Mount>,
     ) -> Result<Server, StartError> {
-        let bind = |source| StartError::Bind {
-            address: config.listen,
-            source,
-        };
+        let bind = |source| StartError::Bind { address: config.listen, source };
         let listener = TcpListener::bind(config.listen).map_err(bind)?;
         listener.set_nonblocking(true).map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
@@ -92,12 +89,7 @@ impl Server {
         let app = Arc::new(App::open(config, directory, address.port())?);
         let mounts = mounts(&app);
         let shared: Arc<Shared> = Arc::default();
-        let mut server = Server {
-            address,
-            stop: app.supervisor.stopping().clone(),
-            app,
-            threads: Vec::new(),
-        };
+        let mut server = Server { address, stop: app.supervisor.stopping().clone(), app, threads: Vec::new() };
         let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let mut queues = Vec::with_capacity(workers);
         for number in 0..workers {
@@ -110,9 +102,7 @@ impl Server {
             let (queue, connections) = unbounded_channel();
             queues.push(queue);
             let (stop, mounts) = (server.stop.clone(), mounts.clone());
-            server.spawn(format!("muninn-{number}"), move || {
-                work(worker, mounts, connections, stop)
-            })?;
+            server.spawn(format!("muninn-{number}"), move || work(worker, mounts, connections, stop))?;
         }
         let stop = server.stop.clone();
         server.spawn("muninn-accept".to_owned(), move || accept(listener, queues, stop))?;

@@ -40,10 +40,7 @@ pub(super) fn canonical(uri: &Uri) -> Result<Option<Uri>, DotSegment> {
     if segments().any(|segment| matches!(segment, "." | "..")) {
         return Err(DotSegment);
     }
-    let plain: String = segments()
-        .filter(|segment| !segment.is_empty())
-        .flat_map(|segment| ["/", segment])
-        .collect();
+    let plain: String = segments().filter(|segment| !segment.is_empty()).flat_map(|segment| ["/", segment]).collect();
     if plain == uri.path() || !KNOWN.contains(&plain.as_str()) {
         return Ok(None);
     }
@@ -79,14 +76,8 @@ mod tests {
             let found = canonical(&uri).unwrap().map(|uri| uri.to_string());
             assert_eq!(found.as_deref(), Some("/v1/chat/completions"), "{path}");
         }
-        assert_eq!(
-            of("/v1/messages/?beta=%2F"),
-            Ok(Some("/v1/messages?beta=%2F".to_owned()))
-        );
-        assert_eq!(
-            of("http://localhost:1/v1/models/"),
-            Ok(Some("http://localhost:1/v1/models".to_owned()))
-        );
+        assert_eq!(of("/v1/messages/?beta=%2F"), Ok(Some("/v1/messages?beta=%2F".to_owned())));
+        assert_eq!(of("http://localhost:1/v1/models/"), Ok(Some("http://localhost:1/v1/models".to_owned())));
         assert_eq!(of("/healthz/"), Ok(Some("/healthz".to_owned())));
     }
 

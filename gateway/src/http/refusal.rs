@@ -36,16 +36,12 @@ impl Client {
     }
 
     pub(super) fn with(caller: &Caller, extensions: &Extensions) -> Client {
-        Client {
-            key: caller.name().to_owned(),
-            address: extensions.get::<Arc<Peer>>().map(|peer| peer.address()),
-        }
+        Client { key: caller.name().to_owned(), address: extensions.get::<Arc<Peer>>().map(|peer| peer.address()) }
     }
 
     /// The address as text; `-` if it is unknown.
     pub(super) fn shown(&self) -> String {
-        self.address
-            .map_or_else(|| "-".to_owned(), |address| address.to_string())
+        self.address.map_or_else(|| "-".to_owned(), |address| address.to_string())
     }
 }
 
@@ -68,11 +64,7 @@ impl RefusalLog {
         if windows.len() >= MOST_CLIENTS && !windows.contains_key(&client) {
             windows.clear();
         }
-        let fresh = || Window {
-            since: now,
-            lines: 0,
-            unlogged: 0,
-        };
+        let fresh = || Window { since: now, lines: 0, unlogged: 0 };
         let window = windows.entry(client).or_insert_with(fresh);
         if now.duration_since(window.since) >= WINDOW {
             (window.since, window.lines) = (now, 0);
@@ -116,10 +108,7 @@ mod tests {
     #[test]
     fn looping_client_gets_few_log_lines() {
         let log = RefusalLog::default();
-        let client = |key: &str| Client {
-            key: key.to_owned(),
-            address: Some(([127, 0, 0, 1], 4000).into()),
-        };
+        let client = |key: &str| Client { key: key.to_owned(), address: Some(([127, 0, 0, 1], 4000).into()) };
         let now = Instant::now();
         let lines = (0..1000).filter_map(|_| log.admit(&client("loops"), now)).count();
         assert_eq!(lines, MOST_LINES as usize);

@@ -26,9 +26,7 @@ pub(super) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Response<Body> {
     let mut response = json(kind.status(), error::body(format, kind, message));
     if kind == ErrorKind::UpgradeRefused {
-        response
-            .headers_mut()
-            .insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+        response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
     }
     response
 }
@@ -57,10 +55,7 @@ pub(super) fn answer(format: WireFormat, answer: &Answer, streamed: bool) -> Res
     if !streamed {
         return json(StatusCode::OK, answer.whole(format));
     }
-    let events = answer
-        .events(format)
-        .into_iter()
-        .map(|event| Ok::<_, std::convert::Infallible>(Bytes::from(event)));
+    let events = answer.events(format).into_iter().map(|event| Ok::<_, std::convert::Infallible>(Bytes::from(event)));
     let mut response = Response::new(Body::from_stream(stream::iter(events)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, EVENT_STREAM);

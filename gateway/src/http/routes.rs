@@ -20,16 +20,12 @@ use crate::wire::{Dialect, WireFormat};
 
 /// The whole service.
 pub(super) fn service(worker: Worker, mounts: Vec<Mount>) -> axum::Router {
-    let mounted = mounts
-        .into_iter()
-        .map(|(path, door, service)| Route::new(path, door, service.with_state(())));
+    let mounted = mounts.into_iter().map(|(path, door, service)| Route::new(path, door, service.with_state(())));
     let routes = routes().into_iter().chain(mounted).collect();
     let routes = gate::router(&worker, routes).with_state(worker.clone());
     // Admission may rewrite the path, so it must run before the routes are matched: a layer of the inner router would run
     // after.
-    axum::Router::new()
-        .fallback_service(routes)
-        .layer(axum::middleware::from_fn_with_state(worker, admit_request))
+    axum::Router::new().fallback_service(routes).layer(axum::middleware::from_fn_with_state(worker, admit_request))
 }
 
 /// The routes of this server without those of other modules.
@@ -75,10 +71,8 @@ fn routes() -> Vec<Route> {
 }
 
 async fn conversation(worker: Worker, format: WireFormat, request: Request) -> Response<Body> {
-    let upgrade = request
-        .headers()
-        .get(header::UPGRADE)
-        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"));
+    let upgrade =
+        request.headers().get(header::UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"));
     if upgrade {
         return reply::error(
             format,
@@ -107,9 +101,7 @@ async fn metrics(State(worker): State<Worker>) -> Response<Body> {
         worker.app.metrics.task(&task);
     }
     let mut response = Response::new(Body::from(worker.app.metrics.render()));
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
     response
 }
 
@@ -120,10 +112,8 @@ async fn health(State(worker): State<Worker>, request: Request) -> Response<Body
     }
     let workspace = &worker.app.workspace;
     let worktrees = worker.app.workspaces.all();
-    let worktrees: Vec<_> = worktrees
-        .iter()
-        .map(|worktree| json!({"root": worktree.root, "index": worktree.index()}))
-        .collect();
+    let worktrees: Vec<_> =
+        worktrees.iter().map(|worktree| json!({"root": worktree.root, "index": worktree.index()})).collect();
     let ledger = worker.app.ledger_health().await;
     let health = json!({
         "status": "ok", "version": env!("CARGO_PKG_VERSION"), "root": workspace.root, "index": workspace.index(), "worktrees": worktrees, "ledger": ledger,
@@ -135,11 +125,7 @@ async fn health(State(worker): State<Worker>, request: Request) -> Response<Body
 
 async fn models(State(worker): State<Worker>, request: Request) -> Response<Body> {
     let headers = request.headers();
-    let dialect = if headers.contains_key("anthropic-version") {
-        Dialect::Anthropic
-    } else {
-        Dialect::OpenAi
-    };
+    let dialect = if headers.contains_key("anthropic-version") { Dialect::Anthropic } else { Dialect::OpenAi };
     let caller = Caller::of(request.extensions());
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let mut models = list_models(&worker.app.settings().router, &worker.transport, headers, &allowed).await;

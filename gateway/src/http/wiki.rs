@@ -35,11 +35,7 @@ pub(super) fn routes() -> Vec<Route> {
         read("/api/wiki/backlinks/{*page}", get(backlinks)),
         read("/api/wiki/links", get(links)),
         read("/api/wiki/search", get(search)),
-        Route::new(
-            page,
-            Door::WriteWiki,
-            post(create).put(update).delete(delete).layer(limit),
-        ),
+        Route::new(page, Door::WriteWiki, post(create).put(update).delete(delete).layer(limit)),
         Route::new("/api/wiki/move", Door::WriteWiki, post(rename).layer(limit)),
     ]
 }
@@ -145,9 +141,7 @@ async fn list(State(worker): State<Worker>, Extension(caller): Extension<Caller>
 
 async fn search(State(worker): State<Worker>, Extension(caller): Extension<Caller>, uri: Uri) -> Response<Body> {
     let Some(query) = parameter(&uri, "query") else {
-        return refused(&Refusal::Malformed(
-            "`query` is missing: name the words to search".to_owned(),
-        ));
+        return refused(&Refusal::Malformed("`query` is missing: name the words to search".to_owned()));
     };
     let limit = match parameter(&uri, "limit").map(|limit| limit.parse::<usize>()) {
         None => FOUND,
@@ -238,18 +232,13 @@ async fn update(
         Err(refusal) => return refused(&refusal),
     };
     if written.content.is_none() && written.frontmatter.is_none() {
-        return refused(&Refusal::Malformed(
-            "the body: content or frontmatter is missing".to_owned(),
-        ));
+        return refused(&Refusal::Malformed("the body: content or frontmatter is missing".to_owned()));
     }
     let etag = headers.get(header::IF_MATCH).map(HeaderValue::as_bytes);
     let etag = etag.map(|etag| String::from_utf8_lossy(etag).trim_matches('"').to_owned());
     let update = move |wiki: &Wiki| {
         let path = PagePath::new(&page)?;
-        let change = PageChange {
-            text: written.content.as_deref(),
-            front_matter: written.frontmatter.as_ref(),
-        };
+        let change = PageChange { text: written.content.as_deref(), front_matter: written.frontmatter.as_ref() };
         let etag = wiki.update(&page, &change, etag.as_deref())?;
         Ok(WrittenPage { path, etag })
     };

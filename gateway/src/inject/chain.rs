@@ -49,10 +49,7 @@ impl Chain {
         let mut unanswered = 0;
         for (index, message) in prompt.messages.iter().enumerate() {
             for (block_index, block) in message.blocks.iter().enumerate() {
-                let site = Site {
-                    message: index,
-                    block: block_index,
-                };
+                let site = Site { message: index, block: block_index };
                 let key = match step(state, message.role, block) {
                     Some(next) => {
                         state = next;
@@ -60,18 +57,10 @@ impl Chain {
                     }
                     None => prompt.is_after_results(site).then(|| behind_results(state, message)),
                 };
-                boundaries.extend(key.map(|key| Boundary {
-                    site,
-                    key,
-                    answered: index < tail,
-                    continuation: None,
-                }));
+                boundaries.extend(key.map(|key| Boundary { site, key, answered: index < tail, continuation: None }));
             }
             let ends_answer = message.role == Role::Assistant
-                && prompt
-                    .messages
-                    .get(index + 1)
-                    .is_none_or(|next| next.role != Role::Assistant);
+                && prompt.messages.get(index + 1).is_none_or(|next| next.role != Role::Assistant);
             if ends_answer {
                 for boundary in &mut boundaries[unanswered..] {
                     boundary.continuation = Some(state);
@@ -137,10 +126,7 @@ mod tests {
     use super::*;
     use crate::wire::WireFormat;
 
-    const SEED: Seed<'_> = Seed {
-        access_key: "",
-        worktree: "/w",
-    };
+    const SEED: Seed<'_> = Seed { access_key: "", worktree: "/w" };
 
     /// The keys behind texts.
     fn keys(body: &str) -> Vec<TurnKey> {
@@ -151,9 +137,7 @@ mod tests {
     fn of_kind(body: &str, results: bool) -> Vec<TurnKey> {
         let prompt = Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap();
         let boundaries = Chain::of(&prompt, SEED).boundaries;
-        let wanted = boundaries
-            .iter()
-            .filter(|boundary| prompt.is_after_results(boundary.site) == results);
+        let wanted = boundaries.iter().filter(|boundary| prompt.is_after_results(boundary.site) == results);
         wanted.map(|boundary| boundary.key).collect()
     }
 
@@ -188,15 +172,10 @@ mod tests {
     #[test]
     fn roles_and_block_borders_change_keys() {
         let of = |content: &str| keys(&format!(r#"{{"messages":[{{"role":"user","content":{content}}}]}}"#)).pop();
-        assert_ne!(
-            of(r#""ab""#),
-            of(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#)
-        );
+        assert_ne!(of(r#""ab""#), of(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#));
         let said_by = |role: &str| {
-            keys(&format!(
-                r#"{{"messages":[{{"role":"{role}","content":"a"}},{{"role":"user","content":"b"}}]}}"#
-            ))
-            .pop()
+            keys(&format!(r#"{{"messages":[{{"role":"{role}","content":"a"}},{{"role":"user","content":"b"}}]}}"#))
+                .pop()
         };
         assert_ne!(said_by("assistant"), said_by("system"));
     }

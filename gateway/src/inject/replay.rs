@@ -32,13 +32,8 @@ impl Replay {
     /// The insertions that replay every earlier block.
     #[must_use]
     pub fn insertions(&self, prompt: &Prompt<'_>) -> Vec<Insertion> {
-        let with_block = self
-            .turns
-            .iter()
-            .filter_map(|turn| Some((turn, turn.entry.block.as_deref()?)));
-        with_block
-            .flat_map(|(turn, block)| prompt.insert(turn.boundary.site, block))
-            .collect()
+        let with_block = self.turns.iter().filter_map(|turn| Some((turn, turn.entry.block.as_deref()?)));
+        with_block.flat_map(|(turn, block)| prompt.insert(turn.boundary.site, block)).collect()
     }
 
     /// The blocks, in order.
@@ -49,11 +44,7 @@ impl Replay {
     /// Tokens of all blocks.
     #[must_use]
     pub fn tokens(&self) -> u32 {
-        self.turns
-            .iter()
-            .filter(|turn| turn.entry.block.is_some())
-            .map(|turn| turn.entry.tokens)
-            .sum()
+        self.turns.iter().filter(|turn| turn.entry.block.is_some()).map(|turn| turn.entry.tokens).sum()
     }
 
     /// Number of blocks.
@@ -93,20 +84,14 @@ impl Replay {
 
     /// The entries within one message.
     pub fn within(&self, message: usize) -> impl Iterator<Item = &Entry> {
-        let within = self
-            .turns
-            .iter()
-            .filter(move |turn| turn.boundary.site.message == message);
+        let within = self.turns.iter().filter(move |turn| turn.boundary.site.message == message);
         within.map(|turn| &turn.entry)
     }
 
     /// The entry of one turn.
     #[must_use]
     pub fn at(&self, site: Site) -> Option<&Entry> {
-        self.turns
-            .iter()
-            .find(|turn| turn.boundary.site == site)
-            .map(|turn| &turn.entry)
+        self.turns.iter().find(|turn| turn.boundary.site == site).map(|turn| &turn.entry)
     }
 }
 
@@ -162,23 +147,12 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
     let Some((last, newest)) = newest(true).or_else(|| newest(false)) else {
         return Vec::new();
     };
-    let before = chain
-        .boundaries
-        .iter()
-        .zip(rows)
-        .take(last)
-        .filter_map(|(boundary, rows)| {
-            let entry = rows.iter().find(|row| newest.before.contains(&row.id))?;
-            Some(ReplayedTurn {
-                boundary: *boundary,
-                entry: entry.clone(),
-            })
-        });
-    let mut turns: Vec<_> = before.collect();
-    turns.push(ReplayedTurn {
-        boundary: chain.boundaries[last],
-        entry: newest.clone(),
+    let before = chain.boundaries.iter().zip(rows).take(last).filter_map(|(boundary, rows)| {
+        let entry = rows.iter().find(|row| newest.before.contains(&row.id))?;
+        Some(ReplayedTurn { boundary: *boundary, entry: entry.clone() })
     });
+    let mut turns: Vec<_> = before.collect();
+    turns.push(ReplayedTurn { boundary: chain.boundaries[last], entry: newest.clone() });
     turns
 }
 
@@ -202,17 +176,13 @@ fn shares_history(row: &Entry, boundaries: &[Boundary], rows: &[Vec<Entry>]) -> 
     };
     // At each boundary, the row of its history there, and whether a row continues as this conversation does.
     let places = before.iter().zip(rows).map(|(boundary, rows)| {
-        let stood = rows
-            .iter()
-            .find(|other| row.before.contains(&other.id) || is_absent_turn(other));
+        let stood = rows.iter().find(|other| row.before.contains(&other.id) || is_absent_turn(other));
         let is_alike = stood.map(|stood| continues_alike(boundary, stood));
         (is_alike, rows.iter().any(|other| continues_alike(boundary, other)))
     });
     let places: Vec<(Option<bool>, bool)> = places.collect();
     let is_known = continues_alike(own, row) || places.iter().any(|(is_alike, _)| *is_alike == Some(true));
-    places
-        .iter()
-        .all(|(is_alike, any_alike)| is_alike.unwrap_or(is_known) || !any_alike)
+    places.iter().all(|(is_alike, any_alike)| is_alike.unwrap_or(is_known) || !any_alike)
 }
 
 /// Picks a row among those under one key: of this session (`own`), or of any.
@@ -231,20 +201,12 @@ pub fn choose<'r>(
     let alive = |entry: &Entry| session.is_some() || is_recent(entry.created_ms, now_ms);
     let eligible = |entry: &&Entry| {
         let same = entry.session.as_deref() == session;
-        if own {
-            same && (boundary.answered || alive(entry))
-        } else {
-            boundary.answered
-        }
+        if own { same && (boundary.answered || alive(entry)) } else { boundary.answered }
     };
     let rank = |entry: &&Entry| {
-        let continues_alike = boundary
-            .continuation
-            .is_some_and(|continuation| entry.continuations.contains(&continuation));
-        (
-            boundary.answered && continues_alike,
-            boundary.answered && entry.continuations.is_empty(),
-        )
+        let continues_alike =
+            boundary.continuation.is_some_and(|continuation| entry.continuations.contains(&continuation));
+        (boundary.answered && continues_alike, boundary.answered && entry.continuations.is_empty())
     };
     // `max_by_key` returns the last of equal rows, which is the newest.
     rows.iter().filter(eligible).max_by_key(rank)
@@ -294,23 +256,14 @@ mod tests {
 
     #[test]
     fn unanswered_turn_without_a_session_matches_for_ten_minutes() {
-        assert_eq!(
-            chosen(vec![entry(1, None, 1_000_000 - 600_000, &[])], None, None),
-            Some(1)
-        );
+        assert_eq!(chosen(vec![entry(1, None, 1_000_000 - 600_000, &[])], None, None), Some(1));
         assert_eq!(chosen(vec![entry(1, None, 1_000_000 - 600_001, &[])], None, None), None);
         assert_eq!(chosen(vec![entry(1, None, 1_000_000 + 600_001, &[])], None, None), None);
     }
 
     #[test]
     fn answered_turn_matches_by_its_continuation() {
-        let rows = || {
-            vec![
-                entry(1, None, 0, &[7]),
-                entry(2, None, 1, &[8]),
-                entry(3, Some("s"), 2, &[]),
-            ]
-        };
+        let rows = || vec![entry(1, None, 0, &[7]), entry(2, None, 1, &[8]), entry(3, Some("s"), 2, &[])];
         assert_eq!(chosen(rows(), Some(7), None), Some(1));
         assert_eq!(chosen(rows(), Some(8), None), Some(2));
         assert_eq!(chosen(rows(), Some(9), None), Some(2), "the session's own, newest");
@@ -326,14 +279,9 @@ mod tests {
         runtime.unwrap().block_on(async {
             let folder = tempfile::tempdir().unwrap();
             let store = SqliteStore::open(folder.path(), &LimitsConfig::default()).unwrap();
-            let answered = Chain {
-                boundaries: vec![boundary(Some(7))],
-            };
-            let row = NewEntry {
-                session: Some("a".to_owned()),
-                block: Some("first".to_owned()),
-                ..NewEntry::default()
-            };
+            let answered = Chain { boundaries: vec![boundary(Some(7))] };
+            let row =
+                NewEntry { session: Some("a".to_owned()), block: Some("first".to_owned()), ..NewEntry::default() };
             store.record(answered.boundaries[0].key, row).await.unwrap();
             for unwritten in [true, false] {
                 let session = Some(if unwritten { "b" } else { "c" });
@@ -348,9 +296,7 @@ mod tests {
                 } else {
                     store.note_uses(continued.uses(session));
                 }
-                let back = Chain {
-                    boundaries: vec![boundary(None)],
-                };
+                let back = Chain { boundaries: vec![boundary(None)] };
                 let replayed = replay(&back, session, &store, 0).await.unwrap();
                 assert_eq!(replayed.each_block().collect::<Vec<_>>(), ["first"]);
             }
@@ -364,9 +310,7 @@ mod tests {
         runtime.unwrap().block_on(async {
             let folder = tempfile::tempdir().unwrap();
             let store = SqliteStore::open(folder.path(), &LimitsConfig::default()).unwrap();
-            let chain = Chain {
-                boundaries: vec![boundary(Some(7))],
-            };
+            let chain = Chain { boundaries: vec![boundary(Some(7))] };
             let key = chain.boundaries[0].key;
             let mut rows = Vec::new();
             for (session, block) in [("a", "first"), ("b", "second")] {
@@ -377,10 +321,7 @@ mod tests {
                 };
                 rows.push(store.record(key, row).await.unwrap());
             }
-            store.note_uses(vec![Use {
-                continuation: Some(TurnKey::for_test(7)),
-                ..Use::of(rows[0].id)
-            }]);
+            store.note_uses(vec![Use { continuation: Some(TurnKey::for_test(7)), ..Use::of(rows[0].id) }]);
             let replayed = replay(&chain, Some("fork"), &store, 0).await.unwrap();
             assert_eq!(replayed.each_block().collect::<Vec<_>>(), ["first"]);
         });

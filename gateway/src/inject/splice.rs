@@ -33,10 +33,7 @@ mod tests {
     fn bytes_outside_insertions_are_kept() {
         let at = |at, bytes: &str| Insertion::new(at, bytes.to_owned());
         let body: &'static [u8] = b"abcdef";
-        assert_eq!(
-            splice(body, vec![at(6, "!"), at(0, ">"), at(3, "x"), at(3, "y")]),
-            ">abcxydef!"
-        );
+        assert_eq!(splice(body, vec![at(6, "!"), at(0, ">"), at(3, "x"), at(3, "y")]), ">abcxydef!");
         assert_eq!(splice(body, Vec::new()).as_ptr(), body.as_ptr());
     }
 }

@@ -11,14 +11,7 @@ use crate::app::{ClientTool, ModelUse, ToolSet, client_tools};
 
 /// The tools that are offered if the user chooses none. Clients have their own search and reading, and some send every
 /// definition in each request.
-const DEFAULT: [&str; 6] = [
-    "find_context",
-    "definition",
-    "references",
-    "callers",
-    "recall",
-    "remember",
-];
+const DEFAULT: [&str; 6] = ["find_context", "definition", "references", "callers", "recall", "remember"];
 
 /// Clients cut long instructions. The first 245 characters say what the server is for.
 pub(super) const INSTRUCTIONS: &str = "Muninn knows this repository and what its team has learned. Call `find_context` with the \
@@ -61,10 +54,7 @@ impl Offer {
         if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
             let sets = ToolSet::EACH.iter().map(|(name, _)| *name);
             let known: Vec<&str> = sets.chain(client_tools().iter().map(ClientTool::name)).collect();
-            return Err(UnknownTool {
-                name: unknown.clone(),
-                known: known.join(", "),
-            });
+            return Err(UnknownTool { name: unknown.clone(), known: known.join(", ") });
         }
         let is_offered = |tool: &&ClientTool| match names {
             [] => DEFAULT.contains(&tool.name()),
@@ -81,9 +71,7 @@ impl Offer {
         let server = Implementation::new("muninn", env!("CARGO_PKG_VERSION")).with_title("Muninn");
         Ok(Offer {
             tools: tools.map(|tool| (tool, definition(tool, takes_root))).collect(),
-            config: ServerConfig::new(capabilities)
-                .with_server_info(server)
-                .with_instructions(INSTRUCTIONS),
+            config: ServerConfig::new(capabilities).with_server_info(server).with_instructions(INSTRUCTIONS),
         })
     }
 
@@ -91,10 +79,7 @@ impl Offer {
     #[must_use]
     pub fn without(self, names: &[&str]) -> Offer {
         let tools = self.tools.iter().filter(|(tool, _)| !names.contains(&tool.name()));
-        Offer {
-            tools: tools.cloned().collect(),
-            ..self
-        }
+        Offer { tools: tools.cloned().collect(), ..self }
     }
 
     /// What the server says of itself.

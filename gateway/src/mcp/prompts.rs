@@ -8,9 +8,7 @@ use serde_json::Value;
 /// The prompts.
 pub(super) fn list() -> Vec<Prompt> {
     let argument = |name: &str, about: &str, required: bool| {
-        PromptArgument::new(name)
-            .with_description(about)
-            .with_required(required)
+        PromptArgument::new(name).with_description(about).with_required(required)
     };
     vec![
         Prompt::new(
@@ -21,17 +19,9 @@ pub(super) fn list() -> Vec<Prompt> {
         Prompt::new(
             "explain-context",
             Some("Explain what Muninn added to the last prompt, and whether it helped"),
-            Some(vec![argument(
-                "receipt",
-                "the receipt's id; the latest if absent",
-                false,
-            )]),
+            Some(vec![argument("receipt", "the receipt's id; the latest if absent", false)]),
         ),
-        Prompt::new(
-            "settle-conflicts",
-            Some("Go through memories that contradict each other"),
-            None,
-        ),
+        Prompt::new("settle-conflicts", Some("Go through memories that contradict each other"), None),
         Prompt::new("setup", Some("Set up your personal memory with three questions"), None),
     ]
 }
@@ -42,9 +32,7 @@ pub(super) fn list() -> Vec<Prompt> {
 /// An error of the protocol if there is no such prompt, or an argument is missing.
 pub(super) fn get(name: &str, arguments: Option<&JsonObject>) -> Result<GetPromptResult, ErrorData> {
     let argument = |name: &str| {
-        let value = arguments
-            .and_then(|arguments| arguments.get(name))
-            .and_then(Value::as_str);
+        let value = arguments.and_then(|arguments| arguments.get(name)).and_then(Value::as_str);
         value.map(str::trim).filter(|value| !value.is_empty())
     };
     let text = match name {

@@ -9,38 +9,24 @@ use crate::app::{ResourceKind, ResourceText};
 /// The addresses that are not listed one by one.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let template = |uri: &str, name: &str, about: &str, kind: &str| {
-        ResourceTemplate::new(uri, name)
-            .with_description(about)
-            .with_mime_type(kind)
+        ResourceTemplate::new(uri, name).with_description(about).with_mime_type(kind)
     };
     vec![
-        template(
-            "muninn://knowledge/{+path}",
-            "knowledge",
-            "A page of the team's knowledge",
-            "text/markdown",
-        ),
+        template("muninn://knowledge/{+path}", "knowledge", "A page of the team's knowledge", "text/markdown"),
         template(
             "muninn://memory/{id}",
             "memory",
             "A memory by its id or any unambiguous part of it",
             "application/json",
         ),
-        template(
-            "muninn://receipt/{id}",
-            "receipt",
-            "What was added to a prompt, and why",
-            "application/json",
-        ),
+        template("muninn://receipt/{id}", "receipt", "What was added to a prompt, and why", "application/json"),
     ]
 }
 
 /// The knowledge pages, each with its address and its path.
 pub(super) fn list(pages: Vec<(String, String)>) -> Vec<Resource> {
     let pages = pages.into_iter();
-    pages
-        .map(|(address, path)| Resource::new(address, path).with_mime_type("text/markdown"))
-        .collect()
+    pages.map(|(address, path)| Resource::new(address, path).with_mime_type("text/markdown")).collect()
 }
 
 /// The contents of a resource.

@@ -38,12 +38,7 @@ impl McpServer {
         kind: ToolRequestKind,
         context: &RequestContext<RoleServer>,
     ) -> ToolReply {
-        let request = ToolRequest {
-            root,
-            client: client_of(context),
-            session: self.session_id(context),
-            kind,
-        };
+        let request = ToolRequest { root, client: client_of(context), session: self.session_id(context), kind };
         self.source.answer(request, context.extensions.get::<Parts>()).await
     }
 
@@ -65,10 +60,7 @@ fn client_of(context: &RequestContext<RoleServer>) -> String {
         let agent = parts.headers.get(http::header::USER_AGENT)?.to_str().ok()?;
         Some(agent.split_whitespace().next()?.to_owned())
     };
-    let name = named
-        .filter(|name| name != MADE_UP_CLIENT)
-        .or_else(agent)
-        .unwrap_or_default();
+    let name = named.filter(|name| name != MADE_UP_CLIENT).or_else(agent).unwrap_or_default();
     name.chars().take(60).collect()
 }
 
@@ -146,10 +138,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let address = request.uri.clone();
-        match self
-            .answer(None, ToolRequestKind::ReadResource { address }, &context)
-            .await
-        {
+        match self.answer(None, ToolRequestKind::ReadResource { address }, &context).await {
             ToolReply::Resource(found) => {
                 let contents = resources::contents(&request.uri, found)?;
                 Ok(ReadResourceResult::new(vec![contents]).into())
@@ -182,10 +171,7 @@ impl ServerHandler for McpServer {
         Ok(CompleteResult::default())
     }
 
-    #[expect(
-        deprecated,
-        reason = "clients of older revisions set a level; there is nothing to set"
-    )]
+    #[expect(deprecated, reason = "clients of older revisions set a level; there is nothing to set")]
     async fn set_level(
         &self,
         _: rmcp::model::SetLevelRequestParams,
@@ -204,11 +190,7 @@ impl ServerHandler for McpServer {
         let method = &request.method;
         Err(match KNOWN.contains(&method.as_str()) {
             true => ErrorData::invalid_params(format!("the parameters of `{method}` have wrong types"), None),
-            false => ErrorData::new(
-                ErrorCode::METHOD_NOT_FOUND,
-                format!("there is no method `{method}`"),
-                None,
-            ),
+            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{method}`"), None),
         })
     }
 }

@@ -24,10 +24,7 @@ pub fn serve(offer: Offer, client: LocalClient) -> io::Result<()> {
     let served = runtime.block_on(async {
         let (input, output) = stdio_pipes();
         let gone = CancellationToken::new();
-        let input = EndWatch {
-            input,
-            gone: gone.clone(),
-        };
+        let input = EndWatch { input, gone: gone.clone() };
         let transport = AsyncRwTransport::new_server(input, output);
         match server.serve_with_ct(transport, gone.clone()).await {
             Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),

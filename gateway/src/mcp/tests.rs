@@ -28,17 +28,7 @@ fn definition_tokens(offer: &Offer) -> u32 {
 #[test]
 fn default_tools_are_in_a_fixed_order_and_cheap() {
     let default = offer(&[]);
-    assert_eq!(
-        names(&default),
-        [
-            "find_context",
-            "definition",
-            "references",
-            "callers",
-            "recall",
-            "remember"
-        ]
-    );
+    assert_eq!(names(&default), ["find_context", "definition", "references", "callers", "recall", "remember"]);
     let tokens = definition_tokens(&default);
     assert!((200..=1_500).contains(&tokens), "{tokens}");
 }
@@ -66,10 +56,7 @@ fn documented_tokens_of_each_set_are_the_real_ones() {
 fn sets_and_names_choose_tools_once() {
     let all = offer(&["code", "memory", "wiki", "journal", "worklog", "personal"]);
     assert_eq!(names(&all).len(), client_tools().len());
-    assert_eq!(
-        names(&offer(&["recall", "memory", "recall"])),
-        names(&offer(&["memory"]))
-    );
+    assert_eq!(names(&offer(&["recall", "memory", "recall"])), names(&offer(&["memory"])));
     assert_eq!(names(&offer(&["recall", "grep"])), ["recall", "grep"]);
     let without_model = Offer::of(&["code".to_owned(), "explore".to_owned()], false, false).unwrap();
     assert!(!names(&without_model).contains(&"explore".to_owned()));
@@ -88,33 +75,17 @@ fn every_definition_is_accepted_by_strict_validators() {
     for tool in all.definitions() {
         assert!(seen.insert(tool.name.clone()));
         let schema = Value::Object((*tool.input_schema).clone());
-        assert_eq!(
-            (&schema["type"], &schema["additionalProperties"]),
-            (&json!("object"), &json!(false))
-        );
+        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)));
         for (name, property) in schema["properties"].as_object().unwrap() {
             assert!(property["type"].is_string(), "{}.{name}: {property}", tool.name);
-            assert!(
-                property["description"].as_str().is_some_and(|text| !text.is_empty()),
-                "{}.{name}",
-                tool.name
-            );
-            assert!(
-                property.get("format").is_none() && property.get("anyOf").is_none(),
-                "{property}"
-            );
+            assert!(property["description"].as_str().is_some_and(|text| !text.is_empty()), "{}.{name}", tool.name);
+            assert!(property.get("format").is_none() && property.get("anyOf").is_none(), "{property}");
         }
         let (annotations, hint) = (tool.annotations.unwrap(), tool.meta.unwrap());
         let entry = client_tools().iter().find(|entry| entry.name() == tool.name).unwrap();
         assert_eq!(annotations.read_only_hint, Some(entry.effect == Effect::Reads));
         assert_eq!(annotations.destructive_hint, Some(entry.effect == Effect::Replaces));
-        assert!(
-            hint.0["anthropic/searchHint"]
-                .as_str()
-                .is_some_and(|hint| !hint.is_empty()),
-            "{}",
-            tool.name
-        );
+        assert!(hint.0["anthropic/searchHint"].as_str().is_some_and(|hint| !hint.is_empty()), "{}", tool.name);
         assert!(tool.title.is_some_and(|title| title.starts_with(char::is_uppercase)));
     }
 }

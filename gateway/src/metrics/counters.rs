@@ -32,14 +32,10 @@ const FIELD_NAMES: usize = 200;
 const LONGEST_FIELD_NAME: usize = 48;
 
 /// Buckets in seconds, from a local model server's time to a large prompt's prefill.
-const FIRST_BYTE: [f64; 13] = [
-    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
-];
+const FIRST_BYTE: [f64; 13] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 /// Buckets in seconds. Muninn's own share is a fraction of a millisecond without a search for context. With one it is
 /// bounded by the deadline.
-const ADDED: [f64; 12] = [
-    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0,
-];
+const ADDED: [f64; 12] = [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0];
 
 /// All metrics of one process.
 pub struct Metrics {
@@ -100,16 +96,8 @@ impl Metrics {
     /// Registers all metrics. The encoder appends `_total` to the names of counters.
     fn register(&mut self) {
         let registry = &mut self.registry;
-        registry.register(
-            "active_requests",
-            "Conversation requests in progress",
-            self.active.clone(),
-        );
-        registry.register(
-            "explorations",
-            "Explorations by a model in progress",
-            self.explorations.clone(),
-        );
+        registry.register("active_requests", "Conversation requests in progress", self.active.clone());
+        registry.register("explorations", "Explorations by a model in progress", self.explorations.clone());
         registry.register(
             "body_bytes",
             "Bytes of request bodies in memory, with the data derived from them",
@@ -131,16 +119,8 @@ impl Metrics {
             "Tokens as counted by backends; the input includes cached tokens",
             self.tokens.clone(),
         );
-        registry.register(
-            "context_outcomes",
-            "Outcomes of the context of requests",
-            self.outcomes.clone(),
-        );
-        registry.register(
-            "injected_tokens",
-            "Tokens of newly added context",
-            self.injected_tokens.clone(),
-        );
+        registry.register("context_outcomes", "Outcomes of the context of requests", self.outcomes.clone());
+        registry.register("injected_tokens", "Tokens of newly added context", self.injected_tokens.clone());
         registry.register(
             "unreplayed_requests",
             "Requests forwarded without their earlier blocks because the ledger failed",
@@ -162,21 +142,13 @@ impl Metrics {
             "State of the circuit breaker; 0: closed, 1: half-open, 2: open",
             self.circuits.clone(),
         );
-        registry.register(
-            "task_panics",
-            "Panics of a background task since the start",
-            self.task_panics.clone(),
-        );
+        registry.register("task_panics", "Panics of a background task since the start", self.task_panics.clone());
         registry.register(
             "first_byte_seconds",
             "Time from a request's last byte to the first byte of its answer",
             self.first_byte.clone(),
         );
-        registry.register(
-            "added_seconds",
-            "Muninn's own share of the time to the first byte",
-            self.added.clone(),
-        );
+        registry.register("added_seconds", "Muninn's own share of the time to the first byte", self.added.clone());
     }
 
     /// Adds names of backends that may be labels. Earlier names are kept.
@@ -214,14 +186,10 @@ impl Metrics {
         self.outcomes.get_or_create(&OutcomeLabel { outcome }).inc();
         self.injected_tokens.inc_by(u64::from(finished.injected_tokens));
         if let Some(first_byte) = finished.first_byte {
-            self.first_byte
-                .get_or_create(&backend)
-                .observe(first_byte.as_secs_f64());
+            self.first_byte.get_or_create(&backend).observe(first_byte.as_secs_f64());
         }
         let format = Receipt::format_name(finished.format);
-        self.added
-            .get_or_create(&FormatLabel { format })
-            .observe(finished.added.as_secs_f64());
+        self.added.get_or_create(&FormatLabel { format }).observe(finished.added.as_secs_f64());
     }
 
     /// Counts a conversation request that got an error from Muninn before it had a backend.
@@ -251,19 +219,11 @@ impl Metrics {
     }
 
     fn count_tokens(&self, key: &str, backend: &BackendLabel, usage: Usage) {
-        let Usage {
-            input, output, cached, ..
-        } = usage;
+        let Usage { input, output, cached, .. } = usage;
         let counts = [("input", input), ("output", output), ("cached", cached)];
-        let known = counts
-            .into_iter()
-            .filter_map(|(kind, count)| Some((kind, count.filter(|count| *count > 0)?)));
+        let known = counts.into_iter().filter_map(|(kind, count)| Some((kind, count.filter(|count| *count > 0)?)));
         for (kind, count) in known {
-            let labels = TokenLabels {
-                key: key.to_owned(),
-                backend: backend.backend.clone(),
-                kind,
-            };
+            let labels = TokenLabels { key: key.to_owned(), backend: backend.backend.clone(), kind };
             self.tokens.get_or_create(&labels).inc_by(count);
         }
     }
@@ -285,11 +245,8 @@ impl Metrics {
     /// Counts a field that a conversion dropped. Names that are too long or contain other characters than those of the
     /// APIs, and names beyond the first 200, are counted as `other`.
     pub fn dropped_field(&self, from: WireFormat, to: WireFormat, field: &str) {
-        let labels = FieldLabels {
-            from: Receipt::format_name(from),
-            to: Receipt::format_name(to),
-            field: self.field(field),
-        };
+        let labels =
+            FieldLabels { from: Receipt::format_name(from), to: Receipt::format_name(to), field: self.field(field) };
         self.dropped_fields.get_or_create(&labels).inc();
     }
 
@@ -341,9 +298,7 @@ impl Metrics {
 
     fn backend(&self, name: &str) -> BackendLabel {
         let known = self.backends.read().unwrap_or_else(PoisonError::into_inner);
-        BackendLabel {
-            backend: known.get(name).map_or(OTHER, String::as_str).to_owned(),
-        }
+        BackendLabel { backend: known.get(name).map_or(OTHER, String::as_str).to_owned() }
     }
 
     fn field(&self, name: &str) -> String {
@@ -404,12 +359,7 @@ mod tests {
             streamed: true,
             first_byte: Some(Duration::from_millis(20)),
             added: Duration::from_micros(200),
-            usage: Usage {
-                input: Some(100),
-                output: Some(7),
-                cached: Some(90),
-                ..Usage::default()
-            },
+            usage: Usage { input: Some(100), output: Some(7), cached: Some(90), ..Usage::default() },
             outcome: Outcome::Injected,
             injected_tokens: 42,
         }
@@ -453,10 +403,7 @@ mod tests {
         assert!(!text.contains("evil") && !text.contains("prompt\\nfull"), "{text}");
         assert!(text.contains(r#"backend="other""#), "{text}");
         assert!(text.contains(r#"muninn_circuit_state{backend="vllm"} 2"#), "{text}");
-        let fields = text
-            .lines()
-            .filter(|line| line.starts_with("muninn_dropped_fields_total"))
-            .count();
+        let fields = text.lines().filter(|line| line.starts_with("muninn_dropped_fields_total")).count();
         assert_eq!(fields, FIELD_NAMES + 1);
     }
 }

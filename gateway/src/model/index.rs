@@ -20,19 +20,13 @@ struct File {
 /// Returns the address of a file as written on the page: absolute, or relative to the page.
 pub(super) fn address_of(page: &str, archive: &str) -> Option<String> {
     if let Ok(page) = serde_json::from_str::<Page>(page) {
-        return page
-            .files
-            .into_iter()
-            .find(|file| file.filename == archive)
-            .map(|file| file.url);
+        return page.files.into_iter().find(|file| file.filename == archive).map(|file| file.url);
     }
     let links = page.split("href=").skip(1).filter_map(|rest| {
         let quote = rest.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
         rest[1..].split(quote).next()
     });
-    links
-        .map(|link| link.replace("&amp;", "&"))
-        .find(|link| path_of(link).rsplit('/').next() == Some(archive))
+    links.map(|link| link.replace("&amp;", "&")).find(|link| path_of(link).rsplit('/').next() == Some(archive))
 }
 
 fn path_of(link: &str) -> &str {

@@ -35,15 +35,10 @@ pub async fn pull(
         .build()
         .map_err(|error| fetching(index, &error))?;
     let archive_url = locate(&client, pin, index).await?;
-    let unwritable = |path: &Path, source| PullError::Write {
-        path: path.to_owned(),
-        source,
-    };
+    let unwritable = |path: &Path, source| PullError::Write { path: path.to_owned(), source };
     std::fs::create_dir_all(models).map_err(|source| unwritable(models, source))?;
-    let work = tempfile::Builder::new()
-        .prefix("partial-")
-        .tempdir_in(models)
-        .map_err(|source| unwritable(models, source))?;
+    let work =
+        tempfile::Builder::new().prefix("partial-").tempdir_in(models).map_err(|source| unwritable(models, source))?;
     let mut archive = tempfile::tempfile_in(work.path()).map_err(|source| unwritable(work.path(), source))?;
     download(&client, pin, &archive_url, &mut archive, progress).await?;
     let new = work.path().join("model");
@@ -66,10 +61,8 @@ pub async fn pull(
 /// Finds the archive's address on the index.
 async fn locate(client: &reqwest::Client, pin: &Pin, index: &str) -> Result<reqwest::Url, PullError> {
     let page = format!("{}/{}/", index.trim_end_matches('/'), pin.package);
-    let page_url: reqwest::Url = page.parse().map_err(|error| PullError::Url {
-        url: index.to_owned(),
-        reason: format!("{error}"),
-    })?;
+    let page_url: reqwest::Url =
+        page.parse().map_err(|error| PullError::Url { url: index.to_owned(), reason: format!("{error}") })?;
     let shown = shown(&page_url);
     let mut answer = client
         .get(page_url)
@@ -91,14 +84,8 @@ async fn locate(client: &reqwest::Client, pin: &Pin, index: &str) -> Result<reqw
         }
     }
     let address = index::address_of(&String::from_utf8_lossy(&body), &pin.archive);
-    let address = address.ok_or_else(|| PullError::NotListed {
-        url: shown,
-        archive: pin.archive.clone(),
-    })?;
-    base.join(&address).map_err(|error| PullError::Url {
-        url: address,
-        reason: error.to_string(),
-    })
+    let address = address.ok_or_else(|| PullError::NotListed { url: shown, archive: pin.archive.clone() })?;
+    base.join(&address).map_err(|error| PullError::Url { url: address, reason: error.to_string() })
 }
 
 /// Downloads the archive into a file, and stops if it is longer than its pin.
@@ -110,10 +97,7 @@ async fn download(
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<(), PullError> {
     let shown = shown(url);
-    let mismatch = |reason: String| PullError::Mismatch {
-        file: pin.archive.clone(),
-        reason,
-    };
+    let mismatch = |reason: String| PullError::Mismatch { file: pin.archive.clone(), reason };
     let mut answer = client
         .get(url.clone())
         .send()
@@ -128,18 +112,11 @@ async fn download(
             return Err(mismatch(format!("it has more than {} bytes", pin.size)));
         }
         context.update(&chunk);
-        file.write_all(&chunk).map_err(|source| PullError::Write {
-            path: PathBuf::from(&pin.archive),
-            source,
-        })?;
+        file.write_all(&chunk).map_err(|source| PullError::Write { path: PathBuf::from(&pin.archive), source })?;
         progress(done, pin.size);
     }
     let found = unpack::hexadecimal(context);
-    if found == pin.sha256 {
-        Ok(())
-    } else {
-        Err(mismatch(format!("it has {done} bytes and the SHA-256 {found}")))
-    }
+    if found == pin.sha256 { Ok(()) } else { Err(mismatch(format!("it has {done} bytes and the SHA-256 {found}"))) }
 }
 
 fn fetching(url: &str, error: &reqwest::Error) -> PullError {
@@ -147,10 +124,7 @@ fn fetching(url: &str, error: &reqwest::Error) -> PullError {
         Some(status) => format!("it answered {status}"),
         None => crate::backend::innermost(error),
     };
-    PullError::Fetch {
-        url: url.to_owned(),
-        reason,
-    }
+    PullError::Fetch { url: url.to_owned(), reason }
 }
 
 /// Returns an address without user and password, which the address of a company's index may contain.

@@ -7,10 +7,7 @@ use std::sync::Mutex;
 
 use super::*;
 
-const FILES: [(&str, &[u8]); 2] = [
-    ("pkg/model/config.json", b"{}"),
-    ("pkg/model/weights.bin", &[7; 100_000]),
-];
+const FILES: [(&str, &[u8]); 2] = [("pkg/model/config.json", b"{}"), ("pkg/model/weights.bin", &[7; 100_000])];
 
 fn digest(bytes: &[u8]) -> String {
     unpack::sha256(bytes).unwrap()
@@ -62,14 +59,9 @@ fn serve(archive: Vec<u8>, cut: usize) -> SocketAddr {
                 "/files/tiny_pkg-1-py3-none-any.whl" => ("200 OK", archive.clone(), archive.len().saturating_sub(cut)),
                 _ => ("404 Not Found", Vec::new(), 0),
             };
-            let head = format!(
-                "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-                body.len()
-            );
+            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
             // Fails if the client has left.
-            let _ignored = socket
-                .write_all(head.as_bytes())
-                .and_then(|()| socket.write_all(&body[..sent]));
+            let _ignored = socket.write_all(head.as_bytes()).and_then(|()| socket.write_all(&body[..sent]));
         }
     });
     address
@@ -77,21 +69,13 @@ fn serve(archive: Vec<u8>, cut: usize) -> SocketAddr {
 
 fn run(pin: &Pin, address: SocketAddr, path: &str, models: &Path) -> Result<PathBuf, PullError> {
     rustls::crypto::ring::default_provider().install_default().ok();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(pull(pin, &format!("http://{address}{path}"), models, &|_, _| {}))
 }
 
 fn entries(models: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(models)
-        .map(|entries| entries.collect::<Vec<_>>())
-        .unwrap_or_default();
-    entries
-        .into_iter()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect()
+    let entries = std::fs::read_dir(models).map(|entries| entries.collect::<Vec<_>>()).unwrap_or_default();
+    entries.into_iter().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[test]
@@ -104,17 +88,11 @@ fn a_pulled_model_is_complete_and_ready() {
     let address = serve(archive.clone(), 0);
     let reports = Mutex::new(Vec::new());
     rustls::crypto::ring::default_provider().install_default().ok();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let index = format!("http://{address}/simple/");
     let progress = |done, total| reports.lock().unwrap().push((done, total));
     let place = runtime.block_on(pull(&pin, &index, &models, &progress)).unwrap();
-    assert_eq!(
-        reports.lock().unwrap().last(),
-        Some(&(archive.len() as u64, archive.len() as u64))
-    );
+    assert_eq!(reports.lock().unwrap().last(), Some(&(archive.len() as u64, archive.len() as u64)));
     assert_eq!(status(&pin, &models), Status::Ready);
     assert_eq!(std::fs::read(place.join("weights.bin")).unwrap(), FILES[1].1);
     assert_eq!(entries(&place).len(), 2, "only pinned files are extracted");
@@ -142,48 +120,12 @@ fn a_failed_pull_keeps_the_earlier_model_and_no_new_file() {
     run(&right, address, "/simple", models).unwrap();
     let cut_short = serve(archive, 1000);
     let cases: Vec<(&str, Pin, SocketAddr, &str, &str)> = vec![
-        (
-            "another archive",
-            changed(&|pin| pin.sha256 = digest(b"")),
-            address,
-            "/simple",
-            "SHA-256",
-        ),
-        (
-            "too long",
-            changed(&|pin| pin.size -= 1),
-            address,
-            "/simple",
-            "more than",
-        ),
-        (
-            "another file",
-            changed(&|pin| pin.files[1].sha256 = digest(b"")),
-            address,
-            "/simple",
-            "SHA-256",
-        ),
-        (
-            "a longer file",
-            changed(&|pin| pin.files[1].size -= 10),
-            address,
-            "/simple",
-            "SHA-256",
-        ),
-        (
-            "no such file",
-            changed(&|pin| pin.files[0].path.push('x')),
-            address,
-            "/simple",
-            "unpacked",
-        ),
-        (
-            "not listed",
-            changed(&|pin| pin.archive.push('x')),
-            address,
-            "/simple",
-            "lists no",
-        ),
+        ("another archive", changed(&|pin| pin.sha256 = digest(b"")), address, "/simple", "SHA-256"),
+        ("too long", changed(&|pin| pin.size -= 1), address, "/simple", "more than"),
+        ("another file", changed(&|pin| pin.files[1].sha256 = digest(b"")), address, "/simple", "SHA-256"),
+        ("a longer file", changed(&|pin| pin.files[1].size -= 10), address, "/simple", "SHA-256"),
+        ("no such file", changed(&|pin| pin.files[0].path.push('x')), address, "/simple", "unpacked"),
+        ("not listed", changed(&|pin| pin.archive.push('x')), address, "/simple", "lists no"),
         ("no page", right.clone(), address, "/other", "404"),
         ("cut short", right.clone(), cut_short, "/simple", "cannot fetch"),
     ];
@@ -210,10 +152,7 @@ fn the_pinned_files_are_those_that_the_embedder_reads() {
     let pin = minilm();
     let hashes = pin.files.iter().map(|file| &file.sha256).chain([&pin.sha256]);
     for hash in hashes {
-        assert!(
-            hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()),
-            "{hash}"
-        );
+        assert!(hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hash}");
     }
     let names: Vec<&str> = pin.files.iter().map(PinnedFile::name).collect();
     assert_eq!(names, muninn_memory::embed::MINILM_FILES);

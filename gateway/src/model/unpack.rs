@@ -10,12 +10,7 @@ use super::{Pin, PullError};
 
 /// Returns a digest in hexadecimal digits.
 pub(super) fn hexadecimal(context: Context) -> String {
-    context
-        .finish()
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the SHA-256 of everything in a reader.
@@ -33,20 +28,12 @@ pub(super) fn sha256(mut source: impl Read) -> std::io::Result<String> {
 /// Extracts the pinned files from an archive into a directory and checks their hashes. Entry names of the archive are
 /// never used as paths.
 pub(super) fn unpack(pin: &Pin, archive: File, directory: &Path) -> Result<(), PullError> {
-    let broken = |reason: String| PullError::Archive {
-        archive: pin.archive.clone(),
-        reason,
-    };
+    let broken = |reason: String| PullError::Archive { archive: pin.archive.clone(), reason };
     let mut archive = zip::ZipArchive::new(archive).map_err(|error| broken(error.to_string()))?;
     for file in &pin.files {
-        let entry = archive
-            .by_name(&file.path)
-            .map_err(|error| broken(format!("{}: {error}", file.path)))?;
+        let entry = archive.by_name(&file.path).map_err(|error| broken(format!("{}: {error}", file.path)))?;
         let path = directory.join(file.name());
-        let unwritable = |source| PullError::Write {
-            path: path.clone(),
-            source,
-        };
+        let unwritable = |source| PullError::Write { path: path.clone(), source };
         let mut out = File::create(&path).map_err(unwritable)?;
         // One byte beyond the pinned size is enough to notice a longer file.
         let mut limited = entry.take(file.size + 1);
@@ -63,10 +50,7 @@ pub(super) fn unpack(pin: &Pin, archive: File, directory: &Path) -> Result<(), P
         out.sync_all().map_err(unwritable)?;
         let found = hexadecimal(context);
         if found != file.sha256 {
-            return Err(PullError::Mismatch {
-                file: file.path.clone(),
-                reason: format!("its SHA-256 is {found}"),
-            });
+            return Err(PullError::Mismatch { file: file.path.clone(), reason: format!("its SHA-256 is {found}") });
         }
     }
     Ok(())

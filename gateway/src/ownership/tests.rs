@@ -50,16 +50,8 @@ type Arrange = fn(&Path);
 #[test]
 fn state_directory_that_others_control_is_refused() {
     let cases: [(&str, Arrange, &str); 9] = [
-        (
-            "open to all, with own files only",
-            |s| set_mode(s, 0o777),
-            "run `chmod 700` on it",
-        ),
-        (
-            "the parent is open to all",
-            |s| set_mode(s.parent().unwrap(), 0o777),
-            "other users can write into",
-        ),
+        ("open to all, with own files only", |s| set_mode(s, 0o777), "run `chmod 700` on it"),
+        ("the parent is open to all", |s| set_mode(s.parent().unwrap(), 0o777), "other users can write into"),
         (
             "the parent's parent is open to all",
             |s| set_mode(s.ancestors().nth(2).unwrap(), 0o757),
@@ -151,12 +143,7 @@ fn own_directory_that_others_may_enter_is_closed() {
     let link = folder.path().join("link");
     symlink(&state, &link).unwrap();
     assert!(OwnDirectory::examine(&link, VARIABLE).unwrap().open.is_none());
-    assert!(
-        OwnDirectory::examine(&state.join("new/deep"), VARIABLE)
-            .unwrap()
-            .real
-            .is_none()
-    );
+    assert!(OwnDirectory::examine(&state.join("new/deep"), VARIABLE).unwrap().real.is_none());
 }
 
 /// Entries that lie deeper than the directory itself, and whether each is refused.
@@ -164,12 +151,7 @@ fn own_directory_that_others_may_enter_is_closed() {
 fn entries_below_an_open_directory_are_looked_at() {
     let cases: [(&str, u32, Arrange, Option<&str>); 7] = [
         ("own files", 0o755, |s| fs::write(s.join("a/b/x"), "x").unwrap(), None),
-        (
-            "a link",
-            0o777,
-            |s| symlink("/etc/passwd", s.join("a/b/x")).unwrap(),
-            Some("a symbolic link"),
-        ),
+        ("a link", 0o777, |s| symlink("/etc/passwd", s.join("a/b/x")).unwrap(), Some("a symbolic link")),
         (
             "a link below a directory that the group writes into",
             0o770,
@@ -194,12 +176,7 @@ fn entries_below_an_open_directory_are_looked_at() {
             },
             Some("a symbolic link"),
         ),
-        (
-            "an own link where no directory is writable",
-            0o755,
-            |s| symlink("/etc", s.join("a/b/x")).unwrap(),
-            None,
-        ),
+        ("an own link where no directory is writable", 0o755, |s| symlink("/etc", s.join("a/b/x")).unwrap(), None),
         (
             "a link in a closed directory",
             0o700,
@@ -218,9 +195,7 @@ fn entries_below_an_open_directory_are_looked_at() {
         }
         arrange(&state);
         set_mode(&state, mode);
-        let examined = OwnDirectory::examine(&state, VARIABLE)
-            .err()
-            .map(|error| error.to_string());
+        let examined = OwnDirectory::examine(&state, VARIABLE).err().map(|error| error.to_string());
         let is_expected = match (&examined, expected) {
             (Some(refused), Some(expected)) => refused.contains(expected),
             (None, None) => true,
@@ -278,11 +253,7 @@ fn directory_of_another_user_is_refused() {
         let refused = OwnDirectory::examine(examined, VARIABLE).unwrap_err();
         let is_named = matches!(
             &refused,
-            OwnershipError::Owner { owner: 12_345, .. }
-                | OwnershipError::Planted {
-                    what: "another user's",
-                    ..
-                }
+            OwnershipError::Owner { owner: 12_345, .. } | OwnershipError::Planted { what: "another user's", .. }
         );
         assert!(is_named, "{at}: {refused}");
     }

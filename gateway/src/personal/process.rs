@@ -47,11 +47,7 @@ pub(super) async fn run(
     stopping: &CancellationToken,
 ) -> io::Result<Ended> {
     command
-        .stdin(if input.is_empty() {
-            Stdio::null()
-        } else {
-            Stdio::piped()
-        })
+        .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
@@ -69,13 +65,8 @@ pub(super) async fn run(
         }
     };
     let end = {
-        let read = async {
-            tokio::join!(
-                collect(streams.0, &mut stdout, kept),
-                collect(streams.1, &mut stderr, kept),
-                write
-            )
-        };
+        let read =
+            async { tokio::join!(collect(streams.0, &mut stdout, kept), collect(streams.1, &mut stderr, kept), write) };
         let limit = tokio::time::sleep(timeout);
         tokio::pin!(read, limit);
         let mut is_read = false;
@@ -99,11 +90,7 @@ pub(super) async fn run(
         end
     };
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Ended {
-        end,
-        stdout: text(stdout),
-        stderr: text(stderr),
-    })
+    Ok(Ended { end, stdout: text(stdout), stderr: text(stderr) })
 }
 
 /// Reads a stream to its end, and keeps its beginning.

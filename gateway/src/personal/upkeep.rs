@@ -118,12 +118,8 @@ impl Versions {
         if self.running.is_empty() && self.at.is_some_and(|at| at <= Instant::now()) {
             self.at = None;
             let (personal, stopping) = (Arc::clone(personal), stopping.clone());
-            let pushing = Pushing {
-                remote,
-                is_unpushed: self.is_unpushed,
-            };
-            self.running
-                .spawn(async move { commit(&personal, pushing, &stopping).await });
+            let pushing = Pushing { remote, is_unpushed: self.is_unpushed };
+            self.running.spawn(async move { commit(&personal, pushing, &stopping).await });
         }
     }
 
@@ -210,9 +206,7 @@ pub fn follow(
 /// minute away.
 async fn wait(pause: Duration) {
     let (owner, dropped) = mpsc::channel::<()>();
-    tokio::task::spawn_blocking(move || dropped.recv_timeout(pause))
-        .await
-        .ok();
+    tokio::task::spawn_blocking(move || dropped.recv_timeout(pause)).await.ok();
     drop(owner);
 }
 
@@ -222,7 +216,5 @@ fn pause(reminders: &Reminders, look: &LookReport) -> Duration {
     let until = look.next.map(|next| next.duration_since(reminders.now()));
     let until = until.map(|until| Duration::try_from(until).unwrap_or(Duration::ZERO));
     // A due time that cannot be claimed yet waits for the tick.
-    until
-        .filter(|until| *until > Duration::ZERO)
-        .map_or(TICK, |until| until.min(TICK))
+    until.filter(|until| *until > Duration::ZERO).map_or(TICK, |until| until.min(TICK))
 }

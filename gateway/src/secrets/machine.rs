@@ -50,10 +50,7 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            assert_eq!(
-                std::fs::metadata(state.join("secret")).unwrap().permissions().mode() & 0o777,
-                0o600
-            );
+            assert_eq!(std::fs::metadata(state.join("secret")).unwrap().permissions().mode() & 0o777, 0o600);
         }
     }
 }

@@ -8,10 +8,7 @@ use crate::wire::{Message, Prompt, Role};
 /// The agent's last text in these messages, without repeated packs; empty if there is none.
 #[must_use]
 pub fn answer(prompt: &Prompt<'_>, messages: Range<usize>) -> String {
-    let assistant = prompt.messages[messages]
-        .iter()
-        .rev()
-        .filter(|message| message.role == Role::Assistant);
+    let assistant = prompt.messages[messages].iter().rev().filter(|message| message.role == Role::Assistant);
     assistant.map(text_of).find(|text| !text.is_empty()).unwrap_or_default()
 }
 
@@ -45,10 +42,7 @@ mod tests {
         let responses = r#"{"input":[{"role":"user","content":"why?"},{"type":"reasoning","id":"r","summary":[]},
             {"type":"message","role":"assistant","content":[{"type":"output_text","text":"So."}]}]}"#;
         assert_eq!(of(WireFormat::Responses, responses), "So.");
-        assert_eq!(
-            of(WireFormat::Chat, r#"{"messages":[{"role":"user","content":"why?"}]}"#),
-            ""
-        );
+        assert_eq!(of(WireFormat::Chat, r#"{"messages":[{"role":"user","content":"why?"}]}"#), "");
     }
 
     #[test]

@@ -10,11 +10,7 @@ use crate::wire::{Message, Prompt, Role, Text};
 const MOST_WORKSPACES: usize = 16;
 
 /// Line prefixes that are followed by a directory.
-const LINE_MARKS: [&str; 3] = [
-    "Primary working directory:",
-    "Working directory:",
-    "Workspace root folder:",
-];
+const LINE_MARKS: [&str; 3] = ["Primary working directory:", "Working directory:", "Workspace root folder:"];
 
 /// The directories that a conversation claims to work in.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -53,26 +49,17 @@ pub fn claimed_directories(headers: &HeaderMap, prompt: &Prompt<'_>) -> ClaimedD
     if now.is_empty() {
         now.extend(last);
     }
-    let mut first_messages = prompt
-        .messages
-        .iter()
-        .take_while(|message| message.role != Role::Assistant);
+    let mut first_messages = prompt.messages.iter().take_while(|message| message.role != Role::Assistant);
     let opening = first.or_else(|| from_headers.then(|| now.first().cloned()).flatten());
     ClaimedDirectories {
-        opening_messages: if opening.is_none() {
-            first_messages.find_map(in_message)
-        } else {
-            None
-        },
+        opening_messages: if opening.is_none() { first_messages.find_map(in_message) } else { None },
         opening,
         now,
     }
 }
 
 fn named_repository(headers: &HeaderMap) -> Vec<String> {
-    let named = headers
-        .get("x-muninn-repo")
-        .and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
+    let named = headers.get("x-muninn-repo").and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
     named.map(str::to_owned).into_iter().collect()
 }
 
@@ -106,10 +93,7 @@ fn directory_in(text: Text<'_>) -> Option<String> {
     }
     let marked = |line: &str| {
         let line = line.trim().trim_start_matches("- ");
-        LINE_MARKS
-            .iter()
-            .find_map(|mark| line.strip_prefix(mark))
-            .map(|path| path.trim().to_owned())
+        LINE_MARKS.iter().find_map(|mark| line.strip_prefix(mark)).map(|path| path.trim().to_owned())
     };
     text.lines().rev().find_map(marked).filter(|path| !path.is_empty())
 }
@@ -144,10 +128,7 @@ mod tests {
     #[test]
     fn last_environment_block_wins() {
         let moved = r#"{"messages":[{"role":"system","content":"Working directory: /old"},{"role":"user","content":"x"},{"role":"system","content":"Working directory: /new"}]}"#;
-        let moved = claimed_directories(
-            &HeaderMap::new(),
-            &Prompt::parse(WireFormat::Chat, moved.as_bytes()).unwrap(),
-        );
+        let moved = claimed_directories(&HeaderMap::new(), &Prompt::parse(WireFormat::Chat, moved.as_bytes()).unwrap());
         assert_eq!(moved.now, ["/new"]);
         assert_eq!(moved.opening, None);
         assert_eq!(moved.opening_messages.as_deref(), Some("/old"));

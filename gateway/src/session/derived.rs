@@ -121,10 +121,7 @@ mod tests {
     #[test]
     fn injected_pack_keeps_the_derived_id() {
         let cases = [
-            (
-                WireFormat::Messages,
-                r#"{"messages":[{"role":"user","content":"fix the parser"}]}"#,
-            ),
+            (WireFormat::Messages, r#"{"messages":[{"role":"user","content":"fix the parser"}]}"#),
             (
                 WireFormat::Chat,
                 r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"fix the parser"}]}"#,

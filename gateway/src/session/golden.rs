@@ -28,10 +28,7 @@ fn files() -> Vec<(String, Value)> {
 fn matched(golden: &Value, request: &Value) -> Option<&'static str> {
     let mut headers = HeaderMap::new();
     for (name, value) in request["headers"].as_object().into_iter().flatten() {
-        headers.insert(
-            name.parse::<HeaderName>().unwrap(),
-            HeaderValue::from_str(value.as_str().unwrap()).unwrap(),
-        );
+        headers.insert(name.parse::<HeaderName>().unwrap(), HeaderValue::from_str(value.as_str().unwrap()).unwrap());
     }
     let body = request["body"].to_string();
     let format = WireFormat::of_path(golden["path"].as_str().unwrap());

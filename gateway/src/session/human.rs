@@ -9,32 +9,11 @@ use crate::wire::{Message, Prompt, Role, Site};
 
 /// Elements that clients put into user text; removed with their content.
 const MACHINE_ELEMENTS: [&str; 26] = [
-    "system-reminder",
-    "environment_context",
-    "environment_details",
-    "env",
-    "user_instructions",
-    "instructions",
-    "command-name",
-    "command-message",
-    "command-args",
-    "command-contents",
-    "local-command-stdout",
-    "local-command-stderr",
-    "local-command-caveat",
-    "bash-input",
-    "bash-stdout",
-    "bash-stderr",
-    "ide_selection",
-    "ide_opened_file",
-    "ide_diagnostics",
-    "task-notification",
-    "turn_aborted",
-    "user_shell_command",
-    "subagent_notification",
-    "skill",
-    "transcript",
-    "muninn-context",
+    "system-reminder", "environment_context", "environment_details", "env", "user_instructions", "instructions",
+    "command-name", "command-message", "command-args", "command-contents", "local-command-stdout",
+    "local-command-stderr", "local-command-caveat", "bash-input", "bash-stdout", "bash-stderr", "ide_selection",
+    "ide_opened_file", "ide_diagnostics", "task-notification", "turn_aborted", "user_shell_command",
+    "subagent_notification", "skill", "transcript", "muninn-context",
 ];
 
 /// The beginnings of blocks that clients write.
@@ -70,9 +49,7 @@ pub struct HumanTurn {
 /// Finds the newest human turn after the last assistant message. `None` if there are only tool results or notices.
 #[must_use]
 pub fn newest_human_turn(prompt: &Prompt<'_>) -> Option<HumanTurn> {
-    (prompt.tail()..prompt.messages.len())
-        .rev()
-        .find_map(|index| human_turn(prompt, index))
+    (prompt.tail()..prompt.messages.len()).rev().find_map(|index| human_turn(prompt, index))
 }
 
 /// The human turn in one message, `None` if it has no human text.
@@ -115,11 +92,7 @@ fn human_part(text: &str) -> Cow<'_, str> {
     if is_machine_block(text) {
         return Cow::Borrowed("");
     }
-    let end = MACHINE_SUFFIXES
-        .iter()
-        .filter_map(|suffix| text.find(suffix))
-        .min()
-        .unwrap_or(text.len());
+    let end = MACHINE_SUFFIXES.iter().filter_map(|suffix| text.find(suffix)).min().unwrap_or(text.len());
     let text = &text[..end];
     if !text.contains('<') {
         return Cow::Borrowed(text.trim());
@@ -178,25 +151,18 @@ pub fn without_packs(text: &str) -> Cow<'_, str> {
 
 /// The known element that `text` opens with, if any.
 fn machine_element(text: &str) -> Option<&'static str> {
-    let name_length = text[1..]
-        .bytes()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-        .count();
+    let name_length =
+        text[1..].bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')).count();
     let name = &text[1..=name_length];
     let follows = text.as_bytes().get(name_length + 1)?;
     let opens = matches!(follows, b'>' | b' ' | b'\n');
-    MACHINE_ELEMENTS
-        .iter()
-        .find(|known| opens && known.eq_ignore_ascii_case(name))
-        .copied()
+    MACHINE_ELEMENTS.iter().find(|known| opens && known.eq_ignore_ascii_case(name)).copied()
 }
 
 fn find_ignoring_case(text: &str, needle: &str) -> Option<usize> {
     let (text, needle) = (text.as_bytes(), needle.as_bytes());
-    memchr::memchr_iter(b'<', text).find(|at| {
-        text.get(*at..at + needle.len())
-            .is_some_and(|part| part.eq_ignore_ascii_case(needle))
-    })
+    memchr::memchr_iter(b'<', text)
+        .find(|at| text.get(*at..at + needle.len()).is_some_and(|part| part.eq_ignore_ascii_case(needle)))
 }
 
 #[cfg(test)]
@@ -208,26 +174,17 @@ mod tests {
         let text = "<system-reminder>\nAs you <b>answer</b>\n</system-reminder>\nWhy is a < b and <Vec<T>> slow?<SYSTEM-REMINDER>x</SYSTEM-REMINDER>";
         assert_eq!(human_part(text), "Why is a < b and <Vec<T>> slow?");
         assert_eq!(human_part("fix it <system-reminder>never closed"), "fix it");
-        assert_eq!(
-            human_part("<environment_context>\n  <cwd>/x</cwd>\n</environment_context>"),
-            ""
-        );
+        assert_eq!(human_part("<environment_context>\n  <cwd>/x</cwd>\n</environment_context>"), "");
     }
 
     #[test]
     fn known_blocks_and_suffixes_are_not_human() {
-        assert_eq!(
-            human_part("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\ndo\n</INSTRUCTIONS>"),
-            ""
-        );
+        assert_eq!(human_part("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\ndo\n</INSTRUCTIONS>"), "");
         assert_eq!(
             human_part("Rename the flag.\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block"),
             "Rename the flag."
         );
-        assert_eq!(
-            human_part("<system-reminder>x</system-reminder>[SUGGESTION MODE: y]"),
-            ""
-        );
+        assert_eq!(human_part("<system-reminder>x</system-reminder>[SUGGESTION MODE: y]"), "");
     }
 
     #[test]

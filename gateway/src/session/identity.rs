@@ -15,13 +15,8 @@ use super::human::human_turn;
 use crate::wire::{Members, Prompt, Role};
 
 /// Headers with a session id, most specific first.
-const SESSION_HEADERS: [&str; 5] = [
-    "x-muninn-session",
-    "x-claude-code-session-id",
-    "session-id",
-    "session_id",
-    "x-session-id",
-];
+const SESSION_HEADERS: [&str; 5] =
+    ["x-muninn-session", "x-claude-code-session-id", "session-id", "session_id", "x-session-id"];
 /// Headers with a subagent's id.
 const AGENT_HEADERS: [&str; 1] = ["x-claude-code-agent-id"];
 /// Headers that name a parent conversation: of Codex's threads, of opencode's child sessions. The subagent's id is then
@@ -87,9 +82,7 @@ fn agent(headers: &HeaderMap, session: Option<&str>) -> Option<String> {
         let has_parent = PARENT_HEADERS.iter().any(|name| headers.contains_key(*name));
         has_parent.then(|| first_of(headers, &["thread-id"]).or_else(|| session.map(str::to_owned)))?
     };
-    first_of(headers, &AGENT_HEADERS)
-        .or_else(child)
-        .or_else(|| first_of(headers, &[KIND_HEADER]))
+    first_of(headers, &AGENT_HEADERS).or_else(child).or_else(|| first_of(headers, &[KIND_HEADER]))
 }
 
 fn first_of(headers: &HeaderMap, names: &[&str]) -> Option<String> {
@@ -154,10 +147,7 @@ mod tests {
     }
 
     fn id(named: &[(&'static str, &'static str)], body: &str) -> Option<String> {
-        session_id(
-            &headers(named),
-            &Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap(),
-        )
+        session_id(&headers(named), &Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap())
     }
 
     fn agent_of(named: &[(&'static str, &'static str)]) -> (Option<String>, Option<String>) {

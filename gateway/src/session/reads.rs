@@ -31,19 +31,13 @@ pub fn reads(prompt: &Prompt<'_>, root: &Path, claimed: &[String]) -> Vec<(Vec<R
         .collect();
     let mut left = MOST_BYTES;
     let mut reads = Vec::new();
-    let results = prompt
-        .messages
-        .iter()
-        .rev()
-        .flat_map(|message| message.tools.iter().rev());
+    let results = prompt.messages.iter().rev().flat_map(|message| message.tools.iter().rev());
     let read = results.filter_map(|part| match part {
         ToolPart::Result { id, content, .. } => {
             let (name, arguments) = calls.get(id.literal())?;
             let resolver = PathResolver { root, claimed };
-            let named = Call::of(*name, arguments)?
-                .files()
-                .into_iter()
-                .filter(|named| named.file_use == FileUse::Shown);
+            let named =
+                Call::of(*name, arguments)?.files().into_iter().filter(|named| named.file_use == FileUse::Shown);
             let paths: Vec<RelPath> = named.flat_map(|named| resolver.resolve(&named)).collect();
             (!paths.is_empty()).then_some((paths, *content))
         }
@@ -104,10 +98,7 @@ mod tests {
                 {"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"     5\u2192x\n"},{"type":"image"}]},
                 {"type":"tool_result","tool_use_id":"t2","content":"b"},
                 {"type":"tool_result","tool_use_id":"t3","content":"a result of no call"}]}]}"#;
-        assert_eq!(
-            read(WireFormat::Messages, messages),
-            [pair("src/a.rs", "     5\u{2192}x\n")]
-        );
+        assert_eq!(read(WireFormat::Messages, messages), [pair("src/a.rs", "     5\u{2192}x\n")]);
         let chat = r#"{"messages":[
             {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"read","arguments":"{\"filePath\":\"/w/src/a.rs\"}"}}]},
             {"role":"tool","tool_call_id":"c","content":"00001| x"}]}"#;
@@ -117,36 +108,18 @@ mod tests {
             {"type":"function_call_output","call_id":"c1","output":"{\"output\":\"x\\ny\",\"metadata\":{}}"},
             {"type":"local_shell_call","call_id":"c2","action":{"type":"exec","command":["cat","/w/b.rs"]}},
             {"type":"function_call_output","call_id":"c2","output":"z"}]}"#;
-        assert_eq!(
-            read(WireFormat::Responses, responses),
-            [pair("b.rs", "z"), pair("src/a.rs", "x\ny")]
-        );
+        assert_eq!(read(WireFormat::Responses, responses), [pair("b.rs", "z"), pair("src/a.rs", "x\ny")]);
     }
 
     #[test]
     fn paths_are_found_in_all_argument_forms() {
         let nothing: [&str; 0] = [];
         assert_eq!(paths("Read", r#"{"file_path":"/w/src/../a.rs"}"#), ["a.rs"]);
-        assert_eq!(
-            paths("read_file", r#"{"path":"a.rs"}"#),
-            ["a.rs", "sub/a.rs"],
-            "it is not said from where"
-        );
-        assert_eq!(
-            paths("read_many_files", r#"{"paths":["/w/a.rs","/w/b.rs"]}"#),
-            ["a.rs", "b.rs"]
-        );
+        assert_eq!(paths("read_file", r#"{"path":"a.rs"}"#), ["a.rs", "sub/a.rs"], "it is not said from where");
+        assert_eq!(paths("read_many_files", r#"{"paths":["/w/a.rs","/w/b.rs"]}"#), ["a.rs", "b.rs"]);
         assert_eq!(paths("read_file", r#"{"files":[{"path":"/w/a.rs"}]}"#), ["a.rs"]);
-        assert_eq!(
-            paths("Bash", r#"{"command":"cd /w/src && cat a.rs | head -5; ls b.rs"}"#),
-            ["src/a.rs"]
-        );
-        assert_eq!(
-            paths("Bash", r#"{"command":"nl -ba \"/w/a.rs\" | sed -n '1,5p'"}"#)
-                .last()
-                .unwrap(),
-            "a.rs"
-        );
+        assert_eq!(paths("Bash", r#"{"command":"cd /w/src && cat a.rs | head -5; ls b.rs"}"#), ["src/a.rs"]);
+        assert_eq!(paths("Bash", r#"{"command":"nl -ba \"/w/a.rs\" | sed -n '1,5p'"}"#).last().unwrap(), "a.rs");
         assert_eq!(paths("Read", r#"{"file_path":"/elsewhere/a.rs"}"#), nothing);
         assert_eq!(paths("Read", r#"{"file_path":"../../../etc/passwd"}"#), nothing);
         assert_eq!(paths("Write", r#"{"file_path":"/w/a.rs"}"#), nothing);
@@ -156,15 +129,8 @@ mod tests {
 
     #[test]
     fn claimed_directory_may_stand_for_the_root() {
-        let resolver = PathResolver {
-            root: Path::new("/real/w"),
-            claimed: &["/link".to_owned()],
-        };
-        let named = |path: &str| NamedFile {
-            path: path.to_owned(),
-            directory: None,
-            file_use: FileUse::Shown,
-        };
+        let resolver = PathResolver { root: Path::new("/real/w"), claimed: &["/link".to_owned()] };
+        let named = |path: &str| NamedFile { path: path.to_owned(), directory: None, file_use: FileUse::Shown };
         let resolved = |path: &str| resolver.resolve(&named(path));
         assert_eq!(resolved("/link/a.rs"), [RelPath::new("a.rs").unwrap()]);
         assert_eq!(resolved("a.rs"), [RelPath::new("a.rs").unwrap()]);
@@ -186,11 +152,7 @@ mod tests {
         let found = read(WireFormat::Messages, &body(&many));
         assert_eq!(found.len(), MOST_RESULTS);
         assert!(!found.iter().any(|(path, _)| path == "2.rs") && found.iter().any(|(path, _)| path == "3.rs"));
-        let large = vec![
-            "small".to_owned(),
-            "x".repeat(MOST_BYTES / 2),
-            "x".repeat(MOST_BYTES / 2 + 1),
-        ];
+        let large = vec!["small".to_owned(), "x".repeat(MOST_BYTES / 2), "x".repeat(MOST_BYTES / 2 + 1)];
         let found = read(WireFormat::Messages, &body(&large));
         let paths: Vec<_> = found.iter().map(|(path, _)| path.as_str()).collect();
         assert_eq!(paths, ["0.rs", "2.rs"]);

@@ -74,19 +74,13 @@ const RULES: [Rule; 14] = [
             !request.prompt.stream()
                 && !request.prompt.has_tools()
                 && request.longest_answer() == Some(64)
-                && request
-                    .prompt
-                    .members
-                    .get("stop_sequences")
-                    .is_some_and(|stops| stops.contains("</block>"))
+                && request.prompt.members.get("stop_sequences").is_some_and(|stops| stops.contains("</block>"))
         },
     },
     Rule {
         name: "web search",
         matches: |request| {
-            request
-                .only_tool_type()
-                .is_some_and(|name| name.starts_with("web_search_"))
+            request.only_tool_type().is_some_and(|name| name.starts_with("web_search_"))
                 && !request.prompt.body.contains("\"cache_control\"")
         },
     },
@@ -105,14 +99,8 @@ const RULES: [Rule; 14] = [
             !request.prompt.has_tools() && (request.system_opens_with(agent) || request.last_text_opens_with(agent))
         },
     },
-    Rule {
-        name: "suggestion",
-        matches: |request| request.last_text_starts("[SUGGESTION MODE:"),
-    },
-    Rule {
-        name: "structured output",
-        matches: |request| request.last_text_starts("[structured-output-enforce]"),
-    },
+    Rule { name: "suggestion", matches: |request| request.last_text_starts("[SUGGESTION MODE:") },
+    Rule { name: "structured output", matches: |request| request.last_text_starts("[structured-output-enforce]") },
     Rule {
         name: "background notice",
         matches: |request| {
@@ -126,15 +114,8 @@ const RULES: [Rule; 14] = [
 /// The rule that a request matches, `None` for a conversation request.
 #[must_use]
 pub fn side_request(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<SideRequest> {
-    let request = Request {
-        headers,
-        prompt,
-        last_text: last_text(prompt),
-    };
-    RULES
-        .iter()
-        .find(|rule| (rule.matches)(&request))
-        .map(|rule| SideRequest(rule.name))
+    let request = Request { headers, prompt, last_text: last_text(prompt) };
+    RULES.iter().find(|rule| (rule.matches)(&request)).map(|rule| SideRequest(rule.name))
 }
 
 /// The last text block of the last user message.
@@ -150,9 +131,7 @@ fn last_text(prompt: &Prompt<'_>) -> String {
 const OPENING: usize = 100;
 
 fn opens_with(text: &str, words: &str) -> bool {
-    text.trim_start()
-        .find(words)
-        .is_some_and(|at| at + words.len() <= OPENING)
+    text.trim_start().find(words).is_some_and(|at| at + words.len() <= OPENING)
 }
 
 impl Request<'_> {
@@ -187,12 +166,7 @@ impl Request<'_> {
             .filter(|message| message.role == Role::System)
             .flat_map(|message| message.blocks.iter().filter_map(|block| block.text));
         // The markers are plain ASCII near the start, so the undecoded literal can be searched.
-        self.prompt
-            .system
-            .iter()
-            .copied()
-            .chain(in_messages)
-            .any(|text| is(&text.literal()[1..]))
+        self.prompt.system.iter().copied().chain(in_messages).any(|text| is(&text.literal()[1..]))
     }
 
     /// `output_config.format` is a schema whose one property is `title`.

@@ -17,50 +17,10 @@ use crate::wire::{Members, Prompt, Role, ToolPart, decoded_arguments, result_tex
 
 /// Common programs, whose failures are recorded by name.
 const PROGRAMS: [&str; 44] = [
-    "bazel",
-    "bundle",
-    "bun",
-    "cargo",
-    "clang",
-    "cmake",
-    "composer",
-    "ctest",
-    "deno",
-    "docker",
-    "dotnet",
-    "eslint",
-    "gcc",
-    "git",
-    "go",
-    "gradle",
-    "jest",
-    "just",
-    "make",
-    "mix",
-    "mvn",
-    "mypy",
-    "ninja",
-    "node",
-    "npm",
-    "npx",
-    "php",
-    "phpunit",
-    "pip",
-    "pnpm",
-    "poetry",
-    "pre-commit",
-    "pyright",
-    "pytest",
-    "python",
-    "python3",
-    "rake",
-    "ruff",
-    "rustc",
-    "swift",
-    "tox",
-    "tsc",
-    "uv",
-    "yarn",
+    "bazel", "bundle", "bun", "cargo", "clang", "cmake", "composer", "ctest", "deno", "docker", "dotnet", "eslint",
+    "gcc", "git", "go", "gradle", "jest", "just", "make", "mix", "mvn", "mypy", "ninja", "node", "npm", "npx", "php",
+    "phpunit", "pip", "pnpm", "poetry", "pre-commit", "pyright", "pytest", "python", "python3", "rake", "ruff",
+    "rustc", "swift", "tox", "tsc", "uv", "yarn",
 ];
 /// The bytes at each end of a result that are searched for an exit code.
 const ENDS: usize = 400;
@@ -152,19 +112,12 @@ pub struct AnsweredCall {
 /// The calls in these messages that have a result, in their order.
 #[must_use]
 pub fn answered_calls(prompt: &Prompt<'_>, messages: Range<usize>) -> Vec<AnsweredCall> {
-    let parts = || {
-        prompt.messages[messages.clone()]
-            .iter()
-            .flat_map(|message| &message.tools)
-    };
+    let parts = || prompt.messages[messages.clone()].iter().flat_map(|message| &message.tools);
     let failures: HashMap<&str, Option<String>> = parts()
         .filter_map(|part| match part {
             ToolPart::Result { id, content, failed } => {
                 let is_failure = matches!(outcome_of(content, *failed), CallOutcome::Failed(_));
-                Some((
-                    id.literal(),
-                    is_failure.then(|| result_text(content).unwrap_or_default()),
-                ))
+                Some((id.literal(), is_failure.then(|| result_text(content).unwrap_or_default())))
             }
             ToolPart::Call { .. } => None,
         })
@@ -214,9 +167,7 @@ fn exit_code(text: &str) -> Option<i64> {
     let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(ENDS))..];
     [head, tail].into_iter().flat_map(str::lines).find_map(|line| {
         let line = line.to_ascii_lowercase();
-        let (before, rest) = line
-            .split_once("exit code")
-            .or_else(|| line.split_once("exited with code"))?;
+        let (before, rest) = line.split_once("exit code").or_else(|| line.split_once("exited with code"))?;
         // A longer line is the command's own output.
         let rest = rest.trim_start_matches([':', ' ', '=']);
         let code = rest.split(|c: char| !c.is_ascii_digit() && c != '-').next()?;
@@ -231,11 +182,7 @@ impl ToolEffects {
             let edited = named.file_use == FileUse::Changed;
             let paths = if edited { &mut self.edited } else { &mut self.read };
             if push_new(paths, path.clone()) {
-                self.reached.push(ReachedFile {
-                    path,
-                    edited,
-                    exploring_calls: self.exploring_calls,
-                });
+                self.reached.push(ReachedFile { path, edited, exploring_calls: self.exploring_calls });
             }
         }
     }
@@ -251,27 +198,18 @@ impl ToolEffects {
             let program = program.rsplit('/').next().unwrap_or_default().to_owned();
             let is_plain =
                 |word: &String| word.len() <= 20 && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
-            PROGRAMS
-                .contains(&program.as_str())
-                .then(|| match word.filter(is_plain) {
-                    Some(word) => format!("{program} {word}"),
-                    None => program,
-                })
+            PROGRAMS.contains(&program.as_str()).then(|| match word.filter(is_plain) {
+                Some(word) => format!("{program} {word}"),
+                None => program,
+            })
         };
         let programs = call.programs();
         let ran = !programs.is_empty();
         // The last program of a chain decides the exit code.
-        let name = programs
-            .into_iter()
-            .rev()
-            .find_map(known)
-            .or_else(|| (!ran).then(|| call.name().to_owned()));
+        let name = programs.into_iter().rev().find_map(known).or_else(|| (!ran).then(|| call.name().to_owned()));
         let Some(name) = name else { return };
         let files: Vec<String> = files.iter().filter_map(resolved).map(|path| path.to_string()).collect();
-        self.failures.push(Failure {
-            attempt: [&[name][..], &files].concat().join(" "),
-            outcome: outcome.to_owned(),
-        });
+        self.failures.push(Failure { attempt: [&[name][..], &files].concat().join(" "), outcome: outcome.to_owned() });
     }
 
     /// Adds the files that a text of the agent names.
@@ -291,16 +229,10 @@ pub fn named_files(
 ) -> Vec<RelPath> {
     let resolver = PathResolver { root, claimed };
     let words = text.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;*|\u{2014}".contains(c));
-    let like_paths = words
-        .map(path_in)
-        .filter(|word| word.contains('.') || word.contains('/'));
+    let like_paths = words.map(path_in).filter(|word| word.contains('.') || word.contains('/'));
     let mut files = Vec::new();
     for word in like_paths.take(MOST_WORDS) {
-        let named = NamedFile {
-            path: word.to_owned(),
-            directory: None,
-            file_use: FileUse::Mentioned,
-        };
+        let named = NamedFile { path: word.to_owned(), directory: None, file_use: FileUse::Mentioned };
         if let Some(path) = resolver.resolve(&named).into_iter().find(|path| is_there(path)) {
             push_new(&mut files, path);
         }

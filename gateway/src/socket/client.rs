@@ -87,12 +87,7 @@ async fn in_time<T>(within: Duration, work: impl Future<Output = Result<T, CallE
 
 impl Call<'_> {
     fn of(method: Method) -> Self {
-        Call {
-            version: VERSION.to_owned(),
-            method,
-            deadline_ms: None,
-            request: None,
-        }
+        Call { version: VERSION.to_owned(), method, deadline_ms: None, request: None }
     }
 }
 
@@ -118,9 +113,7 @@ impl Connection {
         let mut line = serde_json::to_vec(call).map_err(io::Error::from)?;
         line.push(b'\n');
         if line.len() > MOST_BYTES {
-            return Err(CallError::Failed(format!(
-                "the request has more than {MOST_BYTES} bytes"
-            )));
+            return Err(CallError::Failed(format!("the request has more than {MOST_BYTES} bytes")));
         }
         self.0.write_all(&line).await?;
         match serde_json::from_slice(&self.line().await?).map_err(io::Error::from)? {

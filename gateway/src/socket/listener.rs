@@ -47,10 +47,7 @@ impl Listener {
     /// [`ClaimError`].
     pub fn claim(place: &Place) -> Result<Listener, ClaimError> {
         place.prepare()?;
-        let failed = |source| ClaimError::Io {
-            place: place.clone(),
-            source,
-        };
+        let failed = |source| ClaimError::Io { place: place.clone(), source };
         let lock = private_file::lock_file(&place.lock()).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -72,12 +69,7 @@ impl Listener {
             Ok((listener, (metadata.dev(), metadata.ino())))
         };
         let (listener, id) = bound().map_err(failed)?;
-        Ok(Listener {
-            place: place.clone(),
-            id,
-            listener,
-            _lock: lock,
-        })
+        Ok(Listener { place: place.clone(), id, listener, _lock: lock })
     }
 
     /// The place.

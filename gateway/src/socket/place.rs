@@ -91,12 +91,7 @@ impl Place {
             Err(source) => return Err(OwnershipError::Io { path, source }),
         };
         self.check_directory()?;
-        check_owner(
-            &path,
-            &metadata,
-            (metadata.file_type().is_socket(), "socket"),
-            RUNTIME_DIR,
-        )?;
+        check_owner(&path, &metadata, (metadata.file_type().is_socket(), "socket"), RUNTIME_DIR)?;
         Ok(true)
     }
 

@@ -11,19 +11,8 @@ use crate::config::env_vars;
 /// The variables that a daemon gets, besides [`OWN`]. No variable with a key is among them: a daemon outlives the program
 /// that started it.
 const PASSED: [&str; 13] = [
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "PATH",
-    "LANG",
-    "LC_ALL",
-    "TZ",
-    "TMPDIR",
-    "XDG_CONFIG_HOME",
-    "XDG_CACHE_HOME",
-    "XDG_DATA_HOME",
-    "XDG_STATE_HOME",
-    "XDG_RUNTIME_DIR",
+    "HOME", "USER", "LOGNAME", "PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",
+    "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
 ];
 
 /// The variables of Muninn that a daemon gets.

@@ -34,9 +34,7 @@ fn answering(place: &Place, bytes: &'static str) -> std::thread::JoinHandle<Stri
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut line = String::new();
-        BufReader::new(stream.try_clone().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        BufReader::new(stream.try_clone().unwrap()).read_line(&mut line).unwrap();
         stream.write_all(bytes.as_bytes()).unwrap();
         line
     })
@@ -138,10 +136,7 @@ fn directory_of_another_user_is_refused_by_both_sides() {
     assert!(matches!(refused, OwnershipError::Owner { .. }), "{refused}");
     assert!(refused.to_string().contains("belongs to user 12345"), "{refused}");
     assert!(matches!(ask(&own), Err(CallError::Place(OwnershipError::Owner { .. }))));
-    assert!(matches!(
-        Listener::claim(&own),
-        Err(ClaimError::Place(OwnershipError::Owner { .. }))
-    ));
+    assert!(matches!(Listener::claim(&own), Err(ClaimError::Place(OwnershipError::Owner { .. }))));
 }
 
 #[test]
@@ -152,16 +147,10 @@ fn file_or_link_in_place_of_the_socket_is_not_called() {
     let other = folder.path().join("other");
     let _listener = UnixListener::bind(&other).unwrap();
     symlink(&other, place.socket()).unwrap();
-    assert!(matches!(
-        ask(&place),
-        Err(CallError::Place(OwnershipError::Kind { .. }))
-    ));
+    assert!(matches!(ask(&place), Err(CallError::Place(OwnershipError::Kind { .. }))));
     std::fs::remove_file(place.socket()).unwrap();
     std::fs::write(place.socket(), "").unwrap();
-    assert!(matches!(
-        ask(&place),
-        Err(CallError::Place(OwnershipError::Kind { .. }))
-    ));
+    assert!(matches!(ask(&place), Err(CallError::Place(OwnershipError::Kind { .. }))));
 }
 
 #[test]
@@ -223,12 +212,8 @@ fn line_without_an_end_is_refused_and_silence_is_late() {
 
 #[test]
 fn versions_are_compared_by_number() {
-    for (older, newer) in [
-        ("0.9.0", "0.10.0"),
-        ("0.1.0-rc.1", "0.1.0"),
-        ("0.1.0", "0.1.1-rc.1"),
-        ("nonsense", "0.0.1"),
-    ] {
+    for (older, newer) in [("0.9.0", "0.10.0"), ("0.1.0-rc.1", "0.1.0"), ("0.1.0", "0.1.1-rc.1"), ("nonsense", "0.0.1")]
+    {
         assert!(is_older(older, newer) && !is_older(newer, older), "{older} {newer}");
     }
     assert!(!is_older("0.1.0+build", "0.1.0") && !is_older("0.1.0", "0.1.0+build"));

@@ -35,16 +35,8 @@ impl fmt::Display for LedgerHealth {
             LedgerHealth::Ok => out.write_str("ok"),
             LedgerHealth::DamagedLedger(aside) => {
                 let path = aside.path.display();
-                write!(
-                    out,
-                    "put aside: a damaged ledger is kept as {path} since {}; a new one is used",
-                    aside.at
-                )?;
-                if aside.saved.is_empty() {
-                    Ok(())
-                } else {
-                    write!(out, "; {}", aside.saved)
-                }
+                write!(out, "put aside: a damaged ledger is kept as {path} since {}; a new one is used", aside.at)?;
+                if aside.saved.is_empty() { Ok(()) } else { write!(out, "; {}", aside.saved) }
             }
             LedgerHealth::Repairing => out.write_str("damaged: its readable rows are being copied to a new ledger"),
             LedgerHealth::Removed(path) => write!(

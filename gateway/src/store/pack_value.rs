@@ -55,10 +55,6 @@ impl Effect {
     pub fn with_gain(self, reached: Option<u32>, estimate: Option<&Estimate>) -> Effect {
         let spared = rounded(reached.map_or(0.0, spared_calls));
         let call = estimate.and_then(|estimate| estimate.call);
-        Effect {
-            spared_calls: spared,
-            gain: call.map(|call| (spared * call).round()),
-            ..self
-        }
+        Effect { spared_calls: spared, gain: call.map(|call| (spared * call).round()), ..self }
     }
 }

@@ -52,11 +52,7 @@ mod tests {
 
     #[test]
     fn attempt_round_trips_through_a_receipt() {
-        let tried = Try {
-            backend: "a".into(),
-            happened: TryOutcome::Answered(503),
-            ms: 1.5,
-        };
+        let tried = Try { backend: "a".into(), happened: TryOutcome::Answered(503), ms: 1.5 };
         let text = serde_json::to_string(&tried).unwrap();
         assert_eq!(text, r#"{"backend":"a","happened":{"answered":503},"ms":1.5}"#);
         assert_eq!(serde_json::from_str::<Try>(&text).unwrap(), tried);

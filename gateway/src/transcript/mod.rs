@@ -108,10 +108,7 @@ impl Transcript {
     /// A conversation without messages.
     #[must_use]
     pub fn empty(client: Client) -> Transcript {
-        Transcript {
-            client,
-            ..Transcript::default()
-        }
+        Transcript { client, ..Transcript::default() }
     }
 
     /// Reads the file of a client. A file that does not exist is a conversation without messages: clients create it with
@@ -137,9 +134,7 @@ impl Transcript {
     pub fn of_messages(client: Client, messages: &[Value]) -> Transcript {
         let mut transcript = Transcript::empty(client);
         if client == Client::Opencode {
-            messages
-                .iter()
-                .for_each(|message| opencode::take(message, &mut transcript));
+            messages.iter().for_each(|message| opencode::take(message, &mut transcript));
         }
         transcript
     }
@@ -203,10 +198,7 @@ impl Transcript {
 
 /// Reads a regular file. The kind is checked before it is opened, because opening a pipe waits for its writer.
 fn read_regular(path: &Path) -> Result<Vec<u8>, TranscriptError> {
-    let failed = |source| TranscriptError::Read {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| TranscriptError::Read { path: path.to_owned(), source };
     let (file, metadata) = match open_regular(path, Links::Follow) {
         Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
@@ -217,10 +209,7 @@ fn read_regular(path: &Path) -> Result<Vec<u8>, TranscriptError> {
     };
     let size = metadata.len();
     if size > MOST_READ {
-        return Err(TranscriptError::TooLarge {
-            path: path.to_owned(),
-            size,
-        });
+        return Err(TranscriptError::TooLarge { path: path.to_owned(), size });
     }
     let mut bytes = Vec::new();
     file.take(MOST_READ).read_to_end(&mut bytes).map_err(failed)?;

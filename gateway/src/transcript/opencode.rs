@@ -59,9 +59,7 @@ fn flush(said: &mut Vec<Value>, results: &mut Vec<Value>, transcript: &mut Trans
 /// A text part that a person or the agent wrote. Plugins write the others.
 fn text(part: &Value) -> Option<Value> {
     let is_synthetic = part["synthetic"] == true || part["ignored"] == true;
-    let text = part["text"]
-        .as_str()
-        .filter(|_| part["type"] == "text" && !is_synthetic)?;
+    let text = part["text"].as_str().filter(|_| part["type"] == "text" && !is_synthetic)?;
     Some(json!({"type": "text", "text": text}))
 }
 

@@ -47,25 +47,14 @@ fn recorded_sessions_of_claude_code_become_messages() {
 fn recorded_session_of_codex_becomes_items() {
     let transcript = of(Client::Codex, CODEX.as_bytes());
     let all = shown(&transcript, Some("And now?"));
-    let turns: Vec<_> = all
-        .lines()
-        .filter(|line| line.split_once(' ').is_some_and(|(_, text)| !text.is_empty()))
-        .collect();
+    let turns: Vec<_> =
+        all.lines().filter(|line| line.split_once(' ').is_some_and(|(_, text)| !text.is_empty())).collect();
     assert_eq!(
         turns,
-        [
-            "User Where is f?",
-            "Assistant It is in a.py:1.",
-            "User And then?",
-            "Assistant Second.",
-            "User And now?"
-        ]
+        ["User Where is f?", "Assistant It is in a.py:1.", "User And then?", "Assistant Second.", "User And now?"]
     );
     let body = String::from_utf8(transcript.body(None)).unwrap();
-    assert!(
-        body.contains("Process exited with code 2"),
-        "results keep their exit code"
-    );
+    assert!(body.contains("Process exited with code 2"), "results keep their exit code");
 }
 
 #[test]
@@ -94,10 +83,7 @@ fn lines_that_are_no_turn_of_the_conversation_are_skipped() {
         r#"{"type":"user","message":{"role":"user","content":"yes"}}"#.to_owned(),
         r#"{"type":"assistant","message":{"role":"assistant","content":"to"#.to_owned(),
     ];
-    assert_eq!(
-        shown(&of(Client::ClaudeCode, lines.join("\n").as_bytes()), None),
-        "User yes\n"
-    );
+    assert_eq!(shown(&of(Client::ClaudeCode, lines.join("\n").as_bytes()), None), "User yes\n");
 }
 
 #[test]
@@ -105,10 +91,7 @@ fn compaction_drops_what_it_replaced() {
     let summary = r#"{"type":"user","isCompactSummary":true,"message":{"role":"user","content":"This session is being continued from a previous conversation"}}"#;
     let after = r#"{"type":"user","message":{"role":"user","content":"after"}}"#;
     let text = format!("{CLAUDE_197}{summary}\n{after}\n");
-    assert_eq!(
-        shown(&of(Client::ClaudeCode, text.as_bytes()), None),
-        "User \nUser after\n"
-    );
+    assert_eq!(shown(&of(Client::ClaudeCode, text.as_bytes()), None), "User \nUser after\n");
 
     let kept = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "kept"}]});
     let compacted = json!({"type": "compacted", "payload": {"message": "s", "replacement_history": [kept]}});
@@ -137,14 +120,8 @@ fn messages_of_opencode_become_calls_and_results() {
     );
     let body: serde_json::Value = serde_json::from_slice(&transcript.body(None)).unwrap();
     let results = &body["messages"][2]["content"];
-    assert_eq!(
-        results[0],
-        json!({"type": "tool_result", "tool_use_id": "c1", "content": "none", "is_error": true})
-    );
-    assert_eq!(
-        (&results[1]["content"], &results[1]["is_error"]),
-        (&json!("denied"), &json!(true))
-    );
+    assert_eq!(results[0], json!({"type": "tool_result", "tool_use_id": "c1", "content": "none", "is_error": true}));
+    assert_eq!((&results[1]["content"], &results[1]["is_error"]), (&json!("denied"), &json!(true)));
     assert!(!body.to_string().contains("BLOCK"), "injected text is not learned");
 }
 
@@ -152,10 +129,7 @@ fn messages_of_opencode_become_calls_and_results() {
 fn oldest_messages_are_dropped_and_later_lines_do_not_change_which() {
     let line = |index: usize| {
         let text = format!("{index} {}", "x".repeat(1 << 20));
-        format!(
-            "{}\n",
-            json!({"type": "user", "message": {"role": "user", "content": text}})
-        )
+        format!("{}\n", json!({"type": "user", "message": {"role": "user", "content": text}}))
     };
     let text: String = (0..6).map(line).collect();
     let transcript = of(Client::ClaudeCode, text.as_bytes());
@@ -193,10 +167,7 @@ fn devices_pipes_and_directories_are_refused() {
     assert!(made.success());
     for path in [Path::new("/dev/zero"), &pipe, folder.path()] {
         assert!(
-            matches!(
-                Transcript::read(Client::ClaudeCode, path),
-                Err(TranscriptError::NotRegular(_))
-            ),
+            matches!(Transcript::read(Client::ClaudeCode, path), Err(TranscriptError::NotRegular(_))),
             "{}",
             path.display()
         );

@@ -45,25 +45,10 @@ impl Answer {
     }
 
     fn neutral_events(&self) -> Vec<Event> {
-        let usage = |output| {
-            Event::Usage(Usage {
-                input: Some(u64::from(self.input_tokens)),
-                output,
-                ..Usage::default()
-            })
-        };
-        let start = [
-            Event::Start { model: None },
-            usage(None),
-            Event::Open {
-                block: 0,
-                kind: BlockKind::Text,
-            },
-        ];
-        let pieces = self.pieces.iter().map(|piece| Event::Delta {
-            block: 0,
-            text: piece.clone(),
-        });
+        let usage =
+            |output| Event::Usage(Usage { input: Some(u64::from(self.input_tokens)), output, ..Usage::default() });
+        let start = [Event::Start { model: None }, usage(None), Event::Open { block: 0, kind: BlockKind::Text }];
+        let pieces = self.pieces.iter().map(|piece| Event::Delta { block: 0, text: piece.clone() });
         let end = [
             Event::Close { block: 0 },
             usage(Some(u64::from(self.output_tokens))),
@@ -98,11 +83,7 @@ mod tests {
     #[test]
     fn streamed_text_equals_whole_text() {
         let pointers = [
-            (
-                WireFormat::Chat,
-                "/choices/0/delta/content",
-                "/choices/0/message/content",
-            ),
+            (WireFormat::Chat, "/choices/0/delta/content", "/choices/0/message/content"),
             (WireFormat::Messages, "/delta/text", "/content/0/text"),
             (WireFormat::Responses, "/delta", "/output/0/content/0/text"),
         ];
@@ -114,11 +95,7 @@ mod tests {
                 .collect();
             let body: Value = serde_json::from_str(&answer().whole(format)).unwrap();
             assert_eq!(streamed, "one\ntwo", "{format:?}");
-            assert_eq!(
-                body.pointer(whole).and_then(Value::as_str),
-                Some("one\ntwo"),
-                "{format:?}"
-            );
+            assert_eq!(body.pointer(whole).and_then(Value::as_str), Some("one\ntwo"), "{format:?}");
         }
     }
 

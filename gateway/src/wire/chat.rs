@@ -12,11 +12,7 @@ pub(super) fn messages(conversation: Option<Conversation<'_>>) -> Result<Vec<Mes
 fn message(element: Element<'_>) -> Message<'_> {
     let members = element.object().unwrap_or_default();
     let role = role(members.text("role"));
-    let text_kind = if role == Role::Tool {
-        BlockKind::ToolResult
-    } else {
-        BlockKind::Text
-    };
+    let text_kind = if role == Role::Tool { BlockKind::ToolResult } else { BlockKind::Text };
     let kind_of = |name: &str, _: &Members<'_>| {
         if name == "text" { text_kind } else { BlockKind::Other }
     };
@@ -25,13 +21,7 @@ fn message(element: Element<'_>) -> Message<'_> {
         Role::Assistant | Role::Tool => ToolPart::of_chat(&members),
         _ => Vec::new(),
     };
-    Message {
-        role,
-        content,
-        blocks,
-        tools,
-        declared_tools: None,
-    }
+    Message { role, content, blocks, tools, declared_tools: None }
 }
 
 /// The insertion of `literal`, a JSON string, at the end of the target's text, before its closing quote. All backends
@@ -42,8 +32,5 @@ pub(super) fn insert(body: &str, target: &Block<'_>, literal: &str) -> Vec<Inser
         return Vec::new();
     };
     let inner = &literal[1..literal.len() - 1];
-    vec![Insertion::new(
-        span(body, text.literal()).end - 1,
-        format!(r"\n\n{inner}"),
-    )]
+    vec![Insertion::new(span(body, text.literal()).end - 1, format!(r"\n\n{inner}"))]
 }

@@ -23,11 +23,7 @@ impl EndWatch {
     /// A watch for a stream of this format.
     #[must_use]
     pub fn new(format: WireFormat) -> EndWatch {
-        EndWatch {
-            format,
-            last: false,
-            finished: false,
-        }
+        EndWatch { format, last: false, finished: false }
     }
 
     /// Reads the next bytes, which begin at the start of a line.
@@ -80,10 +76,7 @@ fn at_line_start(events: &[u8], mark: &[u8]) -> bool {
 
 /// Whether `rest` is an event that lacks only its empty line.
 fn is_event(rest: &[u8]) -> bool {
-    let data = rest
-        .split(|byte| *byte == b'\n')
-        .rev()
-        .find_map(|line| line.strip_prefix(b"data:"));
+    let data = rest.split(|byte| *byte == b'\n').rev().find_map(|line| line.strip_prefix(b"data:"));
     data.is_some_and(|data| {
         let data = data.trim_ascii();
         data == b"[DONE]" || serde_json::from_slice::<IgnoredAny>(data).is_ok()
@@ -103,11 +96,7 @@ mod tests {
     #[test]
     fn last_event_is_recognised_but_not_its_name_in_a_text() {
         for (format, last, text) in [
-            (
-                WireFormat::Chat,
-                "data: {}\n\ndata: [DONE]\n\n",
-                r#"data: {"content":"data: [DONE]"}"#,
-            ),
+            (WireFormat::Chat, "data: {}\n\ndata: [DONE]\n\n", r#"data: {"content":"data: [DONE]"}"#),
             (
                 WireFormat::Messages,
                 "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
@@ -129,16 +118,8 @@ mod tests {
         let chat = |events| after(WireFormat::Chat, events);
         assert_eq!(chat("data: {}\n\n").closing_bytes(b""), None);
         assert_eq!(chat("data: {}\n\n").closing_bytes(b"data: [DONE").as_deref(), None);
-        assert_eq!(
-            chat("data: {}\n\n").closing_bytes(b"data: [DONE]\n").unwrap(),
-            b"data: [DONE]\n\n"
-        );
-        assert_eq!(
-            chat(r#"data: {"finish_reason":"stop"}"#)
-                .closing_bytes(b"data: [DO")
-                .unwrap(),
-            b"data: [DONE]\n\n"
-        );
+        assert_eq!(chat("data: {}\n\n").closing_bytes(b"data: [DONE]\n").unwrap(), b"data: [DONE]\n\n");
+        assert_eq!(chat(r#"data: {"finish_reason":"stop"}"#).closing_bytes(b"data: [DO").unwrap(), b"data: [DONE]\n\n");
         assert_eq!(
             chat("").closing_bytes(br#"data: {"finish_reason":"stop"}"#).unwrap(),
             b"data: {\"finish_reason\":\"stop\"}\n\ndata: [DONE]\n\n"

@@ -55,10 +55,7 @@ pub struct Failure {
 impl Failure {
     /// The failure of a backend's answer or event that is not valid JSON.
     pub(super) fn not_json() -> Self {
-        Self {
-            kind: ErrorKind::Server,
-            message: "the backend sent something that is not valid JSON".to_owned(),
-        }
+        Self { kind: ErrorKind::Server, message: "the backend sent something that is not valid JSON".to_owned() }
     }
 }
 

@@ -29,19 +29,12 @@ pub fn read(status: StatusCode, body: &str) -> Failure {
         let is_message = !text.is_empty() && !text.starts_with('<');
         Failure {
             kind: ErrorKind::Server,
-            message: if is_message {
-                truncated(text)
-            } else {
-                format!("the backend answered {status}")
-            },
+            message: if is_message { truncated(text) } else { format!("the backend answered {status}") },
         }
     });
     if failure.kind != ErrorKind::ContextOverflow {
-        failure.kind = if Overflow::parse(body).is_some() {
-            ErrorKind::ContextOverflow
-        } else {
-            ErrorKind::of_status(status)
-        };
+        failure.kind =
+            if Overflow::parse(body).is_some() { ErrorKind::ContextOverflow } else { ErrorKind::of_status(status) };
     }
     failure
 }
@@ -59,15 +52,9 @@ const OVERFLOW_WORDS: &[&str] = &[
 /// Parts of an error's `type` or `code`, in lower case, that determine its kind. They take precedence over a status in
 /// the body.
 const KIND_WORDS: &[(ErrorKind, &[&str])] = &[
-    (
-        ErrorKind::RateLimit,
-        &["rate_limit", "ratelimit", "quota", "throttl", "too_many"],
-    ),
+    (ErrorKind::RateLimit, &["rate_limit", "ratelimit", "quota", "throttl", "too_many"]),
     (ErrorKind::Overloaded, &["overload", "unavailable", "capacity"]),
-    (
-        ErrorKind::Authentication,
-        &["authentication", "api_key", "unauthorized"],
-    ),
+    (ErrorKind::Authentication, &["authentication", "api_key", "unauthorized"]),
     (ErrorKind::Permission, &["permission", "forbidden"]),
     (ErrorKind::NotFound, &["not_found", "notfound"]),
     (ErrorKind::TooLarge, &["too_large", "toolarge"]),
@@ -76,9 +63,7 @@ const KIND_WORDS: &[(ErrorKind, &[&str])] = &[
 
 /// Finds the error in an object. `name` is the name of the event that contains the object.
 pub(super) fn find(name: &str, members: &Members<'_>) -> Option<Failure> {
-    let error = members
-        .get("error")
-        .filter(|raw| !matches!(*raw, "null" | "{}" | "false"));
+    let error = members.get("error").filter(|raw| !matches!(*raw, "null" | "{}" | "false"));
     let is_error = |key| members.text(key).is_some_and(|text| text.decode() == "error");
     match error {
         Some(raw) if raw.starts_with('{') => Some(from_value(raw)),
@@ -99,10 +84,7 @@ pub(super) fn from_value(raw: &str) -> Failure {
 /// Reads an error that is only a message. `around` is the object that contains it and may have a type or a code.
 fn from_text(around: &Members<'_>, raw: &str) -> Failure {
     let message = Text::of(raw).map_or(raw.into(), Text::decode);
-    Failure {
-        kind: kind(around, &message),
-        message: truncated(&message),
-    }
+    Failure { kind: kind(around, &message), message: truncated(&message) }
 }
 
 fn truncated(message: &str) -> String {
@@ -115,10 +97,7 @@ pub(super) fn from_object(error: &Members<'_>) -> Failure {
         .into_iter()
         .find_map(|key| text(error, key))
         .unwrap_or("the backend failed without an error message".into());
-    Failure {
-        kind: kind(error, &message),
-        message: truncated(&message),
-    }
+    Failure { kind: kind(error, &message), message: truncated(&message) }
 }
 
 fn kind(error: &Members<'_>, message: &str) -> ErrorKind {
@@ -131,9 +110,7 @@ fn kind(error: &Members<'_>, message: &str) -> ErrorKind {
     if Overflow::parse(message).is_some() || OVERFLOW_WORDS.iter().any(is_overflow) {
         return ErrorKind::ContextOverflow;
     }
-    let named = KIND_WORDS
-        .iter()
-        .find(|(_, words)| words.iter().any(|word| names.contains(word)));
+    let named = KIND_WORDS.iter().find(|(_, words)| words.iter().any(|word| names.contains(word)));
     if let Some((kind, _)) = named {
         return *kind;
     }
@@ -146,9 +123,7 @@ fn kind(error: &Members<'_>, message: &str) -> ErrorKind {
 
 /// The HTTP status in an error object, a number or a string.
 fn status(error: &Members<'_>) -> Option<u16> {
-    ["code", "status", "status_code"]
-        .into_iter()
-        .find_map(|key| error.get(key)?.trim_matches('"').parse().ok())
+    ["code", "status", "status_code"].into_iter().find_map(|key| error.get(key)?.trim_matches('"').parse().ok())
 }
 
 fn text<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
@@ -193,12 +168,7 @@ mod tests {
                 ErrorKind::BadGateway,
                 "the backend answered 502 Bad Gateway",
             ),
-            (
-                503,
-                "",
-                ErrorKind::Overloaded,
-                "the backend answered 503 Service Unavailable",
-            ),
+            (503, "", ErrorKind::Overloaded, "the backend answered 503 Service Unavailable"),
             (429, "slow down", ErrorKind::RateLimit, "slow down"),
             (
                 400,
@@ -224,26 +194,17 @@ mod tests {
                 r#"{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}"#,
                 ErrorKind::ContextOverflow,
             ),
-            (
-                r#"{"error":{"message":"slow down","type":"None","param":"None","code":"429"}}"#,
-                ErrorKind::RateLimit,
-            ),
+            (r#"{"error":{"message":"slow down","type":"None","param":"None","code":"429"}}"#, ErrorKind::RateLimit),
             (
                 r#"{"error":{"message":"no credit","type":"insufficient_quota","code":"insufficient_quota"}}"#,
                 ErrorKind::RateLimit,
             ),
-            (
-                r#"{"error":{"message":"Loading model","type":"unavailable_error","code":503}}"#,
-                ErrorKind::Overloaded,
-            ),
+            (r#"{"error":{"message":"Loading model","type":"unavailable_error","code":503}}"#, ErrorKind::Overloaded),
             (
                 r#"{"error":{"message":"bad key","type":"invalid_request_error","code":"invalid_api_key"}}"#,
                 ErrorKind::Authentication,
             ),
-            (
-                r#"{"error":{"message":"no","type":"invalid_request_error","code":null}}"#,
-                ErrorKind::InvalidRequest,
-            ),
+            (r#"{"error":{"message":"no","type":"invalid_request_error","code":null}}"#, ErrorKind::InvalidRequest),
             (r#"{"error":"model runner has stopped"}"#, ErrorKind::Server),
             (r#"{"error":{}, "type":"error", "message": 3}"#, ErrorKind::Server),
             (r#"{"error":["a"]}"#, ErrorKind::Server),

@@ -11,11 +11,7 @@ pub(super) fn system<'a>(members: &Members<'a>) -> Vec<Text<'a>> {
     };
     match Text::of(raw) {
         Some(text) => vec![text],
-        None => members
-            .elements("system")
-            .into_iter()
-            .filter_map(|block| block.object()?.text("text"))
-            .collect(),
+        None => members.elements("system").into_iter().filter_map(|block| block.object()?.text("text")).collect(),
     }
 }
 
@@ -36,11 +32,5 @@ fn message<'a>(element: Element<'a>) -> Message<'a> {
         }
     };
     let (content, blocks) = content(members.get("content"), kind_of, BlockKind::Text);
-    Message {
-        role: role(members.text("role")),
-        content,
-        blocks,
-        tools,
-        declared_tools: None,
-    }
+    Message { role: role(members.text("role")), content, blocks, tools, declared_tools: None }
 }

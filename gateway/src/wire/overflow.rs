@@ -62,12 +62,8 @@ const CODES: [&str; 4] = [
     "model_context_window_exceeded",
 ];
 
-static REGEXES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    PATTERNS
-        .iter()
-        .filter_map(|pattern| Regex::new(&format!("(?s){pattern}")).ok())
-        .collect()
-});
+static REGEXES: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| PATTERNS.iter().filter_map(|pattern| Regex::new(&format!("(?s){pattern}")).ok()).collect());
 
 /// The longest text, in bytes, that is searched. Error messages are shorter.
 const LONGEST: usize = 64 << 10;
@@ -82,11 +78,7 @@ impl Overflow {
         let mut overflow = match REGEXES.iter().find_map(|regex| regex.captures(text)) {
             Some(found) => {
                 let number = |name: &str| found.name(name)?.as_str().parse().ok();
-                Overflow {
-                    prompt: number("prompt"),
-                    answer: number("answer"),
-                    window: number("window"),
-                }
+                Overflow { prompt: number("prompt"), answer: number("answer"), window: number("window") }
             }
             None if CODES.iter().any(|code| text.contains(code)) => Overflow::default(),
             None => return None,
@@ -129,10 +121,7 @@ impl Overflow {
                 "input length and `max_tokens` exceed context limit: {prompt} + {answer} > {window}, decrease input length or `max_tokens` and try again"
             ),
             (WireFormat::Messages, _) => {
-                format!(
-                    "prompt is too long: {} tokens > {window} maximum",
-                    prompt.max(window.saturating_add(1))
-                )
+                format!("prompt is too long: {} tokens > {window} maximum", prompt.max(window.saturating_add(1)))
             }
             (WireFormat::Chat | WireFormat::Responses, Some(answer)) if prompt_alone_fits => format!(
                 "This model's maximum context length is {window} tokens. However, you requested {} tokens ({prompt} in the messages, {answer} in the completion). Please reduce the length of the messages or completion.",
@@ -153,12 +142,7 @@ mod tests {
 
     /// Errors of backends with the tokens of prompt, answer and window in them.
     const CASES: [OverflowCase; 19] = [
-        (
-            "prompt is too long: 208310 tokens > 200000 maximum",
-            Some(208_310),
-            None,
-            Some(200_000),
-        ),
+        ("prompt is too long: 208310 tokens > 200000 maximum", Some(208_310), None, Some(200_000)),
         (
             "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again",
             Some(188_240),
@@ -201,12 +185,7 @@ mod tests {
             None,
             Some(128_000),
         ),
-        (
-            "This model's maximum context length is 4096 tokens. Please reduce",
-            None,
-            None,
-            Some(4096),
-        ),
+        ("This model's maximum context length is 4096 tokens. Please reduce", None, None, Some(4096)),
         (
             "Your input exceeds the context window of this model. Please adjust your input and try again.",
             None,
@@ -256,12 +235,7 @@ mod tests {
             Some(1_048_576),
         ),
         ("the input length exceeds the context length", None, None, None),
-        (
-            r#"{"error":{"message":"too long","code":"context_length_exceeded"}}"#,
-            None,
-            None,
-            None,
-        ),
+        (r#"{"error":{"message":"too long","code":"context_length_exceeded"}}"#, None, None, None),
     ];
 
     #[test]
@@ -274,12 +248,7 @@ mod tests {
 
     #[test]
     fn other_errors_are_no_overflow() {
-        for error in [
-            "max_tokens must be positive",
-            "model not found",
-            "rate limit: 4096 tokens per minute",
-            "",
-        ] {
+        for error in ["max_tokens must be positive", "model not found", "rate limit: 4096 tokens per minute", ""] {
             assert_eq!(Overflow::parse(error), None, "{error}");
         }
     }
@@ -302,9 +271,7 @@ mod tests {
     #[test]
     fn largest_counts_are_written_without_overflow() {
         let all = [None, Some(0), Some(u64::MAX)];
-        for (prompt, answer, window) in all
-            .iter()
-            .flat_map(|p| all.iter().flat_map(move |a| all.map(|w| (*p, *a, w))))
+        for (prompt, answer, window) in all.iter().flat_map(|p| all.iter().flat_map(move |a| all.map(|w| (*p, *a, w))))
         {
             let overflow = Overflow { prompt, answer, window };
             for format in [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses] {

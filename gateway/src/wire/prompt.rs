@@ -77,11 +77,7 @@ pub struct Block<'a> {
 impl<'a> Block<'a> {
     /// String content as one block.
     pub(super) fn of_string(kind: BlockKind, text: Text<'a>) -> Block<'a> {
-        Block {
-            kind,
-            text: (kind == BlockKind::Text).then_some(text),
-            last: text.literal(),
-        }
+        Block { kind, text: (kind == BlockKind::Text).then_some(text), last: text.literal() }
     }
 
     /// The byte offset in `body` after the block, which must be an object.
@@ -180,18 +176,9 @@ impl<'a> Prompt<'a> {
         let (system, messages) = match format {
             WireFormat::Chat => (Vec::new(), chat::messages(conversation)?),
             WireFormat::Messages => (messages::system(&members), messages::messages(conversation)?),
-            WireFormat::Responses => (
-                responses::instructions(&members),
-                responses::items(conversation, &members)?,
-            ),
+            WireFormat::Responses => (responses::instructions(&members), responses::items(conversation, &members)?),
         };
-        Ok(Prompt {
-            format,
-            members,
-            body,
-            system,
-            messages,
-        })
+        Ok(Prompt { format, members, body, system, messages })
     }
 
     /// The model's name from the client.
@@ -239,10 +226,7 @@ impl<'a> Prompt<'a> {
     /// The index of the first message after the model's last one, where the newest turn starts.
     #[must_use]
     pub fn tail(&self) -> usize {
-        self.messages
-            .iter()
-            .rposition(|message| message.role == Role::Assistant)
-            .map_or(0, |index| index + 1)
+        self.messages.iter().rposition(|message| message.role == Role::Assistant).map_or(0, |index| index + 1)
     }
 
     /// Whether a block can be inserted after this one and be found again in later requests: after non-empty text of a
@@ -307,20 +291,15 @@ impl<'a> Prompt<'a> {
                 r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"#,
                 &format!("}},{object}]}}]"),
             ),
-            (_, Content::String(original) | Content::Bare(original)) => wrap(
-                &span(self.body, original),
-                &format!(r#"[{{"type":"{kind}","text":"#),
-                &format!("}},{object}]"),
-            ),
+            (_, Content::String(original) | Content::Bare(original)) => {
+                wrap(&span(self.body, original), &format!(r#"[{{"type":"{kind}","text":"#), &format!("}},{object}]"))
+            }
         }
     }
 }
 
 fn wrap(span: &Range<usize>, before: &str, after: &str) -> Vec<Insertion> {
-    vec![
-        Insertion::new(span.start, before.to_owned()),
-        Insertion::new(span.end, after.to_owned()),
-    ]
+    vec![Insertion::new(span.start, before.to_owned()), Insertion::new(span.end, after.to_owned())]
 }
 
 /// Reads a `content` member: a string, or an array of objects with a `type`. `kind_of` gives the kind of an object with
@@ -441,25 +420,15 @@ mod tests {
         assert!(matches!(parse(b"\xff\xfe"), ParseError::Json(_)));
         assert_eq!(parse(b"[1]"), ParseError::NotAnObject);
         assert_eq!(parse(b"{}"), ParseError::Missing("messages"));
-        assert_eq!(
-            parse(b"{\"messages\":3}"),
-            ParseError::WrongType("messages", "an array")
-        );
+        assert_eq!(parse(b"{\"messages\":3}"), ParseError::WrongType("messages", "an array"));
     }
 
     #[test]
     fn deeply_nested_bodies_are_parsed() {
-        let deep = format!(
-            r#"{{"messages":[],"x":{}{}}}"#,
-            "[".repeat(200_000),
-            "]".repeat(200_000)
-        );
+        let deep = format!(r#"{{"messages":[],"x":{}{}}}"#, "[".repeat(200_000), "]".repeat(200_000));
         assert!(Prompt::parse(WireFormat::Chat, deep.as_bytes()).is_ok());
-        let content = format!(
-            r#"{{"messages":[{{"role":"user","content":{}{}}}]}}"#,
-            "[".repeat(200_000),
-            "]".repeat(200_000)
-        );
+        let content =
+            format!(r#"{{"messages":[{{"role":"user","content":{}{}}}]}}"#, "[".repeat(200_000), "]".repeat(200_000));
         assert!(Prompt::parse(WireFormat::Messages, content.as_bytes()).is_ok());
     }
 
@@ -501,11 +470,7 @@ mod tests {
                 r#"{"input":[{"type":"additional_tools","tools":[]},{"role":"user","content":"a"}]}"#.to_owned(),
                 false,
             ),
-            (
-                WireFormat::Responses,
-                format!(r#"{{"input":[{{"role":"user","content":"a","tools":{tools}}}]}}"#),
-                false,
-            ),
+            (WireFormat::Responses, format!(r#"{{"input":[{{"role":"user","content":"a","tools":{tools}}}]}}"#), false),
         ] {
             let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
             assert_eq!(prompt.has_tools(), has_tools, "{body}");

@@ -64,11 +64,5 @@ fn item(element: Element<'_>) -> Message<'_> {
         _ => BlockKind::Other,
     };
     let (content, blocks) = content(members.get("content"), kind_of, BlockKind::Text);
-    Message {
-        role,
-        content,
-        blocks,
-        tools: Vec::new(),
-        declared_tools: None,
-    }
+    Message { role, content, blocks, tools: Vec::new(), declared_tools: None }
 }

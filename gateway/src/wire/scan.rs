@@ -21,11 +21,7 @@ impl<'a> Members<'a> {
     /// Reads one object; `None` if `json` is something else.
     #[must_use]
     pub fn of(json: &'a str) -> Option<Members<'a>> {
-        if json.starts_with('{') {
-            serde_json::from_str(json).ok()
-        } else {
-            None
-        }
+        if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
     }
 
     /// The raw value of `key`. The last one of a repeated key counts, as in the parsers of all backends.
@@ -37,11 +33,7 @@ impl<'a> Members<'a> {
     /// The value of `key` in the type that serializes unchanged.
     #[must_use]
     pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
-        self.0
-            .iter()
-            .rev()
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| *value)
+        self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
     /// Removes all values of `key` and returns the last one.
@@ -264,10 +256,7 @@ impl<'de> Visitor<'de> for Split<'_> {
                 members.push((key, map.next_value()?));
             }
         }
-        Ok(Body {
-            members: Members(members),
-            conversation,
-        })
+        Ok(Body { members: Members(members), conversation })
     }
 }
 

@@ -38,9 +38,7 @@ pub(crate) fn decode_string(json: &str) -> Option<String> {
 /// Whether a text may contain escapes of surrogates, lone or in pairs.
 #[must_use]
 pub(crate) fn may_hold_surrogates(json: &str) -> bool {
-    [r"\ud", r"\uD"]
-        .iter()
-        .any(|prefix| memmem::find(json.as_bytes(), prefix.as_bytes()).is_some())
+    [r"\ud", r"\uD"].iter().any(|prefix| memmem::find(json.as_bytes(), prefix.as_bytes()).is_some())
 }
 
 /// The escapes of lone surrogates: byte offset and code unit.
@@ -95,20 +93,14 @@ impl<'a> Piece<'a> {
         let inner = &literal[1..literal.len() - 1];
         let lone = lone_surrogates(inner);
         let low = lone.first().filter(|(at, unit)| *at == 0 && *unit >= 0xdc00);
-        let high = lone
-            .last()
-            .filter(|(at, unit)| at + ESCAPE == inner.len() && *unit < 0xdc00);
+        let high = lone.last().filter(|(at, unit)| at + ESCAPE == inner.len() && *unit < 0xdc00);
         let start = low.map_or(0, |_| ESCAPE);
         let end = inner.len() - high.map_or(0, |_| ESCAPE);
         let text = match &inner[start..end] {
             plain if memchr(b'\\', plain.as_bytes()).is_none() => Cow::Borrowed(plain),
             escaped => Cow::Owned(decode_string(&format!("\"{escaped}\"")).unwrap_or_else(|| escaped.to_owned())),
         };
-        Piece {
-            low: low.map(|(_, unit)| *unit),
-            text,
-            high: high.map(|(_, unit)| *unit),
-        }
+        Piece { low: low.map(|(_, unit)| *unit), text, high: high.map(|(_, unit)| *unit) }
     }
 
     /// Whether the piece has no text and no surrogates.
@@ -127,11 +119,7 @@ impl<'a> From<&'a str> for Piece<'a> {
 
 impl<'a> From<Cow<'a, str>> for Piece<'a> {
     fn from(text: Cow<'a, str>) -> Self {
-        Piece {
-            low: None,
-            text,
-            high: None,
-        }
+        Piece { low: None, text, high: None }
     }
 }
 
@@ -149,9 +137,7 @@ impl Joiner {
         }
         let first = match (self.high.take(), piece.low) {
             (None, None) => None,
-            (high, low) => Some(String::from_utf16_lossy(
-                &[high, low].into_iter().flatten().collect::<Vec<_>>(),
-            )),
+            (high, low) => Some(String::from_utf16_lossy(&[high, low].into_iter().flatten().collect::<Vec<_>>())),
         };
         self.high = piece.high;
         match first {
@@ -182,10 +168,7 @@ mod tests {
             (r#""\ud83d\n\"""#, r#""\ufffd\n\"""#),
             (r#""\\ud83d""#, r#""\\ud83d""#),
             (r#""\\\ud83d""#, r#""\\\ufffd""#),
-            (
-                r#"{"\ud83d":"\ud83d\ude00","x":"\u00e9"}"#,
-                r#"{"\ufffd":"\ud83d\ude00","x":"\u00e9"}"#,
-            ),
+            (r#"{"\ud83d":"\ud83d\ude00","x":"\u00e9"}"#, r#"{"\ufffd":"\ud83d\ude00","x":"\u00e9"}"#),
             (r"\ud83d\", r"\ufffd\"),
             (r"\ud83", r"\ud83"),
         ] {

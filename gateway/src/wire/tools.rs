@@ -54,10 +54,7 @@ impl<'a> ToolPart<'a> {
         };
         let calls = members.elements("tool_calls").into_iter();
         let result = ToolPart::result(members, "tool_call_id", "content");
-        calls
-            .filter_map(|element| element.object().and_then(call))
-            .chain(result)
-            .collect()
+        calls.filter_map(|element| element.object().and_then(call)).chain(result).collect()
     }
 
     /// Reads a call or output item of the responses format. The name of a `local_shell_call` is its type.
@@ -75,11 +72,7 @@ impl<'a> ToolPart<'a> {
     }
 
     fn call(id: Option<Text<'a>>, name: Option<Text<'a>>, arguments: Option<&'a str>) -> Option<ToolPart<'a>> {
-        Some(ToolPart::Call {
-            id: id?,
-            name: name?,
-            arguments: arguments?,
-        })
+        Some(ToolPart::Call { id: id?, name: name?, arguments: arguments? })
     }
 
     fn result(members: &Members<'a>, id: &str, content: &str) -> Option<ToolPart<'a>> {

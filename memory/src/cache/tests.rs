@@ -32,9 +32,7 @@ fn commits_are_kept_by_form() {
     let dir = tempfile::tempdir().unwrap();
     let mut cache = Cache::open(dir.path()).unwrap();
     let [one, two] = [[1u8; 20], [2u8; 20]].map(|bytes| ObjectId::from_bytes(&bytes).unwrap());
-    cache
-        .store_commits(FORM, [(two, &"two".to_owned())].into_iter())
-        .unwrap();
+    cache.store_commits(FORM, [(two, &"two".to_owned())].into_iter()).unwrap();
     let found: Vec<Option<String>> = cache.of_commits(FORM, &[one, two]);
     assert_eq!(found, [None, Some("two".to_owned())]);
     assert_eq!(cache.of_commits::<String>("test.2", &[two]), [None], "another form");
@@ -44,18 +42,11 @@ fn commits_are_kept_by_form() {
 fn damaged_or_old_cache_is_rebuilt_and_reported() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
-    std::fs::write(
-        &path,
-        "this is no database, and long enough to be taken for one".repeat(50),
-    )
-    .unwrap();
+    std::fs::write(&path, "this is no database, and long enough to be taken for one".repeat(50)).unwrap();
     let mut cache = Cache::open(dir.path()).unwrap();
     assert!(cache.was_rebuilt());
     store(&mut cache, "x", "value");
-    cache
-        .connection
-        .pragma_update(None, "user_version", SCHEMA_VERSION + 1)
-        .unwrap();
+    cache.connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
     drop(cache);
     let cache = Cache::open(dir.path()).unwrap();
     assert!(cache.was_rebuilt());
@@ -71,9 +62,7 @@ fn damage_pages(path: &Path) {
 }
 
 fn store_many(cache: &mut Cache) {
-    let values: Vec<_> = (0..400)
-        .map(|n| (FORM, blob(&n.to_string()), encoded(&"x".repeat(500))))
-        .collect();
+    let values: Vec<_> = (0..400).map(|n| (FORM, blob(&n.to_string()), encoded(&"x".repeat(500)))).collect();
     cache.store(&values).unwrap();
 }
 
@@ -138,10 +127,7 @@ fn removed_worktrees_are_reported() {
 fn uncreatable_directory_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), "").unwrap();
-    assert!(matches!(
-        Cache::open(&dir.path().join("file/cache")),
-        Err(CacheError::Directory { .. })
-    ));
+    assert!(matches!(Cache::open(&dir.path().join("file/cache")), Err(CacheError::Directory { .. })));
 }
 
 #[test]

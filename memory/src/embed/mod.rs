@@ -128,9 +128,7 @@ pub fn minilm(directory: &Path) -> Result<Box<dyn Embedder>, LoadError> {
     #[cfg(feature = "minilm")]
     return Ok(Box::new(minilm::MiniLm::open(directory)?));
     #[cfg(not(feature = "minilm"))]
-    Err(LoadError::NotCompiledIn {
-        directory: directory.to_owned(),
-    })
+    Err(LoadError::NotCompiledIn { directory: directory.to_owned() })
 }
 
 /// Returns the dot product of two vectors, which is their cosine if both have unit length; 0 if one is empty.

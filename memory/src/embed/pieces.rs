@@ -42,10 +42,7 @@ impl Vocabulary {
     /// # Errors
     /// [`LoadError::Unusable`] if there are more pieces than 16 bits can number, or if a piece is empty or repeated.
     pub(super) fn new<'a>(pieces: impl ExactSizeIterator<Item = &'a [u8]>) -> Result<Vocabulary, LoadError> {
-        let unusable = |reason: String| LoadError::Unusable {
-            what: "the vocabulary".to_owned(),
-            reason,
-        };
+        let unusable = |reason: String| LoadError::Unusable { what: "the vocabulary".to_owned(), reason };
         if pieces.len() >= usize::from(u16::MAX) {
             return Err(unusable(format!("{} pieces", pieces.len())));
         }
@@ -181,11 +178,7 @@ struct Word {
 
 impl Default for Word {
     fn default() -> Word {
-        Word {
-            letters: [0; LONGEST_WORD],
-            length: 0,
-            unknown: false,
-        }
+        Word { letters: [0; LONGEST_WORD], length: 0, unknown: false }
     }
 }
 

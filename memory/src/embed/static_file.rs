@@ -70,18 +70,8 @@ impl StaticFile {
         if reader.at != bytes.len() {
             return Err(unusable(&format!("{} bytes too many", bytes.len() - reader.at)));
         }
-        let decoded = (0..=255)
-            .map(|byte: usize| [codebook[byte % CODES], codebook[byte / CODES]])
-            .collect();
-        Ok(StaticFile {
-            id,
-            dimensions,
-            vocabulary,
-            decoded,
-            bytes,
-            scales,
-            rows,
-        })
+        let decoded = (0..=255).map(|byte: usize| [codebook[byte % CODES], codebook[byte / CODES]]).collect();
+        Ok(StaticFile { id, dimensions, vocabulary, decoded, bytes, scales, rows })
     }
 
     /// Adds `weight` times a row to `sum`, which has one number per dimension.
@@ -119,8 +109,5 @@ impl<'a> Reader<'a> {
 }
 
 fn unusable(reason: &str) -> LoadError {
-    LoadError::Unusable {
-        what: "the file of static vectors".to_owned(),
-        reason: reason.to_owned(),
-    }
+    LoadError::Unusable { what: "the file of static vectors".to_owned(), reason: reason.to_owned() }
 }

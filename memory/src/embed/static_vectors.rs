@@ -31,9 +31,7 @@ impl StaticVectors {
     /// # Errors
     /// [`LoadError::Unusable`] if the compiled-in file is damaged. A test checks that file.
     pub fn shipped() -> Result<StaticVectors, LoadError> {
-        Ok(StaticVectors {
-            file: StaticFile::new(Cow::Borrowed(SHIPPED))?,
-        })
+        Ok(StaticVectors { file: StaticFile::new(Cow::Borrowed(SHIPPED))? })
     }
 
     /// Returns the vectors that are compiled in, loaded once per process; `None` if they are damaged.
@@ -47,13 +45,8 @@ impl StaticVectors {
     /// # Errors
     /// [`LoadError`] if the file cannot be read or is invalid.
     pub fn open(path: &Path) -> Result<StaticVectors, LoadError> {
-        let bytes = std::fs::read(path).map_err(|source| LoadError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
-        Ok(StaticVectors {
-            file: StaticFile::new(Cow::Owned(bytes))?,
-        })
+        let bytes = std::fs::read(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
+        Ok(StaticVectors { file: StaticFile::new(Cow::Owned(bytes))? })
     }
 
     /// Returns the vector of one text. It is the zero vector if no word is known.
@@ -145,12 +138,7 @@ mod tests {
     fn the_id_names_the_content() {
         let vectors = StaticVectors::shipped().unwrap();
         assert!(vectors.id().starts_with(STATIC_ID), "{}", vectors.id());
-        assert!(
-            vectors
-                .id()
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
-        );
+        assert!(vectors.id().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)));
     }
 
     #[test]

@@ -101,11 +101,7 @@ impl Companions {
                 file_of[*number as usize] = u32::try_from(file).unwrap_or(NONE);
             }
         }
-        Self {
-            co_change,
-            number_of,
-            file_of,
-        }
+        Self { co_change, number_of, file_of }
     }
 
     /// The tables, for use with another snapshot.
@@ -162,12 +158,7 @@ mod tests {
             .map(|path| {
                 let path = RelPath::new(path).unwrap();
                 let digest = digest(&mut Tokenizer::new(), &path, "x\n");
-                let facts = FileFacts {
-                    path,
-                    size: 2,
-                    modified: 1,
-                    blob: BlobId::of(b"x\n").unwrap(),
-                };
+                let facts = FileFacts { path, size: 2, modified: 1, blob: BlobId::of(b"x\n").unwrap() };
                 (facts, digest)
             })
             .collect();
@@ -189,20 +180,13 @@ mod tests {
         along.sort();
         assert_eq!(along, [("b".to_owned(), 2, 3), ("c".to_owned(), 1, 2)]);
         assert!(found(commits, &["c", "new"], "new").is_empty());
-        assert!(
-            found(commits, &["c", "gone"], "c").is_empty(),
-            "a removed file must not be a companion"
-        );
+        assert!(found(commits, &["c", "gone"], "c").is_empty(), "a removed file must not be a companion");
         assert!(found(&[], &["a"], "a").is_empty());
     }
 
     #[test]
     fn messages_lead_to_files() {
-        let commits: [(&[&str], &str); 3] = [
-            (&[], "merge lexer"),
-            (&["b", "gone", "a"], "fix lexer"),
-            (&["c"], "fix"),
-        ];
+        let commits: [(&[&str], &str); 3] = [(&[], "merge lexer"), (&["b", "gone", "a"], "fix lexer"), (&["c"], "fix")];
         let co_change = CoChange::new(commits.into_iter());
         let companions = Companions::new(Arc::new(co_change), &snapshot(&["a", "b", "c"]));
         let found = companions.co_change().messages().inverted().postings("lexer");

@@ -62,10 +62,7 @@ struct PackedLists<T> {
 
 impl<T> Default for PackedLists<T> {
     fn default() -> Self {
-        Self {
-            values: Vec::new(),
-            ends: Vec::new(),
-        }
+        Self { values: Vec::new(), ends: Vec::new() }
     }
 }
 
@@ -76,12 +73,8 @@ impl<T> PackedLists<T> {
     }
 
     fn get(&self, at: usize) -> &[T] {
-        let start = at
-            .checked_sub(1)
-            .map_or(Some(0), |before| self.ends.get(before).copied());
-        let range = start
-            .zip(self.ends.get(at))
-            .map(|(start, end)| start as usize..*end as usize);
+        let start = at.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
+        let range = start.zip(self.ends.get(at)).map(|(start, end)| start as usize..*end as usize);
         range.and_then(|range| self.values.get(range)).unwrap_or_default()
     }
 }
@@ -95,10 +88,7 @@ impl Digest {
 
     /// Terms of the names that a span defines, each whole.
     pub fn names(&self, span: usize) -> impl Iterator<Item = &str> {
-        self.names
-            .get(span)
-            .iter()
-            .filter_map(|term| self.terms.get(*term as usize))
+        self.names.get(span).iter().filter_map(|term| self.terms.get(*term as usize))
     }
 
     /// The cache form of a file's digest: the same content has another digest in another language.
@@ -138,20 +128,10 @@ impl Digest {
 /// Computes the digest of a redacted text.
 pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
     let data = chunk::is_data(text);
-    let text = if data {
-        &text[..text.floor_char_boundary(MAX_DATA_BYTES)]
-    } else {
-        text
-    };
+    let text = if data { &text[..text.floor_char_boundary(MAX_DATA_BYTES)] } else { text };
     let lines: Vec<&str> = text.lines().collect();
-    let mut digest = Digest {
-        data,
-        ..Digest::default()
-    };
-    let mut bags = TermCounter {
-        tokenizer,
-        terms: HashMap::new(),
-    };
+    let mut digest = Digest { data, ..Digest::default() };
+    let mut bags = TermCounter { tokenizer, terms: HashMap::new() };
     let Cut { chunks, parsed } = chunk::cut(path, text);
     digest.commented = parsed.as_ref().is_some_and(|(_, parsed)| is_commented(&lines, parsed));
     digest.syntax = Syntax::of(path, text, parsed.as_ref(), data);
@@ -162,12 +142,7 @@ pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
         let names: Vec<Box<str>> = names.filter(|name| !name.is_empty()).collect();
         let names = names.iter().map(|name| bags.number(name, &mut digest.terms));
         digest.names.push(names.collect::<Vec<_>>());
-        digest.spans.push(Span {
-            first: chunk.first,
-            last: chunk.last,
-            title: chunk.title,
-            test: chunk.test,
-        });
+        digest.spans.push(Span { first: chunk.first, last: chunk.last, title: chunk.title, test: chunk.test });
     }
     digest
 }
@@ -200,11 +175,7 @@ impl TermCounter<'_> {
         let line = |number: u32| lines.get(number as usize - 1).copied().unwrap_or_default();
         let title = line(chunk.title);
         let title = &title[..title.floor_char_boundary(MAX_CHUNK_BYTES)];
-        let parent = chunk
-            .parent
-            .map(line)
-            .filter(|line| line.len() < 400)
-            .unwrap_or_default();
+        let parent = chunk.parent.map(line).filter(|line| line.len() < 400).unwrap_or_default();
         let body = body(lines, chunk);
         for text in [&body, title, parent] {
             let numbers = &mut self.terms;
@@ -255,17 +226,10 @@ mod tests {
         assert_eq!(digest.names(0).collect::<Vec<_>>(), ["replayturn"]);
         assert_eq!(digest.names(1).count() + digest.bag(1).count(), 0);
         let count = |term| digest.bag(0).find(|(seen, _)| *seen == term).map(|(_, count)| count);
-        assert_eq!(
-            count("replay"),
-            Some(3),
-            "once in the comment, once in the name, once more as the title"
-        );
+        assert_eq!(count("replay"), Some(3), "once in the comment, once in the name, once more as the title");
         assert_eq!(count("absent"), None);
         let bytes = |digest: &Digest| serde_json::to_vec(digest).unwrap();
-        assert_eq!(
-            bytes(&digest),
-            bytes(&of("a.rs", "/// Replays the ledger.\nfn replay_turn() {}\n"))
-        );
+        assert_eq!(bytes(&digest), bytes(&of("a.rs", "/// Replays the ledger.\nfn replay_turn() {}\n")));
     }
 
     #[test]

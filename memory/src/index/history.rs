@@ -63,13 +63,7 @@ pub struct ReadHistory {
 impl History {
     /// Creates a history; nothing is opened. Without a directory nothing is stored.
     pub fn new(cache_dir: Option<PathBuf>) -> Self {
-        Self {
-            cache_dir,
-            cache: None,
-            opened: false,
-            head: None,
-            known: HashMap::new(),
-        }
+        Self { cache_dir, cache: None, opened: false, head: None, known: HashMap::new() }
     }
 
     /// Reads new commits since the last call, for a few seconds at most.
@@ -103,16 +97,12 @@ impl History {
         let compared = self.compare(&mut changes, ids, deadline, notes);
         let read = ids.iter().filter(|id| self.known.contains_key(*id)).count();
         if compared.late || recent.cuts.has(Cut::Time) {
-            notes.push(format!(
-                "history: {read} commits were read before the deadline; the next refresh continues"
-            ));
+            notes.push(format!("history: {read} commits were read before the deadline; the next refresh continues"));
         } else {
             self.head = head;
         }
         if compared.missing > 0 || recent.cuts.has(Cut::Shallow) {
-            notes.push(format!(
-                "history: {read} commits, since the clone is shallow or partial"
-            ));
+            notes.push(format!("history: {read} commits, since the clone is shallow or partial"));
         }
         if self.known.len() > 2 * MAX_COMMITS {
             let current: HashSet<&ObjectId> = ids.iter().collect();
@@ -238,24 +228,13 @@ mod tests {
         assert_eq!(read(&mut history, &repo), Some(2));
 
         let head = CommitReader::open(&repo.worktree()).unwrap().head().unwrap();
-        let stored = Commit {
-            paths: vec!["stored.rs".into()],
-            ..Commit::default()
-        };
+        let stored = Commit { paths: vec!["stored.rs".into()], ..Commit::default() };
         let mut store = Cache::open(cache.path()).unwrap();
         store.store_commits(FORM, [(head, &stored)].into_iter()).unwrap();
         let mut other = History::new(Some(cache.path().to_owned()));
         assert_eq!(read(&mut other, &repo), Some(2));
         assert_eq!(other.known[&head].paths, stored.paths, "it is not compared again");
-        assert_eq!(
-            History::new(None)
-                .refresh(&repo.worktree())
-                .co_change
-                .unwrap()
-                .messages()
-                .len(),
-            2
-        );
+        assert_eq!(History::new(None).refresh(&repo.worktree()).co_change.unwrap().messages().len(), 2);
     }
 
     #[test]
@@ -264,12 +243,7 @@ mod tests {
         commit(&repo, &[("a.rs", "1"), ("b.rs", "1")]);
         let mut history = History::new(None);
         let cut = history.refresh_until(&repo.worktree(), Instant::now());
-        assert_eq!(
-            (cut.co_change.unwrap().messages().len(), cut.notes.len()),
-            (0, 1),
-            "{:?}",
-            cut.notes
-        );
+        assert_eq!((cut.co_change.unwrap().messages().len(), cut.notes.len()), (0, 1), "{:?}", cut.notes);
         assert_eq!(read(&mut history, &repo), Some(1));
     }
 

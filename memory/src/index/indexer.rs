@@ -27,10 +27,7 @@ impl Progress for () {
 
 /// The stored index of a worktree. The number is increased whenever the format of a segment or the meaning of its data
 /// changes.
-const WORKTREE: ImageFormat = ImageFormat {
-    prefix: "worktree-",
-    magic: b"muninn worktree index 4\n",
-};
+const WORKTREE: ImageFormat = ImageFormat { prefix: "worktree-", magic: b"muninn worktree index 4\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 /// The image is rewritten after this many changed files, or after 1/50 of all files. Until then, a new process detects
 /// changed files by their times and reads their digests from the cache by blob.
@@ -74,10 +71,7 @@ impl Indexer {
     pub fn new(cache_dir: Option<PathBuf>, max_file_bytes: u64, clock: Clock) -> Self {
         Self {
             cache_dir,
-            limits: WalkLimits {
-                max_file_bytes,
-                ..WalkLimits::default()
-            },
+            limits: WalkLimits { max_file_bytes, ..WalkLimits::default() },
             clock,
             cache: None,
             opened: false,
@@ -104,10 +98,7 @@ impl Indexer {
         let started = Instant::now();
         let walked = walk(worktree, &self.limits);
         if walked.cut {
-            notes.push(format!(
-                "more than {} files: the rest is not indexed",
-                self.limits.max_files
-            ));
+            notes.push(format!("more than {} files: the rest is not indexed", self.limits.max_files));
         }
         let gone = removed_files(base, &walked);
         let walk = started.elapsed();
@@ -168,24 +159,13 @@ impl Indexer {
         let total = same.len() + changed.len();
         let blocks = reader.read(&changed, &|done| progress.advance(same.len() + done, total));
 
-        let mut refreshed = Refreshed {
-            snapshot: None,
-            reused: same.len(),
-            skipped,
-            walk: Duration::ZERO,
-            notes: Vec::new(),
-        };
+        let mut refreshed =
+            Refreshed { snapshot: None, reused: same.len(), skipped, walk: Duration::ZERO, notes: Vec::new() };
         let mut unwritten = None;
         let mut touched = Vec::new();
         let mut segments = Vec::new();
         for block in blocks {
-            let Block {
-                segment,
-                touched: same_content,
-                unreadable,
-                computed,
-                trouble,
-            } = block;
+            let Block { segment, touched: same_content, unreadable, computed, trouble } = block;
             refreshed.reused += same_content.len() + segment.files.len() - computed;
             refreshed.skipped.merge(&unreadable.counts);
             gone.extend(segment.files.iter().map(|file| file.facts.path.clone()));
@@ -258,9 +238,7 @@ impl Indexer {
 
     /// Stores the snapshot for the next process, if enough of it is new.
     fn keep(&mut self, worktree: &Worktree, snapshot: &Snapshot, notes: &mut Vec<String>) {
-        let enough = WORTH_KEEPING
-            .max(snapshot.len() / WORTH_KEEPING_SHARE)
-            .min(snapshot.len());
+        let enough = WORTH_KEEPING.max(snapshot.len() / WORTH_KEEPING_SHARE).min(snapshot.len());
         let Some((dir, cache)) = self.cache_dir.as_ref().zip(self.cache.as_ref()) else {
             return;
         };

@@ -100,48 +100,22 @@ pub fn file_role(path: &RelPath) -> FileRole {
     let lower = path.as_str().to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
     let folder = |names: &[&str]| lower.rsplit('/').skip(1).any(|part| names.contains(&part));
-    let generated_name = [
-        ".lock", ".min.js", ".min.css", ".map", ".snap", ".pb.go", "_pb2.py", ".svg", ".csv", ".tsv", ".po", ".pot",
-    ];
+    let generated_name =
+        [".lock", ".min.js", ".min.css", ".map", ".snap", ".pb.go", "_pb2.py", ".svg", ".csv", ".tsv", ".po", ".pot"];
     let locks = ["package-lock.json", "pnpm-lock.yaml", "go.sum", "composer.lock"];
     if generated_name.iter().any(|end| name.ends_with(end))
         || locks.contains(&name)
-        || folder(&[
-            "vendor",
-            "vendored",
-            "third_party",
-            "third-party",
-            "node_modules",
-            "generated",
-            "dist",
-        ])
+        || folder(&["vendor", "vendored", "third_party", "third-party", "node_modules", "generated", "dist"])
     {
         return FileRole::Generated;
     }
     let stem = name.split('.').next().unwrap_or(name);
     if folder(&["issue_template", "pull_request_template"])
-        || [
-            "issue_template",
-            "pull_request_template",
-            "contributing",
-            "code_of_conduct",
-        ]
-        .contains(&stem)
+        || ["issue_template", "pull_request_template", "contributing", "code_of_conduct"].contains(&stem)
     {
         return FileRole::Template;
     }
-    let tests = [
-        "test",
-        "tests",
-        "testing",
-        "__tests__",
-        "spec",
-        "specs",
-        "testdata",
-        "fixtures",
-        "benches",
-        "e2e",
-    ];
+    let tests = ["test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "fixtures", "benches", "e2e"];
     if folder(&tests)
         || stem.starts_with("test_")
         || stem.ends_with("_test")
@@ -151,29 +125,10 @@ pub fn file_role(path: &RelPath) -> FileRole {
     {
         return FileRole::Test;
     }
-    let docs = [
-        "docs",
-        "doc",
-        "documentation",
-        "examples",
-        "example",
-        "changelog",
-        "changelogs",
-    ];
-    let prose = [".md", ".rst", ".adoc", ".txt", ".mdx"]
-        .iter()
-        .any(|end| name.ends_with(end));
+    let docs = ["docs", "doc", "documentation", "examples", "example", "changelog", "changelogs"];
+    let prose = [".md", ".rst", ".adoc", ".txt", ".mdx"].iter().any(|end| name.ends_with(end));
     let settings = [
-        ".toml",
-        ".yml",
-        ".yaml",
-        ".ini",
-        ".cfg",
-        ".json",
-        ".xml",
-        ".properties",
-        ".editorconfig",
-        ".gitignore",
+        ".toml", ".yml", ".yaml", ".ini", ".cfg", ".json", ".xml", ".properties", ".editorconfig", ".gitignore",
         ".gitattributes",
     ];
     if folder(&docs) || prose || ["license", "changes", "changelog", "news", "authors", "history"].contains(&stem) {
@@ -192,44 +147,22 @@ mod tests {
     #[test]
     fn roles_follow_from_paths() {
         let file_role = |path| super::file_role(&RelPath::new(path).unwrap());
-        for path in [
-            "src/lib.rs",
-            "src/latest.py",
-            "contest/main.go",
-            "src/attest.rs",
-            "build.rs",
-        ] {
+        for path in ["src/lib.rs", "src/latest.py", "contest/main.go", "src/attest.rs", "build.rs"] {
             assert_eq!(file_role(path), FileRole::Source, "{path}");
         }
-        for path in [
-            "tests/a.rs",
-            "pkg/x_test.go",
-            "src/test_x.py",
-            "a/__tests__/b.js",
-            "ui/b.spec.ts",
-        ] {
+        for path in ["tests/a.rs", "pkg/x_test.go", "src/test_x.py", "a/__tests__/b.js", "ui/b.spec.ts"] {
             assert_eq!(file_role(path), FileRole::Test, "{path}");
         }
         for path in ["Cargo.toml", ".github/workflows/ci.yml", "setup.cfg", "schema/app.json"] {
             assert_eq!(file_role(path), FileRole::Settings, "{path}");
         }
-        for path in [
-            ".github/ISSUE_TEMPLATE/bug.yml",
-            ".github/ISSUE_TEMPLATE.md",
-            "CONTRIBUTING.md",
-        ] {
+        for path in [".github/ISSUE_TEMPLATE/bug.yml", ".github/ISSUE_TEMPLATE.md", "CONTRIBUTING.md"] {
             assert_eq!(file_role(path), FileRole::Template, "{path}");
         }
         for path in ["README.md", "docs/conf.py", "examples/a.rs", "LICENSE", "CHANGES"] {
             assert_eq!(file_role(path), FileRole::Docs, "{path}");
         }
-        for path in [
-            "Cargo.lock",
-            "vendor/a/b.go",
-            "web/app.min.js",
-            "go.sum",
-            "locale/de/a.po",
-        ] {
+        for path in ["Cargo.lock", "vendor/a/b.go", "web/app.min.js", "go.sum", "locale/de/a.po"] {
             assert_eq!(file_role(path), FileRole::Generated, "{path}");
         }
     }
@@ -237,20 +170,10 @@ mod tests {
     #[test]
     fn licences_and_completions_are_boilerplate_and_code_is_not() {
         let is = |path: &str| is_boilerplate(&RelPath::new(path).unwrap());
-        for path in [
-            "LICENSE-APACHE",
-            "legal/COPYING.txt",
-            "contrib/completion/_fd",
-            "completions/fd.bash",
-        ] {
+        for path in ["LICENSE-APACHE", "legal/COPYING.txt", "contrib/completion/_fd", "completions/fd.bash"] {
             assert!(is(path), "{path}");
         }
-        for path in [
-            "src/license.rs",
-            "src/completions/mod.rs",
-            "README.md",
-            "completions.md",
-        ] {
+        for path in ["src/license.rs", "src/completions/mod.rs", "README.md", "completions.md"] {
             assert!(!is(path), "{path}");
         }
     }

@@ -63,9 +63,7 @@ type Computed = (&'static str, BlobId, Vec<u8>);
 impl Reader<'_> {
     /// Reads files; blocks are returned in file order.
     pub(super) fn read(&self, files: &[FileEntry], advance: &(dyn Fn(usize) + Sync)) -> Vec<Block> {
-        let blocks: Vec<&[FileEntry]> = files
-            .chunks(BLOCK.min(files.len().div_ceil(MAX_THREADS)).max(1))
-            .collect();
+        let blocks: Vec<&[FileEntry]> = files.chunks(BLOCK.min(files.len().div_ceil(MAX_THREADS)).max(1)).collect();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let done = AtomicUsize::new(0);
         let count = || advance(done.fetch_add(1, Ordering::Relaxed) + 1);
@@ -113,20 +111,14 @@ impl Reader<'_> {
         let facts = FileFacts {
             path: path.clone(),
             size: file.size,
-            modified: if self.is_racy(file.modified) {
-                RACY
-            } else {
-                nanos(file.modified)
-            },
+            modified: if self.is_racy(file.modified) { RACY } else { nanos(file.modified) },
             blob: file.blob,
         };
         let known = self.base.find(path);
         if known.is_some_and(|(_, known)| known.facts.blob == file.blob) {
             return Ok(Content::Same(facts));
         }
-        let cached = self
-            .cache
-            .and_then(|cache| lock(cache).get(Digest::form(path), &file.blob));
+        let cached = self.cache.and_then(|cache| lock(cache).get(Digest::form(path), &file.blob));
         Ok(match cached {
             Some(digest) => Content::Cached(facts, digest),
             None => Content::Computed(facts, digest(tokenizer, path, &redact(&file.text))),
@@ -157,8 +149,7 @@ impl Unreadable {
             ReadError::Path(_) | ReadError::Changed { .. } | ReadError::Io { .. } => self.counts.unreadable += 1,
         }
         if matches!(error, ReadError::Binary { .. }) && !is_racy {
-            self.binaries
-                .push((entry.path.clone(), (entry.size, nanos(entry.modified))));
+            self.binaries.push((entry.path.clone(), (entry.size, nanos(entry.modified))));
         }
         self.paths.push(entry.path.clone());
     }

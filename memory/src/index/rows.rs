@@ -10,10 +10,7 @@ pub(in crate::index) struct Rows<T> {
 
 impl<T> Default for Rows<T> {
     fn default() -> Self {
-        Self {
-            starts: Box::default(),
-            items: Box::default(),
-        }
+        Self { starts: Box::default(), items: Box::default() }
     }
 }
 
@@ -29,10 +26,7 @@ impl<T: Copy> Rows<T> {
             starts[row + 1] += starts[row];
         }
         let Some((_, any)) = items.first() else {
-            return Self {
-                starts: starts.into(),
-                items: Box::default(),
-            };
+            return Self { starts: starts.into(), items: Box::default() };
         };
         let mut next = starts.clone();
         let mut sorted = vec![*any; starts[rows] as usize];
@@ -41,18 +35,13 @@ impl<T: Copy> Rows<T> {
             sorted[*at as usize] = *item;
             *at += 1;
         }
-        Self {
-            starts: starts.into(),
-            items: sorted.into(),
-        }
+        Self { starts: starts.into(), items: sorted.into() }
     }
 
     /// Returns the items of a row; empty if the row does not exist.
     pub(in crate::index) fn of(&self, row: u32) -> &[T] {
         let bounds = self.starts.get(row as usize).zip(self.starts.get(row as usize + 1));
-        bounds
-            .and_then(|(start, end)| self.items.get(*start as usize..*end as usize))
-            .unwrap_or_default()
+        bounds.and_then(|(start, end)| self.items.get(*start as usize..*end as usize)).unwrap_or_default()
     }
 
     pub(in crate::index) fn len(&self) -> usize {
@@ -67,10 +56,7 @@ mod tests {
     #[test]
     fn rows_keep_the_order_of_their_items() {
         let rows = Rows::new(3, &[(2, 'a'), (0, 'b'), (2, 'c'), (7, 'x')]);
-        assert_eq!(
-            (rows.of(0), rows.of(1), rows.of(2)),
-            (&['b'][..], &[][..], &['a', 'c'][..])
-        );
+        assert_eq!((rows.of(0), rows.of(1), rows.of(2)), (&['b'][..], &[][..], &['a', 'c'][..]));
         assert_eq!((rows.of(3), rows.of(u32::MAX), rows.len()), (&[][..], &[][..], 3));
         assert!(Rows::<u8>::default().of(0).is_empty());
     }

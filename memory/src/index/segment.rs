@@ -97,13 +97,11 @@ impl SegmentBuilder {
         let number = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
         let first_span = u32::try_from(self.spans.len()).unwrap_or(u32::MAX);
         let path_terms = counted(tokenizer, facts.path.as_str());
-        self.paths
-            .add(path_terms.iter().map(|(term, count)| (term.as_str(), *count)));
+        self.paths.add(path_terms.iter().map(|(term, count)| (term.as_str(), *count)));
         let mut length = 0u32;
         for (at, span) in digest.spans.iter().enumerate() {
             let bag = digest.bag(at);
-            self.bodies
-                .add(bag.inspect(|(_, count)| length = length.saturating_add(*count)));
+            self.bodies.add(bag.inspect(|(_, count)| length = length.saturating_add(*count)));
             let mut names: Vec<&str> = digest.names(at).collect();
             names.sort_unstable();
             names.dedup();
@@ -111,11 +109,7 @@ impl SegmentBuilder {
             self.spans.push(*span);
             self.owners.push(number);
         }
-        let role = if digest.data {
-            FileRole::Generated
-        } else {
-            file_role(&facts.path)
-        };
+        let role = if digest.data { FileRole::Generated } else { file_role(&facts.path) };
         self.syntax.push(digest.syntax);
         self.files.push(File {
             facts,
@@ -150,11 +144,7 @@ struct StoredSegment<F, P, W> {
 
 impl Serialize for Segment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kept = StoredSegment {
-            files: &*self.files,
-            by_path: &*self.by_path,
-            words: &*self.words,
-        };
+        let kept = StoredSegment { files: &*self.files, by_path: &*self.by_path, words: &*self.words };
         kept.serialize(serializer)
     }
 }
@@ -162,11 +152,7 @@ impl Serialize for Segment {
 impl<'de> Deserialize<'de> for Segment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let kept: StoredSegment<Vec<File>, Vec<u32>, SegmentContent> = StoredSegment::deserialize(deserializer)?;
-        Ok(Segment {
-            files: Arc::new(kept.files),
-            by_path: Arc::new(kept.by_path),
-            words: Arc::new(kept.words),
-        })
+        Ok(Segment { files: Arc::new(kept.files), by_path: Arc::new(kept.by_path), words: Arc::new(kept.words) })
     }
 }
 
@@ -174,11 +160,7 @@ impl Segment {
     fn new(files: Vec<File>, words: SegmentContent) -> Segment {
         let mut by_path: Vec<u32> = (0..u32::try_from(files.len()).unwrap_or(u32::MAX)).collect();
         by_path.sort_unstable_by(|a, b| files[*a as usize].facts.path.cmp(&files[*b as usize].facts.path));
-        Segment {
-            files: Arc::new(files),
-            by_path: Arc::new(by_path),
-            words: Arc::new(words),
-        }
+        Segment { files: Arc::new(files), by_path: Arc::new(by_path), words: Arc::new(words) }
     }
 
     /// The number of the file at a path.
@@ -216,20 +198,15 @@ impl Segment {
                 }
                 let owner = u32::try_from(files.len()).unwrap_or(u32::MAX);
                 let spans = &part.words.spans[part.spans_of(number)];
-                files.push(File {
-                    first_span: u32::try_from(words.spans.len()).unwrap_or(u32::MAX),
-                    ..file.clone()
-                });
+                files.push(File { first_span: u32::try_from(words.spans.len()).unwrap_or(u32::MAX), ..file.clone() });
                 words.owners.extend(spans.iter().map(|_| owner));
                 words.spans.extend_from_slice(spans);
                 words.syntax.push(part.words.syntax[number].clone());
             }
         }
         let stays = |flags: &Vec<bool>| flags.iter().map(|gone| !gone).collect::<Vec<_>>();
-        let keep: Vec<_> = parts
-            .iter()
-            .map(|(_, gone)| gone.map(|gone| (stays(&gone.files), stays(&gone.spans))))
-            .collect();
+        let keep: Vec<_> =
+            parts.iter().map(|(_, gone)| gone.map(|gone| (stays(&gone.files), stays(&gone.spans)))).collect();
         let bodies: Vec<(&Bm25, Keep<'_>)> = zip(parts, &keep, |words| &words.bodies, |keep| &keep.1);
         let names: Vec<(&Inverted, Keep<'_>)> = zip(parts, &keep, |words| &words.names, |keep| &keep.1);
         let paths: Vec<(&Bm25, Keep<'_>)> = zip(parts, &keep, |words| &words.paths, |keep| &keep.0);
@@ -250,9 +227,7 @@ fn zip<'a, T>(
     flags: impl Fn(&'a KeepFlags) -> &'a Vec<bool>,
 ) -> Vec<(&'a T, Keep<'a>)> {
     let pairs = parts.iter().zip(keep);
-    pairs
-        .map(|((part, _), keep)| (field(&part.words), keep.as_ref().map(|keep| flags(keep).as_slice())))
-        .collect()
+    pairs.map(|((part, _), keep)| (field(&part.words), keep.as_ref().map(|keep| flags(keep).as_slice()))).collect()
 }
 
 /// Removed files and spans of a segment.
@@ -264,10 +239,7 @@ pub(super) struct Removals {
 
 impl Removals {
     pub(super) fn none_of(segment: &Segment) -> Removals {
-        Removals {
-            files: vec![false; segment.files.len()],
-            spans: vec![false; segment.words.spans.len()],
-        }
+        Removals { files: vec![false; segment.files.len()], spans: vec![false; segment.words.spans.len()] }
     }
 
     pub(super) fn add(&mut self, segment: &Segment, number: usize) {

@@ -98,9 +98,7 @@ impl Snapshot {
         for path in &changes.gone {
             if let Some((part, number)) = find(&parts, path) {
                 let part = &mut parts[part];
-                let gone = part
-                    .gone
-                    .get_or_insert_with(|| Arc::new(Removals::none_of(&part.segment)));
+                let gone = part.gone.get_or_insert_with(|| Arc::new(Removals::none_of(&part.segment)));
                 Arc::make_mut(gone).add(&part.segment, number);
             }
         }
@@ -160,9 +158,7 @@ impl Snapshot {
 
     /// All files with their numbers.
     pub fn files(&self) -> impl Iterator<Item = (usize, &File)> {
-        self.parts
-            .iter()
-            .flat_map(|part| part.live().map(|(number, file)| (part.first_file + number, file)))
+        self.parts.iter().flat_map(|part| part.live().map(|(number, file)| (part.first_file + number, file)))
     }
 
     /// Number of files.
@@ -182,9 +178,7 @@ impl Snapshot {
 
     /// Upper bound of file numbers.
     pub fn file_numbers(&self) -> usize {
-        self.parts
-            .last()
-            .map_or(0, |part| part.first_file + part.segment.files.len())
+        self.parts.last().map_or(0, |part| part.first_file + part.segment.files.len())
     }
 
     /// Upper bound of chunk numbers.
@@ -251,10 +245,7 @@ impl Snapshot {
             let first = u32::try_from(first).unwrap_or(u32::MAX);
             let postings = part.index(field).postings(term);
             let live = postings.filter(|(doc, _)| !gone.is_some_and(|gone| gone[doc.0 as usize]));
-            found.extend(live.map(|(doc, count)| Posting {
-                number: first + doc.0,
-                count,
-            }));
+            found.extend(live.map(|(doc, count)| Posting { number: first + doc.0, count }));
         }
         found
     }
@@ -266,8 +257,7 @@ impl Snapshot {
             let live = self.parts.iter().flat_map(|part| {
                 let number = |number: usize| u32::try_from(part.first_file + number).unwrap_or(u32::MAX);
                 let syntax = &part.segment.words.syntax;
-                part.live()
-                    .map(move |(at, file)| (number(at), &file.facts.path, &syntax[at]))
+                part.live().map(move |(at, file)| (number(at), &file.facts.path, &syntax[at]))
             });
             Graph::build(live)
         })
@@ -324,12 +314,7 @@ impl Snapshot {
 
 impl Part {
     fn whole(segment: Segment) -> Part {
-        Part {
-            segment,
-            gone: None,
-            first_file: 0,
-            first_chunk: 0,
-        }
+        Part { segment, gone: None, first_file: 0, first_chunk: 0 }
     }
 
     fn index(&self, field: Field) -> &Inverted {

@@ -50,17 +50,13 @@ impl TextsBuilder {
     pub(crate) fn add(&mut self, tokenizer: &mut Tokenizer, vectors: &StaticVectors, text: &str) {
         let text = &text[..text.floor_char_boundary(MOST_TEXT)];
         let terms = content_terms(tokenizer, text);
-        self.words
-            .add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
+        self.words.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
         self.vectors.extend(bytes(&vectors.embed_one(text)));
     }
 
     /// The index over the added texts.
     pub(crate) fn finish(self) -> Texts {
-        Texts {
-            words: self.words.finish(),
-            vectors: self.vectors,
-        }
+        Texts { words: self.words.finish(), vectors: self.vectors }
     }
 }
 
@@ -80,10 +76,7 @@ impl Texts {
             let is_kept = |at: usize| keep.is_none_or(|keep| keep.get(at).copied().unwrap_or_default());
             vectors.extend(texts.filter(|(at, _)| is_kept(*at)).flat_map(|(_, vector)| vector));
         }
-        Texts {
-            words: Bm25::merged(&words),
-            vectors,
-        }
+        Texts { words: Bm25::merged(&words), vectors }
     }
 }
 

@@ -47,10 +47,7 @@ pub(super) fn of(
     };
     let (base, other) = parts(&found.text);
     let base = ObjectId::from_hex(base).and_then(|base| chain.text(base));
-    Ok(Some(OverviewConflict {
-        other: other.to_owned(),
-        base: base.map(|base| SectionFile::parse(&base).overview),
-    }))
+    Ok(Some(OverviewConflict { other: other.to_owned(), base: base.map(|base| SectionFile::parse(&base).overview) }))
 }
 
 /// The id of the common overview's file, and the other overview.

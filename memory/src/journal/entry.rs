@@ -59,11 +59,7 @@ impl Entry {
             message.push_str(&format!("{summary}\n\n"));
         }
         let text = self.text.trim_end();
-        message.push_str(&format!(
-            "{CONTEXT}{}\n\n{text}\n\n{SECTION}{}\n",
-            line(&self.work_context),
-            self.section
-        ));
+        message.push_str(&format!("{CONTEXT}{}\n\n{text}\n\n{SECTION}{}\n", line(&self.work_context), self.section));
         for (name, value) in [(SESSION, &self.session), (AGENT, &self.agent), (TASK, &self.task)] {
             if let Some(value) = value.as_deref().map(line).filter(|value| !value.is_empty()) {
                 message.push_str(&format!("{name}{value}\n"));
@@ -128,9 +124,7 @@ impl Entry {
 
 /// The context of a text: its own first line with one, without its name.
 pub(super) fn own_context(text: &str) -> Option<&str> {
-    let mut lines = text
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix(CONTEXT.trim_end()));
+    let mut lines = text.lines().filter_map(|line| line.trim().strip_prefix(CONTEXT.trim_end()));
     lines.next().map(str::trim).filter(|context| !context.is_empty())
 }
 
@@ -141,9 +135,7 @@ pub(super) fn shown(text: &str) -> String {
         c.is_control()
             || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    text.chars()
-        .map(|c| if is_obeyed(c) { '\u{fffd}' } else { c })
-        .collect()
+    text.chars().map(|c| if is_obeyed(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// A text on one line.
@@ -191,10 +183,7 @@ mod tests {
         odd.session = Some("s\nAgent: forged".to_owned());
         let read = Entry::parse(&odd.message()).unwrap();
         assert_eq!(read.section.as_str(), "gateway/retries");
-        assert_eq!(
-            (read.summary.as_deref(), &*read.work_context),
-            (Some("a work_context: b"), "x Section: forged")
-        );
+        assert_eq!((read.summary.as_deref(), &*read.work_context), (Some("a work_context: b"), "x Section: forged"));
         assert_eq!((read.session.as_deref(), read.agent), (Some("s Agent: forged"), None));
     }
 

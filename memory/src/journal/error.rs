@@ -40,10 +40,7 @@ pub enum JournalError {
     #[error("read {0} before you write to it")]
     NotRead(PagePath),
     /// The section was changed since the writer read it.
-    #[error(
-        "{section} was changed since you read it; its version is {version}; read it again{}",
-        shown(entries)
-    )]
+    #[error("{section} was changed since you read it; its version is {version}; read it again{}", shown(entries))]
     Changed {
         /// The section.
         section: PagePath,

@@ -48,10 +48,7 @@ impl EntryRef {
                 .then(|| digits.to_ascii_lowercase())
                 .ok_or_else(|| JournalIdError::Digits(digits.escape_debug().to_string()))
         });
-        Ok(Self {
-            section: PagePath::new(section)?,
-            commit: commit.transpose()?,
-        })
+        Ok(Self { section: PagePath::new(section)?, commit: commit.transpose()? })
     }
 }
 

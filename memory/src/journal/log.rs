@@ -86,11 +86,7 @@ impl Log {
             left_out += 1;
         }
         entries.drain(..left_out);
-        Ok(Log {
-            tip,
-            entries,
-            is_cut: is_cut || left_out > 0,
-        })
+        Ok(Log { tip, entries, is_cut: is_cut || left_out > 0 })
     }
 
     /// The entries of a section, the newest first.
@@ -134,11 +130,7 @@ impl LogEntry {
     }
 
     pub(super) fn listed(&self) -> ListedEntry {
-        ListedEntry {
-            id: self.name(),
-            timestamp: timestamp(self.seconds),
-            summary: self.headline.clone(),
-        }
+        ListedEntry { id: self.name(), timestamp: timestamp(self.seconds), summary: self.headline.clone() }
     }
 }
 

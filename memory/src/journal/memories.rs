@@ -64,11 +64,7 @@ pub(crate) fn stamp(git_dir: &Path) -> Option<Stamp> {
         });
     }
     let packed = std::fs::metadata(git_dir.join("packed-refs")).ok()?;
-    Some(Stamp {
-        path: SOURCE.to_owned(),
-        size: packed.len(),
-        modified: packed.modified().ok()?,
-    })
+    Some(Stamp { path: SOURCE.to_owned(), size: packed.len(), modified: packed.modified().ok()? })
 }
 
 fn read(git_dir: &Path, loaded: &mut LoadedMemories) -> Result<(), ChainError> {
@@ -82,9 +78,7 @@ fn read(git_dir: &Path, loaded: &mut LoadedMemories) -> Result<(), ChainError> {
         let commit = commit?;
         let Some(entry) = entry(&commit) else { continue };
         if !room.has(commit.message.len(), entry.text.len()) {
-            loaded
-                .notes
-                .push("the journal is too large: older entries are not recalled".to_owned());
+            loaded.notes.push("the journal is too large: older entries are not recalled".to_owned());
             break;
         }
         loaded.items.push(entry);
@@ -100,10 +94,7 @@ struct Room {
 
 impl Room {
     fn new() -> Self {
-        Self {
-            read: MOST_READ,
-            kept: MOST_KEPT,
-        }
+        Self { read: MOST_READ, kept: MOST_KEPT }
     }
 
     /// Takes some bytes. Returns whether there was room for them.
@@ -127,9 +118,7 @@ fn overviews(chain: &CommitChain, tip: ObjectId, loaded: &mut LoadedMemories) ->
         let Some(cost) = chain.file_cost(blob)? else { continue };
         let cost = usize::try_from(cost).unwrap_or(usize::MAX);
         if !room.has(cost, cost.min(MOST_OVERVIEW)) {
-            loaded
-                .notes
-                .push("the journal is too large: not all overviews are recalled".to_owned());
+            loaded.notes.push("the journal is too large: not all overviews are recalled".to_owned());
             break;
         }
         let Some(text) = chain.text(blob) else { continue };
@@ -167,12 +156,7 @@ fn entry(commit: &ChainCommit) -> Option<Memory> {
         author: Some(redact(&shown(beginning(&commit.author.name, MOST_TITLE))).into_owned()),
         session: entry.session.as_deref().map(|session| redact(session).into_owned()),
         task: entry.task.as_deref().map(|task| redact(task).into_owned()),
-        ..memory(
-            &entry.section,
-            listed.name(),
-            &title,
-            &redact(beginning(&text, MOST_REDACTED)),
-        )
+        ..memory(&entry.section, listed.name(), &title, &redact(beginning(&text, MOST_REDACTED)))
     })
 }
 

@@ -104,12 +104,7 @@ impl Divergence {
 pub(super) fn onto(chain: &CommitChain, local: Option<ObjectId>, other: ObjectId) -> Result<Merged, JournalError> {
     let Divergence { ours, theirs, base } = Divergence::of(chain, local, other)?;
     if let Some(local) = local.filter(|_| theirs.is_empty()) {
-        return Ok(Merged {
-            tip: local,
-            received: 0,
-            moved: 0,
-            conflicts: Vec::new(),
-        });
+        return Ok(Merged { tip: local, received: 0, moved: 0, conflicts: Vec::new() });
     }
     // An entry that one side has put on top before is the same entry.
     let there = claims::moved(chain, &ours, &theirs)?;
@@ -126,12 +121,7 @@ pub(super) fn onto(chain: &CommitChain, local: Option<ObjectId>, other: ObjectId
         }
     }
     let (tip, on_top) = put_on_top(chain, &missing, base, Some(other))?;
-    Ok(Merged {
-        tip: tip.unwrap_or(other),
-        received,
-        moved: on_top.moved,
-        conflicts: on_top.conflicts,
-    })
+    Ok(Merged { tip: tip.unwrap_or(other), received, moved: on_top.moved, conflicts: on_top.conflicts })
 }
 
 /// Whether an entry that was moved still has the overview that came with it, in its section or beside it. Its text alone
@@ -223,10 +213,7 @@ fn moved(
             }
         }
     }
-    let file = SectionFile {
-        overview,
-        count: theirs.count.saturating_add(1),
-    };
+    let file = SectionFile { overview, count: theirs.count.saturating_add(1) };
     let (path, text) = (section.file(), file.render());
     let mut files = vec![(&*path, Some(&*text))];
     match &kept {
@@ -236,11 +223,7 @@ fn moved(
     }
     let mut entry = entry.clone();
     entry.add_was(commit.id);
-    let committer = Signature {
-        name: COMMITTER.0.to_owned(),
-        email: COMMITTER.1.to_owned(),
-        ..commit.author.clone()
-    };
+    let committer = Signature { name: COMMITTER.0.to_owned(), email: COMMITTER.1.to_owned(), ..commit.author.clone() };
     let signatures = (&commit.author, &committer);
     let written = chain.write(tip, &files, signatures, &entry.message())?;
     Ok((written, kept.is_some()))

@@ -29,10 +29,7 @@ const MOST_TEXT: usize = 20_000;
 const MOST_INDEXED: usize = 32 << 20;
 const DAY: f64 = 86_400.0;
 /// The image of the search.
-const SEARCH_IMAGE: ImageFormat = ImageFormat {
-    prefix: "journal-search-",
-    magic: b"muninn journal search 4\n",
-};
+const SEARCH_IMAGE: ImageFormat = ImageFormat { prefix: "journal-search-", magic: b"muninn journal search 4\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 /// The settings of a search.
@@ -126,11 +123,7 @@ impl Part {
         let mut commits = Vec::new();
         for (at, entry) in entries.iter().enumerate() {
             let place = entry.section.as_str().replace('/', " ");
-            let read = if at < first {
-                None
-            } else {
-                Some(chain.commit(entry.commit)?)
-            };
+            let read = if at < first { None } else { Some(chain.commit(entry.commit)?) };
             let parsed = read.and_then(|commit| Entry::parse(&commit.message));
             let work_context = parsed.as_ref().map_or("", |entry| beginning(&entry.work_context));
             context.add(&mut tokenizer, vectors, &format!("{work_context} {place}"));
@@ -144,12 +137,7 @@ impl Part {
             }
             commits.push(entry.commit);
         }
-        Ok(Part {
-            bytes,
-            commits,
-            context: context.finish(),
-            content: content.finish(),
-        })
+        Ok(Part { bytes, commits, context: context.finish(), content: content.finish() })
     }
 
     fn joined(self, next: Part) -> Part {
@@ -187,11 +175,7 @@ impl Journal {
         let chain = self.chain()?;
         let log = self.log(&chain)?;
         let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
-        let Search {
-            index: kept,
-            vectors,
-            saved,
-        } = &mut *search;
+        let Search { index: kept, vectors, saved } = &mut *search;
         let vectors = match vectors {
             Some(vectors) => vectors,
             None => vectors.insert(StaticVectors::shipped()?),
@@ -202,10 +186,7 @@ impl Journal {
             stored
         });
         let index = before.extended(&chain, &log, vectors)?;
-        let (now, threshold) = (
-            self.clock.now().as_second(),
-            threshold.unwrap_or(settings.default_salience_threshold),
-        );
+        let (now, threshold) = (self.clock.now().as_second(), threshold.unwrap_or(settings.default_salience_threshold));
         let is_wanted = |at: usize, score: f32| {
             let age = log.entries.get(at).map(|entry| age_days(now, entry));
             score > 0.0 && age.is_some_and(|age| score >= required(age, threshold, settings))
@@ -247,11 +228,7 @@ impl SearchIndex {
         }
         let known = self.old.commits.len();
         let is_continued = log.entries.len() >= known
-            && log
-                .entries
-                .iter()
-                .zip(&self.old.commits)
-                .all(|(entry, commit)| entry.commit == *commit);
+            && log.entries.iter().zip(&self.old.commits).all(|(entry, commit)| entry.commit == *commit);
         let (mut old, mut new) = (self.old, log.entries.get(known..).unwrap_or_default());
         let mut bytes = old.bytes;
         for entry in new {
@@ -265,11 +242,7 @@ impl SearchIndex {
             true => (old.joined(newest), Part::default()),
             false => (old, newest),
         };
-        Ok(SearchIndex {
-            tip: log.tip,
-            old,
-            newest,
-        })
+        Ok(SearchIndex { tip: log.tip, old, newest })
     }
 
     /// The commits of the best entries with the scores of their contexts and contents, and both weighted.
@@ -292,10 +265,7 @@ impl SearchIndex {
         let mut found = Vec::new();
         let mut first = 0;
         for part in [&self.old, &self.newest] {
-            let scores = context
-                .scores(&part.context)
-                .into_iter()
-                .zip(content.scores(&part.content));
+            let scores = context.scores(&part.context).into_iter().zip(content.scores(&part.content));
             for (at, (context, content)) in scores.enumerate() {
                 let combined = (context.value * context_weight + content.value * content_weight) / sum;
                 // Sums of weights are not exact.

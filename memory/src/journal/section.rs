@@ -19,14 +19,8 @@ impl SectionFile {
         let trimmed = text.trim_end();
         let start = trimmed.rfind('\n').map_or(0, |at| at + 1);
         match count(&trimmed[start..]) {
-            Some(count) => Self {
-                overview: without_end(&trimmed[..start]),
-                count,
-            },
-            None => Self {
-                overview: text.to_owned(),
-                count: 0,
-            },
+            Some(count) => Self { overview: without_end(&trimmed[..start]), count },
+            None => Self { overview: text.to_owned(), count: 0 },
         }
     }
 
@@ -65,15 +59,9 @@ mod tests {
     fn overview_and_number_are_read_back() {
         for (overview, text) in [
             ("", "<!-- entry count: 7 -->\n"),
-            (
-                "# Now\n\nWe use REST.",
-                "# Now\n\nWe use REST.\n\n<!-- entry count: 7 -->\n",
-            ),
+            ("# Now\n\nWe use REST.", "# Now\n\nWe use REST.\n\n<!-- entry count: 7 -->\n"),
         ] {
-            let file = SectionFile {
-                overview: overview.to_owned(),
-                count: 7,
-            };
+            let file = SectionFile { overview: overview.to_owned(), count: 7 };
             assert_eq!(file.render(), text);
             assert_eq!(SectionFile::parse(text), file);
         }
@@ -90,10 +78,7 @@ mod tests {
             "x\n\n<!-- entry count: 2 -->\n"
         );
         assert_eq!(rendered("<!-- entry count: 1 -->"), "<!-- entry count: 2 -->\n");
-        assert_eq!(
-            rendered("<!-- entry count: 1 -->\nx\n"),
-            "<!-- entry count: 1 -->\nx\n\n<!-- entry count: 2 -->\n"
-        );
+        assert_eq!(rendered("<!-- entry count: 1 -->\nx\n"), "<!-- entry count: 1 -->\nx\n\n<!-- entry count: 2 -->\n");
     }
 
     #[test]
@@ -102,12 +87,6 @@ mod tests {
         assert_eq!((of("text\n").overview.as_str(), of("text\n").count), ("text\n", 0));
         assert_eq!(of("<!-- entry count: x -->").count, 0);
         assert_eq!(of(""), SectionFile::default());
-        assert_eq!(
-            of("a\r\n\r\n<!-- entry count: 3 -->\r\n"),
-            SectionFile {
-                overview: "a".to_owned(),
-                count: 3
-            }
-        );
+        assert_eq!(of("a\r\n\r\n<!-- entry count: 3 -->\r\n"), SectionFile { overview: "a".to_owned(), count: 3 });
     }
 }

@@ -25,10 +25,7 @@ use crate::private_file;
 use crate::wiki::PagePath;
 
 /// The image of the log.
-const IMAGE: ImageFormat = ImageFormat {
-    prefix: "journal-",
-    magic: b"muninn journal 3\n",
-};
+const IMAGE: ImageFormat = ImageFormat { prefix: "journal-", magic: b"muninn journal 3\n" };
 /// The most entries that an ambiguous name lists.
 const MOST_NAMED: usize = 10;
 /// The new entries after which an image is written.
@@ -233,10 +230,7 @@ impl Journal {
                 true => JournalError::NoEntry(name.to_string()),
                 false => JournalError::Ambiguous {
                     id: name.to_string(),
-                    candidates: found
-                        .iter()
-                        .map(|entry| format!("{}#{}", entry.section, entry.commit))
-                        .collect(),
+                    candidates: found.iter().map(|entry| format!("{}#{}", entry.section, entry.commit)).collect(),
                 },
             });
         };
@@ -273,11 +267,7 @@ impl Journal {
     pub fn toc(&self, from: Option<&PagePath>, depth: usize) -> Result<Vec<TocNode>, JournalError> {
         let chain = self.chain()?;
         let log = self.log(&chain)?;
-        let sections = log
-            .tip
-            .map(|tip| sections_at(&chain, tip))
-            .transpose()?
-            .unwrap_or_default();
+        let sections = log.tip.map(|tip| sections_at(&chain, tip)).transpose()?.unwrap_or_default();
         let sections: Vec<PagePath> = sections.into_keys().collect();
         let found = contents(&sections, &log.counts(), from, depth);
         match from.filter(|_| found.is_empty()) {

@@ -115,12 +115,9 @@ impl OverviewSides {
         max_tokens: u32,
         until: &Until,
     ) -> Result<Synthesis, SynthesisError> {
-        let [base, version_a, version_b] = [
-            self.merge_base.as_deref().unwrap_or("(there was none)"),
-            &self.version_a,
-            &self.version_b,
-        ]
-        .map(|text| neutralize(text, Ground::Prose));
+        let [base, version_a, version_b] =
+            [self.merge_base.as_deref().unwrap_or("(there was none)"), &self.version_a, &self.version_b]
+                .map(|text| neutralize(text, Ground::Prose));
         let question = format!(
             "Section: {}\nWork that led to the versions: {work_context}\n\n<before>\n{base}\n</before>\n\n\
              <version-a>\n{}\n</version-a>\n\n<version-b>\n{}\n</version-b>\n",
@@ -141,10 +138,7 @@ impl OverviewSides {
         let overview = restore(overview, &self.version_a, Ground::Prose);
         let overview = restore(&overview, &self.version_b, Ground::Prose).into_owned();
         if reply.truncated || overview.is_empty() {
-            return Err(SynthesisError::Answer {
-                model: model.id().to_owned(),
-                truncated: reply.truncated,
-            });
+            return Err(SynthesisError::Answer { model: model.id().to_owned(), truncated: reply.truncated });
         }
         Ok(Synthesis { overview, reply })
     }
@@ -190,10 +184,7 @@ mod tests {
 
     #[test]
     fn only_a_fence_around_the_whole_answer_is_removed() {
-        assert_eq!(
-            without_fence("```markdown\n# A\n\n```sh\nx\n```\n```\n"),
-            "# A\n\n```sh\nx\n```"
-        );
+        assert_eq!(without_fence("```markdown\n# A\n\n```sh\nx\n```\n```\n"), "# A\n\n```sh\nx\n```");
         assert_eq!(without_fence(" # A\n```\nx\n```"), "# A\n```\nx\n```");
         assert_eq!(without_fence("```sh\nx\n```"), "```sh\nx\n```");
     }

@@ -18,10 +18,7 @@ struct Repo {
 }
 
 fn settings(name: &str, address: &str) -> JournalSettings {
-    JournalSettings {
-        author: (name.to_owned(), address.to_owned()),
-        strict: false,
-    }
+    JournalSettings { author: (name.to_owned(), address.to_owned()), strict: false }
 }
 
 impl Repo {
@@ -64,10 +61,7 @@ fn section(path: &str) -> PagePath {
 }
 
 fn draft(text: &str) -> Draft {
-    Draft {
-        text: text.to_owned(),
-        ..Draft::default()
-    }
+    Draft { text: text.to_owned(), ..Draft::default() }
 }
 
 /// Reads a section, and writes an entry to it.
@@ -104,34 +98,21 @@ fn entries_are_commits_on_a_ref_that_the_user_never_sees() {
     let second = write(&journal, "project/area", "work_context: looking\nThey are bounded.");
     let read = journal.section(&section("project/area")).unwrap();
     assert_eq!((read.entry_count, &*read.overview), (2, "Retries double."));
-    assert_eq!(
-        (read.version, read.last_updated.as_deref()),
-        (second.version, Some("2026-11-25T10:01:00Z"))
-    );
+    assert_eq!((read.version, read.last_updated.as_deref()), (second.version, Some("2026-11-25T10:01:00Z")));
     let entry = journal.entry(&EntryRef::parse(&first.id).unwrap()).unwrap();
-    assert_eq!(
-        (&*entry.content, &*entry.work_context),
-        ("# Retries\n\nThey double.", "debugging")
-    );
+    assert_eq!((&*entry.content, &*entry.work_context), ("# Retries\n\nThey double.", "debugging"));
     assert_eq!((&*entry.author, entry.session.as_deref()), ("Ann", Some("s-1")));
     let entry = journal.entry(&EntryRef::parse(&second.id).unwrap()).unwrap();
     assert_eq!(entry.work_context, "looking");
     let listed = journal.entries(&section("project/area"), 0, 10).unwrap();
     assert_eq!(names(&listed), ["work_context: looking", "Retries"]);
-    assert_eq!(
-        names(&journal.entries(&section("project/area"), 1, 10).unwrap()),
-        ["Retries"]
-    );
+    assert_eq!(names(&journal.entries(&section("project/area"), 1, 10).unwrap()), ["Retries"]);
     assert_eq!(repo.of_user(), before);
     let shown = repo.git(&["show", "refs/muninn/journal:project/area.md"]);
     assert_eq!(shown, "Retries double.\n\n<!-- entry count: 2 -->\n");
     let log = repo.git(&["log", "--format=%an %cn %s", "refs/muninn/journal"]);
     assert_eq!(log, "Ann Muninn work_context: looking\nAnn Muninn Retries\n");
-    assert!(
-        !repo
-            .git(&["log", "--all", "--oneline", "--exclude=refs/muninn/*"])
-            .is_empty()
-    );
+    assert!(!repo.git(&["log", "--all", "--oneline", "--exclude=refs/muninn/*"]).is_empty());
     repo.git(&["fsck", "--strict"]);
 }
 
@@ -211,18 +192,9 @@ fn contents_are_a_tree_of_sections_and_folders() {
         shown(&journal.toc(None, 9).unwrap()),
         ["folder a 0", "section a/x 2", "section a/x/deep 1", "section b 1"]
     );
-    assert_eq!(
-        shown(&journal.toc(Some(&section("a/x")), 2).unwrap()),
-        ["section a/x 2", "section a/x/deep 1"]
-    );
-    assert!(matches!(
-        journal.toc(Some(&section("c")), 1),
-        Err(JournalError::NoSection(_))
-    ));
-    assert!(matches!(
-        journal.entries(&section("a"), 0, 1),
-        Err(JournalError::NoSection(_))
-    ));
+    assert_eq!(shown(&journal.toc(Some(&section("a/x")), 2).unwrap()), ["section a/x 2", "section a/x/deep 1"]);
+    assert!(matches!(journal.toc(Some(&section("c")), 1), Err(JournalError::NoSection(_))));
+    assert!(matches!(journal.entries(&section("a"), 0, 1), Err(JournalError::NoSection(_))));
     let refused = journal.write(&section("A/y"), &draft("x"), Some(Version::New));
     assert!(matches!(refused, Err(JournalError::Case(_))));
     assert!(journal.write(&section("a/y"), &draft("x"), Some(Version::New)).is_ok());
@@ -233,17 +205,12 @@ fn next_process_reads_new_commits_only_and_follows_a_replaced_ref() {
     let repo = Repo::new();
     let journal = repo.journal();
     let count = 205;
-    let ids: BTreeSet<String> = (0..count)
-        .map(|step| write(&journal, "a", &format!("step {step}")).id)
-        .collect();
+    let ids: BTreeSet<String> = (0..count).map(|step| write(&journal, "a", &format!("step {step}")).id).collect();
     assert_eq!(ids.len(), count);
     let read = |journal: &Journal| journal.entries(&section("a"), 0, 999).unwrap();
     assert_eq!(read(&repo.journal()), read(&journal));
     let image = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().ends_with(".idx");
-    let images = std::fs::read_dir(repo.state.path())
-        .unwrap()
-        .map(Result::unwrap)
-        .filter(image);
+    let images = std::fs::read_dir(repo.state.path()).unwrap().map(Result::unwrap).filter(image);
     assert_eq!(images.count(), 1);
     repo.git(&["update-ref", "refs/muninn/journal", "refs/muninn/journal~5"]);
     assert_eq!(read(&journal).len(), count - 5);
@@ -252,12 +219,7 @@ fn next_process_reads_new_commits_only_and_follows_a_replaced_ref() {
     assert_eq!(read(&repo.journal()).len(), count - 4);
     repo.git(&["gc", "--quiet", "--prune=now"]);
     assert_eq!(read(&journal).len(), count - 4);
-    assert!(
-        ids.iter()
-            .filter(|id| journal.entry(&EntryRef::parse(id).unwrap()).is_ok())
-            .count()
-            == count - 5
-    );
+    assert!(ids.iter().filter(|id| journal.entry(&EntryRef::parse(id).unwrap()).is_ok()).count() == count - 5);
 }
 
 #[test]
@@ -266,16 +228,10 @@ fn bad_input_is_refused_and_secrets_are_removed() {
     let journal = repo.journal();
     let new = Some(Version::New);
     let write_text = |text: &str| journal.write(&section("a"), &draft(text), new);
-    assert!(matches!(
-        write_text(&"x".repeat(5 << 20)),
-        Err(JournalError::TooLong { .. })
-    ));
+    assert!(matches!(write_text(&"x".repeat(5 << 20)), Err(JournalError::TooLong { .. })));
     assert!(matches!(write_text("a\0b"), Err(JournalError::Nul { .. })));
     assert!(matches!(write_text(" \n"), Err(JournalError::Empty)));
-    assert!(
-        repo.git(&["for-each-ref", "refs/muninn"]).is_empty(),
-        "nothing was written"
-    );
+    assert!(repo.git(&["for-each-ref", "refs/muninn"]).is_empty(), "nothing was written");
     let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4).split_at(36).0);
     let written = write_text(&format!("the token is {token}")).unwrap();
     assert!(written.redacted);
@@ -303,33 +259,21 @@ fn ref_that_is_no_journal_is_an_error_or_empty() {
     assert!(repo.journal().section(&section("a")).is_err());
     let sha256 = tempfile::tempdir().unwrap();
     git(sha256.path(), &["init", "--quiet", "--object-format=sha256"]).unwrap();
-    let journal = Journal::new(
-        &sha256.path().join(".git"),
-        repo.state.path(),
-        settings("", ""),
-        repo.clock.clone(),
-    );
+    let journal = Journal::new(&sha256.path().join(".git"), repo.state.path(), settings("", ""), repo.clock.clone());
     assert_eq!(journal.section(&section("a")).unwrap().version, Version::New);
 }
 
 #[test]
 fn strict_journal_needs_that_nothing_was_written_since() {
     let repo = Repo::new();
-    let strict = JournalSettings {
-        strict: true,
-        ..settings("Ann", "ann@example.com")
-    };
+    let strict = JournalSettings { strict: true, ..settings("Ann", "ann@example.com") };
     let journal = repo.journal_with(strict);
     let seen = journal.section(&section("a")).unwrap().version;
     let first = journal.write(&section("a"), &draft("first"), Some(seen)).unwrap();
     let refused = journal.write(&section("b"), &draft("x"), Some(seen)).unwrap_err();
-    let JournalError::Changed { version, entries, .. } = &refused else {
-        panic!("{refused}")
-    };
+    let JournalError::Changed { version, entries, .. } = &refused else { panic!("{refused}") };
     assert_eq!((*version, names(entries)), (first.version, vec!["first"]));
-    let second = journal
-        .write(&section("b"), &draft("second"), Some(first.version))
-        .unwrap();
+    let second = journal.write(&section("b"), &draft("second"), Some(first.version)).unwrap();
     assert_eq!(journal.section(&section("a")).unwrap().version, second.version);
 }
 
@@ -358,17 +302,9 @@ fn lock_of_a_killed_writer_is_removed_when_it_is_old() {
     let lock = repo.fixture.path(".git/refs/muninn/journal.lock");
     std::fs::write(&lock, "").unwrap();
     let seen = Some(journal.section(&section("a")).unwrap().version);
-    assert!(matches!(
-        journal.write(&section("a"), &draft("x"), seen),
-        Err(JournalError::Chain(_))
-    ));
+    assert!(matches!(journal.write(&section("a"), &draft("x"), seen), Err(JournalError::Chain(_))));
     let old = std::time::SystemTime::from(repo.clock.now()) - std::time::Duration::from_secs(60);
-    std::fs::File::options()
-        .append(true)
-        .open(&lock)
-        .unwrap()
-        .set_modified(old)
-        .unwrap();
+    std::fs::File::options().append(true).open(&lock).unwrap().set_modified(old).unwrap();
     assert!(journal.write(&section("a"), &draft("x"), seen).is_ok());
     assert!(!lock.exists());
 }
@@ -380,29 +316,14 @@ fn search_ranks_both_dimensions_and_asks_more_of_old_entries() {
     let day = std::time::Duration::from_secs(86_400);
     let write = |path: &str, context: &str, text: &str| {
         let version = journal.section(&section(path)).unwrap().version;
-        let draft = Draft {
-            work_context: Some(context.to_owned()),
-            ..draft(text)
-        };
+        let draft = Draft { work_context: Some(context.to_owned()), ..draft(text) };
         journal.write(&section(path), &draft, Some(version)).unwrap().id
     };
-    let old = write(
-        "gateway/retries",
-        "debugging the gateway",
-        "The retry loop doubles its wait after a timeout.",
-    );
-    write(
-        "gateway/retries",
-        "debugging the gateway",
-        "Headers are copied in order.",
-    );
+    let old = write("gateway/retries", "debugging the gateway", "The retry loop doubles its wait after a timeout.");
+    write("gateway/retries", "debugging the gateway", "Headers are copied in order.");
     repo.clock.advance(day * 800);
     let new = write("billing", "reviewing invoices", "Amounts are integers of cents.");
-    let near = write(
-        "gateway/errors",
-        "debugging the gateway",
-        "A timeout is mapped to status 504.",
-    );
+    let near = write("gateway/errors", "debugging the gateway", "A timeout is mapped to status 504.");
     let settings = SearchSettings::default();
     let search = |context: &str, content: &str, threshold: Option<f32>| -> Vec<String> {
         let found = journal.search(context, content, threshold, &settings).unwrap();
@@ -427,17 +348,10 @@ fn search_ranks_both_dimensions_and_asks_more_of_old_entries() {
     // Another process, and new entries.
     let more = write("billing", "reviewing invoices", "Rounding is half even.");
     assert_eq!(search("reviewing invoices", "rounding half even", None)[0], more);
-    let other = repo
-        .journal()
-        .search("reviewing invoices", "rounding half even", None, &settings)
-        .unwrap();
+    let other = repo.journal().search("reviewing invoices", "rounding half even", None, &settings).unwrap();
     assert_eq!(other[0].id, more);
     repo.git(&["update-ref", "refs/muninn/journal", "refs/muninn/journal~1"]);
-    assert!(
-        search("reviewing invoices", "rounding half even", None)
-            .iter()
-            .all(|id| *id != more)
-    );
+    assert!(search("reviewing invoices", "rounding half even", None).iter().all(|id| *id != more));
 }
 
 #[test]
@@ -449,11 +363,7 @@ fn required_score_grows_with_age_and_never_exceeds_a_perfect_match() {
     );
     assert!((of(1e9) - 0.5f32.powf(0.55)).abs() < 1e-6);
     assert!((1..200).all(|days| of(f64::from(days)) >= of(f64::from(days - 1))));
-    let none = SearchSettings {
-        half_life_days: 0.0,
-        minimum_salience: 0.0,
-        ..settings
-    };
+    let none = SearchSettings { half_life_days: 0.0, minimum_salience: 0.0, ..settings };
     assert!(super::search::required(1.0, 0.5, &none) <= 1.0);
 }
 

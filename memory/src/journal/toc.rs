@@ -79,7 +79,5 @@ fn node(names: &[&str], start: usize, counts: &Counts<'_>, depth: usize) -> Opti
 
 /// The part of a name that begins at a byte.
 fn part(name: &str, start: usize) -> &str {
-    name.get(start..)
-        .and_then(|rest| rest.split('/').next())
-        .unwrap_or_default()
+    name.get(start..).and_then(|rest| rest.split('/').next()).unwrap_or_default()
 }

@@ -58,9 +58,8 @@ impl Fetch {
 /// The refs of fetches with their numbers, the oldest first.
 fn kept(chain: &CommitChain) -> Result<Vec<(u64, String, ObjectId)>, ChainError> {
     let refs = chain.refs_below(BEFORE)?.into_iter();
-    let mut kept: Vec<_> = refs
-        .filter_map(|(name, id)| Some((name.strip_prefix(BEFORE)?.parse().ok()?, name, id)))
-        .collect();
+    let mut kept: Vec<_> =
+        refs.filter_map(|(name, id)| Some((name.strip_prefix(BEFORE)?.parse().ok()?, name, id))).collect();
     kept.sort();
     Ok(kept)
 }
@@ -73,17 +72,9 @@ pub(super) fn keep(
     remote: &str,
     now: i64,
 ) -> Result<Vec<(String, Option<ObjectId>)>, ChainError> {
-    let who = Signature {
-        name: COMMITTER.0.to_owned(),
-        email: COMMITTER.1.to_owned(),
-        seconds: now,
-        offset: 0,
-    };
+    let who = Signature { name: COMMITTER.0.to_owned(), email: COMMITTER.1.to_owned(), seconds: now, offset: 0 };
     let remote = redact(remote);
-    let message = format!(
-        "{SUBJECT}{remote}\n\n{AFTER}{}\n{RECEIVED}{}\n",
-        merged.tip, merged.received
-    );
+    let message = format!("{SUBJECT}{remote}\n\n{AFTER}{}\n{RECEIVED}{}\n", merged.tip, merged.received);
     let commit = chain.write(before, &[], (&who, &who), &message)?;
     let kept = kept(chain)?;
     let number = kept.last().map_or(1, |(last, ..)| last.saturating_add(1));
@@ -122,20 +113,14 @@ impl Journal {
                 }
                 // Another program has moved the ref: which entries came from the remote is not known.
                 if commit.parent.is_none() {
-                    let before = fetch
-                        .before
-                        .map_or_else(|| "nothing".to_owned(), |before| before.to_string());
+                    let before = fetch.before.map_or_else(|| "nothing".to_owned(), |before| before.to_string());
                     return Err(JournalError::Replaced { before });
                 }
                 since.push(commit.id);
             }
             let (to, kept) = merge::put_on_top(&chain, &since, Some(fetch.after), fetch.before)?;
             if chain.advance(tip, to, &[(fetch.reference, None)])? {
-                return Ok(Undone {
-                    remote: fetch.remote,
-                    removed: fetch.received,
-                    kept: kept.moved,
-                });
+                return Ok(Undone { remote: fetch.remote, removed: fetch.received, kept: kept.moved });
             }
         }
     }

@@ -148,10 +148,7 @@ impl Journal {
     /// The entry and the overview without secrets, and whether there were any.
     fn checked(&self, section: &PagePath, draft: &Draft) -> Result<(Entry, Option<String>, bool), JournalError> {
         let texts = [("entry", Some(&draft.text)), ("overview", draft.overview.as_ref())];
-        let others = [
-            ("summary", draft.summary.as_ref()),
-            ("work context", draft.work_context.as_ref()),
-        ];
+        let others = [("summary", draft.summary.as_ref()), ("work context", draft.work_context.as_ref())];
         for (what, text) in texts.into_iter().chain(others) {
             let text = text.map_or("", String::as_str);
             if text.len() > MOST_BYTES {
@@ -207,11 +204,7 @@ impl Journal {
             }
             entries.push(entry.listed());
         }
-        Ok(JournalError::Changed {
-            section: section.clone(),
-            version,
-            entries,
-        })
+        Ok(JournalError::Changed { section: section.clone(), version, entries })
     }
 
     /// Waits for other writers. The lock of the ref that a killed one left is removed.

@@ -54,12 +54,7 @@ pub fn check(worktree: &Worktree) -> Vec<Finding> {
     let listing = Listing::of_worktree(worktree);
     let mut checker = Checker::default();
     for skipped in &listing.skipped {
-        checker.find(
-            &skipped.path,
-            None,
-            FindingKind::Unread,
-            format!("it {}", skipped.reason),
-        );
+        checker.find(&skipped.path, None, FindingKind::Unread, format!("it {}", skipped.reason));
     }
     for file in &listing.files {
         let path = file.path.as_str();
@@ -83,13 +78,7 @@ struct Checker {
 
 impl Checker {
     fn find(&mut self, path: &str, line: Option<u32>, kind: FindingKind, message: String) {
-        self.found.push(Finding {
-            path: path.to_owned(),
-            line,
-            kind,
-            message,
-            unknown_key: None,
-        });
+        self.found.push(Finding { path: path.to_owned(), line, kind, message, unknown_key: None });
     }
 
     fn file(&mut self, worktree: &Worktree, path: &str, text: &str) {

@@ -21,11 +21,7 @@ mod tests {
     #[test]
     fn conflict_needs_both_markers() {
         assert_eq!(first_marker("a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n"), Some(2));
-        for text in [
-            "<<<<<<< \nlone\n",
-            ">>>>>>> b\n<<<<<<< a\n",
-            "  <<<<<<< HEAD\n>>>>>>> b\n",
-        ] {
+        for text in ["<<<<<<< \nlone\n", ">>>>>>> b\n<<<<<<< a\n", "  <<<<<<< HEAD\n>>>>>>> b\n"] {
             assert_eq!(first_marker(text), None, "{text}");
         }
     }

@@ -88,9 +88,7 @@ pub fn front(text: &str) -> Front<'_> {
         }
     };
     if !read.unparsed_lines.is_empty() {
-        read.unparsed_lines
-            .iter()
-            .for_each(|line| front.broken(*line, ProblemKind::Strange));
+        read.unparsed_lines.iter().for_each(|line| front.broken(*line, ProblemKind::Strange));
         return front;
     }
     front.body = read.body;
@@ -179,10 +177,7 @@ mod tests {
     fn reads_every_key() {
         let text = "\u{feff}---\r\ntype: \"convention\"\r\ndomain: 'http'\r\nconfidence: medium\r\nsource: us\r\napplies_to:\r\n  - src/**\r\n  - \"*.proto\"\r\n---\r\n# A\r\n";
         let front = front(text);
-        assert_eq!(
-            (front.kind.as_deref(), front.domain.as_deref()),
-            (Some("convention"), Some("http"))
-        );
+        assert_eq!((front.kind.as_deref(), front.domain.as_deref()), (Some("convention"), Some("http")));
         assert_eq!((front.confidence, front.source.as_deref()), (Some(0.6), Some("us")));
         assert_eq!(front.applies_to, ["src/**", "*.proto"]);
         assert_eq!((front.body, front.body_line), ("# A\r\n", 10));
@@ -197,11 +192,7 @@ mod tests {
         assert!(front.understood);
         assert_eq!((front.domain.as_deref(), front.confidence), (Some("a"), None));
         assert_eq!(front.applies_to, ["*.rs"]);
-        let messages: Vec<_> = front
-            .problems
-            .iter()
-            .map(|p| format!("{} {}", p.line, p.kind))
-            .collect();
+        let messages: Vec<_> = front.problems.iter().map(|p| format!("{} {}", p.line, p.kind)).collect();
         assert_eq!(
             messages,
             [
@@ -215,10 +206,7 @@ mod tests {
 
     #[test]
     fn invalid_front_matter_is_text() {
-        for (text, line) in [
-            ("---\ntype convention\nx: y\n---\n# A\n", 2),
-            ("---\ntype: x\n# never closed\n", 1),
-        ] {
+        for (text, line) in [("---\ntype convention\nx: y\n---\n# A\n", 2), ("---\ntype: x\n# never closed\n", 1)] {
             let front = front(text);
             assert!(!front.understood && front.kind.is_none(), "{text}");
             assert_eq!((front.body, front.body_line), (text, 1));

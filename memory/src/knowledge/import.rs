@@ -89,10 +89,7 @@ pub fn import(worktree: &Worktree, from: &Path) -> Result<ImportReport, ImportEr
         return Err(ImportError::Itself { path: from.to_owned() });
     }
     let listing = Listing::below(&top, &top);
-    let mut imported = ImportReport {
-        from: name,
-        ..ImportReport::default()
-    };
+    let mut imported = ImportReport { from: name, ..ImportReport::default() };
     for skipped in listing.skipped {
         imported.refuse(skipped.path, format!("it {}", skipped.reason));
     }
@@ -128,11 +125,7 @@ fn source(from: &Path) -> Result<(PathBuf, String), ImportError> {
     } else {
         given
     };
-    let named = if top.ends_with(ROOT) {
-        top.ancestors().nth(2)
-    } else {
-        Some(top.as_path())
-    };
+    let named = if top.ends_with(ROOT) { top.ancestors().nth(2) } else { Some(top.as_path()) };
     let name = named.and_then(Path::file_name).unwrap_or_default();
     let name = name.to_string_lossy().into_owned();
     Ok((top, name))
@@ -177,11 +170,7 @@ fn signed(text: &str, from: &str) -> String {
         }
         None if !front(text).understood => text.to_owned(),
         None => {
-            let (mark, rest) = text.split_at(if text.starts_with('\u{feff}') {
-                '\u{feff}'.len_utf8()
-            } else {
-                0
-            });
+            let (mark, rest) = text.split_at(if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 });
             format!("{mark}---{end}{line}---{end}{rest}")
         }
     }

@@ -38,12 +38,7 @@ pub(crate) struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self {
-            files: MAX_FILES,
-            file_bytes: MAX_FILE_BYTES,
-            bytes: MAX_TOTAL_BYTES,
-            hidden: true,
-        }
+        Self { files: MAX_FILES, file_bytes: MAX_FILE_BYTES, bytes: MAX_TOTAL_BYTES, hidden: true }
     }
 }
 
@@ -57,11 +52,7 @@ pub(crate) struct MarkdownFile {
 
 impl From<&MarkdownFile> for Stamp {
     fn from(file: &MarkdownFile) -> Self {
-        Self {
-            path: file.path.to_string(),
-            size: file.size,
-            modified: file.modified,
-        }
+        Self { path: file.path.to_string(), size: file.size, modified: file.modified }
     }
 }
 
@@ -103,19 +94,12 @@ impl Listing {
     /// Lists a worktree's `.muninn/knowledge`, if it is a real directory.
     pub(super) fn of_worktree(worktree: &Worktree) -> Self {
         let muninn = worktree.root().join(".muninn");
-        if is_directory(&muninn) {
-            Self::below(worktree.root(), &worktree.root().join(ROOT))
-        } else {
-            Self::default()
-        }
+        if is_directory(&muninn) { Self::below(worktree.root(), &worktree.root().join(ROOT)) } else { Self::default() }
     }
 
     /// Lists the files below a directory, with other bounds than those of knowledge.
     pub(crate) fn with_bounds(root: &Path, bounds: Bounds) -> Self {
-        let mut listing = Self {
-            bounds,
-            ..Self::default()
-        };
+        let mut listing = Self { bounds, ..Self::default() };
         listing.visit(root, root, 0);
         listing.files.sort_by(|a, b| a.path.cmp(&b.path));
         listing
@@ -140,9 +124,7 @@ impl Listing {
             if !self.bounds.hidden {
                 entries.retain(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
             }
-            entries
-                .iter()
-                .for_each(|entry| self.visit(root, &entry.path(), depth + 1));
+            entries.iter().for_each(|entry| self.visit(root, &entry.path(), depth + 1));
             return;
         }
         let below = path.strip_prefix(root).unwrap_or(path);
@@ -156,10 +138,9 @@ impl Listing {
         } else {
             match portable(below) {
                 None => SkipReason::Name,
-                Some(_) if metadata.len() > self.bounds.file_bytes => SkipReason::TooLarge {
-                    bytes: metadata.len(),
-                    most: self.bounds.file_bytes,
-                },
+                Some(_) if metadata.len() > self.bounds.file_bytes => {
+                    SkipReason::TooLarge { bytes: metadata.len(), most: self.bounds.file_bytes }
+                }
                 Some(_) if self.files.len() >= self.bounds.files || self.bytes + metadata.len() > self.bounds.bytes => {
                     SkipReason::TooMuch
                 }

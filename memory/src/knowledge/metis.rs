@@ -29,10 +29,7 @@ const REPLACED: [&str; 4] = ["superseded", "deprecated", "rejected", "withdrawn"
 
 /// Loads the documents, up to a number of bytes.
 pub(super) fn load(worktree: &Worktree, max_bytes: u64) -> LoadedMemories {
-    let mut loaded = LoadedMemories {
-        stamps: stamps(worktree),
-        ..LoadedMemories::default()
-    };
+    let mut loaded = LoadedMemories { stamps: stamps(worktree), ..LoadedMemories::default() };
     if loaded.stamps.is_empty() {
         return loaded;
     }
@@ -44,9 +41,7 @@ pub(super) fn load(worktree: &Worktree, max_bytes: u64) -> LoadedMemories {
     loaded.notes = notes.collect();
     if !found.cuts.is_empty() {
         let words = found.cuts.describe();
-        loaded
-            .notes
-            .push(format!("{FOLDER}: not all documents are read; limit reached: {words}"));
+        loaded.notes.push(format!("{FOLDER}: not all documents are read; limit reached: {words}"));
     }
     loaded
 }
@@ -61,11 +56,7 @@ pub(super) fn stamps(worktree: &Worktree) -> Vec<Stamp> {
     let mut stamps: Vec<Stamp> = listing.files.iter().map(Stamp::from).collect();
     stamps.extend(IGNORING.iter().filter_map(|path| {
         let (size, modified) = stat(worktree, &RelPath::new(path).ok()?).ok()?;
-        Some(Stamp {
-            path: (*path).to_owned(),
-            size,
-            modified,
-        })
+        Some(Stamp { path: (*path).to_owned(), size, modified })
     }));
     stamps
 }
@@ -73,10 +64,7 @@ pub(super) fn stamps(worktree: &Worktree) -> Vec<Stamp> {
 /// The short code of the current task: the only active one, or of several active tasks the one whose code is in the
 /// branch name. `None` if there is no such task.
 pub fn current_task(worktree: &Worktree) -> Option<String> {
-    let limits = MetisLimits {
-        until: Until::within(Duration::from_secs(1)),
-        ..MetisLimits::default()
-    };
+    let limits = MetisLimits { until: Until::within(Duration::from_secs(1)), ..MetisLimits::default() };
     if !is_directory(&worktree.root().join(FOLDER)) {
         return None;
     }
@@ -151,10 +139,7 @@ fn name(document: &MetisDocument) -> String {
     match document.number.filter(|_| document.kind == "adr") {
         Some(number) => {
             let label = format!("ADR-{number}");
-            let title = title
-                .strip_prefix(&label)
-                .unwrap_or(title)
-                .trim_start_matches([':', ' ']);
+            let title = title.strip_prefix(&label).unwrap_or(title).trim_start_matches([':', ' ']);
             format!("{label} ({id}): {title}")
         }
         None => format!("{id}: {title}"),

@@ -85,14 +85,10 @@ fn take(loaded: &mut LoadedMemories, path: &RelPath, text: &str) {
     let text = redact(text);
     let read = front(&text);
     if !read.understood {
-        loaded
-            .notes
-            .push(format!("{path}: invalid front matter, read as plain Markdown"));
+        loaded.notes.push(format!("{path}: invalid front matter, read as plain Markdown"));
     }
     if let Some(line) = conflict::first_marker(&text) {
-        loaded
-            .notes
-            .push(format!("{path}:{line}: git conflict markers, read as text"));
+        loaded.notes.push(format!("{path}:{line}: git conflict markers, read as text"));
     }
     loaded.items.extend(items(path, &read));
 }

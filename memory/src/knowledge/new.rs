@@ -66,11 +66,7 @@ pub fn create(worktree: &Worktree, draft: &Draft) -> Result<RelPath, NewError> {
         return Err(NewError::Secret);
     }
     let path = RelPath::new(&format!("{ROOT}/{below}")).map_err(|_| NewError::NoTitle)?;
-    if folder.create(&below, text.as_bytes())? {
-        Ok(path)
-    } else {
-        Err(NewError::Exists { path })
-    }
+    if folder.create(&below, text.as_bytes())? { Ok(path) } else { Err(NewError::Exists { path }) }
 }
 
 impl Draft {
@@ -78,11 +74,7 @@ impl Draft {
         if let Some(value) = self.confidence.as_ref().filter(|value| confidence(value).is_none()) {
             return Err(ProblemKind::Confidence { value: value.clone() }.into());
         }
-        if let Some(glob) = self
-            .applies_to
-            .iter()
-            .find(|glob| GlobSet::new([glob.as_str()]).is_err())
-        {
+        if let Some(glob) = self.applies_to.iter().find(|glob| GlobSet::new([glob.as_str()]).is_err()) {
             return Err(ProblemKind::Glob { glob: glob.clone() }.into());
         }
         let globs: Vec<String> = self.applies_to.iter().map(|glob| quoted(glob)).collect();
@@ -91,20 +83,11 @@ impl Draft {
             ("domain", self.domain.as_deref().map(quoted)),
             ("confidence", self.confidence.as_deref().map(quoted)),
             ("source", self.source.as_deref().map(quoted)),
-            (
-                "applies_to",
-                (!globs.is_empty()).then(|| format!("[{}]", globs.join(", "))),
-            ),
+            ("applies_to", (!globs.is_empty()).then(|| format!("[{}]", globs.join(", ")))),
         ];
-        let entries = entries
-            .into_iter()
-            .filter_map(|(key, value)| Some(format!("{key}: {}\n", value?)));
+        let entries = entries.into_iter().filter_map(|(key, value)| Some(format!("{key}: {}\n", value?)));
         let title: Vec<&str> = self.title.split_whitespace().collect();
-        Ok(format!(
-            "---\n{}---\n# {}\n\n",
-            entries.collect::<String>(),
-            title.join(" ")
-        ))
+        Ok(format!("---\n{}---\n# {}\n\n", entries.collect::<String>(), title.join(" ")))
     }
 }
 
@@ -166,10 +149,7 @@ mod tests {
         let read = front(&text);
         assert_eq!(read.problems, []);
         assert_eq!((read.kind, read.domain), (draft.kind.clone(), draft.domain.clone()));
-        assert_eq!(
-            (read.confidence, read.source, &read.applies_to),
-            (Some(0.75), None, &draft.applies_to)
-        );
+        assert_eq!((read.confidence, read.source, &read.applies_to), (Some(0.75), None, &draft.applies_to));
         assert_eq!(read.body, "# Codes: never guess\n\n");
 
         repo.write(path.as_str(), b"mine");
@@ -180,15 +160,9 @@ mod tests {
     #[test]
     fn invalid_drafts_and_missing_setup_write_nothing() {
         let repo = Fixture::with(&[]);
-        let draft = |title: &str| Draft {
-            title: title.to_owned(),
-            ..Draft::default()
-        };
+        let draft = |title: &str| Draft { title: title.to_owned(), ..Draft::default() };
         let made = |draft: &Draft| create(&repo.worktree(), draft);
-        assert!(matches!(
-            made(&draft("A")),
-            Err(NewError::Write(WriteError::NotSetUp { .. }))
-        ));
+        assert!(matches!(made(&draft("A")), Err(NewError::Write(WriteError::NotSetUp { .. }))));
         std::fs::create_dir(repo.path(".muninn")).unwrap();
         let token = format!("ghp_{}", "a1B2c3".repeat(6));
         assert!(matches!(made(&draft(&token)), Err(NewError::Secret)));
@@ -208,23 +182,14 @@ mod tests {
     #[test]
     fn symlinks_are_not_followed() {
         let outside = tempfile::tempdir().unwrap();
-        let draft = Draft {
-            title: "A".to_owned(),
-            ..Draft::default()
-        };
+        let draft = Draft { title: "A".to_owned(), ..Draft::default() };
         for link in [".muninn", ".muninn/knowledge"] {
             let repo = Fixture::with(&[]);
             let path = repo.path(link);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::os::unix::fs::symlink(outside.path(), path).unwrap();
             let error = create(&repo.worktree(), &draft).unwrap_err();
-            assert!(
-                matches!(
-                    error,
-                    NewError::Write(WriteError::File(FileError::NotADirectory { .. }))
-                ),
-                "{link}"
-            );
+            assert!(matches!(error, NewError::Write(WriteError::File(FileError::NotADirectory { .. }))), "{link}");
         }
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
     }

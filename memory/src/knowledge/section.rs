@@ -32,11 +32,7 @@ pub fn items(path: &RelPath, front: &Front<'_>) -> Vec<Memory> {
 /// The title of a section: its heading or file name, and the domain, so that a question about the domain finds every
 /// section.
 fn title(heading: &str, domain: Option<&str>, path: &RelPath) -> String {
-    let name = if heading.is_empty() {
-        path.file_name().trim_end_matches(".md")
-    } else {
-        heading
-    };
+    let name = if heading.is_empty() { path.file_name().trim_end_matches(".md") } else { heading };
     match domain {
         Some(domain) => format!("{name} ({domain})"),
         None => name.to_owned(),

@@ -80,9 +80,7 @@ impl DailyBudget {
     /// The budget of all processes with this state directory. Nothing is created or read yet.
     #[must_use]
     pub fn below(state_dir: &Path) -> Self {
-        Self {
-            path: state_dir.join("memory").join("summarizer.json"),
-        }
+        Self { path: state_dir.join("memory").join("summarizer.json") }
     }
 
     /// Reserves tokens; `None` if the day would exceed `limit`.
@@ -95,10 +93,7 @@ impl DailyBudget {
             Ok(day) => day.unwrap_or(Spending { date: today, tokens: 0 }).seen_from(today),
             // The spending is unknown, so the whole budget counts as spent today.
             Err(BudgetError::Damaged { .. }) => {
-                self.write(Spending {
-                    date: today,
-                    tokens: limit,
-                })?;
+                self.write(Spending { date: today, tokens: limit })?;
                 return Ok(None);
             }
             Err(error) => return Err(error),
@@ -118,10 +113,9 @@ impl DailyBudget {
     pub fn settle(&self, reserved: Reserved, used: u64) -> Result<(), BudgetError> {
         let _lock = self.lock()?;
         match self.read()? {
-            Some(day) if day.date == reserved.date => self.write(Spending {
-                tokens: day.tokens.saturating_sub(reserved.tokens).saturating_add(used),
-                ..day
-            }),
+            Some(day) if day.date == reserved.date => {
+                self.write(Spending { tokens: day.tokens.saturating_sub(reserved.tokens).saturating_add(used), ..day })
+            }
             _ => Ok(()),
         }
     }
@@ -156,14 +150,9 @@ impl DailyBudget {
     }
 
     fn write(&self, day: Spending) -> Result<(), BudgetError> {
-        let written = BudgetFile {
-            date: day.date.to_string(),
-            tokens: day.tokens,
-        };
+        let written = BudgetFile { date: day.date.to_string(), tokens: day.tokens };
         let bytes = serde_json::to_vec(&written).map_err(io::Error::from);
-        bytes
-            .and_then(|bytes| private_file::replace(&self.path, &bytes))
-            .map_err(self.failed())
+        bytes.and_then(|bytes| private_file::replace(&self.path, &bytes)).map_err(self.failed())
     }
 
     fn failed(&self) -> impl FnOnce(io::Error) -> BudgetError {
@@ -195,15 +184,9 @@ mod tests {
         assert_eq!(budget.reserve(TODAY, 201, 1_000).unwrap(), None);
         budget.settle(reserved, 300).unwrap();
         assert_eq!(budget.spent(TODAY).unwrap(), 300);
-        assert!(
-            budget.reserve(TODAY, 700, 1_000).unwrap().is_some(),
-            "the budget must be usable to the last token"
-        );
+        assert!(budget.reserve(TODAY, 700, 1_000).unwrap().is_some(), "the budget must be usable to the last token");
         assert_eq!(budget.reserve(TODAY, 1, 1_000).unwrap(), None);
-        assert_eq!(
-            budget.reserve(TODAY, u64::MAX, u64::MAX).unwrap().unwrap().tokens,
-            u64::MAX
-        );
+        assert_eq!(budget.reserve(TODAY, u64::MAX, u64::MAX).unwrap().unwrap().tokens, u64::MAX);
     }
 
     #[test]
@@ -214,9 +197,7 @@ mod tests {
                 .map(|_| {
                     scope.spawn(|| {
                         let budget = DailyBudget::below(state.path());
-                        (0..50)
-                            .filter(|_| budget.reserve(TODAY, 10, 1_000).unwrap().is_some())
-                            .count()
+                        (0..50).filter(|_| budget.reserve(TODAY, 10, 1_000).unwrap().is_some()).count()
                     })
                 })
                 .collect();
@@ -234,11 +215,7 @@ mod tests {
         assert_eq!(budget.spent(tomorrow).unwrap(), 0);
         assert!(budget.reserve(tomorrow, 900, 1_000).unwrap().is_some());
         budget.settle(reserved, 0).unwrap();
-        assert_eq!(
-            budget.spent(tomorrow).unwrap(),
-            900,
-            "settling yesterday's call must not change today's spending"
-        );
+        assert_eq!(budget.spent(tomorrow).unwrap(), 900, "settling yesterday's call must not change today's spending");
     }
 
     #[test]
@@ -249,11 +226,7 @@ mod tests {
         assert_eq!(budget.reserve(yesterday, 900, 1_000).unwrap(), None);
         assert!(budget.reserve(yesterday, 100, 1_000).unwrap().is_some());
         budget.settle(reserved, 0).unwrap();
-        assert_eq!(
-            budget.spent(TODAY).unwrap(),
-            100,
-            "both reservations must count on the later day"
-        );
+        assert_eq!(budget.spent(TODAY).unwrap(), 100, "both reservations must count on the later day");
 
         let long_ago = yesterday.yesterday().unwrap();
         let reserved = budget.reserve(long_ago, 900, 1_000).unwrap().unwrap();
@@ -278,19 +251,11 @@ mod tests {
 
     #[test]
     fn damaged_file_spends_the_rest_of_the_day() {
-        for damage in [
-            "",
-            "{",
-            r#"{"date":"today","tokens":1}"#,
-            r#"{"date":"2026-03-01","tokens":-1}"#,
-        ] {
+        for damage in ["", "{", r#"{"date":"today","tokens":1}"#, r#"{"date":"2026-03-01","tokens":-1}"#] {
             let (_state, budget) = budget();
             let reserved = budget.reserve(TODAY, 1, 1_000).unwrap().unwrap();
             fs::write(&budget.path, damage).unwrap();
-            assert!(
-                matches!(budget.spent(TODAY), Err(BudgetError::Damaged { .. })),
-                "{damage}"
-            );
+            assert!(matches!(budget.spent(TODAY), Err(BudgetError::Damaged { .. })), "{damage}");
             assert!(budget.settle(reserved, 1).is_err(), "{damage}");
             assert_eq!(budget.reserve(TODAY, 1, 1_000).unwrap(), None, "{damage}");
             assert_eq!(budget.spent(TODAY).unwrap(), 1_000);

@@ -14,84 +14,26 @@ use crate::redact::redact;
 
 /// The beginnings of sentences that state a decision.
 const CUES: [&str; 18] = [
-    "decision:",
-    "decided:",
-    "the decision is",
-    "the decision was",
-    "it was decided",
-    "it is decided",
-    "we decided",
-    "we have decided",
-    "we've decided",
-    "we agreed",
-    "we have agreed",
-    "we've agreed",
-    "we settled on",
-    "we have settled on",
-    "we've settled on",
-    "from now on",
-    "from here on",
-    "going forward",
+    "decision:", "decided:", "the decision is", "the decision was", "it was decided", "it is decided", "we decided",
+    "we have decided", "we've decided", "we agreed", "we have agreed", "we've agreed", "we settled on",
+    "we have settled on", "we've settled on", "from now on", "from here on", "going forward",
 ];
 /// The beginnings of sentences that state a decision if they also contain a word of [`CONTRASTS`].
 const CHOICES: [&str; 4] = ["we will use", "we'll use", "we are going to use", "we're going to use"];
 const CONTRASTS: [&str; 2] = [" instead of ", " rather than "];
 /// Words that may stand before a cue.
-const LEADS: [&str; 12] = [
-    "so",
-    "ok",
-    "okay",
-    "yes",
-    "right",
-    "and",
-    "also",
-    "then",
-    "thus",
-    "hence",
-    "therefore",
-    "finally",
-];
+const LEADS: [&str; 12] =
+    ["so", "ok", "okay", "yes", "right", "and", "also", "then", "thus", "hence", "therefore", "finally"];
 /// Words of conditions, possibilities and open ends.
 const DOUBTS: [&str; 30] = [
-    "if",
-    "unless",
-    "whether",
-    "would",
-    "could",
-    "might",
-    "may",
-    "maybe",
-    "perhaps",
-    "possibly",
-    "probably",
-    "suppose",
-    "supposing",
-    "assume",
-    "assuming",
-    "imagine",
-    "hypothetically",
-    "propose",
-    "proposed",
-    "proposal",
-    "suggest",
-    "suggested",
-    "either",
-    "tbd",
-    "undecided",
-    "pending",
-    "unclear",
-    "unsure",
-    "yet",
-    "tentatively",
+    "if", "unless", "whether", "would", "could", "might", "may", "maybe", "perhaps", "possibly", "probably", "suppose",
+    "supposing", "assume", "assuming", "imagine", "hypothetically", "propose", "proposed", "proposal", "suggest",
+    "suggested", "either", "tbd", "undecided", "pending", "unclear", "unsure", "yet", "tentatively",
 ];
 /// Words with which an agent speaks about itself or to its user: it reports, and decides nothing for the project.
-const DIALOGUE: [&str; 10] = [
-    "i", "i'll", "i'm", "i've", "i'd", "you", "you'll", "you're", "you've", "your",
-];
+const DIALOGUE: [&str; 10] = ["i", "i'll", "i'm", "i've", "i'd", "you", "you'll", "you're", "you've", "your"];
 /// Characters of quotations.
-const QUOTES: [char; 8] = [
-    '"', '\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{ab}', '\u{bb}', '\u{300c}',
-];
+const QUOTES: [char; 8] = ['"', '\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{ab}', '\u{bb}', '\u{300c}'];
 
 /// The least words of a sentence, cue included; the longest one in bytes.
 const LEAST_WORDS: usize = 5;
@@ -153,9 +95,7 @@ impl Decision {
 /// Whether this author's learnings are sentences of a conversation: nobody asked for them to be recorded.
 #[must_use]
 pub fn is_overheard(author: &str) -> bool {
-    [Speaker::User, Speaker::Agent]
-        .iter()
-        .any(|speaker| speaker.author() == author)
+    [Speaker::User, Speaker::Agent].iter().any(|speaker| speaker.author() == author)
 }
 
 /// The sentences of a text that state a decision, each once, redacted.
@@ -259,10 +199,8 @@ fn states_decision(sentence: &str, speaker: Speaker) -> bool {
         return false;
     }
     let spoken = without_code(sentence).to_lowercase().replace('\u{2019}', "'");
-    let words: Vec<&str> = spoken
-        .split(|c: char| !c.is_alphanumeric() && c != '\'')
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words: Vec<&str> =
+        spoken.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
     let has_any = |listed: &[&str]| words.iter().any(|word| listed.contains(word));
     let is_stated = begins_with_cue(&spoken) && sentence.split_whitespace().count() >= LEAST_WORDS;
     is_stated && !has_any(&DOUBTS) && (speaker == Speaker::User || !has_any(&DIALOGUE))
@@ -287,10 +225,7 @@ fn begins_with_cue(sentence: &str) -> bool {
 /// The sentence with each span of code as one placeholder: words of code are no cues and no doubts.
 fn without_code(sentence: &str) -> String {
     let parts: Vec<&str> = sentence.split('`').collect();
-    let spoken = parts
-        .iter()
-        .enumerate()
-        .map(|(at, part)| if at % 2 == 0 { part } else { "code" });
+    let spoken = parts.iter().enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "code" });
     spoken.collect()
 }
 
@@ -376,11 +311,7 @@ mod tests {
         ];
         assert_eq!(agent(text), expected);
         for code in ["```\nx\n~~~\n", "````md\n```\n", "```sh\nx\n```sh\n"] {
-            assert_eq!(
-                agent(&format!("{code}We decided to print code here.\n")),
-                [""; 0],
-                "{code}"
-            );
+            assert_eq!(agent(&format!("{code}We decided to print code here.\n")), [""; 0], "{code}");
         }
         assert_eq!(agent("```\nx\n```\nWe decided to print it here.\n").len(), 1);
     }
@@ -393,9 +324,7 @@ mod tests {
         assert_eq!(agent(signs).len(), 2, "signs count");
         let long = format!("We decided to keep {}.", "very ".repeat(100));
         assert_eq!(agent(&long), [""; 0]);
-        let log: String = (0..=MOST)
-            .map(|number| format!("We decided to keep number {number}.\n\n"))
-            .collect();
+        let log: String = (0..=MOST).map(|number| format!("We decided to keep number {number}.\n\n")).collect();
         assert_eq!(agent(&log), [""; 0]);
     }
 
@@ -403,25 +332,12 @@ mod tests {
     fn secrets_are_redacted() {
         let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
         let found = agent(&format!("We decided to sign releases with {token} in CI."));
-        assert_eq!(
-            found,
-            ["We decided to sign releases with [redacted:github-token] in CI."]
-        );
+        assert_eq!(found, ["We decided to sign releases with [redacted:github-token] in CI."]);
     }
 
     #[test]
     fn any_text_is_read_without_a_panic() {
-        for text in [
-            "",
-            "```",
-            "####",
-            "1.",
-            "- ",
-            "\u{e9}. \u{df}?",
-            "we decided",
-            "`",
-            "a`b`c`",
-        ] {
+        for text in ["", "```", "####", "1.", "- ", "\u{e9}. \u{df}?", "we decided", "`", "a`b`c`"] {
             assert_eq!(agent(text), [""; 0], "{text}");
         }
     }

@@ -81,9 +81,7 @@ impl Turn {
     /// Returns whether the turn has no actions and no decisions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let has_files = [&self.edited, &self.cited, &self.read]
-            .iter()
-            .any(|files| !files.is_empty());
+        let has_files = [&self.edited, &self.cited, &self.read].iter().any(|files| !files.is_empty());
         !has_files && self.failures.is_empty() && self.decisions.is_empty()
     }
 
@@ -95,11 +93,7 @@ impl Turn {
             let fresh = paths.iter().filter(|path| seen.insert((*path).clone()));
             fresh.take(MAX_FILES).cloned().collect()
         };
-        let kinds = [
-            (EDITED, fresh(&self.edited)),
-            (CITED, fresh(&self.cited)),
-            (READ, fresh(&self.read)),
-        ];
+        let kinds = [(EDITED, fresh(&self.edited)), (CITED, fresh(&self.cited)), (READ, fresh(&self.read))];
         let mut records = Vec::new();
         for (relevance, files) in kinds.iter().filter(|(_, files)| !files.is_empty()) {
             records.push(context.record(self.hit(files, *relevance, context.with_text), files));
@@ -118,10 +112,7 @@ impl Turn {
         }
         records.extend(self.repeated().into_iter().map(|body| context.record(body, &[])));
         if context.with_text {
-            let decided = self
-                .decisions
-                .iter()
-                .map(|decision| context.record(decision.body(), &decision.files));
+            let decided = self.decisions.iter().map(|decision| context.record(decision.body(), &decision.files));
             records.extend(decided);
         }
         records
@@ -206,10 +197,7 @@ impl LearnContext<'_> {
     pub fn record(&self, body: Body, files: &[RelPath]) -> Record {
         let blob = |path: &RelPath| blob(self.home.worktree()?, path);
         let source = |path: &RelPath| Source::new(redact(path.as_str()).into_owned(), blob(path));
-        let origin = Origin {
-            sources: files.iter().map(source).collect(),
-            ..self.origin.clone()
-        };
+        let origin = Origin { sources: files.iter().map(source).collect(), ..self.origin.clone() };
         Record::new(body, origin, self.clock)
     }
 }

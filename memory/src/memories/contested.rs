@@ -31,11 +31,7 @@ impl ConflictPairs {
     /// Adds a record. Only conflicts have an effect.
     pub(crate) fn take(&mut self, record: &Record) {
         if let Body::Conflict(kinds::Conflict { left, right, .. }) = &record.body {
-            self.0.push(ConflictPair {
-                conflict: record.id.clone(),
-                left: left.clone(),
-                right: right.clone(),
-            });
+            self.0.push(ConflictPair { conflict: record.id.clone(), left: left.clone(), right: right.clone() });
         }
     }
 
@@ -62,10 +58,7 @@ impl ConflictPairs {
             };
             for (side, other) in [(left, right), (right, left)] {
                 let other = items[other].source.clone();
-                items[side].contested.get_or_insert(ConflictSide {
-                    conflict: pair.conflict.clone(),
-                    other,
-                });
+                items[side].contested.get_or_insert(ConflictSide { conflict: pair.conflict.clone(), other });
             }
         }
     }

@@ -21,10 +21,7 @@ use crate::stamp::Stamp;
 
 /// The part of a file that is loaded. Indexing it takes up to 4 GB of memory if all records are of the type
 /// `context_hit`, and 2.5 GB if none is.
-const MOST: Bounds = Bounds {
-    bytes: 512 << 20,
-    lines: 1_500_000,
-};
+const MOST: Bounds = Bounds { bytes: 512 << 20, lines: 1_500_000 };
 
 /// A larger file is not read at all: counting its lines takes seconds. A clone can bring one that is mostly zeros.
 const MOST_FILE: u64 = 1280 << 20;
@@ -48,10 +45,7 @@ impl LoadedMemories {
     pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut loaded = Self::default();
         if let Ok(main) = RelPath::new(MAIN).map(RecordFile::Home) {
-            records
-                .into_iter()
-                .zip(1..)
-                .for_each(|(record, line)| loaded.take(&main, line, record));
+            records.into_iter().zip(1..).for_each(|(record, line)| loaded.take(&main, line, record));
         }
         loaded
     }
@@ -59,9 +53,7 @@ impl LoadedMemories {
     /// Loads files one after the other, each or the end of a very large one. Withdrawn records are left out.
     pub(crate) fn of_files<'f>(files: &'f [RecordFile], home: &'f Home) -> impl Iterator<Item = Self> + 'f {
         let withdrawn = RecordFile::withdrawn(files);
-        files
-            .iter()
-            .map(move |file| Self::of_file_within(file, home, &withdrawn, MOST))
+        files.iter().map(move |file| Self::of_file_within(file, home, &withdrawn, MOST))
     }
 
     fn of_file_within(file: &RecordFile, home: &Home, withdrawn: &WithdrawnRecords, most: Bounds) -> Self {
@@ -107,24 +99,14 @@ impl LoadedMemories {
 /// The hit of a `context_hit` record.
 #[expect(clippy::cast_possible_truncation, reason = "a relevance has two digits")]
 fn hit(record: &Record) -> Option<Hit> {
-    let Body::ContextHit(kinds::ContextHit {
-        terms,
-        files,
-        relevance,
-        ..
-    }) = &record.body
-    else {
+    let Body::ContextHit(kinds::ContextHit { terms, files, relevance, .. }) = &record.body else {
         return None;
     };
     Some(Hit {
         id: record.id.clone(),
         terms: terms.clone(),
         files: files.iter().filter_map(|path| RelPath::new(path).ok()).collect(),
-        relevance: relevance
-            .as_ref()
-            .and_then(Number::as_f64)
-            .unwrap_or(0.5)
-            .clamp(0.0, 1.0) as f32,
+        relevance: relevance.as_ref().and_then(Number::as_f64).unwrap_or(0.5).clamp(0.0, 1.0) as f32,
     })
 }
 
@@ -170,42 +152,17 @@ mod tests {
     #[test]
     fn invalid_lines_are_reported_and_others_loaded() {
         let deep = format!(r#"{{"text":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
-        let records = loaded(&[
-            "{\"id\":\"1\",\"te",
-            "[1,2]",
-            "{}",
-            "<<<<<<< HEAD",
-            &deep,
-            "",
-            r#"{"id":"2","text":"ok"}"#,
-        ]);
-        assert_eq!(
-            (records.items.len(), records.notes.len()),
-            (1, 4),
-            "{:?}",
-            records.notes
-        );
-        assert!(
-            records.notes[0].starts_with(".muninn/memory/main.jsonl:1: no record"),
-            "{:?}",
-            records.notes
-        );
-        assert!(
-            records.notes[3].ends_with(": 4 lines are ignored in total"),
-            "{:?}",
-            records.notes
-        );
+        let records =
+            loaded(&["{\"id\":\"1\",\"te", "[1,2]", "{}", "<<<<<<< HEAD", &deep, "", r#"{"id":"2","text":"ok"}"#]);
+        assert_eq!((records.items.len(), records.notes.len()), (1, 4), "{:?}", records.notes);
+        assert!(records.notes[0].starts_with(".muninn/memory/main.jsonl:1: no record"), "{:?}", records.notes);
+        assert!(records.notes[3].ends_with(": 4 lines are ignored in total"), "{:?}", records.notes);
     }
 
     #[test]
     fn newest_lines_of_a_large_file_are_loaded() {
-        let lines = [
-            r#"{"id":"1","text":"one"}"#,
-            "torn",
-            r#"{"text":"two"}"#,
-            "<<<<<<< HEAD",
-            r#"{"id":"3","text":"three"}"#,
-        ];
+        let lines =
+            [r#"{"id":"1","text":"one"}"#, "torn", r#"{"text":"two"}"#, "<<<<<<< HEAD", r#"{"id":"3","text":"three"}"#];
         let repo = Fixture::with(&[(MAIN, &lines.map(|line| format!("{line}\n")).concat())]);
         let most = Bounds { bytes: 1000, lines: 3 };
         let none = WithdrawnRecords::default();

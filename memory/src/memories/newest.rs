@@ -70,11 +70,7 @@ mod tests {
             ("", 0, 0, 0, ""),
         ];
         for (text, bytes, lines, count, rest) in table {
-            assert_eq!(
-                passed(text, bytes, lines),
-                (count, rest.to_owned()),
-                "{text:?} {bytes} {lines}"
-            );
+            assert_eq!(passed(text, bytes, lines), (count, rest.to_owned()), "{text:?} {bytes} {lines}");
         }
     }
 }

@@ -17,13 +17,7 @@ const LONGEST_NAME: usize = 200;
 /// The memory of a record; `None` if the record has no text of its own.
 #[expect(clippy::cast_possible_truncation, reason = "a confidence has two digits")]
 pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Option<Memory> {
-    let RecordText {
-        subject,
-        texts,
-        about,
-        confidence,
-        author,
-    } = record_text(record);
+    let RecordText { subject, texts, about, confidence, author } = record_text(record);
     let mut text: Vec<String> = texts.into_iter().filter(|text| !text.trim().is_empty()).collect();
     let listed = about.into_iter().filter(|(_, names)| !names.is_empty());
     text.extend(listed.map(|(name, names)| format!("{name}: {}", names.join(", "))));
@@ -48,12 +42,10 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
         id => id.to_owned(),
     };
     let kept = |text: &Option<String>| text.as_ref().map(|text| redact(name(text)).into_owned());
-    let cites = origin.sources.iter().filter_map(|source| {
-        Some(CitedFile {
-            path: RelPath::new(&source.path).ok()?,
-            blob: source.blob.clone()?,
-        })
-    });
+    let cites = origin
+        .sources
+        .iter()
+        .filter_map(|source| Some(CitedFile { path: RelPath::new(&source.path).ok()?, blob: source.blob.clone()? }));
     Some(Memory {
         kind: MemoryKind::Record,
         source: redact(&source).into_owned(),
@@ -62,9 +54,7 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
         text: redact(&text.join("\n")).into_owned(),
         related: String::new(),
         first_line: 0,
-        date: Some(record.ts.clone())
-            .filter(|ts| !ts.is_empty())
-            .map(|ts| redact(&ts).into_owned().into()),
+        date: Some(record.ts.clone()).filter(|ts| !ts.is_empty()).map(|ts| redact(&ts).into_owned().into()),
         confidence: confidence
             .and_then(|value| value.as_f64())
             .filter(|value| (0.0..=1.0).contains(value))
@@ -94,66 +84,33 @@ struct RecordText {
 fn record_text(record: &Record) -> RecordText {
     let one = |text: &String| vec![text.clone()];
     let mut record_text = match record.body.clone() {
-        Body::ContextHit(kinds::ContextHit {
-            terms,
-            files,
-            relevance,
-            ..
-        }) => RecordText {
+        Body::ContextHit(kinds::ContextHit { terms, files, relevance, .. }) => RecordText {
             about: vec![("terms", terms), ("files", files)],
             confidence: relevance,
             ..RecordText::default()
         },
-        Body::Pattern(kinds::Pattern {
-            pattern,
-            entities,
-            confidence,
-            author,
-        }) => RecordText {
+        Body::Pattern(kinds::Pattern { pattern, entities, confidence, author }) => RecordText {
             texts: one(&pattern),
             subject: Some(pattern),
             about: vec![("entities", entities)],
             confidence,
             author,
         },
-        Body::SessionSummary(kinds::SessionSummary {
-            files_touched,
-            learnings,
-            author,
-        }) => RecordText {
+        Body::SessionSummary(kinds::SessionSummary { files_touched, learnings, author }) => RecordText {
             texts: learnings,
             author,
             about: vec![(FILES_TOUCHED, files_touched)],
             ..RecordText::default()
         },
-        Body::Learning(kinds::Learning {
-            text,
-            subject,
-            confidence,
-            author,
-        }) => RecordText {
-            subject,
-            texts: vec![text],
-            confidence,
-            author,
-            ..RecordText::default()
-        },
-        Body::Failure(kinds::Failure {
-            attempt,
-            outcome,
-            confidence,
-            author,
-            ..
-        }) => RecordText {
-            texts: vec![attempt, outcome],
-            confidence,
-            author,
-            ..RecordText::default()
-        },
-        Body::Supersedes(_) | Body::Other { .. } => RecordText {
-            subject: record.unknown_texts("subject").into_iter().next(),
-            ..RecordText::default()
-        },
+        Body::Learning(kinds::Learning { text, subject, confidence, author }) => {
+            RecordText { subject, texts: vec![text], confidence, author, ..RecordText::default() }
+        }
+        Body::Failure(kinds::Failure { attempt, outcome, confidence, author, .. }) => {
+            RecordText { texts: vec![attempt, outcome], confidence, author, ..RecordText::default() }
+        }
+        Body::Supersedes(_) | Body::Other { .. } => {
+            RecordText { subject: record.unknown_texts("subject").into_iter().next(), ..RecordText::default() }
+        }
         Body::Tombstone(_)
         | Body::Same(_)
         | Body::Distinct(_)
@@ -163,9 +120,7 @@ fn record_text(record: &Record) -> RecordText {
         | Body::Run(_)
         | Body::Compared(_) => return RecordText::default(),
     };
-    record_text
-        .texts
-        .extend(TEXTS.iter().flat_map(|name| record.unknown_texts(name)));
+    record_text.texts.extend(TEXTS.iter().flat_map(|name| record.unknown_texts(name)));
     record_text
 }
 

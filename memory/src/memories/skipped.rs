@@ -19,16 +19,14 @@ impl SkippedLines {
         self.count += 1;
         if self.count <= MAX_LISTED {
             let line = before + aside.line;
-            self.first
-                .push(format!("{file}:{line}: {}; the line is ignored", aside.reason));
+            self.first.push(format!("{file}:{line}: {}; the line is ignored", aside.reason));
         }
     }
 
     /// One note for each of the first lines, and one with their number if there are more.
     pub(super) fn notes(mut self, file: &RecordFile) -> Vec<String> {
         if self.count > MAX_LISTED {
-            self.first
-                .push(format!("{file}: {} lines are ignored in total", self.count));
+            self.first.push(format!("{file}: {} lines are ignored in total", self.count));
         }
         self.first
     }

@@ -6,21 +6,8 @@ use super::{Change, Ground, names};
 /// Tokens of models, without the opening bracket, in this case only. Mistral's `[ARGS]`, `[PREFIX]` and similar tokens are
 /// missing, because they open and end nothing and occur in help texts.
 const TOKENS: [&str; 15] = [
-    "INST",
-    "SYSTEM_PROMPT",
-    "AVAILABLE_TOOLS",
-    "TOOL_CALLS",
-    "TOOL_RESULTS",
-    "TOOL_CONTENT",
-    "CALL_ID",
-    "THINK",
-    "MODEL_SETTINGS",
-    "gMASK",
-    "sMASK",
-    "BOS",
-    "EOS",
-    "EOT",
-    "SYS",
+    "INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS", "TOOL_RESULTS", "TOOL_CONTENT", "CALL_ID", "THINK",
+    "MODEL_SETTINGS", "gMASK", "sMASK", "BOS", "EOS", "EOT", "SYS",
 ];
 /// Beginnings of the notices of clients, in any case.
 const NOTICES: [&str; 3] = ["system notification", "suggestion mode", "request interrupted"];
@@ -51,17 +38,10 @@ pub(super) fn change_wide(text: &str, at: usize, bracket: char) -> Option<Change
 fn is_of_minimax(rest: &str) -> bool {
     let bytes = rest.as_bytes();
     if let Some(image) = rest.strip_prefix("]<]") {
-        let name = image
-            .bytes()
-            .take_while(|byte| byte.is_ascii_lowercase() || *byte == b' ')
-            .count();
+        let name = image.bytes().take_while(|byte| byte.is_ascii_lowercase() || *byte == b' ').count();
         return (1..=40).contains(&name) && image[name..].starts_with("[>[");
     }
-    let marks = bytes[1..]
-        .iter()
-        .take(2)
-        .take_while(|byte| matches!(byte, b'~' | b'!'))
-        .count();
+    let marks = bytes[1..].iter().take(2).take_while(|byte| matches!(byte, b'~' | b'!')).count();
     let after = &bytes[1 + marks..];
     marks > 0
         && match after {
@@ -82,9 +62,7 @@ fn is_token(text: &str, at: usize, inside: &str, ground: Ground) -> bool {
         None => (false, written),
     };
     if let Some(role) = written.strip_prefix('|').and_then(|role| role.strip_suffix('|')) {
-        return role
-            .bytes()
-            .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'/'));
+        return role.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'/'));
     }
     let is_numbered = |start: &str| {
         let digits = written.strip_prefix(start);
@@ -102,10 +80,7 @@ fn is_token(text: &str, at: usize, inside: &str, ground: Ground) -> bool {
     if closing {
         return is_loud(written) || (ground == Ground::Prose && names::is_of_brackets(&folded(written)));
     }
-    let is_index = text[..at]
-        .chars()
-        .next_back()
-        .is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ')' | ']'));
+    let is_index = text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ')' | ']'));
     let after = inside[written.len() + 1..].chars().next();
     // A link or a field.
     let is_named = matches!(after, Some('(' | '[' | '.' | '='));
@@ -118,11 +93,7 @@ fn is_token(text: &str, at: usize, inside: &str, ground: Ground) -> bool {
 
 fn starts_notice(inside: &str) -> bool {
     let inside = inside.trim_start();
-    NOTICES.iter().any(|notice| {
-        inside
-            .get(..notice.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(notice))
-    })
+    NOTICES.iter().any(|notice| inside.get(..notice.len()).is_some_and(|start| start.eq_ignore_ascii_case(notice)))
 }
 
 /// The text up to a closing bracket on the same line, if it is short.

@@ -7,9 +7,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::characters::is_invisible;
 
 /// Opening brackets that a model may read as `<`: the compatibility forms, and those that resemble it.
-const BRACKETS: [char; 16] = [
-    '＜', '﹤', '〈', '〈', '⟨', '‹', '❬', '❮', '❰', '⧼', '◁', '◀', 'ᐸ', '˂', '≺', '⟪',
-];
+const BRACKETS: [char; 16] = ['＜', '﹤', '〈', '〈', '⟨', '‹', '❬', '❮', '❰', '⧼', '◁', '◀', 'ᐸ', '˂', '≺', '⟪'];
 /// Bars that a model may read as `|`.
 const BARS: [char; 12] = ['|', '｜', '￨', '¦', '∣', '│', '┃', 'ǀ', '❘', '⏐', '‖', '∥'];
 

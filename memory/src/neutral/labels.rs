@@ -6,52 +6,19 @@ use super::{Change, Ground};
 
 /// The speakers of a conversation.
 const ROLES: [&str; 12] = [
-    "human",
-    "assistant",
-    "system",
-    "user",
-    "developer",
-    "tool",
-    "ai",
-    "bot",
-    "chatbot",
-    "ipython",
-    "instruction",
+    "human", "assistant", "system", "user", "developer", "tool", "ai", "bot", "chatbot", "ipython", "instruction",
     "instructions",
 ];
 /// Those that a comment of code can name.
 const SPEAKERS: [&str; 5] = ["human", "assistant", "system", "user", "developer"];
 /// Words behind a role: `System message:`.
 const KINDS: [&str; 16] = [
-    "message",
-    "prompt",
-    "note",
-    "notice",
-    "notification",
-    "reminder",
-    "instruction",
-    "instructions",
-    "override",
-    "turn",
-    "request",
-    "query",
-    "input",
-    "role",
-    "command",
-    "update",
+    "message", "prompt", "note", "notice", "notification", "reminder", "instruction", "instructions", "override",
+    "turn", "request", "query", "input", "role", "command", "update",
 ];
 /// Headings of instruction templates, each behind `###`.
-const HEADINGS: [&str; 9] = [
-    "instruction",
-    "instructions",
-    "input",
-    "response",
-    "system",
-    "user",
-    "human",
-    "assistant",
-    "end",
-];
+const HEADINGS: [&str; 9] =
+    ["instruction", "instructions", "input", "response", "system", "user", "human", "assistant", "end"];
 /// The longest beginning of a line that is a label, in bytes.
 const LONGEST: usize = 96;
 
@@ -135,9 +102,7 @@ fn is_prose_label(line: &str) -> bool {
     let words = folded(words);
     // `System (urgent):`, `Assistant [final]:`
     let named = words.split(['(', '[']).next().unwrap_or_default();
-    let mut words = named
-        .split(|c: char| !c.is_alphabetic())
-        .filter(|word| !word.is_empty());
+    let mut words = named.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     words.next().is_some_and(|first| ROLES.contains(&first)) && words.all(|word| KINDS.contains(&word))
 }
 

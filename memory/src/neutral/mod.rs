@@ -47,9 +47,7 @@ pub enum Ground {
 }
 
 /// Extensions of prose.
-const PROSE: [&str; 10] = [
-    "md", "markdown", "mdx", "mdc", "rst", "txt", "adoc", "org", "tex", "textile",
-];
+const PROSE: [&str; 10] = ["md", "markdown", "mdx", "mdc", "rst", "txt", "adoc", "org", "tex", "textile"];
 /// Extensions of grammars with tags.
 const MARKUP: [&str; 39] = [
     "html", "htm", "xhtml", "shtml", "xml", "svg", "xsl", "xslt", "xsd", "wsdl", "xaml", "plist", "rss", "csproj",
@@ -87,25 +85,16 @@ struct Change {
 
 impl Change {
     fn of(character: char, by: &'static str) -> Change {
-        Change {
-            bytes: character.len_utf8(),
-            by: Cow::Borrowed(by),
-        }
+        Change { bytes: character.len_utf8(), by: Cow::Borrowed(by) }
     }
 
     /// A numeric character reference, which every reader of HTML can take back.
     fn reference(character: char) -> Change {
-        Change {
-            bytes: character.len_utf8(),
-            by: Cow::Owned(format!("&#{};", u32::from(character))),
-        }
+        Change { bytes: character.len_utf8(), by: Cow::Owned(format!("&#{};", u32::from(character))) }
     }
 
     fn escape(character: char) -> Change {
-        Change {
-            bytes: character.len_utf8(),
-            by: Cow::Owned(character.escape_unicode().to_string()),
-        }
+        Change { bytes: character.len_utf8(), by: Cow::Owned(character.escape_unicode().to_string()) }
     }
 }
 
@@ -119,11 +108,7 @@ pub fn neutralize(text: &str, ground: Ground) -> Cow<'_, str> {
     let (mut neutral, mut copied, mut at) = (String::new(), 0, 0);
     while let Some(ahead) = bytes[at..].iter().position(|byte| INTERESTING[usize::from(*byte)]) {
         at += ahead;
-        let before = if at == copied {
-            neutral.chars().next_back()
-        } else {
-            text[..at].chars().next_back()
-        };
+        let before = if at == copied { neutral.chars().next_back() } else { text[..at].chars().next_back() };
         let change = match bytes[at] {
             b'<' => tags.change(at, '<', parts.at(at)),
             b'[' | b']' => brackets::change(text, at, parts.at(at)),

@@ -48,11 +48,7 @@ struct Tag<'a> {
 
 impl<'a> Tags<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Tags {
-            text,
-            end: 0,
-            closed: None,
-        }
+        Tags { text, end: 0, closed: None }
     }
 
     /// Breaks the tag or token whose bracket is at `at`, on this ground.
@@ -60,11 +56,7 @@ impl<'a> Tags<'a> {
         let is_angle = bracket == '<';
         let inside = &self.text[at + bracket.len_utf8()..];
         if is_token(inside, ground) || (is_angle && is_of_llama(inside)) {
-            return Some(if is_angle {
-                Change::of('<', "&lt;")
-            } else {
-                Change::reference(bracket)
-            });
+            return Some(if is_angle { Change::of('<', "&lt;") } else { Change::reference(bracket) });
         }
         let tag = tag(self.text, at, bracket)?;
         if !is_angle {
@@ -83,10 +75,7 @@ impl<'a> Tags<'a> {
             ground => ground,
         };
         if ground != Ground::Prose && self.is_short(&tag, ground) {
-            return Some(Change {
-                bytes: tag.after - at,
-                by: format!("{} ", &self.text[at..tag.after]).into(),
-            });
+            return Some(Change { bytes: tag.after - at, by: format!("{} ", &self.text[at..tag.after]).into() });
         }
         self.is_marker(&tag, ground).then(|| Change::of('<', "&lt;"))
     }
@@ -200,23 +189,15 @@ fn tag(text: &str, at: usize, bracket: char) -> Option<Tag<'_>> {
     let (second_gap, start) = match slash {
         // `<//name>`
         Some(slash) => {
-            let more = text[behind + slash.len_utf8()..]
-                .bytes()
-                .take(LONGEST_GAP)
-                .take_while(|byte| *byte == b'/')
-                .count();
+            let more =
+                text[behind + slash.len_utf8()..].bytes().take(LONGEST_GAP).take_while(|byte| *byte == b'/').count();
             gap(text, behind + slash.len_utf8() + more)
         }
         None => (0, behind),
     };
     let is_name = |c: char| c.is_alphanumeric() || is_invisible(c) || matches!(c, '_' | '-' | ':' | '.' | '=' | '▁');
     let mut name = &text[start..];
-    let length: usize = name
-        .chars()
-        .take(LONGEST_NAME)
-        .take_while(|c| is_name(*c))
-        .map(char::len_utf8)
-        .sum();
+    let length: usize = name.chars().take(LONGEST_NAME).take_while(|c| is_name(*c)).map(char::len_utf8).sum();
     name = &name[..length];
     // `function=` is a name; `class="x"` and `:` of a sentence are not.
     if let Some(equals) = name.find('=') {
@@ -242,10 +223,7 @@ fn gap(text: &str, at: usize) -> (usize, usize) {
         c.is_whitespace()
             || c.is_control()
             || is_invisible(*c)
-            || matches!(
-                c,
-                '!' | '?' | '%' | '$' | '@' | '#' | '*' | '~' | '^' | '+' | '.' | '"' | '`'
-            )
+            || matches!(c, '!' | '?' | '%' | '$' | '@' | '#' | '*' | '~' | '^' | '+' | '.' | '"' | '`')
     };
     let gap = text[at..].chars().take(LONGEST_GAP).take_while(is_gap);
     let (count, bytes) = gap.fold((0, 0), |(count, bytes), c| (count + 1, bytes + c.len_utf8()));
@@ -284,26 +262,16 @@ fn is_token(inside: &str, ground: Ground) -> bool {
 
 /// `<<SYS>>`, `<</SYS>>`.
 fn is_of_llama(inside: &str) -> bool {
-    let name = inside
-        .strip_prefix('<')
-        .map(|name| name.strip_prefix('/').unwrap_or(name));
+    let name = inside.strip_prefix('<').map(|name| name.strip_prefix('/').unwrap_or(name));
     let Some(name) = name else { return false };
-    let length = name
-        .bytes()
-        .take(LONGEST_NAME)
-        .take_while(u8::is_ascii_uppercase)
-        .count();
+    let length = name.bytes().take(LONGEST_NAME).take_while(u8::is_ascii_uppercase).count();
     length > 1 && name[length..].starts_with(">>")
 }
 
 /// Whether a name has several parts: `tool_call`, `system-reminder`, `antml:invoke`; not `std::string`.
 fn is_compound(tag: &Tag<'_>) -> bool {
     let name = tag.folded.trim_matches(['_', '-']);
-    if name.contains("::") {
-        name.contains('-')
-    } else {
-        name.contains(['-', '_', '▁', ':'])
-    }
+    if name.contains("::") { name.contains('-') } else { name.contains(['-', '_', '▁', ':']) }
 }
 
 /// Whether a name is that of a type or a component: `T`, `UserId`, `std::Vec`.

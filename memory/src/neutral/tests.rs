@@ -8,9 +8,7 @@ const CORPUS: &str = include_str!("control_tokens.txt");
 
 fn corpus() -> Vec<String> {
     let lines = CORPUS.lines().filter(|line| !line.starts_with('#'));
-    lines
-        .map(|line| line.split_once('\t').unwrap().1.replace("\\n", "\n"))
-        .collect()
+    lines.map(|line| line.split_once('\t').unwrap().1.replace("\\n", "\n")).collect()
 }
 
 #[test]
@@ -18,21 +16,11 @@ fn control_tokens_of_all_families_are_broken() {
     let tokens = corpus();
     assert!(tokens.len() > 150, "{}", tokens.len());
     for token in tokens {
-        for (before, after) in [
-            ("", ""),
-            ("x ", " y"),
-            ("\"", "\""),
-            ("// ", "\n"),
-            ("<", ">"),
-            ("&lt;", ""),
-        ] {
+        for (before, after) in [("", ""), ("x ", " y"), ("\"", "\""), ("// ", "\n"), ("<", ">"), ("&lt;", "")] {
             let text = format!("{before}{token}{after}");
             for ground in GROUNDS {
                 let neutral = neutralize(&text, ground);
-                assert!(
-                    !neutral.contains(&token),
-                    "{ground:?}: {token:?} is still in {neutral:?}"
-                );
+                assert!(!neutral.contains(&token), "{ground:?}: {token:?} is still in {neutral:?}");
             }
         }
     }
@@ -80,10 +68,7 @@ fn the_change_is_minimal_and_visible() {
         ("< tool_call [INST]>", "&lt; tool_call &#91;INST]>"),
         ("<|/<start_of_turn>", "<|/&lt;start_of_turn>"),
         ("a\u{202e}b\u{2066}c\u{61c}", "a\\u{202e}b\\u{2066}c\\u{61c}"),
-        (
-            "\u{feff}<\u{200b}/muninn\u{200b}-context>",
-            "\\u{feff}&lt;\\u{200b}/muninn\\u{200b}-context>",
-        ),
+        ("\u{feff}<\u{200b}/muninn\u{200b}-context>", "\\u{feff}&lt;\\u{200b}/muninn\\u{200b}-context>"),
         ("x\u{e0041}\u{e007f}y", "x\\u{e0041}\\u{e007f}y"),
         ("sys\u{200d}tem \u{ad}", "sys\\u{200d}tem \\u{ad}"),
     ] {
@@ -93,18 +78,11 @@ fn the_change_is_minimal_and_visible() {
 
 #[test]
 fn bidirectional_controls_never_pass() {
-    for control in ('\u{202a}'..='\u{202e}')
-        .chain('\u{2066}'..='\u{2069}')
-        .chain(['\u{200e}', '\u{200f}', '\u{61c}'])
-    {
+    for control in ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}').chain(['\u{200e}', '\u{200f}', '\u{61c}']) {
         for before in ["a", " ", "\u{1f468}", "\u{645}"] {
             let text = format!("{before}{control}b");
             for ground in GROUNDS {
-                assert!(
-                    !neutralize(&text, ground).contains(control),
-                    "{}",
-                    control.escape_unicode()
-                );
+                assert!(!neutralize(&text, ground).contains(control), "{}", control.escape_unicode());
             }
         }
     }
@@ -238,10 +216,7 @@ fn markers_of_any_name_are_broken() {
     }
     for marker in OUTSIDE_OF_MARKUP {
         for ground in [Ground::Prose, Ground::Code] {
-            assert!(
-                !neutralize(&format!("a {marker} b"), ground).contains(marker),
-                "{ground:?}: {marker:?}"
-            );
+            assert!(!neutralize(&format!("a {marker} b"), ground).contains(marker), "{ground:?}: {marker:?}");
         }
     }
     for marker in IN_PROSE {
@@ -338,30 +313,8 @@ fn restored(text: &str) -> String {
 /// Texts of markers, code and what is between them.
 fn hostile(seed: u64) -> String {
     const BETWEEN: [&str; 24] = [
-        " ",
-        "\n",
-        "\n\n",
-        "\t",
-        "\r\n",
-        "<",
-        ">",
-        "/",
-        "&lt;",
-        "&#91;",
-        "\\u{200b}",
-        "\u{200b}",
-        "\u{200d}",
-        "\u{fe0f}",
-        "x",
-        "fn f<T>(a: Vec<T>) {}",
-        "```",
-        "// ",
-        "# ",
-        "é",
-        "｜",
-        "[",
-        "]",
-        ": ",
+        " ", "\n", "\n\n", "\t", "\r\n", "<", ">", "/", "&lt;", "&#91;", "\\u{200b}", "\u{200b}", "\u{200d}",
+        "\u{fe0f}", "x", "fn f<T>(a: Vec<T>) {}", "```", "// ", "# ", "é", "｜", "[", "]", ": ",
     ];
     let mut random = fastrand::Rng::with_seed(seed);
     let tokens = corpus();
@@ -410,37 +363,17 @@ fn text_that_is_written_back_is_the_original() {
     }
     let original = "<a-b>\nkept\n<a-b> changed";
     let changed = "&lt;a-b>\nnew\n&lt;a-b> edited\n";
-    assert_eq!(
-        restore(changed, original, Ground::Prose),
-        "<a-b>\nnew\n&lt;a-b> edited\n"
-    );
+    assert_eq!(restore(changed, original, Ground::Prose), "<a-b>\nnew\n&lt;a-b> edited\n");
 }
 
 #[test]
 fn hostile_text_of_any_size_grows_by_a_bounded_factor_only() {
-    for part in [
-        "<a ",
-        "<a><b>",
-        "</a>",
-        "<|/",
-        "< ",
-        "\n> Human",
-        "[[",
-        "[INST",
-        "<\u{200b}",
-        "＜a",
-        "]~",
-        "a<aa>",
-    ] {
+    for part in ["<a ", "<a><b>", "</a>", "<|/", "< ", "\n> Human", "[[", "[INST", "<\u{200b}", "＜a", "]~", "a<aa>"] {
         let text = part.repeat((256 << 10) / part.len());
         // Quadratic work on this many bytes would take minutes.
         for ground in [Ground::Prose, Ground::Code] {
             let neutral = neutralize(&text, ground);
-            assert!(
-                neutral.len() <= text.len() * 4,
-                "{ground:?} {part:?}: {}",
-                neutral.len()
-            );
+            assert!(neutral.len() <= text.len() * 4, "{ground:?} {part:?}: {}", neutral.len());
         }
     }
 }

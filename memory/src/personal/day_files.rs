@@ -50,10 +50,7 @@ pub(super) struct ReadBudget {
 
 impl Default for ReadBudget {
     fn default() -> ReadBudget {
-        ReadBudget {
-            texts: MOST_LINES,
-            bytes: MOST_LINE_BYTES,
-        }
+        ReadBudget { texts: MOST_LINES, bytes: MOST_LINE_BYTES }
     }
 }
 

@@ -33,11 +33,7 @@ impl Personal {
     /// The memory in the directory `root`.
     #[must_use]
     pub fn new(root: &Path, clock: Clock) -> Self {
-        Self {
-            root: root.to_owned(),
-            clock,
-            search: Mutex::default(),
-        }
+        Self { root: root.to_owned(), clock, search: Mutex::default() }
     }
 
     /// The directory.

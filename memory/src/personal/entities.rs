@@ -36,11 +36,7 @@ impl Personal {
                 // The metadata of the entry itself: a link is no file.
                 let metadata = entry.metadata().ok().filter(fs::Metadata::is_file);
                 if let Some(metadata) = metadata.filter(|_| file.ends_with(".md") && !file.starts_with('.')) {
-                    files.push(EntityFile {
-                        kind: kind.clone(),
-                        name: format!("{ENTITIES}/{name}/{file}"),
-                        metadata,
-                    });
+                    files.push(EntityFile { kind: kind.clone(), name: format!("{ENTITIES}/{name}/{file}"), metadata });
                 }
             }
         }

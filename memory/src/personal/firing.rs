@@ -99,19 +99,14 @@ impl Firings {
     /// [`FiringError`].
     pub fn open(state: &Path) -> Result<Self, FiringError> {
         let path = state.join(FILE);
-        private_file::dir(state)
-            .and_then(|()| private_file::make(&path))
-            .map_err(PersonalError::io(&path))?;
+        private_file::dir(state).and_then(|()| private_file::make(&path)).map_err(PersonalError::io(&path))?;
         let mut connection = database::open(&path, OpenFlags::default())?;
         write_ahead(&connection)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.execute_batch(SCHEMA)?;
         add_inbox_column(&connection)?;
         approval::create(&mut connection)?;
-        Ok(Self {
-            connection,
-            next: HashMap::new(),
-        })
+        Ok(Self { connection, next: HashMap::new() })
     }
 
     /// Whether there is a database in a state directory.
@@ -161,14 +156,9 @@ impl Firings {
         schedule: &Schedule,
         (now, until): (Timestamp, Timestamp),
     ) -> Result<Option<Claim>, FiringError> {
-        let catch_up = reminder
-            .muninn
-            .as_ref()
-            .map_or(CatchUp::default(), |extras| extras.catch_up);
+        let catch_up = reminder.muninn.as_ref().map_or(CatchUp::default(), |extras| extras.catch_up);
         let root = root.to_string_lossy();
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let since = accounted(&transaction, &root, reminder, now)?;
         let Some((due, missed)) = newest_due(schedule, since, until) else {
             transaction.commit()?;
@@ -199,12 +189,7 @@ impl Firings {
             params![root, reminder.id, due.as_second()],
         )?;
         transaction.commit()?;
-        Ok((!is_skipped).then(|| Claim {
-            id: reminder.id.clone(),
-            due,
-            is_late,
-            missed,
-        }))
+        Ok((!is_skipped).then(|| Claim { id: reminder.id.clone(), due, is_late, missed }))
     }
 
     /// Accounts for the times of a recurring reminder that have passed: they fire no more.
@@ -219,12 +204,7 @@ impl Firings {
         self.connection.execute(
             "INSERT INTO schedules (root, id, schedule, accounted) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (root, id)
             DO UPDATE SET schedule = excluded.schedule, accounted = max(accounted, excluded.accounted)",
-            params![
-                root.to_string_lossy(),
-                reminder.id,
-                schedule_words(reminder),
-                now.as_second()
-            ],
+            params![root.to_string_lossy(), reminder.id, schedule_words(reminder), now.as_second()],
         )?;
         self.keep_next(root, reminder, schedule.after(now));
         Ok(())
@@ -269,9 +249,8 @@ impl Firings {
         let mut select = self.connection.prepare_cached(
             "SELECT count(*), count(*) > count(finished) FROM firings WHERE root = ?1 AND id = ?2 AND claimed >= ?3",
         )?;
-        let row = select.query_row(params![root.to_string_lossy(), id, since.as_second()], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
+        let row = select
+            .query_row(params![root.to_string_lossy(), id, since.as_second()], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(row)
     }
 
@@ -344,10 +323,7 @@ fn accounted(
     {
         return Ok(second(*accounted));
     }
-    let made = reminder
-        .created_at
-        .as_deref()
-        .and_then(|made| made.parse::<Timestamp>().ok());
+    let made = reminder.created_at.as_deref().and_then(|made| made.parse::<Timestamp>().ok());
     let made = made.unwrap_or(now).min(now);
     let since = match known {
         // A single time is never left out, whenever its file was made.
@@ -370,12 +346,7 @@ fn accounted(
 fn schedule_words(reminder: &Reminder) -> String {
     let zone = reminder.muninn.as_ref().and_then(|extras| extras.zone.as_deref());
     let made = reminder.created_at.as_deref();
-    format!(
-        "{} {}|{}",
-        reminder.expression,
-        zone.unwrap_or_default(),
-        made.unwrap_or_default()
-    )
+    format!("{} {}|{}", reminder.expression, zone.unwrap_or_default(), made.unwrap_or_default())
 }
 
 /// [`schedule_words`] with the zone of this process, which follows a person who travels. Processes can name it differently.

@@ -44,11 +44,7 @@ impl Personal {
         }
         let mut line = format!("- {text} {mark}{end}");
         // A list begins after an empty line.
-        let last = known
-            .trim_ascii_end()
-            .rsplit(|byte| *byte == b'\n')
-            .next()
-            .unwrap_or_default();
+        let last = known.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         let ends = match (known.ends_with(b"\n"), last.starts_with(b"#")) {
             (true, false) => "",
             (true, true) if known.trim_ascii_end().len() + end.len() == known.len() => end,

@@ -120,11 +120,7 @@ impl Personal {
                 };
                 bad.count += 1;
                 if bad.lines.len() < MOST_BAD {
-                    bad.lines.push(BadLine {
-                        file: file.name.clone(),
-                        line: at + 1,
-                        problem: error.to_string(),
-                    });
+                    bad.lines.push(BadLine { file: file.name.clone(), line: at + 1, problem: error.to_string() });
                 }
             }
         }
@@ -135,11 +131,7 @@ impl Personal {
 /// The entry of a line. Secrets that another program wrote are removed.
 pub(super) fn parse(line: &str) -> serde_json::Result<JournalEntry> {
     let entry: JournalEntry = serde_json::from_str(line)?;
-    Ok(JournalEntry {
-        content: redact(&entry.content).into_owned(),
-        topic: redact(&entry.topic).into_owned(),
-        ..entry
-    })
+    Ok(JournalEntry { content: redact(&entry.content).into_owned(), topic: redact(&entry.topic).into_owned(), ..entry })
 }
 
 /// A time as JavaScript writes it, with milliseconds.

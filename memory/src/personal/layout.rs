@@ -26,14 +26,7 @@ const SPECIAL: [char; 10] = ['/', '\\', ':', '*', '?', '"', '<', '>', '|', '~'];
 /// Names of devices on Windows, with any ending. An archive is to be of use on any system.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 /// What Muninn, git and macrodata keep beside the memory. It is left out without a word.
-const BESIDE: [&str; 6] = [
-    ".index",
-    ".git",
-    ".gitignore",
-    ".daemon.pid",
-    ".daemon.log",
-    ".pending-context",
-];
+const BESIDE: [&str; 6] = [".index", ".git", ".gitignore", ".daemon.pid", ".daemon.log", ".pending-context"];
 
 /// A kind of files of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -293,15 +286,7 @@ mod tests {
         ] {
             assert_eq!(FileKind::of(path), None, "{path}");
         }
-        for path in [
-            "",
-            ".git",
-            "entities/.git",
-            "entities/x/y",
-            "state/x",
-            "STATE",
-            "entities/git~1",
-        ] {
+        for path in ["", ".git", "entities/.git", "entities/x/y", "state/x", "STATE", "entities/git~1"] {
             assert!(!is_folder(path), "{path}");
         }
     }
@@ -346,10 +331,7 @@ mod tests {
         large.set_len(1 << 40).unwrap();
         let listing = list(&root).unwrap();
         let files: Vec<&str> = listing.files.iter().map(|file| &*file.path).collect();
-        assert_eq!(
-            files,
-            ["entities/people/ann.md", "identity.md", "journal/2027-01-01.jsonl"]
-        );
+        assert_eq!(files, ["entities/people/ann.md", "identity.md", "journal/2027-01-01.jsonl"]);
         let left: Vec<_> = listing.left.iter().map(|left| (&*left.name, left.why)).collect();
         assert_eq!(
             left,

@@ -70,19 +70,11 @@ mod tests {
             ("journal/2026-01-01.jsonl", "null", false),
             ("journal/2026-01-01.jsonl", "1", false),
             ("journal/2026-01-01.jsonl", "no json", false),
-            (
-                "journal/2026-01-01.jsonl",
-                "{\"timestamp\":1,\"topic\":\"t\",\"content\":\"c\"}",
-                false,
-            ),
+            ("journal/2026-01-01.jsonl", "{\"timestamp\":1,\"topic\":\"t\",\"content\":\"c\"}", false),
             ("journal/2026-01-01.jsonl", &format!("{ENTRY}{ENTRY}"), false),
         ] {
             let lines = importable_lines(path, format!("\n{line}\n\n").as_bytes(), 10);
-            assert_eq!(
-                (lines.count, lines.bad),
-                (usize::from(is_taken), usize::from(!is_taken)),
-                "{line}"
-            );
+            assert_eq!((lines.count, lines.bad), (usize::from(is_taken), usize::from(!is_taken)), "{line}");
             assert_eq!(lines.taken.is_empty(), !is_taken, "{line}");
         }
         let invalid = importable_lines("journal/2026-01-01.jsonl", b"{\"topic\":\"\xff\"}\n", 10);

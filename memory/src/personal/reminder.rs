@@ -205,9 +205,7 @@ impl Reminder {
             extras.from_tools = true;
         }
         let is_in_place = path == format!("{REMINDERS}/{}.json", reminder.id);
-        let is_short = [&reminder.description, &reminder.payload]
-            .iter()
-            .all(|text| text.len() <= MOST_TEXT);
+        let is_short = [&reminder.description, &reminder.payload].iter().all(|text| text.len() <= MOST_TEXT);
         (is_in_place && is_short).then_some(reminder)
     }
 
@@ -227,10 +225,7 @@ impl Reminder {
         let next = |schedule: &Schedule| {
             let times = std::iter::successors(schedule.after(now), |time| schedule.after(*time));
             let local = |time: Timestamp| time.to_zoned(schedule.zone().clone());
-            times
-                .take(NEXT)
-                .map(|time| local(time).strftime("%Y-%m-%d %H:%M %Z").to_string())
-                .collect()
+            times.take(NEXT).map(|time| local(time).strftime("%Y-%m-%d %H:%M %Z").to_string()).collect()
         };
         let (when, next, problem) = match &schedule {
             Ok(schedule) => (schedule.describe(), next(schedule), None),
@@ -287,12 +282,8 @@ impl Personal {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Reminders::default()),
             entries => entries.map_err(PersonalError::io(&folder))?,
         };
-        let names = entries
-            .flatten()
-            .filter_map(|entry| entry.file_name().into_string().ok());
-        let mut ids: Vec<String> = names
-            .filter_map(|name| Some(name.strip_suffix(".json")?.to_owned()))
-            .collect();
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut ids: Vec<String> = names.filter_map(|name| Some(name.strip_suffix(".json")?.to_owned())).collect();
         ids.sort();
         let mut found = Reminders::default();
         for id in ids {
@@ -324,10 +315,7 @@ impl Personal {
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(PersonalError::NoReminder(id.to_owned())),
             bytes => bytes.map_err(PersonalError::io(&path))?,
         };
-        let damaged = |message: String| PersonalError::Damaged {
-            path: path.clone(),
-            message,
-        };
+        let damaged = |message: String| PersonalError::Damaged { path: path.clone(), message };
         let reminder: Reminder = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         match reminder.id == id {
             true => Ok(reminder),
@@ -347,19 +335,10 @@ impl Personal {
                 return Err(PersonalError::TooLong { name, bytes, most });
             }
         }
-        if let Some(seconds) = new
-            .extras
-            .timeout_seconds
-            .filter(|seconds| *seconds > MOST_TIMEOUT_SECONDS)
-        {
+        if let Some(seconds) = new.extras.timeout_seconds.filter(|seconds| *seconds > MOST_TIMEOUT_SECONDS) {
             return Err(PersonalError::Timeout(seconds));
         }
-        if let Some(directory) = new
-            .extras
-            .directory
-            .as_ref()
-            .filter(|directory| !directory.is_absolute())
-        {
+        if let Some(directory) = new.extras.directory.as_ref().filter(|directory| !directory.is_absolute()) {
             return Err(PersonalError::RelativeDirectory(directory.clone()));
         }
         let now = self.clock.now();
@@ -395,9 +374,7 @@ impl Personal {
         let text = serde_json::to_string_pretty(reminder).unwrap_or_default();
         // Written beside and renamed: a watcher never sees a part of it.
         let write = || -> io::Result<()> {
-            let mut file = tempfile::Builder::new()
-                .prefix(".")
-                .tempfile_in(path.parent().unwrap_or(self.root()))?;
+            let mut file = tempfile::Builder::new().prefix(".").tempfile_in(path.parent().unwrap_or(self.root()))?;
             file.write_all(text.as_bytes())?;
             file.as_file().sync_data()?;
             file.persist(&path)?;

@@ -45,10 +45,7 @@ impl Schedule {
             // Due times are kept in seconds.
             ReminderKind::Once => Times::Once(whole_second(time(expression, &zone)?)),
             ReminderKind::Cron => {
-                let parser = CronParser::builder()
-                    .seconds(Seconds::Disallowed)
-                    .year(Year::Disallowed)
-                    .build();
+                let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
                 let cron = parser.parse(expression).map_err(|error| refused(error.to_string()))?;
                 Times::Cron(Box::new(cron))
             }
@@ -106,10 +103,7 @@ fn whole_second(time: Timestamp) -> Timestamp {
 /// [`PersonalError::Time`].
 pub fn time(text: &str, zone: &TimeZone) -> Result<Timestamp, PersonalError> {
     let text = text.trim();
-    let civil = || {
-        text.parse::<DateTime>()
-            .or_else(|_| text.parse::<Date>().map(DateTime::from))
-    };
+    let civil = || text.parse::<DateTime>().or_else(|_| text.parse::<Date>().map(DateTime::from));
     let zoned = || civil().ok()?.to_zoned(zone.clone()).ok();
     let at = text.parse().ok().or_else(|| Some(zoned()?.timestamp()));
     at.ok_or_else(|| PersonalError::Time(text.to_owned()))

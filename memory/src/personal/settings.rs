@@ -57,10 +57,7 @@ pub struct SearchChoice {
 
 impl Default for SearchChoice {
     fn default() -> Self {
-        Self {
-            model: None,
-            index_on_write: true,
-        }
+        Self { model: None, index_on_write: true }
     }
 }
 
@@ -76,10 +73,7 @@ pub struct DaemonSettings {
 
 impl Default for DaemonSettings {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            check_interval: 60_000,
-        }
+        Self { enabled: true, check_interval: 60_000 }
     }
 }
 
@@ -173,8 +167,5 @@ impl Personal {
 }
 
 fn damaged<E: Display>(path: PathBuf) -> impl FnOnce(E) -> PersonalError {
-    move |error| PersonalError::Damaged {
-        path,
-        message: error.to_string(),
-    }
+    move |error| PersonalError::Damaged { path, message: error.to_string() }
 }

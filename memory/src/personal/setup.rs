@@ -33,12 +33,7 @@ impl Personal {
     /// [`PersonalError`].
     pub fn set_up(&self, setup: &Setup) -> Result<Vec<&'static str>, PersonalError> {
         let _lock = self.lock()?;
-        for folder in [
-            STATE,
-            JOURNAL,
-            &format!("{ENTITIES}/people"),
-            &format!("{ENTITIES}/projects"),
-        ] {
+        for folder in [STATE, JOURNAL, &format!("{ENTITIES}/people"), &format!("{ENTITIES}/projects")] {
             self.make(folder)?;
         }
         // An open question leaves no text behind, which each conversation would carry.

@@ -85,12 +85,7 @@ impl Personal {
             return Err(PersonalError::Empty("type"));
         }
         let now = self.clock.now();
-        let mut signal = Signal {
-            timestamp: timestamp(now),
-            kind: redact(kind).into_owned(),
-            context,
-            raw,
-        };
+        let mut signal = Signal { timestamp: timestamp(now), kind: redact(kind).into_owned(), context, raw };
         if let Some(context) = &mut signal.context {
             let texts = [&mut context.file, &mut context.query, &mut context.trigger];
             for text in texts.into_iter().flatten() {
@@ -102,11 +97,7 @@ impl Personal {
         }
         let line = serde_json::to_string(&signal).unwrap_or_default();
         if line.len() > MOST_SIGNAL {
-            return Err(PersonalError::TooLong {
-                name: "raw",
-                bytes: line.len(),
-                most: MOST_SIGNAL,
-            });
+            return Err(PersonalError::TooLong { name: "raw", bytes: line.len(), most: MOST_SIGNAL });
         }
         let today = now.to_zoned(TimeZone::UTC).date();
         let is_first = !self.path(SIGNALS).join(format!("{today}.jsonl")).exists();

@@ -24,36 +24,12 @@ pub struct StateFile {
 
 /// The files, in the order in which they are shown. The last two are of the program that this one continues.
 pub const STATE_FILES: [StateFile; 6] = [
-    StateFile {
-        name: "identity",
-        paths: &["identity.md", "state/identity.md"],
-        lines: 100,
-    },
-    StateFile {
-        name: "inbox",
-        paths: &["state/inbox.md"],
-        lines: 20,
-    },
-    StateFile {
-        name: "today",
-        paths: &["state/today.md"],
-        lines: 30,
-    },
-    StateFile {
-        name: "commitments",
-        paths: &["state/commitments.md"],
-        lines: 40,
-    },
-    StateFile {
-        name: "human",
-        paths: &["state/human.md"],
-        lines: 40,
-    },
-    StateFile {
-        name: "workspace",
-        paths: &["state/workspace.md"],
-        lines: 40,
-    },
+    StateFile { name: "identity", paths: &["identity.md", "state/identity.md"], lines: 100 },
+    StateFile { name: "inbox", paths: &["state/inbox.md"], lines: 20 },
+    StateFile { name: "today", paths: &["state/today.md"], lines: 30 },
+    StateFile { name: "commitments", paths: &["state/commitments.md"], lines: 40 },
+    StateFile { name: "human", paths: &["state/human.md"], lines: 40 },
+    StateFile { name: "workspace", paths: &["state/workspace.md"], lines: 40 },
 ];
 
 /// The part of a file that is read, in bytes.

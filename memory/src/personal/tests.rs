@@ -23,10 +23,7 @@ struct Place {
 
 impl Place {
     fn new() -> Place {
-        Place {
-            directory: tempfile::tempdir().unwrap(),
-            clock: Clock::fixed(NOW.parse().unwrap()),
-        }
+        Place { directory: tempfile::tempdir().unwrap(), clock: Clock::fixed(NOW.parse().unwrap()) }
     }
 
     fn open(&self) -> Personal {
@@ -52,11 +49,7 @@ fn remind(personal: &Personal, new: NewReminder) -> Result<ScheduleView, Persona
 }
 
 fn all(limit: usize) -> SearchOptions {
-    SearchOptions {
-        kind: None,
-        since: None,
-        limit,
-    }
+    SearchOptions { kind: None, since: None, limit }
 }
 
 fn contents(personal: &Personal, query: &str, options: &SearchOptions) -> Vec<String> {
@@ -71,10 +64,7 @@ fn reminder(id: &str, kind: ReminderKind, expression: &str) -> NewReminder {
         expression: expression.to_owned(),
         description: "the daily look".to_owned(),
         payload: "look at the mail".to_owned(),
-        extras: ReminderExtras {
-            zone: Some("Europe/Berlin".to_owned()),
-            ..ReminderExtras::default()
-        },
+        extras: ReminderExtras { zone: Some("Europe/Berlin".to_owned()), ..ReminderExtras::default() },
     }
 }
 
@@ -102,17 +92,10 @@ fn both_layouts_of_the_files_are_read() {
     place.write("state/workspace.md", "# Workspace\n");
     let context = place.open().context();
     assert!(!context.is_first_run);
-    assert_eq!(
-        (&*context.identity, &*context.state.today),
-        ("# Test Identity", "# Today\n\nRunning tests.")
-    );
+    assert_eq!((&*context.identity, &*context.state.today), ("# Test Identity", "# Today\n\nRunning tests."));
     assert_eq!(context.state.human.as_deref(), Some("# Human\n\nA user."));
     place.write("identity.md", "# Ann\n");
-    assert_eq!(
-        place.open().context().identity,
-        "# Ann",
-        "the file at the root counts first"
-    );
+    assert_eq!(place.open().context().identity, "# Ann", "the file at the root counts first");
     place.write("state/inbox.md", &"a line\n".repeat(21));
     assert!(place.open().context().notes[0].contains("state/inbox.md has 21 lines; the limit is 20"));
 }
@@ -121,14 +104,9 @@ fn both_layouts_of_the_files_are_read() {
 fn entries_have_the_format_of_the_other_program() {
     let place = Place::new();
     let personal = place.open();
-    let metadata = EntryMetadata {
-        source: Some("conversation".to_owned()),
-        intent: None,
-    };
+    let metadata = EntryMetadata { source: Some("conversation".to_owned()), intent: None };
     personal.log("topic1", "First entry", metadata).unwrap();
-    personal
-        .log("topic2", "Second entry", EntryMetadata::default())
-        .unwrap();
+    personal.log("topic2", "Second entry", EntryMetadata::default()).unwrap();
     let written = place.read("journal/2026-03-10.jsonl");
     assert_eq!(
         written,
@@ -144,21 +122,11 @@ fn entries_have_the_format_of_the_other_program() {
         recent.into_iter().map(|entry| entry.topic).collect::<Vec<_>>()
     };
     assert_eq!(topics(10, None), ["topic2", "topic1"]);
-    assert_eq!(
-        (topics(1, None).len(), topics(10, Some("topic1"))),
-        (1, vec!["topic1".to_owned()])
-    );
-    assert!(matches!(
-        personal.log(" ", "x", EntryMetadata::default()),
-        Err(PersonalError::Empty("topic"))
-    ));
+    assert_eq!((topics(1, None).len(), topics(10, Some("topic1"))), (1, vec!["topic1".to_owned()]));
+    assert!(matches!(personal.log(" ", "x", EntryMetadata::default()), Err(PersonalError::Empty("topic"))));
     let long = personal.log("x", &"y".repeat(200_000), EntryMetadata::default());
     assert!(matches!(long, Err(PersonalError::TooLong { .. })));
-    let secret = personal.log(
-        "x",
-        "key ghp_0123456789abcdefghijABCDEFGHIJ012345",
-        EntryMetadata::default(),
-    );
+    let secret = personal.log("x", "key ghp_0123456789abcdefghijABCDEFGHIJ012345", EntryMetadata::default());
     assert!(secret.unwrap().redacted && !place.read("journal/2026-03-10.jsonl").contains("ghp_"));
 }
 
@@ -171,16 +139,8 @@ fn files_are_for_their_owner_only() {
     personal.log("x", "y", EntryMetadata::default()).unwrap();
     personal.log_signal("search", None, None, 90).unwrap();
     remind(&personal, reminder("daily", ReminderKind::Cron, "0 9 * * *")).unwrap();
-    for name in [
-        "journal",
-        "journal/2026-03-10.jsonl",
-        "signals/2026-03-10.jsonl",
-        "reminders/daily.json",
-    ] {
-        let mode = fs::metadata(place.directory.path().join(name))
-            .unwrap()
-            .permissions()
-            .mode();
+    for name in ["journal", "journal/2026-03-10.jsonl", "signals/2026-03-10.jsonl", "reminders/daily.json"] {
+        let mode = fs::metadata(place.directory.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{name}");
     }
 }
@@ -193,9 +153,7 @@ fn damaged_lines_are_kept_reported_and_passed_over() {
     place.write("journal/notes.txt", "not ours");
     let personal = place.open();
     assert_eq!(contents(&personal, "bucket", &all(5)), ["[a] kept bucket"]);
-    personal
-        .log("c", "after the torn line", EntryMetadata::default())
-        .unwrap();
+    personal.log("c", "after the torn line", EntryMetadata::default()).unwrap();
     assert!(place.read("journal/2026-03-10.jsonl").starts_with(&format!("{torn}\n")));
     assert_eq!(personal.recent(10, None).unwrap().len(), 2);
     let bad = personal.check_journal().unwrap();
@@ -222,11 +180,7 @@ fn lines_that_say_nothing_cost_a_bounded_time() {
     assert!(contents(&personal, "bucket", &all(5)).is_empty());
     assert_eq!(personal.recent_signals(10).unwrap(), []);
     assert_eq!(personal.summarize_signals(30).unwrap().bad_lines, 100_000);
-    assert!(
-        begun.elapsed() < std::time::Duration::from_secs(20),
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
     // The newest lines come first.
     personal.log("a", "tea", EntryMetadata::default()).unwrap();
     assert_eq!(personal.recent(1, None).unwrap().len(), 1);
@@ -253,19 +207,9 @@ fn signals_are_kept_for_some_days_and_added_up() {
     let place = Place::new();
     place.write("signals/2025-01-01.jsonl", "{}\n");
     let personal = place.open();
-    let context = |query: &str| {
-        Some(SignalContext {
-            query: Some(query.to_owned()),
-            ..SignalContext::default()
-        })
-    };
+    let context = |query: &str| Some(SignalContext { query: Some(query.to_owned()), ..SignalContext::default() });
     personal
-        .log_signal(
-            "search",
-            context("tea"),
-            Some(json!({"found": ["ghp_0123456789abcdefghijABCDEFGHIJ012345"]})),
-            90,
-        )
+        .log_signal("search", context("tea"), Some(json!({"found": ["ghp_0123456789abcdefghijABCDEFGHIJ012345"]})), 90)
         .unwrap();
     personal.log_signal("search", context("tea"), None, 90).unwrap();
     personal.log_signal("file_edit", None, None, 90).unwrap();
@@ -279,20 +223,13 @@ fn signals_are_kept_for_some_days_and_added_up() {
     let summary = personal.summarize_signals(30).unwrap();
     assert_eq!((summary.signals, summary.bad_lines, summary.kinds["search"]), (3, 1, 2));
     assert_eq!(summary.queries, [("tea".to_owned(), 2)]);
-    assert!(
-        personal
-            .log_signal("x", None, Some(json!("y".repeat(100_000))), 90)
-            .is_err()
-    );
+    assert!(personal.log_signal("x", None, Some(json!("y".repeat(100_000))), 90).is_err());
 }
 
 #[test]
 fn settings_of_the_other_program_are_read() {
     let place = Place::new();
-    assert_eq!(
-        PersonalSettings::read(place.directory.path()).unwrap(),
-        PersonalSettings::default()
-    );
+    assert_eq!(PersonalSettings::read(place.directory.path()).unwrap(), PersonalSettings::default());
     place.write(
         "macrodata.json",
         r#"{"git":{"enabled":true,"autoCommit":true,"remote":null},"daemon":{"checkInterval":1000},"x":1}"#,
@@ -301,12 +238,7 @@ fn settings_of_the_other_program_are_read() {
     assert!(settings.git.auto_commit && settings.daemon.enabled);
     assert_eq!(settings.daemon.check_interval, 1_000);
     place.write("macrodata.json", "{");
-    assert!(
-        PersonalSettings::read(place.directory.path())
-            .unwrap_err()
-            .to_string()
-            .contains("macrodata.json")
-    );
+    assert!(PersonalSettings::read(place.directory.path()).unwrap_err().to_string().contains("macrodata.json"));
 }
 
 #[test]
@@ -314,16 +246,7 @@ fn a_directory_inside_a_worktree_is_warned_of() {
     let place = Place::new();
     fs::create_dir(place.directory.path().join(".git")).unwrap();
     let inside = Personal::new(&place.directory.path().join("me"), place.clock.clone());
-    assert!(
-        inside.context().notes[0].contains("git worktree"),
-        "{:?}",
-        inside.context().notes
-    );
+    assert!(inside.context().notes[0].contains("git worktree"), "{:?}", inside.context().notes);
     // A repository of its own is what versions are kept in.
-    assert!(
-        place
-            .open()
-            .worktree_around()
-            .is_none_or(|around| around != place.directory.path())
-    );
+    assert!(place.open().worktree_around().is_none_or(|around| around != place.directory.path()));
 }

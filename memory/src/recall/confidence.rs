@@ -38,20 +38,12 @@ pub(super) fn fold(items: &mut Vec<Memory>, status: &RecordStatus, main: &str) -
         };
         alike.entry(key).or_default().push(at);
     }
-    let now = items
-        .iter()
-        .filter(|item| item.superseded.is_none())
-        .filter_map(seconds)
-        .max();
+    let now = items.iter().filter(|item| item.superseded.is_none()).filter_map(seconds).max();
     let mut of_main = HashSet::new();
     let mut newest_of: Vec<Option<usize>> = vec![None; items.len()];
     let mut confidences: Vec<(usize, f32)> = Vec::new();
     for ((kind, kept), group) in alike {
-        let Some(newest) = group
-            .iter()
-            .copied()
-            .max_by_key(|at| (&items[*at].date, &items[*at].source))
-        else {
+        let Some(newest) = group.iter().copied().max_by_key(|at| (&items[*at].date, &items[*at].source)) else {
             continue;
         };
         if kind.is_empty() && group.iter().any(|at| items[*at].path == main) {
@@ -90,9 +82,7 @@ pub(super) fn fold(items: &mut Vec<Memory>, status: &RecordStatus, main: &str) -
 }
 
 fn is_automatic(item: &Memory) -> bool {
-    item.record_type
-        .as_deref()
-        .is_some_and(|kind| AUTOMATIC.contains(&kind))
+    item.record_type.as_deref().is_some_and(|kind| AUTOMATIC.contains(&kind))
 }
 
 /// The joint confidence of several witnesses, each with session and own confidence.
@@ -134,10 +124,7 @@ mod tests {
     fn confidence_decays_in_steps_to_at_most_half() {
         let year = 365 * 24 * 3600;
         let after = |years: f32| (aged(0.8, Some((years * year as f32) as i64)) * 100.0).round() as i32;
-        assert_eq!(
-            [after(0.0), after(0.05), after(1.0), after(2.0), after(50.0)],
-            [80, 80, 60, 50, 40]
-        );
+        assert_eq!([after(0.0), after(0.05), after(1.0), after(2.0), after(50.0)], [80, 80, 60, 50, 40]);
         assert_eq!(aged(0.8, None), 0.8);
     }
 }

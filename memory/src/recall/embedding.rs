@@ -30,11 +30,7 @@ impl<'a> Embedding<'a> {
     pub(super) fn new(embedder: &'a dyn Embedder, kept: Option<Store>) -> Self {
         let kept = kept.filter(|kept| kept.embedder == embedder.id()).unwrap_or_default();
         let texts = kept.items.iter().map(|item| digest(&item.searched_text()));
-        Self {
-            embedder,
-            places: texts.zip(0..).collect(),
-            vectors: kept.vectors,
-        }
+        Self { embedder, places: texts.zip(0..).collect(), vectors: kept.vectors }
     }
 
     /// Returns the embedder's id.

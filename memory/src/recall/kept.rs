@@ -18,10 +18,7 @@ use crate::records::Home;
 use crate::stamp::Stamp;
 
 /// Increased whenever the format or the meaning of the stored data changes.
-const FORM: ImageFormat = ImageFormat {
-    prefix: "memory-",
-    magic: b"muninn memory index 9\n",
-};
+const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 9\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 /// The data that is built from the files.

@@ -26,12 +26,7 @@ impl Store {
     pub(super) fn of(home: &Home, sources: &MemorySources) -> Self {
         let records = LoadedMemories::of_files(&sources.records, home);
         let journal = sources.journal.as_deref().map(journal::load);
-        let parts = home
-            .worktree()
-            .map(knowledge::load)
-            .into_iter()
-            .chain(records)
-            .chain(journal);
+        let parts = home.worktree().map(knowledge::load).into_iter().chain(records).chain(journal);
         let mut store = Self::from_parts(parts, RecordSelection::Valid, home.path(MAIN));
         store.notes.extend(sources.unread.clone());
         store.sources = sources.clone();
@@ -70,9 +65,7 @@ impl Store {
         }
         // A record that is in two files, as after a merge, counts once.
         let mut seen = HashSet::new();
-        store
-            .items
-            .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
+        store.items.retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
         let of_main = confidence::fold(&mut store.items, &status, main);
         let related = RelatedTexts::of(&store.items, &status);
@@ -162,11 +155,7 @@ mod tests {
                 (&*item.source, &*superseded.until, superseded.by.as_deref())
             })
             .collect();
-        let expected = [
-            ("1", "2026-01-03", Some("3")),
-            ("2", "2026-01-04", Some("4")),
-            ("3", "2026-01-09", None),
-        ];
+        let expected = [("1", "2026-01-03", Some("3")), ("2", "2026-01-04", Some("4")), ("3", "2026-01-09", None)];
         assert_eq!(validity, expected, "a duplicate of a superseded record is found too");
         assert_eq!(superseded.recall("which port", &RecallOptions::default()).len(), 3);
     }

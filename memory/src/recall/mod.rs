@@ -69,10 +69,7 @@ pub struct MemorySources {
 
 impl From<Vec<RecordFile>> for MemorySources {
     fn from(records: Vec<RecordFile>) -> Self {
-        Self {
-            records,
-            ..Self::default()
-        }
+        Self { records, ..Self::default() }
     }
 }
 
@@ -174,10 +171,7 @@ impl Memories {
     /// Loads only the superseded records of these files, each with its end of validity.
     pub fn superseded(home: &Home, files: &[RecordFile]) -> Self {
         let records = LoadedMemories::of_files(files, home);
-        Self::from_parts(
-            Store::from_parts(records, RecordSelection::Superseded, home.path(MAIN)),
-            None,
-        )
+        Self::from_parts(Store::from_parts(records, RecordSelection::Superseded, home.path(MAIN)), None)
     }
 
     /// Loads records that are in no file. Superseded ones are left out.
@@ -193,10 +187,7 @@ impl Memories {
     }
 
     fn from_parts(mut store: Store, embedder: Option<Arc<dyn Embedder>>) -> Self {
-        let bytes: Vec<i8> = std::mem::take(&mut store.vectors)
-            .into_iter()
-            .map(u8::cast_signed)
-            .collect();
+        let bytes: Vec<i8> = std::mem::take(&mut store.vectors).into_iter().map(u8::cast_signed).collect();
         let embedder = embedder.filter(|embedder| store.embedder == embedder.id());
         let vectors = embedder.map(|embedder| {
             let mut index = VectorIndex::new(embedder.dimensions(), usize::MAX);
@@ -272,13 +263,8 @@ impl Memories {
             .filter(|(_, memory)| options.allow(memory, &|path| self.applies_to(memory, path)))
             .collect();
         allowed.sort_by(|(_, a), (_, b)| b.date.cmp(&a.date));
-        let recalled = |(doc, memory)| Recalled {
-            doc,
-            score: 0.0,
-            rank_score: 0.0,
-            cosine: 0.0,
-            stale: options.stale(memory),
-        };
+        let recalled =
+            |(doc, memory)| Recalled { doc, score: 0.0, rank_score: 0.0, cosine: 0.0, stale: options.stale(memory) };
         allowed.into_iter().take(options.keep).map(recalled).collect()
     }
 
@@ -327,10 +313,7 @@ impl Memories {
         let is_newer = |other: &Memory| {
             other.record_type == memory.record_type && other.date.as_ref().is_some_and(|other| other > date)
         };
-        let wanted = |other: u32| {
-            self.get(DocId(other))
-                .is_some_and(|other| self.has(other) && is_newer(other))
-        };
+        let wanted = |other: u32| self.get(DocId(other)).is_some_and(|other| self.has(other) && is_newer(other));
         let mut vector: Vec<f32> = index.bytes(doc.0)?.iter().map(|value| f32::from(*value)).collect();
         normalise(&mut vector);
         let near = index.nearest_of(&vector, NEWER_WIDE, wanted);
@@ -385,9 +368,7 @@ fn globs(items: &[Memory]) -> HashMap<String, GlobSet> {
 
 fn opponents(items: &[Memory]) -> HashMap<String, DocId> {
     let numbered = (0u32..).zip(items).filter(|(_, item)| item.contested.is_some());
-    numbered
-        .map(|(number, item)| (item.source.clone(), DocId(number)))
-        .collect()
+    numbered.map(|(number, item)| (item.source.clone(), DocId(number))).collect()
 }
 
 /// Removes candidates that cannot be among the best `keep`, even if the other candidates get the lowest factor for
@@ -404,11 +385,7 @@ fn cut(ranked: &mut Vec<Ranked>, keep: usize) {
 fn trust(memory: &Memory, stale: bool) -> f32 {
     let confidence = memory.confidence.unwrap_or(USUAL_CONFIDENCE);
     let for_confidence = DOUBTED + (1.0 - DOUBTED) * confidence;
-    if stale {
-        for_confidence * DOUBTED
-    } else {
-        for_confidence
-    }
+    if stale { for_confidence * DOUBTED } else { for_confidence }
 }
 
 #[cfg(test)]

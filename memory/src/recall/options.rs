@@ -33,16 +33,7 @@ pub struct RecallOptions<'a> {
 
 impl Default for RecallOptions<'_> {
     fn default() -> Self {
-        Self {
-            keep: 10,
-            types: &[],
-            since: None,
-            task: None,
-            paths: &[],
-            sessions: &[],
-            branch: None,
-            blob_of: None,
-        }
+        Self { keep: 10, types: &[], since: None, task: None, paths: &[], sessions: &[], branch: None, blob_of: None }
     }
 }
 

@@ -41,19 +41,14 @@ pub(super) struct Ranked {
 impl Ranker<'_> {
     /// Scores allowed memories that match, in order of their numbers. `near` is the question's vector.
     pub(super) fn rank(&self, terms: &[String], near: Option<&[f32]>, allowed: &dyn Fn(u32) -> bool) -> Vec<Ranked> {
-        let query: Vec<QueryTerm> = terms
-            .iter()
-            .map(|term| QueryTerm::new(self.index, self.runs, term))
-            .collect();
+        let query: Vec<QueryTerm> = terms.iter().map(|term| QueryTerm::new(self.index, self.runs, term)).collect();
         let own = self.own(&query);
         let best = own.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let near = near.zip(self.vectors);
         let chosen = self.chosen(&own, near, allowed);
         let context_scores = self.context_scores(&query, &chosen);
-        let best_around = context_scores
-            .iter()
-            .map(|context_scores| context_scores.around)
-            .fold(f32::MIN_POSITIVE, f32::max);
+        let best_around =
+            context_scores.iter().map(|context_scores| context_scores.around).fold(f32::MIN_POSITIVE, f32::max);
         let ranked = chosen.iter().zip(context_scores).filter(|(doc, _)| allowed(**doc));
         let mut ranked: Vec<Ranked> = ranked
             .map(|(doc, context_scores)| Ranked {
@@ -91,10 +86,8 @@ impl Ranker<'_> {
 
     /// The best candidates by words and by vectors, with their neighbours, in order of their numbers.
     fn chosen(&self, own: &[f32], near: Option<(&[f32], &VectorIndex)>, allowed: &dyn Fn(u32) -> bool) -> Vec<u32> {
-        let mut best: Vec<(u32, f32)> = (0u32..)
-            .zip(own.iter().copied())
-            .filter(|(doc, score)| *score > 0.0 && allowed(*doc))
-            .collect();
+        let mut best: Vec<(u32, f32)> =
+            (0u32..).zip(own.iter().copied()).filter(|(doc, score)| *score > 0.0 && allowed(*doc)).collect();
         if best.len() > WIDE {
             best.select_nth_unstable_by(WIDE, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             best.truncate(WIDE);
@@ -123,10 +116,7 @@ impl Ranker<'_> {
     fn context_scores(&self, query: &[QueryTerm], chosen: &[u32]) -> Vec<ContextScore> {
         let read = self.widened(chosen);
         let mut all = vec![ContextScore::default(); read.len()];
-        let lengths: Vec<f32> = read
-            .iter()
-            .map(|doc| length_around(self.index, self.runs, *doc))
-            .collect();
+        let lengths: Vec<f32> = read.iter().map(|doc| length_around(self.index, self.runs, *doc)).collect();
         let mut counts = vec![0.0f32; read.len()];
         let total: f32 = query.iter().map(|term| term.idf).sum();
         for term in query {

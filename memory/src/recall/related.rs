@@ -77,9 +77,7 @@ mod tests {
         let memories = Memories::load(&repo.home());
         let recalled = memories.recall(question, &RecallOptions::default());
         let found = recalled.iter().filter_map(|one| memories.get(one.doc));
-        found
-            .map(|memory| format!("{}: {}", memory.source, memory.text))
-            .collect()
+        found.map(|memory| format!("{}: {}", memory.source, memory.text)).collect()
     }
 
     #[test]
@@ -110,9 +108,6 @@ mod tests {
 {"id":"5","ts":"2026-01-06","type":"conflict","left":"1","right":"3"}
 "#;
         assert_eq!(found(&main, "timeout"), ["2: deadline of thirty"]);
-        assert_eq!(
-            found(&main, "patience"),
-            ["3: patience is a minute", "2: deadline of thirty"]
-        );
+        assert_eq!(found(&main, "patience"), ["3: patience is a minute", "2: deadline of thirty"]);
     }
 }

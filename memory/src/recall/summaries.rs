@@ -60,9 +60,7 @@ fn together<'a>(newest_first: impl Iterator<Item = &'a str>) -> String {
 /// Splits a summary into its text and its files.
 fn parts(text: &str) -> (&str, impl Iterator<Item = &str>) {
     let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
-    let files = last
-        .strip_prefix(FILES_TOUCHED)
-        .and_then(|rest| rest.strip_prefix(": "));
+    let files = last.strip_prefix(FILES_TOUCHED).and_then(|rest| rest.strip_prefix(": "));
     let words = if files.is_some() { before } else { text };
     (words, files.into_iter().flat_map(|files| files.split(", ")))
 }
@@ -80,11 +78,7 @@ mod tests {
         };
         let records: Vec<Record> = records.iter().map(record).collect();
         let memories = Memories::of_records(&records, None);
-        let mut left: Vec<_> = memories
-            .items()
-            .iter()
-            .map(|item| (item.source.clone(), item.text.clone()))
-            .collect();
+        let mut left: Vec<_> = memories.items().iter().map(|item| (item.source.clone(), item.text.clone())).collect();
         left.sort();
         left
     }
@@ -97,21 +91,9 @@ mod tests {
                 r#""session":"s","task":"T-1""#,
                 r#""learnings":["the parser is done"],"files_touched":["parse.rs"]"#,
             ),
-            (
-                "2",
-                r#""session":"s","task":"T-1""#,
-                r#""files_touched":["parse.rs","lex.rs"]"#,
-            ),
-            (
-                "4",
-                r#""session":"t","task":"T-1""#,
-                r#""files_touched":["main.rs","parse.rs"]"#,
-            ),
-            (
-                "3",
-                r#""session":"t","task":"T-1""#,
-                r#""learnings":["it is called","and tested"]"#,
-            ),
+            ("2", r#""session":"s","task":"T-1""#, r#""files_touched":["parse.rs","lex.rs"]"#),
+            ("4", r#""session":"t","task":"T-1""#, r#""files_touched":["main.rs","parse.rs"]"#),
+            ("3", r#""session":"t","task":"T-1""#, r#""learnings":["it is called","and tested"]"#),
             ("5", r#""session":"t","task":"T-2""#, r#""files_touched":["x.rs"]"#),
         ]);
         let folded_text = "it is called\nand tested\nthe parser is done\nfiles touched: main.rs, parse.rs, lex.rs";
@@ -129,27 +111,17 @@ mod tests {
             ("5", r#""branch":"b""#, r#""learnings":["five"]"#),
             ("6", r#""session":"u","task":"s""#, r#""learnings":["six"]"#),
         ]);
-        let expected = [
-            ("2", "two\none"),
-            ("3", "three"),
-            ("4", "four"),
-            ("5", "five"),
-            ("6", "six"),
-        ];
+        let expected = [("2", "two\none"), ("3", "three"), ("4", "four"), ("5", "five"), ("6", "six")];
         assert_eq!(left, expected.map(|(id, text)| (id.to_owned(), text.to_owned())));
     }
 
     #[test]
     fn folded_summary_has_few_texts_without_repetition() {
-        let says: Vec<String> = ["a", "b", "c", "d", "e", "d"]
-            .map(|word| format!(r#""learnings":["{word}"]"#))
-            .to_vec();
+        let says: Vec<String> =
+            ["a", "b", "c", "d", "e", "d"].map(|word| format!(r#""learnings":["{word}"]"#)).to_vec();
         let ids = ["1", "2", "3", "4", "5", "6"];
-        let records: Vec<_> = ids
-            .iter()
-            .zip(&says)
-            .map(|(id, says)| (*id, r#""session":"s""#, says.as_str()))
-            .collect();
+        let records: Vec<_> =
+            ids.iter().zip(&says).map(|(id, says)| (*id, r#""session":"s""#, says.as_str())).collect();
         assert_eq!(folded(&records), [("6".to_owned(), "d\ne\nc\nb".to_owned())]);
     }
 }

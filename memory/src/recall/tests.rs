@@ -32,14 +32,8 @@ fn ids(memories: &Memories, question: &str, options: &RecallOptions<'_>) -> Vec<
 #[test]
 fn both_layers_are_loaded_and_changes_detected() {
     let repo = Fixture::with(&[
-        (
-            ".muninn/knowledge/errors.md",
-            "# Error handling\nEvery endpoint returns a code.\n",
-        ),
-        (
-            MAIN,
-            "{\"id\":\"01A\",\"type\":\"learning\",\"text\":\"retries use jitter\"}\n",
-        ),
+        (".muninn/knowledge/errors.md", "# Error handling\nEvery endpoint returns a code.\n"),
+        (MAIN, "{\"id\":\"01A\",\"type\":\"learning\",\"text\":\"retries use jitter\"}\n"),
     ]);
     let home = repo.home();
     let memories = Memories::load(&home);
@@ -70,11 +64,7 @@ fn neighbours_raise_a_memory() {
     ]);
     let found = ids(&memories, "the parser stall: which table", &RecallOptions::default());
     assert_eq!(found[..2], ["1", "2"], "{found:?}");
-    assert_eq!(
-        found.last().map(String::as_str),
-        Some("3"),
-        "the record of the other session must be last"
-    );
+    assert_eq!(found.last().map(String::as_str), Some("3"), "the record of the other session must be last");
 }
 
 #[test]
@@ -102,48 +92,15 @@ fn filters_apply_before_selection() {
         r#"{"id":"2","type":"failure","text":"the cache once","ts":"2026-03-01T00:00:00Z","session":"b","task":"T-1"}"#,
         &format!(r#"{{"id":"3","type":"pattern","text":"some cache","branch":"x","sources":{cites}}}"#),
     ]);
-    let one = RecallOptions {
-        keep: 1,
-        ..RecallOptions::default()
-    };
+    let one = RecallOptions { keep: 1, ..RecallOptions::default() };
     let paths = [RelPath::new("src").unwrap()];
     let table = [
         ("1", one),
-        (
-            "2",
-            RecallOptions {
-                types: &["failure"],
-                ..one
-            },
-        ),
-        (
-            "2",
-            RecallOptions {
-                since: Some(&"2026-02".into()),
-                ..one
-            },
-        ),
-        (
-            "2",
-            RecallOptions {
-                task: Some("T-1"),
-                ..one
-            },
-        ),
-        (
-            "2",
-            RecallOptions {
-                sessions: &["b", "c"],
-                ..one
-            },
-        ),
-        (
-            "3",
-            RecallOptions {
-                branch: Some("x"),
-                ..one
-            },
-        ),
+        ("2", RecallOptions { types: &["failure"], ..one }),
+        ("2", RecallOptions { since: Some(&"2026-02".into()), ..one }),
+        ("2", RecallOptions { task: Some("T-1"), ..one }),
+        ("2", RecallOptions { sessions: &["b", "c"], ..one }),
+        ("3", RecallOptions { branch: Some("x"), ..one }),
         ("3", RecallOptions { paths: &paths, ..one }),
     ];
     for (expected, options) in table {
@@ -163,15 +120,8 @@ fn doubt_and_staleness_lower_the_score_and_age_breaks_ties() {
         ),
     ]);
     let found_with = |blob_of: BlobLookup<'_>| {
-        let options = RecallOptions {
-            blob_of: Some(blob_of),
-            ..RecallOptions::default()
-        };
-        let stale: Vec<bool> = memories
-            .recall("cache keys", &options)
-            .iter()
-            .map(|one| one.stale)
-            .collect();
+        let options = RecallOptions { blob_of: Some(blob_of), ..RecallOptions::default() };
+        let stale: Vec<bool> = memories.recall("cache keys", &options).iter().map(|one| one.stale).collect();
         (ids(&memories, "cache keys", &options), stale)
     };
     let changed = found_with(&|_| Some("b9".to_owned()));
@@ -186,21 +136,10 @@ fn best_results_are_kept_at_any_position() {
     let line = |(id, confidence): (&str, &str)| {
         format!(r#"{{"id":"{id}","type":"learning","text":"cache keys are hashed","confidence":{confidence}}}"#)
     };
-    let lines = [
-        ("1", "0.2"),
-        ("2", "0.9"),
-        ("3", "0.1"),
-        ("4", "0.7"),
-        ("5", "1.0"),
-        ("6", "0.4"),
-    ]
-    .map(line);
+    let lines = [("1", "0.2"), ("2", "0.9"), ("3", "0.1"), ("4", "0.7"), ("5", "1.0"), ("6", "0.4")].map(line);
     let (_repo, memories) = remembering(&lines.each_ref().map(String::as_str));
     for keep in 0..8 {
-        let options = RecallOptions {
-            keep,
-            ..RecallOptions::default()
-        };
+        let options = RecallOptions { keep, ..RecallOptions::default() };
         let found = ids(&memories, "cache keys", &options);
         assert_eq!(found, ["5", "2", "4", "6", "1", "3"][..keep.min(6)], "{keep}");
     }
@@ -222,12 +161,7 @@ fn score_is_the_covered_share_of_the_question() {
 fn large_memory_is_ranked_like_a_small_one() {
     // Most records share a word, so that more match than are scored with their neighbours.
     let mut lines: Vec<String> = (0..3000)
-        .map(|n| {
-            format!(
-                r#"{{"id":"{n:05}","type":"learning","text":"common filler {n}","session":"s{}"}}"#,
-                n / 50
-            )
-        })
+        .map(|n| format!(r#"{{"id":"{n:05}","type":"learning","text":"common filler {n}","session":"s{}"}}"#, n / 50))
         .collect();
     lines[2222] = r#"{"id":"02222","type":"learning","text":"common zebra crossing","session":"s44"}"#.to_owned();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -255,11 +189,7 @@ fn cached_memory_is_used_until_a_file_changes() {
     assert_eq!(read.items(), made.items());
 
     assert_eq!(load(None).embedder_id(), None);
-    assert_eq!(
-        kept().embedder,
-        embedder.id(),
-        "recall by words must keep the stored vectors"
-    );
+    assert_eq!(kept().embedder, embedder.id(), "recall by words must keep the stored vectors");
 
     repo.write(MAIN, line(5000).as_bytes());
     assert!(!kept().is_current(&repo.home()));
@@ -275,11 +205,7 @@ struct Counting {
 
 impl Counting {
     fn of(id: &'static str) -> Arc<Self> {
-        Arc::new(Self {
-            id,
-            embedded: AtomicUsize::default(),
-            is_down: AtomicBool::default(),
-        })
+        Arc::new(Self { id, embedded: AtomicUsize::default(), is_down: AtomicBool::default() })
     }
 
     /// Number of texts since the last call.
@@ -299,17 +225,11 @@ impl Embedder for Counting {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         if self.is_down.load(Ordering::Relaxed) {
-            return Err(EmbedError::Failed {
-                embedder: self.id.to_owned(),
-                reason: "down".to_owned(),
-            });
+            return Err(EmbedError::Failed { embedder: self.id.to_owned(), reason: "down".to_owned() });
         }
         self.embedded.fetch_add(texts.len(), Ordering::Relaxed);
         let sum = |text: &&str| text.bytes().map(f32::from).sum::<f32>();
-        Ok(texts
-            .iter()
-            .map(|text| vec![sum(text).sin(), sum(text).cos()])
-            .collect())
+        Ok(texts.iter().map(|text| vec![sum(text).sin(), sum(text).cos()]).collect())
     }
 }
 
@@ -335,11 +255,7 @@ fn only_new_texts_are_embedded_after_a_change() {
     assert_eq!(one.embedded(), 3);
     let anew = load(&one, None);
     let bytes = |memories: &Memories| {
-        let index = memories
-            .vectors
-            .as_ref()
-            .map(|vectors| Arc::clone(&vectors.index))
-            .unwrap();
+        let index = memories.vectors.as_ref().map(|vectors| Arc::clone(&vectors.index)).unwrap();
         let vectors = (0..memories.items().len()).map(|at| index.bytes(at as u32).map(<[i8]>::to_vec));
         vectors.collect::<Vec<_>>()
     };
@@ -349,11 +265,7 @@ fn only_new_texts_are_embedded_after_a_change() {
     repo.write(MAIN, written(1..all - 5).as_bytes());
     let words = load(&one, cached);
     assert_eq!(words.embedder_id(), None);
-    assert!(
-        words.notes().iter().any(|note| note.contains("by words alone")),
-        "{:?}",
-        words.notes()
-    );
+    assert!(words.notes().iter().any(|note| note.contains("by words alone")), "{:?}", words.notes());
     one.is_down.store(false, Ordering::Relaxed);
     load(&one, cached);
     assert_eq!(one.embedded(), 1, "an outage must not lose vectors");
@@ -372,10 +284,7 @@ fn excluded_memories_do_not_displace_others() {
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
     let embedder = Arc::new(StaticVectors::shipped().unwrap());
     let memories = Memories::load_from(&repo.home(), &main_alone().into(), Some(embedder), None);
-    let options = RecallOptions {
-        types: &["failure"],
-        ..RecallOptions::default()
-    };
+    let options = RecallOptions { types: &["failure"], ..RecallOptions::default() };
     assert_eq!(ids(&memories, "attempts are repeated later", &options), ["02500"]);
 }
 
@@ -395,11 +304,7 @@ fn automatic_records_merge_with_higher_confidence() {
     ];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let (_repo, memories) = remembering(&lines);
-    let found: Vec<_> = memories
-        .items()
-        .iter()
-        .map(|item| (item.source.as_str(), item.confidence))
-        .collect();
+    let found: Vec<_> = memories.items().iter().map(|item| (item.source.as_str(), item.confidence)).collect();
     assert_eq!(found, [("4", None), ("5", None), ("3", Some(0.75))]);
 }
 
@@ -422,27 +327,17 @@ fn open_conflict_links_both_sides() {
     let sides: Vec<_> = memories
         .items()
         .iter()
-        .map(|item| {
-            (
-                item.source.as_str(),
-                item.contested.as_ref().map(|contested| contested.other.as_str()),
-            )
-        })
+        .map(|item| (item.source.as_str(), item.contested.as_ref().map(|contested| contested.other.as_str())))
         .collect();
     assert_eq!(
         sides,
         [("2", Some("3")), ("3", Some("2"))],
         "a conflict of a duplicate must be shown at the duplicate's representative"
     );
-    let opponent = memories
-        .opponent(&memories.items()[0])
-        .and_then(|doc| memories.get(doc));
+    let opponent = memories.opponent(&memories.items()[0]).and_then(|doc| memories.get(doc));
     assert_eq!(opponent.map(|memory| memory.source.as_str()), Some("3"));
     let distinct = r#"{"id":"E","type":"distinct","left":"2","right":"3"}"#;
-    for settled in [
-        distinct,
-        r#"{"id":"E","type":"decision","conflict":"C","keep":["2","3"]}"#,
-    ] {
+    for settled in [distinct, r#"{"id":"E","type":"decision","conflict":"C","keep":["2","3"]}"#] {
         repo.write(MAIN, [&main.concat(), &conflicts.concat(), settled].concat().as_bytes());
         assert!(!memories.is_current(&repo.home(), &files.clone().into()));
         let settled = Memories::load_from(&repo.home(), &files.clone().into(), None, None);

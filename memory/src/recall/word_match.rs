@@ -29,10 +29,7 @@ impl<'a> WordMatch<'a> {
     /// Looks up the vectors of a question's words. Unknown words are ignored.
     pub fn new<'w>(vectors: &'a StaticVectors, words: impl IntoIterator<Item = &'w str>) -> Self {
         let words = words.into_iter().filter_map(|word| WordVector::of(vectors, word));
-        Self {
-            vectors,
-            words: words.collect(),
-        }
+        Self { vectors, words: words.collect() }
     }
 
     /// Looks up the vectors of all words of a question except stop words.
@@ -66,8 +63,7 @@ impl WordVector {
     fn of(vectors: &StaticVectors, word: &str) -> Option<Self> {
         let mut unit = vectors.sum(word)?;
         let weight = dot(&unit, &unit).sqrt();
-        unit.iter_mut()
-            .for_each(|value| *value /= weight.max(f32::MIN_POSITIVE));
+        unit.iter_mut().for_each(|value| *value /= weight.max(f32::MIN_POSITIVE));
         (weight > 0.0).then_some(Self { unit, weight })
     }
 }
@@ -83,14 +79,8 @@ mod tests {
         let equal = question.share("delete the directory");
         let near = question.share("remove the folder");
         let far = question.share("the histogram has ten bins");
-        assert!(
-            (equal - 1.0).abs() < 1e-5 && equal > near && near > far + 0.1,
-            "{equal} {near} {far}"
-        );
-        let long = question.share(&format!(
-            "delete the directory. {}",
-            "the histogram has ten bins. ".repeat(20)
-        ));
+        assert!((equal - 1.0).abs() < 1e-5 && equal > near && near > far + 0.1, "{equal} {near} {far}");
+        let long = question.share(&format!("delete the directory. {}", "the histogram has ten bins. ".repeat(20)));
         assert!((long - equal).abs() < 1e-5, "the length does not matter");
         assert_eq!(WordMatch::new(&vectors, ["\u{4e2d}"]).share("delete"), 0.0);
         assert_eq!(question.share(""), 0.0);

@@ -180,9 +180,7 @@ impl<'a> Blocks<'a> {
             return &[];
         };
         let place = alike.partition_point(|other| self.claims[*other].order() < claim.order());
-        let start = place
-            .saturating_sub(MOST_ALIKE / 2)
-            .min(alike.len().saturating_sub(MOST_ALIKE));
+        let start = place.saturating_sub(MOST_ALIKE / 2).min(alike.len().saturating_sub(MOST_ALIKE));
         &alike[start..alike.len().min(start + MOST_ALIKE)]
     }
 
@@ -202,11 +200,7 @@ impl<'a> Blocks<'a> {
 
 /// The keys that a claim can share with others: its subject and its source files.
 fn names<'c>(claim: &'c RecordClaim<'_>) -> impl Iterator<Item = String> + 'c {
-    let subject = claim
-        .subject
-        .map(|subject| format!("subject {}", subject.trim().to_lowercase()));
+    let subject = claim.subject.map(|subject| format!("subject {}", subject.trim().to_lowercase()));
     let sources = claim.record.origin.sources.iter();
-    subject
-        .into_iter()
-        .chain(sources.map(|source| format!("file {}", source.path)))
+    subject.into_iter().chain(sources.map(|source| format!("file {}", source.path)))
 }

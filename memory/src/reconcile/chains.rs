@@ -47,11 +47,7 @@ fn within(group: &[usize], claims: &[RecordClaim<'_>]) -> Vec<PairIndices> {
     let texts: Vec<Vec<usize>> = texts.into_values().collect();
     let others = |number: usize| texts[number + 1..].iter().flatten().copied();
     let of_text = |(number, text): (usize, &Vec<usize>)| -> Vec<PairIndices> {
-        let of_one = |one: &usize| {
-            others(number)
-                .map(|other| (other.min(*one), other.max(*one)))
-                .collect::<Vec<_>>()
-        };
+        let of_one = |one: &usize| others(number).map(|other| (other.min(*one), other.max(*one))).collect::<Vec<_>>();
         text.iter().flat_map(of_one).collect()
     };
     texts.iter().enumerate().flat_map(of_text).collect()

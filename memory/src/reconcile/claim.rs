@@ -26,28 +26,16 @@ impl<'a> RecordClaim<'a> {
     pub(super) fn of(record: &'a Record) -> Option<Self> {
         let statement = Statement::of(record)?;
         let claimed = match &record.body {
-            Body::Learning(kinds::Learning {
-                text, subject, author, ..
-            }) => Self {
+            Body::Learning(kinds::Learning { text, subject, author, .. }) => Self {
                 record,
                 text,
                 statement,
                 subject: subject.as_deref(),
                 author: author.as_deref(),
-                files: record
-                    .origin
-                    .sources
-                    .iter()
-                    .map(|source| source.path.as_str())
-                    .collect(),
+                files: record.origin.sources.iter().map(|source| source.path.as_str()).collect(),
                 is_pattern: false,
             },
-            Body::Pattern(kinds::Pattern {
-                pattern,
-                entities,
-                author,
-                ..
-            }) if !pattern.is_empty() => {
+            Body::Pattern(kinds::Pattern { pattern, entities, author, .. }) if !pattern.is_empty() => {
                 let entities: BTreeSet<&str> = entities.iter().map(String::as_str).collect();
                 Self {
                     record,
@@ -98,11 +86,7 @@ impl<'a> RecordClaim<'a> {
 
     /// The claim as the judge takes it.
     pub(super) fn claim(&self) -> Claim<'_> {
-        Claim {
-            text: self.text,
-            subject: self.subject,
-            files: &self.files,
-        }
+        Claim { text: self.text, subject: self.subject, files: &self.files }
     }
 
     pub(super) fn id(&self) -> &'a str {

@@ -97,9 +97,7 @@ pub(super) fn decisions(
         judged.filter(|(_, verdict)| verdict.matters()).collect()
     };
     let mut decided = by_all_processors(&of_one, related);
-    let by_rules = decided
-        .iter()
-        .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement));
+    let by_rules = decided.iter().filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement));
     let is_unseen = |places: &PairIndices| !pairs.contains(places) && !is_settled(places);
     let others: BTreeSet<PairIndices> = chained(&by_rules.collect::<Vec<_>>()).into_iter().collect();
     let unseen = others.iter().copied().filter(is_unseen);
@@ -110,9 +108,7 @@ pub(super) fn decisions(
         let joined = chained(&records).into_iter();
         let joined = joined.filter(|places| is_unseen(places) && !others.contains(places));
         let parted = joined.map(judged).filter(|(_, verdict)| verdict.separates());
-        let parted: Vec<Record> = parted
-            .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement))
-            .collect();
+        let parted: Vec<Record> = parted.filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement)).collect();
         records.extend(parted);
     }
     (records, asked)
@@ -136,11 +132,7 @@ fn records_of_verdicts(
 
 impl<'a> Pair<'a> {
     fn of(one: &'a RecordClaim<'a>, other: &'a RecordClaim<'a>) -> Self {
-        let (older, newer) = if one.is_older(other) {
-            (one, other)
-        } else {
-            (other, one)
-        };
+        let (older, newer) = if one.is_older(other) { (one, other) } else { (other, one) };
         Self { older, newer }
     }
 
@@ -242,9 +234,8 @@ fn shortened(reason: &str) -> String {
 /// The evidence that the newer of two contradicting claims supersedes the older without a person: it is about the same
 /// subject, and from the same author or about a file that has changed.
 fn superseding(older: &RecordClaim<'_>, newer: &RecordClaim<'_>) -> Option<&'static str> {
-    let same_subject = older
-        .subject
-        .is_some_and(|subject| newer.subject.is_some_and(|other| other.eq_ignore_ascii_case(subject)));
+    let same_subject =
+        older.subject.is_some_and(|subject| newer.subject.is_some_and(|other| other.eq_ignore_ascii_case(subject)));
     if older.record.ts >= newer.record.ts || !same_subject {
         return None;
     }
@@ -268,9 +259,7 @@ fn proposal(older: &RecordClaim<'_>, newer: &RecordClaim<'_>, judgement: &Judgem
         return None;
     }
     let [sources, others] = [older, newer].map(|claim| &claim.record.origin.sources);
-    let same_file = sources
-        .iter()
-        .any(|source| others.iter().any(|other| other.path == source.path));
+    let same_file = sources.iter().any(|source| others.iter().any(|other| other.path == source.path));
     let same_author = older.author.is_some() && older.author == newer.author;
     match () {
         () if says_it_replaces(newer.text) => Some("the newer one says that something was replaced"),

@@ -105,9 +105,7 @@ impl<'a> MemoryFiles<'a> {
 
     fn read(&self, path: &RelPath) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        RecordFile::Home(path.clone())
-            .open_within(self.home, MOST_BYTES)?
-            .read_to_end(&mut bytes)?;
+        RecordFile::Home(path.clone()).open_within(self.home, MOST_BYTES)?.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 

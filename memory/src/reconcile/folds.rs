@@ -77,10 +77,7 @@ pub(super) fn new_folds(before: &[&Record], main: &[&Record]) -> (Vec<Fold>, usi
 /// # Errors
 /// [`ResolveError`]; then nothing has changed.
 pub fn apart(store: &Store, id: &str) -> Result<Fold, ResolveError> {
-    let here = ReconcileOptions {
-        here: true,
-        ..ReconcileOptions::default()
-    };
+    let here = ReconcileOptions { here: true, ..ReconcileOptions::default() };
     let mut files = MemoryFiles::of(store, here)?;
     let _lock = files.lock()?;
     let (before, damaged) = files.read_all(store)?;
@@ -91,10 +88,7 @@ pub fn apart(store: &Store, id: &str) -> Result<Fold, ResolveError> {
         let index = FoldIndex::of(&main, &status);
         let named = index.named();
         let (older, newer) = ids::find("fold", id, named.iter().map(|(id, pair)| (id.as_str(), *pair)))?;
-        let group = index
-            .groups
-            .iter()
-            .find(|group| group.iter().any(|record| record.id == older.id));
+        let group = index.groups.iter().find(|group| group.iter().any(|record| record.id == older.id));
         let others = group.into_iter().flatten().filter(|record| record.id != older.id);
         let others: Vec<String> = others.map(|record| record.id.clone()).collect();
         (index.fold(older, newer), others)
@@ -148,11 +142,7 @@ impl<'r> FoldIndex<'r> {
         for group in &mut groups {
             group.sort_by_key(|record| (&record.ts, &record.id));
         }
-        Self {
-            groups,
-            links,
-            links_of,
-        }
+        Self { groups, links, links_of }
     }
 
     /// Each folded record with the newest one of its group. Automatic records that repeat the newest one are left out.
@@ -220,10 +210,6 @@ impl FoldedRecord {
             Body::Failure(kinds::Failure { attempt, outcome, .. }) => format!("{attempt} {outcome}").trim().to_owned(),
             _ => String::new(),
         };
-        Self {
-            id: record.id.clone(),
-            date: record.ts.clone(),
-            text: redact(&text).into_owned(),
-        }
+        Self { id: record.id.clone(), date: record.ts.clone(), text: redact(&text).into_owned() }
     }
 }

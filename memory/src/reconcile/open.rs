@@ -90,11 +90,7 @@ pub(super) fn open_among(main: &[&Record]) -> Vec<OpenConflict> {
         let mut sides: Vec<Record> = sides.into_values().cloned().collect();
         sides.sort_by(|one, other| (&one.ts, &one.id).cmp(&(&other.ts, &other.id)));
         if sides.len() > 1 {
-            open.push(OpenConflict {
-                proposal: proposal(&pairs, &sides, &status),
-                pairs,
-                sides,
-            });
+            open.push(OpenConflict { proposal: proposal(&pairs, &sides, &status), pairs, sides });
         }
     }
     open.sort_by(|one, other| one.id().cmp(other.id()));
@@ -106,9 +102,11 @@ fn proposal(pairs: &[Record], sides: &[Record], status: &RecordStatus) -> Option
     let is_side = |id: &str, side: &Record| status.kept(id) == status.kept(&side.id);
     let evidence = |side: &Record| {
         pairs.iter().find_map(|pair| match &pair.body {
-            Body::Conflict(kinds::Conflict {
-                left, right, proposal, ..
-            }) if is_side(left, side) && is_side(right, newest) => proposal.clone(),
+            Body::Conflict(kinds::Conflict { left, right, proposal, .. })
+                if is_side(left, side) && is_side(right, newest) =>
+            {
+                proposal.clone()
+            }
             _ => None,
         })
     };

@@ -111,9 +111,7 @@ pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
     let there: BTreeSet<&str> = there.chain(before.pruned.iter().map(String::as_str)).collect();
     let unseen = Unseen::of(&runs, &taken);
     let is_new = |record: &Record| there.contains(record.id.as_str()) || unseen.has(record);
-    let log = by_id(runs.logged(before, &taken, &unseen.others(&all)))
-        .into_values()
-        .collect();
+    let log = by_id(runs.logged(before, &taken, &unseen.others(&all))).into_values().collect();
     let (decided, asked) = decide(&all, &is_new, &before.withdrawn, judging);
     let main: Vec<Record> = by_id(all.into_iter().chain(decided)).into_values().collect();
     let shown = before.withdrawn.shown(&main);
@@ -196,9 +194,8 @@ fn decide(
         let is_copy = one.text == other.text || !apart.contains(one.id()) && !apart.contains(other.id());
         is_copy && !one.repeats(other)
     };
-    let (alike, pairs): (BTreeSet<PairIndices>, _) = pairs
-        .into_iter()
-        .partition(|(one, other)| claims[*one].has_words_of(&claims[*other]));
+    let (alike, pairs): (BTreeSet<PairIndices>, _) =
+        pairs.into_iter().partition(|(one, other)| claims[*one].has_words_of(&claims[*other]));
     let alike = alike.into_iter().filter(|pair| is_link(pair) && !is_settled(pair));
     let mut records: Vec<Record> = folds(alike, &claims).collect();
     let chained = |decided: &[Record]| chains::pairs(all.iter().chain(&records).chain(decided), &claims, &new);
@@ -239,11 +236,7 @@ pub(super) fn open_pairs(main: &[&Record]) -> Vec<Record> {
     let status = RecordStatus::of(main.iter().copied());
     let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
     // Recall can return a duplicate instead of a side.
-    let recalled: BTreeSet<&str> = there
-        .iter()
-        .filter(|id| !status.is_gone(id))
-        .map(|id| status.kept(id))
-        .collect();
+    let recalled: BTreeSet<&str> = there.iter().filter(|id| !status.is_gone(id)).map(|id| status.kept(id)).collect();
     let is_recalled = |id: &str| recalled.contains(status.kept(id));
     let mut open: BTreeMap<(String, String), &Record> = BTreeMap::new();
     for conflict in main {
@@ -251,9 +244,7 @@ pub(super) fn open_pairs(main: &[&Record]) -> Vec<Record> {
             continue;
         };
         if is_recalled(left) && is_recalled(right) && !status.is_settled(left, right) {
-            let known = open
-                .entry(ordered(status.kept(left), status.kept(right)))
-                .or_insert(conflict);
+            let known = open.entry(ordered(status.kept(left), status.kept(right))).or_insert(conflict);
             if conflict.id < known.id {
                 *known = conflict;
             }
@@ -276,11 +267,7 @@ fn counted(before: &PlanInput, main: &[&Record]) -> Summary {
     let was = before.main.iter().chain(&before.conflicts);
     let was: BTreeSet<&str> = was.map(|record| record.id.as_str()).collect();
     let is_new = |record: &Record| !was.contains(record.id.as_str());
-    let made = |kind: &str| {
-        main.iter()
-            .filter(|record| record.body.kind() == kind && is_new(record))
-            .count()
-    };
+    let made = |kind: &str| main.iter().filter(|record| record.body.kind() == kind && is_new(record)).count();
     Summary {
         superseded: made("supersedes"),
         conflicts: open.iter().filter(|conflict| conflict.pairs.iter().any(is_new)).count(),

@@ -33,14 +33,9 @@ pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn 
     let length = |record: &Record| record.line().len() as u64 + 1;
     let mut bytes: u64 = main.iter().map(length).sum();
     let values = RecordValues::of(main, open);
-    let mut order: Vec<(f32, &Record)> = main
-        .iter()
-        .filter_map(|record| Some((values.of_record(record, is_changed)?, record)))
-        .collect();
-    order.sort_by(|(a, one), (b, other)| {
-        a.total_cmp(b)
-            .then_with(|| (&one.ts, &one.id).cmp(&(&other.ts, &other.id)))
-    });
+    let mut order: Vec<(f32, &Record)> =
+        main.iter().filter_map(|record| Some((values.of_record(record, is_changed)?, record))).collect();
+    order.sort_by(|(a, one), (b, other)| a.total_cmp(b).then_with(|| (&one.ts, &one.id).cmp(&(&other.ts, &other.id))));
     let mut archived = BTreeSet::new();
     for (_, record) in order {
         if bytes <= max_bytes {
@@ -49,10 +44,7 @@ pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn 
         bytes -= length(record);
         archived.insert(record.id.as_str());
     }
-    let (archived, main) = main
-        .iter()
-        .cloned()
-        .partition(|record| archived.contains(record.id.as_str()));
+    let (archived, main) = main.iter().cloned().partition(|record| archived.contains(record.id.as_str()));
     Pruned { main, bytes, archived }
 }
 
@@ -78,16 +70,8 @@ impl<'a> RecordValues<'a> {
         let sides = open.iter().filter_map(Record::sides);
         let sides: Vec<&str> = sides.flat_map(|(left, right)| [left, right]).collect();
         // Recall can return a duplicate instead of a side.
-        let in_conflict = sides
-            .iter()
-            .copied()
-            .chain(sides.iter().filter_map(|side| recalled(side)));
-        Self {
-            in_conflict: in_conflict.collect(),
-            newest: main.iter().filter_map(seconds).max(),
-            alike,
-            status,
-        }
+        let in_conflict = sides.iter().copied().chain(sides.iter().filter_map(|side| recalled(side)));
+        Self { in_conflict: in_conflict.collect(), newest: main.iter().filter_map(seconds).max(), alike, status }
     }
 
     /// The value of a record; `None` if the record must not be pruned.
@@ -115,10 +99,7 @@ impl<'a> RecordValues<'a> {
             all - joint_confidence(others.map(|one| witness(one)))
         };
         let confirmed = alike.iter().filter_map(|one| seconds(one)).max();
-        let age = self
-            .newest
-            .zip(confirmed)
-            .map_or(0, |(newest, confirmed)| newest - confirmed);
+        let age = self.newest.zip(confirmed).map_or(0, |(newest, confirmed)| newest - confirmed);
         let worth = confidence * left_after(age);
         let changed = record.origin.sources.iter().any(is_changed);
         Some(if changed { worth / 2.0 } else { worth })
@@ -147,9 +128,7 @@ fn witness(record: &Record) -> (Option<&str>, Option<f32>) {
         _ => None,
     };
     #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
-    let sure = sure
-        .and_then(serde_json::Number::as_f64)
-        .map(|sure| sure.clamp(0.0, 1.0) as f32);
+    let sure = sure.and_then(serde_json::Number::as_f64).map(|sure| sure.clamp(0.0, 1.0) as f32);
     (record.origin.session.as_deref(), sure)
 }
 

@@ -37,9 +37,7 @@ impl RareTokens {
 
     /// The positions of the claims that share the rarest tokens of a claim, those with the greatest common weight first.
     pub(super) fn candidates(&self, tokens: &ClaimTokens) -> Vec<usize> {
-        let lists = tokens
-            .iter()
-            .filter_map(|(token, weight)| Some((self.0.get(&token)?, weight)));
+        let lists = tokens.iter().filter_map(|(token, weight)| Some((self.0.get(&token)?, weight)));
         let mut lists: Vec<(&Vec<u32>, f32)> = lists.collect();
         lists.sort_by_key(|(claims, _)| claims.len());
         let mut room = MOST_CLAIMS;
@@ -58,10 +56,7 @@ impl RareTokens {
             heavier.total_cmp(weight).then(Reverse(one).cmp(&Reverse(other)))
         });
         found.truncate(MOST_CANDIDATES);
-        found
-            .into_iter()
-            .filter_map(|(at, _)| usize::try_from(at).ok())
-            .collect()
+        found.into_iter().filter_map(|(at, _)| usize::try_from(at).ok()).collect()
     }
 }
 

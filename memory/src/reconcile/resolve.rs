@@ -114,10 +114,7 @@ const MAX_TEXT_BYTES: usize = 2 << 10;
 /// # Errors
 /// [`ResolveError`]; then nothing has changed.
 pub fn resolve(store: &Store, id: &str, resolution: &Resolution, note: Option<&str>) -> Result<Record, ResolveError> {
-    let here = ReconcileOptions {
-        here: true,
-        ..ReconcileOptions::default()
-    };
+    let here = ReconcileOptions { here: true, ..ReconcileOptions::default() };
     if let Some(note) = note.filter(|note| note.len() > MAX_NOTE_BYTES) {
         return Err(ResolveError::LongNote(note.len()));
     }
@@ -228,10 +225,7 @@ fn new_record(
     let context = LearnContext {
         home: store.home(),
         clock: store.clock(),
-        origin: Origin {
-            session: Some(BY_HAND.to_owned()),
-            ..store.home().origin()?
-        },
+        origin: Origin { session: Some(BY_HAND.to_owned()), ..store.home().origin()? },
         with_text: true,
     };
     let learning = Body::Learning(kinds::Learning {

@@ -126,10 +126,7 @@ pub fn reconcile(
     });
     let mut notes: Vec<String> = damaged.iter().map(|damaged| damaged.note(store.home())).collect();
     notes.extend(
-        options
-            .max_main_bytes
-            .zip(pruned.as_ref())
-            .and_then(|pruned| size_note(store.home().path(MAIN), pruned)),
+        options.max_main_bytes.zip(pruned.as_ref()).and_then(|pruned| size_note(store.home().path(MAIN), pruned)),
     );
     if after.earlier_folds > 0 {
         notes.push(format!(
@@ -141,11 +138,7 @@ pub fn reconcile(
         summary: after.summary,
         folds: after.folds,
         asked: after.asked,
-        withdrawn: after
-            .main
-            .iter()
-            .filter(|record| before.withdrawn.has(&record.id))
-            .count(),
+        withdrawn: after.main.iter().filter(|record| before.withdrawn.has(&record.id)).count(),
         pruned: pruned.as_ref().map_or(0, |pruned| pruned.archived.len()),
         segments: before.segments.iter().map(|segment| segment.name.clone()).collect(),
         notes,
@@ -199,12 +192,8 @@ impl<'a> MemoryFiles<'a> {
     pub(super) fn read_all(&mut self, store: &Store) -> Result<(PlanInput, Vec<DamagedFile>), ReconcileError> {
         let mut damaged = Vec::new();
         let mut of = |path: &str| self.records(path, &mut damaged);
-        let mut before = PlanInput {
-            main: of(MAIN)?,
-            log: of(RECONCILED)?,
-            conflicts: of(CONFLICTS)?,
-            ..PlanInput::default()
-        };
+        let mut before =
+            PlanInput { main: of(MAIN)?, log: of(RECONCILED)?, conflicts: of(CONFLICTS)?, ..PlanInput::default() };
         for file in store.shared_segments()? {
             let RecordFile::Home(path) = &file else { continue };
             let bytes = self.bytes(path)?;

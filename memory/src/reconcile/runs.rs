@@ -27,8 +27,7 @@ impl<'a> RunLog<'a> {
         for record in log {
             match &record.body {
                 Body::Run(kinds::Run { after }) => {
-                    runs.after
-                        .insert(&record.id, after.iter().map(String::as_str).collect());
+                    runs.after.insert(&record.id, after.iter().map(String::as_str).collect());
                 }
                 Body::Reconciled(kinds::Reconciled { segment, bytes, run }) => {
                     let known = runs.segments.entry(segment).or_insert((*bytes, run));
@@ -53,9 +52,7 @@ impl<'a> RunLog<'a> {
     /// Sessions with a reconciled segment.
     pub(super) fn sessions(&self) -> BTreeSet<&'a str> {
         let names = self.segments.keys();
-        names
-            .filter_map(|segment| Some(Segments::parse_name(segment)?.0))
-            .collect()
+        names.filter_map(|segment| Some(Segments::parse_name(segment)?.0)).collect()
     }
 
     /// The heads: runs that no other run knew.
@@ -69,9 +66,7 @@ impl<'a> RunLog<'a> {
     pub(super) fn unseen_sessions(&self) -> BTreeSet<&'a str> {
         let is_shared = self.is_shared();
         let sessions = self.segments.iter().filter(|(_, (_, run))| !is_shared(run));
-        sessions
-            .filter_map(|(segment, _)| Some(Segments::parse_name(segment)?.0))
-            .collect()
+        sessions.filter_map(|(segment, _)| Some(Segments::parse_name(segment)?.0)).collect()
     }
 
     /// Records from no session that all heads have seen.
@@ -114,10 +109,8 @@ impl<'a> RunLog<'a> {
         let heads = self.heads();
         let mut made = Vec::new();
         if !taken.is_empty() || heads.len() > 1 || !others.is_empty() {
-            let names: Vec<String> = taken
-                .iter()
-                .map(|segment| format!("{} {}", segment.name, segment.bytes))
-                .collect();
+            let names: Vec<String> =
+                taken.iter().map(|segment| format!("{} {}", segment.name, segment.bytes)).collect();
             let about = names.iter().chain(others).map(String::as_str);
             let about: Vec<&str> = about.chain(heads.iter().copied()).collect();
             let recent = taken.iter().flat_map(|segment| &segment.records).chain(&before.log);
@@ -139,11 +132,7 @@ impl<'a> RunLog<'a> {
                 let about = others.iter().chain([&run.id]).map(String::as_str);
                 let about: Vec<&str> = about.collect();
                 let (others, run) = (others.to_vec(), run.id.clone());
-                made.push(Record::derived(
-                    Body::Compared(kinds::Compared { others, run }),
-                    &about,
-                    &latest,
-                ));
+                made.push(Record::derived(Body::Compared(kinds::Compared { others, run }), &about, &latest));
             }
             made.push(run);
         }

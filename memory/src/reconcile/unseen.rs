@@ -18,15 +18,9 @@ pub(super) struct Unseen<'a> {
 impl<'a> Unseen<'a> {
     /// The unseen records after these segments are reconciled.
     pub(super) fn of(runs: &RunLog<'a>, segments: &[&'a Segment]) -> Self {
-        let names = segments
-            .iter()
-            .filter_map(|segment| Segments::parse_name(&segment.name));
+        let names = segments.iter().filter_map(|segment| Segments::parse_name(&segment.name));
         let taken = runs.sessions().into_iter().chain(names.map(|(session, _)| session));
-        Self {
-            taken: taken.collect(),
-            sessions: runs.unseen_sessions(),
-            others: runs.seen_others(),
-        }
+        Self { taken: taken.collect(), sessions: runs.unseen_sessions(), others: runs.seen_others() }
     }
 
     pub(super) fn has(&self, record: &Record) -> bool {

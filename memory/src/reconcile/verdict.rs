@@ -24,12 +24,7 @@ impl<'a> Verdict<'a> {
     }
 
     pub(super) fn new((older, newer): (Claim<'a>, Claim<'a>), judgement: Judgement, judging: &JudgeSetup<'_>) -> Self {
-        Self {
-            judgement,
-            has_model: judging.reconciler.is_some(),
-            older,
-            newer,
-        }
+        Self { judgement, has_model: judging.reconciler.is_some(), older, newer }
     }
 
     /// Returns whether the verdict on the pair can result in a record.
@@ -73,18 +68,11 @@ pub(super) fn settled(
     open.sort_by_key(|at| verdicts[*at].urgency());
     let pair = |at: &usize| {
         let Verdict { older, newer, .. } = &verdicts[*at];
-        OpenPair {
-            older: *older,
-            newer: *newer,
-            opposes: judging.judge.opposes(older, newer),
-        }
+        OpenPair { older: *older, newer: *newer, opposes: judging.judge.opposes(older, newer) }
     };
     let pairs: Vec<OpenPair<'_>> = open.iter().map(pair).collect();
     let (decisions, asked) = reconciler.settle(&pairs);
-    let by_place = open
-        .into_iter()
-        .zip(decisions)
-        .filter_map(|(at, decision)| Some((at, decision?)));
+    let by_place = open.into_iter().zip(decisions).filter_map(|(at, decision)| Some((at, decision?)));
     (by_place.collect(), Some(asked))
 }
 

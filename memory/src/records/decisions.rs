@@ -42,14 +42,7 @@ impl Decision {
 impl Decisions {
     /// Adds a record. Only decisions have an effect.
     pub(crate) fn take(&mut self, record: &Record) {
-        let Body::Decision(kinds::Decision {
-            conflict,
-            keep,
-            drop,
-            author,
-            note,
-        }) = &record.body
-        else {
+        let Body::Decision(kinds::Decision { conflict, keep, drop, author, note }) = &record.body else {
             return;
         };
         let decision = Decision {
@@ -65,10 +58,7 @@ impl Decisions {
 
     /// Adds the decisions of another file.
     pub(crate) fn extend(&mut self, other: Self) {
-        other
-            .0
-            .into_iter()
-            .for_each(|(conflict, decision)| self.join(conflict, decision));
+        other.0.into_iter().for_each(|(conflict, decision)| self.join(conflict, decision));
     }
 
     fn join(&mut self, conflict: String, decision: Decision) {

@@ -94,11 +94,7 @@ impl RecordFile {
     /// Path, size and modification time; `None` if there is no such file.
     pub(crate) fn stamp(&self, home: &Home) -> Option<Stamp> {
         let metadata = self.metadata(home).ok()?;
-        Some(Stamp {
-            path: self.to_string(),
-            size: metadata.len(),
-            modified: metadata.modified().ok()?,
-        })
+        Some(Stamp { path: self.to_string(), size: metadata.len(), modified: metadata.modified().ok()? })
     }
 
     /// The first record of the file; `None` also if it cannot be read.

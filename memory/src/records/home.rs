@@ -77,10 +77,7 @@ impl Home {
     /// # Errors
     /// [`SegmentError`].
     pub(crate) fn own_directory(&self, path: &str) -> Result<PathBuf, SegmentError> {
-        let failed = |path: &Path, source| SegmentError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |path: &Path, source| SegmentError::Io { path: path.to_owned(), source };
         if let Self::State(root) = self {
             private_file::dir(root).map_err(|source| failed(root, source))?;
         }
@@ -141,11 +138,7 @@ impl Home {
     /// [`ReferenceError`] if HEAD cannot be read: nobody would find records again that belong to no branch.
     pub fn origin(&self) -> Result<Origin, ReferenceError> {
         let checkout = self.checkout()?;
-        Ok(Origin {
-            branch: checkout.branch,
-            commit: checkout.head,
-            ..Origin::default()
-        })
+        Ok(Origin { branch: checkout.branch, commit: checkout.head, ..Origin::default() })
     }
 }
 
@@ -174,14 +167,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let bare = Fixture::with(&[]);
         let missing = dir.path().join("missing");
-        assert!(matches!(
-            Segments::of(&bare.home()),
-            Err(SegmentError::NotInitialised { .. })
-        ));
-        assert!(matches!(
-            Segments::of(&Home::Directory(missing.clone())),
-            Err(SegmentError::Io { .. })
-        ));
+        assert!(matches!(Segments::of(&bare.home()), Err(SegmentError::NotInitialised { .. })));
+        assert!(matches!(Segments::of(&Home::Directory(missing.clone())), Err(SegmentError::Io { .. })));
         assert!(!missing.exists() && !bare.path(".muninn").exists());
         Segments::of(&Home::State(missing.clone())).unwrap();
         assert!(missing.join("sessions").is_dir());
@@ -194,11 +181,8 @@ mod tests {
         let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(outside.path().join("main.jsonl"), "{}").unwrap();
         let repository = Fixture::with(&[(".muninn/memory/inside", "")]);
-        for home in [
-            repository.home(),
-            Home::Directory(dir.path().join("any")),
-            Home::State(dir.path().join("state")),
-        ] {
+        for home in [repository.home(), Home::Directory(dir.path().join("any")), Home::State(dir.path().join("state"))]
+        {
             let there = home.root().join(home.path(".muninn/memory/inside"));
             let folder = there.parent().unwrap();
             fs::create_dir_all(folder).unwrap();

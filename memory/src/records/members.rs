@@ -30,12 +30,7 @@ impl<'a> Members<'a> {
         let mut refused = Vec::new();
         loop {
             let mut taken = Vec::new();
-            let offer = Offer {
-                members: &self.0,
-                refused: &refused,
-                taken: &mut taken,
-                fields: &[],
-            };
+            let offer = Offer { members: &self.0, refused: &refused, taken: &mut taken, fields: &[] };
             match (T::deserialize(offer), taken.last().copied()) {
                 (Ok(value), _) => {
                     taken.sort_unstable();

@@ -83,13 +83,7 @@ impl Record {
     /// Creates a record with a new id and the current time.
     #[must_use]
     pub fn new(body: Body, origin: Origin, clock: &Clock) -> Self {
-        Self {
-            id: clock.id().to_string(),
-            ts: Moment::at(clock.now()),
-            body,
-            origin,
-            unknown: Unknown::default(),
-        }
+        Self { id: clock.id().to_string(), ts: Moment::at(clock.now()), body, origin, unknown: Unknown::default() }
     }
 
     /// Creates a derived record. The same input always yields the same line, on any machine and at any time. `about`
@@ -108,13 +102,7 @@ impl Record {
         random.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
         let millis = ts.timestamp().map_or(0, jiff::Timestamp::as_millisecond);
         let id = Ulid::from_parts(u64::try_from(millis).unwrap_or(0), u128::from_le_bytes(random));
-        Self {
-            id: id.to_string(),
-            ts: ts.clone(),
-            body,
-            origin: Origin::default(),
-            unknown: Unknown::default(),
-        }
+        Self { id: id.to_string(), ts: ts.clone(), body, origin: Origin::default(), unknown: Unknown::default() }
     }
 
     /// Reads a line.
@@ -127,13 +115,7 @@ impl Record {
             return Err(InvalidRecord::Nothing);
         }
         let Head { id, ts, kind } = members.take()?;
-        Ok(Self {
-            id,
-            ts,
-            body: Body::take(kind, &mut members)?,
-            origin: members.take()?,
-            unknown: members.rest(),
-        })
+        Ok(Self { id, ts, body: Body::take(kind, &mut members)?, origin: members.take()?, unknown: members.rest() })
     }
 
     /// The record with an id. A record without one gets an id derived from its line.
@@ -182,8 +164,6 @@ impl Record {
         let one = |value: &str| serde_json::from_str(value).ok().map(|text: String| vec![text]);
         let all = |value: &str| serde_json::from_str(value).ok();
         let value = self.unknown.get(name);
-        value
-            .and_then(|value| one(value).or_else(|| all(value)))
-            .unwrap_or_default()
+        value.and_then(|value| one(value).or_else(|| all(value))).unwrap_or_default()
     }
 }

@@ -39,11 +39,9 @@ impl Links {
             Body::Same(kinds::Same { kept, folded, .. }) => _ = self.same.insert(ordered(kept, folded)),
             Body::Distinct(kinds::Distinct { left, right, .. }) => _ = self.distinct.insert(ordered(left, right)),
             Body::Conflict(kinds::Conflict { left, right, .. }) => _ = self.disputed.insert(ordered(left, right)),
-            Body::Supersedes(kinds::Supersedes {
-                older,
-                newer: Some(newer),
-                ..
-            }) => _ = self.replaced.insert(ordered(older, newer)),
+            Body::Supersedes(kinds::Supersedes { older, newer: Some(newer), .. }) => {
+                _ = self.replaced.insert(ordered(older, newer))
+            }
             Body::Pattern(kinds::Pattern { pattern, entities, .. }) if !pattern.is_empty() && !record.id.is_empty() => {
                 let entities: BTreeSet<&str> = entities.iter().map(String::as_str).collect();
                 let entities: Vec<&str> = entities.into_iter().collect();
@@ -209,11 +207,7 @@ mod tests {
     fn links(records: &[(&str, &str, &str)]) -> Links {
         let mut links = Links::default();
         for (kind, one, other) in records {
-            let (first, second) = if *kind == "same" {
-                ("kept", "folded")
-            } else {
-                ("left", "right")
-            };
+            let (first, second) = if *kind == "same" { ("kept", "folded") } else { ("left", "right") };
             let line = format!(r#"{{"type":"{kind}","{first}":"{one}","{second}":"{other}"}}"#);
             links.take(&Record::parse(&line).unwrap());
         }
@@ -222,9 +216,7 @@ mod tests {
 
     fn kept(links: &Links, decisions: &[&str]) -> String {
         let mut decided = Decisions::default();
-        decisions
-            .iter()
-            .for_each(|line| decided.take(&Record::parse(line).unwrap()));
+        decisions.iter().for_each(|line| decided.take(&Record::parse(line).unwrap()));
         let same = links.followed(&decided);
         ["a", "b", "c", "d"].iter().map(|id| same.kept(id)).collect()
     }
@@ -257,24 +249,14 @@ mod tests {
         let decision = r#"{"type":"decision","conflict":"X","keep":["a"],"drop":["c"]}"#;
         assert_eq!(kept(&links(&chain), &[decision]), "aacd");
         // The same through a fourth record.
-        let square = [
-            ("same", "a", "b"),
-            ("same", "c", "d"),
-            ("same", "b", "d"),
-            ("conflict", "a", "c"),
-        ];
+        let square = [("same", "a", "b"), ("same", "c", "d"), ("same", "b", "d"), ("conflict", "a", "c")];
         assert_eq!(kept(&links(&square), &[]), "aaca");
     }
 
     /// A record that is separated from many others remains separated, whichever of the two groups is renamed.
     #[test]
     fn separation_survives_joins_in_any_order() {
-        let joined = [
-            ("same", "a", "b"),
-            ("same", "c", "d"),
-            ("same", "a", "d"),
-            ("same", "a", "e"),
-        ];
+        let joined = [("same", "a", "b"), ("same", "c", "d"), ("same", "a", "d"), ("same", "a", "e")];
         for apart in [["b", "x", "y"], ["x", "b", "y"], ["c", "d", "x"]] {
             let held = apart.map(|other| ("conflict", other, "e"));
             assert_eq!(kept(&links(&[&joined[..], &held].concat()), &[]), "aaaa", "{apart:?}");

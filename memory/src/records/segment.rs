@@ -80,10 +80,7 @@ impl Segments {
     /// Parses a file name into session id and number.
     #[must_use]
     pub fn parse_name(name: &str) -> Option<(&str, u64)> {
-        let (session, number) = name
-            .strip_prefix("session_")?
-            .strip_suffix(".jsonl")?
-            .rsplit_once('.')?;
+        let (session, number) = name.strip_prefix("session_")?.strip_suffix(".jsonl")?.rsplit_once('.')?;
         Some((session, number.parse().ok()?))
     }
 
@@ -104,9 +101,8 @@ impl Segments {
             },
         }
         let temporary = self.dir.join(format!(".{name}.tmp"));
-        let written = write(&temporary, text)
-            .and_then(|()| fs::rename(&temporary, &path))
-            .and_then(|()| sync_dir(&self.dir));
+        let written =
+            write(&temporary, text).and_then(|()| fs::rename(&temporary, &path)).and_then(|()| sync_dir(&self.dir));
         match written {
             Ok(()) => Ok(SegmentWrite::Present),
             Err(source) => {

@@ -21,11 +21,7 @@ impl Source {
     /// Creates a source from a path and a blob id.
     #[must_use]
     pub fn new(path: String, blob: Option<String>) -> Self {
-        Self {
-            path,
-            blob,
-            unknown: Unknown::default(),
-        }
+        Self { path, blob, unknown: Unknown::default() }
     }
 }
 
@@ -40,10 +36,6 @@ impl<'de> Deserialize<'de> for Source {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut members = Members::deserialize(deserializer)?;
         let Known { path, blob } = members.take().map_err(de::Error::custom)?;
-        Ok(Self {
-            path,
-            blob,
-            unknown: members.rest(),
-        })
+        Ok(Self { path, blob, unknown: members.rest() })
     }
 }

@@ -61,12 +61,7 @@ impl RecordReferences {
         self.decisions.take(record);
         match &record.body {
             Body::Tombstone(kinds::Tombstone { forget }) => self.forgotten.push(forget.clone()),
-            Body::Supersedes(kinds::Supersedes {
-                older,
-                newer,
-                since,
-                reason,
-            }) => self.supersede(
+            Body::Supersedes(kinds::Supersedes { older, newer, since, reason }) => self.supersede(
                 older.clone(),
                 Superseded {
                     until: since.clone().unwrap_or_else(|| record.ts.clone()),
@@ -124,14 +119,7 @@ impl RecordReferences {
                 both.extend(others.map(|other| ordered(same.kept(one), same.kept(other))));
             }
         }
-        RecordStatus {
-            forgotten,
-            dropped,
-            both,
-            same,
-            superseded: self.superseded,
-            links: self.links,
-        }
+        RecordStatus { forgotten, dropped, both, same, superseded: self.superseded, links: self.links }
     }
 }
 

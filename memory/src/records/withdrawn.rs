@@ -63,11 +63,7 @@ impl WithdrawnRecords {
         let Some((reader, memory)) = RevertReader::open(worktree, head).zip(RelPath::new(MEMORY).ok()) else {
             return Self::default();
         };
-        let mut history = RecordHistory {
-            reader,
-            memory,
-            ids: HashMap::new(),
-        };
+        let mut history = RecordHistory { reader, memory, ids: HashMap::new() };
         let mut withdrawn = BTreeSet::new();
         for reverted in history.reader.reverted(since - CLOCK_SKEW, &history.memory) {
             withdrawn.extend(history.taken_back(&reverted).unwrap_or_default());
@@ -113,10 +109,7 @@ impl RecordHistory {
     fn taken_back(&mut self, reverted: &RevertedCommit) -> Option<BTreeSet<String>> {
         let [changed, before] = self.reader.brought(reverted, &self.memory)?;
         let mut brought = BTreeSet::new();
-        for file in changed
-            .iter()
-            .filter(|file| file.path.as_str() == MAIN || is_segment(file.path.as_str()))
-        {
+        for file in changed.iter().filter(|file| file.path.as_str() == MAIN || is_segment(file.path.as_str())) {
             brought.extend(self.ids(file)?.iter().cloned());
         }
         // A record that moved from a segment into main, or from main into the archive, was there before.

@@ -106,10 +106,7 @@ pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Assignment> {
     let kind = if in_connection { "connection-string" } else { class.kind };
     Some(Assignment {
         end: if value.is_quoted { name.end } else { value.inside.end },
-        secret: is_secret.then_some(Secret {
-            kind,
-            range: value.inside,
-        }),
+        secret: is_secret.then_some(Secret { kind, range: value.inside }),
     })
 }
 
@@ -128,18 +125,13 @@ fn may_assign(text: &str, name: &Range<usize>) -> bool {
 fn is_listed(text: &str, name: &Range<usize>) -> bool {
     let before = line_before(text, name.start);
     text[name.clone()].starts_with("--")
-        || ["--", "ENV ", "#define ", "export "]
-            .iter()
-            .any(|word| before.ends_with(word))
+        || ["--", "ENV ", "#define ", "export "].iter().any(|word| before.ends_with(word))
 }
 
 /// Returns whether the name is part of a URL or ARN: `https://x-access-token:...`,
 /// `arn:aws:secretsmanager:...:secret:...`. Other rules read these.
 fn is_part_of_address(before: &str) -> bool {
-    let word = before
-        .rsplit(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`'))
-        .next()
-        .unwrap_or("");
+    let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`')).next().unwrap_or("");
     (word.contains("://") || word.contains("arn:")) && !word.contains(['?', '&', '#', ';'])
 }
 
@@ -150,10 +142,7 @@ fn full_name<'a>(text: &'a str, name: &Range<usize>) -> &'a str {
         return own;
     }
     let before = line_before(text, name.start);
-    let words = before
-        .rsplit(|c: char| !(c.is_ascii_alphabetic() || c == ' '))
-        .next()
-        .unwrap_or("");
+    let words = before.rsplit(|c: char| !(c.is_ascii_alphabetic() || c == ' ')).next().unwrap_or("");
     let wanted = words.rsplit(' ').skip(1).take(3).take_while(|word| !word.is_empty());
     let more: usize = wanted.map(|word| word.len() + 1).sum();
     &text[name.start - more.min(words.len())..name.end]
@@ -193,15 +182,10 @@ fn read_value(text: &str, start: usize) -> Option<Value> {
     let quote = *bytes.get(open)?;
     if matches!(quote, b'"' | b'\'' | b'`') {
         let from = open + 1;
-        let length = bytes[from..limit.max(from)]
-            .iter()
-            .position(|byte| *byte == quote || *byte == b'\n')?;
+        let length = bytes[from..limit.max(from)].iter().position(|byte| *byte == quote || *byte == b'\n')?;
         let end = from + length - usize::from(is_escaped && length > 0 && bytes[from + length - 1] == b'\\');
         let is_closed = bytes[from + length] == quote && !text[from..end].contains([' ', '\t']);
-        return is_closed.then_some(Value {
-            inside: from..end,
-            is_quoted: true,
-        });
+        return is_closed.then_some(Value { inside: from..end, is_quoted: true });
     }
     let mut end = at;
     while end < limit && is_bare(bytes[end]) && !(bytes[end] == b'&' && starts_parameter(&bytes[end + 1..limit])) {
@@ -214,10 +198,7 @@ fn read_value(text: &str, start: usize) -> Option<Value> {
     while end > at && matches!(bytes[end - 1], b'.' | b':') {
         end -= 1;
     }
-    (end > at && !is_expression).then_some(Value {
-        inside: at..end,
-        is_quoted: false,
-    })
+    (end > at && !is_expression).then_some(Value { inside: at..end, is_quoted: false })
 }
 
 fn is_bare(byte: u8) -> bool {
@@ -226,10 +207,8 @@ fn is_bare(byte: u8) -> bool {
 
 /// Returns whether a query parameter `name=` starts here.
 fn starts_parameter(rest: &[u8]) -> bool {
-    let name = rest
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
-        .count();
+    let name =
+        rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')).count();
     name > 0 && rest.get(name) == Some(&b'=')
 }
 
@@ -256,17 +235,8 @@ fn is_credential(secret: &str, value: &Value, class: NameClass) -> bool {
 /// Returns whether this is the password of a connection string, in which any word can be a password: a server or a user
 /// precedes it, and no comma does, unlike in the arguments of a call.
 fn is_in_connection(text: &str, name: &Range<usize>, secret: &str, class: NameClass) -> bool {
-    const PARTS: &[&str] = &[
-        "server=",
-        "host=",
-        "data source=",
-        "user id=",
-        "uid=",
-        "user=",
-        "username=",
-        "initial catalog=",
-        "jdbc:",
-    ];
+    const PARTS: &[&str] =
+        &["server=", "host=", "data source=", "user id=", "uid=", "user=", "username=", "initial catalog=", "jdbc:"];
     if !class.is_password || secret.len() < 4 || !text[name.end..].starts_with('=') {
         return false;
     }

@@ -56,9 +56,7 @@ pub(super) fn scan(scanner: &Scanner, text: &str) -> Vec<(usize, Secret)> {
     while let Some(place) = places.find_at(text.as_bytes(), from) {
         let mut at = place.start().max(done);
         while at < place.end() {
-            let Some((joint, end)) = BEGINS_JOINT[usize::from(text.as_bytes()[at])]
-                .then(|| joint(text, at))
-                .flatten()
+            let Some((joint, end)) = BEGINS_JOINT[usize::from(text.as_bytes()[at])].then(|| joint(text, at)).flatten()
             else {
                 at += 1;
                 continue;
@@ -110,11 +108,7 @@ fn join(text: &str, start: usize, first: (usize, Joint, usize)) -> (Joined, usiz
             .map(|(joint, end)| (at, joint, end));
         if next.is_none() {
             // With the quote that ends a string.
-            let quote = bytes[at..]
-                .iter()
-                .take(2)
-                .take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\'))
-                .count();
+            let quote = bytes[at..].iter().take(2).take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\')).count();
             joined.push(text, from..at + quote);
             from = at;
         }
@@ -129,9 +123,7 @@ fn piece_end(text: &str, from: usize) -> usize {
         let byte = bytes[*at];
         !is_of_piece(byte) || (BEGINS_JOINT[usize::from(byte)] && joint(text, *at).is_some())
     };
-    (from..bytes.len().min(from + LONGEST))
-        .find(is_end)
-        .unwrap_or_else(|| bytes.len().min(from + LONGEST))
+    (from..bytes.len().min(from + LONGEST)).find(is_end).unwrap_or_else(|| bytes.len().min(from + LONGEST))
 }
 
 /// The secrets that are divided by a joint, at their places in the original text.
@@ -176,9 +168,7 @@ fn divided(scanner: &Scanner, joined: &Joined, part: Range<usize>) -> Vec<(usize
         if *rank == by_name && weak.peek().is_some() {
             return false;
         }
-        let end = weak
-            .take(MOST_EXAMINED)
-            .find(|(at, _)| !continues(scanner, joined, &range, line, *at));
+        let end = weak.take(MOST_EXAMINED).find(|(at, _)| !continues(scanner, joined, &range, line, *at));
         if let Some((end, _)) = end {
             range.end = *end;
         }

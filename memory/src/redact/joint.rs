@@ -102,10 +102,7 @@ fn line_end(rest: &[u8]) -> Option<usize> {
 /// A backslash that continues a line, with the indentation of the next one.
 fn continuation(rest: &[u8]) -> Option<usize> {
     let rest = rest.strip_prefix(b"\\")?;
-    let rest = rest
-        .strip_prefix(b"\\")
-        .filter(|after| line_end(after).is_some())
-        .unwrap_or(rest);
+    let rest = rest.strip_prefix(b"\\").filter(|after| line_end(after).is_some()).unwrap_or(rest);
     match rest {
         [b'\n' | b'\r', ..] | [b'\\', ..] => {
             let end = line_end(rest)?;
@@ -117,10 +114,7 @@ fn continuation(rest: &[u8]) -> Option<usize> {
 }
 
 fn indentation(rest: &[u8]) -> usize {
-    rest.iter()
-        .take(LONGEST_GAP)
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count()
+    rest.iter().take(LONGEST_GAP).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
 /// The indentation of a line, or the signs that its predecessor begins with, too: `> `, `// `, `+`, or the number of the line.
@@ -132,19 +126,13 @@ fn decoration(text: &str, at: usize, line_end: usize) -> usize {
     {
         return length;
     }
-    let signs = before
-        .iter()
-        .take_while(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\''))
-        .count();
+    let signs = before.iter().take_while(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\'')).count();
     if signs > 0 && next.starts_with(&before[..signs]) {
         return signs;
     }
     // A quote, a comment, an added line or a row of a table that begins here.
-    let signs = next
-        .iter()
-        .take(3)
-        .take_while(|byte| matches!(byte, b'>' | b'#' | b'/' | b'|' | b'*' | b'+' | b'-'))
-        .count();
+    let signs =
+        next.iter().take(3).take_while(|byte| matches!(byte, b'>' | b'#' | b'/' | b'|' | b'*' | b'+' | b'-')).count();
     match indentation(&next[signs..]) {
         0 => 0,
         blanks => signs + blanks,
@@ -154,11 +142,7 @@ fn decoration(text: &str, at: usize, line_end: usize) -> usize {
 /// The number that a line of a listing begins with, and the length up to the text of the line.
 fn line_number(line: &[u8]) -> Option<(u32, usize)> {
     let start = indentation(line);
-    let digits = line[start..]
-        .iter()
-        .take(7)
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
+    let digits = line[start..].iter().take(7).take_while(|byte| byte.is_ascii_digit()).count();
     let number = std::str::from_utf8(&line[start..start + digits]).ok()?.parse().ok()?;
     // Also the arrow of a client's listing.
     let after = &line[start + digits..];
@@ -213,9 +197,8 @@ fn concatenation(rest: &[u8]) -> Option<(Joint, usize)> {
 /// An escaped character of ASCII: `%2D`, `%252D`, `\u002d`, `\x2d`, `&#45;`, `&#x2d;`.
 fn escape(rest: &[u8]) -> Option<(Joint, usize)> {
     let hex = |digits: &[u8]| {
-        let digits = std::str::from_utf8(digits)
-            .ok()
-            .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+        let digits =
+            std::str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
         u8::from_str_radix(digits, 16).ok()
     };
     let numbered = |digits: &[u8], radix: u32| {
@@ -246,20 +229,10 @@ fn invisible(rest: &[u8]) -> Option<usize> {
 
 /// References to characters without a width.
 fn invisible_reference(rest: &[u8]) -> Option<usize> {
-    const REFERENCES: [&[u8]; 8] = [
-        b"&shy;",
-        b"&#173;",
-        b"&#xad;",
-        b"&zerowidthspace;",
-        b"&#8203;",
-        b"&#x200b;",
-        b"&#8288;",
-        b"&#x2060;",
-    ];
-    let is = |reference: &&&[u8]| {
-        rest.get(..reference.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(reference))
-    };
+    const REFERENCES: [&[u8]; 8] =
+        [b"&shy;", b"&#173;", b"&#xad;", b"&zerowidthspace;", b"&#8203;", b"&#x200b;", b"&#8288;", b"&#x2060;"];
+    let is =
+        |reference: &&&[u8]| rest.get(..reference.len()).is_some_and(|start| start.eq_ignore_ascii_case(reference));
     REFERENCES.iter().find(is).map(|reference| reference.len())
 }
 
@@ -269,11 +242,7 @@ fn colour(rest: &[u8]) -> Option<usize> {
     let mut end = 0;
     while let Some(start) = ESCAPES.iter().find(|escape| rest[end..].starts_with(escape)) {
         let code = rest[end + start.len()..].strip_prefix(b"[")?;
-        let digits = code
-            .iter()
-            .take(16)
-            .take_while(|byte| byte.is_ascii_digit() || **byte == b';')
-            .count();
+        let digits = code.iter().take(16).take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
         if code.get(digits) != Some(&b'm') {
             break;
         }
@@ -290,11 +259,7 @@ fn tags(rest: &[u8]) -> Option<usize> {
     let mut end = 0;
     while let Some(tag) = rest[end..].strip_prefix(b"<").filter(|_| end < LONGEST_GAP) {
         let slash = usize::from(tag.starts_with(b"/"));
-        let letters = tag[slash..]
-            .iter()
-            .take(7)
-            .take_while(|byte| byte.is_ascii_alphabetic())
-            .count();
+        let letters = tag[slash..].iter().take(7).take_while(|byte| byte.is_ascii_alphabetic()).count();
         let name = &tag[slash..slash + letters];
         if !TAGS.split('|').any(|known| known.as_bytes().eq_ignore_ascii_case(name)) {
             break;

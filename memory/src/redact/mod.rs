@@ -155,21 +155,12 @@ impl Scanner {
     fn new() -> Option<Scanner> {
         let rules = Rule::all();
         let shaped = |any_case: bool| {
-            let candidates = rules
-                .iter()
-                .enumerate()
-                .filter(move |(_, rule)| rule.any_case() == any_case);
-            candidates.flat_map(|(at, rule)| {
-                rule.literals()
-                    .iter()
-                    .map(move |literal| (*literal, Candidate::Rule(at)))
-            })
+            let candidates = rules.iter().enumerate().filter(move |(_, rule)| rule.any_case() == any_case);
+            candidates.flat_map(|(at, rule)| rule.literals().iter().map(move |literal| (*literal, Candidate::Rule(at))))
         };
         let named = NAME_PARTS.iter().map(|part| (*part, Candidate::Name));
-        let searches = [
-            LiteralSearch::new(shaped(false), false)?,
-            LiteralSearch::new(named.chain(shaped(true)), true)?,
-        ];
+        let searches =
+            [LiteralSearch::new(shaped(false), false)?, LiteralSearch::new(named.chain(shaped(true)), true)?];
         Some(Scanner { searches, rules })
     }
 

@@ -13,154 +13,35 @@ pub(super) struct NameClass {
 
 /// Trailing words without a meaning of their own: `API_KEY_PROD`, `secret_key_base`.
 const NEUTRAL: &[&str] = &[
-    "value",
-    "val",
-    "prod",
-    "production",
-    "dev",
-    "development",
-    "staging",
-    "live",
-    "test",
-    "default",
-    "old",
-    "new",
-    "current",
-    "primary",
-    "secondary",
-    "main",
-    "base",
-    "b64",
-    "base64",
-    "plain",
-    "raw",
-    "str",
-    "string",
-    "text",
-    "v",
+    "value", "val", "prod", "production", "dev", "development", "staging", "live", "test", "default", "old", "new",
+    "current", "primary", "secondary", "main", "base", "b64", "base64", "plain", "raw", "str", "string", "text", "v",
 ];
 
 /// Words of public or derived values.
 const PUBLIC: &[&str] = &[
-    "sha",
-    "md",
-    "hash",
-    "hashed",
-    "checksum",
-    "digest",
-    "etag",
-    "fingerprint",
-    "integrity",
-    "public",
-    "pub",
-    "publishable",
-    "crc",
-    "prefix",
-    "csrf",
-    "xsrf",
-    "id",
-    "csrfmiddlewaretoken",
+    "sha", "md", "hash", "hashed", "checksum", "digest", "etag", "fingerprint", "integrity", "public", "pub",
+    "publishable", "crc", "prefix", "csrf", "xsrf", "id", "csrfmiddlewaretoken",
 ];
 
 /// Words before `token` that make it a token of a text, a page or a request.
 const NO_TOKENS: &[&str] = &[
-    "next",
-    "page",
-    "continuation",
-    "sync",
-    "cancellation",
-    "cursor",
-    "pagination",
-    "lexer",
-    "eos",
-    "bos",
-    "pad",
-    "mask",
-    "unk",
-    "sep",
-    "cls",
-    "stop",
-    "word",
-    "js",
-    "design",
-    "color",
-    "start",
-    "end",
+    "next", "page", "continuation", "sync", "cancellation", "cursor", "pagination", "lexer", "eos", "bos", "pad",
+    "mask", "unk", "sep", "cls", "stop", "word", "js", "design", "color", "start", "end",
 ];
 
 /// Words before `key` that make it a secret.
 const SECRET_KEYS: &[&str] = &[
-    "api",
-    "secret",
-    "access",
-    "private",
-    "priv",
-    "auth",
-    "authentication",
-    "encryption",
-    "encrypt",
-    "signing",
-    "sign",
-    "signature",
-    "master",
-    "account",
-    "storage",
-    "license",
-    "muninn",
-    "app",
-    "application",
-    "deploy",
-    "session",
-    "shared",
-    "preshared",
-    "psk",
-    "webhook",
-    "admin",
-    "root",
-    "hmac",
-    "jwt",
-    "aes",
-    "ssh",
-    "tls",
-    "ssl",
-    "wireguard",
-    "subscription",
-    "integration",
-    "security",
-    "vault",
-    "ingest",
-    "write",
-    "user",
+    "api", "secret", "access", "private", "priv", "auth", "authentication", "encryption", "encrypt", "signing", "sign",
+    "signature", "master", "account", "storage", "license", "muninn", "app", "application", "deploy", "session",
+    "shared", "preshared", "psk", "webhook", "admin", "root", "hmac", "jwt", "aes", "ssh", "tls", "ssl", "wireguard",
+    "subscription", "integration", "security", "vault", "ingest", "write", "user",
 ];
 
 /// Words that exclude a secret in `NAMES_LIKE_THIS_KEY`.
 const NO_KEYS: &[&str] = &[
-    "primary",
-    "foreign",
-    "cache",
-    "sort",
-    "partition",
-    "range",
-    "map",
-    "idempotency",
-    "index",
-    "row",
-    "column",
-    "translation",
-    "lookup",
-    "group",
-    "unique",
-    "routing",
-    "object",
-    "socket",
-    "websocket",
-    "registry",
-    "hot",
-    "dict",
-    "i18n",
-    "locale",
-    "state",
-    "query",
+    "primary", "foreign", "cache", "sort", "partition", "range", "map", "idempotency", "index", "row", "column",
+    "translation", "lookup", "group", "unique", "routing", "object", "socket", "websocket", "registry", "hot", "dict",
+    "i18n", "locale", "state", "query",
 ];
 
 /// Classifies a name; `None` if it is not a secret's.
@@ -184,10 +65,7 @@ pub(super) fn class(name: &str) -> Option<NameClass> {
     let class = |kind, least, is_password| NameClass {
         kind,
         least,
-        takes_uuid: is_password
-            || ["api", "auth", "secret", "access", "apikey"]
-                .iter()
-                .any(|word| has(word)),
+        takes_uuid: is_password || ["api", "auth", "secret", "access", "apikey"].iter().any(|word| has(word)),
         is_password,
     };
     let ends = |endings: &[&str]| endings.iter().any(|ending| last.ends_with(ending));
@@ -195,25 +73,13 @@ pub(super) fn class(name: &str) -> Option<NameClass> {
         return Some(class("password", 8, true));
     }
     if ends(&["token"]) {
-        let kind = if has("aws") && has("session") {
-            "aws-session-token"
-        } else {
-            "secret"
-        };
+        let kind = if has("aws") && has("session") { "aws-session-token" } else { "secret" };
         return (!NO_TOKENS.contains(&previous) && !PUBLIC.contains(&last.as_str())).then(|| class(kind, 16, false));
     }
     if last == "secrets" || ends(&["secret"]) {
         return Some(class("secret", 12, false));
     }
-    let is_compound = ends(&[
-        "apikey",
-        "secretkey",
-        "accesskey",
-        "privatekey",
-        "authkey",
-        "licensekey",
-        "accountkey",
-    ]);
+    let is_compound = ends(&["apikey", "secretkey", "accesskey", "privatekey", "authkey", "licensekey", "accountkey"]);
     if !(is_compound || last == "key") {
         return None;
     }
@@ -260,27 +126,13 @@ mod tests {
 
     #[test]
     fn last_word_of_a_name_decides() {
-        for name in [
-            "apiKey",
-            "API_KEY",
-            "x-api-key",
-            "DB_PASSWORD_2",
-            "secret_key_base",
-            "authToken",
-            "clientsecret",
-        ] {
+        for name in ["apiKey", "API_KEY", "x-api-key", "DB_PASSWORD_2", "secret_key_base", "authToken", "clientsecret"]
+        {
             assert!(class(name).is_some(), "{name}");
         }
-        for name in [
-            "token_type",
-            "key",
-            "secretName",
-            "cache_key",
-            "public_key",
-            "tokenHash",
-            "api_key_id",
-            "CACHE_KEY",
-        ] {
+        for name in
+            ["token_type", "key", "secretName", "cache_key", "public_key", "tokenHash", "api_key_id", "CACHE_KEY"]
+        {
             assert_eq!(class(name), None, "{name}");
         }
     }

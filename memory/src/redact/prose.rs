@@ -43,36 +43,9 @@ static TECHNICAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Words before a name that mark it as code.
 const KEYWORDS: &[&str] = &[
-    "let",
-    "mut",
-    "pub",
-    "const",
-    "static",
-    "var",
-    "val",
-    "final",
-    "def",
-    "fn",
-    "new",
-    "self",
-    "this",
-    "return",
-    "string",
-    "str",
-    "char",
-    "private",
-    "public",
-    "protected",
-    "readonly",
-    "if",
-    "and",
-    "or",
-    "not",
-    "in",
-    "ref",
-    "auto",
-    "set",
-    "export",
+    "let", "mut", "pub", "const", "static", "var", "val", "final", "def", "fn", "new", "self", "this", "return",
+    "string", "str", "char", "private", "public", "protected", "readonly", "if", "and", "or", "not", "in", "ref",
+    "auto", "set", "export",
 ];
 
 /// The secret that follows the name at `name` in a sentence.
@@ -95,22 +68,14 @@ pub(super) fn secret_after(text: &str, name: &Range<usize>) -> Option<Secret> {
         false => value.as_str(),
     };
     // A call, an index or a generic type.
-    if is_bare
-        && matches!(
-            captures.name("after").map(|after| after.as_str()),
-            Some("(" | "[" | "{" | "<")
-        )
-    {
+    if is_bare && matches!(captures.name("after").map(|after| after.as_str()), Some("(" | "[" | "{" | "<")) {
         return None;
     }
     let is_word =
         in_sentence && quoted.is_some() && is_password && secret.bytes().any(|byte| byte.is_ascii_alphabetic());
     let is_secret = secret.len() >= LEAST && (is_word || is_mixed(secret)) && !is_reference(secret) && !is_code(secret);
     let start = name.end + value.start();
-    is_secret.then(|| Secret {
-        kind,
-        range: start..start + secret.len(),
-    })
+    is_secret.then(|| Secret { kind, range: start..start + secret.len() })
 }
 
 /// The kind of secret of a name; `None` if its value may not be one.
@@ -146,18 +111,14 @@ fn is_mixed(value: &str) -> bool {
 fn is_code(value: &str) -> bool {
     let is_technical = TECHNICAL.as_ref().is_some_and(|technical| technical.is_match(value));
     let lower = value.to_ascii_lowercase();
-    let names = [
-        "pass", "pwd", "secret", "token", "key", "user", "string", "bytes", "none", "null", "base64", "hash",
-    ];
+    let names = ["pass", "pwd", "secret", "token", "key", "user", "string", "bytes", "none", "null", "base64", "hash"];
     let is_named = names.iter().any(|name| lower.contains(name));
     let is_path = value.contains("&quot")
         || value.contains(['/', '\\', '(', '<'])
         || value.starts_with(['.', '-', '@', '$', '%', '&', '*', '=', '+', '#']);
     // Joined words: `PBKDF2HmacSha256`, `user_1`, `a.b2`.
     let capitals = value.bytes().filter(u8::is_ascii_uppercase).count();
-    let is_identifier = value
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+    let is_identifier = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
     let is_joined = is_identifier
         && (value.contains(['_', '.']) || (value.starts_with(|c: char| c.is_ascii_uppercase()) && capitals > 2));
     is_technical || is_named || is_path || is_joined

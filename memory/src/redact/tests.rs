@@ -28,11 +28,8 @@ fn tried(cases: &[Case<'_>], is_right: impl Fn(&expand::Sample) -> bool) -> BTre
     for case in cases {
         let row = rows.entry(case.kind.to_owned()).or_default();
         row.cases += 1;
-        let wrong = (0..DRAWS)
-            .map(|draw| case.sample(draw))
-            .find(|sample| !is_right(sample));
-        row.wrong
-            .extend(wrong.map(|sample| format!("{}\n      -> {}", sample.text, redact(&sample.text))));
+        let wrong = (0..DRAWS).map(|draw| case.sample(draw)).find(|sample| !is_right(sample));
+        row.wrong.extend(wrong.map(|sample| format!("{}\n      -> {}", sample.text, redact(&sample.text))));
     }
     rows
 }
@@ -43,9 +40,7 @@ fn print(title: &str, rows: &BTreeMap<String, Row>) -> (usize, usize) {
         println!("  {kind:<20} {:>5} {:>5}", row.cases, row.wrong.len());
         row.wrong.iter().for_each(|text| println!("    {text}"));
     }
-    let sum = rows
-        .values()
-        .fold((0, 0), |sum, row| (sum.0 + row.cases, sum.1 + row.wrong.len()));
+    let sum = rows.values().fold((0, 0), |sum, row| (sum.0 + row.cases, sum.1 + row.wrong.len()));
     println!("  {:<20} {:>5} {:>5}\n", "all", sum.0, sum.1);
     sum
 }
@@ -148,41 +143,16 @@ proptest! {
 fn key_is_found_wherever_a_line_end_divides_it() {
     let key = format!("muninn-{}", "0123456789abcdef".repeat(4));
     for between in [
-        "\n",
-        "\r\n",
-        "\n    ",
-        "\n\t",
-        "\\\n",
-        "\\\n  ",
-        "\\\r\n",
-        "=\r\n",
-        "=\n",
-        "\\n",
-        "\\r\\n",
-        "\" +\n  \"",
-        "\"\n  + \"",
-        "\" \\\n  \"",
-        "\"\n\"",
-        "' .\n '",
-        "\" & \"",
-        "\\\" + \\\"",
-        "\u{200b}",
-        "\u{ad}",
-        "\n> ",
-        "\n| ",
-        "\n# ",
-        "\n// ",
+        "\n", "\r\n", "\n    ", "\n\t", "\\\n", "\\\n  ", "\\\r\n", "=\r\n", "=\n", "\\n", "\\r\\n", "\" +\n  \"",
+        "\"\n  + \"", "\" \\\n  \"", "\"\n\"", "' .\n '", "\" & \"", "\\\" + \\\"", "\u{200b}", "\u{ad}", "\n> ",
+        "\n| ", "\n# ", "\n// ",
     ] {
         for at in 1..key.len() {
             let quote = if between.contains('\'') { "'" } else { "\"" };
             let text = format!("key: {quote}{}{between}{}{quote} end", &key[..at], &key[at..]);
             let redacted = redact(&text);
             let left = redacted.replace("[redacted:muninn-key]", "").replace(['\n', ' '], "");
-            assert_eq!(
-                left,
-                format!("key:{quote}{quote}end"),
-                "{between:?} at {at}: {redacted}"
-            );
+            assert_eq!(left, format!("key:{quote}{quote}end"), "{between:?} at {at}: {redacted}");
         }
     }
 }
@@ -202,14 +172,8 @@ fn divided_forms(key: &str) -> Vec<(&'static str, String)> {
     let third = key.len() / 3;
     let initial = u32::from(key.chars().next().unwrap());
     vec![
-        (
-            "percent",
-            key.replace('-', "%2D").replace('_', "%5F").replace('.', "%2E"),
-        ),
-        (
-            "double percent",
-            key.replace('-', "%252D").replace('_', "%255F").replace('.', "%252E"),
-        ),
+        ("percent", key.replace('-', "%2D").replace('_', "%5F").replace('.', "%2E")),
+        ("double percent", key.replace('-', "%252D").replace('_', "%255F").replace('.', "%252E")),
         ("unicode escape", format!("\\u{initial:04x}{}", &key[1..])),
         ("hex escape", format!("\\x{initial:02x}{}", &key[1..])),
         ("reference", format!("&#{initial};{}", &key[1..])),
@@ -227,10 +191,7 @@ fn divided_forms(key: &str) -> Vec<(&'static str, String)> {
         ("list in lines", format!("[\"{first}\",\n  \"{second}\"]")),
         ("line end", format!("{first}\n{second}")),
         ("indented", format!("|\n  {first}\n  {second}")),
-        (
-            "three lines",
-            format!("{}\n{}\n{}", &key[..third], &key[third..2 * third], &key[2 * third..]),
-        ),
+        ("three lines", format!("{}\n{}\n{}", &key[..third], &key[third..2 * third], &key[2 * third..])),
         ("quoted", format!("\n> {first}\n> {second}")),
         ("numbered", format!("\n   12  {first}\n   13  {second}")),
         ("numbered with bars", format!("\n 9 | {first}\n10 | {second}")),
@@ -253,14 +214,7 @@ fn divided_key_is_found_whatever_follows() {
         "9f3a7bc1d2e4458690ab12cd34ef5678.aB3dE5fG7hJ9kL1m".to_owned(),
     ];
     let followers = [
-        "",
-        "\nfor the gateway",
-        "\n- item",
-        "\r\nand go",
-        "\nend",
-        " and go",
-        ".\nThen",
-        "\n\nNext",
+        "", "\nfor the gateway", "\n- item", "\r\nand go", "\nend", " and go", ".\nThen", "\n\nNext",
         "\nmore\neven more",
     ];
     let mut wrong = Vec::new();
@@ -270,10 +224,8 @@ fn divided_key_is_found_whatever_follows() {
                 for after in followers {
                     let text = format!("{before}{written}{after}");
                     let left = redact(&text);
-                    let is_left = key
-                        .as_bytes()
-                        .windows(8)
-                        .any(|part| left.contains(std::str::from_utf8(part).unwrap()));
+                    let is_left =
+                        key.as_bytes().windows(8).any(|part| left.contains(std::str::from_utf8(part).unwrap()));
                     if is_left || !left.ends_with(after) || !left.starts_with(before) {
                         wrong.push(format!("{form}: {text:?} -> {left:?}"));
                     }

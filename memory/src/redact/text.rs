@@ -21,15 +21,8 @@ pub(super) fn starts_fresh(text: &str, at: usize) -> bool {
         [.., b'\\', b'x', a, b] if is_hex(&[*a, *b]) => true,
         [.., b'\\', b'u', a, b, c, d] if is_hex(&[*a, *b, *c, *d]) => true,
         [colour @ .., b'm'] => {
-            let digits = colour
-                .iter()
-                .rev()
-                .take(12)
-                .take_while(|byte| byte.is_ascii_digit() || **byte == b';');
-            colour
-                .len()
-                .checked_sub(digits.count() + 1)
-                .is_some_and(|at| colour[at] == b'[')
+            let digits = colour.iter().rev().take(12).take_while(|byte| byte.is_ascii_digit() || **byte == b';');
+            colour.len().checked_sub(digits.count() + 1).is_some_and(|at| colour[at] == b'[')
         }
         _ => false,
     }
@@ -80,7 +73,5 @@ pub(super) fn distinct(text: &str) -> usize {
 
 /// Returns whether `text` contains `needle`, which is lower case, ignoring case.
 pub(super) fn holds(text: &str, needle: &str) -> bool {
-    text.as_bytes()
-        .windows(needle.len())
-        .any(|window| window.eq_ignore_ascii_case(needle.as_bytes()))
+    text.as_bytes().windows(needle.len()).any(|window| window.eq_ignore_ascii_case(needle.as_bytes()))
 }

@@ -4,29 +4,9 @@ use super::text::{distinct, holds};
 
 /// Words of placeholder values.
 const FILLERS: &[&str] = &[
-    "example",
-    "your",
-    "changeme",
-    "change-me",
-    "change_me",
-    "placeholder",
-    "replace",
-    "dummy",
-    "fake",
-    "sample",
-    "redact",
-    "todo",
-    "insert",
-    "xxxx",
-    "****",
-    "....",
-    "...",
-    "\u{2026}",
-    "[redacted",
-    "secret-here",
-    "removed",
-    "hidden",
-    "undefined",
+    "example", "your", "changeme", "change-me", "change_me", "placeholder", "replace", "dummy", "fake", "sample",
+    "redact", "todo", "insert", "xxxx", "****", "....", "...", "\u{2026}", "[redacted", "secret-here", "removed",
+    "hidden", "undefined",
 ];
 
 /// Log-likelihood of a letter (row) followed by another (column) in words: 1.5 times the binary logarithm of the ratio
@@ -70,9 +50,7 @@ pub(super) fn is_reference(value: &str) -> bool {
     let first = value.as_bytes().first();
     let has = |part: &str| value.contains(part);
     matches!(first, Some(b'$' | b'<' | b'%' | b'!' | b'&' | b'{' | b'[')) && !has("#")
-        || ["${", "$(", "{{", "#{", "<%", "%(", "://", "arn:", "::", "->"]
-            .iter()
-            .any(|part| has(part))
+        || ["${", "$(", "{{", "#{", "<%", "%(", "://", "arn:", "::", "->"].iter().any(|part| has(part))
         || ["./", "../", "~/"].iter().any(|start| value.starts_with(start))
         || value.get(1..3).is_some_and(|drive| drive == ":\\")
         || is_braced(value)
@@ -107,15 +85,8 @@ pub(super) fn is_random(value: &str) -> bool {
         return true;
     }
     // Letters only: abbreviations are short.
-    let longest = value
-        .split(|c: char| !c.is_ascii_alphabetic())
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    let is_camel = value
-        .as_bytes()
-        .windows(2)
-        .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let longest = value.split(|c: char| !c.is_ascii_alphabetic()).map(str::len).max().unwrap_or(0);
+    let is_camel = value.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
     longest >= 16 || (letters >= 12 && is_camel)
 }
 
@@ -139,11 +110,7 @@ pub(super) fn is_uuid(value: &str) -> bool {
 
 /// Returns whether most characters follow or repeat the one before: `abc123`, `0123456789abcdef`, `aaaa`.
 fn is_sequence(value: &str) -> bool {
-    let steps = value
-        .as_bytes()
-        .windows(2)
-        .filter(|pair| pair[1].wrapping_sub(pair[0]) < 2)
-        .count();
+    let steps = value.as_bytes().windows(2).filter(|pair| pair[1].wrapping_sub(pair[0]) < 2).count();
     steps * 2 > value.len()
 }
 
@@ -177,17 +144,10 @@ pub(crate) fn is_wordy(value: &str) -> bool {
         .map(|run| match run.len() {
             _ if !run.is_ascii() => CHANCE,
             ..3 => -BREAK,
-            _ => run
-                .as_bytes()
-                .windows(2)
-                .map(|pair| pair_score(pair[0], pair[1]) - CHANCE)
-                .sum(),
+            _ => run.as_bytes().windows(2).map(|pair| pair_score(pair[0], pair[1]) - CHANCE).sum(),
         })
         .sum();
-    let numbers = value
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|number| !number.is_empty())
-        .count();
+    let numbers = value.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty()).count();
     words >= BREAK * i32::try_from(numbers).unwrap_or(i32::MAX / BREAK)
 }
 

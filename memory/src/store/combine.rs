@@ -40,9 +40,7 @@ impl Store {
         let mut groups: BTreeMap<(Option<String>, String), Vec<Part>> = BTreeMap::new();
         for file in self.shared_segments()? {
             let RecordFile::Home(path) = &file else { continue };
-            let is_small = file
-                .metadata(&self.home)
-                .is_ok_and(|metadata| metadata.len() <= MOST_BYTES);
+            let is_small = file.metadata(&self.home).is_ok_and(|metadata| metadata.len() <= MOST_BYTES);
             let is_own = Segments::parse_name(path.file_name()).is_some_and(|(session, _)| self.is_own(session));
             if !is_small || !is_own || !is_new(path.file_name()) || self.is_reconciled(&file) {
                 continue;
@@ -57,9 +55,7 @@ impl Store {
             let bytes: usize = parts.iter().map(|part| part.text.len()).sum();
             if parts.len() > 1 && bytes as u64 <= MOST_BYTES {
                 let combined = self.combine(segments, &parts)?;
-                flushed
-                    .segments
-                    .retain(|name| !parts.iter().any(|part| part.name == *name));
+                flushed.segments.retain(|name| !parts.iter().any(|part| part.name == *name));
                 flushed.segments.push(combined);
             }
         }
@@ -76,9 +72,7 @@ impl Store {
         let mut parts = Vec::new();
         for file in self.shared_segments()? {
             let RecordFile::Home(path) = &file else { continue };
-            let is_of_branch = file
-                .first(&self.home)
-                .is_some_and(|first| first.origin.branch == branch);
+            let is_of_branch = file.first(&self.home).is_some_and(|first| first.origin.branch == branch);
             if is_of_branch && !self.is_reconciled(&file) {
                 parts.extend(self.part(path));
             }
@@ -96,9 +90,7 @@ impl Store {
         let lines = parts.iter().flat_map(|part| part.text.lines());
         let lines = lines.filter(|line| seen.insert(*line));
         let text: String = lines.flat_map(|line| [line, "\n"]).collect();
-        let mut sessions = parts
-            .iter()
-            .filter_map(|part| Some(Segments::parse_name(&part.name)?.0));
+        let mut sessions = parts.iter().filter_map(|part| Some(Segments::parse_name(&part.name)?.0));
         let session = sessions.find(|session| self.is_own(session)).map(str::to_owned);
         let session = session.unwrap_or_else(|| self.clock.id().to_string());
         let name = loop {
@@ -135,10 +127,9 @@ impl Store {
 
 fn remove(path: &Path) -> Result<(), SegmentError> {
     match fs::remove_file(path) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(SegmentError::Io {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(SegmentError::Io { path: path.to_owned(), source })
+        }
         _ => Ok(()),
     }
 }

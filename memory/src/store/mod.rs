@@ -214,8 +214,7 @@ impl Store {
     /// [`SpoolError`]; then nothing is kept.
     pub fn keep_locally(&self, records: &[Record]) -> Result<(), SpoolError> {
         let lines: String = records.iter().map(|record| format!("{}\n", record.line())).collect();
-        self.segments(Destination::State)?
-            .write(&self.clock.id().to_string(), 1, &lines)?;
+        self.segments(Destination::State)?.write(&self.clock.id().to_string(), 1, &lines)?;
         Ok(())
     }
 
@@ -259,10 +258,7 @@ impl Store {
             Destination::Home => Segments::of(&self.home),
             Destination::State => {
                 let dir = self.local_segments();
-                private_file::dir(&dir).map_err(|source| SegmentError::Io {
-                    path: dir.clone(),
-                    source,
-                })?;
+                private_file::dir(&dir).map_err(|source| SegmentError::Io { path: dir.clone(), source })?;
                 Ok(Segments::at(dir))
             }
         }
@@ -286,12 +282,10 @@ impl Store {
                 holds.unwrap_or(false)
             })
         };
-        let mut flushed = self
-            .spool
-            .flush_some(sessions, &segments, until, |waiting| match destination {
-                Destination::Home => !is_detached && belongs_here(waiting),
-                Destination::State => true,
-            })?;
+        let mut flushed = self.spool.flush_some(sessions, &segments, until, |waiting| match destination {
+            Destination::Home => !is_detached && belongs_here(waiting),
+            Destination::State => true,
+        })?;
         if destination == Destination::Home && !flushed.segments.is_empty() {
             self.combine_new(&segments, &mut flushed)?;
         }
@@ -306,10 +300,7 @@ impl Store {
         let files = self.files()?;
         let loaded: Vec<_> = LoadedMemories::of_files(&files, &self.home).collect();
         let is_forgotten = |id: &str| loaded.iter().any(|part| part.references.forgets(id));
-        let ids = loaded
-            .iter()
-            .flat_map(|part| &part.items)
-            .map(|item| item.source.as_str());
+        let ids = loaded.iter().flat_map(|part| &part.items).map(|item| item.source.as_str());
         let remembered = ids.filter(|id| !is_forgotten(id)).map(|id| (id, id));
         Ok(ids::find("record", part, remembered)?.to_owned())
     }

@@ -167,10 +167,7 @@ impl Scope {
         if at != self.withdrawn.at {
             let head = inputs.home.worktree().zip(at.0.as_deref());
             let records = head.map(|(worktree, head)| WithdrawnRecords::at(worktree, head, &self.taken.segments));
-            self.withdrawn = CachedWithdrawal {
-                at,
-                records: records.unwrap_or_default(),
-            };
+            self.withdrawn = CachedWithdrawal { at, records: records.unwrap_or_default() };
         }
         Ok(())
     }
@@ -204,11 +201,7 @@ impl Scope {
             return known;
         }
         let origin = file.first(home).map(|record| record.origin).unwrap_or_default();
-        FileOrigin {
-            stamp,
-            branch: origin.branch,
-            commit: origin.commit,
-        }
+        FileOrigin { stamp, branch: origin.branch, commit: origin.commit }
     }
 
     /// Returns whether records of this origin belong to the checkout.

@@ -17,10 +17,7 @@ impl StoreFixture {
     fn new() -> StoreFixture {
         let repo = Fixture::with(&[("a.txt", "x"), (MAIN, "")]);
         repo.commit();
-        StoreFixture {
-            repo,
-            state: tempfile::tempdir().unwrap(),
-        }
+        StoreFixture { repo, state: tempfile::tempdir().unwrap() }
     }
 
     fn store(&self) -> Store {
@@ -36,12 +33,7 @@ impl StoreFixture {
         let store = self.store();
         let mut learned = Vec::new();
         let learn = |origin| {
-            let context = LearnContext {
-                home: store.home(),
-                clock: store.clock(),
-                origin,
-                with_text: true,
-            };
+            let context = LearnContext { home: store.home(), clock: store.clock(), origin, with_text: true };
             let body = Body::Learning(kinds::Learning {
                 text: session.to_owned(),
                 subject: None,
@@ -73,10 +65,8 @@ impl StoreFixture {
 fn read(store: &Store) -> Vec<String> {
     let files = store.files().unwrap();
     assert_eq!(files[0].to_string(), MAIN);
-    let mut texts: Vec<String> = LoadedMemories::of_files(&files, store.home())
-        .flat_map(|loaded| loaded.items)
-        .map(|item| item.text)
-        .collect();
+    let mut texts: Vec<String> =
+        LoadedMemories::of_files(&files, store.home()).flat_map(|loaded| loaded.items).map(|item| item.text).collect();
     texts.sort();
     texts
 }
@@ -89,11 +79,7 @@ fn default_branch_reads_own_segments_and_other_branches_all() {
     fixture.store().flush(Destination::Home).unwrap();
     fixture.foreign("theirs", "feature");
     fixture.repo.commit();
-    assert_eq!(
-        fixture.read(),
-        ["mine"],
-        "segments of other people must wait for a reconciliation"
-    );
+    assert_eq!(fixture.read(), ["mine"], "segments of other people must wait for a reconciliation");
     fixture.repo.git(&["checkout", "-q", "-b", "side"]);
     assert_eq!(fixture.read(), ["mine", "theirs"]);
     fixture.repo.git(&["checkout", "-q", "--detach"]);
@@ -131,10 +117,7 @@ fn records_of_a_branch_are_read_after_its_merge() {
     let store = fixture.store();
     let written = store.spool().session("written").unwrap().unwrap();
     let segments = Segments::of(&fixture.repo.home()).unwrap();
-    store
-        .spool()
-        .flush(&segments, |waiting| waiting.session == written)
-        .unwrap();
+    store.spool().flush(&segments, |waiting| waiting.session == written).unwrap();
     assert_eq!(fixture.read(), ["waits", "written"]);
     // git leaves the untracked segment in the worktree.
     fixture.repo.git(&["checkout", "-q", "main"]);
@@ -143,11 +126,7 @@ fn records_of_a_branch_are_read_after_its_merge() {
     fixture.repo.git(&["merge", "-q", "--no-edit", "side"]);
     assert_eq!(fixture.read(), ["waits", "written"]);
     fixture.repo.git(&["reset", "-q", "--hard", "HEAD^"]);
-    assert_eq!(
-        fixture.read(),
-        [] as [&str; 0],
-        "undoing a merge must remove the records that it brought"
-    );
+    assert_eq!(fixture.read(), [] as [&str; 0], "undoing a merge must remove the records that it brought");
 }
 
 #[test]
@@ -181,11 +160,7 @@ fn open_store_sees_every_change() {
     assert_eq!(read(&store), ["one", "one"]);
     fixture.repo.git(&["checkout", "-q", "-b", "side"]);
     fixture.foreign("theirs", "elsewhere");
-    assert_eq!(
-        read(&store),
-        ["one", "one"],
-        "records of an unmerged branch must not be read"
-    );
+    assert_eq!(read(&store), ["one", "one"], "records of an unmerged branch must not be read");
     fixture.repo.git(&["add", SESSIONS]);
     assert_eq!(read(&store), ["one", "one", "theirs"]);
     std::fs::remove_dir_all(fixture.repo.path(SESSIONS)).unwrap();
@@ -198,12 +173,7 @@ fn linked_worktree_has_its_own_memory() {
     fixture.repo.git(&["worktree", "add", "-q", "-b", "side", "linked"]);
     fixture.learn("here");
     let linked = muninn_repo_tools::Worktree::discover(&fixture.repo.path("linked")).unwrap();
-    let there = Store::at(
-        Home::Repository(linked),
-        fixture.state.path(),
-        StoreSettings::default(),
-        Clock::system(),
-    );
+    let there = Store::at(Home::Repository(linked), fixture.state.path(), StoreSettings::default(), Clock::system());
     assert_eq!(read(&there), [] as [&str; 0]);
     fixture.store().flush(Destination::Home).unwrap();
     fixture.repo.git(&["add", SESSIONS]);
@@ -231,41 +201,23 @@ fn reconciled_segments_are_not_read_again() {
     };
     log(late.len());
     assert_eq!(read(&store), ["other"]);
-    assert_eq!(
-        store.shared_segments().unwrap().len(),
-        2,
-        "the reconciled segment must still be listed for removal"
-    );
+    assert_eq!(store.shared_segments().unwrap().len(), 2, "the reconciled segment must still be listed for removal");
     // A segment that grew adds its new lines, without the pruned records.
     let more = r#"{"id":"more","type":"learning","text":"more","branch":"feature"}"#;
     fixture.repo.write(&name, format!("{late}{more}\n").as_bytes());
-    assert_eq!(
-        read(&store),
-        ["late", "more", "other"],
-        "a segment that grew must be read as a whole"
-    );
+    assert_eq!(read(&store), ["late", "more", "other"], "a segment that grew must be read as a whole");
     let recalled = || {
         let memories = crate::recall::Memories::load_from(store.home(), &store.files().unwrap().into(), None, None);
         let mut texts: Vec<String> = memories.items().iter().map(|item| item.text.clone()).collect();
         texts.sort();
         texts
     };
-    fixture
-        .repo
-        .write(".muninn/memory/archive/session_late.0-0.jsonl", late.as_bytes());
-    assert_eq!(
-        recalled(),
-        ["late", "more", "other"],
-        "a copy of a damaged file must not hide records"
-    );
+    fixture.repo.write(".muninn/memory/archive/session_late.0-0.jsonl", late.as_bytes());
+    assert_eq!(recalled(), ["late", "more", "other"], "a copy of a damaged file must not hide records");
     fixture.repo.write(crate::records::PRUNED, late.as_bytes());
     assert_eq!(recalled(), ["more", "other"]);
     fixture.repo.write(MAIN, late.as_bytes());
-    assert_eq!(
-        recalled(),
-        ["late", "more", "other"],
-        "records in main must be recalled"
-    );
+    assert_eq!(recalled(), ["late", "more", "other"], "records in main must be recalled");
     log(late.len() + more.len() + 1);
     assert_eq!(recalled(), ["late", "other"]);
 }

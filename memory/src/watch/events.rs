@@ -20,9 +20,7 @@ impl notify::EventHandler for Events {
     fn handle_event(&mut self, event: notify::Result<Event>) {
         let shared = &self.0;
         match event {
-            Err(error) => shared.fail(WatchError::Broken {
-                source: Box::new(error),
-            }),
+            Err(error) => shared.fail(WatchError::Broken { source: Box::new(error) }),
             Ok(event) if event.need_rescan() => shared.update(State::reset),
             Ok(event) => {
                 if let Some(kind) = Kind::of(event.kind) {

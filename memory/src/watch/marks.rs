@@ -38,10 +38,7 @@ impl Marks {
         if let (Some(home), Ok(now)) = (own, now) {
             sweep(home, now);
         }
-        let marks = Self {
-            home: home.map(Path::to_owned),
-            current: Mutex::new(current),
-        };
+        let marks = Self { home: home.map(Path::to_owned), current: Mutex::new(current) };
         Ok((marks, directory))
     }
 

@@ -171,14 +171,8 @@ impl Watcher {
         let (marks, directory) = Marks::new(home).map_err(|source| WatchError::Marks { source })?;
         let shared = Arc::new(Shared::new(scope, directory));
         let setter = WatchSetter::new(&shared, max_directories)?;
-        let setter = supervisor
-            .run("watch", move || setter.run())
-            .map_err(|source| WatchError::Thread { source })?;
-        Ok(Self {
-            shared,
-            marks,
-            setter: Some(setter),
-        })
+        let setter = supervisor.run("watch", move || setter.run()).map_err(|source| WatchError::Thread { source })?;
+        Ok(Self { shared, marks, setter: Some(setter) })
     }
 
     /// Takes the changes since the last call; costs a lock. Changes are returned once: the caller must apply them

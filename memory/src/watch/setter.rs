@@ -28,22 +28,14 @@ impl WatchSetter {
     pub(super) fn new(shared: &Arc<Shared>, max_directories: usize) -> Result<Self, WatchError> {
         let config = Config::default().with_follow_symlinks(false);
         let system = RecommendedWatcher::new(Events(Arc::clone(shared)), config).map_err(unavailable)?;
-        Ok(Self {
-            shared: Arc::clone(shared),
-            system,
-            max_directories,
-        })
+        Ok(Self { shared: Arc::clone(shared), system, max_directories })
     }
 
     /// Runs until the watcher is dropped or fails. At the end all watches are removed, because the user's limit of
     /// watches is shared between processes.
     pub(super) fn run(mut self) {
         while let Some(work) = self.shared.next_work() {
-            let done = if work.all {
-                self.watch_all()
-            } else {
-                self.watch_below(&work)
-            };
+            let done = if work.all { self.watch_all() } else { self.watch_below(&work) };
             match done {
                 Ok(()) => self.shared.update(|state| state.finish(work.all)),
                 Err(Some(error)) => self.shared.fail(error),
@@ -68,19 +60,11 @@ impl WatchSetter {
         }
         self.watch_one(&marks)?;
         self.watch_excludes()?;
-        let mode = if ONE_BY_ONE {
-            RecursiveMode::NonRecursive
-        } else {
-            RecursiveMode::Recursive
-        };
+        let mode = if ONE_BY_ONE { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
         let root = self.shared.scope.root().to_owned();
         if let Err(error) = self.system.watch(&root, mode) {
             let gone = !root.is_dir();
-            return Err(Some(if gone {
-                WatchError::Gone { root }
-            } else {
-                unavailable(error)
-            }));
+            return Err(Some(if gone { WatchError::Gone { root } } else { unavailable(error) }));
         }
         self.watch_tree(None)
     }
@@ -161,7 +145,5 @@ impl WatchSetter {
 }
 
 fn unavailable(error: notify::Error) -> WatchError {
-    WatchError::Unavailable {
-        source: Box::new(error),
-    }
+    WatchError::Unavailable { source: Box::new(error) }
 }

@@ -59,21 +59,13 @@ impl Shared {
             directories: BTreeSet::new(),
             marks,
             newest_mark: 0,
-            work: Work {
-                all: true,
-                ..Work::default()
-            },
+            work: Work { all: true, ..Work::default() },
             busy: false,
             is_complete: false,
             resets: 0,
             stopped: false,
         };
-        Self {
-            scope,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-            failure: OnceLock::new(),
-        }
+        Self { scope, state: Mutex::new(state), changed: Condvar::new(), failure: OnceLock::new() }
     }
 
     /// Locks the state, even if it is poisoned: no writer leaves the state inconsistent.
@@ -142,9 +134,7 @@ impl Shared {
     }
 
     pub(super) fn wait_taken(&self, deadline: Instant) -> bool {
-        self.wait(deadline, |state| state.seen == Changes::None || state.stopped)
-            .seen
-            == Changes::None
+        self.wait(deadline, |state| state.seen == Changes::None || state.stopped).seen == Changes::None
     }
 
     /// Blocks until there are changes; false when watching stops.
@@ -170,8 +160,7 @@ impl Shared {
     }
 
     pub(super) fn wait_ready(&self, deadline: Instant) -> bool {
-        self.wait(deadline, |state| state.is_complete || state.stopped)
-            .is_complete
+        self.wait(deadline, |state| state.is_complete || state.stopped).is_complete
     }
 
     fn wait(&self, deadline: Instant, done: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
@@ -233,10 +222,7 @@ impl State {
         self.seen = Changes::Everything;
         self.is_complete = false;
         self.resets += 1;
-        self.work = Work {
-            all: true,
-            ..Work::default()
-        };
+        self.work = Work { all: true, ..Work::default() };
     }
 
     /// Records that the setter has finished. After `all`, everything can have changed, because events were missed

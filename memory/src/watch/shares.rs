@@ -24,11 +24,7 @@ const SHARES: [u64; 12] = [
 pub(super) fn refuse(root: &Path) -> Result<(), WatchError> {
     match rustix::fs::statfs(root) {
         // The kernel's numbers have 32 bits; their type differs between machines.
-        Ok(found)
-            if SHARES
-                .iter()
-                .any(|share| (*share ^ found.f_type as u64) & 0xffff_ffff == 0) =>
-        {
+        Ok(found) if SHARES.iter().any(|share| (*share ^ found.f_type as u64) & 0xffff_ffff == 0) => {
             Err(WatchError::Share { root: root.to_owned() })
         }
         _ => Ok(()),

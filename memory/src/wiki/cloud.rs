@@ -40,9 +40,7 @@ pub fn cloud<P: Sync, T: AsRef<str>>(
     let stop = StopWords::of(counts, extra.iter().map(String::as_str));
     let is_left_out: Vec<bool> = words.names.iter().map(|word| stop.contains(word)).collect();
     let pairs = in_parts(parts.iter(), |part| pairs(part, &is_left_out));
-    let single = (0u32..)
-        .zip(&words.counts)
-        .filter(|(word, _)| !is_left_out[*word as usize]);
+    let single = (0u32..).zip(&words.counts).filter(|(word, _)| !is_left_out[*word as usize]);
     let mut found: Vec<(Key, u64)> = single.map(|(word, count)| (Key::Word(word), *count)).collect();
     found.extend(counted(pairs.concat()));
     words.most_frequent(found, size)
@@ -117,10 +115,7 @@ impl Words {
             let text = text.map(|number| common.get(number as usize).copied().unwrap_or(BETWEEN_TEXTS));
             texts.push(text.collect::<Vec<u32>>());
         }
-        let mut words = Words {
-            counts: vec![0; all.numbers.len()],
-            names: vec![Box::default(); all.numbers.len()],
-        };
+        let mut words = Words { counts: vec![0; all.numbers.len()], names: vec![Box::default(); all.numbers.len()] };
         for (name, number) in all.numbers {
             words.names[number as usize] = name;
         }
@@ -160,21 +155,16 @@ fn pairs(text: &[u32], is_left_out: &[bool]) -> Vec<u64> {
     let counts = |word: u32| is_left_out.get(word as usize).is_some_and(|left_out| !left_out);
     let following = text.iter().zip(text.iter().skip(1));
     let kept = following.filter(|(first, second)| counts(**first) && counts(**second));
-    kept.map(|(first, second)| u64::from(*first) << 32 | u64::from(*second))
-        .collect()
+    kept.map(|(first, second)| u64::from(*first) << 32 | u64::from(*second)).collect()
 }
 
 /// The number of occurrences of each pair.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "each half of a pair is the number of a word"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "each half of a pair is the number of a word")]
 fn counted(mut pairs: Vec<u64>) -> Vec<(Key, u64)> {
     pairs.sort_unstable();
     let same = pairs.chunk_by(|a, b| a == b);
     let key = |pair: u64| Key::Pair((pair >> 32) as u32, pair as u32);
-    same.filter_map(|same| Some((key(*same.first()?), same.len() as u64)))
-        .collect()
+    same.filter_map(|same| Some((key(*same.first()?), same.len() as u64))).collect()
 }
 
 #[cfg(test)]
@@ -182,30 +172,16 @@ mod tests {
     use super::*;
 
     fn terms(texts: &[&str], size: usize, extra: &[String]) -> Vec<(String, u64)> {
-        cloud(texts, |text| Some(*text), size, extra)
-            .into_iter()
-            .map(|term| (term.term, term.count))
-            .collect()
+        cloud(texts, |text| Some(*text), size, extra).into_iter().map(|term| (term.term, term.count)).collect()
     }
 
     #[test]
     fn words_in_any_script_and_form_are_counted() {
-        let texts = [
-            "令牌桶、令牌",
-            "Cafe\u{301} CAFÉ",
-            "ﾊﾞｹｯﾄ-test_x バケット",
-            "स्थिर दर स्थिर दर",
-        ];
+        let texts = ["令牌桶、令牌", "Cafe\u{301} CAFÉ", "ﾊﾞｹｯﾄ-test_x バケット", "स्थिर दर स्थिर दर"];
         let found = terms(&texts, 100, &[]);
-        for (term, count) in [
-            ("令牌", 2),
-            ("牌桶", 1),
-            ("café", 2),
-            ("バケ", 2),
-            ("test_x", 1),
-            ("स्थिर", 2),
-            ("स्थिर दर", 2),
-        ] {
+        for (term, count) in
+            [("令牌", 2), ("牌桶", 1), ("café", 2), ("バケ", 2), ("test_x", 1), ("स्थिर", 2), ("स्थिर दर", 2)]
+        {
             assert!(found.contains(&(term.to_owned(), count)), "{term}: {found:?}");
         }
         assert!(!found.iter().any(|(term, _)| term.contains("令牌 牌桶")), "{found:?}");
@@ -245,17 +221,9 @@ mod tests {
     fn stop_words_of_the_language_of_a_wiki_are_left_out() {
         let german = "Der Katalog ist die Liste der Seiten und wird von den Agenten gelesen, die es nicht kennen.";
         let found = terms(&[german], 99, &[]);
-        assert!(
-            found
-                .iter()
-                .all(|(term, _)| !["der", "die", "und", "wird", "nicht"].contains(&&**term)),
-            "{found:?}"
-        );
+        assert!(found.iter().all(|(term, _)| !["der", "die", "und", "wird", "nicht"].contains(&&**term)), "{found:?}");
         assert!(found.iter().any(|(term, _)| term == "katalog"));
         let english = "The die is cast, and its casting machine stands in the hall where metal parts for many different engines are made.";
-        assert!(
-            terms(&[english], 99, &[]).iter().any(|(term, _)| term == "die"),
-            "an English word here"
-        );
+        assert!(terms(&[english], 99, &[]).iter().any(|(term, _)| term == "die"), "an English word here");
     }
 }

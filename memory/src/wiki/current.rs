@@ -14,10 +14,7 @@ use crate::private_file;
 use crate::watch::WatchedFolder;
 
 /// The image of the pages.
-const IMAGE: ImageFormat = ImageFormat {
-    prefix: "pages-",
-    magic: b"muninn pages 2\n",
-};
+const IMAGE: ImageFormat = ImageFormat { prefix: "pages-", magic: b"muninn pages 2\n" };
 /// The pages from which a wiki is watched. Fewer are looked at in two milliseconds.
 const MANY: usize = 500;
 /// The files after whose reading the image is written. Fewer are read in a few milliseconds.
@@ -46,11 +43,7 @@ impl CurrentPages {
             root: root.to_owned(),
             style,
             state: state.to_owned(),
-            kept: Mutex::new(Kept {
-                pages: None,
-                watched: WatchedFolder::new(root, state, supervisor),
-                unsaved: 0,
-            }),
+            kept: Mutex::new(Kept { pages: None, watched: WatchedFolder::new(root, state, supervisor), unsaved: 0 }),
         }
     }
 
@@ -128,10 +121,7 @@ mod tests {
     impl Wiki {
         /// A wiki whose pages were written some minutes ago.
         fn of(count: usize) -> Wiki {
-            let wiki = Wiki {
-                dir: tempfile::tempdir().unwrap(),
-                supervisor: Supervisor::default(),
-            };
+            let wiki = Wiki { dir: tempfile::tempdir().unwrap(), supervisor: Supervisor::default() };
             for number in 0..count {
                 wiki.write(&format!("a{}/page{number}.md", number % 7), "# Title\n");
                 wiki.date(&format!("a{}/page{number}.md", number % 7), minutes_ago(3));
@@ -155,12 +145,7 @@ mod tests {
         }
 
         fn open(&self, supervisor: Option<&Supervisor>) -> CurrentPages {
-            CurrentPages::new(
-                &self.root(),
-                LinkStyle::Auto,
-                &self.dir.path().join("state"),
-                supervisor,
-            )
+            CurrentPages::new(&self.root(), LinkStyle::Auto, &self.dir.path().join("state"), supervisor)
         }
     }
 
@@ -180,10 +165,7 @@ mod tests {
         fs::remove_file(wiki.root().join("a1/page1.md")).unwrap();
         let pages = wiki.open(None).get();
         assert_eq!((pages.files_read(), pages.len()), (1, READ_FOR_IMAGE - 1));
-        assert_eq!(
-            (titles(&pages, "Another title"), titles(&pages, "Title")),
-            (1, READ_FOR_IMAGE - 2)
-        );
+        assert_eq!((titles(&pages, "Another title"), titles(&pages, "Title")), (1, READ_FOR_IMAGE - 2));
         // The image is damaged.
         let images = fs::read_dir(wiki.dir.path().join("state")).unwrap();
         images.for_each(|image| fs::write(image.unwrap().path(), "muninn pages 2\nnot").unwrap());
@@ -225,24 +207,9 @@ mod tests {
         let steps: [(&str, &dyn Fn(), usize, usize); 5] = [
             ("create", &|| wiki.write("new/deep/x.md", "# New\n"), MANY + 1, 1),
             ("edit", &|| wiki.write("new/deep/x.md", "# Old\n"), MANY + 1, 0),
-            (
-                "rename",
-                &|| fs::rename(wiki.root().join("new"), wiki.root().join("renamed")).unwrap(),
-                MANY + 1,
-                0,
-            ),
-            (
-                "edit below a renamed folder",
-                &|| wiki.write("renamed/deep/x.md", "# New\n"),
-                MANY + 1,
-                1,
-            ),
-            (
-                "delete",
-                &|| fs::remove_dir_all(wiki.root().join("renamed")).unwrap(),
-                MANY,
-                0,
-            ),
+            ("rename", &|| fs::rename(wiki.root().join("new"), wiki.root().join("renamed")).unwrap(), MANY + 1, 0),
+            ("edit below a renamed folder", &|| wiki.write("renamed/deep/x.md", "# New\n"), MANY + 1, 1),
+            ("delete", &|| fs::remove_dir_all(wiki.root().join("renamed")).unwrap(), MANY, 0),
         ];
         for (step, change, count, new) in steps {
             change();

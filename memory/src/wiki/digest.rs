@@ -57,13 +57,7 @@ impl Digest {
     pub fn of(pages: &Pages, cloud: Vec<Term>, recents: Vec<PagePath>, most_bytes: usize) -> Digest {
         let areas = areas(pages);
         let markdown = render(pages.len(), &cloud, &recents, &areas, most_bytes);
-        Digest {
-            page_count: pages.len(),
-            cloud,
-            recents,
-            areas,
-            markdown,
-        }
+        Digest { page_count: pages.len(), cloud, recents, areas, markdown }
     }
 }
 
@@ -76,9 +70,7 @@ fn areas(pages: &Pages) -> Vec<Area> {
         *counts.entry(area).or_default() += 1;
     }
     let index = |name: &str| {
-        let paths = INDEX_NAMES
-            .iter()
-            .filter_map(|index| PagePath::new(&format!("{name}/{index}")).ok());
+        let paths = INDEX_NAMES.iter().filter_map(|index| PagePath::new(&format!("{name}/{index}")).ok());
         let mut found = paths.filter_map(|path| pages.get(&path));
         found.next()
     };
@@ -106,9 +98,7 @@ fn render(count: usize, cloud: &[Term], recents: &[PagePath], areas: &[Area], mo
     let (terms, pages) = (cloud.len(), recents.len());
     let fewer_pages = (0..=pages).rev().map(|pages| text(terms, pages));
     let fewer_terms = (0..terms).rev().map(|terms| text(terms, 0));
-    let fewer_areas = (0..areas.len())
-        .rev()
-        .map(|shown| layout(count, &[], &[], areas, shown));
+    let fewer_areas = (0..areas.len()).rev().map(|shown| layout(count, &[], &[], areas, shown));
     let mut texts = fewer_pages.chain(fewer_terms).chain(fewer_areas);
     texts.find(fits).unwrap_or_else(|| layout(count, &[], &[], areas, 0))
 }
@@ -118,11 +108,7 @@ fn layout(count: usize, cloud: &[Term], recents: &[PagePath], areas: &[Area], sh
         1 => format!("1 {one}"),
         _ => format!("{count} {one}s"),
     };
-    let mut text = format!(
-        "This wiki contains {} across {}.",
-        plural(count, "page"),
-        plural(areas.len(), "area")
-    );
+    let mut text = format!("This wiki contains {} across {}.", plural(count, "page"), plural(areas.len(), "area"));
     if !cloud.is_empty() {
         let terms: Vec<&str> = cloud.iter().map(|term| &*term.term).collect();
         text.push_str(&format!(" About:\n{}", terms.join(", ")));
@@ -139,10 +125,7 @@ fn layout(count: usize, cloud: &[Term], recents: &[PagePath], areas: &[Area], sh
         text.push('\n');
     }
     if shown < areas.len() {
-        text.push_str(&format!(
-            "- … and {} more areas, left out for size\n",
-            areas.len() - shown
-        ));
+        text.push_str(&format!("- … and {} more areas, left out for size\n", areas.len() - shown));
     }
     if !recents.is_empty() {
         text.push_str("\n## Recently active\n");

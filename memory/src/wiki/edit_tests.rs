@@ -36,10 +36,7 @@ impl Wiki {
     }
 
     fn update(&self, page: &str, text: &str, etag: Option<&str>) -> Result<String, WikiError> {
-        let change = PageChange {
-            text: Some(text),
-            ..PageChange::default()
-        };
+        let change = PageChange { text: Some(text), ..PageChange::default() };
         self.folder.update(&path(page), &change, etag)
     }
 
@@ -86,26 +83,13 @@ fn page_is_created_once_in_any_case_and_form() {
     for page in ["a/b", "A/B", "über/CAFÉ", "Über/cafe\u{301}"] {
         assert!(matches!(wiki.create(page, ""), Err(WikiError::Exists(_))), "{page}");
     }
-    assert_eq!(
-        wiki.create("über/x", "").unwrap(),
-        path("Über/x"),
-        "the folder that exists"
-    );
+    assert_eq!(wiki.create("über/x", "").unwrap(), path("Über/x"), "the folder that exists");
     let token = format!("ghp_{}", "a1B2c3".repeat(6));
     assert!(matches!(wiki.create("c", &token), Err(WikiError::Secret)));
-    assert!(matches!(
-        wiki.create("c", "---\nx: y\n"),
-        Err(WikiError::FrontMatter(_))
-    ));
-    assert!(matches!(
-        wiki.create("c", &"x".repeat(5 << 20)),
-        Err(WikiError::TooLong(_))
-    ));
+    assert!(matches!(wiki.create("c", "---\nx: y\n"), Err(WikiError::FrontMatter(_))));
+    assert!(matches!(wiki.create("c", &"x".repeat(5 << 20)), Err(WikiError::TooLong(_))));
     fs::create_dir(wiki.folder.root().join("folder.md")).unwrap();
-    assert!(matches!(
-        wiki.create("folder", "x"),
-        Err(WikiError::Exists(_) | WikiError::Write(_))
-    ));
+    assert!(matches!(wiki.create("folder", "x"), Err(WikiError::Exists(_) | WikiError::Write(_))));
     assert_eq!(wiki.pages().len(), 3);
 }
 
@@ -130,22 +114,13 @@ fn keys_of_front_matter_change_alone_or_with_the_text() {
     fs::write(wiki.folder.root().join("latin.md"), b"---\na: caf\xe9\n---\n").unwrap();
     let values = serde_json::json!({"owner": "bob", "tags": null, "draft": true});
     let change = |page: &str, text: Option<&str>| {
-        let change = PageChange {
-            text,
-            front_matter: values.as_object(),
-        };
+        let change = PageChange { text, front_matter: values.as_object() };
         wiki.folder.update(&path(page), &change, None)
     };
     change("a", None).unwrap();
-    assert_eq!(
-        wiki.text("a.md"),
-        "---\n# keep\nowner: bob # since May\ndraft: true\n---\nbody\n"
-    );
+    assert_eq!(wiki.text("a.md"), "---\n# keep\nowner: bob # since May\ndraft: true\n---\nbody\n");
     change("a", Some("new\n")).unwrap();
-    assert_eq!(
-        wiki.text("a.md"),
-        "---\n# keep\nowner: bob # since May\ndraft: true\n---\nnew\n"
-    );
+    assert_eq!(wiki.text("a.md"), "---\n# keep\nowner: bob # since May\ndraft: true\n---\nnew\n");
     change("plain", None).unwrap();
     assert_eq!(wiki.text("plain.md"), "---\ndraft: true\nowner: bob\n---\nbody\n");
     assert!(matches!(change("latin", None), Err(WikiError::NotUtf8(_))));
@@ -157,11 +132,7 @@ fn keys_of_front_matter_change_alone_or_with_the_text() {
 fn deleted_page_is_in_the_trash_or_in_git() {
     let wiki = Wiki::with(&[("x/a.md", "kept"), ("b.md", "[[a]] [[gone]]"), ("c.md", "committed")]);
     let root = wiki.folder.root();
-    for arguments in [
-        &["init", "--quiet"][..],
-        &["add", "c.md"],
-        &["commit", "--quiet", "-m", "c"],
-    ] {
+    for arguments in [&["init", "--quiet"][..], &["add", "c.md"], &["commit", "--quiet", "-m", "c"]] {
         muninn_tests::git(root, arguments).unwrap();
     }
     let folder = WikiFolder::new(root, LinkStyle::Auto, &wiki.dir.path().join("state"), None).unwrap();
@@ -178,10 +149,7 @@ fn deleted_page_is_in_the_trash_or_in_git() {
 #[test]
 fn every_link_leads_where_it_led_before_a_move() {
     let wiki = Wiki::with(&[
-        (
-            "plans/old.md",
-            "---\ntitle: The Plan\n---\nSee [a](a.md#x) and [[index]] and [[old]].\n",
-        ),
+        ("plans/old.md", "---\ntitle: The Plan\n---\nSee [a](a.md#x) and [[index]] and [[old]].\n"),
         ("plans/a.md", "[up](../index.md), [old](old.md \"t\")\r\n"),
         (
             "index.md",
@@ -197,10 +165,7 @@ fn every_link_leads_where_it_led_before_a_move() {
         wiki.text("archive/2026 plan/New (1).md"),
         "---\ntitle: The Plan\n---\nSee [a](../../plans/a.md#x) and [[index]] and [[archive/2026 plan/New (1)]].\n"
     );
-    assert_eq!(
-        wiki.text("plans/a.md"),
-        "[up](../index.md), [old](../archive/2026%20plan/New%20%281%29.md \"t\")\r\n"
-    );
+    assert_eq!(wiki.text("plans/a.md"), "[up](../index.md), [old](../archive/2026%20plan/New%20%281%29.md \"t\")\r\n");
     assert_eq!(
         wiki.text("index.md"),
         "[[archive/2026 plan/New (1)]] [[archive/2026 plan/New (1)|shown]] [[archive/2026 plan/New (1)|shown]] \
@@ -235,26 +200,12 @@ fn names_that_a_move_makes_ambiguous_are_written_out() {
 
 #[test]
 fn links_by_name_and_by_title_are_kept_as_long_as_they_hold() {
-    let files = [
-        ("plan.md", "# Plan\n"),
-        ("a.md", "[[plan]] [[Big Plan]]"),
-        ("b.md", "---\ntitle: Big Plan\n---\n"),
-    ];
+    let files = [("plan.md", "# Plan\n"), ("a.md", "[[plan]] [[Big Plan]]"), ("b.md", "---\ntitle: Big Plan\n---\n")];
     let wiki = Wiki::with(&files);
-    assert!(
-        wiki.rename("plan", "x/plan").unwrap().rewritten.is_empty(),
-        "the name is the same"
-    );
-    assert!(
-        wiki.rename("b", "c").unwrap().rewritten.is_empty(),
-        "the title is the same"
-    );
+    assert!(wiki.rename("plan", "x/plan").unwrap().rewritten.is_empty(), "the name is the same");
+    assert!(wiki.rename("b", "c").unwrap().rewritten.is_empty(), "the title is the same");
     wiki.rename("x/plan", "x/other").unwrap();
-    assert_eq!(
-        wiki.text("a.md"),
-        "[[x/other]] [[Big Plan]]",
-        "the title `Plan` alone is not enough"
-    );
+    assert_eq!(wiki.text("a.md"), "[[x/other]] [[Big Plan]]", "the title `Plan` alone is not enough");
 }
 
 #[test]
@@ -264,10 +215,7 @@ fn refused_move_changes_nothing() {
     let before = wiki.files();
     assert!(matches!(wiki.rename("a", "b"), Err(WikiError::Exists(_))));
     assert!(matches!(wiki.rename("nothing", "d"), Err(WikiError::NoPage(_))));
-    assert!(
-        matches!(wiki.rename("a", "x/d"), Err(WikiError::Link { .. })),
-        "the text of latin.md is not UTF-8"
-    );
+    assert!(matches!(wiki.rename("a", "x/d"), Err(WikiError::Link { .. })), "the text of latin.md is not UTF-8");
     assert_eq!(wiki.files(), before);
     fs::remove_file(wiki.folder.root().join("latin.md")).unwrap();
     assert_eq!(wiki.rename("a", "A").unwrap_err().to_string(), "there is a page a");
@@ -276,24 +224,12 @@ fn refused_move_changes_nothing() {
 
 #[test]
 fn move_that_was_killed_after_any_write_is_undone() {
-    let texts = [
-        ("a.md", "see [[b]] [x](c.md)"),
-        ("b.md", "[[a]]"),
-        ("c.md", "[a](a.md)"),
-        ("d.md", "[[a|it]]"),
-    ];
+    let texts = [("a.md", "see [[b]] [x](c.md)"), ("b.md", "[[a]]"), ("c.md", "[a](a.md)"), ("d.md", "[[a|it]]")];
     let wiki = Wiki::with(&texts);
     let before = wiki.files();
     let root = wiki.folder.root().to_owned();
     let pages = wiki.pages();
-    let plan = moving::plan(
-        &pages,
-        pages.get(&path("a")).unwrap(),
-        &path("n/a2"),
-        "n/a2.md",
-        &wiki.folder,
-    )
-    .unwrap();
+    let plan = moving::plan(&pages, pages.get(&path("a")).unwrap(), &path("n/a2"), "n/a2.md", &wiki.folder).unwrap();
     let journal = wiki.folder.state().join("move.json");
     private_file::dir(wiki.folder.state()).unwrap();
     let (writes, mut undone) = (plan.writes(), 0);
@@ -325,11 +261,7 @@ fn page_that_was_changed_after_a_killed_move_stays_at_its_new_place() {
     let plan = moving::plan(&pages, pages.get(&path("a")).unwrap(), &path("c"), "c.md", &wiki.folder).unwrap();
     for text in [Some("edited since"), None] {
         private_file::dir(wiki.folder.state()).unwrap();
-        private_file::replace(
-            &wiki.folder.state().join("move.json"),
-            &serde_json::to_vec(&plan).unwrap(),
-        )
-        .unwrap();
+        private_file::replace(&wiki.folder.state().join("move.json"), &serde_json::to_vec(&plan).unwrap()).unwrap();
         fs::write(root.join("a.md"), "text").unwrap();
         fs::write(root.join("b.md"), "[[a]]").unwrap();
         plan.write_first(&root, plan.writes()).unwrap();

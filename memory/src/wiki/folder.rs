@@ -196,10 +196,8 @@ impl WikiFolder {
 
     /// The text of a page whose bytes are to be changed: it must be UTF-8.
     pub(super) fn exact_text(&self, page: &Page) -> Result<String, WikiError> {
-        String::from_utf8(self.bytes(&page.path, &page.file)?).map_err(|_| WikiError::Link {
-            page: page.path.clone(),
-            reason: "its text is not UTF-8".to_owned(),
-        })
+        String::from_utf8(self.bytes(&page.path, &page.file)?)
+            .map_err(|_| WikiError::Link { page: page.path.clone(), reason: "its text is not UTF-8".to_owned() })
     }
 
     fn bytes(&self, path: &PagePath, file: &str) -> Result<Vec<u8>, WikiError> {
@@ -209,10 +207,7 @@ impl WikiFolder {
     fn unreadable(&self, path: &PagePath, source: io::Error) -> WikiError {
         match source.kind() {
             io::ErrorKind::NotFound => WikiError::NoPage(path.clone()),
-            _ => WikiError::Read {
-                page: path.clone(),
-                source,
-            },
+            _ => WikiError::Read { page: path.clone(), source },
         }
     }
 
@@ -259,10 +254,7 @@ impl WikiFolder {
         let old = self.bytes(&page.path, &page.file)?;
         let version = pages::etag(&old);
         if etag.is_some_and(|etag| etag != version) {
-            return Err(WikiError::Changed {
-                page: page.path.clone(),
-                etag: version,
-            });
+            return Err(WikiError::Changed { page: page.path.clone(), etag: version });
         }
         let new = change.applied(&page.path, &old)?;
         check_text(&new)?;
@@ -291,11 +283,7 @@ impl WikiFolder {
         }
         let after = self.current.read();
         let broken = after.broken().iter().filter(|link| !pages.broken().contains(link));
-        Ok(Deleted {
-            path: page.path.clone(),
-            trash,
-            broken: broken.cloned().collect(),
-        })
+        Ok(Deleted { path: page.path.clone(), trash, broken: broken.cloned().collect() })
     }
 
     /// Whether the last commit has a file with this content.
@@ -309,11 +297,7 @@ impl WikiFolder {
     }
 
     fn keep_in_trash(&self, file: &str) -> Result<PathBuf, WikiError> {
-        let kept = self
-            .state
-            .join("trash")
-            .join(ulid::Ulid::generate().to_string())
-            .join(file);
+        let kept = self.state.join("trash").join(ulid::Ulid::generate().to_string()).join(file);
         let copy = || {
             private_file::dir(kept.parent().unwrap_or(&self.state))?;
             fs::copy(self.root().join(file), &kept)?;
@@ -336,11 +320,7 @@ impl WikiFolder {
         let plan = moving::plan(&pages, page, &to, &file, self)?;
         let rewritten = plan.rewritten(&to);
         moving::carry_out(self.root(), &self.journal(), &plan)?;
-        Ok(Moved {
-            from: page.path.clone(),
-            to,
-            rewritten,
-        })
+        Ok(Moved { from: page.path.clone(), to, rewritten })
     }
 
     /// The file that tells how to undo the move that is under way.
@@ -369,16 +349,12 @@ impl WikiFolder {
         let Ok(file) = private_file::open(&self.state.join("lock")) else {
             return Ok(None);
         };
-        file.lock_shared()
-            .map_err(|source| self.state_error(&self.state, source))?;
+        file.lock_shared().map_err(|source| self.state_error(&self.state, source))?;
         Ok(Some(file))
     }
 
     fn state_error(&self, path: &Path, source: io::Error) -> WikiError {
-        WikiError::State {
-            path: path.to_owned(),
-            source,
-        }
+        WikiError::State { path: path.to_owned(), source }
     }
 }
 

@@ -40,31 +40,8 @@ pub struct Link {
 
 /// Files that a page embeds or offers and that are no pages.
 const ATTACHMENTS: [&str; 25] = [
-    "png",
-    "jpg",
-    "jpeg",
-    "gif",
-    "svg",
-    "webp",
-    "avif",
-    "bmp",
-    "pdf",
-    "mp3",
-    "mp4",
-    "wav",
-    "webm",
-    "flac",
-    "m4a",
-    "ogg",
-    "3gp",
-    "mkv",
-    "mov",
-    "ogv",
-    "csv",
-    "zip",
-    "canvas",
-    "base",
-    "excalidraw",
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "bmp", "pdf", "mp3", "mp4", "wav", "webm", "flac", "m4a",
+    "ogg", "3gp", "mkv", "mov", "ogv", "csv", "zip", "canvas", "base", "excalidraw",
 ];
 
 /// The links of a Markdown text, in order. `offset` is added to their positions.
@@ -75,14 +52,8 @@ pub(super) fn links(text: &str, offset: usize) -> Vec<Link> {
         defined.filter_map(|(_, definition)| markdown_link(text, definition.span.clone(), &definition.dest, offset));
     let mut links: Vec<Link> = defined.collect();
     links.extend(parser.into_offset_iter().filter_map(|(event, span)| match event {
-        Event::Start(
-            Tag::Link {
-                link_type, dest_url, ..
-            }
-            | Tag::Image {
-                link_type, dest_url, ..
-            },
-        ) => match link_type {
+        Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) => match link_type
+        {
             LinkType::WikiLink { .. } => wiki_link(text, span, offset),
             LinkType::Inline => markdown_link(text, span, &dest_url, offset),
             _ => None,
@@ -100,16 +71,10 @@ fn wiki_link(text: &str, span: Range<usize>, offset: usize) -> Option<Link> {
     let inner = embedded.strip_prefix("[[")?.strip_suffix("]]")?;
     let from = span.end - 2 - inner.len();
     let half = |at: usize, half: &str| {
-        let (page, heading) = half
-            .split_once('#')
-            .map_or((half, None), |(page, heading)| (page, Some(heading)));
+        let (page, heading) = half.split_once('#').map_or((half, None), |(page, heading)| (page, Some(heading)));
         let trimmed = page.trim();
         let start = offset + from + at + (page.len() - page.trim_start().len());
-        (
-            start..start + trimmed.len(),
-            trimmed.to_owned(),
-            heading.map(|heading| heading.trim().to_owned()),
-        )
+        (start..start + trimmed.len(), trimmed.to_owned(), heading.map(|heading| heading.trim().to_owned()))
     };
     let (first, second) = match inner.split_once('|') {
         Some((first, second)) => (first, Some((first.len() + 1, second))),
@@ -136,17 +101,13 @@ fn wiki_link(text: &str, span: Range<usize>, offset: usize) -> Option<Link> {
 }
 
 fn is_attachment(target: &str) -> bool {
-    let extension = target
-        .rsplit_once('.')
-        .map(|(_, extension)| extension.to_ascii_lowercase());
+    let extension = target.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     extension.is_some_and(|extension| ATTACHMENTS.contains(&&*extension))
 }
 
 /// `[shown](other.md)`. Addresses with a scheme, and files that are no pages, are no links of the wiki.
 fn markdown_link(text: &str, span: Range<usize>, target: &str, offset: usize) -> Option<Link> {
-    let (page, heading) = target
-        .split_once('#')
-        .map_or((target, None), |(page, heading)| (page, Some(heading)));
+    let (page, heading) = target.split_once('#').map_or((target, None), |(page, heading)| (page, Some(heading)));
     let has_scheme = page.split_once(':').is_some_and(|(scheme, _)| !scheme.contains('/'));
     if page.is_empty() || has_scheme || !page.ends_with(".md") {
         return None;
@@ -179,12 +140,7 @@ impl Link {
         targets: &'t dyn Targets,
         style: LinkStyle,
     ) -> Option<(&'t PagePath, Range<usize>)> {
-        let first = || {
-            Some((
-                find(page, &self.written, self.is_markdown, targets)?,
-                self.target.clone(),
-            ))
-        };
+        let first = || Some((find(page, &self.written, self.is_markdown, targets)?, self.target.clone()));
         let Some((span, written)) = &self.other else {
             return first();
         };
@@ -261,19 +217,9 @@ mod tests {
 
     #[test]
     fn endless_and_nested_brackets_are_harmless() {
-        for text in [
-            "[[",
-            "[[a",
-            "[[a|",
-            "[[]]",
-            "[[|]]",
-            "]]",
-            &"[[".repeat(10_000),
-            "[[a]] ]] [[b",
-            "![[",
-            "![[]]",
-            "[a]: <",
-        ] {
+        for text in
+            ["[[", "[[a", "[[a|", "[[]]", "[[|]]", "]]", &"[[".repeat(10_000), "[[a]] ]] [[b", "![[", "![[]]", "[a]: <"]
+        {
             links(text, 0);
         }
         assert_eq!(written("[[a\n\nb]] [[é|ü]]"), ["é|ü"]);

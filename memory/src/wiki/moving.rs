@@ -20,15 +20,7 @@ use crate::page_files;
 use crate::private_file;
 
 /// The characters that a Markdown link's target cannot have as they are.
-const ENCODED: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'%')
-    .add(b'(')
-    .add(b')')
-    .add(b'<')
-    .add(b'>')
-    .add(b'`');
+const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'%').add(b'(').add(b')').add(b'<').add(b'>').add(b'`');
 
 /// The changes of a move.
 #[derive(Debug, Serialize, Deserialize)]
@@ -87,10 +79,8 @@ impl Plan {
     pub(super) fn write_first(&self, root: &Path, count: usize) -> Result<(), WikiError> {
         let files = self.files.iter().take(count);
         let (moved, others): (Vec<_>, Vec<_>) = files.partition(|(file, _)| **file == self.from);
-        let others: Vec<(PathBuf, &str)> = others
-            .into_iter()
-            .map(|(file, change)| (root.join(file), change.after.as_str()))
-            .collect();
+        let others: Vec<(PathBuf, &str)> =
+            others.into_iter().map(|(file, change)| (root.join(file), change.after.as_str())).collect();
         page_files::replace_all(root, &others)?;
         for (_, change) in moved {
             let to = root.join(&self.to);
@@ -116,18 +106,8 @@ pub(super) fn plan(
 ) -> Result<Plan, WikiError> {
     let style = folder.style();
     let after = pages.moved(&moved.path, to, file, style);
-    let move_ = Move {
-        pages,
-        after: &after,
-        from: &moved.path,
-        to,
-        style,
-    };
-    let mut plan = Plan {
-        from: moved.file.clone(),
-        to: file.to_owned(),
-        files: BTreeMap::new(),
-    };
+    let move_ = Move { pages, after: &after, from: &moved.path, to, style };
+    let mut plan = Plan { from: moved.file.clone(), to: file.to_owned(), files: BTreeMap::new() };
     for page in pages.iter() {
         let changes = move_.changes(page);
         if changes.is_empty() && page.path != moved.path {
@@ -135,11 +115,7 @@ pub(super) fn plan(
         }
         let before = folder.exact_text(page)?;
         let after = move_.apply(page, &before, changes)?;
-        let change = Change {
-            etag: etag(after.as_bytes()),
-            before,
-            after,
-        };
+        let change = Change { etag: etag(after.as_bytes()), before, after };
         plan.files.insert(page.file.clone(), change);
     }
     Ok(plan)
@@ -210,10 +186,7 @@ impl<'p> Move<'p> {
         before: &str,
         changes: Vec<(Range<usize>, &Link, String)>,
     ) -> Result<String, WikiError> {
-        let refused = |reason: &str| WikiError::Link {
-            page: page.path.clone(),
-            reason: reason.to_owned(),
-        };
+        let refused = |reason: &str| WikiError::Link { page: page.path.clone(), reason: reason.to_owned() };
         let mut text = before.to_owned();
         for (span, link, new) in changes.into_iter().rev() {
             if before.get(link.target.clone()) != Some(&*link.written) {
@@ -225,10 +198,7 @@ impl<'p> Move<'p> {
         let here = self.path_after(&page.path);
         let links = links(text.get(offset..).unwrap_or_default(), offset);
         let now = links.iter().map(|link| link.resolve(here, self.after, self.style));
-        let then = page
-            .links
-            .iter()
-            .map(|link| link.resolve(&page.path, self.pages, self.style));
+        let then = page.links.iter().map(|link| link.resolve(&page.path, self.pages, self.style));
         let expected = then.map(|found| found.map(|(target, _)| self.path_after(target)));
         let agrees = now.map(|found| found.map(|(target, _)| target)).zip(expected.clone());
         let is_led = |(now, then): (Option<&PagePath>, Option<&PagePath>)| then.is_none() || now == then;
@@ -255,10 +225,7 @@ fn names_file(written: &str, page: &PagePath) -> bool {
 
 /// Carries out a move; undoes what was done if that fails.
 pub(super) fn carry_out(root: &Path, journal: &Path, plan: &Plan) -> Result<(), WikiError> {
-    let state_error = |source| WikiError::State {
-        path: journal.to_owned(),
-        source,
-    };
+    let state_error = |source| WikiError::State { path: journal.to_owned(), source };
     let text = serde_json::to_vec(plan).map_err(|error| state_error(error.into()))?;
     private_file::replace(journal, &text).map_err(state_error)?;
     if let Err(error) = plan.write_first(root, plan.writes()) {
@@ -278,10 +245,7 @@ fn is_version(path: &Path, version: &str) -> bool {
 
 /// Undoes the move of a journal, if there is one. A file that was changed since is left as it is.
 pub(super) fn undo(root: &Path, journal: &Path) -> Result<(), WikiError> {
-    let state_error = |source| WikiError::State {
-        path: journal.to_owned(),
-        source,
-    };
+    let state_error = |source| WikiError::State { path: journal.to_owned(), source };
     let text = match private_file::read_whole(journal) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -289,10 +253,7 @@ pub(super) fn undo(root: &Path, journal: &Path) -> Result<(), WikiError> {
     };
     let plan: Plan = serde_json::from_slice(&text).map_err(|error| state_error(error.into()))?;
     let to = root.join(&plan.to);
-    let has_copy = plan
-        .files
-        .get(&plan.from)
-        .is_some_and(|change| is_version(&to, &change.etag));
+    let has_copy = plan.files.get(&plan.from).is_some_and(|change| is_version(&to, &change.etag));
     // If the page is only at its new place and was changed there, or is at neither, others have gone on from here.
     if has_copy || root.join(&plan.from).exists() {
         plan.restore(root)?;

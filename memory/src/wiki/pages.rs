@@ -19,12 +19,7 @@ use crate::markdown::sections;
 /// The most bytes of a page. Larger files are no pages.
 pub(super) const MOST_BYTES: u64 = 4 << 20;
 /// The files of a wiki.
-const BOUNDS: Bounds = Bounds {
-    files: 50_000,
-    file_bytes: MOST_BYTES,
-    bytes: 512 << 20,
-    hidden: false,
-};
+const BOUNDS: Bounds = Bounds { files: 50_000, file_bytes: MOST_BYTES, bytes: 512 << 20, hidden: false };
 /// The coarsest clock of a file system (FAT's). A file that was read so soon after its last change can be changed once
 /// more and keep its time.
 const CLOCK_STEP: Duration = Duration::from_secs(2);
@@ -96,10 +91,7 @@ impl Pages {
     pub fn read(root: &Path, style: LinkStyle, before: &Arc<Pages>) -> Arc<Pages> {
         let listing = Listing::with_bounds(root, BOUNDS);
         let now = SystemTime::from(Clock::system().now());
-        let mut pages = Pages {
-            notes: listing.skipped.iter().map(ToString::to_string).collect(),
-            ..Pages::default()
-        };
+        let mut pages = Pages { notes: listing.skipped.iter().map(ToString::to_string).collect(), ..Pages::default() };
         for listed in &listing.files {
             let file = listed.path.as_str();
             let Some(path) = PagePath::of_file(file) else {
@@ -150,8 +142,7 @@ impl Pages {
     fn add(&mut self, page: Arc<Page>) {
         let key = page.path.folded();
         if let Some(other) = self.paths.get(&key) {
-            self.notes
-                .push(format!("{}: differs from {other} in case or form only", page.file));
+            self.notes.push(format!("{}: differs from {other} in case or form only", page.file));
             return;
         }
         self.paths.insert(key, page.path.clone());
@@ -205,10 +196,7 @@ impl Pages {
                             from.push(page.path.clone());
                         }
                     }
-                    None => broken.push(BrokenLink {
-                        page: page.path.clone(),
-                        target: link.missing(style).to_owned(),
-                    }),
+                    None => broken.push(BrokenLink { page: page.path.clone(), target: link.missing(style).to_owned() }),
                 }
             }
         }
@@ -217,10 +205,7 @@ impl Pages {
         (self.backlinks, self.broken) = (backlinks, broken);
         let mut version = blake3::Hasher::new();
         for page in self.pages.values() {
-            version
-                .update(page.file.as_bytes())
-                .update(b"\n")
-                .update(page.etag.as_bytes());
+            version.update(page.file.as_bytes()).update(b"\n").update(page.etag.as_bytes());
         }
         self.version = version.finalize().to_hex()[..16].to_owned();
     }
@@ -258,11 +243,7 @@ impl Pages {
     #[must_use]
     pub fn targets(&self, page: &Page, style: LinkStyle) -> Vec<PagePath> {
         let mut targets: Vec<PagePath> = Vec::new();
-        for (target, _) in page
-            .links
-            .iter()
-            .filter_map(|link| link.resolve(&page.path, self, style))
-        {
+        for (target, _) in page.links.iter().filter_map(|link| link.resolve(&page.path, self, style)) {
             if !targets.contains(target) {
                 targets.push(target.clone());
             }
@@ -278,8 +259,7 @@ impl Pages {
 
     /// The pages that no other page links to.
     pub fn orphans(&self) -> impl Iterator<Item = &Page> {
-        self.iter()
-            .filter(|page| self.backlinks(&page.path).iter().all(|from| *from == page.path))
+        self.iter().filter(|page| self.backlinks(&page.path).iter().all(|from| *from == page.path))
     }
 }
 
@@ -329,16 +309,12 @@ impl Page {
         let front = FrontMatter::of(&text).ok().flatten();
         let body = front.as_ref().map_or(&*text, |front| front.body);
         let offset = text.len() - body.len();
-        let named = front
-            .as_ref()
-            .and_then(|front| front.text("title"))
-            .filter(|title| !title.trim().is_empty());
+        let named = front.as_ref().and_then(|front| front.text("title")).filter(|title| !title.trim().is_empty());
         let heading = || {
             // `##` below a text is the heading of a part: a page of Obsidian has no heading of its own.
             let sections = sections(body, 1).into_iter().enumerate();
             let mut own = sections.filter(|(at, section)| *at == 0 || section.level == 1);
-            own.find(|(_, section)| !section.title.is_empty())
-                .map(|(_, section)| section.title)
+            own.find(|(_, section)| !section.title.is_empty()).map(|(_, section)| section.title)
         };
         let aliases = front.iter().flat_map(|front| &front.entries);
         let aliases = aliases.filter(|entry| matches!(entry.key, "alias" | "aliases"));
@@ -362,12 +338,7 @@ impl Page {
             true => to.name().to_owned(),
             false => self.title.clone(),
         };
-        Page {
-            path: to.clone(),
-            file: file.to_owned(),
-            title,
-            ..self.clone()
-        }
+        Page { path: to.clone(), file: file.to_owned(), title, ..self.clone() }
     }
 
     /// Whether the page was read from this file as it is now.

@@ -16,10 +16,7 @@ impl Recents {
     /// An LRU of at most so many pages, which begins with these.
     #[must_use]
     pub fn new(most: usize, pages: impl IntoIterator<Item = PagePath>) -> Recents {
-        let mut recents = Recents {
-            pages: VecDeque::new(),
-            most,
-        };
+        let mut recents = Recents { pages: VecDeque::new(), most };
         for page in pages {
             if !recents.pages.contains(&page) && recents.pages.len() < most {
                 recents.pages.push_back(page);
@@ -49,11 +46,7 @@ impl Recents {
     /// The pages that still exist.
     #[must_use]
     pub fn existing(&self, pages: &Pages) -> Vec<PagePath> {
-        self.pages
-            .iter()
-            .filter(|page| pages.get(page).is_some())
-            .cloned()
-            .collect()
+        self.pages.iter().filter(|page| pages.get(page).is_some()).cloned().collect()
     }
 
     /// All pages.

@@ -21,10 +21,7 @@ const TITLE_WEIGHT: usize = 3;
 const SNIPPET: usize = 200;
 
 /// The image of the index.
-const IMAGE: ImageFormat = ImageFormat {
-    prefix: "search-",
-    magic: b"muninn page search 4\n",
-};
+const IMAGE: ImageFormat = ImageFormat { prefix: "search-", magic: b"muninn page search 4\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 /// The pages after whose reading the image is written. Fewer are read in a few milliseconds.
 const READ_FOR_IMAGE: usize = 100;
@@ -49,11 +46,7 @@ impl PageSearch {
     /// The search over the pages of a folder.
     #[must_use]
     pub fn new(folder: &WikiFolder) -> PageSearch {
-        PageSearch {
-            root: folder.root().to_owned(),
-            state: folder.state().to_owned(),
-            kept: Mutex::default(),
-        }
+        PageSearch { root: folder.root().to_owned(), state: folder.state().to_owned(), kept: Mutex::default() }
     }
 
     /// The pages that match a query best, the best first; equal ones in the order of their paths.
@@ -133,12 +126,7 @@ impl SearchIndex {
         let terms = Bm25::merged(&[(&self.terms, Some(&keep)), (&builder.finish(), None)]);
         let unsaved = self.unsaved + added.len();
         let documents = kept.into_iter().chain(added).collect();
-        SearchIndex {
-            documents,
-            terms,
-            of: self.of,
-            unsaved,
-        }
+        SearchIndex { documents, terms, of: self.of, unsaved }
     }
 
     fn find(
@@ -159,10 +147,7 @@ impl SearchIndex {
         let found = self.ranked(&terms, limit);
         let shown = found.into_iter().filter_map(|path| {
             let body = body(path)?;
-            Some(Found {
-                path: path.clone(),
-                snippet: snippet(tokenizer, &terms, &body),
-            })
+            Some(Found { path: path.clone(), snippet: snippet(tokenizer, &terms, &body) })
         });
         shown.collect()
     }
@@ -185,11 +170,8 @@ impl SearchIndex {
             }
         }
         let paths = self.documents.iter().map(|(path, _)| path);
-        let mut ranked: Vec<(f32, &PagePath)> = scores
-            .into_iter()
-            .zip(paths)
-            .filter(|(score, _)| *score > 0.0)
-            .collect();
+        let mut ranked: Vec<(f32, &PagePath)> =
+            scores.into_iter().zip(paths).filter(|(score, _)| *score > 0.0).collect();
         ranked.sort_by(|(a, first), (b, second)| b.total_cmp(a).then_with(|| first.cmp(second)));
         ranked.into_iter().take(limit).map(|(_, path)| path).collect()
     }

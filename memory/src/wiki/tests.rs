@@ -36,18 +36,9 @@ fn strings(paths: &[PagePath]) -> Vec<&str> {
 #[test]
 fn titles_links_and_backlinks_are_those_of_the_files() {
     let folder = folder(&[
-        (
-            "index.md",
-            "# Home\n[[projects/mind-map]] and [[The Plan]] and [[gone]]\n",
-        ),
-        (
-            "projects/mind-map.md",
-            "---\ntitle: \"Mind Map\"\naliases: [mm, memory]\n---\nBack [home](../index.md).\n",
-        ),
-        (
-            "projects/plans/digest.md",
-            "Text.\n# The plan\n[[mind-map|shown]] [[mm]] [[Memory#part]]\n",
-        ),
+        ("index.md", "# Home\n[[projects/mind-map]] and [[The Plan]] and [[gone]]\n"),
+        ("projects/mind-map.md", "---\ntitle: \"Mind Map\"\naliases: [mm, memory]\n---\nBack [home](../index.md).\n"),
+        ("projects/plans/digest.md", "Text.\n# The plan\n[[mind-map|shown]] [[mm]] [[Memory#part]]\n"),
         ("lonely.md", ""),
     ]);
     let pages = read(folder.path(), LinkStyle::Auto);
@@ -58,39 +49,21 @@ fn titles_links_and_backlinks_are_those_of_the_files() {
     assert_eq!(title("projects/plans/digest"), "The plan");
     assert_eq!(title("lonely"), "lonely");
     assert_eq!(title("PROJECTS/Mind-Map"), "Mind Map", "in any case");
-    assert_eq!(
-        strings(pages.backlinks(&path("projects/mind-map"))),
-        ["index", "projects/plans/digest"]
-    );
+    assert_eq!(strings(pages.backlinks(&path("projects/mind-map"))), ["index", "projects/plans/digest"]);
     assert_eq!(strings(pages.backlinks(&path("index"))), ["projects/mind-map"]);
     let home = pages.get(&path("index")).unwrap();
-    assert_eq!(
-        strings(&pages.targets(home, LinkStyle::Auto)),
-        ["projects/mind-map", "projects/plans/digest"]
-    );
-    let broken: Vec<_> = pages
-        .broken()
-        .iter()
-        .map(|link| (link.page.as_str(), &*link.target))
-        .collect();
+    assert_eq!(strings(&pages.targets(home, LinkStyle::Auto)), ["projects/mind-map", "projects/plans/digest"]);
+    let broken: Vec<_> = pages.broken().iter().map(|link| (link.page.as_str(), &*link.target)).collect();
     assert_eq!(broken, [("index", "gone")]);
     let orphans: Vec<_> = pages.orphans().map(|page| page.path.as_str()).collect();
     assert_eq!(orphans, ["lonely"]);
-    let body = pages
-        .get(&path("projects/mind-map"))
-        .unwrap()
-        .body(folder.path())
-        .unwrap();
+    let body = pages.get(&path("projects/mind-map")).unwrap().body(folder.path()).unwrap();
     assert_eq!(body, "Back [home](../index.md).\n");
 }
 
 #[test]
 fn both_orders_of_halves_are_understood() {
-    let folder = folder(&[
-        ("a.md", "[[the b|b]] [[b|the b]] [[x|y]]"),
-        ("b.md", ""),
-        ("the b.md", ""),
-    ]);
+    let folder = folder(&[("a.md", "[[the b|b]] [[b|the b]] [[x|y]]"), ("b.md", ""), ("the b.md", "")]);
     let targets = |style| {
         let pages = read(folder.path(), style);
         let links = pages.get(&path("a")).unwrap().links.len();
@@ -102,11 +75,7 @@ fn both_orders_of_halves_are_understood() {
     assert_eq!(targets(LinkStyle::MindMap), ("b the b".to_owned(), "y".to_owned()));
     assert_eq!(targets(LinkStyle::Obsidian), ("the b b".to_owned(), "x".to_owned()));
     fs::remove_file(folder.path().join("the b.md")).unwrap();
-    assert_eq!(
-        targets(LinkStyle::Auto),
-        ("b".to_owned(), "x".to_owned()),
-        "the half that is a page"
-    );
+    assert_eq!(targets(LinkStyle::Auto), ("b".to_owned(), "x".to_owned()), "the half that is a page");
 }
 
 #[test]
@@ -176,18 +145,11 @@ fn bad_files_are_noted_and_harm_nothing() {
     let pages = read(folder.path(), LinkStyle::Auto);
     let names: Vec<_> = pages.iter().map(|page| page.path.as_str()).collect();
     assert_eq!(names, ["crlf", "front", "good", "latin", "list", "merge", "open"]);
-    assert_eq!(
-        strings(pages.backlinks(&path("good"))),
-        ["crlf", "front", "latin", "list", "merge", "open"]
-    );
+    assert_eq!(strings(pages.backlinks(&path("good"))), ["crlf", "front", "latin", "list", "merge", "open"]);
     assert_eq!(pages.get(&path("front")).unwrap().title, "Long");
     assert_eq!(pages.get(&path("crlf")).unwrap().title, "Windows");
     let notes = pages.notes.join("\n");
-    for note in [
-        "nul.md: ",
-        "binary.md: it is a binary file",
-        "huge.md: skipped: it has 4194305 bytes",
-    ] {
+    for note in ["nul.md: ", "binary.md: it is a binary file", "huge.md: skipped: it has 4194305 bytes"] {
         assert!(notes.contains(note), "{notes}");
     }
 }
@@ -239,37 +201,22 @@ fn digest_is_trimmed_from_the_recents_then_the_terms_and_never_the_footer() {
         let text = digest(folder.path(), &["foo/index", "bar/x"], most).markdown;
         assert!(text.ends_with("for the live version.\n"));
         let has = |text: &str, part: &str| text.contains(part);
-        assert!(
-            !has(&text, "## Recently") || has(&text, "alpha beta, "),
-            "terms go after the pages: {text}"
-        );
+        assert!(!has(&text, "## Recently") || has(&text, "alpha beta, "), "terms go after the pages: {text}");
         assert!(text.len() <= before.len());
         if text.len() > most {
-            assert!(
-                !has(&text, "foo (1)") && has(&text, "3 more areas, left out for size"),
-                "{most}: {text}"
-            );
+            assert!(!has(&text, "foo (1)") && has(&text, "3 more areas, left out for size"), "{most}: {text}");
         }
         before = text;
     }
     let narrow = digest(folder.path(), &["foo/index"], 185).markdown;
-    assert!(
-        narrow.contains("- foo (1)") && !narrow.contains("About"),
-        "areas stay: {narrow}"
-    );
+    assert!(narrow.contains("- foo (1)") && !narrow.contains("About"), "areas stay: {narrow}");
 }
 
 #[test]
 fn search_ranks_titles_first_and_follows_the_files() {
     let folder = folder(&[
-        (
-            "http/errors.md",
-            "# Error handling\nNever guess a status.\nThe gateway maps timeouts to 504.\n",
-        ),
-        (
-            "http/retries.md",
-            "# Retries\nErrors of the backend are retried twice.\n",
-        ),
+        ("http/errors.md", "# Error handling\nNever guess a status.\nThe gateway maps timeouts to 504.\n"),
+        ("http/retries.md", "# Retries\nErrors of the backend are retried twice.\n"),
         ("cats.md", "Cats sleep.\n"),
     ]);
     let pages = read(folder.path(), LinkStyle::Auto);

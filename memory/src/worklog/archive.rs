@@ -29,10 +29,7 @@ pub const CORRECTIONS: &str = ".muninn/journals/corrections.md";
 pub const PATTERNS: &str = ".muninn/journals/patterns.jsonl";
 
 /// Lines are only added to both files, so the union of two versions is a correct merge.
-const UNION: [&str; 2] = [
-    "journals/corrections.md merge=union",
-    "journals/patterns.jsonl merge=union",
-];
+const UNION: [&str; 2] = ["journals/corrections.md merge=union", "journals/patterns.jsonl merge=union"];
 /// How often a failure is in a worklog to be a correction.
 const REPEATED: usize = 2;
 /// The confidence of a pattern: it worked once.
@@ -76,12 +73,7 @@ impl Worklog {
         if removed {
             self.remove().map_err(|source| self.failed(source))?;
         }
-        Ok(Archived {
-            copy: format!("{FOLDER}/{copy}"),
-            corrections,
-            patterns,
-            removed,
-        })
+        Ok(Archived { copy: format!("{FOLDER}/{copy}"), corrections, patterns, removed })
     }
 
     /// Size and time of the file.
@@ -101,10 +93,7 @@ impl Worklog {
                 number => format!("{name}-{number}.md"),
             };
             let path = folder.join(&name);
-            let failed = |source| WorklogError::Io {
-                path: path.clone(),
-                source,
-            };
+            let failed = |source| WorklogError::Io { path: path.clone(), source };
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {
                     let written = file.write_all(&content).and_then(|()| file.sync_all());
@@ -131,11 +120,7 @@ impl Worklog {
         (date, task, copy): (&str, &str, &str),
     ) -> Result<(usize, usize), WorklogError> {
         let corrections = corrections(parsed);
-        let patterns: Vec<String> = parsed
-            .mutations
-            .iter()
-            .filter_map(|found| self.pattern(found, copy))
-            .collect();
+        let patterns: Vec<String> = parsed.mutations.iter().filter_map(|found| self.pattern(found, copy)).collect();
         let heading = format!("\n## {date} — {task} ({copy})\n");
         let added = add(&root.join(CORRECTIONS), &heading, &corrections)?;
         let learned = add(&root.join(PATTERNS), "", &patterns)?;
@@ -171,10 +156,7 @@ impl Worklog {
 
 /// Adds lines that a file lacks below a heading. Returns their number.
 fn add<L: AsRef<str>>(path: &Path, heading: &str, lines: &[L]) -> Result<usize, WorklogError> {
-    add_missing_lines(path, heading, lines).map_err(|source| WorklogError::Io {
-        path: path.to_owned(),
-        source,
-    })
+    add_missing_lines(path, heading, lines).map_err(|source| WorklogError::Io { path: path.to_owned(), source })
 }
 
 /// The lines of corrections: mutations, and failures that were met several times.
@@ -200,19 +182,14 @@ fn corrections(parsed: &ParsedWorklog) -> Vec<String> {
     }
     let repeated = counts.into_iter().filter(|(_, count)| *count >= REPEATED);
     let of_failures = repeated.map(|(failure, count)| format!("- Failed {count} times: {failure}"));
-    of_mutations
-        .chain(of_failures)
-        .map(|line| redact(&line).into_owned())
-        .collect()
+    of_mutations.chain(of_failures).map(|line| redact(&line).into_owned()).collect()
 }
 
 /// A worklog without secrets, which people may have written into it.
 fn redacted(content: Vec<u8>) -> Vec<u8> {
     match String::from_utf8(content) {
         Ok(text) => redact(&text).into_owned().into_bytes(),
-        Err(error) => redact(&String::from_utf8_lossy(error.as_bytes()))
-            .into_owned()
-            .into_bytes(),
+        Err(error) => redact(&String::from_utf8_lossy(error.as_bytes())).into_owned().into_bytes(),
     }
 }
 
@@ -227,9 +204,5 @@ fn file_name(task: &str) -> String {
         }
     }
     let name = name[..name.floor_char_boundary(MOST_NAME)].trim_end_matches('-');
-    if name.is_empty() {
-        "task".to_owned()
-    } else {
-        name.to_owned()
-    }
+    if name.is_empty() { "task".to_owned() } else { name.to_owned() }
 }

@@ -107,11 +107,7 @@ impl Worklog {
     /// by which it can be read after the worktree was removed.
     #[must_use]
     pub fn new(root: &Path, state: &Path, clock: Clock) -> Self {
-        Self {
-            root: root.to_owned(),
-            state: state.to_owned(),
-            clock,
-        }
+        Self { root: root.to_owned(), state: state.to_owned(), clock }
     }
 
     /// The worklog of a worktree that was removed, whose second name is in the directory `state`.
@@ -152,17 +148,8 @@ impl Worklog {
         }
         let approach = header.approach.as_deref().map(one_line);
         lines.push(format!("Approach: {}", approach.as_deref().unwrap_or("open")));
-        let session = header
-            .session
-            .as_deref()
-            .map(|session| format!("session {}", one_line(session)));
-        let who: Vec<String> = header
-            .agent
-            .as_deref()
-            .map(one_line)
-            .into_iter()
-            .chain(session)
-            .collect();
+        let session = header.session.as_deref().map(|session| format!("session {}", one_line(session)));
+        let who: Vec<String> = header.agent.as_deref().map(one_line).into_iter().chain(session).collect();
         if !who.is_empty() {
             lines.push(format!("Agent: {}", who.join(", ")));
         }
@@ -178,20 +165,13 @@ impl Worklog {
     pub fn append(&self, text: &str) -> Result<Appended, WorklogError> {
         let clean = redact(text.trim());
         let redacted = matches!(clean, Cow::Owned(_));
-        let lines: Vec<&str> = clean
-            .lines()
-            .map(str::trim_end)
-            .filter(|line| !line.is_empty())
-            .collect();
+        let lines: Vec<&str> = clean.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
         if lines.is_empty() {
             return Err(WorklogError::Empty);
         }
         let characters = clean.chars().count();
         if lines.len() > MOST_LINES || characters > MOST_CHARACTERS * lines.len() {
-            return Err(WorklogError::TooLong {
-                lines: lines.len(),
-                characters,
-            });
+            return Err(WorklogError::TooLong { lines: lines.len(), characters });
         }
         if lines.iter().any(|line| line.starts_with('#')) {
             return Err(WorklogError::Heading);
@@ -203,10 +183,7 @@ impl Worklog {
         }
         self.write(&kept)?;
         let gossip = kept.iter().filter_map(|line| gossip(line));
-        Ok(Appended {
-            redacted,
-            gossip: gossip.map(str::to_owned).collect(),
-        })
+        Ok(Appended { redacted, gossip: gossip.map(str::to_owned).collect() })
     }
 
     /// Declares a mutation.
@@ -220,10 +197,7 @@ impl Worklog {
         }
         let longest = texts.iter().map(|text| text.chars().count()).max().unwrap_or_default();
         if longest > MOST_CHARACTERS {
-            return Err(WorklogError::TooLong {
-                lines: 1,
-                characters: longest,
-            });
+            return Err(WorklogError::TooLong { lines: 1, characters: longest });
         }
         let [failed_on, switching_to, rationale] = texts.map(|text| one_line(text));
         let kind = mutation.kind;
@@ -269,10 +243,8 @@ impl Worklog {
         let lines = &lines[lines.len().saturating_sub(most_lines)..];
         let text = lines.join("\n").trim().to_owned();
         let is_marker = |line: &&str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
-        Ok((!text.is_empty()).then(|| Tail {
-            has_conflict_markers: lines.iter().any(is_marker),
-            text: redact(&text).into_owned(),
-        }))
+        Ok((!text.is_empty())
+            .then(|| Tail { has_conflict_markers: lines.iter().any(is_marker), text: redact(&text).into_owned() }))
     }
 
     /// Opens the file, which must be an ordinary one.
@@ -287,10 +259,7 @@ impl Worklog {
     }
 
     pub(super) fn failed(&self, source: io::Error) -> WorklogError {
-        WorklogError::Io {
-            path: self.path(),
-            source,
-        }
+        WorklogError::Io { path: self.path(), source }
     }
 
     pub(super) fn clock(&self) -> &Clock {
@@ -317,11 +286,7 @@ impl Worklog {
             return Err(WorklogError::NotAFile(path));
         }
         let write = || -> io::Result<()> {
-            let mut file = fs::OpenOptions::new()
-                .read(true)
-                .append(true)
-                .create(true)
-                .open(&path)?;
+            let mut file = fs::OpenOptions::new().read(true).append(true).create(true).open(&path)?;
             let end = line_end(&mut file)?;
             let mut text = String::new();
             if private_file::ends_within_a_line(&path)? {
@@ -392,9 +357,5 @@ fn first_words(text: &str) -> String {
     words.truncate(MOST);
     let words = words.join(" ");
     let words = words.trim_end_matches(['.', ',', ';', ':', '!', '?']);
-    if is_cut {
-        format!("{words} ...")
-    } else {
-        words.to_owned()
-    }
+    if is_cut { format!("{words} ...") } else { words.to_owned() }
 }

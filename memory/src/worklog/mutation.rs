@@ -58,9 +58,7 @@ impl MutationKind {
     /// All kinds on one line, for messages.
     #[must_use]
     pub fn listed() -> String {
-        MutationKind::ALL
-            .map(|kind| format!("{kind} {}", kind.words()))
-            .join(", ")
+        MutationKind::ALL.map(|kind| format!("{kind} {}", kind.words())).join(", ")
     }
 }
 
@@ -85,9 +83,7 @@ impl FromStr for MutationKind {
         let found = MutationKind::ALL.into_iter().find(|kind| {
             kind.to_string().eq_ignore_ascii_case(text.trim()) || kind.words().eq_ignore_ascii_case(text.trim())
         });
-        found.ok_or_else(|| UnknownMutation {
-            name: text.escape_debug().to_string(),
-        })
+        found.ok_or_else(|| UnknownMutation { name: text.escape_debug().to_string() })
     }
 }
 

@@ -89,10 +89,7 @@ impl ParsedWorklog {
         if let Some(found) = open {
             let mutation = &mut found.mutation;
             if let Some((count, failed_on)) = line.split_once("x on: ").filter(|_| line.starts_with("Failed ")) {
-                let is_count = count
-                    .trim_start_matches("Failed ")
-                    .bytes()
-                    .all(|byte| byte.is_ascii_digit());
+                let is_count = count.trim_start_matches("Failed ").bytes().all(|byte| byte.is_ascii_digit());
                 if is_count {
                     failed_on.clone_into(&mut mutation.failed_on);
                     return;

@@ -56,11 +56,7 @@ fn session_begins_with_a_header_and_lines_follow() {
     let worklog = place.worklog();
     assert!(worklog.tail(50).unwrap().is_none());
     assert!(matches!(worklog.append("x"), Err(WorklogError::Missing(_))));
-    assert!(
-        worklog
-            .begin("auth-overhaul", &header("Replace the JWT with session tokens."))
-            .unwrap()
-    );
+    assert!(worklog.begin("auth-overhaul", &header("Replace the JWT with session tokens.")).unwrap());
     worklog.append("Decision: session token, not JWT").unwrap();
     worklog.append("❌ Failed: direct swap\n→ SDK rejects it").unwrap();
     assert!(!worklog.begin("other", &header("")).unwrap(), "the file is there");
@@ -104,10 +100,7 @@ fn long_texts_headings_and_secrets_are_refused_or_removed() {
     }
     let long = worklog.append(&"x".repeat(2_000)).unwrap_err().to_string();
     assert!(long.contains("leave the details out"), "{long}");
-    let empty = Mutation {
-        rationale: " ".to_owned(),
-        ..mutation(MutationKind::M1)
-    };
+    let empty = Mutation { rationale: " ".to_owned(), ..mutation(MutationKind::M1) };
     assert!(worklog.mutate(&empty).is_err());
     assert_eq!(place.text(), before);
     let secret = worklog.append("key ghp_0123456789abcdefghijABCDEFGHIJ012345 is old");
@@ -124,10 +117,7 @@ fn files_of_other_editors_are_appended_to_and_never_changed() {
         ("a\r\nb", "a\r\nb\r\nnew\r\n"),
         ("a\nb", "a\nb\nnew\n"),
         ("", "new\n"),
-        (
-            "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n",
-            "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\nnew\n",
-        ),
+        ("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n", "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\nnew\n"),
     ] {
         fs::write(place.fixture.path(FILE), before).unwrap();
         worklog.append("new").unwrap();
@@ -140,10 +130,7 @@ fn files_of_other_editors_are_appended_to_and_never_changed() {
     worklog.append("last").unwrap();
     let tail = worklog.tail(50).unwrap().unwrap().text;
     assert!(tail.ends_with("0123456789abcdef\nlast") && tail.lines().count() == 50);
-    assert_eq!(
-        fs::metadata(place.fixture.path(FILE)).unwrap().len(),
-        large.len() as u64 + 5
-    );
+    assert_eq!(fs::metadata(place.fixture.path(FILE)).unwrap().len(), large.len() as u64 + 5);
     fs::write(place.fixture.path(FILE), "x".repeat(1 << 20)).unwrap();
     assert!(worklog.tail(50).unwrap().unwrap().text.len() <= 64 << 10);
     assert!(worklog.parsed().is_ok());
@@ -156,10 +143,7 @@ fn links_and_directories_are_refused() {
     let worklog = place.worklog();
     std::os::unix::fs::symlink(place.fixture.path("a.txt"), place.fixture.path(FILE)).unwrap();
     assert!(matches!(worklog.append("x"), Err(WorklogError::NotAFile(_))));
-    assert!(matches!(
-        worklog.begin("t", &header("x")),
-        Err(WorklogError::NotAFile(_))
-    ));
+    assert!(matches!(worklog.begin("t", &header("x")), Err(WorklogError::NotAFile(_))));
     assert!(worklog.tail(5).is_err() && worklog.parsed().is_err());
     assert_eq!(fs::read_to_string(place.fixture.path("a.txt")).unwrap(), "x\n");
     fs::remove_file(place.fixture.path(FILE)).unwrap();
@@ -176,9 +160,7 @@ fn lines_of_many_writers_are_all_there_and_whole() {
             let worklog = place.worklog();
             scope.spawn(move || {
                 for number in 0..25 {
-                    worklog
-                        .append(&format!("line {number} of {writer}\n→ second {number} of {writer}"))
-                        .unwrap();
+                    worklog.append(&format!("line {number} of {writer}\n→ second {number} of {writer}")).unwrap();
                 }
             });
         }
@@ -186,10 +168,7 @@ fn lines_of_many_writers_are_all_there_and_whole() {
         scope.spawn(|| {
             use std::io::Write as _;
             for number in 0..25 {
-                let mut file = fs::OpenOptions::new()
-                    .append(true)
-                    .open(place.fixture.path(FILE))
-                    .unwrap();
+                let mut file = fs::OpenOptions::new().append(true).open(place.fixture.path(FILE)).unwrap();
                 file.write_all(format!("person {number}\n").as_bytes()).unwrap();
             }
         });
@@ -216,10 +195,7 @@ fn content_is_read_from_the_lines() {
     worklog.append("✅ Worked after M5: `cargo test`").unwrap();
     worklog.mutate(&mutation(MutationKind::M2)).unwrap();
     let parsed = worklog.parsed().unwrap();
-    assert_eq!(
-        (parsed.task.as_deref(), &*parsed.sessions),
-        (Some("auth"), &["s-1".to_owned()][..])
-    );
+    assert_eq!((parsed.task.as_deref(), &*parsed.sessions), (Some("auth"), &["s-1".to_owned()][..]));
     assert_eq!(parsed.failures, ["`cargo test`", "by hand"]);
     assert_eq!(parsed.gossip, ["the port is 8080"]);
     assert_eq!(parsed.wishes, ["diffing schemas"]);
@@ -269,14 +245,8 @@ fn archive_keeps_a_copy_and_what_was_learned() {
     assert!(!corrections.contains("once"));
     assert!(read(".muninn/.gitattributes").contains("journals/patterns.jsonl merge=union\n"));
     let patterns = read(PATTERNS);
-    assert!(
-        patterns.contains("\"type\":\"pattern\"") && patterns.lines().count() == 1,
-        "{patterns}"
-    );
-    assert!(matches!(
-        worklog.archive(&worktree, None, false),
-        Err(WorklogError::Missing(_))
-    ));
+    assert!(patterns.contains("\"type\":\"pattern\"") && patterns.lines().count() == 1, "{patterns}");
+    assert!(matches!(worklog.archive(&worktree, None, false), Err(WorklogError::Missing(_))));
     worklog.begin("auth/Overhaul", &header("y")).unwrap();
     let second = worklog.archive(&worktree, None, false).unwrap();
     assert_eq!(second.copy, ".muninn/journals/2026-03-18-auth-overhaul-2.md");

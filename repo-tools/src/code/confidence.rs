@@ -16,11 +16,7 @@ pub(super) struct UsingFile {
 
 impl UsingFile {
     pub(super) fn new(path: &RelPath, language: Option<Language>, parsed: &Parsed) -> Self {
-        Self {
-            path: path.clone(),
-            language,
-            imports: parsed.imports.clone(),
-        }
+        Self { path: path.clone(), language, imports: parsed.imports.clone() }
     }
 
     /// Returns whether the file imports `name` from the file of a definition, or imports that whole file.
@@ -38,15 +34,9 @@ impl UsingFile {
         let folder = symbol.path.parent().map(|folder| folder.file_name().to_owned());
         self.imports.iter().any(|import| {
             let path = import.path.trim_end_matches(".h").trim_end_matches(".hpp");
-            let last = path
-                .rsplit(['/', ':', '.', '\\'])
-                .find(|part| !part.is_empty())
-                .unwrap_or_default();
+            let last = path.rsplit(['/', ':', '.', '\\']).find(|part| !part.is_empty()).unwrap_or_default();
             let last = if path.ends_with(".js") || path.ends_with(".php") || path.ends_with(".rb") {
-                path.rsplit(['/', '\\'])
-                    .next()
-                    .and_then(|name| name.split('.').next())
-                    .unwrap_or(last)
+                path.rsplit(['/', '\\']).next().and_then(|name| name.split('.').next()).unwrap_or(last)
             } else {
                 last
             };

@@ -22,16 +22,10 @@ pub fn definition(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Definiti
     if let Some(from) = query.from.as_ref().filter(|from| !paths.contains(from)) {
         paths.push(from.clone());
     }
-    let mut answer = Definitions {
-        cuts: before,
-        ..Definitions::default()
-    };
+    let mut answer = Definitions { cuts: before, ..Definitions::default() };
     let mut user: Option<UsingFile> = None;
     let mut found: Vec<(Symbol, Option<Language>)> = Vec::new();
-    let parse_limits = ParseLimits {
-        only: Some(name),
-        ..ParseLimits::default()
-    };
+    let parse_limits = ParseLimits { only: Some(name), ..ParseLimits::default() };
     let cuts = scan(worktree, &paths, &query.limits, &parse_limits, |path, scanned| {
         let Some(parsed) = &scanned.parsed else {
             return ControlFlow::Continue(());
@@ -52,11 +46,7 @@ pub fn definition(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Definiti
     let all: Vec<_> = found.iter().map(|(symbol, language)| (symbol, *language)).collect();
     let scored = all.iter().map(|(symbol, language)| {
         let (confidence, basis) = confidence::of_definition(symbol, *language, &all, container, user.as_ref());
-        ScoredDefinition {
-            symbol: (*symbol).clone(),
-            confidence,
-            basis,
-        }
+        ScoredDefinition { symbol: (*symbol).clone(), confidence, basis }
     });
     let mut definitions: Vec<ScoredDefinition> = scored.collect();
     let key = |of: &ScoredDefinition| (of.symbol.path.clone(), of.symbol.line);
@@ -74,9 +64,7 @@ pub(super) fn is_test(path: &RelPath) -> bool {
     let lower = path.as_str().to_lowercase();
     let mut parts = lower.split('/').rev();
     let name = parts.next().unwrap_or_default();
-    let by_name = ["_test.", ".test.", ".spec.", "_spec."]
-        .iter()
-        .any(|mark| name.contains(mark))
-        || name.starts_with("test_");
+    let by_name =
+        ["_test.", ".test.", ".spec.", "_spec."].iter().any(|mark| name.contains(mark)) || name.starts_with("test_");
     by_name || parts.any(|part| matches!(part, "test" | "tests" | "__tests__" | "spec"))
 }

@@ -64,19 +64,14 @@ pub enum OutlineError {
 pub fn outline(worktree: &Worktree, path: &RelPath, limits: &ParseLimits<'_>) -> Result<Outline, OutlineError> {
     let source = read_text(worktree, path, limits.max_bytes as u64)?.text;
     let language = Language::of(path, &source).ok_or_else(|| OutlineError::Language { path: path.clone() })?;
-    let parsed = parse(language, &source, limits).map_err(|source| OutlineError::Unparsed {
-        path: path.clone(),
-        source,
-    })?;
+    let parsed =
+        parse(language, &source, limits).map_err(|source| OutlineError::Unparsed { path: path.clone(), source })?;
     let mut depths = Vec::with_capacity(parsed.definitions.len());
     for definition in &parsed.definitions {
         let parent = definition.parent.and_then(|at| depths.get(at as usize));
         depths.push(parent.map_or(0, |depth| depth + 1));
     }
-    let entry = |(definition, depth)| OutlineEntry {
-        depth,
-        symbol: Symbol::new(path, &source, &parsed, definition),
-    };
+    let entry = |(definition, depth)| OutlineEntry { depth, symbol: Symbol::new(path, &source, &parsed, definition) };
     Ok(Outline {
         path: path.clone(),
         language,

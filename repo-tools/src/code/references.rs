@@ -28,10 +28,7 @@ pub fn references(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Referenc
         cuts: collected.cuts.clone(),
         references: Vec::new(),
     };
-    let usages = collected
-        .files
-        .iter()
-        .flat_map(|file| file.uses.iter().map(move |found| (file, found)));
+    let usages = collected.files.iter().flat_map(|file| file.uses.iter().map(move |found| (file, found)));
     for (file, found) in usages {
         if answer.references.len() >= query.limits.max_results {
             answer.cuts.add(Cut::Matches);
@@ -64,10 +61,7 @@ pub fn callers(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Callers, Co
         for found in file.uses.iter().filter(|found| found.kind == UsageKind::Call) {
             let (confidence, basis) =
                 confidence::of_usage(found.kind, found.qualifier.as_deref(), &definitions, &file.user);
-            let key = (
-                file.path.clone(),
-                found.inside.as_ref().map(|symbol| symbol.lines.first),
-            );
+            let key = (file.path.clone(), found.inside.as_ref().map(|symbol| symbol.lines.first));
             let caller = callers.entry(key).or_insert_with(|| Caller {
                 symbol: found.inside.clone(),
                 path: file.path.clone(),
@@ -88,12 +82,7 @@ pub fn callers(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Callers, Co
         callers.truncate(query.limits.max_results);
         cuts.add(Cut::Matches);
     }
-    Ok(Callers {
-        callers,
-        definitions: definitions.len(),
-        parsed: collected.parsed,
-        cuts,
-    })
+    Ok(Callers { callers, definitions: definitions.len(), parsed: collected.parsed, cuts })
 }
 
 /// The definitions and uses of a name in the candidate files.
@@ -126,11 +115,7 @@ impl Collected {
         let all = self.definitions.iter().map(|(symbol, language)| (symbol, *language));
         let in_container = |symbol: &Symbol| symbol.container.as_deref() == self.container.as_deref();
         let named: Vec<_> = all.clone().filter(|(symbol, _)| in_container(symbol)).collect();
-        if self.container.is_some() && !named.is_empty() {
-            named
-        } else {
-            all.collect()
-        }
+        if self.container.is_some() && !named.is_empty() { named } else { all.collect() }
     }
 }
 
@@ -144,11 +129,7 @@ fn collect(worktree: &Worktree, query: &NameQuery<'_>, texts: bool) -> Result<Co
         parsed: 0,
         cuts: before,
     };
-    let parse_limits = ParseLimits {
-        identifiers: true,
-        only: Some(name),
-        ..ParseLimits::default()
-    };
+    let parse_limits = ParseLimits { identifiers: true, only: Some(name), ..ParseLimits::default() };
     let cuts = scan(worktree, &paths, &query.limits, &parse_limits, |path, scanned| {
         collected.add(path, name, &scanned, texts);
         ControlFlow::Continue(())
@@ -165,8 +146,7 @@ impl Collected {
         let symbol = |definition| Symbol::new(path, &scanned.source, parsed, definition);
         let own = parsed.definitions.iter().filter(|of| &*of.name == name);
         let own: Vec<_> = own.filter(|of| of.kind != DefinitionKind::Impl).collect();
-        self.definitions
-            .extend(own.iter().map(|of| (symbol(of), scanned.language)));
+        self.definitions.extend(own.iter().map(|of| (symbol(of), scanned.language)));
         let lines: Vec<&str> = scanned.source.lines().collect();
         let text = |line: u32| {
             let text = lines.get(line.saturating_sub(1) as usize).copied().unwrap_or_default();
@@ -184,20 +164,14 @@ impl Collected {
                     ReferenceKind::Other => UsageKind::Other,
                 },
                 qualifier: reference.qualifier.as_ref().map(ToString::to_string),
-                inside: reference
-                    .inside
-                    .and_then(|at| parsed.definitions.get(at as usize))
-                    .map(symbol),
+                inside: reference.inside.and_then(|at| parsed.definitions.get(at as usize)).map(symbol),
                 text: text(reference.line),
             })
             .collect();
         if texts {
             let is_known =
                 |line: u32| uses.iter().any(|found| found.line == line) || own.iter().any(|of| of.name_line == line);
-            let mentions = lines
-                .iter()
-                .zip(1u32..)
-                .filter(|(text, line)| has_word(text, name) && !is_known(*line));
+            let mentions = lines.iter().zip(1u32..).filter(|(text, line)| has_word(text, name) && !is_known(*line));
             let more: Vec<Use> = mentions
                 .map(|(_, line)| Use {
                     line,

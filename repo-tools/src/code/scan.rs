@@ -71,20 +71,14 @@ fn scan_file(
         ..*parse_limits
     };
     let parsed = language.and_then(|language| parse(language, &source, &bounds).ok());
-    Some(Scanned {
-        language,
-        source,
-        parsed,
-    })
+    Some(Scanned { language, source, parsed })
 }
 
 /// Returns the files that can contain the name of a question, and the limits that were reached in finding them.
 pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(Vec<RelPath>, Cuts), CodeError> {
     let (name, _) = query.parts();
     if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err(CodeError::Name {
-            name: query.name.clone(),
-        });
+        return Err(CodeError::Name { name: query.name.clone() });
     }
     if let Candidates::Paths(paths) = query.candidates {
         return Ok((wanted(worktree, paths, &query.filter)?, Cuts::default()));

@@ -96,9 +96,7 @@ pub fn symbols(worktree: &Worktree, query: &SymbolQuery<'_>) -> Result<Symbols, 
                     full = true;
                     return ControlFlow::Break(());
                 }
-                found
-                    .symbols
-                    .push(Symbol::new(path, &scanned.source, parsed, definition));
+                found.symbols.push(Symbol::new(path, &scanned.source, parsed, definition));
             }
         }
         ControlFlow::Continue(())

@@ -174,11 +174,7 @@ impl IncomingObjects {
                 files.extend(list(&folder)?);
             }
         }
-        files.retain(|file| {
-            !file
-                .file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with("tmp_"))
-        });
+        files.retain(|file| !file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tmp_")));
         Ok(files)
     }
 }

@@ -51,11 +51,7 @@ impl Header {
     /// The bytes that decoding it reads and writes. Bases of deltas that are small are cached at times, so that only the
     /// work for the deltas counts.
     fn cost(&self) -> u64 {
-        let each = if self.bytes > MAX_CACHED_BYTES {
-            self.bytes
-        } else {
-            DELTA_BYTES
-        };
+        let each = if self.bytes > MAX_CACHED_BYTES { self.bytes } else { DELTA_BYTES };
         self.bytes + each * u64::from(self.deltas)
     }
 }
@@ -82,26 +78,17 @@ impl CommitChain {
         if deltas > MAX_DELTAS {
             return Err(self.beyond(ChainLimit::Deltas));
         }
-        Ok(Some(Header {
-            kind: header.kind(),
-            bytes: header.size(),
-            deltas,
-        }))
+        Ok(Some(Header { kind: header.kind(), bytes: header.size(), deltas }))
     }
 
     /// The header of an object that is small enough to be decoded.
     pub(super) fn small(&self, id: ObjectId) -> Result<Header, ChainError> {
         let reference = || self.reference.clone();
         match self.header(id)? {
-            None => Err(ChainError::Missing {
-                reference: reference(),
-                id,
-            }),
-            Some(Header { bytes, .. }) if bytes > MAX_OBJECT_BYTES => Err(ChainError::TooLarge {
-                reference: reference(),
-                id,
-                bytes,
-            }),
+            None => Err(ChainError::Missing { reference: reference(), id }),
+            Some(Header { bytes, .. }) if bytes > MAX_OBJECT_BYTES => {
+                Err(ChainError::TooLarge { reference: reference(), id, bytes })
+            }
             Some(found) => Ok(found),
         }
     }
@@ -132,9 +119,7 @@ impl CommitChain {
 
     fn find(&self, id: ObjectId) -> Result<gix::Commit<'_>, ChainError> {
         let object = self.object(id)?;
-        object.try_into_commit().map_err(|_| ChainError::NoCommit {
-            reference: format!("{} ({id})", self.reference),
-        })
+        object.try_into_commit().map_err(|_| ChainError::NoCommit { reference: format!("{} ({id})", self.reference) })
     }
 
     fn find_tree(&self, id: ObjectId) -> Result<gix::Tree<'_>, ChainError> {
@@ -153,10 +138,7 @@ impl CommitChain {
     }
 
     fn beyond(&self, limit: ChainLimit) -> ChainError {
-        ChainError::Limit {
-            reference: self.reference.clone(),
-            limit,
-        }
+        ChainError::Limit { reference: self.reference.clone(), limit }
     }
 
     /// Reads a commit.
@@ -199,12 +181,7 @@ impl CommitChain {
     /// The commits from one back to the first, the newest first, by their first parents.
     #[must_use]
     pub fn history(&self, from: Option<ObjectId>) -> History<'_> {
-        History {
-            chain: self,
-            next: from,
-            commits: 0,
-            bytes: 0,
-        }
+        History { chain: self, next: from, commits: 0, bytes: 0 }
     }
 
     /// A file at a commit; `None` if there is none.
@@ -226,10 +203,7 @@ impl CommitChain {
             return Ok(None);
         };
         let object = self.object(id)?;
-        Ok((object.kind == Kind::Blob).then(|| ChainFile {
-            id,
-            text: object.data.to_str_lossy().into_owned(),
-        }))
+        Ok((object.kind == Kind::Blob).then(|| ChainFile { id, text: object.data.to_str_lossy().into_owned() }))
     }
 
     /// The paths of all files at a commit with the ids of their contents, sorted. Names that are no UTF-8 are left out.
@@ -239,11 +213,7 @@ impl CommitChain {
     pub fn files(&self, commit: ObjectId) -> Result<Vec<(String, ObjectId)>, ChainError> {
         let (mut entries, mut bytes) = (0, 0);
         let mut files = Vec::new();
-        let mut open = vec![OpenTree {
-            above: String::new(),
-            depth: 1,
-            id: self.root(commit)?,
-        }];
+        let mut open = vec![OpenTree { above: String::new(), depth: 1, id: self.root(commit)? }];
         while let Some(OpenTree { above, depth, id }) = open.pop() {
             bytes += self.small(id)?.cost();
             if bytes > MAX_TREE_BYTES {
@@ -266,11 +236,7 @@ impl CommitChain {
                     if depth == MAX_DEPTH {
                         return Err(self.beyond(ChainLimit::Depth));
                     }
-                    open.push(OpenTree {
-                        above: format!("{path}/"),
-                        depth: depth + 1,
-                        id,
-                    });
+                    open.push(OpenTree { above: format!("{path}/"), depth: depth + 1, id });
                 } else if entry.mode().is_blob() {
                     files.push((path, id));
                 }

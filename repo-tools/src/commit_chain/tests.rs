@@ -114,10 +114,7 @@ fn small_object_on_a_huge_base_is_refused() {
     let fetched = fetched(&repo);
     pack(&fetched, &vec![0; 20 << 20], 1);
     let refused = fetched.check();
-    assert!(
-        matches!(refused, Err(IncomingError::Chain(ChainError::TooLarge { .. }))),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(IncomingError::Chain(ChainError::TooLarge { .. }))), "{refused:?}");
 }
 
 #[test]
@@ -146,11 +143,7 @@ fn object_on_a_huge_base_that_is_here_already_is_an_error() {
     let repo = Fixture::with(&[]);
     let fetched = fetched(&repo);
     pack(&fetched, &vec![0; 20 << 20], 1);
-    let listed = [
-        "cat-file",
-        "--batch-all-objects",
-        "--batch-check=%(objectsize) %(objectname)",
-    ];
+    let listed = ["cat-file", "--batch-all-objects", "--batch-check=%(objectsize) %(objectname)"];
     let listed = muninn_tests::git(fetched.git_dir(), &listed).unwrap();
     let small = listed.lines().find_map(|line| line.strip_prefix("8 ")).unwrap();
     fetched.accept().unwrap();
@@ -161,11 +154,7 @@ fn object_on_a_huge_base_that_is_here_already_is_an_error() {
 #[test]
 fn accepted_objects_are_the_repositorys_and_refused_ones_are_gone() {
     let repo = Fixture::with(&[]);
-    let count = |repo: &Fixture| {
-        repo.git(&["cat-file", "--batch-all-objects", "--batch-check"])
-            .lines()
-            .count()
-    };
+    let count = |repo: &Fixture| repo.git(&["cat-file", "--batch-all-objects", "--batch-check"]).lines().count();
     let refused = fetched(&repo);
     pack(&refused, b"base", 3);
     let folder = refused.git_dir().to_owned();

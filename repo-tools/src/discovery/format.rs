@@ -17,13 +17,7 @@ const NEWEST_VERSION: i64 = 1;
 /// Extensions that git obeys whatever the version.
 const ANY_VERSION: [&str; 4] = ["noop", "partialclone", "preciousobjects", "worktreeconfig"];
 /// Extensions that need version 1. git knows the last one since version 2.48.
-const VERSION_1: [&str; 5] = [
-    "noop-v1",
-    "objectformat",
-    "compatobjectformat",
-    "refstorage",
-    "relativeworktrees",
-];
+const VERSION_1: [&str; 5] = ["noop-v1", "objectformat", "compatobjectformat", "refstorage", "relativeworktrees"];
 /// Maximum size of a configuration file. A file with thousands of branches has half a megabyte.
 const MAX_CONFIG: u64 = 4 << 20;
 
@@ -91,10 +85,7 @@ impl FormatError {
     pub(super) fn at(self, git_dir: &Path) -> DiscoverError {
         let path = git_dir.to_owned();
         match self {
-            Self::Read { .. } | Self::Malformed { .. } => DiscoverError::Broken {
-                path,
-                source: Box::new(self),
-            },
+            Self::Read { .. } | Self::Malformed { .. } => DiscoverError::Broken { path, source: Box::new(self) },
             _ => DiscoverError::Format { path, source: self },
         }
     }
@@ -106,12 +97,7 @@ fn plural(extensions: &[String]) -> &'static str {
 
 impl Default for RepositoryFormat {
     fn default() -> Self {
-        Self {
-            object_hash: gix::hash::Kind::Sha1,
-            ref_storage: RefStorage::Files,
-            is_bare: false,
-            worktree: None,
-        }
+        Self { object_hash: gix::hash::Kind::Sha1, ref_storage: RefStorage::Files, is_bare: false, worktree: None }
     }
 }
 
@@ -128,11 +114,7 @@ impl RepositoryFormat {
         config.boolean("extensions.preciousObjects")?;
         let format = config.format(version)?;
         let has_own_config = config.boolean("extensions.worktreeConfig")?.unwrap_or(false);
-        let own = if has_own_config {
-            ConfigFile::read(git_dir, "config.worktree")?
-        } else {
-            None
-        };
+        let own = if has_own_config { ConfigFile::read(git_dir, "config.worktree")? } else { None };
         // Bare or not, and where: that is said of the main worktree, unless worktrees have configurations of their own.
         if !has_own_config && common_dir != git_dir {
             return Ok(format);
@@ -178,10 +160,7 @@ impl ConfigFile {
     /// The last value of a key. A key without a value is malformed.
     fn text(&self, key: &str) -> Result<Option<BString>, FormatError> {
         match self.content.string_implicit(key) {
-            Some(None) => Err(malformed(
-                self.name,
-                io::Error::other(format!("missing value for '{key}'")),
-            )),
+            Some(None) => Err(malformed(self.name, io::Error::other(format!("missing value for '{key}'")))),
             text => Ok(text.flatten()),
         }
     }
@@ -256,8 +235,5 @@ fn unknown_value(name: &'static str, value: &BString) -> FormatError {
 }
 
 fn malformed(file: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> FormatError {
-    FormatError::Malformed {
-        file,
-        source: source.into(),
-    }
+    FormatError::Malformed { file, source: source.into() }
 }

@@ -148,18 +148,13 @@ struct Candidate {
 
 /// Finds the worktree that contains a directory.
 pub(crate) fn discover(directory: &Path) -> Result<Discovered, DiscoverError> {
-    let start = directory
-        .canonicalize()
-        .map_err(|source| not_found(directory, source))?;
+    let start = directory.canonicalize().map_err(|source| not_found(directory, source))?;
     let candidate = Candidate::above(&start)?;
     let (git, format) = GitDir::with_format(&candidate.git_dir)?;
     if format.is_bare || format.worktree.is_none() && !candidate.has_dot_git {
         return Err(DiscoverError::Bare { path: git.path });
     }
-    let broken = |source: OpenError| DiscoverError::Broken {
-        path: git.path.clone(),
-        source: Box::new(source),
-    };
+    let broken = |source: OpenError| DiscoverError::Broken { path: git.path.clone(), source: Box::new(source) };
     check_git_trees(&git.path, &git.common_dir).map_err(|error| broken(error.into()))?;
     let repository = git.repository().map_err(broken)?;
     let root = match &format.worktree {
@@ -203,10 +198,7 @@ impl GitDir {
             Ok(DotGit::Directory) => Self::read(&directory.join(".git")),
             Ok(DotGit::File(to)) => Self::read(&to),
             Ok(DotGit::None) => Self::read(directory),
-            Err(source) => Err(DiscoverError::GitFile {
-                path: directory.join(".git"),
-                source,
-            }),
+            Err(source) => Err(DiscoverError::GitFile { path: directory.join(".git"), source }),
         }
     }
 
@@ -214,12 +206,7 @@ impl GitDir {
         let path = path.canonicalize().map_err(|source| not_found(path, source))?;
         let common_dir = common_dir(&path).map_err(|source| not_found(&path.join("commondir"), source))?;
         let format = RepositoryFormat::read(&common_dir, &path).map_err(|error| error.at(&path))?;
-        let git = Self {
-            path,
-            common_dir,
-            object_hash: format.object_hash,
-            ref_storage: format.ref_storage,
-        };
+        let git = Self { path, common_dir, object_hash: format.object_hash, ref_storage: format.ref_storage };
         Ok((git, format))
     }
 
@@ -244,10 +231,8 @@ impl Candidate {
         let mut incomplete = None;
         for directory in start.ancestors().take_while(|above| is_on_one_device(start, above)) {
             let dot_git = directory.join(".git");
-            let found = DotGit::of(directory).map_err(|source| DiscoverError::GitFile {
-                path: dot_git.clone(),
-                source,
-            })?;
+            let found =
+                DotGit::of(directory).map_err(|source| DiscoverError::GitFile { path: dot_git.clone(), source })?;
             let git_dir = match found {
                 DotGit::File(to) if is_git_dir(&to) => Some(to),
                 DotGit::File(to) => return Err(DiscoverError::BrokenLink { path: dot_git, to }),
@@ -270,11 +255,7 @@ impl Candidate {
                     let path = directory.to_owned();
                     return Err(DiscoverError::DubiousOwnership { path });
                 }
-                return Ok(Self {
-                    directory: directory.to_owned(),
-                    git_dir,
-                    has_dot_git,
-                });
+                return Ok(Self { directory: directory.to_owned(), git_dir, has_dot_git });
             }
         }
         Err(match incomplete {
@@ -304,10 +285,7 @@ impl Candidate {
         if is_inside || leads_back(&root, git_dir) || checked_out(repository, &root) {
             return Ok(root);
         }
-        Err(DiscoverError::ForeignWorktree {
-            git_dir: git_dir.to_owned(),
-            worktree: root,
-        })
+        Err(DiscoverError::ForeignWorktree { git_dir: git_dir.to_owned(), worktree: root })
     }
 }
 

@@ -28,9 +28,7 @@ pub(super) fn is_own(paths: &[&Path]) -> bool {
 /// Returns whether the user owns these paths.
 #[cfg(not(unix))]
 pub(super) fn is_own(paths: &[&Path]) -> bool {
-    paths
-        .iter()
-        .all(|path| gix::sec::identity::is_path_owned_by_current_user(path).unwrap_or(false))
+    paths.iter().all(|path| gix::sec::identity::is_path_owned_by_current_user(path).unwrap_or(false))
 }
 
 /// Returns whether `safe.directory` allows a repository of another user, by its canonical path. The last entry that
@@ -50,10 +48,7 @@ pub(super) fn is_declared_safe(repository: &Path, variable: &mut dyn FnMut(&str)
 
 /// Returns whether an entry is the path of a repository, or `/*` after the path of a directory above it.
 fn names(entry: &BString, repository: &Path, home: Option<&Path>) -> bool {
-    let context = gix::config::path::interpolate::Context {
-        home_dir: home,
-        ..Default::default()
-    };
+    let context = gix::config::path::interpolate::Context { home_dir: home, ..Default::default() };
     let Ok(path) = gix::config::Path::from(entry.as_bstr()).interpolate(context) else {
         return false;
     };
@@ -76,10 +71,8 @@ fn entries(home: Option<&Path>, variable: &mut dyn FnMut(&str) -> Option<OsStrin
         let Some(path) = path.filter(|path| path.is_file()) else {
             continue;
         };
-        let options = init::Options {
-            includes: includes::Options::follow_without_conditional(home),
-            ..Default::default()
-        };
+        let options =
+            init::Options { includes: includes::Options::follow_without_conditional(home), ..Default::default() };
         if let Ok(Some(file)) = File::from_paths_metadata([Metadata::from(source).at(path)], options) {
             entries.extend(values(&file));
         }

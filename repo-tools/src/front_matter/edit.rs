@@ -30,10 +30,7 @@ pub fn with_values(text: &str, values: &Map<String, Value>) -> Result<String, Ed
         return Err(EditError::Key { key: key.clone() });
     }
     let Some(front) = FrontMatter::of(text)? else {
-        let lines: String = values
-            .iter()
-            .filter_map(|(key, value)| line(key, value, "", "\n"))
-            .collect();
+        let lines: String = values.iter().filter_map(|(key, value)| line(key, value, "", "\n")).collect();
         return Ok(match lines.is_empty() {
             true => text.to_owned(),
             false => format!("---\n{lines}---\n{text}"),
@@ -47,10 +44,7 @@ pub fn with_values(text: &str, values: &Map<String, Value>) -> Result<String, Ed
         match entries.next() {
             Some(entry) => {
                 let comment = entry.comment().unwrap_or_default();
-                edits.push((
-                    entry.lines.clone(),
-                    line(key, value, comment, line_end).unwrap_or_default(),
-                ));
+                edits.push((entry.lines.clone(), line(key, value, comment, line_end).unwrap_or_default()));
             }
             None => added.extend(line(key, value, "", line_end)),
         }
@@ -62,10 +56,7 @@ pub fn with_values(text: &str, values: &Map<String, Value>) -> Result<String, Ed
     for (span, new) in edits.into_iter().rev() {
         block.replace_range(span, &new);
     }
-    let (above, below) = (
-        &text[..front.block_start],
-        &text[front.block_start + front.block.len()..],
-    );
+    let (above, below) = (&text[..front.block_start], &text[front.block_start + front.block.len()..]);
     Ok(format!("{above}{block}{added}{below}"))
 }
 
@@ -115,17 +106,11 @@ mod tests {
     #[test]
     fn other_keys_comments_and_the_body_stay() {
         let text = "\u{feff}---\n# who wrote it\nauthor:   'Ann' # first\ntitle: Old # why\ntags:\n  - a # one\n  - b\n# last\n---\nbody\n---\n";
-        let new = with(
-            text,
-            json!({"title": "New: one", "tags": ["x, y", 3], "draft": true, "absent": null}),
-        );
+        let new = with(text, json!({"title": "New: one", "tags": ["x, y", 3], "draft": true, "absent": null}));
         let expected = "\u{feff}---\n# who wrote it\nauthor:   'Ann' # first\ntitle: \"New: one\" # why\ntags: [\"x, y\", 3]\n# last\ndraft: true\n---\nbody\n---\n";
         assert_eq!(new, expected);
         let removed = with(&new, json!({"tags": null, "title": null, "draft": null}));
-        assert_eq!(
-            removed,
-            "\u{feff}---\n# who wrote it\nauthor:   'Ann' # first\n# last\n---\nbody\n---\n"
-        );
+        assert_eq!(removed, "\u{feff}---\n# who wrote it\nauthor:   'Ann' # first\n# last\n---\nbody\n---\n");
         assert_eq!(with(text, json!({})), text);
     }
 
@@ -135,15 +120,9 @@ mod tests {
         assert_eq!(with("body\n", json!({"title": null})), "body\n");
         assert_eq!(with("---\n---\n", json!({"a": 1})), "---\na: 1\n---\n");
         let refused = |text, values: Value| with_values(text, values.as_object().unwrap()).unwrap_err();
-        assert_eq!(
-            refused("---\na: 1\n", json!({"a": 2})),
-            EditError::Unclosed(UnclosedFrontMatter)
-        );
+        assert_eq!(refused("---\na: 1\n", json!({"a": 2})), EditError::Unclosed(UnclosedFrontMatter));
         assert!(matches!(refused("", json!({"k: y": 2})), EditError::Key { .. }));
-        assert_eq!(
-            with("---\r\na: 1\r\n---\r\nx", json!({"a": 2, "b": 3})),
-            "---\r\na: 2\r\nb: 3\r\n---\r\nx"
-        );
+        assert_eq!(with("---\r\na: 1\r\n---\r\nx", json!({"a": 2, "b": 3})), "---\r\na: 2\r\nb: 3\r\n---\r\nx");
     }
 
     #[test]

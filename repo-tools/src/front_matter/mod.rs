@@ -77,10 +77,7 @@ impl<'t> FrontMatter<'t> {
                 front.block = &rest[start..read];
                 front.block_start = text.len() - rest.len() + start;
                 front.body = &rest[read + bytes..];
-                front
-                    .entries
-                    .iter_mut()
-                    .for_each(|entry| entry.text = &front.block[entry.lines.clone()]);
+                front.entries.iter_mut().for_each(|entry| entry.text = &front.block[entry.lines.clone()]);
                 return Ok(Some(front));
             }
             front.add_line(number, line, read - start..read - start + bytes);
@@ -196,10 +193,7 @@ impl Entry<'_> {
         }
         match self.lenient_text() {
             Some(one) => vec![one],
-            None => below
-                .filter_map(|line| line.strip_prefix("- "))
-                .map(|item| scalar(item.trim()))
-                .collect(),
+            None => below.filter_map(|line| line.strip_prefix("- ")).map(|item| scalar(item.trim())).collect(),
         }
     }
 }
@@ -219,10 +213,7 @@ pub fn quoted(value: &str) -> String {
 /// Returns whether YAML 1.1 reads a plain value as null or a boolean instead of a text.
 fn is_yaml_keyword(value: &str) -> bool {
     let word = value.to_ascii_lowercase();
-    matches!(
-        word.as_str(),
-        "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n"
-    )
+    matches!(word.as_str(), "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n")
 }
 
 fn is_key(key: &str) -> bool {
@@ -297,21 +288,10 @@ mod tests {
         let text = "---\na: 1 # one\nb: \"x # \\\"y\\\"\" # z\nc: 'it''s'\nd:\ne: null\nf: Auth: tokens\ng: >\n  two\n  lines\nh: #\n---\nrest";
         let front = of(text);
         let values = ["a", "b", "c", "d", "e", "f", "g", "i"].map(|key| front.text(key));
-        let expected = [
-            Some("1"),
-            Some("x # \"y\""),
-            Some("it's"),
-            None,
-            None,
-            Some("Auth: tokens"),
-            Some("two lines"),
-            None,
-        ];
+        let expected =
+            [Some("1"), Some("x # \"y\""), Some("it's"), None, None, Some("Auth: tokens"), Some("two lines"), None];
         assert_eq!(values.each_ref().map(Option::as_deref), expected);
-        assert_eq!(
-            (front.body, front.last_line, front.unparsed_lines.len()),
-            ("rest", 12, 0)
-        );
+        assert_eq!((front.body, front.last_line, front.unparsed_lines.len()), ("rest", 12, 0));
         assert_eq!(front.entry("g").unwrap().line, 8);
     }
 
@@ -321,25 +301,16 @@ mod tests {
         let front = of(text);
         assert_eq!(front.list("a"), ["*.rs", "x,y/**", "z", "src/{a,b}/[cd].py"]);
         assert_eq!(front.list("b"), ["*.md", "docs/**"]);
-        assert_eq!(
-            (front.list("c"), front.list("d")),
-            (vec!["one".into()], vec!["alone".into()])
-        );
+        assert_eq!((front.list("c"), front.list("d")), (vec!["one".into()], vec!["alone".into()]));
         assert_eq!(front.list("e"), [] as [String; 0]);
         assert_eq!(front.list("f"), ["one", "two"]);
-        assert_eq!(
-            (front.list("g"), front.text("h")),
-            (vec!["open".into()], Some("x".to_owned()))
-        );
+        assert_eq!((front.list("g"), front.text("h")), (vec!["open".into()], Some("x".to_owned())));
     }
 
     #[test]
     fn bom_blank_lines_and_carriage_returns_are_skipped() {
         let front = of("\u{feff}\r\n---\r\na: x\r\nb:\r\n  - y\r\n---\r\nrest\r\n");
-        assert_eq!(
-            (front.text("a"), front.list("b")),
-            (Some("x".into()), vec!["y".to_owned()])
-        );
+        assert_eq!((front.text("a"), front.list("b")), (Some("x".into()), vec!["y".to_owned()]));
         assert_eq!((front.body, front.last_line), ("rest\r\n", 6));
     }
 
@@ -349,30 +320,15 @@ mod tests {
         assert_eq!(FrontMatter::of(""), Ok(None));
         assert_eq!(FrontMatter::of("---\na: 1\nno end"), Err(UnclosedFrontMatter));
         let front = of("---\n- nobody's\na: 1\ntype convention\nwords and more: x\n---\n");
-        assert_eq!(
-            (front.unparsed_lines.as_slice(), front.entries.len()),
-            ([2, 4].as_slice(), 2)
-        );
+        assert_eq!((front.unparsed_lines.as_slice(), front.entries.len()), ([2, 4].as_slice(), 2));
     }
 
     #[test]
     fn quoted_scalars_are_read_back_unchanged() {
-        for value in [
-            "error-handling",
-            "*.rs",
-            "a: b",
-            "say \"hi\" \\ # no",
-            "no",
-            "Größe",
-            "- x",
-            "[a]",
-        ] {
+        for value in ["error-handling", "*.rs", "a: b", "say \"hi\" \\ # no", "no", "Größe", "- x", "[a]"] {
             let text = format!("---\na: {}\nb: [{}]\n---\n", quoted(value), quoted(value));
             let front = of(&text);
-            assert_eq!(
-                (front.text("a").as_deref(), front.list("b")),
-                (Some(value), vec![value.to_owned()])
-            );
+            assert_eq!((front.text("a").as_deref(), front.list("b")), (Some(value), vec![value.to_owned()]));
         }
         assert_eq!(quoted("team-decision"), "team-decision");
     }
@@ -399,29 +355,16 @@ mod tests {
 
     #[test]
     fn hostile_yaml_is_bounded() {
-        let bomb: String = (1..30)
-            .map(|n| format!("a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1))
-            .collect();
+        let bomb: String = (1..30).map(|n| format!("a{n}: &a{n} [*a{0}, *a{0}]\n", n - 1)).collect();
         let text = format!("---\na0: &a0 [x, x]\n{bomb}---\nbody");
         assert_eq!(of(&text).list("a29"), ["&a29 [*a28, *a28]"]);
         assert!(Value::Object(of(&text).values()).to_string().len() < 2 * text.len());
         let deep = format!("---\ndeep: {}{}\nn: 1\n---\n", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(of(&deep).values().get("n"), Some(&Value::from(1)));
-        let long = format!(
-            "---\ntitle: {}\n{}---\nbody",
-            "x".repeat(1 << 20),
-            "k: v\n".repeat(1_000)
-        );
+        let long = format!("---\ntitle: {}\n{}---\nbody", "x".repeat(1 << 20), "k: v\n".repeat(1_000));
         let front = of(&long);
-        assert_eq!(
-            (front.text("title").map(|title| title.len()), front.body),
-            (Some(1 << 20), "body")
-        );
-        for text in [
-            "---\n- a\n- b\n---\nbody",
-            "---\nonly text\n---\nbody",
-            "---\n\0\u{7}: x\n---\nbody",
-        ] {
+        assert_eq!((front.text("title").map(|title| title.len()), front.body), (Some(1 << 20), "body"));
+        for text in ["---\n- a\n- b\n---\nbody", "---\nonly text\n---\nbody", "---\n\0\u{7}: x\n---\nbody"] {
             assert!(of(text).values().is_empty() && of(text).body == "body", "{text:?}");
         }
     }

@@ -28,10 +28,7 @@ pub(super) fn mapping(text: &str) -> Option<(Vec<(String, Node)>, usize)> {
             Event::Scalar(scalar, style, _, tag) => {
                 has_plain_type(tag.as_deref()).then_some(())?;
                 end = span.end.index();
-                Node::Scalar {
-                    text: scalar.into_owned(),
-                    is_plain: style == ScalarStyle::Plain,
-                }
+                Node::Scalar { text: scalar.into_owned(), is_plain: style == ScalarStyle::Plain }
             }
             Event::SequenceStart(_, tag) | Event::MappingStart(_, tag)
                 if open.len() >= MOST_DEPTH || !has_plain_type(tag.as_deref()) =>
@@ -155,9 +152,7 @@ fn number(text: &str) -> Option<Value> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_decimal = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && digits.contains(|c: char| c.is_ascii_digit())
-        && digits
-            .chars()
-            .all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '-' | '+'));
+        && digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '-' | '+'));
     if !is_decimal {
         return None;
     }

@@ -14,11 +14,8 @@ use super::SETTINGS;
 /// The schemes of addresses that git itself handles.
 const SCHEMES: [&str; 7] = ["file", "git", "git+ssh", "http", "https", "ssh", "ssh+git"];
 /// What `git receive-pack` of a repository on this machine must not do: change files, and so run filters, and collect garbage.
-const RECEIVE_SETTINGS: [&str; 3] = [
-    "core.alternateRefsCommand=true",
-    "receive.denyCurrentBranch=refuse",
-    "receive.autogc=false",
-];
+const RECEIVE_SETTINGS: [&str; 3] =
+    ["core.alternateRefsCommand=true", "receive.denyCurrentBranch=refuse", "receive.autogc=false"];
 
 /// A remote.
 #[derive(Debug, Clone, PartialEq, Eq)]

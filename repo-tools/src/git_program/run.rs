@@ -90,11 +90,7 @@ pub fn run_git(mut command: Command, limits: RunLimits, is_full: &dyn Fn() -> bo
         keep(output, &mut streams);
     }
     let [stdout, stderr] = streams.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    if status.success() {
-        Ok(stdout)
-    } else {
-        Err(GitRunError::Failed(without_progress(&stderr)))
-    }
+    if status.success() { Ok(stdout) } else { Err(GitRunError::Failed(without_progress(&stderr))) }
 }
 
 /// Waits for the end of a process.
@@ -171,10 +167,7 @@ fn bound_resources(child: &Child) {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
     for (resource, most) in [(Resource::Data, MAX_MEMORY), (Resource::Cpu, MAX_CPU_SECONDS)] {
-        let bound = Rlimit {
-            current: Some(most),
-            maximum: Some(most),
-        };
+        let bound = Rlimit { current: Some(most), maximum: Some(most) };
         // A process that has ended already, or a lower limit of the user's, needs no bound.
         prlimit(Some(Pid::from_child(child)), resource, bound).ok();
     }

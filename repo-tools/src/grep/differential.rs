@@ -29,37 +29,13 @@ impl Dice {
 }
 
 const WORDS: &[&str] = &[
-    "refill",
-    "Bucket",
-    "token",
-    "read_line",
-    "HTTP",
-    "caf\u{e9}",
-    "na\u{ef}ve",
-    "x",
-    "fn",
-    "return",
-    "self",
-    "Self",
-    "0x1f",
-    "a.b",
-    "foo(bar)",
-    "[x]",
-    "$1",
-    "\\n",
-    "//",
-    "TODO",
-    "\u{4e16}\u{754c}",
-    "-v",
-    "",
+    "refill", "Bucket", "token", "read_line", "HTTP", "caf\u{e9}", "na\u{ef}ve", "x", "fn", "return", "self", "Self",
+    "0x1f", "a.b", "foo(bar)", "[x]", "$1", "\\n", "//", "TODO", "\u{4e16}\u{754c}", "-v", "",
 ];
 
 fn line(dice: &mut Dice) -> String {
     let count = dice.roll(9);
-    (0..count)
-        .map(|_| dice.pick(WORDS))
-        .collect::<Vec<_>>()
-        .join(dice.pick(&[" ", "", "\t", "_"]))
+    (0..count).map(|_| dice.pick(WORDS)).collect::<Vec<_>>().join(dice.pick(&[" ", "", "\t", "_"]))
 }
 
 fn text(dice: &mut Dice, ending: &str) -> String {
@@ -70,33 +46,10 @@ fn text(dice: &mut Dice, ending: &str) -> String {
 /// Creates a worktree with every kind of file that a walk can find, except secrets and nested repositories, because
 /// ripgrep would read those.
 pub(super) fn awkward_tree(dice: &mut Dice) -> Fixture {
-    let repo = Fixture::with(&[
-        (".gitignore", "ignored/\n*.log\n"),
-        ("src/.gitignore", "gen_*\n!gen_keep.rs\n"),
-    ]);
-    let folders = [
-        "",
-        "src/",
-        "src/deep/er/",
-        "docs/",
-        "ignored/",
-        ".hidden/",
-        "\u{fc}n\u{ef}/",
-        "new\nline/",
-        "sp ace/",
-    ];
-    let names = [
-        "a.rs",
-        "b.py",
-        "c.md",
-        "gen_x.rs",
-        "gen_keep.rs",
-        "d.log",
-        "e",
-        ".dot",
-        "caf\u{e9}.txt",
-        "w.TXT",
-    ];
+    let repo = Fixture::with(&[(".gitignore", "ignored/\n*.log\n"), ("src/.gitignore", "gen_*\n!gen_keep.rs\n")]);
+    let folders =
+        ["", "src/", "src/deep/er/", "docs/", "ignored/", ".hidden/", "\u{fc}n\u{ef}/", "new\nline/", "sp ace/"];
+    let names = ["a.rs", "b.py", "c.md", "gen_x.rs", "gen_keep.rs", "d.log", "e", ".dot", "caf\u{e9}.txt", "w.TXT"];
     for folder in folders {
         for name in names {
             let ending = if dice.roll(4) == 0 { "\r\n" } else { "\n" };
@@ -110,20 +63,12 @@ pub(super) fn awkward_tree(dice: &mut Dice) -> Fixture {
     };
     repo.write("utf16le.txt", wide(u16::to_le_bytes, [0xff, 0xfe]));
     repo.write("utf16be.txt", wide(u16::to_be_bytes, [0xfe, 0xff]));
-    repo.write(
-        "latin.c",
-        body.chars()
-            .map(|c| if c.is_ascii() { c as u8 } else { 0xe9 })
-            .collect::<Vec<_>>(),
-    );
+    repo.write("latin.c", body.chars().map(|c| if c.is_ascii() { c as u8 } else { 0xe9 }).collect::<Vec<_>>());
     repo.write("nul-first.bin", format!("\0{body}").as_bytes());
     repo.write("nul-late.bin", format!("{body}\0{body}").as_bytes());
     repo.write("nul-very-late.bin", format!("{}\0{body}", body.repeat(200)).as_bytes());
     repo.write("no-end.txt", b"refill token\nBucket");
-    repo.write(
-        "long.txt",
-        format!("{}\nBucket {}\n", "token ".repeat(20_000), "x".repeat(50_000)).as_bytes(),
-    );
+    repo.write("long.txt", format!("{}\nBucket {}\n", "token ".repeat(20_000), "x".repeat(50_000)).as_bytes());
     repo.write("empty.txt", b"");
     #[cfg(unix)]
     {
@@ -161,9 +106,7 @@ fn pattern(dice: &mut Dice) -> GrepPattern {
 }
 
 fn regex_escape(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| (r"\.+*?()|[]{}^$".contains(c)).then_some('\\').into_iter().chain([c]))
-        .collect()
+    text.chars().flat_map(|c| (r"\.+*?()|[]{}^$".contains(c)).then_some('\\').into_iter().chain([c])).collect()
 }
 
 pub(super) fn query(dice: &mut Dice) -> GrepQuery {
@@ -205,19 +148,10 @@ pub(super) fn query(dice: &mut Dice) -> GrepQuery {
 /// The lines that ripgrep prints, with a NUL between the path and the rest.
 fn of_ripgrep(repo: &Fixture, query: &GrepQuery) -> BTreeSet<Vec<u8>> {
     let mut command = Command::new("rg");
-    command
-        .current_dir(repo.root())
-        .env("HOME", repo.root())
-        .env_remove("XDG_CONFIG_HOME");
+    command.current_dir(repo.root()).env("HOME", repo.root()).env_remove("XDG_CONFIG_HOME");
     // The rules of this crate's walk: hidden files, and only the repository's own ignore files.
-    command.args([
-        "--no-config",
-        "--no-ignore-parent",
-        "--no-ignore-global",
-        "--hidden",
-        "--glob=!.git",
-        "--no-heading",
-    ]);
+    command
+        .args(["--no-config", "--no-ignore-parent", "--no-ignore-global", "--hidden", "--glob=!.git", "--no-heading"]);
     command.args(["--color=never", "--no-messages", "--null", "--no-context-separator"]);
     let case = match (query.case_sensitive, query.smart_case) {
         (false, _) => "--ignore-case",
@@ -252,11 +186,7 @@ fn of_ripgrep(repo: &Fixture, query: &GrepQuery) -> BTreeSet<Vec<u8>> {
             let text = String::from_utf8_lossy(line);
             let text = text.trim_start_matches("./").trim_end_matches('\r');
             // ripgrep prints this warning between the lines. In our result the warning is a field.
-            if text.contains("WARNING: stopped searching binary file") {
-                Vec::new()
-            } else {
-                text.as_bytes().to_vec()
-            }
+            if text.contains("WARNING: stopped searching binary file") { Vec::new() } else { text.as_bytes().to_vec() }
         })
         .filter(|line| !line.is_empty() && !is_ignored(line))
         .collect()
@@ -282,11 +212,7 @@ fn of_ours(result: &GrepResult, detail: Detail) -> BTreeSet<Vec<u8>> {
         Detail::Files => name(&file.path).into_bytes(),
         _ => format!("{}\0{}", name(&file.path), file.lines).into_bytes(),
     });
-    if detail == Detail::Lines {
-        lines.collect()
-    } else {
-        counts.collect()
-    }
+    if detail == Detail::Lines { lines.collect() } else { counts.collect() }
 }
 
 #[test]
@@ -316,17 +242,9 @@ fn finds_what_ripgrep_finds() {
         let short = |lines: BTreeSet<Vec<u8>>| -> BTreeSet<Vec<u8>> { lines.into_iter().filter(comparable).collect() };
         let (ours, theirs) = (short(of_ours(&ours, query.detail)), short(of_ripgrep(&repo, &query)));
         lines += ours.len();
-        let difference: Vec<_> = ours
-            .symmetric_difference(&theirs)
-            .map(|line| String::from_utf8_lossy(line))
-            .take(5)
-            .collect();
-        assert!(
-            difference.is_empty(),
-            "{query:?}\nours {} theirs {}: {difference:#?}",
-            ours.len(),
-            theirs.len()
-        );
+        let difference: Vec<_> =
+            ours.symmetric_difference(&theirs).map(|line| String::from_utf8_lossy(line)).take(5).collect();
+        assert!(difference.is_empty(), "{query:?}\nours {} theirs {}: {difference:#?}", ours.len(), theirs.len());
     }
     assert!(lines > 10_000, "only {lines} lines were compared");
 }

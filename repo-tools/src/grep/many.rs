@@ -40,9 +40,7 @@ pub fn grep_many(
     until: &Until,
 ) -> Vec<Result<GrepResult, GrepError>> {
     let chunks = queries.chunks(MAX_AT_ONCE);
-    chunks
-        .flat_map(|queries| at_once(worktree, queries, within, until))
-        .collect()
+    chunks.flat_map(|queries| at_once(worktree, queries, within, until)).collect()
 }
 
 /// A query with its compiled pattern.
@@ -94,17 +92,11 @@ fn at_once(
 fn listed_within(paths: &[RelPath], filters: &[CompiledFilter]) -> Listed {
     let mask = |path: &RelPath| {
         let path = path.to_path_buf();
-        let accepting = filters
-            .iter()
-            .enumerate()
-            .filter(|(_, filter)| filter.accepts(&path, false));
+        let accepting = filters.iter().enumerate().filter(|(_, filter)| filter.accepts(&path, false));
         accepting.fold(0, |mask, (bit, _)| mask | 1 << bit)
     };
     let paths = paths.iter().map(|path| (path.clone(), mask(path)));
-    Listed {
-        paths: paths.filter(|(_, mask)| *mask != 0).collect(),
-        ..Listed::default()
-    }
+    Listed { paths: paths.filter(|(_, mask)| *mask != 0).collect(), ..Listed::default() }
 }
 
 fn listed_by_walk(
@@ -117,11 +109,7 @@ fn listed_by_walk(
     // Usually all queries have the same filter, and then no mask per path is needed.
     let filters: Vec<&FileFilter> = queries.iter().map(|compiled| &compiled.query.filter).collect();
     let same = filters.windows(2).all(|two| two[0] == two[1]);
-    match filters
-        .first()
-        .filter(|_| same)
-        .map(|filter| files(worktree, filter, max_files, until))
-    {
+    match filters.first().filter(|_| same).map(|filter| files(worktree, filter, max_files, until)) {
         Some(Ok(files)) => Listed {
             paths: files.paths.into_iter().map(|path| (path, u64::MAX)).collect(),
             skipped: vec![files.skipped; queries.len()],
@@ -130,12 +118,7 @@ fn listed_by_walk(
         },
         _ => {
             let files = files_of_many(worktree, compiled_filters, max_files, until);
-            Listed {
-                paths: files.paths,
-                skipped: files.skipped,
-                cuts: files.cuts,
-                walked: true,
-            }
+            Listed { paths: files.paths, skipped: files.skipped, cuts: files.cuts, walked: true }
         }
     }
 }
@@ -197,11 +180,7 @@ fn search(worktree: &Worktree, queries: &[CompiledQuery<'_>], mut listed: Listed
                     done.fetch_or(1 << bit, Ordering::Relaxed);
                 }
             }
-            if open().next().is_none() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if open().next().is_none() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         },
     );
     let results = progress.into_iter().zip(queries).enumerate();
@@ -237,14 +216,7 @@ struct SharedSearcher<'q> {
 impl<'q> SharedSearcher<'q> {
     fn new(worktree: &'q Worktree, queries: &'q [CompiledQuery<'q>], until: &'q Until, walked: bool) -> Self {
         let search = |compiled: &'q CompiledQuery<'q>| FileSearch::new(&compiled.matcher, compiled.query, until);
-        Self {
-            worktree,
-            until,
-            walked,
-            queries,
-            searches: queries.iter().map(search).collect(),
-            text: Vec::new(),
-        }
+        Self { worktree, until, walked, queries, searches: queries.iter().map(search).collect(), text: Vec::new() }
     }
 
     /// Searches a file for the queries of `mask`; `None` if the deadline passed before its end.
@@ -300,9 +272,7 @@ impl<'q> SharedSearcher<'q> {
             && let Err(reason) = opened.verify(self.worktree, path)
         {
             let found = std::mem::take(&mut outcome.found);
-            outcome
-                .skipped
-                .extend(found.into_iter().map(|(bit, _)| (1 << bit, reason)));
+            outcome.skipped.extend(found.into_iter().map(|(bit, _)| (1 << bit, reason)));
         }
         Some(outcome)
     }

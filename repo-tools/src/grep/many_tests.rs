@@ -37,11 +37,8 @@ fn each_query_has_the_same_result_as_alone() {
     // This file is larger than the maximum size of a shared file.
     repo.write("large.txt", "token and a Bucket\nnothing\n".repeat(80_000).as_bytes());
     let worktree = repo.worktree();
-    let all: Vec<RelPath> = crate::walk(&worktree, &WalkLimits::default())
-        .files
-        .into_iter()
-        .map(|file| file.path)
-        .collect();
+    let all: Vec<RelPath> =
+        crate::walk(&worktree, &WalkLimits::default()).files.into_iter().map(|file| file.path).collect();
     let (mut cut, mut found) = (0, 0);
     for round in 0..60 {
         let mut queries: Vec<GrepQuery> = (0..=dice.roll(9)).map(|_| bounded(&mut dice)).collect();
@@ -67,10 +64,7 @@ fn each_query_has_the_same_result_as_alone() {
             }
         }
     }
-    assert!(
-        cut > 40 && found > 1_000,
-        "only {cut} cut results and {found} matching files were compared"
-    );
+    assert!(cut > 40 && found > 1_000, "only {cut} cut results and {found} matching files were compared");
 }
 
 #[test]
@@ -81,10 +75,7 @@ fn an_invalid_query_does_not_affect_the_others() {
     globs.filter.globs = vec!["{".to_owned()];
     let queries = [query("("), query("hit"), globs, query("")];
     let results = grep_many(&repo.worktree(), &queries, None, &hour());
-    let found: Vec<_> = results
-        .iter()
-        .map(|result| result.as_ref().map(|found| found.matches.len()).ok())
-        .collect();
+    let found: Vec<_> = results.iter().map(|result| result.as_ref().map(|found| found.matches.len()).ok()).collect();
     assert_eq!(found, [None, Some(1), None, None]);
     assert!(grep_many(&repo.worktree(), &[], None, &hour()).is_empty());
 }
@@ -92,15 +83,10 @@ fn an_invalid_query_does_not_affect_the_others() {
 #[test]
 fn more_than_64_queries_run() {
     let repo = Fixture::with(&[("a.txt", "n0\nn1\nn69\n")]);
-    let queries: Vec<_> = (0..70)
-        .map(|n| GrepQuery::new(GrepPattern::Literals(vec![format!("n{n}")])))
-        .collect();
+    let queries: Vec<_> = (0..70).map(|n| GrepQuery::new(GrepPattern::Literals(vec![format!("n{n}")]))).collect();
     let results = grep_many(&repo.worktree(), &queries, None, &hour());
     let found = |at: usize| results[at].as_ref().unwrap().matches.len();
-    assert_eq!(
-        (results.len(), found(0), found(1), found(2), found(69)),
-        (70, 1, 1, 0, 1)
-    );
+    assert_eq!((results.len(), found(0), found(1), found(2), found(69)), (70, 1, 1, 0, 1));
 }
 
 /// The reader cancels the search at its third read, and panics at a fourth.

@@ -194,10 +194,8 @@ pub fn grep(worktree: &Worktree, query: &GrepQuery, within: Option<&[FileEntry]>
         Some(entries) => {
             let filter = query.filter.compile(worktree.root())?;
             let paths = entries.iter().map(|entry| &entry.path);
-            let wanted: Vec<RelPath> = paths
-                .filter(|path| filter.accepts(&path.to_path_buf(), false))
-                .cloned()
-                .collect();
+            let wanted: Vec<RelPath> =
+                paths.filter(|path| filter.accepts(&path.to_path_buf(), false)).cloned().collect();
             grep_paths(worktree, query, &wanted)
         }
         None => {
@@ -235,10 +233,7 @@ fn compile(query: &GrepQuery) -> Result<RegexMatcher, GrepError> {
     if pattern.is_empty() {
         return Err(GrepError::Pattern { pattern, source: None });
     }
-    built.map_err(|error| GrepError::Pattern {
-        pattern,
-        source: Some(Box::new(error)),
-    })
+    built.map_err(|error| GrepError::Pattern { pattern, source: Some(Box::new(error)) })
 }
 
 /// Searches files. `walked` means that a walk has just found the files, so they are known to be regular files.
@@ -267,11 +262,7 @@ fn run(worktree: &Worktree, matcher: &RegexMatcher, query: &GrepQuery, paths: &[
                     return ControlFlow::Continue(());
                 }
             };
-            if result.add(path, found, query, &mut totals) {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if result.add(path, found, query, &mut totals) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         },
     );
     if within.len() < paths.len() {
@@ -314,11 +305,7 @@ impl GrepResult {
             self.stop(Cut::Matches);
             return true;
         }
-        let mut count = FileCount {
-            path: path.clone(),
-            lines: found.lines,
-            binary: found.binary,
-        };
+        let mut count = FileCount { path: path.clone(), lines: found.lines, binary: found.binary };
         if query.detail != Detail::Lines {
             *lines += if query.detail == Detail::Files { 1 } else { found.lines };
             self.counts.push(count);

@@ -69,12 +69,7 @@ impl SkipReason {
 
 impl<'q> FileSearch<'q> {
     pub(super) fn new(matcher: &'q RegexMatcher, query: &'q GrepQuery, until: &'q Until) -> Self {
-        Self {
-            matcher,
-            query,
-            until,
-            searcher: searcher(query),
-        }
+        Self { matcher, query, until, searcher: searcher(query) }
     }
 
     /// Searches a file. `walked` means that a walk has just found the file.
@@ -179,11 +174,7 @@ impl OpenFile {
     pub(super) fn verify(&self, worktree: &Worktree, path: &RelPath) -> Result<(), SkipReason> {
         let real = worktree.resolve(path).map_err(|_| SkipReason::Unreadable)?;
         let now = self.at.symlink_metadata().map_err(|_| SkipReason::Unreadable)?;
-        if real == self.at && same_file(&self.metadata, &now) {
-            Ok(())
-        } else {
-            Err(SkipReason::Unreadable)
-        }
+        if real == self.at && same_file(&self.metadata, &now) { Ok(()) } else { Err(SkipReason::Unreadable) }
     }
 }
 
@@ -201,13 +192,7 @@ pub(super) struct DeadlineReader<'u, R> {
 
 impl<'u, R> DeadlineReader<'u, R> {
     pub(super) fn new(reader: R, until: &'u Until) -> Self {
-        Self {
-            reader,
-            until,
-            is_over: false,
-            longest: 0,
-            open: 0,
-        }
+        Self { reader, until, is_over: false, longest: 0, open: 0 }
     }
 }
 
@@ -245,11 +230,7 @@ impl MatchSink<'_> {
             let found = self.matcher.find(bytes).ok().flatten();
             let start = found.map_or(0, |found| found.start());
             // A replacement character is longer than the bytes that it replaces, so the shown part can start too early.
-            let ahead = if start + LEAD_BYTES > MAX_LINE_BYTES {
-                start - LEAD_BYTES.min(start)
-            } else {
-                0
-            };
+            let ahead = if start + LEAD_BYTES > MAX_LINE_BYTES { start - LEAD_BYTES.min(start) } else { 0 };
             line.floor_char_boundary(ahead.min(line.len().saturating_sub(MAX_LINE_BYTES)))
         } else {
             0

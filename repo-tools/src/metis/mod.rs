@@ -37,11 +37,7 @@ pub struct MetisLimits {
 
 impl Default for MetisLimits {
     fn default() -> Self {
-        Self {
-            archived: false,
-            max_documents: 2_000,
-            until: Until::within(Duration::from_secs(10)),
-        }
+        Self { archived: false, max_documents: 2_000, until: Until::within(Duration::from_secs(10)) }
     }
 }
 
@@ -146,11 +142,7 @@ pub fn documents(worktree: &Worktree, limits: &MetisLimits) -> MetisDocuments {
         documents.push(text.document);
         true
     });
-    MetisDocuments {
-        documents,
-        unreadable: skipped.unreadable.len(),
-        cuts: skipped.cuts,
-    }
+    MetisDocuments { documents, unreadable: skipped.unreadable.len(), cuts: skipped.cuts }
 }
 
 /// Lists the documents with their texts, up to `max_bytes` of text; empty without a `.metis/` folder.
@@ -163,19 +155,13 @@ pub fn texts(worktree: &Worktree, limits: &MetisLimits, max_bytes: usize) -> Met
         found.extend(rest.map(|_| text));
         rest.is_some()
     });
-    MetisTexts {
-        texts: found,
-        ..skipped
-    }
+    MetisTexts { texts: found, ..skipped }
 }
 
 /// Passes each document to `take` until it returns `false`. Returns the unreadable files and the limits, without texts.
 fn visit(worktree: &Worktree, limits: &MetisLimits, mut take: impl FnMut(MetisText) -> bool) -> MetisTexts {
     let mut skipped = MetisTexts::default();
-    let filter = FileFilter {
-        globs: vec!["*.md".to_owned()],
-        under: RelPath::new(FOLDER).into_iter().collect(),
-    };
+    let filter = FileFilter { globs: vec!["*.md".to_owned()], under: RelPath::new(FOLDER).into_iter().collect() };
     let Ok(listed) = files(worktree, &filter, WalkLimits::default().max_files, &limits.until) else {
         return skipped;
     };
@@ -211,18 +197,11 @@ fn visit(worktree: &Worktree, limits: &MetisLimits, mut take: impl FnMut(MetisTe
 /// # Errors
 /// [`MetisError`] if there is no such document, or it cannot be read.
 pub fn document_by_id(worktree: &Worktree, id: &str, until: Until) -> Result<MetisText, MetisError> {
-    let limits = MetisLimits {
-        archived: true,
-        until,
-        ..MetisLimits::default()
-    };
+    let limits = MetisLimits { archived: true, until, ..MetisLimits::default() };
     let found = documents(worktree, &limits);
     let has_id = |document: &&MetisDocument| {
         document.id.eq_ignore_ascii_case(id)
-            || document
-                .slug
-                .as_deref()
-                .is_some_and(|slug| slug.eq_ignore_ascii_case(id))
+            || document.slug.as_deref().is_some_and(|slug| slug.eq_ignore_ascii_case(id))
     };
     // An archived document comes last.
     let matching = found.documents.iter().filter(has_id);
@@ -246,9 +225,7 @@ fn document(path: &RelPath, text: &str) -> Result<MetisText, NotADocument> {
         .or_else(|| kind_by_path(path, &folders))
         .ok_or(NotADocument::NoKind)?;
     let heading = head.body.lines().find_map(|line| line.strip_prefix("# "));
-    let title = head
-        .text("title")
-        .or_else(|| heading.map(|line| line.trim().to_owned()));
+    let title = head.text("title").or_else(|| heading.map(|line| line.trim().to_owned()));
     let tagged = head.list("tags").into_iter().find_map(|tag| {
         let phase = tag.trim_start_matches('#').strip_prefix("phase/")?;
         Some(phase.to_owned())
@@ -265,11 +242,7 @@ fn document(path: &RelPath, text: &str) -> Result<MetisText, NotADocument> {
         archived,
         id,
     };
-    Ok(MetisText {
-        document,
-        text: head.body.to_owned(),
-        first_line: head.last_line + 1,
-    })
+    Ok(MetisText { document, text: head.body.to_owned(), first_line: head.last_line + 1 })
 }
 
 fn kind_by_path(path: &RelPath, folders: &BTreeSet<&str>) -> Option<String> {
@@ -336,47 +309,20 @@ mod tests {
             ]
         );
         assert_eq!(found.unreadable, 2);
-        let all = documents(
-            &repo.worktree(),
-            &MetisLimits {
-                archived: true,
-                ..MetisLimits::default()
-            },
-        );
+        let all = documents(&repo.worktree(), &MetisLimits { archived: true, ..MetisLimits::default() });
         assert_eq!(all.documents.len(), 4);
-        let few = documents(
-            &repo.worktree(),
-            &MetisLimits {
-                max_documents: 1,
-                ..MetisLimits::default()
-            },
-        );
+        let few = documents(&repo.worktree(), &MetisLimits { max_documents: 1, ..MetisLimits::default() });
         assert!(few.documents.len() == 1 && few.cuts.has(Cut::Matches));
-        assert!(
-            documents(&Fixture::with(&[]).worktree(), &MetisLimits::default())
-                .documents
-                .is_empty()
-        );
+        assert!(documents(&Fixture::with(&[]).worktree(), &MetisLimits::default()).documents.is_empty());
     }
 
     #[test]
     fn reads_one_by_either_id() {
         let repo = repository();
         for id in ["PROJ-V-0001", "the-vision", "proj-v-0001"] {
-            assert_eq!(
-                document_by_id(&repo.worktree(), id, soon()).unwrap().text.trim(),
-                "# The vision\n\nText."
-            );
+            assert_eq!(document_by_id(&repo.worktree(), id, soon()).unwrap().text.trim(), "# The vision\n\nText.");
         }
-        assert!(
-            document_by_id(&repo.worktree(), "PROJ-T-0001", soon())
-                .unwrap()
-                .document
-                .archived
-        );
-        assert!(matches!(
-            document_by_id(&repo.worktree(), "x", soon()),
-            Err(MetisError::NotFound { .. })
-        ));
+        assert!(document_by_id(&repo.worktree(), "PROJ-T-0001", soon()).unwrap().document.archived);
+        assert!(matches!(document_by_id(&repo.worktree(), "x", soon()), Err(MetisError::NotFound { .. })));
     }
 }

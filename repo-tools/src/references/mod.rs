@@ -128,27 +128,16 @@ impl References {
     ) -> Result<Self, ReferenceError> {
         let repository = git
             .repository_with(options)
-            .map_err(|source| ReferenceError::Repository {
-                path: git.path.clone(),
-                source: Box::new(source),
-            })?;
+            .map_err(|source| ReferenceError::Repository { path: git.path.clone(), source: Box::new(source) })?;
         let table = match storage(git) {
             RefStorage::Files => None,
             RefStorage::Reftable => Some(read(git)?),
         };
-        Ok(Self {
-            repository,
-            path: git.path.clone(),
-            table,
-        })
+        Ok(Self { repository, path: git.path.clone(), table })
     }
 
     fn failed(&self, reference: &str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ReferenceError {
-        ReferenceError::Reference {
-            reference: reference.to_owned(),
-            path: self.path.clone(),
-            source: source.into(),
-        }
+        ReferenceError::Reference { reference: reference.to_owned(), path: self.path.clone(), source: source.into() }
     }
 
     /// Reads HEAD.
@@ -161,10 +150,7 @@ impl References {
         if let Ok(target) = std::fs::read_link(self.path.join("HEAD")) {
             let name = target.to_string_lossy().into_owned();
             let commit = self.find(&name)?;
-            return Ok(Head {
-                name: Some(name),
-                commit,
-            });
+            return Ok(Head { name: Some(name), commit });
         }
         let head = self.repository.head().map_err(|error| self.failed("HEAD", error))?;
         let name = head.referent_name().map(|name| name.as_bstr().to_string());
@@ -173,11 +159,7 @@ impl References {
         }
         let commit = match head.is_unborn() {
             true => None,
-            false => Some(
-                head.into_peeled_id()
-                    .map_err(|error| self.failed("HEAD", error))?
-                    .detach(),
-            ),
+            false => Some(head.into_peeled_id().map_err(|error| self.failed("HEAD", error))?.detach()),
         };
         Ok(Head { name, commit })
     }
@@ -187,10 +169,7 @@ impl References {
         if let Some(table) = &self.table {
             return Ok(table.find(name));
         }
-        let found = self
-            .repository
-            .try_find_reference(name)
-            .map_err(|error| self.failed(name, error))?;
+        let found = self.repository.try_find_reference(name).map_err(|error| self.failed(name, error))?;
         let Some(mut found) = found else { return Ok(None) };
         let id = found.peel_to_id().map_err(|error| self.failed(name, error))?;
         Ok(Some(id.detach()))
@@ -201,10 +180,7 @@ impl References {
         if let Some(table) = &self.table {
             return Ok(table.target(name));
         }
-        let found = self
-            .repository
-            .try_find_reference(name)
-            .map_err(|error| self.failed(name, error))?;
+        let found = self.repository.try_find_reference(name).map_err(|error| self.failed(name, error))?;
         Ok(found.and_then(|found| Some(found.target().try_name()?.as_bstr().to_string())))
     }
 
@@ -288,25 +264,14 @@ impl References {
         };
         let edit = match change.to {
             Some(to) => Change::Update {
-                log: LogChange {
-                    mode: RefLog::AndReference,
-                    force_create_reflog: false,
-                    message: "muninn".into(),
-                },
+                log: LogChange { mode: RefLog::AndReference, force_create_reflog: false, message: "muninn".into() },
                 expected,
                 new: to.into(),
             },
-            None => Change::Delete {
-                expected,
-                log: RefLog::AndReference,
-            },
+            None => Change::Delete { expected, log: RefLog::AndReference },
         };
         let name: Result<_, gix::validate::reference::name::Error> = change.name.as_str().try_into();
-        Ok(RefEdit {
-            change: edit,
-            name: name.map_err(|error| self.failed(&change.name, error))?,
-            deref: false,
-        })
+        Ok(RefEdit { change: edit, name: name.map_err(|error| self.failed(&change.name, error))?, deref: false })
     }
 }
 

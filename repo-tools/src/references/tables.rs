@@ -23,11 +23,7 @@ use crate::regular_file::beginning;
 const LISTED: [&str; 4] = ["HEAD", "refs/heads", "refs/remotes/origin/HEAD", "refs/muninn"];
 const TIME: Duration = Duration::from_secs(3);
 /// Maximum time, and length of the output, of a call.
-const LIMITS: RunLimits = RunLimits {
-    total: TIME,
-    silence: TIME,
-    output: 64 << 20,
-};
+const LIMITS: RunLimits = RunLimits { total: TIME, silence: TIME, output: 64 << 20 };
 /// Maximum length of `tables.list`; git merges tables so that there are few.
 const MAX_LIST: u64 = 1 << 20;
 /// A failure is kept so long, if the tables do not change.
@@ -99,14 +95,10 @@ pub(super) fn read(git: &GitDir) -> Result<Arc<RefTable>, ReferenceError> {
     }
     let read = RefTable::read(&git.path).map(Arc::new);
     *kept = match &read {
-        Ok(table) => Some(Kept {
-            signature,
-            read: Ok(Arc::clone(table)),
-        }),
-        Err(ReferenceError::Git { message, .. }) => Some(Kept {
-            signature,
-            read: Err((message.clone(), Instant::now())),
-        }),
+        Ok(table) => Some(Kept { signature, read: Ok(Arc::clone(table)) }),
+        Err(ReferenceError::Git { message, .. }) => {
+            Some(Kept { signature, read: Err((message.clone(), Instant::now())) })
+        }
         // Another try costs nothing, and the user can put git on PATH.
         Err(_) => None,
     };
@@ -185,11 +177,7 @@ impl Signature {
             })
         };
         let shared = list(&git.common_dir)?;
-        let own = if git.path == git.common_dir {
-            Vec::new()
-        } else {
-            list(&git.path)?
-        };
+        let own = if git.path == git.common_dir { Vec::new() } else { list(&git.path)? };
         Ok(Self { shared, own })
     }
 }
@@ -197,11 +185,7 @@ impl Signature {
 impl RefTable {
     fn read(git_dir: &Path) -> Result<Self, ReferenceError> {
         let format = "--format=%(refname)%00%(objectname)%00%(symref)";
-        let listed = call(
-            git_dir,
-            "for-each-ref",
-            &[&["--include-root-refs", format, "--"], &LISTED[..]].concat(),
-        )?;
+        let listed = call(git_dir, "for-each-ref", &[&["--include-root-refs", format, "--"], &LISTED[..]].concat())?;
         let mut references = HashMap::new();
         for line in listed.lines() {
             let mut parts = line.split('\0');
@@ -215,21 +199,11 @@ impl RefTable {
             references.insert(name.to_owned(), Reference { id, target });
         }
         let head = match references.get("HEAD") {
-            Some(head) => Head {
-                name: head.target.clone(),
-                commit: Some(head.id),
-            },
+            Some(head) => Head { name: head.target.clone(), commit: Some(head.id) },
             // A HEAD that leads to no commit is not listed.
-            None => Head {
-                name: Some(call(git_dir, "symbolic-ref", &["HEAD"])?.trim_end().to_owned()),
-                commit: None,
-            },
+            None => Head { name: Some(call(git_dir, "symbolic-ref", &["HEAD"])?.trim_end().to_owned()), commit: None },
         };
-        Ok(Self {
-            head,
-            references,
-            log: OnceLock::new(),
-        })
+        Ok(Self { head, references, log: OnceLock::new() })
     }
 
     pub(super) fn find(&self, name: &str) -> Option<gix::ObjectId> {
@@ -329,23 +303,12 @@ fn call_with(
     call.env("LC_ALL", "C").stdin(input);
     match run_git(call, LIMITS, &|| false) {
         Ok(output) if output.len() < LIMITS.output => Ok(output),
-        Ok(_) => Err(failed(
-            command,
-            git_dir,
-            format!("its output is longer than {} bytes", LIMITS.output),
-        )),
-        Err(GitRunError::Start(source)) => Err(ReferenceError::NoGit {
-            path: git_dir.to_owned(),
-            source,
-        }),
+        Ok(_) => Err(failed(command, git_dir, format!("its output is longer than {} bytes", LIMITS.output))),
+        Err(GitRunError::Start(source)) => Err(ReferenceError::NoGit { path: git_dir.to_owned(), source }),
         Err(error) => Err(failed(command, git_dir, error.to_string())),
     }
 }
 
 fn failed(command: &'static str, git_dir: &Path, message: String) -> ReferenceError {
-    ReferenceError::Git {
-        command,
-        path: git_dir.to_owned(),
-        message,
-    }
+    ReferenceError::Git { command, path: git_dir.to_owned(), message }
 }

@@ -9,12 +9,8 @@ use muninn_tests::git;
 use crate::{CommitChain, ObjectId, Signature, Worktree};
 
 /// The formats: references, objects.
-const FORMATS: [(&str, &str); 4] = [
-    ("files", "sha1"),
-    ("files", "sha256"),
-    ("reftable", "sha1"),
-    ("reftable", "sha256"),
-];
+const FORMATS: [(&str, &str); 4] =
+    [("files", "sha1"), ("files", "sha256"), ("reftable", "sha1"), ("reftable", "sha256")];
 
 struct Fixture {
     _folder: tempfile::TempDir,
@@ -27,15 +23,8 @@ impl Fixture {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("r");
         fs::create_dir(&root).unwrap();
-        let fixture = Self {
-            _folder: folder,
-            root,
-            name: format!("{references} {objects}"),
-        };
-        let (references, objects) = (
-            format!("--ref-format={references}"),
-            format!("--object-format={objects}"),
-        );
+        let fixture = Self { _folder: folder, root, name: format!("{references} {objects}") };
+        let (references, objects) = (format!("--ref-format={references}"), format!("--object-format={objects}"));
         fixture.git(&["init", "-q", "-b", "main", &references, &objects]);
         fixture
     }
@@ -61,10 +50,7 @@ impl Fixture {
 /// The branch and the commit of HEAD, as git shows them.
 fn head_of_git(root: &Path) -> (Option<String>, Option<String>) {
     let line = |arguments: &[&str]| git(root, arguments).ok().map(|text| text.trim_end().to_owned());
-    (
-        line(&["symbolic-ref", "-q", "--short", "HEAD"]),
-        line(&["rev-parse", "-q", "--verify", "HEAD"]),
-    )
+    (line(&["symbolic-ref", "-q", "--short", "HEAD"]), line(&["rev-parse", "-q", "--verify", "HEAD"]))
 }
 
 #[test]
@@ -101,11 +87,7 @@ fn head_is_read_in_every_format_and_state() {
         }
         assert_eq!(worktree.checkout().unwrap().default_branch.as_deref(), Some("main"));
         fixture.git(&["update-ref", "refs/remotes/origin/develop", "HEAD"]);
-        fixture.git(&[
-            "symbolic-ref",
-            "refs/remotes/origin/HEAD",
-            "refs/remotes/origin/develop",
-        ]);
+        fixture.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/develop"]);
         assert_eq!(worktree.checkout().unwrap().default_branch.as_deref(), Some("develop"));
     }
 }
@@ -199,10 +181,7 @@ fn head_that_cannot_be_read_is_an_error() {
         damage(&fixture);
         let found = worktree.branch();
         assert!(found.is_err(), "{name}: {found:?}");
-        assert!(
-            worktree.checkout().is_err() && worktree.has_branch("x").is_err(),
-            "{name}"
-        );
+        assert!(worktree.checkout().is_err() && worktree.has_branch("x").is_err(), "{name}");
         assert!(worktree.head_commit().is_err(), "{name}");
     }
 }
@@ -214,10 +193,7 @@ fn head_as_a_link_names_its_branch() {
     fs::remove_file(fixture.path(".git/HEAD")).unwrap();
     symlink("refs/heads/main", fixture.path(".git/HEAD")).unwrap();
     let found = fixture.worktree().branch();
-    assert!(
-        found.as_ref().is_ok_and(|name| name.as_deref() == Some("main")),
-        "{found:?}"
-    );
+    assert!(found.as_ref().is_ok_and(|name| name.as_deref() == Some("main")), "{found:?}");
 }
 
 #[test]
@@ -231,28 +207,15 @@ fn format_can_change_while_a_worktree_is_open() {
         for format in ["reftable", "files", "reftable"] {
             fixture.git(&["refs", "migrate", &format!("--ref-format={format}")]);
             fixture.commit(format);
-            assert_eq!(
-                worktree.branch().unwrap().as_deref(),
-                Some("main"),
-                "{format} {objects}"
-            );
-            assert_eq!(
-                worktree.head_commit().unwrap(),
-                head_of_git(&fixture.root).1,
-                "{format} {objects}"
-            );
+            assert_eq!(worktree.branch().unwrap().as_deref(), Some("main"), "{format} {objects}");
+            assert_eq!(worktree.head_commit().unwrap(), head_of_git(&fixture.root).1, "{format} {objects}");
         }
     }
 }
 
 #[test]
 fn chain_is_a_reference_that_git_knows() {
-    let signature = Signature {
-        name: "Ada".to_owned(),
-        email: "ada@example.org".to_owned(),
-        seconds: 0,
-        offset: 0,
-    };
+    let signature = Signature { name: "Ada".to_owned(), email: "ada@example.org".to_owned(), seconds: 0, offset: 0 };
     for format in FORMATS {
         let fixture = Fixture::new(format);
         let git_dir = fixture.path(".git");
@@ -271,10 +234,7 @@ fn chain_is_a_reference_that_git_knows() {
             let below = below.refs_below("refs/muninn/before-fetch/").unwrap();
             let of_git = fixture.git(&["for-each-ref", "--format=%(refname)", "refs/muninn/before-fetch/"]);
             assert_eq!(below.len(), of_git.lines().count(), "{}", fixture.name);
-            assert_eq!(
-                below.into_iter().find(|(name, _)| *name == before).map(|(_, id)| id),
-                tip
-            );
+            assert_eq!(below.into_iter().find(|(name, _)| *name == before).map(|(_, id)| id), tip);
             tip = Some(written);
             let known = fixture.git(&["rev-parse", "refs/muninn/journal"]);
             assert_eq!(ObjectId::from_hex(&known), tip, "{}", fixture.name);
@@ -333,21 +293,11 @@ fn programs_of_the_repository_do_not_run() {
     let program = program.to_str().unwrap();
     // A signed commit makes git ask the program that the repository names, if the log is to show signatures.
     let commit = fixture.git(&["cat-file", "commit", "HEAD"]);
-    let signed = commit.replacen(
-        "\n\n",
-        "\ngpgsig -----BEGIN PGP SIGNATURE-----\n x\n -----END PGP SIGNATURE-----\n\n",
-        1,
-    );
+    let signed =
+        commit.replacen("\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n x\n -----END PGP SIGNATURE-----\n\n", 1);
     fs::write(fixture.path("../signed"), signed + "\n").unwrap();
     let signed = fixture.git(&["hash-object", "-t", "commit", "-w", "../signed"]);
-    fixture.git(&[
-        "update-ref",
-        "--create-reflog",
-        "-m",
-        "branch: Created from main",
-        "refs/heads/side",
-        &signed,
-    ]);
+    fixture.git(&["update-ref", "--create-reflog", "-m", "branch: Created from main", "refs/heads/side", &signed]);
     fixture.git(&["reset", "-q", "--hard", &signed]);
     fs::create_dir_all(fixture.path(".git/hooks")).unwrap();
     for hook in ["reference-transaction", "post-checkout", "post-index-change"] {

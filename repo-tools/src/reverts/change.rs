@@ -37,10 +37,7 @@ pub(super) struct TakenBack {
 
 impl FileChange {
     fn inverse(self) -> Self {
-        Self {
-            before: self.after,
-            after: self.before,
-        }
+        Self { before: self.after, after: self.before }
     }
 
     /// Returns whether one content is replaced. Empty files, and modes, are too common to tell a file that was moved.
@@ -74,12 +71,7 @@ impl RevertReader {
     /// edited them between the two changes.
     fn is_inverse(&mut self, stated: FileChange, change: FileChange) -> bool {
         let mut balance: HashMap<Vec<u8>, [i64; 2]> = HashMap::new();
-        let sides = [
-            (stated.before, 0, -1),
-            (stated.after, 0, 1),
-            (change.before, 1, -1),
-            (change.after, 1, 1),
-        ];
+        let sides = [(stated.before, 0, -1), (stated.after, 0, 1), (change.before, 1, -1), (change.after, 1, 1)];
         for (file, number, sign) in sides {
             let Some(content) = self.compared(file) else {
                 return false;
@@ -123,10 +115,7 @@ impl RevertReader {
     }
 
     /// The tree of a commit; `None` inside without a commit.
-    #[expect(
-        clippy::option_option,
-        reason = "a commit that cannot be read is not one without files"
-    )]
+    #[expect(clippy::option_option, reason = "a commit that cannot be read is not one without files")]
     pub(super) fn root(&self, commit: Option<ObjectId>) -> Option<Option<ObjectId>> {
         let Some(commit) = commit else { return Some(None) };
         Some(Some(self.repository.find_commit(commit).ok()?.tree_id().ok()?.detach()))
@@ -147,11 +136,7 @@ impl RevertReader {
                 }
             }
             for (name, sides) in entries.into_iter().filter(|(_, sides)| sides[0] != sides[1]) {
-                let path = if folder.is_empty() {
-                    name
-                } else {
-                    [&folder[..], b"/", &name].concat()
-                };
+                let path = if folder.is_empty() { name } else { [&folder[..], b"/", &name].concat() };
                 let [before, after] = sides.map(|side| side.filter(|(mode, _)| !mode.is_tree()));
                 if before != after {
                     self.kept_left = self.kept_left.checked_sub(1)?;

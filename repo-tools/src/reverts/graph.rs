@@ -20,11 +20,7 @@ pub(super) struct CommitNode {
 impl CommitGraph {
     pub(super) fn of(commits: Vec<CommitNode>, is_cut: bool) -> Self {
         let positions = commits.iter().map(|commit| commit.id).zip(0..).collect();
-        Self {
-            commits,
-            positions,
-            is_cut,
-        }
+        Self { commits, positions, is_cut }
     }
 
     /// Returns whether a commit was read.

@@ -118,14 +118,9 @@ impl RevertReader {
             }
         }
         let mut memo = HashMap::new();
-        let holding = reverts
-            .into_iter()
-            .filter(|revert| holds(revert.by, &undone, &mut memo));
-        let reverted = holding.map(|revert| RevertedCommit {
-            revert: revert.by,
-            commit: revert.commit,
-            before: revert.before,
-        });
+        let holding = reverts.into_iter().filter(|revert| holds(revert.by, &undone, &mut memo));
+        let reverted =
+            holding.map(|revert| RevertedCommit { revert: revert.by, commit: revert.commit, before: revert.before });
         reverted.collect()
     }
 
@@ -188,11 +183,7 @@ impl RevertReader {
     /// The files that a commit added to a directory, and none of its parents has.
     fn added_by(&mut self, commit: &CommitNode, directory: &RelPath) -> Option<Rc<Listing>> {
         let tree = self.tree(commit.id, directory)?;
-        let before: Option<Vec<_>> = commit
-            .parents
-            .iter()
-            .map(|parent| self.tree(*parent, directory))
-            .collect();
+        let before: Option<Vec<_>> = commit.parents.iter().map(|parent| self.tree(*parent, directory)).collect();
         let before = before?;
         // Most commits leave the directory as it was.
         if before.contains(&tree) {
@@ -218,10 +209,7 @@ impl RevertReader {
             if number >= ALWAYS && info.commit_time() < since {
                 break;
             }
-            commits.push(CommitNode {
-                id: info.id,
-                parents: info.parent_ids.iter().copied().collect(),
-            });
+            commits.push(CommitNode { id: info.id, parents: info.parent_ids.iter().copied().collect() });
             let Ok(commit) = info.object() else { break };
             let message = commit.message_raw_sloppy();
             if number_of_stated < MOST_STATED && memchr::memmem::find(message, REVERTS.as_bytes()).is_some() {
@@ -270,12 +258,7 @@ impl RevertReader {
             Entry::Vacant(entry) => entry.insert(self.changes(before, commit)),
         };
         let taken = self.taken_back(own, reverted.as_ref()?);
-        let revert = Revert {
-            by,
-            commit,
-            before,
-            taken,
-        };
+        let revert = Revert { by, commit, before, taken };
         Some(revert).filter(|revert| !revert.taken.is_empty())
     }
 
@@ -295,10 +278,7 @@ impl RevertReader {
             return false;
         };
         let below = format!("{directory}/");
-        let mut code = revert
-            .taken
-            .iter()
-            .filter(|taken| !taken.path.starts_with(below.as_bytes()));
+        let mut code = revert.taken.iter().filter(|taken| !taken.path.starts_with(below.as_bytes()));
         let mut any = false;
         code.all(|taken| {
             any = true;
@@ -327,18 +307,11 @@ impl RevertReader {
     }
 
     /// The tree of a directory in a commit, or `None` inside if it has no such directory.
-    #[expect(
-        clippy::option_option,
-        reason = "a commit that cannot be read is not one without the directory"
-    )]
+    #[expect(clippy::option_option, reason = "a commit that cannot be read is not one without the directory")]
     fn tree(&self, commit: ObjectId, directory: &RelPath) -> Option<Option<ObjectId>> {
         let tree = self.repository.find_commit(commit).ok()?.tree().ok()?;
         let entry = tree.lookup_entry_by_path(directory.as_str()).ok()?;
-        Some(
-            entry
-                .filter(|entry| entry.mode().is_tree())
-                .map(|entry| entry.object_id()),
-        )
+        Some(entry.filter(|entry| entry.mode().is_tree()).map(|entry| entry.object_id()))
     }
 
     /// The files below a tree; `None` if it cannot be read, or has too many.
@@ -396,10 +369,7 @@ impl RevertReader {
         for (path, id) in listed {
             self.entries_left = self.entries_left.checked_sub(1)?;
             if let Ok(path) = RelPath::new(&format!("{directory}{path}")) {
-                files.push(CommitFile {
-                    path,
-                    blob: (*id).into(),
-                });
+                files.push(CommitFile { path, blob: (*id).into() });
             }
         }
         Some(files)

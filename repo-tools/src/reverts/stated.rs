@@ -27,10 +27,7 @@ pub(super) fn stated(message: &str) -> Vec<StatedRevert<'_>> {
         let Some((commit, rest)) = line.trim_start().strip_prefix(REVERTS).and_then(id) else {
             continue;
         };
-        let revert = StatedRevert {
-            commit,
-            side: side(rest, lines.peek().copied().unwrap_or_default()),
-        };
+        let revert = StatedRevert { commit, side: side(rest, lines.peek().copied().unwrap_or_default()) };
         if !stated.contains(&revert) {
             stated.push(revert);
         }
@@ -53,10 +50,7 @@ fn side<'m>(rest: &'m str, next_line: &'m str) -> Option<&'m str> {
     let (wrapped, continued) = SIDE.split_at(SIDE.find(" changes")?);
     let text = after(rest, SIDE).or_else(|| {
         let is_wrapped = after(rest.trim_end(), wrapped)?.is_empty();
-        next_line
-            .trim_start()
-            .strip_prefix(continued.trim_start())
-            .filter(|_| is_wrapped)
+        next_line.trim_start().strip_prefix(continued.trim_start()).filter(|_| is_wrapped)
     });
     Some(id(text?)?.0)
 }
@@ -121,9 +115,7 @@ mod tests {
             let found: Vec<_> = found.iter().map(|revert| (revert.commit, revert.side)).collect();
             assert_eq!(found, expected, "{message}");
         }
-        let many: String = (0..1_000)
-            .map(|id| format!("This reverts commit {id:040x}.\n"))
-            .collect();
+        let many: String = (0..1_000).map(|id| format!("This reverts commit {id:040x}.\n")).collect();
         assert_eq!(stated(&many).len(), 4);
     }
 }

@@ -29,14 +29,8 @@ pub(super) enum ImportForm {
 pub(super) fn read(form: ImportForm, node: Node<'_>, source: &str) -> Vec<Import> {
     let text = |node: Node<'_>| source.get(node.byte_range()).unwrap_or_default();
     let field = |name: &str| node.child_by_field_name(name);
-    let line = u32::try_from(node.start_position().row)
-        .unwrap_or(u32::MAX)
-        .saturating_add(1);
-    let import = |path: &str, names: Vec<Imported>| Import {
-        path: path.into(),
-        names,
-        line,
-    };
+    let line = u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1);
+    let import = |path: &str, names: Vec<Imported>| Import { path: path.into(), names, line };
     let listed = |text: &str, separator: &str| {
         let found = use_tree::read(text, separator);
         let whole = |path: &str, names: &[Imported]| path.is_empty() && names.len() == 1 && names[0].alias.is_none();
@@ -53,9 +47,7 @@ pub(super) fn read(form: ImportForm, node: Node<'_>, source: &str) -> Vec<Import
             let prefix = if form == ImportForm::RustModule { "self::" } else { "" };
             vec![import(&format!("{prefix}{path}"), Vec::new())]
         }
-        ImportForm::Python => python_modules(node, source)
-            .map(|name| import(&name.name, Vec::new()))
-            .collect(),
+        ImportForm::Python => python_modules(node, source).map(|name| import(&name.name, Vec::new())).collect(),
         ImportForm::PythonFrom => {
             let mut names: Vec<_> = python_modules(node, source).collect();
             if names.is_empty() {
@@ -67,28 +59,13 @@ pub(super) fn read(form: ImportForm, node: Node<'_>, source: &str) -> Vec<Import
             let source_node =
                 field("source").or_else(|| descendant(node, "import_require_clause")?.child_by_field_name("source"));
             let names = script_names(node, source);
-            source_node
-                .map(|path| import(unquoted(text(path)), names))
-                .into_iter()
-                .collect()
+            source_node.map(|path| import(unquoted(text(path)), names)).into_iter().collect()
         }
-        ImportForm::Go => field("path")
-            .map(|path| import(unquoted(text(path)), Vec::new()))
-            .into_iter()
-            .collect(),
-        ImportForm::Java => java(text(node))
-            .map(|(path, name)| import(path, vec![name]))
-            .into_iter()
-            .collect(),
-        ImportForm::Include => field("path")
-            .map(|path| import(unquoted(text(path)), Vec::new()))
-            .into_iter()
-            .collect(),
+        ImportForm::Go => field("path").map(|path| import(unquoted(text(path)), Vec::new())).into_iter().collect(),
+        ImportForm::Java => java(text(node)).map(|(path, name)| import(path, vec![name])).into_iter().collect(),
+        ImportForm::Include => field("path").map(|path| import(unquoted(text(path)), Vec::new())).into_iter().collect(),
         ImportForm::CppUsing => {
-            let named = text(node)
-                .trim_start_matches("using")
-                .trim_start()
-                .trim_end_matches(';');
+            let named = text(node).trim_start_matches("using").trim_start().trim_end_matches(';');
             match named.strip_prefix("namespace") {
                 Some(namespace) => vec![import(namespace.trim(), vec![all()])],
                 None => listed(named, "::"),
@@ -102,16 +79,10 @@ pub(super) fn read(form: ImportForm, node: Node<'_>, source: &str) -> Vec<Import
         }
         ImportForm::PhpUse => {
             let list = text(node).trim_start_matches("use").trim_start();
-            let list = list
-                .strip_prefix("function ")
-                .or_else(|| list.strip_prefix("const "))
-                .unwrap_or(list);
+            let list = list.strip_prefix("function ").or_else(|| list.strip_prefix("const ")).unwrap_or(list);
             listed(list, "\\")
         }
-        ImportForm::PhpInclude => string_in(text(node))
-            .map(|path| import(path, Vec::new()))
-            .into_iter()
-            .collect(),
+        ImportForm::PhpInclude => string_in(text(node)).map(|path| import(path, Vec::new())).into_iter().collect(),
     }
 }
 
@@ -134,10 +105,7 @@ pub(super) fn of_call(name: &str, call: Node<'_>, source: &str) -> Option<Import
 }
 
 fn all() -> Imported {
-    Imported {
-        name: "*".into(),
-        alias: None,
-    }
+    Imported { name: "*".into(), alias: None }
 }
 
 /// Returns the names of a Python import, with their aliases.
@@ -147,10 +115,7 @@ fn python_modules<'s>(node: Node<'s>, source: &'s str) -> impl Iterator<Item = I
     let children: Vec<Node<'s>> = node.children_by_field_name("name", &mut cursor).collect();
     children.into_iter().map(move |child| {
         let part = |name| child.child_by_field_name(name).map(text);
-        Imported {
-            name: part("name").unwrap_or_else(|| text(child)).into(),
-            alias: part("alias").map(Into::into),
-        }
+        Imported { name: part("name").unwrap_or_else(|| text(child)).into(), alias: part("alias").map(Into::into) }
     })
 }
 
@@ -174,10 +139,7 @@ fn script_names(statement: Node<'_>, source: &str) -> Vec<Imported> {
                 }
                 _ => continue,
             };
-            names.push(Imported {
-                name: name.into(),
-                alias: alias.map(Into::into),
-            });
+            names.push(Imported { name: name.into(), alias: alias.map(Into::into) });
         }
     }
     names
@@ -188,10 +150,7 @@ fn java(text: &str) -> Option<(&str, Imported)> {
     let path = text.strip_prefix("import")?.trim().trim_end_matches(';').trim_end();
     let path = path.strip_prefix("static ").unwrap_or(path).trim();
     let (path, name) = path.rsplit_once('.')?;
-    let name = Imported {
-        name: name.trim().into(),
-        alias: None,
-    };
+    let name = Imported { name: name.trim().into(), alias: None };
     Some((path, name))
 }
 

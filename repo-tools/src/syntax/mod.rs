@@ -57,9 +57,7 @@ pub fn parse(language: Language, source: &str, limits: &ParseLimits) -> Result<P
     }
     limits.admit(source)?;
     let latest = Instant::now() + limits.max_time;
-    let until = limits
-        .until
-        .map_or(Until::at(latest), |until| until.no_later_than(latest));
+    let until = limits.until.map_or(Until::at(latest), |until| until.no_later_than(latest));
     let tree = PARSER.with(|parser| match parser.try_borrow_mut() {
         Ok(mut parser) => tree_of(&mut parser, language, source, &until),
         // This arm is unreachable: no code that runs during parsing calls this function.
@@ -69,16 +67,10 @@ pub fn parse(language: Language, source: &str, limits: &ParseLimits) -> Result<P
 }
 
 fn tree_of(parser: &mut Parser, language: Language, source: &str, until: &Until) -> Result<Tree, ParseError> {
-    parser
-        .set_language(&language.grammar())
-        .map_err(|_| ParseError::Grammar { language })?;
+    parser.set_language(&language.grammar()).map_err(|_| ParseError::Grammar { language })?;
     let bytes = source.as_bytes();
     let mut in_time = |_: &tree_sitter::ParseState| {
-        if until.is_over() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if until.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut in_time);
     let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));

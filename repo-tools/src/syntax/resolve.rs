@@ -30,11 +30,7 @@ impl Table {
                 function = false;
             }
             if entry.flags & flag::NAME != 0 {
-                return Some(Resolved {
-                    name: node,
-                    qualifier,
-                    function,
-                });
+                return Some(Resolved { name: node, qualifier, function });
             }
             let (name, object) = self.access(entry)?;
             if let Some(object) = object.of(node) {

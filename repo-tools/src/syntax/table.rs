@@ -108,11 +108,7 @@ impl Table {
         let entries = (0..grammar.node_kind_count()).map(|id| {
             let id = u16::try_from(id).unwrap_or(u16::MAX);
             let kind = grammar.node_kind_for_id(id).unwrap_or_default();
-            if grammar.node_kind_is_named(id) {
-                entry(spec, kind)
-            } else {
-                Entry::default()
-            }
+            if grammar.node_kind_is_named(id) { entry(spec, kind) } else { Entry::default() }
         });
         let field_flags = (0..=grammar.field_count()).map(|id| {
             let name = grammar.field_name_for_id(u16::try_from(id).unwrap_or(0));
@@ -133,33 +129,20 @@ impl Table {
             fields: field_flags.collect(),
             definitions: spec.definitions.iter().map(definition).collect(),
             calls: spec.calls.iter().map(|(_, callee)| field(callee)).collect(),
-            access: spec
-                .access
-                .iter()
-                .map(|(_, name, object)| (field(name), field(object)))
-                .collect(),
+            access: spec.access.iter().map(|(_, name, object)| (field(name), field(object))).collect(),
             body: field("body"),
-            kind_of_type: if language == Language::Go {
-                field("type")
-            } else {
-                Child::None
-            },
+            kind_of_type: if language == Language::Go { field("type") } else { Child::None },
             builtins: spec.builtins,
             has_field_flags: !spec.type_fields.is_empty() || !spec.upper_fields.is_empty(),
         }
     }
 
     pub(super) fn entry(&self, node: Node<'_>) -> Entry {
-        self.entries
-            .get(usize::from(node.kind_id()))
-            .copied()
-            .unwrap_or_default()
+        self.entries.get(usize::from(node.kind_id())).copied().unwrap_or_default()
     }
 
     pub(super) fn field_flags(&self, field: Option<NonZeroU16>) -> u8 {
-        field
-            .and_then(|id| self.fields.get(usize::from(id.get())).copied())
-            .unwrap_or(0)
+        field.and_then(|id| self.fields.get(usize::from(id.get())).copied()).unwrap_or(0)
     }
 
     pub(super) fn definition(&self, entry: Entry) -> Option<&DefRule> {
@@ -208,11 +191,7 @@ fn entry(spec: &Spec, kind: &str) -> Entry {
         definition: position(spec.definitions.iter().position(|def| def.node == kind)),
         call: position(spec.calls.iter().position(|(node, _)| *node == kind)),
         access: position(spec.access.iter().position(|(node, _, _)| *node == kind)),
-        import: spec
-            .imports
-            .iter()
-            .find(|(node, _)| *node == kind)
-            .map(|(_, form)| *form),
+        import: spec.imports.iter().find(|(node, _)| *node == kind).map(|(_, form)| *form),
     }
 }
 
@@ -225,16 +204,8 @@ mod tests {
         for language in Language::ALL {
             let (grammar, spec) = (language.grammar(), spec::of(language));
             let lists = [
-                spec.types,
-                spec.identifiers,
-                spec.whole,
-                spec.type_parents,
-                spec.token_parents,
-                spec.comments,
-                spec.attributes,
-                spec.wrappers,
-                spec.functions,
-                spec.skipped,
+                spec.types, spec.identifiers, spec.whole, spec.type_parents, spec.token_parents, spec.comments,
+                spec.attributes, spec.wrappers, spec.functions, spec.skipped,
             ];
             let kinds = lists
                 .into_iter()
@@ -249,18 +220,11 @@ mod tests {
             }
             let fields = [spec.type_fields, spec.upper_fields].into_iter().flatten().copied();
             let fields = fields
-                .chain(
-                    spec.definitions
-                        .iter()
-                        .flat_map(|def| [def.name, def.value, def.receiver]),
-                )
+                .chain(spec.definitions.iter().flat_map(|def| [def.name, def.value, def.receiver]))
                 .chain(spec.calls.iter().map(|(_, callee)| *callee))
                 .chain(spec.access.iter().flat_map(|(_, name, object)| [*name, *object]));
             for field in fields.filter(|field| !["", "$", "-"].contains(field)) {
-                assert!(
-                    grammar.field_id_for_name(field).is_some(),
-                    "{language}: no field {field}"
-                );
+                assert!(grammar.field_id_for_name(field).is_some(), "{language}: no field {field}");
             }
         }
     }

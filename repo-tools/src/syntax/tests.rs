@@ -12,10 +12,7 @@ use crate::path::RelPath;
 fn shown(parsed: &Parsed) -> String {
     let mut text = String::new();
     for definition in &parsed.definitions {
-        let container = parsed
-            .container(definition)
-            .map(|name| format!("{name}."))
-            .unwrap_or_default();
+        let container = parsed.container(definition).map(|name| format!("{name}.")).unwrap_or_default();
         let Lines { first, last } = definition.lines;
         let _ = writeln!(
             text,
@@ -39,20 +36,10 @@ fn shown(parsed: &Parsed) -> String {
         let _ = writeln!(text, "import {}: {} [{}]", import.line, import.path, names.join(", "));
     }
     for reference in &parsed.references {
-        let qualifier = reference
-            .qualifier
-            .as_ref()
-            .map(|name| format!("{name}."))
-            .unwrap_or_default();
-        let inside = reference
-            .inside
-            .map_or("-", |index| &parsed.definitions[index as usize].name);
+        let qualifier = reference.qualifier.as_ref().map(|name| format!("{name}.")).unwrap_or_default();
+        let inside = reference.inside.map_or("-", |index| &parsed.definitions[index as usize].name);
         let kind = format!("{:?}", reference.kind).to_lowercase();
-        let _ = writeln!(
-            text,
-            "{kind} {}: {qualifier}{} in {inside}",
-            reference.line, reference.name
-        );
+        let _ = writeln!(text, "{kind} {}: {qualifier}{} in {inside}", reference.line, reference.name);
     }
     if parsed.broken {
         text.push_str("broken\n");
@@ -111,27 +98,15 @@ fn hostile_inputs_neither_stall_nor_overflow_the_stack() {
 fn limits_hold_and_are_reported() {
     let parse = |source: &str, limits| parse(Language::Rust, source, &limits);
     let many = "fn f() {}\n".repeat(1_000);
-    let small = ParseLimits {
-        max_bytes: 100,
-        ..ParseLimits::default()
-    };
+    let small = ParseLimits { max_bytes: 100, ..ParseLimits::default() };
     assert_eq!(parse(&many, small).unwrap_err(), ParseError::TooLarge);
-    let late = ParseLimits {
-        max_time: Duration::ZERO,
-        ..ParseLimits::default()
-    };
+    let late = ParseLimits { max_time: Duration::ZERO, ..ParseLimits::default() };
     assert_eq!(parse(&many, late).unwrap_err(), ParseError::Slow);
-    let few = ParseLimits {
-        max_items: 10,
-        ..ParseLimits::default()
-    };
+    let few = ParseLimits { max_items: 10, ..ParseLimits::default() };
     let found = parse(&many, few).unwrap();
     assert!(found.cut && found.definitions.len() <= 11);
     let minified = format!("fn f() {{}}\n{}", "let a=1;".repeat(2_000));
-    assert_eq!(
-        parse(&minified, ParseLimits::default()).unwrap_err(),
-        ParseError::Minified
-    );
+    assert_eq!(parse(&minified, ParseLimits::default()).unwrap_err(), ParseError::Minified);
     // A parse after an aborted one starts from the beginning.
     let found = parse("fn after() {}\n", ParseLimits::default()).unwrap();
     assert_eq!((&*found.definitions[0].name, found.broken), ("after", false));
@@ -143,10 +118,7 @@ fn definitions_around_syntax_errors_are_extracted() {
     let found = parse(Language::Rust, source, &ParseLimits::default()).unwrap();
     assert!(found.broken);
     assert!(
-        found
-            .definitions
-            .iter()
-            .any(|of| &*of.name == "three" && of.lines == Lines { first: 5, last: 6 }),
+        found.definitions.iter().any(|of| &*of.name == "three" && of.lines == Lines { first: 5, last: 6 }),
         "{found:?}"
     );
     assert!(found.references.iter().any(|of| &*of.name == "four"));
@@ -155,16 +127,8 @@ fn definitions_around_syntax_errors_are_extracted() {
 #[test]
 fn only_the_references_of_one_name_are_kept() {
     let source = "fn a() { b(); let f = b; }\nfn b() {}\n// b\n";
-    let limits = ParseLimits {
-        identifiers: true,
-        only: Some("b"),
-        ..ParseLimits::default()
-    };
+    let limits = ParseLimits { identifiers: true, only: Some("b"), ..ParseLimits::default() };
     let found = parse(Language::Rust, source, &limits).unwrap();
     let lines: Vec<_> = found.references.iter().map(|of| (of.line, of.kind)).collect();
-    assert_eq!(
-        lines,
-        [(1, ReferenceKind::Call)],
-        "a name must occur once per line, with its most relevant use"
-    );
+    assert_eq!(lines, [(1, ReferenceKind::Call)], "a name must occur once per line, with its most relevant use");
 }

@@ -8,10 +8,7 @@ use super::parsed::Imported;
 ///
 /// `separator` joins the parts of a path in the result.
 pub(super) fn read(text: &str, separator: &str) -> Vec<(String, Vec<Imported>)> {
-    let mut reader = Reader {
-        separator,
-        ..Reader::default()
-    };
+    let mut reader = Reader { separator, ..Reader::default() };
     let mut alias_follows = false;
     for token in tokens(text) {
         match token {
@@ -58,10 +55,7 @@ impl Reader<'_> {
             }
             if let Some((name, path)) = self.parts.split_last() {
                 let path = path.join(self.separator);
-                let imported = Imported {
-                    name: (*name).into(),
-                    alias: alias.map(Into::into),
-                };
+                let imported = Imported { name: (*name).into(), alias: alias.map(Into::into) };
                 match self.found.last_mut() {
                     Some((last, names)) if *last == path => names.push(imported),
                     _ => self.found.push((path, vec![imported])),
@@ -80,11 +74,7 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         rest = rest.trim_start_matches(|c: char| !name(c) && !matches!(c, '{' | '}' | ',' | '*'));
         let first = rest.chars().next()?;
-        let length = if name(first) {
-            rest.find(|c| !name(c)).unwrap_or(rest.len())
-        } else {
-            first.len_utf8()
-        };
+        let length = if name(first) { rest.find(|c| !name(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
         let (token, after) = rest.split_at(length);
         rest = after;
         Some(token)
@@ -102,10 +92,7 @@ mod tests {
             ("serde", "[serde]"),
             ("super::*", "super[*]"),
             ("crate::wire as w", "crate[wire=w]"),
-            (
-                "std::{fmt, io::{self, Read as R}, *}",
-                "std[fmt io] std::io[Read=R] std[*]",
-            ),
+            ("std::{fmt, io::{self, Read as R}, *}", "std[fmt io] std::io[Read=R] std[*]"),
             ("a::{b::{c, d}, e}", "a::b[c d] a[e]"),
             ("{a, b::c}", "[a] b[c]"),
             ("a::{b, }", "a[b]"),

@@ -26,10 +26,7 @@ pub(super) fn walk(table: &Table, tree: &Tree, source: &str, limits: &ParseLimit
         table,
         source,
         limits,
-        out: Parsed {
-            broken: tree.root_node().has_error(),
-            ..Parsed::default()
-        },
+        out: Parsed { broken: tree.root_node().has_error(), ..Parsed::default() },
         levels: vec![Level::default()],
         open: Vec::new(),
         last_name: usize::MAX,
@@ -123,10 +120,7 @@ impl Walker<'_> {
             self.name(cursor, node, entry);
             return (entry.flags & (flag::SKIP | flag::TYPE | flag::IDENTIFIER) == 0).then(Level::default);
         }
-        let mut level = Level {
-            flags: entry.flags,
-            ..Level::default()
-        };
+        let mut level = Level { flags: entry.flags, ..Level::default() };
         if entry.flags & flag::ATTRIBUTE != 0 {
             self.note_pending(node);
         } else {
@@ -149,12 +143,7 @@ impl Walker<'_> {
             self.call(node, entry);
         }
         if entry.flags & flag::FUNCTION != 0 {
-            self.open.push(Scope {
-                depth: self.levels.len(),
-                definition: None,
-                kind: None,
-                name_start: usize::MAX,
-            });
+            self.open.push(Scope { depth: self.levels.len(), definition: None, kind: None, name_start: usize::MAX });
         }
         if self.table.has_field_flags && self.table.field_flags(cursor.field_id()) & field_flag::TYPE != 0 {
             level.flags |= flag::TYPE_PARENT;
@@ -198,9 +187,7 @@ impl Walker<'_> {
     /// Returns the first row of a definition, including its comments and wrapper.
     fn first_row(&mut self, node: Node<'_>, pending: Option<(usize, usize)>) -> usize {
         let own = node.start_position().row;
-        let commented = pending
-            .filter(|(_, last)| last + 1 >= own)
-            .map_or(own, |(first, _)| first);
+        let commented = pending.filter(|(_, last)| last + 1 >= own).map_or(own, |(first, _)| first);
         let inherited = self.level().inherited.take();
         inherited.map_or(commented, |outer| outer.min(commented)).min(own)
     }
@@ -241,10 +228,7 @@ impl Walker<'_> {
             kind,
             parent: self.inside(),
             receiver,
-            lines: Lines {
-                first: number(first),
-                last: number(end),
-            },
+            lines: Lines { first: number(first), last: number(end) },
             declared: number(start),
             name_line: number(name_row),
             signature_last: number(self.signature_last(start.max(name_row), body)),
@@ -252,21 +236,14 @@ impl Walker<'_> {
         let index = u32::try_from(self.out.definitions.len()).unwrap_or(u32::MAX);
         self.out.definitions.push(definition);
         self.last_name = resolved.name.start_byte();
-        let is_leaf = matches!(
-            kind,
-            DefinitionKind::TypeAlias | DefinitionKind::Field | DefinitionKind::Prototype
-        );
+        let is_leaf = matches!(kind, DefinitionKind::TypeAlias | DefinitionKind::Field | DefinitionKind::Prototype);
         if !is_leaf || function {
             self.open.push(Scope {
                 depth: self.levels.len(),
                 definition: Some(index),
                 kind: Some(kind),
                 // The name of an `impl` is a reference to its type.
-                name_start: if kind == DefinitionKind::Impl {
-                    usize::MAX
-                } else {
-                    self.last_name
-                },
+                name_start: if kind == DefinitionKind::Impl { usize::MAX } else { self.last_name },
             });
         }
         if kind == DefinitionKind::Impl {
@@ -299,9 +276,7 @@ impl Walker<'_> {
         let mut text = self.text(qualifier);
         if text == "prototype" {
             // `A.prototype.f = ...` belongs to `A`.
-            let owner = qualifier
-                .parent()
-                .and_then(|member| member.child_by_field_name("object"))?;
+            let owner = qualifier.parent().and_then(|member| member.child_by_field_name("object"))?;
             text = self.text(self.table.resolve(owner)?.name);
         }
         (!["exports", "module", "this", "window", "self"].contains(&text)).then(|| text.into())
@@ -345,11 +320,7 @@ impl Walker<'_> {
         };
         let row = body.start_position().row;
         let own_line = self.begins_its_line(body);
-        if own_line {
-            row.saturating_sub(1).max(named)
-        } else {
-            row.max(named)
-        }
+        if own_line { row.saturating_sub(1).max(named) } else { row.max(named) }
     }
 
     fn import(&mut self, form: ImportForm, node: Node<'_>) -> bool {
@@ -372,11 +343,7 @@ impl Walker<'_> {
 
     fn call(&mut self, node: Node<'_>, entry: Entry) {
         // In a member call, callee and qualifier are different children.
-        let target = if entry.access != 0 {
-            Some(node)
-        } else {
-            self.table.callee(entry, node)
-        };
+        let target = if entry.access != 0 { Some(node) } else { self.table.callee(entry, node) };
         let Some(resolved) = target.and_then(|target| self.table.resolve(target)) else {
             return;
         };
@@ -464,11 +431,7 @@ impl Walker<'_> {
 /// Returns the first and last row of a node. A line comment can include the line break, which belongs to the next row.
 fn rows(node: Node<'_>) -> (usize, usize) {
     let (start, end) = (node.start_position().row, node.end_position());
-    let last = if end.column == 0 {
-        end.row.saturating_sub(1)
-    } else {
-        end.row
-    };
+    let last = if end.column == 0 { end.row.saturating_sub(1) } else { end.row };
     (start, last.max(start))
 }
 

@@ -33,10 +33,7 @@ pub struct WalkLimits {
 
 impl Default for WalkLimits {
     fn default() -> Self {
-        Self {
-            max_file_bytes: 1 << 20,
-            max_files: 200_000,
-        }
+        Self { max_file_bytes: 1 << 20, max_files: 200_000 }
     }
 }
 
@@ -112,10 +109,7 @@ impl SkipCounts {
             (self.unreadable, "not readable"),
             (self.not_utf8, "named with other bytes than UTF-8"),
             (self.nested_repositories, "repositories of their own"),
-            (
-                self.ignore_files,
-                "directories with an ignore file that is too large or not readable",
-            ),
+            (self.ignore_files, "directories with an ignore file that is too large or not readable"),
         ];
         let words = named.iter().filter(|(count, _)| *count > 0);
         let words: Vec<_> = words.map(|(count, why)| format!("{why}: {count}")).collect();
@@ -164,12 +158,9 @@ pub fn walked_directories(worktree: &Worktree, top: Option<&RelPath>, max: usize
     };
     walker.run(|| {
         |entry: Found<'_>| match entry {
-            Found::Directory(path) => add_directory(
-                &mut found.lock().unwrap_or_else(PoisonError::into_inner),
-                path,
-                top,
-                max,
-            ),
+            Found::Directory(path) => {
+                add_directory(&mut found.lock().unwrap_or_else(PoisonError::into_inner), path, top, max)
+            }
             _ => ControlFlow::Continue(()),
         }
     });
@@ -214,10 +205,7 @@ fn add_directory(found: &mut Directories, path: &Path, top: Option<&RelPath>, ma
 /// Returns a predicate for the paths that are one of `paths`, below one of them, or a directory above one of them.
 fn under(paths: &BTreeSet<RelPath>) -> impl Fn(&Path, bool) -> bool + Sync {
     let ends: HashSet<PathBuf> = paths.iter().map(RelPath::to_path_buf).collect();
-    let ways: HashSet<PathBuf> = ends
-        .iter()
-        .flat_map(|end| end.ancestors().skip(1).map(Path::to_owned))
-        .collect();
+    let ways: HashSet<PathBuf> = ends.iter().flat_map(|end| end.ancestors().skip(1).map(Path::to_owned)).collect();
     move |path, directory| directory && ways.contains(path) || path.ancestors().any(|above| ends.contains(above))
 }
 
@@ -230,17 +218,9 @@ fn collect(
     let found = Mutex::new(Walk::default());
     let (count, cut) = (AtomicUsize::new(0), AtomicBool::new(false));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let walker = Walker {
-        worktree,
-        wanted,
-        max_depth: usize::MAX,
-        threads: cores.min(MAX_THREADS),
-    };
+    let walker = Walker { worktree, wanted, max_depth: usize::MAX, threads: cores.min(MAX_THREADS) };
     let ignore_files = walker.run(|| {
-        let mut part = Part {
-            walk: Walk::default(),
-            whole: &found,
-        };
+        let mut part = Part { walk: Walk::default(), whole: &found };
         let (count, cut) = (&count, &cut);
         move |entry: Found<'_>| {
             let is_full = count.load(Ordering::Relaxed) >= limits.max_files;
@@ -303,11 +283,7 @@ fn visit(walk: &mut Walk, path: &Path, kind: FileType, entry: &DirEntry, limits:
         skipped.too_large += 1;
     } else {
         let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
-        walk.files.push(FileEntry {
-            path,
-            size: metadata.len(),
-            modified,
-        });
+        walk.files.push(FileEntry { path, size: metadata.len(), modified });
     }
 }
 
@@ -334,52 +310,31 @@ mod tests {
             ("deep/.muninn/a.md", "x"),
         ]);
         let walk = walk(&repo.worktree(), &WalkLimits::default());
-        assert_eq!(
-            paths(&walk),
-            [".github/ci.yml", ".gitignore", "deep/.muninn/a.md", "src/lib.rs"]
-        );
+        assert_eq!(paths(&walk), [".github/ci.yml", ".gitignore", "deep/.muninn/a.md", "src/lib.rs"]);
         assert_eq!(walk.skipped, SkipCounts::default());
     }
 
     #[test]
     fn skipped_files_are_counted_by_reason() {
-        let repo = Fixture::with(&[
-            (".env", "KEY=1"),
-            ("a.txt", "x"),
-            ("big.txt", &"x".repeat(2000)),
-            ("inner/b.txt", "x"),
-        ]);
+        let repo =
+            Fixture::with(&[(".env", "KEY=1"), ("a.txt", "x"), ("big.txt", &"x".repeat(2000)), ("inner/b.txt", "x")]);
         repo.git(&["init", "-q", "inner"]);
-        let limits = WalkLimits {
-            max_file_bytes: 1000,
-            ..WalkLimits::default()
-        };
+        let limits = WalkLimits { max_file_bytes: 1000, ..WalkLimits::default() };
         let found = walk(&repo.worktree(), &limits);
         assert_eq!(paths(&found), ["a.txt"]);
-        let expected = SkipCounts {
-            secret: 1,
-            too_large: 1,
-            nested_repositories: 1,
-            ..SkipCounts::default()
-        };
+        let expected = SkipCounts { secret: 1, too_large: 1, nested_repositories: 1, ..SkipCounts::default() };
         assert_eq!(found.skipped, expected);
     }
 
     #[test]
     fn a_walk_ends_at_its_limits() {
         let repo = Fixture::with(&[("a.txt", "x"), ("b.txt", "x"), ("c.txt", "x")]);
-        let limits = WalkLimits {
-            max_files: 2,
-            ..WalkLimits::default()
-        };
+        let limits = WalkLimits { max_files: 2, ..WalkLimits::default() };
         let found = walk(&repo.worktree(), &limits);
         assert!(found.cut);
         assert_eq!(found.files.len(), 2);
-        let late = walk_until(
-            &repo.worktree(),
-            &WalkLimits::default(),
-            Some(&Until::within(std::time::Duration::ZERO)),
-        );
+        let late =
+            walk_until(&repo.worktree(), &WalkLimits::default(), Some(&Until::within(std::time::Duration::ZERO)));
         assert!(late.cut && late.files.is_empty());
         repo.write(".gitignore", b"*");
         let late = Until::within(std::time::Duration::ZERO);
@@ -414,12 +369,7 @@ mod tests {
 
     #[test]
     fn only_unexpected_skips_are_described() {
-        let mut counts = SkipCounts {
-            secret: 1,
-            binary: 2,
-            not_regular: 3,
-            ..SkipCounts::default()
-        };
+        let mut counts = SkipCounts { secret: 1, binary: 2, not_regular: 3, ..SkipCounts::default() };
         assert_eq!(counts.describe(), "");
         (counts.too_large, counts.unreadable) = (4, 5);
         assert_eq!(counts.describe(), "too large: 4, not readable: 5");

@@ -95,24 +95,14 @@ impl WalkRules {
     ) -> Result<DirectoryRules, UnknownRules> {
         let mut bytes = above.0.as_ref().map_or(0, |level| level.bytes);
         let mut read = |is_there, name| {
-            if is_there {
-                self.file(&directory.join(name), Links::Refuse, &mut bytes)
-            } else {
-                Ok(Patterns::default())
-            }
+            if is_there { self.file(&directory.join(name), Links::Refuse, &mut bytes) } else { Ok(Patterns::default()) }
         };
         let dot_ignore = read(names.dot_ignore, DOT_IGNORE)?;
         let gitignore = read(names.gitignore, GITIGNORE)?;
         if dot_ignore.is_empty() && gitignore.is_empty() {
             return Ok(above.clone());
         }
-        Ok(DirectoryRules(Some(Arc::new(Level {
-            above: above.clone(),
-            base,
-            dot_ignore,
-            gitignore,
-            bytes,
-        }))))
+        Ok(DirectoryRules(Some(Arc::new(Level { above: above.clone(), base, dot_ignore, gitignore, bytes }))))
     }
 
     /// Reads a file; `bytes` is the size of those read for the same directory.

@@ -51,11 +51,7 @@ impl<W: Fn(&Path, bool) -> bool + Sync> Walker<'_, W> {
         if known.is_err() {
             return rules.unknown();
         }
-        let queue = Queue::new(Directory {
-            path: PathBuf::new(),
-            depth: 0,
-            above: DirectoryRules::default(),
-        });
+        let queue = Queue::new(Directory { path: PathBuf::new(), depth: 0, above: DirectoryRules::default() });
         let work = || {
             let mut visit = visitor();
             // The queue must not wait for a thread whose visitor panicked.
@@ -123,20 +119,13 @@ impl<W: Fn(&Path, bool) -> bool + Sync> Walker<'_, W> {
                 continue;
             };
             let path = path.join(name);
-            let candidate = Candidate {
-                path: &bytes(path.as_os_str()),
-                directory: kind.is_dir(),
-            };
+            let candidate = Candidate { path: &bytes(path.as_os_str()), directory: kind.is_dir() };
             if rules.is_ignored(&inside, candidate) || !(self.wanted)(&path, kind.is_dir()) {
                 visit(Found::LeftOut)?;
                 continue;
             }
             if kind.is_dir() {
-                below.push(Directory {
-                    path,
-                    depth: depth + 1,
-                    above: inside.clone(),
-                });
+                below.push(Directory { path, depth: depth + 1, above: inside.clone() });
             } else {
                 visit(Found::Entry(&path, kind, &entry))?;
             }
@@ -194,14 +183,7 @@ struct QueueState {
 
 impl Queue {
     fn new(root: Directory) -> Self {
-        Self {
-            state: Mutex::new(QueueState {
-                waiting: vec![root],
-                read: 0,
-                ended: false,
-            }),
-            changed: Condvar::new(),
-        }
+        Self { state: Mutex::new(QueueState { waiting: vec![root], read: 0, ended: false }), changed: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, QueueState> {

@@ -18,11 +18,7 @@ pub(super) fn matches(pattern: &[u8], text: &[u8], work: &mut u64) -> bool {
         match step(pattern, at, text, pos, work) {
             Step::Forward { pattern: next } => (at, pos) = (next, pos + 1),
             Step::Wildcard(crosses, next) => {
-                let wildcard = Wildcard {
-                    crosses,
-                    next,
-                    text: pos,
-                };
+                let wildcard = Wildcard { crosses, next, text: pos };
                 if crosses == Crosses::Nothing {
                     star = Some(wildcard);
                 } else {
@@ -83,10 +79,7 @@ impl Wildcard {
             (Crosses::Nothing, None) => 1,
         };
         *work += more as u64 / 16;
-        Some(Self {
-            text: self.text + more,
-            ..self
-        })
+        Some(Self { text: self.text + more, ..self })
     }
 }
 
@@ -111,11 +104,7 @@ enum Step {
 fn step(pattern: &[u8], at: usize, text: &[u8], pos: usize, work: &mut u64) -> Step {
     let byte = text.get(pos).copied();
     let forward_if = |is_match: bool, next: usize| {
-        if is_match {
-            Step::Forward { pattern: next }
-        } else {
-            Step::Mismatch
-        }
+        if is_match { Step::Forward { pattern: next } } else { Step::Mismatch }
     };
     match pattern.get(at) {
         None if byte.is_none() => Step::Matched,

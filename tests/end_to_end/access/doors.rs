@@ -14,11 +14,8 @@ use crate::stage::{FILES, QUESTION};
 /// A word of personal memory.
 const OWNER: &str = "Name: Zanzibara";
 /// How refusals of tools begin to say why.
-const CLOSED: [&str; 3] = [
-    "is restricted and cannot use",
-    "for their owner only",
-    "need a program of the user that runs the gateway",
-];
+const CLOSED: [&str; 3] =
+    ["is restricted and cannot use", "for their owner only", "need a program of the user that runs the gateway"];
 
 /// A row of the documented table.
 struct Row {
@@ -30,10 +27,7 @@ struct Row {
 /// The rows of the documented table, and the heads of its columns of rules.
 fn documented() -> (Vec<String>, Vec<Row>) {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/sharing.md")).unwrap();
-    let table = page
-        .split("<!--")
-        .find(|part| part.starts_with(" The table of doors."))
-        .unwrap();
+    let table = page.split("<!--").find(|part| part.starts_with(" The table of doors.")).unwrap();
     let cells = |line: &str| -> Vec<String> {
         let cells = line.trim().trim_matches('|').split('|');
         cells.map(|cell| cell.trim().to_owned()).collect()
@@ -43,11 +37,7 @@ fn documented() -> (Vec<String>, Vec<Row>) {
     let rows = lines.skip(1).map(|mut cells| {
         let rules = cells.split_off(2);
         let reached_by = cells[1].split(", ").map(str::to_owned).collect();
-        Row {
-            name: cells.swap_remove(0),
-            reached_by,
-            rules,
-        }
+        Row { name: cells.swap_remove(0), reached_by, rules }
     });
     (heads, rows.collect())
 }
@@ -82,18 +72,12 @@ impl Caller<'_> {
             return as_other_user(self.gateway.address, method, target, &headers, body);
         }
         let response = self.gateway.request(method, target, &headers, body.as_bytes());
-        Answer {
-            status: response.status,
-            text: response.text(),
-        }
+        Answer { status: response.status, text: response.text() }
     }
 
     fn mcp(&self, method: &str, parameters: &Value) -> Answer {
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters});
-        let headers = [
-            ("content-type", "application/json"),
-            ("accept", "application/json, text/event-stream"),
-        ];
+        let headers = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
         self.send("POST", "/mcp", &headers, &call.to_string())
     }
 
@@ -133,39 +117,22 @@ impl Caller<'_> {
 /// Sends a request from a process of another user. Needs root.
 fn as_other_user(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     // HTTP/1.0, so that the body ends with the connection.
-    let mut request = format!(
-        "{method} {target} HTTP/1.0\r\nhost: {address}\r\ncontent-length: {}\r\n",
-        body.len()
-    );
+    let mut request = format!("{method} {target} HTTP/1.0\r\nhost: {address}\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
         request.push_str(&format!("{name}: {value}\r\n"));
     }
     request.push_str(&format!("\r\n{body}"));
-    let script = format!(
-        "exec 3<>/dev/tcp/{}/{}; printf %s \"$REQUEST\" >&3; cat <&3",
-        address.ip(),
-        address.port()
-    );
+    let script = format!("exec 3<>/dev/tcp/{}/{}; printf %s \"$REQUEST\" >&3; cat <&3", address.ip(), address.port());
     let mut command = Command::new("setpriv");
     command
-        .args([
-            "--reuid=65533",
-            "--regid=65533",
-            "--clear-groups",
-            "bash",
-            "-c",
-            &script,
-        ])
+        .args(["--reuid=65533", "--regid=65533", "--clear-groups", "bash", "-c", &script])
         .current_dir("/")
         .env("REQUEST", request);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let (head, text) = text.split_once("\r\n\r\n").unwrap();
-    Answer {
-        status: head.split(' ').nth(1).unwrap().parse().unwrap(),
-        text: text.to_owned(),
-    }
+    Answer { status: head.split(' ').nth(1).unwrap().parse().unwrap(), text: text.to_owned() }
 }
 
 fn is_root() -> bool {
@@ -205,31 +172,11 @@ impl Stage {
         open.wait_ready();
         let names = ["plain", "models", "roots", "owner", "owner-models"];
         let keys: Vec<_> = names.map(|name| (name, new_key(&env, name))).into_iter().collect();
-        let restrictions = [
-            "",
-            "models = [\"*\"]\n",
-            &format!("roots = [{elsewhere:?}]\n"),
-            "",
-            "models = [\"*\"]\n",
-        ];
-        let entries = keys
-            .iter()
-            .zip(restrictions)
-            .map(|((_, key), restriction)| format!("{}{restriction}", key.toml));
-        env.write_config(&format!(
-            "{settings}[personal]\nkey = \"owner\"\n{}",
-            entries.collect::<String>()
-        ));
+        let restrictions = ["", "models = [\"*\"]\n", &format!("roots = [{elsewhere:?}]\n"), "", "models = [\"*\"]\n"];
+        let entries = keys.iter().zip(restrictions).map(|((_, key), restriction)| format!("{}{restriction}", key.toml));
+        env.write_config(&format!("{settings}[personal]\nkey = \"owner\"\n{}", entries.collect::<String>()));
         let keyed = env.serve(&root, &[]);
-        let stage = Stage {
-            env,
-            upstream,
-            root,
-            elsewhere,
-            open,
-            keyed,
-            keys,
-        };
+        let stage = Stage { env, upstream, root, elsewhere, open, keyed, keys };
         wait_until("a ready index", || {
             let health = stage.with_key("plain", "key").send("GET", "/healthz", &[], "");
             health.text.contains("\"settled\":true").then_some(())
@@ -239,20 +186,11 @@ impl Stage {
     }
 
     fn without_key(&self, head: &'static str) -> Caller<'_> {
-        Caller {
-            head,
-            gateway: &self.open,
-            headers: Vec::new(),
-            is_other_user: false,
-        }
+        Caller { head, gateway: &self.open, headers: Vec::new(), is_other_user: false }
     }
 
     fn with_key(&self, name: &str, head: &'static str) -> Caller<'_> {
-        let key = self
-            .keys
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, key)| &*key.key);
+        let key = self.keys.iter().find(|(known, _)| *known == name).map(|(_, key)| &*key.key);
         let unknown = format!("muninn-{}", "0".repeat(64));
         Caller {
             head,
@@ -274,10 +212,7 @@ impl Stage {
             self.with_key("models", "restricted key"),
             self.with_key("owner", "key of `[personal]`"),
             self.with_key("unknown", "no valid key"),
-            Caller {
-                headers: Vec::new(),
-                ..self.with_key("unknown", "no valid key")
-            },
+            Caller { headers: Vec::new(), ..self.with_key("unknown", "no valid key") },
             Caller {
                 headers: vec![("origin".to_owned(), "https://evil.example".to_owned())],
                 ..self.without_key("web page")
@@ -289,10 +224,7 @@ impl Stage {
         ];
         // Without root, the unit tests of the table check this kind alone.
         if is_root() {
-            callers.push(Caller {
-                is_other_user: true,
-                ..self.without_key("no keys: another user")
-            });
+            callers.push(Caller { is_other_user: true, ..self.without_key("no keys: another user") });
         }
         callers
     }
@@ -364,18 +296,10 @@ impl Stage {
                 "muninn hook" => {}
                 address if address.starts_with("muninn://") => {
                     let address = format!("{address}01HZZZZZZZ");
-                    note(
-                        address.clone(),
-                        caller.mcp("resources/read", &json!({"uri": address})),
-                        None,
-                    );
+                    note(address.clone(), caller.mcp("resources/read", &json!({"uri": address})), None);
                 }
                 path if path.starts_with('/') => send("GET", &path.replace("PAGE", "a"), ""),
-                tool => note(
-                    tool.to_owned(),
-                    caller.mcp("tools/call", &json!({"name": tool, "arguments": {}})),
-                    None,
-                ),
+                tool => note(tool.to_owned(), caller.mcp("tools/call", &json!({"name": tool, "arguments": {}})), None),
             }
         }
         answers
@@ -392,10 +316,7 @@ fn documented_table_holds_over_sockets() {
         for row in &rows {
             let expected = row.rules[column] != "no";
             for (way, answer, is_open) in stage.knock(row, &caller) {
-                let context = format!(
-                    "{}: {way} for `{}`: {} {}",
-                    row.name, caller.head, answer.status, answer.text
-                );
+                let context = format!("{}: {way} for `{}`: {} {}", row.name, caller.head, answer.status, answer.text);
                 assert_eq!(is_open, expected, "{context}");
                 if !answer.is_open() {
                     let root = stage.root.to_str().unwrap();
@@ -406,10 +327,7 @@ fn documented_table_holds_over_sockets() {
         }
     }
     assert!(asked > 500, "{asked}");
-    assert_eq!(
-        std::fs::read_to_string(stage.root.join(".muninn/knowledge/a.md")).unwrap(),
-        "# A\n"
-    );
+    assert_eq!(std::fs::read_to_string(stage.root.join(".muninn/knowledge/a.md")).unwrap(), "# A\n");
 }
 
 /// What a key with `roots` elsewhere, and one with models that owns personal memory, get.
@@ -418,32 +336,19 @@ fn restrictions_and_ownership_combine() {
     let stage = Stage::new();
     let (_, rows) = documented();
     let elsewhere = stage.with_key("roots", "restricted key");
-    for row in rows
-        .iter()
-        .filter(|row| row.rules.iter().any(|rule| rule == "its roots"))
-    {
+    for row in rows.iter().filter(|row| row.rules.iter().any(|rule| rule == "its roots")) {
         for (way, answer, _) in stage.knock(row, &elsewhere) {
             let is_refused = answer.text.contains("does not allow this") || answer.text.contains("there is no tool");
             assert!(is_refused, "{way}: {}", answer.text);
-            assert!(
-                !answer.text.contains(stage.root.to_str().unwrap()),
-                "{way}: {}",
-                answer.text
-            );
+            assert!(!answer.text.contains(stage.root.to_str().unwrap()), "{way}: {}", answer.text);
         }
     }
     // A directory that is served but not allowed, and one that does not exist, get the same words.
     let grep = |root: &Path| {
         let arguments = json!({"pattern": "refill", "root": root});
-        elsewhere
-            .mcp("tools/call", &json!({"name": "grep", "arguments": arguments}))
-            .text
+        elsewhere.mcp("tools/call", &json!({"name": "grep", "arguments": arguments})).text
     };
-    assert!(
-        grep(&stage.root).contains("does not allow this"),
-        "{}",
-        grep(&stage.root)
-    );
+    assert!(grep(&stage.root).contains("does not allow this"), "{}", grep(&stage.root));
     assert_eq!(grep(&stage.root), grep(&stage.env.path("home")));
     assert_eq!(grep(&stage.root), grep(Path::new("/no/such/directory")));
     assert!(!grep(&stage.elsewhere).contains("does not allow"), "its own directory");
@@ -466,10 +371,7 @@ fn owners_block_is_not_replayed_for_another_user() {
     assert!(sent.contains(OWNER), "{sent}");
     let mut strangers = vec![page];
     if is_root() {
-        strangers.push(Caller {
-            is_other_user: true,
-            ..stage.without_key("no keys: another user")
-        });
+        strangers.push(Caller { is_other_user: true, ..stage.without_key("no keys: another user") });
     }
     for stranger in strangers {
         let (answer, sent) = stranger.converse(&stage.upstream);
@@ -482,12 +384,7 @@ fn owners_block_is_not_replayed_for_another_user() {
             &json!({"model": "m", "messages": [{"role": "user", "content": QUESTION}]}).to_string(),
         );
         assert_eq!(counted.status, 200);
-        let sent: String = stage
-            .upstream
-            .take_requests()
-            .iter()
-            .map(muninn_tests::Recorded::text)
-            .collect();
+        let sent: String = stage.upstream.take_requests().iter().map(muninn_tests::Recorded::text).collect();
         assert!(!sent.contains("Zanzibara"), "{sent}");
     }
 }
@@ -540,9 +437,7 @@ fn records_are_made_of_the_conversations_of_those_who_may_write() {
         caller.converse_about(&word);
         expected.push((word, caller.head, row.rules[column] != "no"));
     }
-    let Stage {
-        env, root, open, keyed, ..
-    } = stage;
+    let Stage { env, root, open, keyed, .. } = stage;
     open.stop_cleanly();
     keyed.stop_cleanly();
     let records = records(&env.state_dir()) + &records(&root.join(".muninn"));

@@ -11,10 +11,7 @@ fn only_the_owners_key_gets_personal_memory() {
     let upstream = Upstream::start();
     let root = env.repository("demo", &FILES);
     let (ana, ben) = (new_key(&env, "ana"), new_key(&env, "ben"));
-    env.connect_with(
-        &upstream,
-        &format!("{}{}[personal]\nkey = \"ana\"\n", ana.toml, ben.toml),
-    );
+    env.connect_with(&upstream, &format!("{}{}[personal]\nkey = \"ana\"\n", ana.toml, ben.toml));
     env.stdout_of(&root, &["personal", "init", "--name", "Ana"]);
     env.stdout_of(&root, &["personal", "log", "boat", "the mast has zanzibar varnish"]);
     let gateway = env.serve(&root, &[]);
@@ -23,17 +20,11 @@ fn only_the_owners_key_gets_personal_memory() {
         (health["index"]["state"] == "ready").then_some(())
     });
     let ask = |key: &Key, question: &str| {
-        let body = simple(question)[1].1.replacen(
-            '{',
-            r#"{"tools":[{"name":"Read","input_schema":{"type":"object"}}],"#,
-            1,
-        );
+        let body =
+            simple(question)[1].1.replacen('{', r#"{"tools":[{"name":"Read","input_schema":{"type":"object"}}],"#, 1);
         let response = gateway.post("/v1/messages", &[key.header()], body.as_bytes());
         assert_eq!(response.status, 200, "{}", response.text());
-        (
-            upstream.last().text(),
-            muninn_tests::why(&env, response.request_id()).to_string(),
-        )
+        (upstream.last().text(), muninn_tests::why(&env, response.request_id()).to_string())
     };
     let (sent, receipt) = ask(&ana, "Which varnish has the mast?");
     assert!(sent.contains("zanzibar") && sent.contains("Name: Ana"), "{sent}");
@@ -46,11 +37,8 @@ fn only_the_owners_key_gets_personal_memory() {
     }
     let call = |key: &Key| {
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_context","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}}}"#;
-        let headers = [
-            key.header(),
-            ("accept", "application/json, text/event-stream"),
-            ("content-type", "application/json"),
-        ];
+        let headers =
+            [key.header(), ("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
         gateway.post("/mcp", &headers, body.as_bytes()).text()
     };
     assert!(!call(&ben).contains("Name: Ana"), "{}", call(&ben));

@@ -12,11 +12,7 @@ fn key_restricted_to_models_gets_no_other() {
     let with = |body: &str, model: &str| body.replacen("\"model\":\"m\"", model, 1);
     for (target, body) in simple(QUESTION) {
         for model in ["\"model\":\"mock-1\"", "\"model\":\"qwen3-coder\""] {
-            assert_eq!(
-                shared.post(target, &shared.ben, &with(&body, model)).status,
-                200,
-                "{model}"
-            );
+            assert_eq!(shared.post(target, &shared.ben, &with(&body, model)).status, 200, "{model}");
         }
         let before = shared.upstream.requests().len();
         for model in [
@@ -36,12 +32,7 @@ fn key_restricted_to_models_gets_no_other() {
             assert!(error_message(target, &response).contains("`ben`"));
         }
         assert_eq!(shared.upstream.requests().len(), before);
-        assert_eq!(
-            shared
-                .post(target, &shared.ana, &with(&body, "\"model\":\"mock-2\""))
-                .status,
-            200
-        );
+        assert_eq!(shared.post(target, &shared.ana, &with(&body, "\"model\":\"mock-2\"")).status, 200);
     }
     let count = |model: &str| {
         let body = format!("{{{model},\"messages\":[{{\"role\":\"user\",\"content\":\"hi\"}}]}}");
@@ -52,32 +43,16 @@ fn key_restricted_to_models_gets_no_other() {
         assert_eq!(count(model), 403, "{model}");
     }
     for target in ["/v1/embeddings", "/v1/completions"] {
-        assert_eq!(
-            shared.post(target, &shared.ben, r#"{"model":"mock-1"}"#).status,
-            200,
-            "{target}"
-        );
-        for body in [
-            r#"{"model":"mock-2"}"#,
-            "{}",
-            "",
-            "[",
-            r#"{"model":"mock-1","models":["mock-2"]}"#,
-        ] {
+        assert_eq!(shared.post(target, &shared.ben, r#"{"model":"mock-1"}"#).status, 200, "{target}");
+        for body in [r#"{"model":"mock-2"}"#, "{}", "", "[", r#"{"model":"mock-1","models":["mock-2"]}"#] {
             assert_eq!(shared.post(target, &shared.ben, body).status, 403, "{target} {body}");
         }
-        assert_eq!(
-            shared.post(target, &shared.ana, r#"{"model":"mock-2"}"#).status,
-            200,
-            "{target}"
-        );
+        assert_eq!(shared.post(target, &shared.ana, r#"{"model":"mock-2"}"#).status, 200, "{target}");
     }
     let listed = |key: &Key| {
         let list = shared.get("/v1/models", key).json();
         let models = list["data"].as_array().unwrap().iter();
-        models
-            .map(|model| model["id"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        models.map(|model| model["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(listed(&shared.ben), ["mock-1"]);
     assert_eq!(listed(&shared.ana), ["mock-1", "mock-2", "muninn/context"]);
@@ -102,19 +77,9 @@ fn restricted_key_cannot_use_unparsed_paths() {
         assert_eq!(shared.upstream.requests().len(), before, "{restriction}");
         // Other spellings of a parsed path are equal to it.
         for target in ["/v1/embeddings/", "/v1//embeddings"] {
-            assert_eq!(
-                shared.post(target, &shared.ben, r#"{"model":"mock-1"}"#).status,
-                200,
-                "{target}"
-            );
-            let refused = shared
-                .post(target, &shared.ben, r#"{"model":"mock-1","model":"mock-2"}"#)
-                .status;
-            assert_eq!(
-                refused,
-                if restriction.starts_with("models") { 403 } else { 200 },
-                "{target}"
-            );
+            assert_eq!(shared.post(target, &shared.ben, r#"{"model":"mock-1"}"#).status, 200, "{target}");
+            let refused = shared.post(target, &shared.ben, r#"{"model":"mock-1","model":"mock-2"}"#).status;
+            assert_eq!(refused, if restriction.starts_with("models") { 403 } else { 200 }, "{target}");
             assert_eq!(shared.upstream.last().target, "/v1/embeddings");
         }
         assert_eq!(shared.get("/v1/files", &shared.ana).status, 404, "the backend's own");
@@ -148,21 +113,11 @@ fn key_restricted_to_backends_gets_no_other() {
     let asked = first.requests().iter().any(|request| request.target == "/v1/models");
     assert!(!asked, "a backend that the key may not use is not asked for its models");
     let embeddings = |body: &[u8]| gateway.post("/v1/embeddings", &[ben.header()], body).status;
-    assert_eq!(
-        (embeddings(br#"{"model":"first-1"}"#), embeddings(br#"{"model":"m"}"#)),
-        (403, 200)
-    );
+    assert_eq!((embeddings(br#"{"model":"first-1"}"#), embeddings(br#"{"model":"m"}"#)), (403, 200));
     assert!(first.requests().is_empty());
     let list = gateway.request("GET", "/v1/models", &[ben.header()], b"").json();
-    let owners = list["data"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|model| model["owned_by"].clone());
-    assert!(
-        owners.clone().all(|owner| owner == "second" || owner == "muninn"),
-        "{list}"
-    );
+    let owners = list["data"].as_array().unwrap().iter().map(|model| model["owned_by"].clone());
+    assert!(owners.clone().all(|owner| owner == "second" || owner == "muninn"), "{list}");
 }
 
 #[test]
@@ -176,18 +131,13 @@ fn key_restricted_to_other_directories_gets_no_context() {
     env.connect_with(&upstream, &keys);
     let refused = env.run(&root, &["serve", "--listen", "127.0.0.1:0"]);
     assert_eq!(refused.status.code(), Some(3), "{refused:?}");
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("keys[1].roots"),
-        "{refused:?}"
-    );
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("keys[1].roots"), "{refused:?}");
 
     let config = std::fs::read_to_string(env.path("muninn.toml")).unwrap();
     env.write_config(&format!("roots = [{other:?}]\n{config}"));
     let gateway = env.serve(&root, &[]);
     let health = |key: &Key| gateway.request("GET", "/healthz", &[key.header()], b"").json();
-    wait_until("a ready index", || {
-        (health(&ana)["index"]["state"] == "ready").then_some(())
-    });
+    wait_until("a ready index", || (health(&ana)["index"]["state"] == "ready").then_some(()));
     assert_eq!(health(&ben), serde_json::json!({"status": "ok"}));
     for (target, body) in simple(QUESTION) {
         // The three bodies say the same words, so each is a session of its own.
@@ -197,10 +147,7 @@ fn key_restricted_to_other_directories_gets_no_context() {
         assert_eq!(upstream.last().text(), body, "{target}: not a byte is added");
         let receipt = muninn_tests::why(&env, response.request_id());
         assert_eq!(receipt["key"], "ben");
-        assert!(
-            receipt["reason"].as_str().unwrap().contains("`ben` does not allow"),
-            "{receipt}"
-        );
+        assert!(receipt["reason"].as_str().unwrap().contains("`ben` does not allow"), "{receipt}");
         let context = body.replace("\"m\"", "\"muninn/context\"");
         let response = gateway.post(target, &[ben.header()], context.as_bytes());
         assert_eq!(response.status, 200);
@@ -232,11 +179,7 @@ fn rate_limit_counts_requests_to_every_door() {
     for has_details in [true, true, false] {
         assert_eq!(health(&shared.ben).get("root").is_some(), has_details);
     }
-    assert_eq!(
-        shared.get("/v1/models", &shared.ben).status,
-        429,
-        "details were counted"
-    );
+    assert_eq!(shared.get("/v1/models", &shared.ben).status, 429, "details were counted");
 }
 
 #[test]
@@ -260,28 +203,13 @@ fn key_has_a_rate_limit() {
         assert!(error_message(target, &response).contains("`ben`"));
         assert_eq!(shared.post(target, &shared.ana, body).status, 200, "ana has no limit");
     }
-    for target in [
-        "/v1/models",
-        "/metrics",
-        "/mcp",
-        "/api/digest",
-        "/",
-        "/elsewhere",
-        "/v1/files",
-    ] {
+    for target in ["/v1/models", "/metrics", "/mcp", "/api/digest", "/", "/elsewhere", "/v1/files"] {
         assert_eq!(shared.get(target, &shared.ben).status, 429, "{target}");
     }
     for _ in 0..5 {
         let live = shared.get("/healthz", &shared.ben);
-        assert_eq!(
-            (live.status, live.text().as_str()),
-            (200, r#"{"status":"ok"}"#),
-            "never limited, without details"
-        );
+        assert_eq!((live.status, live.text().as_str()), (200, r#"{"status":"ok"}"#), "never limited, without details");
     }
     let metrics = shared.get("/metrics", &shared.ana).text();
-    assert!(
-        metrics.contains(r#"muninn_refused_requests_total{key="ben",reason="rate_limited"} 10"#),
-        "{metrics}"
-    );
+    assert!(metrics.contains(r#"muninn_refused_requests_total{key="ben",reason="rate_limited"} 10"#), "{metrics}");
 }

@@ -60,14 +60,7 @@ impl Stage {
         );
         env.write_config(&format!("{settings}{}{}", ana.toml, ben.toml));
         let gateway = env.serve(&root, &[]);
-        Stage {
-            env,
-            upstream,
-            gateway,
-            settings,
-            ana,
-            ben,
-        }
+        Stage { env, upstream, gateway, settings, ana, ben }
     }
 
     fn begin(&self, format: Format, key: &Key, words: &str) -> Streaming {
@@ -99,13 +92,7 @@ fn streams_of_a_revoked_key_end_with_an_error_and_are_cancelled_at_the_backend()
         let stage = Stage::new(dialect);
         let streams: Vec<_> = ALL
             .into_iter()
-            .map(|format| {
-                (
-                    format,
-                    stage.begin(format, &stage.ben, "hi"),
-                    stage.begin(format, &stage.ana, "hi"),
-                )
-            })
+            .map(|format| (format, stage.begin(format, &stage.ben, "hi"), stage.begin(format, &stage.ana, "hi")))
             .collect();
         stage.reload(&stage.ana.toml);
         stage.gateway.wait_logged(IN_FORCE, 1);

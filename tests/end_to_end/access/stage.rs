@@ -19,10 +19,7 @@ pub(super) fn new_key(env: &TestEnv, name: &str) -> Key {
     let made: Value = serde_json::from_str(&env.stdout_of(&env.path("home"), &["key", "new", name, "--json"])).unwrap();
     let text = |field: &str| made[field].as_str().unwrap().to_owned();
     assert_eq!(text("name"), name);
-    Key {
-        key: text("key"),
-        toml: text("toml"),
-    }
+    Key { key: text("key"), toml: text("toml") }
 }
 
 impl Key {
@@ -57,14 +54,7 @@ impl Shared {
         let bens = bens.replace("ROOT", root.to_str().unwrap());
         env.connect_with(&upstream, &format!("{}{}{bens}\n", ana.toml, ben.toml));
         let gateway = env.serve(&root, &[]);
-        Shared {
-            env,
-            upstream,
-            root,
-            gateway,
-            ana,
-            ben,
-        }
+        Shared { env, upstream, root, gateway, ana, ben }
     }
 
     pub(super) fn wait_ready(&self) {

@@ -30,19 +30,12 @@ fn usage_by_key_is_reported_live_and_after_the_stop() {
     shared.wait_ready();
     let [chat, messages, _] = simple(QUESTION);
     let streamed = chat.1.replacen('{', "{\"stream\":true,", 1);
-    for (target, body) in [
-        (chat.0, &streamed),
-        (messages.0, &messages.1),
-        (messages.0, &messages.1),
-    ] {
+    for (target, body) in [(chat.0, &streamed), (messages.0, &messages.1), (messages.0, &messages.1)] {
         assert_eq!(shared.post(target, &shared.ana, body).status, 200);
     }
     assert_eq!(shared.post(messages.0, &shared.ben, &messages.1).status, 200);
     assert_eq!(shared.post(messages.0, &shared.ben, "{").status, 400);
-    assert_eq!(
-        shared.post("/v1/embeddings", &shared.ben, r#"{"model":"m"}"#).status,
-        200
-    );
+    assert_eq!(shared.post("/v1/embeddings", &shared.ben, r#"{"model":"m"}"#).status, 200);
     // Usage is recorded after the last byte was sent, so the client may see the end first.
     let metrics = wait_until("four requests in the metrics", || {
         let text = shared.get("/metrics", &shared.ana).text();
@@ -65,29 +58,17 @@ fn usage_by_key_is_reported_live_and_after_the_stop() {
     ] {
         assert!(metrics.lines().any(|known| known == line), "{line}\n{metrics}");
     }
-    assert!(
-        metrics.contains(r#"muninn_context_outcomes_total{outcome="injected"}"#),
-        "{metrics}"
-    );
+    assert!(metrics.contains(r#"muninn_context_outcomes_total{outcome="injected"}"#), "{metrics}");
     for secret in ["TokenBucket", "rate_limiter", shared.ana.key.as_str(), "\"m\""] {
         assert!(!metrics.contains(secret), "{secret}: {metrics}");
     }
-    let Shared {
-        env,
-        root,
-        gateway,
-        ana,
-        ..
-    } = shared;
+    let Shared { env, root, gateway, ana, .. } = shared;
     gateway.stop_cleanly();
 
     let status: Value = serde_json::from_str(&env.stdout_of(&root, &["status", "--json"])).unwrap();
     let expected = serde_json::json!({"requests": 3, "input": 300, "output": 21, "cached": 270});
     assert_eq!(status["usage"][0]["key"], "ana", "{status}");
-    assert_eq!(
-        status["usage"][1]["all"]["requests"], 2,
-        "ben's message and embedding: {status}"
-    );
+    assert_eq!(status["usage"][1]["all"]["requests"], 2, "ben's message and embedding: {status}");
     for span in ["thirty_days", "all"] {
         assert_eq!(status["usage"][0][span], expected, "{span}");
     }
@@ -96,10 +77,7 @@ fn usage_by_key_is_reported_live_and_after_the_stop() {
     assert_eq!(response.status, 200);
     again.stop_cleanly();
     let said = env.stdout_of(&root, &["status"]);
-    let all = said
-        .lines()
-        .find(|line| line.trim_start().starts_with("ana") && line.contains("  all "))
-        .unwrap();
+    let all = said.lines().find(|line| line.trim_start().starts_with("ana") && line.contains("  all ")).unwrap();
     let numbers: Vec<_> = all.split_whitespace().collect();
     assert_eq!(numbers, ["ana", "all", "4", "400", "360", "28"], "{said}");
     assert!(!said.contains(&ana.key[7..]), "{said}");
@@ -115,10 +93,5 @@ fn metrics_need_no_key_if_none_is_configured() {
     assert_eq!(response.status, 200);
     assert!(response.headers.get("content-type").unwrap().contains("openmetrics"));
     assert!(response.text().contains("muninn_active_requests 0"));
-    assert_eq!(
-        gateway
-            .request("GET", "/metrics", &[("Host", "evil.example")], b"")
-            .status,
-        403
-    );
+    assert_eq!(gateway.request("GET", "/metrics", &[("Host", "evil.example")], b"").status, 403);
 }

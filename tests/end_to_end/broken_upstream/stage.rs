@@ -45,12 +45,7 @@ impl Broken {
         env.write_config(&format!("{}{}{limits}", backends.concat(), routes.concat()));
         let root = env.repository("demo", &[]);
         let gateway = env.serve(&root, &[]);
-        Broken {
-            answer,
-            gateway,
-            upstream,
-            _env: env,
-        }
+        Broken { answer, gateway, upstream, _env: env }
     }
 
     pub(crate) fn answer_with(&self, answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) {

@@ -27,18 +27,11 @@ impl Masks {
             (r#""completed_at":\d{9,}"#, "\"completed_at\":<time>"),
             (r"(?m)^date: .*$", "date: <date>"),
         ];
-        Masks(
-            masks
-                .into_iter()
-                .map(|(mask, by)| (Regex::new(mask).unwrap(), by))
-                .collect(),
-        )
+        Masks(masks.into_iter().map(|(mask, by)| (Regex::new(mask).unwrap(), by)).collect())
     }
 
     fn apply(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, (mask, by)| {
-            mask.replace_all(&text, *by).into_owned()
-        })
+        self.0.iter().fold(text.to_owned(), |text, (mask, by)| mask.replace_all(&text, *by).into_owned())
     }
 }
 
@@ -56,22 +49,14 @@ impl World {
         for format in ALL {
             let name = format.dialect();
             config.push_str(&backend(name, &upstream.url(), format));
-            writeln!(
-                config,
-                "[[routes]]\nmodel = \"{name}-*\"\nbackend = \"{name}\"\nrename = \"served-*\""
-            )
-            .unwrap();
+            writeln!(config, "[[routes]]\nmodel = \"{name}-*\"\nbackend = \"{name}\"\nrename = \"served-*\"").unwrap();
         }
         let env = TestEnv::new(MUNINN);
         env.write_config(&config);
         let root = env.repository("demo", &FILES);
         let gateway = env.serve(&root, &[]);
         gateway.wait_ready();
-        World {
-            upstream,
-            gateway,
-            _env: env,
-        }
+        World { upstream, gateway, _env: env }
     }
 
     /// Sends one request and writes down what arrived on both sides.
@@ -87,11 +72,7 @@ impl World {
 }
 
 fn shown_headers(headers: &Headers) -> String {
-    headers
-        .0
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}\n"))
-        .collect()
+    headers.0.iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
 }
 
 fn shown_request(request: &Recorded) -> String {
@@ -100,12 +81,7 @@ fn shown_request(request: &Recorded) -> String {
 }
 
 fn shown_response(response: &Response) -> String {
-    format!(
-        "{}\n{}\n{}",
-        response.status,
-        shown_headers(&response.headers),
-        response.text()
-    )
+    format!("{}\n{}\n{}", response.status, shown_headers(&response.headers), response.text())
 }
 
 fn turns() -> [Vec<Turn>; 3] {
@@ -139,33 +115,15 @@ fn other_requests() {
     let count = Format::Messages.request("messages-1", false, &turns()[0]);
     for model in ALL.map(Format::dialect) {
         let count = count.replace("messages-1", &format!("{model}-1"));
-        world.exchange(
-            &mut text,
-            &format!("count for {model}"),
-            "/v1/messages/count_tokens",
-            &[],
-            &count,
-        );
+        world.exchange(&mut text, &format!("count for {model}"), "/v1/messages/count_tokens", &[], &count);
     }
     for format in ALL {
         let name = format.dialect();
         let path = format.path();
         let title = |what: &str| format!("{name}: {what}");
         let asked = format.request(&format!("{name}-1"), false, &turns()[0]);
-        world.exchange(
-            &mut text,
-            &title("probe of one token"),
-            path,
-            &[],
-            &asked.replace("1000", "1"),
-        );
-        world.exchange(
-            &mut text,
-            &title("switched off"),
-            path,
-            &[("x-muninn-context", "off")],
-            &asked,
-        );
+        world.exchange(&mut text, &title("probe of one token"), path, &[], &asked.replace("1000", "1"));
+        world.exchange(&mut text, &title("switched off"), path, &[("x-muninn-context", "off")], &asked);
         world.exchange(
             &mut text,
             &title("pack alone"),
@@ -173,23 +131,12 @@ fn other_requests() {
             &[],
             &asked.replace(&format!("{name}-1"), "muninn/context"),
         );
-        world.exchange(
-            &mut text,
-            &title("no backend"),
-            path,
-            &[],
-            &asked.replace(&format!("{name}-1"), "nobody-1"),
-        );
+        world.exchange(&mut text, &title("no backend"), path, &[], &asked.replace(&format!("{name}-1"), "nobody-1"));
         world.exchange(&mut text, &title("not JSON"), path, &[], "{");
     }
     let embedded = r#"{"model":"chat-1","input":"words"}"#;
     world.exchange(&mut text, "embeddings", "/v1/embeddings", &[], embedded);
-    for (method, target) in [
-        ("GET", "/v1/models"),
-        ("GET", "/v1/nothing"),
-        ("GET", "/"),
-        ("PUT", "/v1/messages"),
-    ] {
+    for (method, target) in [("GET", "/v1/models"), ("GET", "/v1/nothing"), ("GET", "/"), ("PUT", "/v1/messages")] {
         let response = world.gateway.request(method, target, &[], b"");
         writeln!(text, "=== {method} {target}\n{}", shown_response(&response)).unwrap();
     }

@@ -60,10 +60,7 @@ fn conversations_of_an_earlier_version_go_on_with_their_blocks() {
     let gateway = env.serve(&root, &[]);
     gateway.wait_ready();
     for format in FORMATS {
-        let headers = [
-            ("x-muninn-repo", root.to_str().unwrap()),
-            ("x-session-id", format.dialect()),
-        ];
+        let headers = [("x-muninn-repo", root.to_str().unwrap()), ("x-session-id", format.dialect())];
         let asked = |turns| {
             let response = gateway.post(format.path(), &headers, request(format, turns).as_bytes());
             (upstream.last().text(), response.outcome().to_owned())

@@ -74,11 +74,7 @@ fn commands() {
     let (target, body) = &simple(QUESTION)[1];
     let response = stage.ask(target, &[("x-session-id", "one")], body);
     let receipt = stage.why(&response);
-    let mut session = Session {
-        env: &stage.env,
-        root: &stage.root,
-        text: String::new(),
-    };
+    let mut session = Session { env: &stage.env, root: &stage.root, text: String::new() };
     session.run("init --memory repo");
     for line in [
         "config check --json",
@@ -104,16 +100,10 @@ fn commands() {
     ] {
         session.run(line);
     }
-    session.run_with(
-        "why ID --json",
-        &["why", receipt["id"].as_str().unwrap_or_default(), "--json"],
-    );
+    session.run_with("why ID --json", &["why", receipt["id"].as_str().unwrap_or_default(), "--json"]);
     session.run_with("ask QUESTION --json", &["ask", "--json", QUESTION]);
-    for fact in [
-        "The retry queue uses jitter",
-        "The retry queue does not use jitter",
-        "Integration tests need docker",
-    ] {
+    for fact in ["The retry queue uses jitter", "The retry queue does not use jitter", "Integration tests need docker"]
+    {
         session.run_with("remember FACT --json", &["remember", "--json", fact]);
     }
     session.run_with("recall QUESTION --json", &["recall", "--json", "retry queue jitter"]);
@@ -165,10 +155,7 @@ fn health_and_metrics() {
         let sample = match name.split_once('{') {
             _ if line.starts_with('#') => line.to_owned(),
             Some((name, labels)) => {
-                let labels: Vec<_> = labels
-                    .split(',')
-                    .filter_map(|label| Some(label.split_once('=')?.0))
-                    .collect();
+                let labels: Vec<_> = labels.split(',').filter_map(|label| Some(label.split_once('=')?.0)).collect();
                 format!("{name}{{{}}}", labels.join(","))
             }
             None => name.to_owned(),
@@ -190,9 +177,7 @@ fn ledger_schema() {
     let ledger = rusqlite::Connection::open(stage.env.ledger()).unwrap();
     let version: u32 = ledger.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     let mut text = format!("user_version {version}\n");
-    let mut rows = ledger
-        .prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
-        .unwrap();
+    let mut rows = ledger.prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name").unwrap();
     for sql in rows.query_map([], |row| row.get::<_, String>(0)).unwrap() {
         writeln!(text, "{}", sql.unwrap()).unwrap();
     }

@@ -55,14 +55,8 @@ fn background_result_enters_once_at_the_next_turn_and_is_replayed() {
         assert_eq!(second[0], before[0], "{target}: the first turn stays as it was");
         assert!(second[1].contains(MARK), "{target}: {receipt}");
         assert_eq!(entered(&receipt), [explored["id"].as_str().unwrap()]);
-        assert!(
-            sources(&receipt)
-                .iter()
-                .any(|source| source.starts_with("src/storage.rs:"))
-        );
-        let told = deep
-            .env
-            .stdout_of(&deep.root, &["why", receipt["id"].as_str().unwrap()]);
+        assert!(sources(&receipt).iter().any(|source| source.starts_with("src/storage.rs:")));
+        let told = deep.env.stdout_of(&deep.root, &["why", receipt["id"].as_str().unwrap()]);
         assert!(told.contains(explored["id"].as_str().unwrap()), "{told}");
 
         let (third, receipt) = deep.ask(target, &session, &body(target, "m", &[QUESTION, SECOND, THIRD]));
@@ -128,19 +122,14 @@ fn other_conversations_and_side_requests_get_no_background_result() {
     let other = [("x-session-id", "other")];
     for questions in [&[SECOND][..], &[SECOND, THIRD], &[SECOND, QUESTION]] {
         let (blocks, receipt) = deep.ask(target, &other, &body(target, "m", questions));
-        assert!(
-            blocks.iter().all(|block| !block.contains(MARK)),
-            "{questions:?}: {receipt}"
-        );
+        assert!(blocks.iter().all(|block| !block.contains(MARK)), "{questions:?}: {receipt}");
         assert_eq!(entered(&receipt), [""; 0], "{questions:?}");
     }
     let session = [("x-session-id", "s")];
     let text = |words: &str| json!({"type": "text", "text": words});
     let mut side = body(target, "m", &[QUESTION, SECOND]);
-    side["messages"][2]["content"] = json!([
-        text(SECOND),
-        text("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.")
-    ]);
+    side["messages"][2]["content"] =
+        json!([text(SECOND), text("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.")]);
     let (blocks, receipt) = deep.ask(target, &session, &side);
     assert!(receipt["side_request"].is_string(), "{receipt}");
     assert_eq!(blocks.len(), 1, "put back, and nothing else");

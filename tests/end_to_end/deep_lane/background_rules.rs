@@ -36,12 +36,7 @@ fn auto_explores_only_uncertain_questions() {
     let doubtful = ask(&deep, &[DOUBTFUL]);
     assert_eq!(doubtful["outcome"], "none", "nothing passes the threshold: {doubtful}");
     assert_eq!(explored(&deep, 1), [DOUBTFUL]);
-    assert!(
-        deep.explorer
-            .requests()
-            .iter()
-            .all(|request| request.text().contains(DOUBTFUL))
-    );
+    assert!(deep.explorer.requests().iter().all(|request| request.text().contains(DOUBTFUL)));
 }
 
 #[test]

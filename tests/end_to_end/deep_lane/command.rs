@@ -30,28 +30,15 @@ fn explore_prints_places_and_on_request_the_trace() {
     assert_eq!(output.status.code(), Some(0), "{notes}");
     assert_eq!(places, format!("{CITED}\n\nThere.\n"));
     assert!(notes.contains("exploring with scout/scout-1"), "{notes}");
-    assert!(
-        notes.contains("grep pattern=\"archive_invoice\""),
-        "as it goes: {notes}"
-    );
-    assert!(
-        notes.contains("final answer: 1 call in 2 turns, 20 + 10 tokens"),
-        "{notes}"
-    );
+    assert!(notes.contains("grep pattern=\"archive_invoice\""), "as it goes: {notes}");
+    assert!(notes.contains("final answer: 1 call in 2 turns, 20 + 10 tokens"), "{notes}");
 
     let (traced, _) = said(&env.run(&root, &["explore", QUESTION, "--trace"]));
     assert!(traced.starts_with(&places), "{traced}");
-    for words in [
-        "explored by scout/scout-1: final answer",
-        "grep pattern=\"archive_invoice\" -> 1 lines in 1 files",
-    ] {
+    for words in ["explored by scout/scout-1: final answer", "grep pattern=\"archive_invoice\" -> 1 lines in 1 files"] {
         assert!(traced.contains(words), "no `{words}` in {traced}");
     }
-    assert_eq!(
-        env.git(&root, &["status", "--porcelain"]),
-        "",
-        "nothing is written here"
-    );
+    assert_eq!(env.git(&root, &["status", "--porcelain"]), "", "nothing is written here");
 }
 
 #[test]
@@ -69,15 +56,9 @@ fn explore_json_equals_its_receipt() {
     let id = told["receipt"].as_str().unwrap();
     let receipt = muninn_tests::why(&env, id);
     assert_eq!(receipt["exploration"], told["trace"]);
-    assert_eq!(
-        (&receipt["outcome"], &receipt["backend"]),
-        (&json!("explored"), &json!("scout"))
-    );
+    assert_eq!((&receipt["outcome"], &receipt["backend"]), (&json!("explored"), &json!("scout")));
     let tree = env.stdout_of(&root, &["why", id]);
-    assert!(
-        tree.contains(&format!("cites {CITED}")) && tree.contains("turn 2:"),
-        "{tree}"
-    );
+    assert!(tree.contains(&format!("cites {CITED}")) && tree.contains("turn 2:"), "{tree}");
 }
 
 #[test]
@@ -95,14 +76,8 @@ fn nested_exploration_is_shown_as_a_tree() {
     });
     let (env, root) = environment(&explorer);
     let (told, _) = said(&env.run(&root, &["explore", QUESTION, "--trace"]));
-    assert!(
-        told.contains("\n      explored by scout/scout-1 in src: final answer"),
-        "{told}"
-    );
-    assert!(
-        told.contains("explored by scout/scout-1: final answer; 3 turns"),
-        "{told}"
-    );
+    assert!(told.contains("\n      explored by scout/scout-1 in src: final answer"), "{told}");
+    assert!(told.contains("explored by scout/scout-1: final answer; 3 turns"), "{told}");
 }
 
 #[test]
@@ -114,10 +89,7 @@ fn failed_explorer_still_prints_lexical_results() {
     let (places, notes) = said(&output);
     assert_eq!(output.status.code(), Some(1), "{notes}");
     assert_eq!(places.lines().next(), Some("src/rate_limiter.rs"), "{places}");
-    assert!(
-        notes.contains("model failed") && notes.contains("out of memory"),
-        "{notes}"
-    );
+    assert!(notes.contains("model failed") && notes.contains("out of memory"), "{notes}");
 }
 
 #[test]
@@ -127,10 +99,7 @@ fn explore_without_explorer_says_what_to_configure() {
     let output = env.run(&root, &["explore", QUESTION]);
     let (places, notes) = said(&output);
     assert_eq!((output.status.code(), places.as_str()), (Some(3), ""), "{notes}");
-    assert!(
-        notes.contains("no model is connected") && notes.contains("[explore]"),
-        "{notes}"
-    );
+    assert!(notes.contains("no model is connected") && notes.contains("[explore]"), "{notes}");
 
     let explorer = Upstream::start_with(finds);
     let (env, root) = environment(&explorer);

@@ -27,10 +27,7 @@ fn assert_failed(trace: &Value, words: &str) {
     assert_eq!(trace["ended"], "model", "{trace}");
     assert_eq!(trace["citations"], json!([]), "{trace}");
     let problem = trace["problem"].as_str().unwrap_or_default();
-    assert!(
-        problem.contains(words) && problem.contains("scout"),
-        "no `{words}`: {trace}"
-    );
+    assert!(problem.contains(words) && problem.contains("scout"), "no `{words}`: {trace}");
 }
 
 #[test]
@@ -73,11 +70,7 @@ fn an_explorer_that_says_nothing_until_the_deadline() {
 
 #[test]
 fn an_explorer_that_talks_nonsense() {
-    for answer in [
-        r#"{"id":"x","object":"chat.completion","choices":[{"mess"#,
-        "<html>Bad gateway</html>",
-        "",
-    ] {
+    for answer in [r#"{"id":"x","object":"chat.completion","choices":[{"mess"#, "<html>Bad gateway</html>", ""] {
         assert_failed(&after(vec![Reply::json(200, answer)], ""), "not in its wire format");
     }
 }

@@ -51,9 +51,7 @@ fn explored(policy: impl Fn(&Recorded, usize) -> String + Send + Sync + 'static)
 
 fn calls(trace: &Value) -> Vec<&Value> {
     let turns = trace["turns"].as_array().into_iter().flatten();
-    turns
-        .flat_map(|turn| turn["calls"].as_array().into_iter().flatten())
-        .collect()
+    turns.flat_map(|turn| turn["calls"].as_array().into_iter().flatten()).collect()
 }
 
 #[test]
@@ -72,27 +70,20 @@ fn explorer_that_searches_forever_ends() {
 #[test]
 fn explorer_with_a_thousand_calls_ends() {
     let ended = explored(|_, number| {
-        let calls: Vec<_> = (0..1000)
-            .map(|at| ("find", json!({"name": format!("nothing-{number}-{at}")})))
-            .collect();
+        let calls: Vec<_> = (0..1000).map(|at| ("find", json!({"name": format!("nothing-{number}-{at}")}))).collect();
         calling(&calls)
     });
     let made = calls(&ended.trace);
     let failed = made.iter().filter(|call| call["failed"] == true).count();
     assert!(made.len() - failed <= 64, "{} calls", made.len() - failed);
-    assert!(
-        ended.trace["turns"][0]["left_out"].as_u64().unwrap() > 900,
-        "{}",
-        ended.trace
-    );
+    assert!(ended.trace["turns"][0]["left_out"].as_u64().unwrap() > 900, "{}", ended.trace);
 }
 
 #[test]
 fn explorer_that_delegates_forever_ends() {
     let ended = explored(|_, number| {
-        let calls: Vec<_> = (0..20)
-            .map(|at| ("explore", json!({"question": format!("part {at} of {number}?")})))
-            .collect();
+        let calls: Vec<_> =
+            (0..20).map(|at| ("explore", json!({"question": format!("part {at} of {number}?")}))).collect();
         calling(&calls)
     });
     fn depth(trace: &Value) -> usize {
@@ -106,10 +97,7 @@ fn explorer_that_delegates_forever_ends() {
 #[test]
 fn invented_citations_are_dropped() {
     let ended = explored(|_, _| citing(&["src/nowhere.rs:1-9", "src/lib.rs:900-950", "a/b/c.py:3-4"]));
-    assert_eq!(
-        (&ended.trace["ended"], &ended.trace["invented"]),
-        (&json!("final"), &json!(3))
-    );
+    assert_eq!((&ended.trace["ended"], &ended.trace["invented"]), (&json!("final"), &json!(3)));
 }
 
 #[test]
@@ -163,9 +151,5 @@ fn malformed_calls_are_tolerated() {
     let made = calls(&ended.trace);
     let failed = made.iter().all(|call| call["failed"] == true);
     assert!(failed, "none of these can be made: {}", ended.trace);
-    assert!(
-        ended.deep.explorer.requests().len() > 1,
-        "it is told what is wrong: {}",
-        ended.trace
-    );
+    assert!(ended.deep.explorer.requests().len() > 1, "it is told what is wrong: {}", ended.trace);
 }

@@ -19,16 +19,12 @@ const OTHER: &str = "And how does parse_invoice read the total_cents of an Invoi
 
 /// The block has what was cited, and then what words found; the receipt says how it came there.
 fn assert_explored(blocks: &[String], receipt: &Value) {
-    let [block] = blocks else {
-        panic!("one block: {blocks:?}")
-    };
+    let [block] = blocks else { panic!("one block: {blocks:?}") };
     let (cited, by_words) = (block.find(MARK), block.find("pub struct TokenBucket"));
     assert!(cited.is_some() && by_words.is_some() && cited < by_words, "{block}");
     let sources = sources(receipt);
     assert!(sources[0].starts_with("src/storage.rs:"), "{sources:?}");
-    let first = sources
-        .iter()
-        .position(|source| source.starts_with("src/rate_limiter.rs"));
+    let first = sources.iter().position(|source| source.starts_with("src/rate_limiter.rs"));
     assert!(first.is_some_and(|first| first > 0), "{sources:?}");
     let trace = &receipt["exploration"];
     assert_eq!(trace["model"], "scout/scout-1", "{receipt}");
@@ -55,10 +51,7 @@ fn header_or_model_suffix_enables_the_deep_lane() {
     let plain = body(TARGETS[0], "m", &[QUESTION]);
     let before = deep.explorer.requests().len();
     let (blocks, receipt) = deep.ask(TARGETS[0], &[("x-session-id", "plain")], &plain);
-    assert!(
-        receipt.get("exploration").is_none() && !blocks[0].contains(MARK),
-        "{receipt}"
-    );
+    assert!(receipt.get("exploration").is_none() && !blocks[0].contains(MARK), "{receipt}");
     assert_eq!(deep.explorer.requests().len(), before, "who does not ask gets none");
 }
 
@@ -74,11 +67,7 @@ fn configuration_enables_the_deep_lane() {
         let before = deep.explorer.requests().len();
         let (blocks, receipt) = deep.ask(TARGETS[0], &off, &body(TARGETS[0], "m", &[QUESTION]));
         assert_eq!((blocks.len(), deep.explorer.requests().len()), (0, before), "{receipt}");
-        let (_, receipt) = deep.ask(
-            TARGETS[0],
-            &[("x-session-id", "why")],
-            &body(TARGETS[0], "m", &[QUESTION]),
-        );
+        let (_, receipt) = deep.ask(TARGETS[0], &[("x-session-id", "why")], &body(TARGETS[0], "m", &[QUESTION]));
         receipt["id"].as_str().unwrap().to_owned()
     };
     let told = deep.env.stdout_of(&deep.root, &["why", &id]);

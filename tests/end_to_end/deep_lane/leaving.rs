@@ -13,10 +13,7 @@ const PATIENT: &str = "deadline_ms = 600000";
 fn assert_forgotten(deep: &Deep, control: &Control, target: &str, body: &Value) {
     control.wait_for_client_gone();
     deep.wait_explorations(0);
-    assert!(
-        deep.upstream.requests().is_empty(),
-        "{target}: nobody is there to be answered"
-    );
+    assert!(deep.upstream.requests().is_empty(), "{target}: nobody is there to be answered");
     let before = deep.explorer.requests().len();
     let (blocks, receipt) = deep.ask(target, &[DEEP, ("x-session-id", "s")], body);
     assert!(blocks[0].contains(MARK), "{target}: {receipt}");
@@ -31,12 +28,7 @@ fn client_that_leaves_before_the_answer_cancels_the_exploration() {
         let deep = Deep::with(Upstream::start(), saying(vec![answer]), PATIENT);
         let body = body(target, "m", &[QUESTION]);
         let mut client = Connection::open(deep.gateway.address);
-        client.send(
-            "POST",
-            target,
-            &[DEEP, ("x-session-id", "s")],
-            body.to_string().as_bytes(),
-        );
+        client.send("POST", target, &[DEEP, ("x-session-id", "s")], body.to_string().as_bytes());
         deep.explorer.wait_for(1);
         deep.wait_explorations(1);
         client.close();
@@ -71,12 +63,7 @@ fn client_that_leaves_with_a_large_body_cancels_the_exploration() {
     let mut body = body(TARGETS[0], "m", &[QUESTION]);
     body["metadata"] = json!({"padding": "x".repeat(2 << 20)});
     let mut client = Connection::open(deep.gateway.address);
-    client.send(
-        "POST",
-        TARGETS[0],
-        &[DEEP, ("x-session-id", "s")],
-        body.to_string().as_bytes(),
-    );
+    client.send("POST", TARGETS[0], &[DEEP, ("x-session-id", "s")], body.to_string().as_bytes());
     deep.explorer.wait_for(1);
     client.close();
     assert_forgotten(&deep, &control, TARGETS[0], &body);

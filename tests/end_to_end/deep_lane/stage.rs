@@ -61,11 +61,7 @@ pub(super) fn has_looked(request: &Recorded) -> bool {
 
 /// Looks once, and cites [`CITED`] for [`QUESTION`] and nothing for other questions.
 pub(super) fn finds(request: &Recorded) -> Reply {
-    let places: &[&str] = if request.text().contains(QUESTION) {
-        &[CITED]
-    } else {
-        &[]
-    };
+    let places: &[&str] = if request.text().contains(QUESTION) { &[CITED] } else { &[] };
     Reply::json(200, if has_looked(request) { citing(places) } else { looking() })
 }
 
@@ -139,13 +135,7 @@ impl Deep {
         let root = env.repository("demo", &FILES);
         let gateway = env.serve(&root, &[]);
         gateway.wait_ready();
-        Deep {
-            env,
-            upstream,
-            explorer,
-            root,
-            gateway,
-        }
+        Deep { env, upstream, explorer, root, gateway }
     }
 
     /// Sends a body of a session that must be answered with 200; returns what was inserted, and the receipt.

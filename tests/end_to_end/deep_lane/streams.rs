@@ -44,22 +44,13 @@ fn a_stream_begins_with_what_is_being_read_and_ends_with_the_backends_events() {
         assert_eq!(answer.headers.get("x-muninn-context"), Some("exploring"));
         let mut text = answer.read_until("archive_invoice");
         assert_eq!(deep.explorer.wait_for(2).len(), 2);
-        assert!(
-            deep.upstream.requests().is_empty(),
-            "{target}: the model has not been asked yet"
-        );
-        let again = calling(&[(
-            "read",
-            serde_json::json!({"path": "src/storage.rs", "first": 9, "last": 13}),
-        )]);
+        assert!(deep.upstream.requests().is_empty(), "{target}: the model has not been asked yet");
+        let again = calling(&[("read", serde_json::json!({"path": "src/storage.rs", "first": 9, "last": 13}))]);
         give(&control, &again);
         text.push_str(&as_text(answer.rest().unwrap()));
         let told = text.strip_suffix(answers::streamed(target));
         let told = told.unwrap_or_else(|| panic!("{target}: the backend's own events, untouched: {text}"));
-        assert!(
-            told.contains("grep") && told.contains("src/storage.rs"),
-            "{target}: {told}"
-        );
+        assert!(told.contains("grep") && told.contains("src/storage.rs"), "{target}: {told}");
         let events = events(told);
         if target == TARGETS[0] {
             let lines: Vec<_> = events
@@ -70,10 +61,7 @@ fn a_stream_begins_with_what_is_being_read_and_ends_with_the_backends_events() {
                     chunk["choices"][0]["delta"]["reasoning_content"].as_str().unwrap()
                 })
                 .collect();
-            assert!(
-                lines[0].starts_with("grep ") && lines[1].starts_with("read "),
-                "{lines:?}"
-            );
+            assert!(lines[0].starts_with("grep ") && lines[1].starts_with("read "), "{lines:?}");
         } else {
             assert_eq!(events, [Value::Null; 0], "{target}: comments alone");
         }
@@ -82,11 +70,7 @@ fn a_stream_begins_with_what_is_being_read_and_ends_with_the_backends_events() {
         assert!(deep.inserted(&sent)[0].contains(MARK), "{target}");
         let id = answer.headers.get("x-muninn-request-id").unwrap();
         let receipt = muninn_tests::why(&deep.env, id);
-        assert_eq!(
-            receipt["exploration"]["turns"].as_array().unwrap().len(),
-            3,
-            "{receipt}"
-        );
+        assert_eq!(receipt["exploration"]["turns"].as_array().unwrap().len(), 3, "{receipt}");
     }
 }
 
@@ -94,11 +78,8 @@ fn a_stream_begins_with_what_is_being_read_and_ends_with_the_backends_events() {
 fn a_stream_shows_a_sign_of_life_while_the_explorer_says_nothing() {
     for target in TARGETS {
         let (control, answer) = held();
-        let deep = Deep::with(
-            Upstream::start(),
-            saying(vec![answer]),
-            "deadline_ms = 600000\n[limits]\nkeep_alive_ms = 20\n",
-        );
+        let deep =
+            Deep::with(Upstream::start(), saying(vec![answer]), "deadline_ms = 600000\n[limits]\nkeep_alive_ms = 20\n");
         let mut answer = ask(&deep, target);
         let sign = if target == TARGETS[1] { "ping" } else { ": keep-alive" };
         let mut text = answer.read_until(sign);
@@ -144,9 +125,7 @@ fn an_answer_that_is_not_streamed_comes_whole() {
     let deep = Deep::new("");
     for target in TARGETS {
         let body = body(target, "m", &[QUESTION]).to_string();
-        let response = deep
-            .gateway
-            .post(target, &[DEEP, ("x-session-id", target)], body.as_bytes());
+        let response = deep.gateway.post(target, &[DEEP, ("x-session-id", target)], body.as_bytes());
         assert_eq!(response.headers.get("content-type"), Some("application/json"));
         assert_eq!(response.outcome(), "injected");
         assert!(response.json()["model"] == "mock-1", "{target}: {}", response.text());

@@ -36,10 +36,7 @@ fn configured_model_explores_and_leaves_a_receipt() {
     let address = format!("muninn://receipt/{}", receipt.strip_prefix("receipt ").unwrap());
     let read = client.request("resources/read", &json!({"uri": address}));
     let receipt: Value = serde_json::from_str(read["result"]["contents"][0]["text"].as_str().unwrap()).unwrap();
-    assert_eq!(
-        (&receipt["outcome"], &receipt["format"]),
-        (&json!("explored"), &json!("mcp"))
-    );
+    assert_eq!((&receipt["outcome"], &receipt["format"]), (&json!("explored"), &json!("mcp")));
     assert_eq!(receipt["exploration"]["model"], "scout/scout-1");
     assert!(client.leave());
 }
@@ -58,10 +55,7 @@ fn failing_model_is_an_error_of_the_tool() {
 fn tool_is_not_offered_without_a_model() {
     let (_env, mut client) = client("");
     assert!(!tools(&mut client).contains(&"explore".to_owned()));
-    let refused = client.request(
-        "tools/call",
-        &json!({"name": "explore", "arguments": {"question": QUESTION}}),
-    );
+    let refused = client.request("tools/call", &json!({"name": "explore", "arguments": {"question": QUESTION}}));
     assert_eq!(refused["error"]["code"], -32602);
     assert!(client.leave());
 }

@@ -38,18 +38,12 @@ fn default_explorer_is_the_requests_backend_with_its_credentials() {
     let (upstream, nobody) = (Upstream::start_with(in_words), Upstream::start());
     let env = TestEnv::new(MUNINN);
     let mock = upstream.backend("mock");
-    env.write_config(&format!(
-        "{mock}client_credentials = true\n[context]\ndeadline_ms = 20000\n"
-    ));
+    env.write_config(&format!("{mock}client_credentials = true\n[context]\ndeadline_ms = 20000\n"));
     let deep = Deep::on(env, upstream, nobody);
     for target in TARGETS {
         for model in ["m", "m:deep"] {
             let session = format!("{model} {target}");
-            let headers = [
-                ("x-session-id", &session[..]),
-                ("Authorization", "Bearer client-key"),
-                DEEP,
-            ];
+            let headers = [("x-session-id", &session[..]), ("Authorization", "Bearer client-key"), DEEP];
             let before = deep.upstream.requests().len();
             let (blocks, receipt) = deep.ask(target, &headers, &body(target, model, &[QUESTION]));
             assert!(blocks[0].contains(MARK), "{receipt}");
@@ -59,11 +53,7 @@ fn default_explorer_is_the_requests_backend_with_its_credentials() {
             for request in sent {
                 assert_eq!(request.target, target, "its own format");
                 assert!(request.text().contains(r#""model":"m""#), "{}", request.text());
-                assert_eq!(
-                    request.headers.get("authorization"),
-                    Some("Bearer client-key"),
-                    "{session}"
-                );
+                assert_eq!(request.headers.get("authorization"), Some("Bearer client-key"), "{session}");
             }
         }
     }
@@ -78,18 +68,12 @@ fn secrets(request: &Recorded) -> Vec<&str> {
 #[test]
 fn named_explorer_uses_only_its_own_key() {
     let own_key = "key_env = \"SCOUT_KEY\"\n";
-    for (extra, expected) in [
-        (own_key, Some("Bearer scout-key")),
-        ("", None),
-        ("client_credentials = true\n", None),
-    ] {
+    for (extra, expected) in [(own_key, Some("Bearer scout-key")), ("", None), ("client_credentials = true\n", None)] {
         let (upstream, explorer) = (Upstream::start_with(in_words), Upstream::start_with(finds));
         let env = TestEnv::new(MUNINN);
         let scout = named(&explorer.url(), "").replace("retries = 0\n", &format!("retries = 0\n{extra}"));
         let mock = upstream.backend("mock");
-        env.write_config(&format!(
-            "{mock}client_credentials = true\n[context]\ndeadline_ms = 20000\n{scout}"
-        ));
+        env.write_config(&format!("{mock}client_credentials = true\n[context]\ndeadline_ms = 20000\n{scout}"));
         let root = env.repository("demo", &FILES);
         let gateway = env.serve_with(&root, &[], |command| {
             command.env("SCOUT_KEY", "scout-key");
@@ -113,10 +97,7 @@ fn named_explorer_uses_only_its_own_key() {
             assert!(request.text().contains(r#""model":"scout-1""#), "{}", request.text());
         }
         let sent = upstream.requests();
-        assert!(
-            sent.len() == 3 && !sent.iter().any(explores),
-            "the explorer alone explores"
-        );
+        assert!(sent.len() == 3 && !sent.iter().any(explores), "the explorer alone explores");
         for request in sent {
             assert_eq!(request.headers.get("authorization"), Some("Bearer client-key"));
         }
@@ -175,22 +156,14 @@ fn repository_cannot_choose_the_explorer() {
     let deep = Deep::new("");
     let config = deep.root.join(".muninn/config.toml");
     std::fs::create_dir_all(config.parent().unwrap()).unwrap();
-    std::fs::write(
-        &config,
-        "[explore]\nmode = \"inline\"\nbackend = \"scout\"\nmodel = \"big\"\n",
-    )
-    .unwrap();
+    std::fs::write(&config, "[explore]\nmode = \"inline\"\nbackend = \"scout\"\nmodel = \"big\"\n").unwrap();
     let root = deep.root.to_str().unwrap();
     let check = deep.env.run(&deep.root, &["config", "check", "--root", root]);
     let said = String::from_utf8_lossy(&check.stderr).into_owned();
     assert_eq!(check.status.code(), Some(3), "{said}");
     let gateway = deep.env.serve(&deep.root, &[]);
     gateway.wait_ready();
-    let response = gateway.post(
-        TARGETS[0],
-        &[],
-        body(TARGETS[0], "m", &[QUESTION]).to_string().as_bytes(),
-    );
+    let response = gateway.post(TARGETS[0], &[], body(TARGETS[0], "m", &[QUESTION]).to_string().as_bytes());
     assert_eq!(response.outcome(), "injected", "{}", response.text());
     assert!(deep.why(&response).get("exploration").is_none());
     assert!(deep.explorer.requests().is_empty());

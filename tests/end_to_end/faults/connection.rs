@@ -146,11 +146,7 @@ fn reset_of_a_pooled_connection_is_retried() {
     let mut broken = Broken::with("", "");
     // Every connection serves one request, does not announce its close, and is reset at the second request.
     broken.answer_with(move |request| {
-        if used.lock().unwrap().insert(request.connection) {
-            answers::ok(request)
-        } else {
-            Reply::written(reset)
-        }
+        if used.lock().unwrap().insert(request.connection) { answers::ok(request) } else { Reply::written(reset) }
     });
     for (client, spoken) in all_pairs() {
         for streamed in [false, true] {
@@ -184,12 +180,7 @@ fn tls_in_place_of_http_is_an_error() {
 
 #[test]
 fn an_http2_preface_in_place_of_an_answer_is_an_error() {
-    survive(FAILED, |_, socket| {
-        write(
-            socket,
-            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
-        )
-    });
+    survive(FAILED, |_, socket| write(socket, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"));
 }
 
 #[test]
@@ -200,18 +191,9 @@ fn a_body_without_a_head_is_an_error() {
 #[test]
 fn an_invalid_status_line_is_an_error() {
     let mut trial = Trial::with("");
-    for line in [
-        "HTTP/1.1 abc OK",
-        "HTTP/1.1 99 Low",
-        "HTTP/1.1 1000 High",
-        "HTTP/9.9 200 OK",
-        "200 OK",
-    ] {
+    for line in ["HTTP/1.1 abc OK", "HTTP/1.1 99 Low", "HTTP/1.1 1000 High", "HTTP/9.9 200 OK", "200 OK"] {
         trial.written(FAILED, move |asked, socket| {
-            write(
-                socket,
-                format!("{line}\r\ncontent-length: {}\r\n\r\n{}", asked.body.len(), asked.body),
-            )
+            write(socket, format!("{line}\r\ncontent-length: {}\r\n\r\n{}", asked.body.len(), asked.body))
         });
     }
 }

@@ -19,10 +19,7 @@ fn error_with_status_200_is_an_error() {
 
 #[test]
 fn an_error_of_any_status_and_shape_is_an_error() {
-    let huge = format!(
-        r#"{{"error":{{"message":"{}","type":"x","code":"y"}}}}"#,
-        "x".repeat(20 << 20)
-    );
+    let huge = format!(r#"{{"error":{{"message":"{}","type":"x","code":"y"}}}}"#, "x".repeat(20 << 20));
     let bodies = [
         (JSON, ERROR.to_owned()),
         ("text/html", "<html><body><h1>Bad gateway</h1></body></html>".to_owned()),
@@ -36,9 +33,7 @@ fn an_error_of_any_status_and_shape_is_an_error() {
             if body.len() > 1 << 20 && status != 500 {
                 continue;
             }
-            trial.sent(&[], RELAYED_OR_FAILED, move |_| {
-                Sent::new(status, content_type, body.clone())
-            });
+            trial.sent(&[], RELAYED_OR_FAILED, move |_| Sent::new(status, content_type, body.clone()));
         }
     }
 }
@@ -64,11 +59,7 @@ fn unrequested_compression_is_an_answer_or_an_error() {
 fn a_client_that_takes_gzip_gets_the_answer() {
     let headers = [("Accept-Encoding", "gzip, deflate, br")];
     Trial::with("").sent(&headers, ANSWERED, |asked| {
-        if asked.takes_gzip {
-            compressed(asked)
-        } else {
-            Sent::new(200, asked.content_type(), asked.body)
-        }
+        if asked.takes_gzip { compressed(asked) } else { Sent::new(200, asked.content_type(), asked.body) }
     });
 }
 
@@ -83,17 +74,9 @@ fn a_compressed_error_keeps_its_message_for_every_client() {
     let mut broken = Broken::new();
     broken.answer_with(|request| {
         let asked = Asked::of(request);
-        let body = if asked.takes_gzip {
-            gzip(ERROR.as_bytes())
-        } else {
-            ERROR.into()
-        };
+        let body = if asked.takes_gzip { gzip(ERROR.as_bytes()) } else { ERROR.into() };
         let reply = Reply::json(400, body);
-        if asked.takes_gzip {
-            reply.header("content-encoding", "gzip")
-        } else {
-            reply
-        }
+        if asked.takes_gzip { reply.header("content-encoding", "gzip") } else { reply }
     });
     for (client, spoken) in pairs() {
         let body = client.request(spoken.dialect(), true, &[]);
@@ -122,9 +105,7 @@ fn a_redirection_is_an_error() {
 fn wrong_content_type_is_tolerated() {
     let mut trial = Trial::with("");
     for content_type in ["text/plain", "application/octet-stream", "nonsense"] {
-        trial.sent(&[], RELAYED_OR_EITHER, move |asked| {
-            Sent::new(200, content_type, asked.body)
-        });
+        trial.sent(&[], RELAYED_OR_EITHER, move |asked| Sent::new(200, content_type, asked.body));
     }
     trial.sent(&[], RELAYED_OR_EITHER, |asked| {
         let other = if asked.streamed { JSON } else { "text/event-stream" };

@@ -9,11 +9,7 @@ use crate::formats::{Answer, Turn, all_pairs, pairs};
 
 /// A spoilt stream; whole answers are sound.
 fn spoilt(asked: &Asked, spoil: impl FnOnce(&str) -> Vec<u8>) -> Sent {
-    let body = if asked.streamed {
-        spoil(asked.body)
-    } else {
-        asked.body.into()
-    };
+    let body = if asked.streamed { spoil(asked.body) } else { asked.body.into() };
     Sent::new(200, asked.content_type(), body)
 }
 
@@ -27,9 +23,7 @@ fn an_event_of_20_megabytes_is_passed_on_or_an_error() {
     Sent::survive(RELAYED_OR_EITHER, |asked| {
         spoilt(asked, |body| {
             let all = events(body);
-            let long = asked
-                .format
-                .event(&format!(r#"{{"type":"extension","x":"{}"}}"#, "x".repeat(20 << 20)));
+            let long = asked.format.event(&format!(r#"{{"type":"extension","x":"{}"}}"#, "x".repeat(20 << 20)));
             [all[0].as_bytes(), long.as_bytes(), all[1..].concat().as_bytes()].concat()
         })
     });
@@ -47,19 +41,13 @@ fn invalid_utf8_in_an_event_is_passed_on_or_an_error() {
 
 #[test]
 fn nul_bytes_are_passed_on_or_an_error() {
-    Sent::survive(RELAYED_OR_EITHER, |asked| {
-        spoilt(asked, |body| body.replace("data: ", "data: \0").into_bytes())
-    });
+    Sent::survive(RELAYED_OR_EITHER, |asked| spoilt(asked, |body| body.replace("data: ", "data: \0").into_bytes()));
 }
 
 #[test]
 fn stream_without_its_last_event_is_an_error() {
     Sent::survive(
-        Expected {
-            whole: &[Answered],
-            native: &[Relayed, Failed],
-            converted: &[Answered, Failed],
-        },
+        Expected { whole: &[Answered], native: &[Relayed, Failed], converted: &[Answered, Failed] },
         |asked| {
             spoilt(asked, |body| {
                 let all = events(body);
@@ -82,9 +70,7 @@ fn repeated_last_event_is_sent_once() {
 #[test]
 fn events_after_the_last_are_dropped() {
     Sent::survive(RELAYED_OR_ANSWERED, |asked| {
-        spoilt(asked, |body| {
-            [body, "data: {\"more\":1}\n\n", "garbage"].concat().into_bytes()
-        })
+        spoilt(asked, |body| [body, "data: {\"more\":1}\n\n", "garbage"].concat().into_bytes())
     });
 }
 
@@ -142,13 +128,8 @@ fn with_usage(text: &str, replacement: &str) -> String {
 #[test]
 fn line_ends_split_at_every_byte_are_read() {
     // Native streams have other line ends then than the readers of these tests take, and so count as relayed.
-    let converted = Expected {
-        native: &[Relayed],
-        ..RELAYED_OR_ANSWERED
-    };
-    Sent::survive(converted, |asked| {
-        spoilt(asked, |body| body.replace('\n', "\r\n").into_bytes())
-    });
+    let converted = Expected { native: &[Relayed], ..RELAYED_OR_ANSWERED };
+    Sent::survive(converted, |asked| spoilt(asked, |body| body.replace('\n', "\r\n").into_bytes()));
     let mut broken = Broken::new();
     broken.answer_with(|request| {
         let asked = Asked::of(request);
@@ -158,11 +139,7 @@ fn line_ends_split_at_every_byte_are_read() {
     });
     for (client, spoken) in all_pairs() {
         let text = broken.ask(client, spoken, true).text();
-        assert_eq!(
-            client.read_stream(&text.replace("\r\n", "\n")).text,
-            "ok",
-            "{client:?} -> {spoken:?}"
-        );
+        assert_eq!(client.read_stream(&text.replace("\r\n", "\n")).text, "ok", "{client:?} -> {spoken:?}");
     }
     broken.assert_lives();
 }
@@ -198,10 +175,7 @@ fn interleaved_calls_are_serialized() {
         )
     };
     let more = |index: usize, piece: &str| {
-        format!(
-            r#"{{"tool_calls":[{{"index":{index},"function":{{"arguments":{}}}}}]}}"#,
-            Value::from(piece)
-        )
+        format!(r#"{{"tool_calls":[{{"index":{index},"function":{{"arguments":{}}}}}]}}"#, Value::from(piece))
     };
     let deltas = [
         start(0),

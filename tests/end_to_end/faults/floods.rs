@@ -5,11 +5,7 @@ use super::run::Outcome::Flooded;
 use super::*;
 
 /// The backend never ends. A client of its format may leave, others get an error.
-const FLOODED: Expected = Expected {
-    native: &[Flooded, Failed],
-    whole: &[Flooded, Failed, Cut],
-    converted: &[Failed],
-};
+const FLOODED: Expected = Expected { native: &[Flooded, Failed], whole: &[Flooded, Failed, Cut], converted: &[Failed] };
 
 const IMPATIENT: &str = "keep_alive_ms = 200\nfirst_byte_timeout_ms = 2000\nstream_idle_timeout_ms = 500\n";
 /// A client leaves after this many bytes of a flood.
@@ -17,13 +13,11 @@ const MOST: usize = 2 << 20;
 
 /// Writes the beginning of an answer, and then the same bytes without end.
 fn flood(bytes: &'static [u8]) {
-    Trial::with(IMPATIENT)
-        .most(MOST)
-        .written(FLOODED, move |asked, socket| {
-            write(socket, asked.head("connection: close\r\n"))?;
-            write(socket, events(asked.body)[0])?;
-            write_for_ever(socket, bytes)
-        });
+    Trial::with(IMPATIENT).most(MOST).written(FLOODED, move |asked, socket| {
+        write(socket, asked.head("connection: close\r\n"))?;
+        write(socket, events(asked.body)[0])?;
+        write_for_ever(socket, bytes)
+    });
 }
 
 #[test]

@@ -11,11 +11,7 @@ use muninn_tests::http::Connection;
 #[test]
 fn missing_last_chunk_ends_the_answer_after_what_arrived() {
     survive(
-        Expected {
-            native: &[Answered],
-            whole: &[Failed, Cut],
-            converted: &[Answered, Failed],
-        },
+        Expected { native: &[Answered], whole: &[Failed, Cut], converted: &[Answered, Failed] },
         |asked, socket| {
             write(socket, asked.chunked())?;
             write(socket, chunk(asked.body))
@@ -30,24 +26,16 @@ fn a_length_that_is_too_short_cuts_the_answer() {
         let head = asked.head(&format!("content-length: {}\r\n", asked.half().len()));
         Reply::raw(head + asked.body)
     };
-    Trial::with("").run(&[], RELAYED_OR_FAILED, fault, |asked| {
-        Some(Sent::new(200, asked.content_type(), asked.half()))
-    });
+    Trial::with("")
+        .run(&[], RELAYED_OR_FAILED, fault, |asked| Some(Sent::new(200, asked.content_type(), asked.half())));
 }
 
 #[test]
 fn a_length_that_is_too_long_ends_with_the_connection() {
     survive(
-        Expected {
-            native: &[Answered],
-            whole: &[Failed, Cut],
-            converted: &[Answered, Failed],
-        },
+        Expected { native: &[Answered], whole: &[Failed, Cut], converted: &[Answered, Failed] },
         |asked, socket| {
-            write(
-                socket,
-                asked.head(&format!("content-length: {}\r\n", asked.body.len() + 100)),
-            )?;
+            write(socket, asked.head(&format!("content-length: {}\r\n", asked.body.len() + 100)))?;
             write(socket, asked.body)
         },
     );
@@ -70,10 +58,7 @@ fn chunked_coding_wins_over_content_length() {
 fn two_content_lengths_are_an_error() {
     survive(FAILED, |asked, socket| {
         let length = asked.body.len();
-        write(
-            socket,
-            asked.head(&format!("content-length: {length}\r\ncontent-length: 3\r\n")),
-        )?;
+        write(socket, asked.head(&format!("content-length: {length}\r\ncontent-length: 3\r\n")))?;
         write(socket, asked.body)
     });
 }
@@ -118,9 +103,7 @@ fn endless_headers_are_an_error() {
 
 #[test]
 fn a_header_with_a_huge_value_is_an_error() {
-    survive(EITHER, |asked, socket| {
-        write(socket, asked.answer(&format!("x-huge: {}\r\n", "y".repeat(1 << 20))))
-    });
+    survive(EITHER, |asked, socket| write(socket, asked.answer(&format!("x-huge: {}\r\n", "y".repeat(1 << 20)))));
 }
 
 #[test]
@@ -135,19 +118,13 @@ fn endless_header_is_an_error() {
 fn a_header_with_forbidden_bytes_is_an_error() {
     let mut trial = Trial::with("");
     for header in ["x-nul: a\0b", "x y: z", ": nameless", "no colon"] {
-        trial.written(EITHER, move |asked, socket| {
-            write(socket, asked.answer(&format!("{header}\r\n")))
-        });
+        trial.written(EITHER, move |asked, socket| write(socket, asked.answer(&format!("{header}\r\n"))));
     }
 }
 
 #[test]
 fn missing_content_type_is_tolerated() {
-    Sent::survive(RELAYED_OR_ANSWERED, |asked| Sent {
-        status: 200,
-        headers: Vec::new(),
-        body: asked.body.into(),
-    });
+    Sent::survive(RELAYED_OR_ANSWERED, |asked| Sent { status: 200, headers: Vec::new(), body: asked.body.into() });
 }
 
 #[test]

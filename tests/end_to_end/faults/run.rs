@@ -43,11 +43,7 @@ pub(super) struct Expected {
 
 impl Expected {
     pub(super) const fn all(outcomes: &'static [Outcome]) -> Expected {
-        Expected {
-            native: outcomes,
-            whole: outcomes,
-            converted: outcomes,
-        }
+        Expected { native: outcomes, whole: outcomes, converted: outcomes }
     }
 }
 
@@ -69,17 +65,8 @@ struct Shape {
 
 impl Shape {
     fn all() -> impl Iterator<Item = Shape> {
-        let asked = ALL
-            .map(|client| (client, true))
-            .into_iter()
-            .chain([(Format::Chat, false)]);
-        asked.flat_map(|(client, streamed)| {
-            ALL.map(|spoken| Shape {
-                client,
-                spoken,
-                streamed,
-            })
-        })
+        let asked = ALL.map(|client| (client, true)).into_iter().chain([(Format::Chat, false)]);
+        asked.flat_map(|(client, streamed)| ALL.map(|spoken| Shape { client, spoken, streamed }))
     }
 
     fn expected(self, expected: &Expected) -> &'static [Outcome] {
@@ -123,10 +110,7 @@ impl Shape {
 }
 
 fn is_cut(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
-    )
+    matches!(kind, ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
 }
 
 /// A response without its gzip.
@@ -155,11 +139,7 @@ pub(super) fn survive_with(
 impl Sent {
     /// A status with a body of a content type.
     pub(super) fn new(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Sent {
-        Sent {
-            status,
-            headers: vec![("content-type", content_type.to_owned())],
-            body: body.into(),
-        }
+        Sent { status, headers: vec![("content-type", content_type.to_owned())], body: body.into() }
     }
 
     /// Has the backend of a patient gateway send one thing, as [`Trial::sent`] does.
@@ -183,11 +163,7 @@ impl Trial {
         let broken = Broken::with("", limits);
         broken.answer_with(sound);
         let base = broken.base(|| stir(&broken));
-        Trial {
-            broken,
-            base,
-            most: MOST,
-        }
+        Trial { broken, base, most: MOST }
     }
 
     /// The same with clients that leave early.
@@ -241,13 +217,7 @@ impl Trial {
         sent: impl Fn(&Asked) -> Option<Sent>,
     ) {
         let Trial { broken, base, most } = self;
-        broken.answer_with(move |request| {
-            if request.text().contains(SOUND) {
-                sound(request)
-            } else {
-                fault(request)
-            }
-        });
+        broken.answer_with(move |request| if request.text().contains(SOUND) { sound(request) } else { fault(request) });
         let mut wrong = Vec::new();
         for shape in Shape::all() {
             let mut connection = Connection::open(broken.gateway.address);
@@ -281,11 +251,7 @@ impl Trial {
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         broken.at_rest(*base, || stir(broken));
         assert!(broken.gateway.is_running(), "{}", broken.gateway.stderr());
-        assert!(
-            !broken.gateway.stderr().contains("panicked"),
-            "{}",
-            broken.gateway.stderr()
-        );
+        assert!(!broken.gateway.stderr().contains("panicked"), "{}", broken.gateway.stderr());
     }
 }
 

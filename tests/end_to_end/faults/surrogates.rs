@@ -12,9 +12,7 @@ fn in_halves(format: Format, text: [&str; 2], arguments: [&str; 2]) -> String {
     let whole = format.streamed_call();
     let in_two = |event: &str, old: &str, halves: [&str; 2]| {
         let literal = Value::from(old).to_string();
-        halves
-            .map(|half| event.replace(&literal, &format!("\"{half}\"")))
-            .concat()
+        halves.map(|half| event.replace(&literal, &format!("\"{half}\""))).concat()
     };
     let deltas = whole.split_inclusive("\n\n").map(|event| {
         let is_delta = event.contains("delta") && !event.contains("item.done") && !event.contains("completed");
@@ -46,13 +44,8 @@ fn surrogate_halves_are_joined_across_deltas() {
 #[test]
 fn lone_surrogate_becomes_a_replacement_character() {
     let stream = |format| {
-        (format != Format::Responses).then(|| {
-            in_halves(
-                format,
-                [r"one\t\ud83d", r" two\n"],
-                [r#"{\"path\":\"a\ude00"#, r#"b\"}"#],
-            )
-        })
+        (format != Format::Responses)
+            .then(|| in_halves(format, [r"one\t\ud83d", r" two\n"], [r#"{\"path\":\"a\ude00"#, r#"b\"}"#]))
     };
     converted(stream, |answer| {
         assert_eq!(answer.text, "one\t\u{fffd} two\n");

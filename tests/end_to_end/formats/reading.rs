@@ -18,11 +18,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     fn called(&mut self, id: &Value, name: &Value, arguments: &str) {
-        self.calls.push((
-            id.as_str().unwrap().to_owned(),
-            name.as_str().unwrap().to_owned(),
-            arguments.to_owned(),
-        ));
+        self.calls.push((id.as_str().unwrap().to_owned(), name.as_str().unwrap().to_owned(), arguments.to_owned()));
     }
 
     fn chat_choice(&mut self, message: &Value) {
@@ -75,10 +71,7 @@ impl Format {
 
     /// Reads a whole answer.
     pub(crate) fn read_whole(self, body: &Value) -> Answer {
-        let mut answer = Answer {
-            model: body["model"].as_str().expect("a model").to_owned(),
-            ..Answer::default()
-        };
+        let mut answer = Answer { model: body["model"].as_str().expect("a model").to_owned(), ..Answer::default() };
         match self {
             Format::Chat => answer.chat_choice(&body["choices"][0]["message"]),
             Format::Messages => answer.content(&body["content"]),
@@ -95,10 +88,7 @@ impl Format {
 
 /// The events of a stream by name and data, without comments. Panics at anything that is none, and at a cut-off one.
 fn events(text: &str) -> Vec<(String, String)> {
-    assert!(
-        text.is_empty() || text.ends_with("\n\n"),
-        "a stream ends with a whole event: {text}"
-    );
+    assert!(text.is_empty() || text.ends_with("\n\n"), "a stream ends with a whole event: {text}");
     let mut events = Vec::new();
     for event in text.split("\n\n").filter(|event| !event.is_empty()) {
         let (mut name, mut data) = ("message", None);
@@ -132,10 +122,7 @@ fn read_chat_stream(events: &[(String, String)]) -> Answer {
         let chunk = parsed(data);
         assert!(answer.failed.is_none(), "nothing but [DONE] follows an error: {data}");
         if chunk["error"].is_object() {
-            assert!(
-                chunk["error"]["message"].is_string() && chunk["error"]["type"].is_string(),
-                "{chunk}"
-            );
+            assert!(chunk["error"]["message"].is_string() && chunk["error"]["type"].is_string(), "{chunk}");
             answer.failed = Some(chunk["error"].clone());
             continue;
         }
@@ -148,10 +135,7 @@ fn read_chat_stream(events: &[(String, String)]) -> Answer {
         }
     }
     assert!(done || answer.failed.is_some(), "no end: {events:?}");
-    assert!(
-        answer.failed.is_some() || answer.stop.is_string(),
-        "no reason to stop: {events:?}"
-    );
+    assert!(answer.failed.is_some() || answer.stop.is_string(), "no reason to stop: {events:?}");
     answer
 }
 
@@ -165,10 +149,7 @@ fn read_messages_stream(events: &[(String, String)]) -> Answer {
         match name.as_str() {
             "ping" => {}
             "error" => {
-                assert!(
-                    event["error"]["message"].is_string() && event["error"]["type"].is_string(),
-                    "{event}"
-                );
+                assert!(event["error"]["message"].is_string() && event["error"]["type"].is_string(), "{event}");
                 answer.failed = Some(event["error"].clone());
                 ended = true;
             }
@@ -176,17 +157,11 @@ fn read_messages_stream(events: &[(String, String)]) -> Answer {
                 assert!(events[..number].iter().all(|(name, _)| name == "ping"), "{events:?}");
                 let message = &event["message"];
                 assert_eq!(message["content"], json!([]));
-                assert!(
-                    message["usage"]["input_tokens"].is_u64() && message["id"].is_string(),
-                    "{event}"
-                );
+                assert!(message["usage"]["input_tokens"].is_u64() && message["id"].is_string(), "{event}");
                 answer.model = message["model"].as_str().unwrap().to_owned();
             }
             "content_block_start" => {
-                assert!(
-                    open.is_none() && event["index"] == blocks && !answer.model.is_empty(),
-                    "{events:?}"
-                );
+                assert!(open.is_none() && event["index"] == blocks && !answer.model.is_empty(), "{events:?}");
                 blocks += 1;
                 let block = &event["content_block"];
                 open = Some(block["type"].clone());
@@ -229,23 +204,14 @@ fn read_responses_stream(events: &[(String, String)]) -> Answer {
         let event = parsed(data);
         assert!(!ended && event["type"] == name.as_str(), "{data}");
         if name == "error" {
-            assert!(
-                event["message"].is_string() || event["error"]["message"].is_string(),
-                "{event}"
-            );
+            assert!(event["message"].is_string() || event["error"]["message"].is_string(), "{event}");
             answer.failed = Some(event.clone());
             ended = true;
             continue;
         }
         // A gateway that ends another's stream has not counted its events.
-        assert!(
-            event["sequence_number"] == number || name == "response.failed",
-            "{events:?}"
-        );
-        assert!(
-            number > 0 || name == "response.created" || name == "response.failed",
-            "{events:?}"
-        );
+        assert!(event["sequence_number"] == number || name == "response.failed", "{events:?}");
+        assert!(number > 0 || name == "response.created" || name == "response.failed", "{events:?}");
         let response = &event["response"];
         if let Some(model) = response["model"].as_str() {
             model.clone_into(&mut answer.model);

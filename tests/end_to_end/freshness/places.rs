@@ -6,10 +6,7 @@ use super::world::{World, code};
 
 #[test]
 fn a_worktree_that_was_just_added() {
-    let world = World::new(&[
-        ("src/zebra.rs", &code("Zebra", "main", 0)),
-        ("src/okapi.rs", &code("Okapi", "same", 0)),
-    ]);
+    let world = World::new(&[("src/zebra.rs", &code("Zebra", "main", 0)), ("src/okapi.rs", &code("Okapi", "same", 0))]);
     world.while_others_ask(&["Zebra", "Okapi"], || {
         for name in ["linked", "linked_too"] {
             let linked = world.folder().join(name);

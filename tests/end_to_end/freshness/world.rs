@@ -109,10 +109,7 @@ impl World {
         std::fs::write(&scratch, text).unwrap();
         let blob = self.blob(&scratch);
         let text = text.to_owned();
-        versions
-            .entry(path.to_owned())
-            .or_default()
-            .push(Version { blob, text });
+        versions.entry(path.to_owned()).or_default().push(Version { blob, text });
     }
 
     fn blob(&self, file: &Path) -> String {
@@ -165,16 +162,10 @@ impl World {
         for item in &items {
             let file = place.join(&item.path);
             let now = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {item:?}"));
-            assert!(
-                item.is_in(&now) && self.blob(&file).starts_with(&item.blob),
-                "{item:?}\nis not in\n{now}"
-            );
+            assert!(item.is_in(&now) && self.blob(&file).starts_with(&item.blob), "{item:?}\nis not in\n{now}");
         }
         let mut found: BTreeMap<&str, Option<&str>> = BTreeMap::new();
-        for item in items
-            .iter()
-            .filter(|item| item.text.contains(&format!("{animal}Painter")))
-        {
+        for item in items.iter().filter(|item| item.text.contains(&format!("{animal}Painter"))) {
             let mark = found.entry(&item.path).or_default();
             *mark = mark.or(item.mark());
         }
@@ -188,10 +179,7 @@ impl World {
         let messages = json!([{"role": "user", "content": question(animal)}]);
         let body = json!({"model": "m", "seed": number, "messages": messages}).to_string();
         let session = format!("session-{number}");
-        let headers = [
-            ("x-session-id", session.as_str()),
-            ("x-muninn-repo", place.to_str().unwrap()),
-        ];
+        let headers = [("x-session-id", session.as_str()), ("x-muninn-repo", place.to_str().unwrap())];
         let response = self.gateway.post("/v1/chat/completions", &headers, body.as_bytes());
         assert_eq!(response.status, 200, "{}", response.text());
         let arrived = self.arrived.lock().unwrap().remove(&number);

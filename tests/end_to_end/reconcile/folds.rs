@@ -35,10 +35,7 @@ fn different_statements_are_all_recalled() {
     let team = Team::new();
     let half = |parity: usize| -> Vec<&str> {
         let texts = DIFFERENT.iter().enumerate();
-        texts
-            .filter(|(at, _)| at % 2 == parity)
-            .map(|(_, text)| *text)
-            .collect()
+        texts.filter(|(at, _)| at % 2 == parity).map(|(_, text)| *text).collect()
     };
     team.branch("ada", &half(0));
     team.branch("ben", &half(1));
@@ -46,17 +43,10 @@ fn different_statements_are_all_recalled() {
     team.git("merge --quiet --no-edit ada");
     team.git("merge --quiet --no-edit ben");
     let told: Value = serde_json::from_str(&team.muninn(&["reconcile", "--json"])).unwrap();
-    assert_eq!(
-        (&told["duplicates"], &told["folds"]),
-        (&0.into(), &serde_json::json!([]))
-    );
+    assert_eq!((&told["duplicates"], &told["folds"]), (&0.into(), &serde_json::json!([])));
     let told: Value = serde_json::from_str(&team.muninn(&["recall", "--limit", "100", "--json"])).unwrap();
-    let recalled: Vec<&str> = told["memories"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|memory| memory["text"].as_str().unwrap())
-        .collect();
+    let recalled: Vec<&str> =
+        told["memories"].as_array().unwrap().iter().map(|memory| memory["text"].as_str().unwrap()).collect();
     for text in DIFFERENT {
         assert!(recalled.contains(&text), "{text}: {recalled:?}");
     }
@@ -75,12 +65,7 @@ fn fold_is_listed_found_and_undone() {
     let [id, older] = [&fold["id"], &fold["older"]["id"]].map(|id| id.as_str().unwrap().to_owned());
     let run = team.env.run(&team.root, &["reconcile"]);
     let listed = String::from_utf8_lossy(&run.stderr).into_owned();
-    for part in [
-        &*id,
-        "Don't cache the `token` in memory",
-        "Do not cache token in memory.",
-        "--apart",
-    ] {
+    for part in [&*id, "Don't cache the `token` in memory", "Do not cache token in memory.", "--apart"] {
         assert!(listed.contains(part), "{part}: {listed}");
     }
     team.commit("reconciled");
@@ -88,30 +73,18 @@ fn fold_is_listed_found_and_undone() {
     let now = texts(&["token in memory"]);
     assert!(now.contains("Do not cache token") && !now.contains("Don't"), "{now}");
     let past = texts(&["token in memory", "--superseded"]);
-    assert!(
-        past.contains("Don't cache the `token`") && past.contains("superseded by"),
-        "{past}"
-    );
+    assert!(past.contains("Don't cache the `token`") && past.contains("superseded by"), "{past}");
     assert!(texts(&[&older]).contains("Don't cache the `token`"));
     let history = team.muninn(&["history", &older]);
-    assert!(
-        history.contains("is a duplicate of") && history.contains("the same statement"),
-        "{history}"
-    );
+    assert!(history.contains("is a duplicate of") && history.contains("the same statement"), "{history}");
     let unknown = team.env.run(&team.root, &["resolve", "ZZZZZZ", "--apart"]);
     assert_eq!(unknown.status.code(), Some(4), "{unknown:?}");
     let undone = team.muninn(&["resolve", &id[16..], "--apart"]);
     assert!(undone.contains(&id), "{undone}");
     team.commit("apart");
     let both = texts(&["token in memory"]);
-    assert!(
-        both.contains("Do not cache token") && both.contains("Don't cache"),
-        "{both}"
-    );
-    assert_eq!(
-        team.reconcile_again(),
-        "0 memories consolidated, 0 duplicates removed, 0 conflicts"
-    );
+    assert!(both.contains("Do not cache token") && both.contains("Don't cache"), "{both}");
+    assert_eq!(team.reconcile_again(), "0 memories consolidated, 0 duplicates removed, 0 conflicts");
     assert!(team.muninn(&["history", &older]).contains("kept apart by a person"));
 }
 
@@ -135,10 +108,7 @@ fn folds_of_an_earlier_version_are_reviewed() {
     team.muninn(&["resolve", "01S", "--apart"]);
     assert_eq!(team.muninn(&["reconcile", "--review-folds"]).trim(), "");
     let recalled = team.muninn(&["recall", "exit code"]);
-    assert!(
-        recalled.contains("is 1\n") && recalled.contains("is -1\n"),
-        "{recalled}"
-    );
+    assert!(recalled.contains("is 1\n") && recalled.contains("is -1\n"), "{recalled}");
 }
 
 #[test]
@@ -160,10 +130,7 @@ fn reverting_a_merge_after_reconciling_takes_its_memories_away() {
     assert!(recalls("The importer reads CSV"));
     team.git("revert -m 1 --no-edit HEAD~1");
     assert!(!recalls("The importer reads CSV") && recalls("The exporter writes XML"));
-    assert!(
-        team.file("main.jsonl").contains("The importer reads CSV"),
-        "main keeps it"
-    );
+    assert!(team.file("main.jsonl").contains("The importer reads CSV"), "main keeps it");
     let told = team.env.run(&team.root, &["reconcile"]);
     let told = String::from_utf8_lossy(&told.stderr).into_owned();
     assert!(told.contains("1 memory withdrawn"), "{told}");

@@ -83,32 +83,19 @@ fn patterns_about_the_same_files_fold_or_wait_for_a_person() {
         team.git("checkout --quiet main");
         team.git(&format!("checkout --quiet -b {branch}"));
         for text in texts {
-            team.muninn(&[
-                "remember", text, "--type", "pattern", "--file", files[0], "--file", files[1],
-            ]);
+            team.muninn(&["remember", text, "--type", "pattern", "--file", files[0], "--file", files[1]]);
         }
         team.commit(branch);
     };
     let [one, other] = [FILES[0].0, FILES[1].0];
-    about(
-        &["Changes come together", "Jitter is used in both"],
-        "ada",
-        [one, other],
-    );
-    about(
-        &["Changes come together.", "Jitter is not used in both"],
-        "ben",
-        [other, one],
-    );
+    about(&["Changes come together", "Jitter is used in both"], "ada", [one, other]);
+    about(&["Changes come together.", "Jitter is not used in both"], "ben", [other, one]);
     about(&["Changes come together"], "eve", [one, one]);
     team.git("checkout --quiet main");
     for branch in ["ada", "ben", "eve"] {
         team.git(&format!("merge --quiet --no-edit {branch}"));
     }
-    assert_eq!(
-        team.reconcile(&[]),
-        "5 memories consolidated, 1 duplicate removed, 1 conflict"
-    );
+    assert_eq!(team.reconcile(&[]), "5 memories consolidated, 1 duplicate removed, 1 conflict");
     let told: Value = serde_json::from_str(&team.muninn(&["recall", "which changes come together", "--json"])).unwrap();
     let recalled = told["memories"].as_array().unwrap().iter();
     let of_both = recalled.filter(|memory| memory["text"].as_str().unwrap().starts_with("Changes"));
@@ -117,37 +104,19 @@ fn patterns_about_the_same_files_fold_or_wait_for_a_person() {
     assert_eq!(open[0]["sides"][0]["text"], "Jitter is used in both");
     let mut entities = [one, other];
     entities.sort_unstable();
-    let mut named: Vec<&str> = open[0]["sides"][1]["entities"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
+    let mut named: Vec<&str> =
+        open[0]["sides"][1]["entities"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     named.sort_unstable();
     assert_eq!(named, entities);
-    assert!(
-        team.muninn(&["conflicts"])
-            .contains(&format!("about      {one}, {other}"))
-    );
+    assert!(team.muninn(&["conflicts"]).contains(&format!("about      {one}, {other}")));
 }
 
 #[test]
 fn notes_of_a_branch_are_one_file_and_are_recalled_once_merged() {
     let team = Team::new();
-    let segments = || {
-        team.git("ls-files .muninn/memory/sessions")
-            .lines()
-            .filter(|path| path.contains("session_"))
-            .count()
-    };
-    team.branch(
-        "ada",
-        &[
-            "The importer reads CSV",
-            "The exporter writes XML",
-            "The parser is strict",
-        ],
-    );
+    let segments =
+        || team.git("ls-files .muninn/memory/sessions").lines().filter(|path| path.contains("session_")).count();
+    team.branch("ada", &["The importer reads CSV", "The exporter writes XML", "The parser is strict"]);
     assert_eq!(segments(), 1, "one file for three notes");
     // A committed segment is not written again.
     team.muninn(&["remember", "The linter runs in CI"]);
@@ -155,29 +124,17 @@ fn notes_of_a_branch_are_one_file_and_are_recalled_once_merged() {
     team.commit("more");
     assert_eq!(segments(), 2);
     let told = team.muninn(&["reconcile", "--squash-sessions"]);
-    assert!(
-        told.starts_with("2 files combined into .muninn/memory/sessions/session_"),
-        "{told}"
-    );
+    assert!(told.starts_with("2 files combined into .muninn/memory/sessions/session_"), "{told}");
     team.commit("squashed");
     assert_eq!(segments(), 1);
-    assert_eq!(
-        team.muninn(&["reconcile", "--squash-sessions"]).trim(),
-        "there are no files to combine"
-    );
+    assert_eq!(team.muninn(&["reconcile", "--squash-sessions"]).trim(), "there are no files to combine");
     // A teammate without these sessions recalls the notes on the default branch, before anybody reconciles.
     team.git("checkout --quiet main");
     team.git("merge --quiet --no-edit ada");
-    let mate = Team {
-        env: TestEnv::new(MUNINN),
-        root: copied(&team.root, &team.env.path("mate")),
-    };
+    let mate = Team { env: TestEnv::new(MUNINN), root: copied(&team.root, &team.env.path("mate")) };
     let recalled = mate.muninn(&["recall", "which format does the importer read"]);
     assert!(recalled.contains("The importer reads CSV"), "{recalled}");
-    assert_eq!(
-        mate.reconcile(&[]),
-        "5 memories consolidated, 0 duplicates removed, 0 conflicts"
-    );
+    assert_eq!(mate.reconcile(&[]), "5 memories consolidated, 0 duplicates removed, 0 conflicts");
 }
 
 #[test]
@@ -217,14 +174,8 @@ fn reconciling_on_two_branches_converges() {
     let team = Team::new();
     team.branch("ada", &facts[..2]);
     team.branch("ben", &facts[2..]);
-    team.branch(
-        "eve",
-        &["Releases are cut on Mondays", "Never cut a release on a Friday"],
-    );
-    let copy = Team {
-        root: copied(&team.root, &team.env.path("copy")),
-        env: TestEnv::new(MUNINN),
-    };
+    team.branch("eve", &["Releases are cut on Mondays", "Never cut a release on a Friday"]);
+    let copy = Team { root: copied(&team.root, &team.env.path("copy")), env: TestEnv::new(MUNINN) };
     // One person, all at once,
     copy.git("checkout --quiet main");
     for branch in ["ada", "ben", "eve"] {
@@ -244,10 +195,7 @@ fn reconciling_on_two_branches_converges() {
     for name in ["main.jsonl", "conflicts.jsonl"] {
         assert_eq!(sorted(&team.file(name)), sorted(&copy.file(name)), "{name}");
     }
-    assert_eq!(
-        team.reconcile_again(),
-        "0 memories consolidated, 0 duplicates removed, 0 conflicts"
-    );
+    assert_eq!(team.reconcile_again(), "0 memories consolidated, 0 duplicates removed, 0 conflicts");
 }
 
 #[test]
@@ -270,17 +218,11 @@ fn merge_markers_of_a_forge_are_repaired() {
     team.commit("merged");
     let main = team.file("main.jsonl");
     assert!(main.contains(BACKOFF) && main.contains(DOCKER), "{main}");
-    assert_eq!(
-        team.reconcile_again(),
-        "0 memories consolidated, 0 duplicates removed, 0 conflicts"
-    );
+    assert_eq!(team.reconcile_again(), "0 memories consolidated, 0 duplicates removed, 0 conflicts");
     // A late segment restores no superseded record.
     let late = team.git("log --all --format=%H --diff-filter=A -1 -- .muninn/memory/sessions");
     team.git(&format!("checkout --quiet {} -- .muninn/memory/sessions", late.trim()));
-    assert_eq!(
-        team.muninn(&["reconcile"]).trim(),
-        "0 memories consolidated, 0 duplicates removed, 0 conflicts"
-    );
+    assert_eq!(team.muninn(&["reconcile"]).trim(), "0 memories consolidated, 0 duplicates removed, 0 conflicts");
     assert_eq!(team.file("main.jsonl"), main);
 }
 

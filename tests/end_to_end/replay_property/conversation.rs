@@ -54,10 +54,7 @@ pub(super) struct Message {
 
 impl Message {
     pub(super) fn text(role: Role, text: impl Into<String>) -> Message {
-        Message {
-            role,
-            parts: vec![Part::Text(text.into())],
-        }
+        Message { role, parts: vec![Part::Text(text.into())] }
     }
 }
 
@@ -86,9 +83,7 @@ impl Conversation {
         let is_human = |message: &Message| {
             message.role == Role::User && !message.parts.iter().any(|part| matches!(part, Part::Outcome(_)))
         };
-        (0..self.messages.len())
-            .filter(|index| is_human(&self.messages[*index]))
-            .collect()
+        (0..self.messages.len()).filter(|index| is_human(&self.messages[*index])).collect()
     }
 
     pub(super) fn push(&mut self, role: Role, text: impl Into<String>) {
@@ -146,16 +141,8 @@ pub(super) fn render(conversation: &Conversation, style: Style) -> Request {
         body["tools"] = json!([{"name": "read", "type": "function"}]);
     }
     let headers = name_session(conversation, &mut style, &mut body);
-    let body = if style.choose(4) == 3 {
-        serde_json::to_string_pretty(&body).unwrap()
-    } else {
-        body.to_string()
-    };
-    Request {
-        path: conversation.format.path(),
-        headers,
-        body,
-    }
+    let body = if style.choose(4) == 3 { serde_json::to_string_pretty(&body).unwrap() } else { body.to_string() };
+    Request { path: conversation.format.path(), headers, body }
 }
 
 fn name_session(conversation: &Conversation, style: &mut Style, body: &mut Value) -> Vec<(&'static str, String)> {
@@ -320,11 +307,7 @@ fn responses(conversation: &Conversation, style: &mut Style) -> Value {
             }
         }
         if !parts.is_empty() {
-            let role = if message.role == Role::System {
-                "developer"
-            } else {
-                role_name(message.role)
-            };
+            let role = if message.role == Role::System { "developer" } else { role_name(message.role) };
             items.push(json!({"type": "message", "role": role, "content": content(parts, lone_text, style)}));
         }
         items.append(&mut after);

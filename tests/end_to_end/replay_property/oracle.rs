@@ -115,9 +115,7 @@ impl Oracle {
 
     fn check_extension(&mut self, exchange: &Exchange, turns: &[Turn]) -> Result<(), String> {
         let repository = exchange.repository;
-        let is_fork = !turns
-            .iter()
-            .any(|turn| self.knows(&exchange.session, (repository, turn.text)));
+        let is_fork = !turns.iter().any(|turn| self.knows(&exchange.session, (repository, turn.text)));
         for length in 1..=exchange.client.pieces.len() {
             let place = (repository, exchange.client.prefix_hashes[length]);
             for index in self.by_prompt.get(&place).into_iter().flatten() {
@@ -141,10 +139,7 @@ impl Oracle {
                     let shared = turns.iter().rfind(|turn| turn.end <= length);
                     let history = shared.map(|turn| self.history((repository, turn.text)));
                     let what = "the backend's prompts do not extend each other";
-                    return Err(report(
-                        &format!("{what}\n{}", history.unwrap_or_default()),
-                        &[earlier, exchange],
-                    ));
+                    return Err(report(&format!("{what}\n{}", history.unwrap_or_default()), &[earlier, exchange]));
                 }
                 let decided = same_session && !earlier.side && earlier.outcome != "failed";
                 let at_end = |prompt: &Prompt| prompt.without_injected().1.iter().any(|(at, _)| *at == length);
@@ -238,11 +233,7 @@ impl Oracle {
     /// Whether a session sent a turn, or has it in its history.
     fn knows(&self, session: &Session, place: Place) -> bool {
         let asked = self.asked.get(&place).is_some_and(|asked| asked.contains(session));
-        asked
-            || self
-                .continuations
-                .get(&place)
-                .is_some_and(|sessions| sessions.contains_key(session))
+        asked || self.continuations.get(&place).is_some_and(|sessions| sessions.contains_key(session))
     }
 
     /// The sessions that a turn with this answer can come from: those that continued with the answer, and those that
@@ -257,12 +248,8 @@ impl Oracle {
         let may_be = |session: &Session| {
             answer_is_unknown || session.is_none() || !continuations.iter().any(|(other, _)| *other == session)
         };
-        let seen = continuations
-            .iter()
-            .filter(|(_, answers)| answer_is_unknown || is_this(answers));
-        seen.map(|(session, _)| *session)
-            .chain(asked.filter(|session| may_be(session)))
-            .collect()
+        let seen = continuations.iter().filter(|(_, answers)| answer_is_unknown || is_this(answers));
+        seen.map(|(session, _)| *session).chain(asked.filter(|session| may_be(session))).collect()
     }
 
     fn check_origins(&mut self, exchange: &Exchange, turns: &[Turn]) -> Result<(), String> {
@@ -276,17 +263,11 @@ impl Oracle {
                 Ok(Origin::New(place)) => {
                     self.checked.injected += 1;
                     self.checked.distinct_blocks += usize::from(self.distinct_blocks.insert(block.to_owned()));
-                    self.created
-                        .entry(place)
-                        .or_default()
-                        .push((exchange.session.clone(), block.to_owned()));
+                    self.created.entry(place).or_default().push((exchange.session.clone(), block.to_owned()));
                 }
                 Err(wrong) => {
                     let history = turn.map(|turn| self.history((exchange.repository, turn.text)));
-                    return Err(report(
-                        &format!("{wrong}: {block}\n{}", history.unwrap_or_default()),
-                        &[exchange],
-                    ));
+                    return Err(report(&format!("{wrong}: {block}\n{}", history.unwrap_or_default()), &[exchange]));
                 }
             }
         }
@@ -310,23 +291,13 @@ impl Oracle {
         let session = &exchange.session;
         let created = self.created.get(&place).map_or(&[][..], Vec::as_slice);
         let has_own_block = created.iter().any(|(creator, _)| creator == session);
-        let is_own_block = created
-            .iter()
-            .any(|(creator, text)| creator == session && text == block);
-        let had = |session: &Session| {
-            self.block_of
-                .get(&(place, session.clone()))
-                .is_some_and(|had| had == block)
-        };
+        let is_own_block = created.iter().any(|(creator, text)| creator == session && text == block);
+        let had = |session: &Session| self.block_of.get(&(place, session.clone())).is_some_and(|had| had == block);
         if is_own_block || had(session) {
             return Ok(Origin::Known);
         }
         if may_be_new && turn.answered.is_none() {
-            return if has_own_block {
-                Err("a second block for the same turn")
-            } else {
-                Ok(Origin::New(place))
-            };
+            return if has_own_block { Err("a second block for the same turn") } else { Ok(Origin::New(place)) };
         }
         if turn.answered.is_none() {
             return Err("a block from another session at an unanswered turn");
@@ -348,15 +319,10 @@ impl Oracle {
                 continue;
             };
             let (_, blocks) = exchange.upstream.without_injected();
-            let block = blocks
-                .iter()
-                .find(|(at, _)| *at >= turn.end)
-                .map(|(_, block)| block.len());
+            let block = blocks.iter().find(|(at, _)| *at >= turn.end).map(|(_, block)| block.len());
             let answer = turn.answered.map(|answer| answer & 0xffff);
             let (step, session, outcome) = (&exchange.step, &exchange.session, &exchange.outcome);
-            text.push_str(&format!(
-                "  {step}: {session:?} {outcome} answer {answer:04x?} block {block:?}\n"
-            ));
+            text.push_str(&format!("  {step}: {session:?} {outcome} answer {answer:04x?} block {block:?}\n"));
         }
         text
     }
@@ -385,11 +351,7 @@ impl Oracle {
                 self.block_of.entry(place).or_insert_with(|| block.to_owned());
             }
         }
-        let (whole, shorter) = exchange
-            .client
-            .prefix_hashes
-            .split_last()
-            .expect("the empty prefix is always there");
+        let (whole, shorter) = exchange.client.prefix_hashes.split_last().expect("the empty prefix is always there");
         self.by_prompt.entry((repository, *whole)).or_default().push(index);
         for beginning in shorter {
             self.by_prefix.entry((repository, *beginning)).or_default().push(index);

@@ -58,18 +58,12 @@ impl Prompt {
                     add_message(&mut pieces, message);
                 }
             }
-            Format::Chat => body["messages"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .for_each(|message| add_message(&mut pieces, message)),
+            Format::Chat => {
+                body["messages"].as_array().unwrap().iter().for_each(|message| add_message(&mut pieces, message))
+            }
             Format::Responses => match &body["input"] {
                 Value::String(text) => add_text(&mut pieces, "user", text),
-                items => items
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .for_each(|item| add_message(&mut pieces, item)),
+                items => items.as_array().unwrap().iter().for_each(|item| add_message(&mut pieces, item)),
             },
         }
         Prompt::of(pieces)
@@ -131,11 +125,7 @@ impl Prompt {
             }
             text = chain(text, piece);
             if piece.role == "user" {
-                turns.push(Turn {
-                    text,
-                    answered: None,
-                    end: index + 1,
-                });
+                turns.push(Turn { text, answered: None, end: index + 1 });
             }
         }
         if self.pieces.last().is_some_and(|piece| piece.role == "assistant") {
@@ -176,15 +166,9 @@ fn add_message(pieces: &mut Vec<Piece>, message: &Value) {
     let is_message = message["type"].is_null() || message["type"] == "message";
     if !is_message {
         // Calls have the model's role, results do not.
-        let role = if message["type"].as_str().is_some_and(|kind| kind.ends_with("_call")) {
-            "assistant"
-        } else {
-            "tool"
-        };
-        pieces.push(Piece {
-            role: role.to_owned(),
-            content: Content::Other(Value::Object(rest).to_string()),
-        });
+        let role =
+            if message["type"].as_str().is_some_and(|kind| kind.ends_with("_call")) { "assistant" } else { "tool" };
+        pieces.push(Piece { role: role.to_owned(), content: Content::Other(Value::Object(rest).to_string()) });
         return;
     }
     let role = match message["role"].as_str().unwrap_or_default() {
@@ -196,10 +180,7 @@ fn add_message(pieces: &mut Vec<Piece>, message: &Value) {
     rest.remove("content");
     add_content(pieces, role, &message["content"]);
     if !rest.is_empty() {
-        pieces.push(Piece {
-            role: role.to_owned(),
-            content: Content::Other(Value::Object(rest).to_string()),
-        });
+        pieces.push(Piece { role: role.to_owned(), content: Content::Other(Value::Object(rest).to_string()) });
     }
 }
 
@@ -210,16 +191,12 @@ fn add_content(pieces: &mut Vec<Piece>, role: &str, content: &Value) {
     for piece in content.as_array().into_iter().flatten() {
         let mut piece = piece.as_object().expect("a piece is an object").clone();
         piece.remove("cache_control");
-        let is_text = piece
-            .get("type")
-            .and_then(Value::as_str)
-            .is_some_and(|kind| kind.ends_with("text"));
+        let is_text = piece.get("type").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("text"));
         match piece.get("text").and_then(Value::as_str) {
             Some(text) if is_text => add_text(pieces, role, text),
-            _ => pieces.push(Piece {
-                role: role.to_owned(),
-                content: Content::Other(Value::Object(piece).to_string()),
-            }),
+            _ => {
+                pieces.push(Piece { role: role.to_owned(), content: Content::Other(Value::Object(piece).to_string()) })
+            }
         }
     }
 }
@@ -227,10 +204,7 @@ fn add_content(pieces: &mut Vec<Piece>, role: &str, content: &Value) {
 /// Adds a text, and Muninn's blocks within it as separate pieces.
 fn add_text(pieces: &mut Vec<Piece>, role: &str, text: &str) {
     let mut add = |content| {
-        pieces.push(Piece {
-            role: role.to_owned(),
-            content,
-        });
+        pieces.push(Piece { role: role.to_owned(), content });
     };
     let mut rest = text;
     let mut found = false;

@@ -34,10 +34,7 @@ fn late_working_directory_keeps_the_history() {
         let mut conversation = scenario.open(Some("a"), 0, "Done.");
         ask(&mut conversation, 1);
         let elsewhere = scenario.world.repositories[1].display();
-        conversation.push(
-            Role::System,
-            format!("# Environment\n - Primary working directory: {elsewhere}\n"),
-        );
+        conversation.push(Role::System, format!("# Environment\n - Primary working directory: {elsewhere}\n"));
         scenario.send(&conversation, "replayed");
     });
 }
@@ -77,10 +74,7 @@ fn fork_is_recognized_by_an_answer_with_only_tool_calls() {
         let mut calling = scenario.open(None, 0, "");
         calling.messages.last_mut().unwrap().parts.push(Part::Call(4));
         let parts = vec![Part::Outcome(4), Part::Text(REMINDER.to_owned())];
-        calling.messages.push(Message {
-            role: Role::User,
-            parts,
-        });
+        calling.messages.push(Message { role: Role::User, parts });
         scenario.send(&calling, "replayed");
         scenario.change_files();
         let mut other = new_conversation(scenario.format, Some("b"), 0);
@@ -204,14 +198,8 @@ fn conversation_joined_midway_takes_no_foreign_block() {
     in_each_format(|scenario| {
         let mut joined = new_conversation(scenario.format, Some("a"), 0);
         let parts = vec![Part::Text("I will look.".to_owned()), Part::Call(1)];
-        joined.messages.push(Message {
-            role: Role::Assistant,
-            parts,
-        });
-        joined.messages.push(Message {
-            role: Role::User,
-            parts: vec![Part::Outcome(1)],
-        });
+        joined.messages.push(Message { role: Role::Assistant, parts });
+        joined.messages.push(Message { role: Role::User, parts: vec![Part::Outcome(1)] });
         scenario.send(&joined, "none");
         drop(scenario.open(Some("b"), 0, "Done."));
         scenario.ask(&mut joined, 1);

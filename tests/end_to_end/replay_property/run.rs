@@ -7,12 +7,7 @@ use super::steps::{KINDS, Step};
 use super::world::{SendOptions, TOPICS, World};
 
 /// The model's answers. There are few, so that many conversations have the same answers.
-const ANSWERS: [&str; 4] = [
-    "Done.",
-    "I looked at it.",
-    "It is in the file above.",
-    "Shall I change it?",
-];
+const ANSWERS: [&str; 4] = ["Done.", "I looked at it.", "It is in the file above.", "Shall I change it?"];
 const OFF_TOPIC: &str = "Write a haiku about autumn leaves, please.";
 const SUMMARY: &str = "This session is being continued from a previous conversation. Summary: things were done.";
 const MAX_CONVERSATIONS: usize = 10;
@@ -40,15 +35,7 @@ impl Run {
         match *step {
             Step::Restart { repository, kill } => world.stop(usize::from(repository % 2), kill),
             Step::EditFiles { repository } => world.edit_files(usize::from(repository % 2)),
-            Step::Open {
-                format,
-                named,
-                repository,
-                topic,
-                shape,
-                system,
-                off,
-            } => {
+            Step::Open { format, named, repository, topic, shape, system, off } => {
                 let conversation = Conversation {
                     format: [Format::Messages, Format::Chat, Format::Responses][usize::from(format % 3)],
                     session: self.session(named),
@@ -56,10 +43,7 @@ impl Run {
                     system,
                     messages: vec![first_message(world, shape, topic)],
                 };
-                let options = SendOptions {
-                    off,
-                    ..SendOptions::PLAIN
-                };
+                let options = SendOptions { off, ..SendOptions::PLAIN };
                 world.send(&name, &conversation, Style(u32::from(shape)), options)?;
                 self.keep(conversation);
             }
@@ -84,22 +68,12 @@ impl Run {
         if let Step::Compact { .. } = step {
             let mut side = before.clone();
             side.answer(ANSWERS[0]);
-            side.push(
-                Role::User,
-                "CRITICAL: Respond with TEXT ONLY. Summarise the conversation.",
-            );
-            let options = SendOptions {
-                side: true,
-                ..SendOptions::PLAIN
-            };
+            side.push(Role::User, "CRITICAL: Respond with TEXT ONLY. Summarise the conversation.");
+            let options = SendOptions { side: true, ..SendOptions::PLAIN };
             world.send(&format!("{name} (summary)"), &side, style, options)?;
         }
         let branches = self.branch(&mut now, step);
-        let options = if branches {
-            SendOptions::PLAIN
-        } else {
-            append(&mut now, step, world)
-        };
+        let options = if branches { SendOptions::PLAIN } else { append(&mut now, step, world) };
         if let Step::FullDisk { blocks, .. } = *step {
             world.fill_disk(now.repository, [0, 64, 200, 600][usize::from(blocks % 4)]);
             world.send(&format!("{name} (full)"), &now, style, options)?;
@@ -136,10 +110,7 @@ impl Run {
             }
             Step::Compact { topic, .. } => {
                 let parts = vec![Part::Text(SUMMARY.to_owned()), Part::Text(question(topic))];
-                now.messages = vec![Message {
-                    role: Role::User,
-                    parts,
-                }];
+                now.messages = vec![Message { role: Role::User, parts }];
             }
             Step::Append { back, .. } => {
                 let turns = now.human_turns();
@@ -171,13 +142,7 @@ impl Run {
 fn append(now: &mut Conversation, step: &Step, world: &World) -> SendOptions {
     let mut options = SendOptions::PLAIN;
     match *step {
-        Step::Ask {
-            topic,
-            answer,
-            off,
-            image,
-            ..
-        } => {
+        Step::Ask { topic, answer, off, image, .. } => {
             ask(now, topic, answer);
             if image {
                 now.messages.last_mut().unwrap().parts.push(Part::Image(topic));
@@ -207,20 +172,14 @@ fn use_tool(now: &mut Conversation, number: u8, also: u8) {
     }
     let answer = if number.is_multiple_of(2) { "" } else { ANSWERS[0] };
     let parts = vec![Part::Text(answer.to_owned()), Part::Call(number % 8)];
-    now.messages.push(Message {
-        role: Role::Assistant,
-        parts,
-    });
+    now.messages.push(Message { role: Role::Assistant, parts });
     let mut parts = vec![Part::Outcome(number % 8)];
     match also % 4 {
         0 => parts.push(Part::Text(REMINDER.to_owned())),
         1 => parts.push(Part::Text(question(also / 4))),
         _ => {}
     }
-    now.messages.push(Message {
-        role: Role::User,
-        parts,
-    });
+    now.messages.push(Message { role: Role::User, parts });
 }
 
 fn system_text(world: &World, repository: usize, place: u8) -> String {
@@ -250,11 +209,7 @@ fn make_side_request(now: &mut Conversation, kind: u8) -> SendOptions {
             now.push(Role::User, text);
         }
     }
-    SendOptions {
-        side: true,
-        subagent: kind % 4 == 3,
-        ..SendOptions::PLAIN
-    }
+    SendOptions { side: true, subagent: kind % 4 == 3, ..SendOptions::PLAIN }
 }
 
 fn question(topic: u8) -> String {
@@ -279,17 +234,9 @@ fn first_message(world: &World, shape: u8, topic: u8) -> Message {
         2 => vec![question, reminder],
         3 => {
             let root = world.repositories[0].display();
-            vec![
-                Part::Text(format!(
-                    "<system-reminder>\nWorking directory: {root}\n</system-reminder>"
-                )),
-                question,
-            ]
+            vec![Part::Text(format!("<system-reminder>\nWorking directory: {root}\n</system-reminder>")), question]
         }
         _ => vec![question],
     };
-    Message {
-        role: Role::User,
-        parts,
-    }
+    Message { role: Role::User, parts }
 }

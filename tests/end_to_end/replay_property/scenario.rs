@@ -43,10 +43,7 @@ impl Scenario {
         options: SendOptions,
         expected: &str,
     ) {
-        let outcome = self
-            .world
-            .send(expected, conversation, style, options)
-            .unwrap_or_else(|wrong| panic!("{wrong}"));
+        let outcome = self.world.send(expected, conversation, style, options).unwrap_or_else(|wrong| panic!("{wrong}"));
         assert_eq!(outcome, expected, "{:?}", self.format);
     }
 

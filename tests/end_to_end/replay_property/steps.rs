@@ -6,54 +6,19 @@ use proptest::prelude::*;
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     /// A new conversation, with or without a session id. `shape` selects the parts beside the question.
-    Open {
-        format: u8,
-        named: bool,
-        repository: u8,
-        topic: u8,
-        shape: u8,
-        system: bool,
-        off: bool,
-    },
+    Open { format: u8, named: bool, repository: u8, topic: u8, shape: u8, system: bool, off: bool },
     /// A conversation with the same opening, in another session or without a session id.
-    OpenAlike {
-        which: u8,
-        named: bool,
-        elsewhere: bool,
-        style: u32,
-    },
+    OpenAlike { which: u8, named: bool, elsewhere: bool, style: u32 },
     /// The model answers, and the user asks the next question.
-    Ask {
-        which: u8,
-        topic: u8,
-        answer: u8,
-        off: bool,
-        image: bool,
-        style: u32,
-    },
+    Ask { which: u8, topic: u8, answer: u8, off: bool, image: bool, style: u32 },
     /// The model calls a tool, and the client sends the result, in some cases with a reminder or a new question.
-    Tool {
-        which: u8,
-        number: u8,
-        also: u8,
-        style: u32,
-    },
+    Tool { which: u8, number: u8, also: u8, style: u32 },
     /// The same request again, in some cases with the context off.
     Retry { which: u8, off: bool, style: u32 },
     /// The user returns to an earlier turn, and repeats or replaces its question. The old branch is kept.
-    Edit {
-        which: u8,
-        back: u8,
-        topic: Option<u8>,
-        style: u32,
-    },
+    Edit { which: u8, back: u8, topic: Option<u8>, style: u32 },
     /// The history continues under a new session id.
-    Fork {
-        which: u8,
-        topic: u8,
-        answer: u8,
-        style: u32,
-    },
+    Fork { which: u8, topic: u8, answer: u8, style: u32 },
     /// The client requests a summary of the history, and continues from the summary.
     Compact { which: u8, topic: u8, style: u32 },
     /// The client appends a reminder to an earlier message.
@@ -65,27 +30,11 @@ pub(super) enum Step {
     /// The conversation continues at the other repository's gateway.
     Move { which: u8, style: u32 },
     /// Two equal requests at the same time.
-    Twice {
-        which: u8,
-        topic: u8,
-        answer: u8,
-        style: u32,
-    },
+    Twice { which: u8, topic: u8, answer: u8, style: u32 },
     /// A question while another process holds the ledger's write lock.
-    Locked {
-        which: u8,
-        topic: u8,
-        answer: u8,
-        style: u32,
-    },
+    Locked { which: u8, topic: u8, answer: u8, style: u32 },
     /// A question while the disk is full.
-    FullDisk {
-        which: u8,
-        topic: u8,
-        answer: u8,
-        blocks: u8,
-        style: u32,
-    },
+    FullDisk { which: u8, topic: u8, answer: u8, blocks: u8, style: u32 },
     /// A gateway is stopped or killed.
     Restart { repository: u8, kill: bool },
     /// All files of a repository change.
@@ -125,37 +74,14 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
 
 /// The names of all steps.
 pub(super) const KINDS: [&str; 17] = [
-    "Open",
-    "OpenAlike",
-    "Ask",
-    "Tool",
-    "Retry",
-    "Edit",
-    "Fork",
-    "Compact",
-    "Append",
-    "System",
-    "Side",
-    "Move",
-    "Twice",
-    "Locked",
-    "FullDisk",
-    "Restart",
-    "EditFiles",
+    "Open", "OpenAlike", "Ask", "Tool", "Retry", "Edit", "Fork", "Compact", "Append", "System", "Side", "Move",
+    "Twice", "Locked", "FullDisk", "Restart", "EditFiles",
 ];
 
 impl Step {
     /// The step that precedes all others if there is no conversation.
     pub(super) fn first() -> Step {
-        Step::Open {
-            format: 0,
-            named: true,
-            repository: 0,
-            topic: 0,
-            shape: 0,
-            system: false,
-            off: false,
-        }
+        Step::Open { format: 0, named: true, repository: 0, topic: 0, shape: 0, system: false, off: false }
     }
 
     /// The number of the step's conversation, and the number of its style.

@@ -16,26 +16,10 @@ use crate::spans::inserted;
 
 /// Topics: a name, a description, and a question that matches only this topic.
 pub(super) const TOPICS: [(&str, &str, &str); 6] = [
-    (
-        "retry",
-        "the retry backoff grows between attempts",
-        "How does the retry backoff grow between attempts?",
-    ),
-    (
-        "cache",
-        "the cache evicts its oldest entries",
-        "Where does the cache evict its oldest entries?",
-    ),
-    (
-        "invoice",
-        "invoice lines are parsed into totals",
-        "How are invoice lines parsed into totals?",
-    ),
-    (
-        "bucket",
-        "the token bucket refills in the limiter",
-        "How does the token bucket refill in the limiter?",
-    ),
+    ("retry", "the retry backoff grows between attempts", "How does the retry backoff grow between attempts?"),
+    ("cache", "the cache evicts its oldest entries", "Where does the cache evict its oldest entries?"),
+    ("invoice", "invoice lines are parsed into totals", "How are invoice lines parsed into totals?"),
+    ("bucket", "the token bucket refills in the limiter", "How does the token bucket refill in the limiter?"),
     (
         "scheduler",
         "the scheduler picks the next job by priority",
@@ -64,29 +48,12 @@ pub(super) struct SendOptions {
 }
 
 impl SendOptions {
-    pub(super) const PLAIN: SendOptions = SendOptions {
-        off: false,
-        locked: false,
-        twice: false,
-        side: false,
-        subagent: false,
-    };
-    pub(super) const OFF: SendOptions = SendOptions {
-        off: true,
-        ..SendOptions::PLAIN
-    };
-    pub(super) const LOCKED: SendOptions = SendOptions {
-        locked: true,
-        ..SendOptions::PLAIN
-    };
-    pub(super) const TWICE: SendOptions = SendOptions {
-        twice: true,
-        ..SendOptions::PLAIN
-    };
-    pub(super) const SIDE: SendOptions = SendOptions {
-        side: true,
-        ..SendOptions::PLAIN
-    };
+    pub(super) const PLAIN: SendOptions =
+        SendOptions { off: false, locked: false, twice: false, side: false, subagent: false };
+    pub(super) const OFF: SendOptions = SendOptions { off: true, ..SendOptions::PLAIN };
+    pub(super) const LOCKED: SendOptions = SendOptions { locked: true, ..SendOptions::PLAIN };
+    pub(super) const TWICE: SendOptions = SendOptions { twice: true, ..SendOptions::PLAIN };
+    pub(super) const SIDE: SendOptions = SendOptions { side: true, ..SendOptions::PLAIN };
 }
 
 pub(super) struct World {
@@ -118,10 +85,7 @@ impl World {
         env.write_config(&format!("{}{context}", upstream.backend("mock")));
         let repositories = [0, 1].map(|number| {
             let files = files(number, 0);
-            let files: Vec<_> = files
-                .iter()
-                .map(|(path, text)| (path.as_str(), text.as_str()))
-                .collect();
+            let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
             env.repository(["one", "two"][number], &files)
         });
         World {
@@ -189,11 +153,8 @@ impl World {
     }
 
     fn post(&self, repository: usize, request: &Request, options: SendOptions, count: usize) -> Vec<Response> {
-        let mut headers: Vec<(&str, &str)> = request
-            .headers
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
+        let mut headers: Vec<(&str, &str)> =
+            request.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         if options.off {
             headers.push(("x-muninn-context", "off"));
         }
@@ -205,11 +166,7 @@ impl World {
         let responses: Vec<_> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..count).map(|_| scope.spawn(post)).collect();
             let first = post();
-            others
-                .into_iter()
-                .map(|other| other.join().unwrap())
-                .chain([first])
-                .collect()
+            others.into_iter().map(|other| other.join().unwrap()).chain([first]).collect()
         });
         for response in &responses {
             assert_eq!(response.status, 200, "{}", response.text());
@@ -221,11 +178,7 @@ impl World {
     fn lock(&self, exclusive: bool) -> rusqlite::Connection {
         let connection = rusqlite::Connection::open(self.env.ledger()).unwrap();
         connection.busy_timeout(muninn_tests::PATIENCE).unwrap();
-        let begin = if exclusive {
-            "BEGIN EXCLUSIVE"
-        } else {
-            "BEGIN IMMEDIATE"
-        };
+        let begin = if exclusive { "BEGIN EXCLUSIVE" } else { "BEGIN IMMEDIATE" };
         connection.execute_batch(begin).unwrap();
         connection
     }
@@ -246,16 +199,7 @@ impl World {
         self.stop(repository, false);
         let mut command = Command::new("sh");
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
-        command.args([
-            "-c",
-            &script,
-            "sh",
-            MUNINN,
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--root",
-        ]);
+        command.args(["-c", &script, "sh", MUNINN, "serve", "--listen", "127.0.0.1:0", "--root"]);
         command.arg(&self.repositories[repository]);
         self.env.clean(&mut command);
         let gateway = Gateway::spawn(command).unwrap_or_else(|stopped| panic!("no start on a full disk: {stopped:?}"));

@@ -21,16 +21,9 @@ pub(super) fn interface(folder: &Path) -> String {
                 _ => continue,
             };
             let derived = tokens(attributes, "derive");
-            if ["Parser", "Args", "Serialize", "ValueEnum"]
-                .iter()
-                .any(|name| derived.contains(name))
-            {
+            if ["Parser", "Args", "Serialize", "ValueEnum"].iter().any(|name| derived.contains(name)) {
                 let place = source.module.join("::");
-                types.push(format!(
-                    "{}\n{}",
-                    part(&format!("{place}::{name}"), attributes),
-                    parts.concat()
-                ));
+                types.push(format!("{}\n{}", part(&format!("{place}::{name}"), attributes), parts.concat()));
             }
         }
     }

@@ -4,16 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// Prefixes of paths in users' directories and repositories.
 const USER_PATHS: [&str; 9] = [
-    "muninn.toml",
-    ".muninn",
-    ".metis",
-    "JOURNAL.md",
-    // Of personal memory.
-    "identity.md",
-    "state/",
-    "entities/",
-    "signals/",
-    ".index/",
+    "muninn.toml", ".muninn", ".metis", "JOURNAL.md", // Of personal memory.
+    "identity.md", "state/", "entities/", "signals/", ".index/",
 ];
 
 /// The Markdown files of the book, with their texts.
@@ -44,9 +36,7 @@ pub(super) fn prose(text: &str) -> String {
 pub(super) fn paths_in(prose: &str) -> Vec<&str> {
     let looks_like_a_path = |name: &&str| {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
-        let file = [".rs", ".toml", ".md", ".py"]
-            .iter()
-            .any(|ending| name.ends_with(ending));
+        let file = [".rs", ".toml", ".md", ".py"].iter().any(|ending| name.ends_with(ending));
         let is_users = USER_PATHS.iter().any(|prefix| name.starts_with(prefix));
         plain && !name.starts_with('/') && !is_users && (name.ends_with('/') || file)
     };
@@ -69,10 +59,7 @@ pub(super) fn broken_links(path: &Path, text: &str) -> Vec<String> {
         let has_heading = || headings(&std::fs::read_to_string(&file).unwrap()).any(|heading| heading == anchor);
         !file.exists() || !(anchor.is_empty() || has_heading())
     };
-    local
-        .filter(is_broken)
-        .map(|target| format!("{}: {target}", path.display()))
-        .collect()
+    local.filter(is_broken).map(|target| format!("{}: {target}", path.display())).collect()
 }
 
 /// The anchors of a page's headings, as code hosts and mdBook generate them.
@@ -93,9 +80,7 @@ fn links_to_missing_files_and_headings_are_found() {
     let text = "# A b\n[x](b.md) [x](b.md#two-words) [x](#a-b) [x](https://example.org/none)\n```\n[x](in-a-fence.md)\n```\n\
                 [x](none.md) [x](b.md#three) [x](#c)";
     std::fs::write(&page, text).unwrap();
-    let broken: Vec<_> = broken_links(&page, text)
-        .iter()
-        .map(|link| link.rsplit(' ').next().unwrap().to_owned())
-        .collect();
+    let broken: Vec<_> =
+        broken_links(&page, text).iter().map(|link| link.rsplit(' ').next().unwrap().to_owned()).collect();
     assert_eq!(broken, ["none.md", "b.md#three", "#c"]);
 }

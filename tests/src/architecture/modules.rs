@@ -37,9 +37,7 @@ impl Imports {
     pub(super) fn cycles(&self) -> Vec<String> {
         let edges = self.edges.iter();
         let in_cycle = edges.filter(|((importer, imported), _)| self.reaches(imported, importer));
-        in_cycle
-            .map(|((importer, imported), path)| format!("{importer} -> {imported} ({path})"))
-            .collect()
+        in_cycle.map(|((importer, imported), path)| format!("{importer} -> {imported} ({path})")).collect()
     }
 
     fn reaches(&self, from: &str, to: &str) -> bool {
@@ -88,18 +86,11 @@ impl Reader {
         }
         at.extend_from_slice(rest);
         let Some(first) = at.first() else { return };
-        let imported = if self.modules.contains(first) {
-            first
-        } else {
-            self.reexports.get(first).unwrap_or(first)
-        };
+        let imported = if self.modules.contains(first) { first } else { self.reexports.get(first).unwrap_or(first) };
         if self.modules.contains(imported) && *imported != importer {
             let place = self.place.join("::");
             let edge = (importer, imported.clone());
-            self.imports
-                .edges
-                .entry(edge)
-                .or_insert_with(|| format!("{} in {place}", path.join("::")));
+            self.imports.edges.entry(edge).or_insert_with(|| format!("{} in {place}", path.join("::")));
         }
     }
 }
@@ -132,9 +123,7 @@ impl<'ast> Visit<'ast> for Reader {
     fn visit_macro(&mut self, call: &'ast Macro) {
         let text = call.tokens.to_string().replace(' ', "");
         for at in text.match_indices("crate::").map(|(at, _)| at) {
-            let path = text[at..]
-                .split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
-                .next();
+            let path = text[at..].split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').next();
             let path: Vec<String> = path.unwrap_or_default().split("::").map(str::to_owned).collect();
             self.note(&path);
         }
@@ -160,10 +149,7 @@ fn reexports(root: &syn::File) -> BTreeMap<String, String> {
         if path.first().is_some_and(|first| first == "crate" || first == "self") {
             path.remove(0);
         }
-        (
-            path.last().cloned().unwrap_or_default(),
-            path.first().cloned().unwrap_or_default(),
-        )
+        (path.last().cloned().unwrap_or_default(), path.first().cloned().unwrap_or_default())
     });
     owned.collect()
 }
@@ -193,25 +179,15 @@ fn import_cycle_is_found() {
     };
     write("lib.rs", "mod a; mod b; mod c; mod d;\npub use c::Kept;\n");
     write("a.rs", "use super::b::B; pub struct A;");
-    write(
-        "b.rs",
-        "pub struct B; mod inner { fn f() -> crate::Kept { crate::Kept } }",
-    );
+    write("b.rs", "pub struct B; mod inner { fn f() -> crate::Kept { crate::Kept } }");
     write("c/mod.rs", "mod deep; pub struct Kept;");
     write("c/deep.rs", "fn f() { log!(\"{}\", crate::a::A) }");
-    write(
-        "d.rs",
-        "use crate::a::A; pub(in crate::a) struct D; #[cfg(test)] mod tests;",
-    );
+    write("d.rs", "use crate::a::A; pub(in crate::a) struct D; #[cfg(test)] mod tests;");
     write("d/tests.rs", "not even Rust");
     let imports = Imports::of_crate(folder.path());
     assert_eq!(
         imports.cycles(),
-        [
-            "a -> b (super::b::B in a)",
-            "b -> c (crate::Kept in b::inner)",
-            "c -> a (crate::a::A in c::deep)"
-        ]
+        ["a -> b (super::b::B in a)", "b -> c (crate::Kept in b::inner)", "c -> a (crate::a::A in c::deep)"]
     );
     assert!(imports.edges.contains_key(&("d".to_owned(), "a".to_owned())));
 }

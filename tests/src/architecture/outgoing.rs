@@ -105,14 +105,8 @@ fn connections_are_found_by_path_by_rename_and_in_macros_but_not_in_tests() {
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("lib.rs", "mod client; mod renamed; mod select; mod sending; mod quiet;");
     write("client.rs", "fn f() { let client = reqwest::Client::builder(); }");
-    write(
-        "renamed.rs",
-        "use std::net::TcpStream as Stream; fn f() { Stream::connect(\"a:1\"); }",
-    );
-    write(
-        "select.rs",
-        "async fn f() { tokio::select! { one = tokio::net::TcpStream::connect(\"a:1\") => {} } }",
-    );
+    write("renamed.rs", "use std::net::TcpStream as Stream; fn f() { Stream::connect(\"a:1\"); }");
+    write("select.rs", "async fn f() { tokio::select! { one = tokio::net::TcpStream::connect(\"a:1\") => {} } }");
     write("sending.rs", "fn f(one: One) { one.transport.send(request) }");
     write(
         "quiet.rs",

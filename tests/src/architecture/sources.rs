@@ -80,10 +80,7 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
         let condition = attribute.meta.require_list().map(|list| list.tokens.to_string());
         attribute.path().is_ident("cfg")
             && condition.is_ok_and(|condition| {
-                condition
-                    .split(|c: char| !c.is_alphanumeric())
-                    .any(|word| word == "test")
-                    && !condition.contains("not")
+                condition.split(|c: char| !c.is_alphanumeric()).any(|word| word == "test") && !condition.contains("not")
             })
     })
 }

@@ -24,21 +24,14 @@ pub fn ok(request: &Recorded) -> Reply {
             200,
             r#"{"object":"list","data":[{"id":"mock-1","object":"model","max_model_len":32768},{"id":"mock-2","object":"model"}]}"#,
         ),
-        _ => Reply::json(
-            404,
-            r#"{"error":{"message":"the mock does not know this path","type":"not_found"}}"#,
-        ),
+        _ => Reply::json(404, r#"{"error":{"message":"the mock does not know this path","type":"not_found"}}"#),
     }
 }
 
 /// Whether a body contains `"stream":true`. The body is searched, not parsed, because tests send invalid JSON.
 #[must_use]
 pub fn wants_stream(body: &[u8]) -> bool {
-    let dense: Vec<u8> = body
-        .iter()
-        .copied()
-        .filter(|byte| !byte.is_ascii_whitespace())
-        .collect();
+    let dense: Vec<u8> = body.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let needle = br#""stream":true"#;
     dense.windows(needle.len()).any(|window| window == needle)
 }

@@ -48,11 +48,7 @@ pub struct Reply {
 }
 
 pub(crate) enum Kind {
-    Whole {
-        status: u16,
-        headers: Vec<(String, String)>,
-        body: Vec<u8>,
-    },
+    Whole { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
     Scripted(Script),
     Written(Box<Writing>),
     Hangup,
@@ -99,10 +95,7 @@ impl Reply {
     /// An answer whose steps the test controls.
     #[must_use]
     pub fn scripted(script: Script) -> Reply {
-        Reply {
-            kind: Kind::Scripted(script),
-            close: true,
-        }
+        Reply { kind: Kind::Scripted(script), close: true }
     }
 
     /// Writes these bytes, which include the head, and closes the connection.
@@ -116,10 +109,7 @@ impl Reply {
     /// connection is dropped without a shutdown, as [`reset`](super::reset) needs.
     #[must_use]
     pub fn written(write: impl FnOnce(&TcpStream) -> Result<()> + Send + 'static) -> Reply {
-        Reply {
-            kind: Kind::Written(Box::new(write)),
-            close: true,
-        }
+        Reply { kind: Kind::Written(Box::new(write)), close: true }
     }
 
     /// Writes `begin`, which includes the head, and then repeats `piece` until the other side closes.
@@ -137,10 +127,7 @@ impl Reply {
     /// Closes the connection instead of answering.
     #[must_use]
     pub fn hangup() -> Reply {
-        Reply {
-            kind: Kind::Hangup,
-            close: true,
-        }
+        Reply { kind: Kind::Hangup, close: true }
     }
 
     /// Closes the connection after the answer, without a header that announces it.
@@ -194,9 +181,7 @@ impl Upstream {
         let (control, script) = script();
         let script = Mutex::new(Some(script));
         let upstream = Upstream::start_with(move |request| {
-            let script = (request.method == "POST")
-                .then(|| script.lock().unwrap().take())
-                .flatten();
+            let script = (request.method == "POST").then(|| script.lock().unwrap().take()).flatten();
             script.map_or_else(|| answers::ok(request), Reply::scripted)
         });
         (upstream, control)
@@ -234,11 +219,7 @@ impl Upstream {
             let (listener, shared) = (listener.try_clone().unwrap(), Arc::clone(&shared));
             move || accept(&listener, &shared)
         });
-        Upstream {
-            address,
-            shared,
-            listener,
-        }
+        Upstream { address, shared, listener }
     }
 
     /// Makes the listener look like one of another user. Only root may do this.
@@ -290,9 +271,7 @@ impl Upstream {
 
     /// Waits until at least `count` requests were received, and returns them.
     pub fn wait_for(&self, count: usize) -> Vec<Recorded> {
-        wait_until("a request at the backend", || {
-            Some(self.requests()).filter(|requests| requests.len() >= count)
-        })
+        wait_until("a request at the backend", || Some(self.requests()).filter(|requests| requests.len() >= count))
     }
 
     /// The number of accepted connections.

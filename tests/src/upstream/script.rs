@@ -34,11 +34,7 @@ pub struct Script {
 pub fn script() -> (Control, Script) {
     let (steps, receiver) = channel();
     let (gone_sender, gone) = channel();
-    let script = Script {
-        steps: receiver,
-        watcher: steps.clone(),
-        gone: gone_sender,
-    };
+    let script = Script { steps: receiver, watcher: steps.clone(), gone: gone_sender };
     (Control { steps, gone }, script)
 }
 
@@ -54,9 +50,7 @@ impl Control {
 
     /// Sends a status and these headers, `transfer-encoding: chunked` and `connection: close`.
     pub fn head_with(&self, status: u16, headers: &[(&str, &str)]) {
-        let headers = headers
-            .iter()
-            .chain(&[("transfer-encoding", "chunked"), ("connection", "close")]);
+        let headers = headers.iter().chain(&[("transfer-encoding", "chunked"), ("connection", "close")]);
         let owned = headers.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         self.step(Step::Head(status, owned.collect()));
     }
@@ -81,9 +75,7 @@ impl Control {
     /// # Panics
     /// If it does not within [`PATIENCE`].
     pub fn wait_for_client_gone(&self) {
-        self.gone
-            .recv_timeout(PATIENCE)
-            .expect("the request was not cancelled at the backend");
+        self.gone.recv_timeout(PATIENCE).expect("the request was not cancelled at the backend");
     }
 }
 

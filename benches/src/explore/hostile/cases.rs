@@ -35,22 +35,12 @@ const ESCAPES: [&str; 10] = [
 
 /// A case with the usual budget.
 pub(super) fn case(name: &'static str, policy: impl Fn(&Heard) -> Said + Send + Sync + 'static) -> Case {
-    Case {
-        name,
-        policy: Arc::new(policy),
-        depth: 2,
-        tokens: 60_000,
-        calls: 64,
-        deadline: Duration::from_secs(20),
-    }
+    Case { name, policy: Arc::new(policy), depth: 2, tokens: 60_000, calls: 64, deadline: Duration::from_secs(20) }
 }
 
 /// A case that ends at a deadline of one second.
 fn waiting(name: &'static str, said: Said) -> Case {
-    Case {
-        deadline: Duration::from_secs(1),
-        ..case(name, move |_| said.clone())
-    }
+    Case { deadline: Duration::from_secs(1), ..case(name, move |_| said.clone()) }
 }
 
 fn grep(pattern: &str) -> Spoken {
@@ -68,11 +58,7 @@ pub(super) fn all() -> Vec<Case> {
         }),
         case("invented paths", invented),
         // So far that none of its paths is left out.
-        Case {
-            tokens: 10_000_000,
-            calls: 1_000,
-            ..case("paths that lead out", escaping)
-        },
+        Case { tokens: 10_000_000, calls: 1_000, ..case("paths that lead out", escaping) },
         case("1,000 calls in one turn", |heard| match heard.turns {
             0 => Said::calls((0..1_000).map(|at| grep(&format!("part_{at}"))).collect()),
             _ => Said::cites(["src/retry.rs:1-9"]),
@@ -81,33 +67,19 @@ pub(super) fn all() -> Vec<Case> {
             depth: 50,
             ..case("explorations 50 deep", |heard| {
                 let question = format!("What is part {} of it?", heard.bytes);
-                Said::calls(vec![Spoken::new(
-                    "explore",
-                    &json!({"question": question, "scope": "src"}),
-                )])
+                Said::calls(vec![Spoken::new("explore", &json!({"question": question, "scope": "src"}))])
             })
         },
         case("calls with broken JSON", |_| {
-            Said::calls(vec![Spoken {
-                tool: "grep".to_owned(),
-                arguments: "{\"pattern\": \"retr".to_owned(),
-            }])
+            Said::calls(vec![Spoken { tool: "grep".to_owned(), arguments: "{\"pattern\": \"retr".to_owned() }])
         }),
-        broken(
-            "broken calls as JSON in text",
-            "I call {\"name\": \"grep\", \"arguments\": {\"pattern\": \"ret",
-        ),
+        broken("broken calls as JSON in text", "I call {\"name\": \"grep\", \"arguments\": {\"pattern\": \"ret"),
         broken(
             "broken calls as XML",
             "<tool_call><function=grep><parameter=pattern>retry</param></tool_call><invoke name=",
         ),
-        broken(
-            "broken calls in a fence",
-            "```tool_call\n{\"name\": \"grep\", \"arguments\": {\"pattern\": }\n```",
-        ),
-        case("an answer of 5 MB", |_| {
-            Said::words("src/retry.rs:1-9 ".repeat(5_000_000 / 17))
-        }),
+        broken("broken calls in a fence", "```tool_call\n{\"name\": \"grep\", \"arguments\": {\"pattern\": }\n```"),
+        case("an answer of 5 MB", |_| Said::words("src/retry.rs:1-9 ".repeat(5_000_000 / 17))),
         case("900 kB of brackets", |_| Said::words("[{".repeat(450_000))),
         waiting("silence", Said::Silence),
         waiting("a byte a second", Said::Drip),
@@ -120,11 +92,7 @@ pub(super) fn all() -> Vec<Case> {
 fn invented(heard: &Heard) -> Said {
     let path = |at: usize| format!("src/secret/file_{at}.rs");
     match heard.turns {
-        0 => Said::calls(
-            (0..8)
-                .map(|at| Spoken::new("read", &json!({"path": path(at)})))
-                .collect(),
-        ),
+        0 => Said::calls((0..8).map(|at| Spoken::new("read", &json!({"path": path(at)}))).collect()),
         _ => Said::cites((0..8).map(|at| format!("{}:1-20", path(at)))),
     }
 }
@@ -145,10 +113,5 @@ fn escaping(heard: &Heard) -> Said {
             _ => json!({"path": path}),
         }
     };
-    Said::calls(
-        REGISTRY_TOOLS
-            .iter()
-            .map(|tool| Spoken::new(tool, &arguments(tool)))
-            .collect(),
-    )
+    Said::calls(REGISTRY_TOOLS.iter().map(|tool| Spoken::new(tool, &arguments(tool))).collect())
 }

@@ -71,10 +71,7 @@ pub struct Row {
 /// Explores with all of them.
 pub(crate) fn run() -> Result<Report> {
     let dir = tempfile::tempdir()?;
-    let tree = Tree {
-        root: repository::make(dir.path())?,
-        cache: dir.path().join("cache"),
-    };
+    let tree = Tree { root: repository::make(dir.path())?, cache: dir.path().join("cache") };
     let subject = Subject::index(&tree, None)?;
     let forbidden = repository::FORBIDDEN.map(str::to_owned).to_vec();
     let server = ModelServer::start(forbidden, true);
@@ -90,10 +87,7 @@ pub(crate) fn run() -> Result<Report> {
         row(&one.line())?;
         rows.push(one);
     }
-    Ok(Report {
-        holds: rows.iter().all(Row::holds),
-        cases: rows,
-    })
+    Ok(Report { holds: rows.iter().all(Row::holds), cases: rows })
 }
 
 fn explore(

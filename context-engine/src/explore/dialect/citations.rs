@@ -24,15 +24,7 @@ const MAX_CITED: usize = 4_096;
 /// Maximum number of times that a text is searched for JSON.
 const READINGS: usize = 8;
 const PATHS: [&str; 7] = ["path", "file", "file_path", "filename", "filepath", "uri", "source"];
-const FIRSTS: [&str; 7] = [
-    "start_line",
-    "start",
-    "first",
-    "line",
-    "first_line",
-    "from",
-    "line_start",
-];
+const FIRSTS: [&str; 7] = ["start_line", "start", "first", "line", "first_line", "from", "line_start"];
 const LASTS: [&str; 6] = ["end_line", "end", "last", "last_line", "to", "line_end"];
 const RANGES: [&str; 4] = ["lines", "range", "line_range", "span"];
 
@@ -82,10 +74,7 @@ fn collect(value: &Value, cited: &mut Vec<Cited>) {
         },
         Value::Array(items) => match items.as_slice() {
             [Value::String(path), numbers @ ..] if !numbers.is_empty() && numbers.iter().all(Value::is_number) => {
-                cited.extend(whole(path).map(|place| Cited {
-                    lines: range_in(numbers).or(place.lines),
-                    ..place
-                }));
+                cited.extend(whole(path).map(|place| Cited { lines: range_in(numbers).or(place.lines), ..place }));
             }
             _ => items.iter().for_each(|item| collect(item, cited)),
         },
@@ -176,10 +165,7 @@ fn whole(text: &str) -> Option<Cited> {
         return None;
     }
     let path = path(name).unwrap_or_else(|| bare(name));
-    (!path.is_empty() && !path.contains(' ')).then(|| Cited {
-        path,
-        lines: column_or_range(rest),
-    })
+    (!path.is_empty() && !path.contains(' ')).then(|| Cited { path, lines: column_or_range(rest) })
 }
 
 /// The path of an object that says that it is one.
@@ -234,18 +220,13 @@ fn in_words(text: &str, cited: &mut Vec<Cited>) {
         let Some(path) = plausible(path.as_str(), before, after, lines_said.is_some()) else {
             continue;
         };
-        let cite = |lines| Cited {
-            path: path.clone(),
-            lines,
-        };
+        let cite = |lines| Cited { path: path.clone(), lines };
         cited.push(cite(lines_said));
         // `src/a.rs:10-20, 30-40`
         let mut rest = &text[all.end()..];
         while let (true, Some(more)) = (lines_said.is_some(), MORE.as_ref().and_then(|more| more.captures(rest))) {
             let next = &rest[more.get(0).map_or(0, |more| more.end())..];
-            let range = more
-                .get(1)
-                .and_then(|first| lines(first.as_str(), more.get(2).map(|last| last.as_str())));
+            let range = more.get(1).and_then(|first| lines(first.as_str(), more.get(2).map(|last| last.as_str())));
             let (Some(range), false) = (range, next.starts_with(|c: char| c.is_alphanumeric() || c == '/')) else {
                 break;
             };
@@ -333,62 +314,25 @@ mod tests {
             ("[a.rs](./src/a.rs)", &[("a.rs", None), ("src/a.rs", None)]),
             (
                 "src/a.rs:10-20, 30-40 and b/c.py:1-2",
-                &[
-                    ("src/a.rs", Some((10, 20))),
-                    ("src/a.rs", Some((30, 40))),
-                    ("b/c.py", Some((1, 2))),
-                ],
+                &[("src/a.rs", Some((10, 20))), ("src/a.rs", Some((30, 40))), ("b/c.py", Some((1, 2)))],
             ),
             (
                 "- src/a.rs:1-2\n- src/b.rs\n- `Makefile:3`",
-                &[
-                    ("src/a.rs", Some((1, 2))),
-                    ("src/b.rs", None),
-                    ("Makefile", Some((3, 3))),
-                ],
+                &[("src/a.rs", Some((1, 2))), ("src/b.rs", None), ("Makefile", Some((3, 3)))],
             ),
-            (
-                "app/[id]/page.tsx:3 and `docs/guide`",
-                &[("app/[id]/page.tsx", Some((3, 3))), ("docs/guide", None)],
-            ),
-            (
-                "[\"src/a.rs:1-2\", \"src/b.rs\"]",
-                &[("src/a.rs", Some((1, 2))), ("src/b.rs", None)],
-            ),
-            (
-                "[[\"src/a.rs\", 1, 2], [\"b.py\", 7]]",
-                &[("src/a.rs", Some((1, 2))), ("b.py", Some((7, 7)))],
-            ),
-            (
-                "{\"path\": \"src/a.rs\", \"start_line\": 1, \"end_line\": 2}",
-                &[("src/a.rs", Some((1, 2)))],
-            ),
-            (
-                "{\"lines\": \"10-20\", \"path\": \"src/a.rs\"}",
-                &[("src/a.rs", Some((10, 20)))],
-            ),
-            (
-                "{\"file\": \"my docs/a b.md\", \"lines\": [1, 2]}",
-                &[("my docs/a b.md", Some((1, 2)))],
-            ),
-            (
-                "{\"file\": \"Makefile\", \"line\": \"L4\"}",
-                &[("Makefile", Some((4, 4)))],
-            ),
+            ("app/[id]/page.tsx:3 and `docs/guide`", &[("app/[id]/page.tsx", Some((3, 3))), ("docs/guide", None)]),
+            ("[\"src/a.rs:1-2\", \"src/b.rs\"]", &[("src/a.rs", Some((1, 2))), ("src/b.rs", None)]),
+            ("[[\"src/a.rs\", 1, 2], [\"b.py\", 7]]", &[("src/a.rs", Some((1, 2))), ("b.py", Some((7, 7)))]),
+            ("{\"path\": \"src/a.rs\", \"start_line\": 1, \"end_line\": 2}", &[("src/a.rs", Some((1, 2)))]),
+            ("{\"lines\": \"10-20\", \"path\": \"src/a.rs\"}", &[("src/a.rs", Some((10, 20)))]),
+            ("{\"file\": \"my docs/a b.md\", \"lines\": [1, 2]}", &[("my docs/a b.md", Some((1, 2)))]),
+            ("{\"file\": \"Makefile\", \"line\": \"L4\"}", &[("Makefile", Some((4, 4)))]),
             (
                 "Found: {\"citations\": [{\"path\": \"src/a.rs\", \"lines\": [[1, 2]]}, \"b.rs#L3\"], \"answer\": \"in src/c.rs:9\"} done, d.rs",
-                &[
-                    ("src/c.rs", Some((9, 9))),
-                    ("src/a.rs", Some((1, 2))),
-                    ("b.rs", Some((3, 3))),
-                    ("d.rs", None),
-                ],
+                &[("src/c.rs", Some((9, 9))), ("src/a.rs", Some((1, 2))), ("b.rs", Some((3, 3))), ("d.rs", None)],
             ),
             ("src/a.rs:1-2 again src/a.rs:1-2", &[("src/a.rs", Some((1, 2)))]),
-            (
-                "e.g. std::io and/or self.tokens, i.e. https://a.b/c.rs:8 or foo.bar() at 10:20",
-                &[],
-            ),
+            ("e.g. std::io and/or self.tokens, i.e. https://a.b/c.rs:8 or foo.bar() at 10:20", &[]),
             ("src/a.rs:99999999999", &[("src/a.rs", None)]),
         ];
         for (text, expected) in rows {

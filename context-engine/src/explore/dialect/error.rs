@@ -13,11 +13,7 @@ pub(crate) enum CallError {
     UnknownTool { said: String, known: String },
     /// The arguments of a tool cannot be parsed. `example` shows valid arguments.
     #[error("The arguments of {tool} could not be read: {fault}. Give one JSON object, such as {example}.")]
-    Arguments {
-        tool: String,
-        fault: ArgumentsFault,
-        example: String,
-    },
+    Arguments { tool: String, fault: ArgumentsFault, example: String },
     /// A value in the place of a call is not a call.
     #[error("{shown} is no call. Write {FORM}.")]
     NoCall { shown: String },

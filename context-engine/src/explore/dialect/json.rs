@@ -33,14 +33,7 @@ pub(super) fn whole(text: &str) -> Result<Value, Fault> {
     let mut reader = Reader::new(text);
     let value = reader.value()?;
     let rest = reader.rest().trim_start_matches([' ', '\t', '\r', '\n', '}', ']']);
-    if rest.is_empty() {
-        Ok(value)
-    } else {
-        Err(Fault {
-            at: text.len() - rest.len(),
-            expected: "nothing more",
-        })
-    }
+    if rest.is_empty() { Ok(value) } else { Err(Fault { at: text.len() - rest.len(), expected: "nothing more" }) }
 }
 
 impl<'t> Reader<'t> {
@@ -159,10 +152,7 @@ impl<'t> Reader<'t> {
         let float = || digits.parse().ok().and_then(Number::from_f64);
         match whole.or_else(large).or_else(float) {
             Some(number) if self.ends_here() => Ok(Value::Number(number)),
-            _ => Err(Fault {
-                at: start,
-                expected: "a whole number",
-            }),
+            _ => Err(Fault { at: start, expected: "a whole number" }),
         }
     }
 
@@ -201,10 +191,7 @@ impl<'t> Reader<'t> {
         loop {
             match bytes.get(self.at) {
                 None => {
-                    return Err(Fault {
-                        at: start,
-                        expected: "the end of the string that begins",
-                    });
+                    return Err(Fault { at: start, expected: "the end of the string that begins" });
                 }
                 Some(byte) if *byte == quote => {
                     string.push_str(&self.text[plain..self.at]);
@@ -256,18 +243,11 @@ impl<'t> Reader<'t> {
     }
 
     fn unicode(&mut self, string: &mut String) {
-        let units: Vec<u16> = [self.unit(self.at), self.unit(self.at + 6)]
-            .into_iter()
-            .map_while(|unit| unit)
-            .collect();
+        let units: Vec<u16> = [self.unit(self.at), self.unit(self.at + 6)].into_iter().map_while(|unit| unit).collect();
         let first = char::decode_utf16(units).next();
         let read = first.and_then(Result::ok);
         string.push(read.unwrap_or(char::REPLACEMENT_CHARACTER));
         // Beyond 16 bits it took two.
-        self.at += if read.is_some_and(|c| c.len_utf16() == 2) {
-            12
-        } else {
-            6
-        };
+        self.at += if read.is_some_and(|c| c.len_utf16() == 2) { 12 } else { 6 };
     }
 }

@@ -74,9 +74,7 @@ pub(crate) fn parse(reply: &Reply, tools: &[KnownTool<'_>]) -> Said {
     let mut found = Found::default();
     for call in &reply.calls {
         let id = Some(call.id.clone()).filter(|id| !id.is_empty());
-        let made = tools
-            .meant(&call.name)
-            .and_then(|tool| tool.call(Value::String(call.arguments.clone())));
+        let made = tools.meant(&call.name).and_then(|tool| tool.call(Value::String(call.arguments.clone())));
         found.add(id, made);
     }
     found.said(&reply.text)
@@ -111,9 +109,6 @@ impl Found {
         if self.is_empty() {
             return Said::Final(text.trim().to_owned());
         }
-        Said::Calls {
-            calls: self.calls,
-            malformed: self.malformed,
-        }
+        Said::Calls { calls: self.calls, malformed: self.malformed }
     }
 }

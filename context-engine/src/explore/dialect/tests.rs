@@ -29,34 +29,18 @@ const SHAPES: &[&str] = &[
 ];
 
 const TOOLS: &[KnownTool<'_>] = &[
-    KnownTool {
-        name: "grep",
-        parameters: &["pattern", "path", "depth"],
-    },
-    KnownTool {
-        name: "read",
-        parameters: &["path", "first", "last"],
-    },
-    KnownTool {
-        name: "list",
-        parameters: &["path"],
-    },
+    KnownTool { name: "grep", parameters: &["pattern", "path", "depth"] },
+    KnownTool { name: "read", parameters: &["path", "first", "last"] },
+    KnownTool { name: "list", parameters: &["path"] },
 ];
 
 fn said(text: &str) -> Said {
-    let reply = Reply {
-        text: text.to_owned(),
-        ..Reply::default()
-    };
+    let reply = Reply { text: text.to_owned(), ..Reply::default() };
     parse(&reply, TOOLS)
 }
 
 fn native(name: &str, arguments: &str) -> Said {
-    let call = ToolInvocation {
-        id: "call_1".to_owned(),
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-    };
+    let call = ToolInvocation { id: "call_1".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() };
     let reply = Reply {
         text: "I will look. {\"name\": \"list\", \"arguments\": {}}".to_owned(),
         calls: vec![call],
@@ -68,10 +52,7 @@ fn native(name: &str, arguments: &str) -> Said {
 fn calls(said: Said) -> (Vec<(String, Value)>, Vec<String>) {
     match said {
         Said::Calls { calls, malformed } => (
-            calls
-                .into_iter()
-                .map(|call| (call.name, Value::Object(call.arguments)))
-                .collect(),
+            calls.into_iter().map(|call| (call.name, Value::Object(call.arguments))).collect(),
             malformed.iter().map(|malformed| malformed.error.to_string()).collect(),
         ),
         Said::Final(_) => (Vec::new(), Vec::new()),
@@ -100,10 +81,7 @@ fn native_arguments_as_servers_hand_them_over() {
         ("{'pattern': 'x', 'deep': True}", json!({"pattern": "x", "deep": true})),
         ("{\"pattern\": \"a\nb\"}", json!({"pattern": "a\nb"})),
         (r#"{"pattern": "\d+\.rs"}"#, json!({"pattern": "\\d+\\.rs"})),
-        (
-            r#"{"pattern": "\ud83d\ude00\u00e9\ud800!"}"#,
-            json!({"pattern": "\u{1f600}\u{e9}\u{fffd}!"}),
-        ),
+        (r#"{"pattern": "\ud83d\ude00\u00e9\ud800!"}"#, json!({"pattern": "\u{1f600}\u{e9}\u{fffd}!"})),
     ];
     for (arguments, expected) in rows {
         let (calls, malformed) = calls(native("grep", arguments));
@@ -135,24 +113,13 @@ fn broken_native_arguments_are_told_with_their_id() {
     let Said::Calls { malformed, .. } = native("rm", "{}") else {
         panic!("an unknown tool is a call");
     };
-    assert_eq!(
-        malformed[0].error.to_string(),
-        "There is no tool \"rm\". The tools are: grep, read, list."
-    );
+    assert_eq!(malformed[0].error.to_string(), "There is no tool \"rm\". The tools are: grep, read, list.");
 }
 
 #[test]
 fn names_are_known_however_they_are_written() {
-    for name in [
-        "grep",
-        "Grep",
-        "GREP",
-        "functions.grep",
-        "default_api:grep",
-        "mcp__fs__grep",
-        " grep ",
-        "tools/grep",
-    ] {
+    for name in ["grep", "Grep", "GREP", "functions.grep", "default_api:grep", "mcp__fs__grep", " grep ", "tools/grep"]
+    {
         let (calls, _) = calls(native(name, r#"{"pattern":"x"}"#));
         assert_eq!(calls, grep_x(), "{name}");
     }
@@ -171,14 +138,9 @@ fn every_shape_is_the_same_call() {
 
 #[test]
 fn several_calls_stay_in_order() {
-    let (grep, read) = (
-        r#"{"name":"grep","arguments":{"pattern":"a"}}"#,
-        r#"{"name":"read","arguments":{"path":"b"}}"#,
-    );
-    let both = [
-        ("grep".to_owned(), json!({"pattern": "a"})),
-        ("read".to_owned(), json!({"path": "b"})),
-    ];
+    let (grep, read) =
+        (r#"{"name":"grep","arguments":{"pattern":"a"}}"#, r#"{"name":"read","arguments":{"path":"b"}}"#);
+    let both = [("grep".to_owned(), json!({"pattern": "a"})), ("read".to_owned(), json!({"path": "b"}))];
     for text in [
         format!("<tool_call>{grep}</tool_call>\n<tool_call>{read}</tool_call>"),
         format!("<tool_call>{grep}\n{read}</tool_call>"),
@@ -196,50 +158,26 @@ fn values_may_look_like_what_is_around_them() {
     for pattern in ["</tool_call>", "fn f() { } ``` <tool_call>", "{\"name\": \"list\"}"] {
         let call = json!({"name": "grep", "arguments": {"pattern": pattern}});
         let (calls, malformed) = calls(said(&format!("<tool_call>{call}</tool_call>")));
-        assert_eq!(
-            (calls, malformed.len()),
-            (vec![("grep".to_owned(), json!({"pattern": pattern}))], 0)
-        );
+        assert_eq!((calls, malformed.len()), (vec![("grep".to_owned(), json!({"pattern": pattern}))], 0));
     }
 }
 
 #[test]
 fn what_was_meant_and_is_wrong_is_answered_in_words() {
     let rows = [
-        (
-            "<tool_call>{\"name\": \"grep\", \"arguments\": {\"pattern\": x}}</tool_call>",
-            "expected a value in quotes",
-        ),
-        (
-            "<tool_call>{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"</tool_call>",
-            "expected ',' or '}'",
-        ),
-        (
-            "<tool_call>{\"name\": \"find_all\", \"arguments\": {}}</tool_call>",
-            "no tool \"find_all\"",
-        ),
+        ("<tool_call>{\"name\": \"grep\", \"arguments\": {\"pattern\": x}}</tool_call>", "expected a value in quotes"),
+        ("<tool_call>{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"</tool_call>", "expected ',' or '}'"),
+        ("<tool_call>{\"name\": \"find_all\", \"arguments\": {}}</tool_call>", "no tool \"find_all\""),
         ("<tool_call>please search</tool_call>", "is no call"),
         ("<tool_call></tool_call>", "is no call"),
         (
             "<tool_call>\n<function=grep>\n<parameter=pattern>\nx\n</parameter>\n</function>\n</tool_call>",
             "is no call. Write {\"name\"",
         ),
-        (
-            "I do {\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"} and wait",
-            "expected ',' or '}'",
-        ),
-        (
-            "{\"name\": \"find_all\", \"arguments\": {\"pattern\": \"x\"}}",
-            "no tool \"find_all\"",
-        ),
-        (
-            "```json\n{\"name\": \"grep\", \"arguments\": {\"pattern\"}}\n```",
-            "expected ':'",
-        ),
-        (
-            "<tool_call>{\"name\": \"grep\", \"arguments\": [1, 2]}</tool_call>",
-            "they are a list",
-        ),
+        ("I do {\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"} and wait", "expected ',' or '}'"),
+        ("{\"name\": \"find_all\", \"arguments\": {\"pattern\": \"x\"}}", "no tool \"find_all\""),
+        ("```json\n{\"name\": \"grep\", \"arguments\": {\"pattern\"}}\n```", "expected ':'"),
+        ("<tool_call>{\"name\": \"grep\", \"arguments\": [1, 2]}</tool_call>", "they are a list"),
         (
             "{\"name\": \"grep\", \"parameters\": {\"type\": \"object\", \"properties\": {\"pattern\": {}}}}",
             "description of the tool",
@@ -248,10 +186,7 @@ fn what_was_meant_and_is_wrong_is_answered_in_words() {
     for (text, error) in rows {
         let (calls, malformed) = calls(said(text));
         assert!(calls.is_empty(), "{text}: {calls:?}");
-        assert!(
-            malformed.iter().any(|said| said.contains(error)),
-            "{text}: {malformed:?}"
-        );
+        assert!(malformed.iter().any(|said| said.contains(error)), "{text}: {malformed:?}");
     }
     let (calls, malformed) = calls(said(
         "<tool_call>{</tool_call><tool_call>{\"name\":\"grep\",\"arguments\":{\"pattern\":\"x\"}}</tool_call>",

@@ -59,11 +59,7 @@ fn without_thinking(text: &str) -> &str {
     let after = &text[at + END.len()..];
     // Templates may open it themselves, so that only its end is in the answer, on a line of its own.
     let alone = after.is_empty() || after.starts_with(['\n', '\r']);
-    if alone || text.trim_start().starts_with("<think>") {
-        after
-    } else {
-        text
-    }
+    if alone || text.trim_start().starts_with("<think>") { after } else { text }
 }
 
 /// Whether an object between these texts is meant to be a call, if it looks like one: it is marked, or there is nothing
@@ -72,9 +68,7 @@ fn is_meant(before: &str, after: &str) -> bool {
     let before = before.trim_end_matches(|c: char| c == '[' || c.is_whitespace());
     let is_alone = || {
         matches!(before, "" | "```" | "```json")
-            && after
-                .trim_matches(|c: char| "`]".contains(c) || c.is_whitespace())
-                .is_empty()
+            && after.trim_matches(|c: char| "`]".contains(c) || c.is_whitespace()).is_empty()
     };
     before.ends_with(MARK) || is_alone()
 }
@@ -88,9 +82,7 @@ fn call(mut object: Map<String, Value>, is_meant: bool, tools: Tools<'_>) -> Opt
     let tool = match tools.meant(&name) {
         Ok(tool) => tool,
         Err(unknown) => {
-            return given
-                .filter(|given| is_meant && given.is_object())
-                .map(|_| Err(unknown));
+            return given.filter(|given| is_meant && given.is_object()).map(|_| Err(unknown));
         }
     };
     match given {

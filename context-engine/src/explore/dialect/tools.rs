@@ -33,11 +33,7 @@ impl KnownTool<'_> {
             [] => "{}".to_owned(),
             [first, ..] => format!("{{\"{first}\": ...}}"),
         };
-        CallError::Arguments {
-            tool: self.name.to_owned(),
-            fault,
-            example,
-        }
+        CallError::Arguments { tool: self.name.to_owned(), fault, example }
     }
 }
 
@@ -71,10 +67,7 @@ impl<'a> Tools<'a> {
         let is = |tool: &&KnownTool<'_>| [name, last].iter().any(|said| tool.name.eq_ignore_ascii_case(said));
         self.0.iter().find(is).ok_or_else(|| {
             let names: Vec<&str> = self.0.iter().map(|tool| tool.name).collect();
-            CallError::UnknownTool {
-                said: shown(said),
-                known: names.join(", "),
-            }
+            CallError::UnknownTool { said: shown(said), known: names.join(", ") }
         })
     }
 }

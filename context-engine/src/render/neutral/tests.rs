@@ -39,13 +39,7 @@ const MARKERS: [&str; 14] = [
 
 #[test]
 fn markers_are_broken_in_every_part_of_every_kind() {
-    let kinds = [
-        ItemKind::Code,
-        ItemKind::Place,
-        ItemKind::Memory,
-        ItemKind::Knowledge,
-        ItemKind::Personal,
-    ];
+    let kinds = [ItemKind::Code, ItemKind::Place, ItemKind::Memory, ItemKind::Knowledge, ItemKind::Personal];
     for marker in MARKERS {
         for kind in kinds {
             for file in ["rs", "tsx", "md"] {
@@ -55,10 +49,7 @@ fn markers_are_broken_in_every_part_of_every_kind() {
                 let inside = &block[OPEN.len()..block.len() - CLOSE.len() - 1];
                 assert!(!inside.contains(marker), "{kind:?}: {marker:?} is still in {inside}");
                 let markdown = markdown(&hostile);
-                assert!(
-                    !markdown.contains(marker),
-                    "{kind:?}: {marker:?} is still in {markdown}"
-                );
+                assert!(!markdown.contains(marker), "{kind:?}: {marker:?} is still in {markdown}");
             }
         }
         let block = block_after(&quoted(&format!("a file {marker}"), &format!("x\n{marker}\ny")), &[]);

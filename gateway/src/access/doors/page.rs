@@ -17,10 +17,7 @@ const COLUMNS: [(CallerKind, &str); 8] = [
 /// Renders the table. `reached_by`: the routes and tools of a door.
 pub(crate) fn table(reached_by: impl Fn(Door) -> Vec<String>) -> String {
     let heads = COLUMNS.map(|(_, head)| format!(" {head} |")).concat();
-    let mut page = format!(
-        "| door | reached by |{heads}\n|---|---|{}\n",
-        "---|".repeat(COLUMNS.len())
-    );
+    let mut page = format!("| door | reached by |{heads}\n|---|---|{}\n", "---|".repeat(COLUMNS.len()));
     for row in &TABLE {
         let rules = COLUMNS.map(|(kind, _)| match row.door.rule(kind) {
             Rule::Open => " yes |",

@@ -21,18 +21,8 @@ const QUESTION: &str = "how does refill_bucket refill the token bucket of a shar
 
 /// The receipt of a map of 100 tokens at a price of 555, and its gain.
 fn measured(number: usize, worktree: &str, gain: f64) -> Receipt {
-    let estimate = Estimate {
-        price: 555.0,
-        gain: Some(9_000.0),
-        call: Some(1_000.0),
-    };
-    let effect = Effect {
-        exploring_calls: 6,
-        places_used: 0,
-        files_missed: 0,
-        spared_calls: 0.0,
-        gain: Some(gain),
-    };
+    let estimate = Estimate { price: 555.0, gain: Some(9_000.0), call: Some(1_000.0) };
+    let effect = Effect { exploring_calls: 6, places_used: 0, files_missed: 0, spared_calls: 0.0, gain: Some(gain) };
     Receipt {
         tokens: 100,
         estimate: Some(estimate),
@@ -80,23 +70,13 @@ fn price_of_memory_and_unknown_effects_do_not_count() {
         let memory = r#"{"kind":"memory","source":"01","tokens":50,"score":1.0,"why":""}"#;
         receipt.items = vec![serde_json::from_str::<ReceiptItem>(memory).unwrap()];
         balance.note(&receipt);
-        balance.note(&Receipt {
-            effect: None,
-            ..measured(number + WINDOW, "/w", 0.0)
-        });
+        balance.note(&Receipt { effect: None, ..measured(number + WINDOW, "/w", 0.0) });
     }
     assert_eq!(balance.factor(), 1.0);
-    let free = Estimate {
-        price: 0.0,
-        gain: Some(0.0),
-        call: Some(0.0),
-    };
+    let free = Estimate { price: 0.0, gain: Some(0.0), call: Some(0.0) };
     for number in 0..WINDOW {
         let estimate = Some(free);
-        balance.note(&Receipt {
-            estimate,
-            ..measured(number + 2 * WINDOW, "/w", 0.0)
-        });
+        balance.note(&Receipt { estimate, ..measured(number + 2 * WINDOW, "/w", 0.0) });
     }
     assert_eq!(balance.factor(), 1.0);
 }
@@ -123,10 +103,7 @@ impl Home {
         let file = self.env.path("muninn.toml");
         let settings = "discover = false\n[context]\ndeadline_ms = 60000\nthreshold = 0.0\n";
         std::fs::write(&file, settings).unwrap();
-        let overrides = Overrides {
-            config: Some(file),
-            listen: None,
-        };
+        let overrides = Overrides { config: Some(file), listen: None };
         let config = load(&overrides).unwrap();
         let app = App::with_state(config, &self.root, 0, &self.env.path("state")).unwrap();
         app.workspace.refresh(&()).unwrap();

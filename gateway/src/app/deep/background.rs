@@ -140,10 +140,7 @@ pub(crate) struct PendingResults {
 
 impl PendingResults {
     pub(crate) fn of(app: &Arc<App>, chain: &Chain, session: Option<&str>) -> PendingResults {
-        PendingResults {
-            app: Arc::clone(app),
-            taken: app.explorations.take(chain, session),
-        }
+        PendingResults { app: Arc::clone(app), taken: app.explorations.take(chain, session) }
     }
 
     pub(crate) fn results(&self) -> Vec<BackgroundResult> {
@@ -164,10 +161,7 @@ impl Drop for PendingResults {
 
 /// Begins to explore a question in the background.
 pub(crate) fn begin(app: &Arc<App>, workspace: &Arc<Workspace>, explorer: Explorer, question: BackgroundQuestion) {
-    let turn = SessionTurn {
-        key: question.key,
-        session: question.session.clone(),
-    };
+    let turn = SessionTurn { key: question.key, session: question.session.clone() };
     // Always present: the explorer was built with it.
     let Some(blocking_client) = app.blocking_client().cloned() else {
         return;
@@ -201,9 +195,7 @@ async fn explore(
 ) -> Option<(Option<BackgroundResult>, Receipt)> {
     let engine = workspace.engine.as_ref()?;
     let started = std::time::Instant::now();
-    let found = explorer
-        .explore(engine, &question.text, explorer.until(abandoned), &())
-        .await;
+    let found = explorer.explore(engine, &question.text, explorer.until(abandoned), &()).await;
     let took = millis(started.elapsed());
     let receipt = Receipt {
         id: ulid::Ulid::generate().to_string(),

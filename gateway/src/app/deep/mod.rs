@@ -97,13 +97,8 @@ impl Explorer {
         observer: &dyn Observer,
     ) -> ExploreOutcome {
         let _gauge = self.metrics.exploring();
-        let limits = DeepLimits {
-            until,
-            ..self.config.limits()
-        };
-        engine
-            .explore_deep_async(question, &limits, &*self.model, observer)
-            .await
+        let limits = DeepLimits { until, ..self.config.limits() };
+        engine.explore_deep_async(question, &limits, &*self.model, observer).await
     }
 
     /// The most tokens that may be packed of its citations.
@@ -158,9 +153,6 @@ pub(crate) fn choose_deep_lane(
     };
     match mode {
         ExploreMode::Inline => DeepLane::Inline(explorer),
-        mode => DeepLane::Background {
-            explorer,
-            only_in_doubt: mode == ExploreMode::Auto,
-        },
+        mode => DeepLane::Background { explorer, only_in_doubt: mode == ExploreMode::Auto },
     }
 }

@@ -51,10 +51,7 @@ mod tests {
     fn progress_line_has_no_line_breaks_and_no_secrets() {
         let (progress, mut receiver) = ProgressSender::new();
         progress.calls("grep", "pattern=\"a\nb\r\n\ndata: x\"");
-        progress.calls(
-            "read",
-            "path=\"sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEF\"",
-        );
+        progress.calls("read", "path=\"sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEF\"");
         drop(progress);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let lines: Vec<String> = runtime.block_on(async {

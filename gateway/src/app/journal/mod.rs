@@ -120,15 +120,7 @@ impl SessionJournal {
             reads: state.join("reads.json"),
             search: settings.search.clone(),
             packs: settings.auto_gc && settings.path.is_some(),
-            journal: Journal::new(
-                &git_dir,
-                &state,
-                JournalSettings {
-                    author,
-                    strict: settings.strict,
-                },
-                clock,
-            ),
+            journal: Journal::new(&git_dir, &state, JournalSettings { author, strict: settings.strict }, clock),
         })
     }
 
@@ -219,10 +211,7 @@ impl SessionJournal {
             return Reads::default();
         }
         serde_json::from_slice(&text).unwrap_or_else(|error| {
-            tracing::warn!(
-                "{}: {error}; sections must be read again before a write",
-                self.reads.display()
-            );
+            tracing::warn!("{}: {error}; sections must be read again before a write", self.reads.display());
             Reads::default()
         })
     }

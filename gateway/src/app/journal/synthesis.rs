@@ -93,15 +93,9 @@ impl SessionJournal {
         let section = self.section(&request.section)?;
         let sides = self.journal.sides(&section, request.version_a, request.version_b)?;
         let model = config.journal.model.as_ref();
-        let model = model
-            .map(|model| RemoteModel::chosen(config, model))
-            .transpose()?
-            .flatten();
+        let model = model.map(|model| RemoteModel::chosen(config, model)).transpose()?.flatten();
         let Some(model) = model else {
-            return Ok(Synthesized::Sides {
-                sides,
-                instructions: INSTRUCTIONS,
-            });
+            return Ok(Synthesized::Sides { sides, instructions: INSTRUCTIONS });
         };
         let context = request.draft.work_context.as_deref().unwrap_or("not told");
         let started = Instant::now();
@@ -128,11 +122,7 @@ impl SessionJournal {
         let of_conflict = self.journal.section(&section)?.conflict;
         let is_conflict = of_conflict.is_some_and(|conflict| conflict.other == sides.version_b);
         if !is_conflict {
-            return Ok(Synthesized::Proposed {
-                overview,
-                model,
-                version: sides.version,
-            });
+            return Ok(Synthesized::Proposed { overview, model, version: sides.version });
         }
         let draft = Draft {
             text: format!("Two overviews of {section} were merged into one by {model}."),

@@ -21,11 +21,8 @@ use super::{JournalUseError, SessionJournal};
 const TRIES: usize = 5;
 
 /// The most time of a command of git. A peer that accepts a connection and never answers is given up after the silence.
-const LIMITS: RunLimits = RunLimits {
-    total: Duration::from_mins(10),
-    silence: Duration::from_mins(1),
-    output: 1 << 20,
-};
+const LIMITS: RunLimits =
+    RunLimits { total: Duration::from_mins(10), silence: Duration::from_mins(1), output: 1 << 20 };
 /// The loose objects of one of 256 folders from which git packs: 6,700 of all, git's default.
 const LOOSE_OF_256: usize = 27;
 
@@ -132,15 +129,10 @@ impl Transfer<'_> {
             &format!("+{REFERENCE}:{}", repository.reference()),
         ];
         self.run(&repository, "fetch", &arguments)?;
-        self.journal
-            .take_in(repository, &self.remote)
-            .map_err(|error| match error {
-                IntakeError::Merge(error) => JournalUseError::Journal(*error),
-                source => JournalUseError::Transfer(TransferError::Refused {
-                    remote: self.remote.name.clone(),
-                    source,
-                }),
-            })
+        self.journal.take_in(repository, &self.remote).map_err(|error| match error {
+            IntakeError::Merge(error) => JournalUseError::Journal(*error),
+            source => JournalUseError::Transfer(TransferError::Refused { remote: self.remote.name.clone(), source }),
+        })
     }
 
     /// Pushes a commit, if the remote still is where it was. Returns whether it was.
@@ -148,10 +140,7 @@ impl Transfer<'_> {
         let expected = from.map(|from| from.to_string()).unwrap_or_default();
         let lease = format!("--force-with-lease={REFERENCE}:{expected}");
         let spec = format!("{to}:{REFERENCE}");
-        let receive = self
-            .remote
-            .receive_pack()
-            .map(|program| format!("--receive-pack={program}"));
+        let receive = self.remote.receive_pack().map(|program| format!("--receive-pack={program}"));
         let mut arguments = vec!["--progress", "--no-verify", &lease];
         arguments.extend(receive.as_deref());
         arguments.extend(["--", &self.remote.name, &spec]);
@@ -166,11 +155,7 @@ impl Transfer<'_> {
 impl SessionJournal {
     fn transfer(&self, remote: &str) -> Result<Transfer<'_>, JournalUseError> {
         let remote = self.journal.remote(remote, &self.directory)?;
-        Ok(Transfer {
-            journal: &self.journal,
-            remote: remote.map_err(TransferError::from)?,
-            limits: LIMITS,
-        })
+        Ok(Transfer { journal: &self.journal, remote: remote.map_err(TransferError::from)?, limits: LIMITS })
     }
 
     /// Whether the journal can be read; see [`Journal::condition`].
@@ -221,11 +206,7 @@ impl SessionJournal {
             return Err(TransferError::Behind(remote.to_owned()).into());
         }
         synced.pushed = transfer.push(here, there)?;
-        if synced.pushed {
-            Ok(synced)
-        } else {
-            Err(TransferError::Busy(remote.to_owned()).into())
-        }
+        if synced.pushed { Ok(synced) } else { Err(TransferError::Busy(remote.to_owned()).into()) }
     }
 
     /// Takes in the entries of a remote, and gives it those of this journal.

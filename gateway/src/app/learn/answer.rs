@@ -48,18 +48,12 @@ struct RecordedBytes {
 impl ObservedAnswer {
     /// `held`: the bytes of all answers of the process.
     pub(super) fn new(held: &Arc<AtomicUsize>) -> Arc<ObservedAnswer> {
-        Arc::new(ObservedAnswer {
-            held: Arc::clone(held),
-            ..ObservedAnswer::default()
-        })
+        Arc::new(ObservedAnswer { held: Arc::clone(held), ..ObservedAnswer::default() })
     }
 
     /// Starts to record. `is_stream`: whether the answer is a stream of events.
     pub(crate) fn recorder(self: &Arc<Self>, is_stream: bool) -> AnswerRecorder {
-        AnswerRecorder {
-            answer: Arc::clone(self),
-            recorded: RecordedBytes::new(is_stream, &self.held),
-        }
+        AnswerRecorder { answer: Arc::clone(self), recorded: RecordedBytes::new(is_stream, &self.held) }
     }
 
     pub(super) fn want(&self) {
@@ -110,13 +104,7 @@ impl Drop for AnswerRecorder {
 
 impl RecordedBytes {
     fn new(is_stream: bool, held: &Arc<AtomicUsize>) -> RecordedBytes {
-        RecordedBytes {
-            pieces: VecDeque::new(),
-            length: 0,
-            is_stream,
-            is_torn: false,
-            held: Arc::clone(held),
-        }
+        RecordedBytes { pieces: VecDeque::new(), length: 0, is_stream, is_torn: false, held: Arc::clone(held) }
     }
 
     fn push(&mut self, bytes: &[u8]) {

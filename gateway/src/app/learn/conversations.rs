@@ -120,10 +120,7 @@ impl Conversations {
         let learned =
             guarded(|| observed.learn_from(TurnsToLearn::Earlier, self.receipts.as_deref(), self.lookup())).flatten();
         let Some(learned) = learned else { return };
-        let conversation = Conversation {
-            last: observed,
-            seen: Instant::now(),
-        };
+        let conversation = Conversation { last: observed, seen: Instant::now() };
         match conversation.last.observing {
             Observing::Request => {
                 self.open.insert(learned.name, conversation);
@@ -143,10 +140,7 @@ impl Conversations {
 
     /// Reads the balance of a worktree's maps, unless it is known. A gateway without requests leaves the store closed.
     fn load_balance(&self, workspace: &Workspace) {
-        let loaded = self
-            .receipts
-            .as_deref()
-            .map(|receipts| workspace.load_balance(receipts));
+        let loaded = self.receipts.as_deref().map(|receipts| workspace.load_balance(receipts));
         if let Some(Err(error)) = loaded {
             tracing::debug!(%error, "the balance of maps is unknown");
         }
@@ -172,20 +166,12 @@ impl Conversations {
             let Some(LearnedConversation { name, whole }) = learned else {
                 continue;
             };
-            match flushes
-                .iter_mut()
-                .find(|(other, _)| Arc::ptr_eq(other, &last.workspace))
-            {
+            match flushes.iter_mut().find(|(other, _)| Arc::ptr_eq(other, &last.workspace)) {
                 Some((_, names)) => names.push(name.clone()),
                 None => flushes.push((Arc::clone(&last.workspace), vec![name.clone()])),
             }
             if let (Some(whole), Some(summarizer)) = (whole, last.summarizer) {
-                to_sum_up.push(EndedConversation {
-                    name,
-                    whole,
-                    workspace: last.workspace,
-                    summarizer,
-                });
+                to_sum_up.push(EndedConversation { name, whole, workspace: last.workspace, summarizer });
             }
         }
         let until = self.stop_by.get().copied().map(Until::at);
@@ -205,12 +191,7 @@ impl Conversations {
 
 impl Upkeep {
     fn of(served: Option<Arc<Workspace>>, stopping: CancelFlag) -> Upkeep {
-        let mut upkeep = Upkeep {
-            is_kept: served.is_some(),
-            seen: HashSet::new(),
-            open: VecDeque::new(),
-            stopping,
-        };
+        let mut upkeep = Upkeep { is_kept: served.is_some(), seen: HashSet::new(), open: VecDeque::new(), stopping };
         served.iter().for_each(|served| upkeep.see(served));
         upkeep
     }
@@ -255,11 +236,7 @@ pub(super) fn flush(workspace: &Workspace, names: &[&str], until: Option<&Until>
     match store.flush_ended(destination, names, until) {
         Ok(flushed) => {
             if flushed.records > 0 {
-                tracing::info!(
-                    records = flushed.records,
-                    segments = flushed.segments.len(),
-                    "records were written"
-                );
+                tracing::info!(records = flushed.records, segments = flushed.segments.len(), "records were written");
             }
             !flushed.is_cut
         }

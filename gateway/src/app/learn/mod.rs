@@ -113,11 +113,7 @@ impl Learner {
         let Some((sender, _)) = &*thread else { return };
         let (bytes, answer) = (observe.body.len(), Arc::clone(&observe.answer));
         let fits = self.queued.fetch_add(bytes, Ordering::Relaxed) + bytes <= MOST_BYTES;
-        let sent = if fits {
-            sender.try_send(observe)
-        } else {
-            Err(TrySendError::Full(observe))
-        };
+        let sent = if fits { sender.try_send(observe) } else { Err(TrySendError::Full(observe)) };
         match sent {
             Ok(()) => answer.want(),
             Err(error) => {
@@ -147,6 +143,5 @@ impl Learner {
 /// Catches a panic, so that one conversation does not end the learning from others.
 fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-    done.inspect_err(|_| tracing::error!("learning from a conversation panicked"))
-        .ok()
+    done.inspect_err(|_| tracing::error!("learning from a conversation panicked")).ok()
 }

@@ -86,10 +86,7 @@ impl ObservedRequest {
     ) -> Option<LearnedConversation> {
         let prompt = Prompt::parse(self.format, &self.body).ok()?;
         let identity = identify(&self.headers, &prompt);
-        let name = identity
-            .session
-            .clone()
-            .or_else(|| identity.derived().map(|id| id.to_string()))?;
+        let name = identity.session.clone().or_else(|| identity.derived().map(|id| id.to_string()))?;
         let turns = human_turns(&prompt);
         if turns.iter().any(|(_, question)| is_prompt(question)) {
             return None;
@@ -156,9 +153,7 @@ impl ObservedRequest {
     /// The question's terms that the repository contains. Must run before [`tool_effects`]: it brings the index up to date.
     fn terms(&self, question: &str, until: Instant) -> Vec<String> {
         let engine = self.workspace.engine.as_ref();
-        engine
-            .map(|engine| engine.known_terms(question, until))
-            .unwrap_or_default()
+        engine.map(|engine| engine.known_terms(question, until)).unwrap_or_default()
     }
 }
 
@@ -187,11 +182,7 @@ impl ReadRequest<'_> {
         let effects = self.effects(at);
         self.note_usage(at, &effects, false);
         self.signal(at, &effects);
-        let turn = Turn {
-            terms,
-            decisions: self.decisions(question, &self.answer(at)),
-            ..self.turn(at, effects)
-        };
+        let turn = Turn { terms, decisions: self.decisions(question, &self.answer(at)), ..self.turn(at, effects) };
         self.request.keep_turn(self.name, &turn, &mark(&self.turns[..=at]))
     }
 
@@ -254,9 +245,7 @@ impl ReadRequest<'_> {
                 return Some(Vec::new());
             };
             let receipts = usage::receipts_of(store, self.name);
-            receipts
-                .inspect_err(|error| tracing::debug!(%error, "the receipts of the conversation are not read"))
-                .ok()
+            receipts.inspect_err(|error| tracing::debug!(%error, "the receipts of the conversation are not read")).ok()
         };
         self.receipts.get_or_init(read).as_deref()
     }
@@ -286,25 +275,12 @@ impl ReadRequest<'_> {
 
     /// Makes the record of one human turn from the effects of the agent's tools.
     fn turn(&self, at: usize, effects: ToolEffects) -> Turn {
-        let ToolEffects {
-            edited,
-            cited,
-            read,
-            mut failures,
-            ..
-        } = effects;
+        let ToolEffects { edited, cited, read, mut failures, .. } = effects;
         // Failures quote commands and output, which may hold personal texts.
         if !failures.is_empty() && self.uses_personal(at) {
             failures.clear();
         }
-        Turn {
-            question: self.turns[at].1.clone(),
-            edited,
-            cited,
-            read,
-            failures,
-            ..Turn::default()
-        }
+        Turn { question: self.turns[at].1.clone(), edited, cited, read, failures, ..Turn::default() }
     }
 
     /// The root of the worktree, and the directories that the client claims.
@@ -329,21 +305,14 @@ impl ReadRequest<'_> {
             return;
         };
         let (_, question) = &self.turns[at];
-        let of_session = || SignalContext {
-            trigger: Some(self.name.to_owned()),
-            ..SignalContext::default()
-        };
+        let of_session = || SignalContext { trigger: Some(self.name.to_owned()), ..SignalContext::default() };
         if at == 0 {
             let worktree = self.request.workspace.root.display().to_string();
             signals.log("session_start", of_session(), Some(json!({"worktree": worktree})));
         }
         if let Some(receipt) = usage::injected(self.receipts().unwrap_or_default(), question) {
             let sources: Vec<&str> = receipt.items.iter().map(|item| &*item.source).collect();
-            signals.log(
-                "injection",
-                of_session(),
-                Some(json!({"receipt": receipt.id, "items": sources})),
-            );
+            signals.log("injection", of_session(), Some(json!({"receipt": receipt.id, "items": sources})));
         }
         for (kind, paths) in [("file_read", &effects.read), ("file_edit", &effects.edited)] {
             for path in paths {
@@ -360,10 +329,7 @@ impl ReadRequest<'_> {
     fn signal_end(&self, newest: usize) {
         let mark = || format!("end {} {}", self.name, mark(&self.turns[..=newest]));
         if let Some(signals) = self.request.signals.as_ref().filter(|signals| signals.is_new(mark())) {
-            let context = SignalContext {
-                trigger: Some(self.name.to_owned()),
-                ..SignalContext::default()
-            };
+            let context = SignalContext { trigger: Some(self.name.to_owned()), ..SignalContext::default() };
             signals.log("session_end", context, Some(json!({"turns": newest + 1})));
         }
     }
@@ -371,11 +337,7 @@ impl ReadRequest<'_> {
     /// The decisions that a question or its answer states and that are not recorded yet, if the user allows text.
     fn decisions(&self, question: &str, answer: &str) -> Vec<Decision> {
         let workspace = &self.request.workspace;
-        let Some(store) = workspace
-            .memory
-            .as_ref()
-            .filter(|_| workspace.settings().memory.with_text)
-        else {
+        let Some(store) = workspace.memory.as_ref().filter(|_| workspace.settings().memory.with_text) else {
             return Vec::new();
         };
         let stated = |text: &str, speaker| {
@@ -398,10 +360,7 @@ pub(super) fn place<'a>(workspace: &Workspace, store: &'a Store, origin: Origin)
     LearnContext {
         home: store.home(),
         clock: store.clock(),
-        origin: Origin {
-            task: store.home().worktree().and_then(current_task),
-            ..origin
-        },
+        origin: Origin { task: store.home().worktree().and_then(current_task), ..origin },
         with_text: workspace.settings().memory.with_text,
     }
 }
@@ -409,9 +368,7 @@ pub(super) fn place<'a>(workspace: &Workspace, store: &'a Store, origin: Origin)
 /// The human turns: the message index and the question of each.
 fn human_turns(prompt: &Prompt<'_>) -> Vec<(usize, String)> {
     let messages = 0..prompt.messages.len();
-    messages
-        .filter_map(|index| Some((index, human_turn(prompt, index)?.question)))
-        .collect()
+    messages.filter_map(|index| Some((index, human_turn(prompt, index)?.question))).collect()
 }
 
 /// The mark of the last of these turns: a hash of all questions so far.

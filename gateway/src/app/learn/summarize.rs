@@ -33,11 +33,7 @@ enum SummarizeError {
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error("the answer of {model} is unusable: {reason}{}", truncation_hint(*.truncated))]
-    Answer {
-        model: String,
-        reason: NotesError,
-        truncated: bool,
-    },
+    Answer { model: String, reason: NotesError, truncated: bool },
 }
 
 fn truncation_hint(truncated: bool) -> &'static str {
@@ -65,11 +61,7 @@ struct Answered {
 
 impl SummarizerWorker {
     pub(super) fn new(budget: DailyBudget, stopping: CancelFlag) -> SummarizerWorker {
-        SummarizerWorker {
-            budget,
-            stopping,
-            reported: None,
-        }
+        SummarizerWorker { budget, stopping, reported: None }
     }
 
     /// Summarises conversations until the sender is dropped or the gateway stops.
@@ -135,15 +127,9 @@ impl SummarizerWorker {
         };
         let until = Until::within(ANSWER_TIMEOUT).or(self.stopping.clone());
         let reply = question.ask(model, config.max_answer_tokens, &until);
-        let answered = reply.map(|reply| Answered {
-            used: used(question, &reply),
-            reply,
-            took: started.elapsed(),
-        });
+        let answered = reply.map(|reply| Answered { used: used(question, &reply), reply, took: started.elapsed() });
         let cost = match &answered {
-            Ok(Answered {
-                used: (input, output), ..
-            }) => input.saturating_add(*output),
+            Ok(Answered { used: (input, output), .. }) => input.saturating_add(*output),
             Err(ModelError::Unreachable { .. } | ModelError::Refused { .. }) => 0,
             // The model may have used all its tokens.
             Err(ModelError::Unusable { .. } | ModelError::Over { .. }) => most,
@@ -155,10 +141,7 @@ impl SummarizerWorker {
 
 fn used(question: &SummaryPrompt, reply: &Reply) -> (u64, u64) {
     let counted = || u64::from(tokens::count(&reply.text));
-    (
-        reply.usage.input.unwrap_or_else(|| question.tokens().into()),
-        reply.usage.output.unwrap_or_else(counted),
-    )
+    (reply.usage.input.unwrap_or_else(|| question.tokens().into()), reply.usage.output.unwrap_or_else(counted))
 }
 
 impl EndedConversation {
@@ -231,10 +214,7 @@ mod tests {
     use super::*;
 
     fn whole(marks: &[&str]) -> ConversationTurns {
-        let turn = |mark: &&str| Turn {
-            question: (*mark).to_owned(),
-            ..Turn::default()
-        };
+        let turn = |mark: &&str| Turn { question: (*mark).to_owned(), ..Turn::default() };
         ConversationTurns {
             turns: marks.iter().map(turn).collect(),
             answers: marks.iter().map(|mark| format!("to {mark}")).collect(),
@@ -256,10 +236,7 @@ mod tests {
             let told = whole.since(&marks);
             let questions: Vec<&str> = told.iter().map(|told| told.turn.question.as_str()).collect();
             assert_eq!(questions, expected, "{marks:?}");
-            assert!(
-                told.iter()
-                    .all(|told| told.answer == format!("to {}", told.turn.question))
-            );
+            assert!(told.iter().all(|told| told.answer == format!("to {}", told.turn.question)));
         }
     }
 }

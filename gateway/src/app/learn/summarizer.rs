@@ -38,24 +38,17 @@ impl SummarizerChoice {
     pub(crate) fn of(app: &Arc<App>, settings: &Settings, caller: &Caller) -> Option<SummarizerChoice> {
         let config = settings.config.summarizer.clone()?;
         let candidate = settings.router.chosen(&config.model)?;
-        caller
-            .may_use_backend(&candidate.backend.name)
-            .then(|| SummarizerChoice {
-                candidate,
-                config,
-                app: Arc::downgrade(app),
-            })
+        caller.may_use_backend(&candidate.backend.name).then(|| SummarizerChoice {
+            candidate,
+            config,
+            app: Arc::downgrade(app),
+        })
     }
 
     /// The model, with its backend's own key: no client's request asked for the summary.
     pub(super) fn model(&self) -> Option<RemoteModel> {
         let (app, name) = (self.app.upgrade()?, &self.config.model.model);
-        Some(RemoteModel::new(
-            app.blocking_client()?,
-            self.candidate.clone(),
-            name,
-            &HeaderMap::new(),
-        ))
+        Some(RemoteModel::new(app.blocking_client()?, self.candidate.clone(), name, &HeaderMap::new()))
     }
 
     /// The name of its backend.
@@ -98,12 +91,7 @@ pub(super) struct Summarizer {
 
 impl Summarizer {
     pub(super) fn new(supervisor: Supervisor, budget: DailyBudget, stopping: CancelFlag) -> Summarizer {
-        Summarizer {
-            supervisor,
-            budget,
-            stopping,
-            thread: None,
-        }
+        Summarizer { supervisor, budget, stopping, thread: None }
     }
 
     /// Queues a conversation to be summarised. Never blocks.

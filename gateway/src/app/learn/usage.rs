@@ -125,11 +125,7 @@ mod tests {
         };
         Receipt {
             items: items.iter().map(item).collect(),
-            estimate: Some(Estimate {
-                price: 500.0,
-                gain: Some(9_000.0),
-                call: Some(1_000.0),
-            }),
+            estimate: Some(Estimate { price: 500.0, gain: Some(9_000.0), call: Some(1_000.0) }),
             ..Receipt::of("01".to_owned(), "/w".as_ref(), "q")
         }
     }
@@ -184,10 +180,8 @@ mod tests {
     #[test]
     fn place_that_the_answer_cites_is_used_after_all_calls() {
         let map = pack(&[("place", "src/a.rs:1-9"), ("place", "src/b.rs")]);
-        let cites = |effects: ToolEffects, path: &str| ToolEffects {
-            cited: vec![RelPath::new(path).unwrap()],
-            ..effects
-        };
+        let cites =
+            |effects: ToolEffects, path: &str| ToolEffects { cited: vec![RelPath::new(path).unwrap()], ..effects };
         for (effects, expected) in [
             // Exploring calls, places used, realised gain.
             (cites(turn(&[], 0), "src/a.rs"), (0, 1, 3_800.0)),

@@ -87,9 +87,7 @@ impl Workspace {
             max_main_bytes: request.prune.then_some(self.settings().memory.max_main_bytes),
         };
         let model = reconciler(config, request)?;
-        let reconciler = model
-            .as_ref()
-            .map(|(model, limits)| Reconciler::new(model, *limits, asking));
+        let reconciler = model.as_ref().map(|(model, limits)| Reconciler::new(model, *limits, asking));
         let judge = FittedJudge::shipped()?;
         let judging = JudgeSetup {
             embedder: Some(judge.vectors()),
@@ -151,11 +149,7 @@ impl Workspace {
             outcome: Outcome::Reconciled,
             reason: Some(asked.to_string()),
             ms: millis(started.elapsed()),
-            ..Receipt::of(
-                ulid::Ulid::generate().to_string(),
-                &self.root,
-                "reconcile what sessions learned",
-            )
+            ..Receipt::of(ulid::Ulid::generate().to_string(), &self.root, "reconcile what sessions learned")
         });
         block_on(receipts.flush());
         Ok(())
@@ -174,9 +168,6 @@ fn reconciler(
         return Ok(None);
     };
     let tokens = if request.dry_run { 0 } else { reconciler.limits.tokens };
-    let limits = ReconcilerLimits {
-        tokens,
-        ..reconciler.limits
-    };
+    let limits = ReconcilerLimits { tokens, ..reconciler.limits };
     Ok(Some((model, limits)))
 }

@@ -76,13 +76,7 @@ impl ConflictView {
         }
         let mut sides: Vec<SideView> = open.sides.iter().map(|side| SideView::of(worktree, side)).collect();
         mark_differing(&mut sides);
-        Self {
-            id: open.id().to_owned(),
-            reasons,
-            by: found_by,
-            proposal: open.proposal.clone(),
-            sides,
-        }
+        Self { id: open.id().to_owned(), reasons, by: found_by, proposal: open.proposal.clone(), sides }
     }
 }
 
@@ -116,25 +110,19 @@ fn mark_differing(sides: &mut [SideView]) {
 impl SideView {
     fn of(worktree: &Worktree, record: &Record) -> Self {
         let (text, subject, entities, author, confidence) = match &record.body {
-            Body::Learning(kinds::Learning {
-                text,
-                subject,
-                confidence,
-                author,
-            }) => (text.clone(), subject.clone(), Vec::new(), author.clone(), confidence),
-            Body::Pattern(kinds::Pattern {
-                pattern,
-                entities,
-                confidence,
-                author,
-            }) => (pattern.clone(), None, entities.clone(), author.clone(), confidence),
+            Body::Learning(kinds::Learning { text, subject, confidence, author }) => {
+                (text.clone(), subject.clone(), Vec::new(), author.clone(), confidence)
+            }
+            Body::Pattern(kinds::Pattern { pattern, entities, confidence, author }) => {
+                (pattern.clone(), None, entities.clone(), author.clone(), confidence)
+            }
             _ => (String::new(), None, Vec::new(), None, &None),
         };
         let origin = &record.origin;
-        let files = origin.sources.iter().map(|source| CitedFile {
-            path: source.path.to_string(),
-            today: file_change(worktree, source),
-        });
+        let files = origin
+            .sources
+            .iter()
+            .map(|source| CitedFile { path: source.path.to_string(), today: file_change(worktree, source) });
         Self {
             id: record.id.clone(),
             text,

@@ -102,10 +102,7 @@ impl Workspace {
         };
         let question = query.question.as_deref().map(str::trim);
         if let Some(text) = question.filter(|text| !query.superseded && is_id(text))
-            && !matches!(
-                named(&memories, text, &options),
-                Ok(Some(_)) | Err(IdError::Ambiguous { .. })
-            )
+            && !matches!(named(&memories, text, &options), Ok(Some(_)) | Err(IdError::Ambiguous { .. }))
             && let Some(store) = &self.memory
             && let past = Memories::superseded(store.home(), &store.files()?)
             && let Ok(Some(recalled)) = named(&past, text, &options)
@@ -128,9 +125,7 @@ impl Workspace {
                 }
             },
         };
-        let with_memory = found
-            .iter()
-            .filter_map(|recalled| RecalledMemory::of(&memories, recalled));
+        let with_memory = found.iter().filter_map(|recalled| RecalledMemory::of(&memories, recalled));
         Ok(with_memory.collect())
     }
 }
@@ -148,11 +143,7 @@ impl Workspace {
 
 impl RecalledMemory {
     fn of(memories: &Memories, recalled: &Recalled) -> Option<Self> {
-        Some(Self {
-            memory: memories.get(recalled.doc)?.clone(),
-            score: recalled.score,
-            stale: recalled.stale,
-        })
+        Some(Self { memory: memories.get(recalled.doc)?.clone(), score: recalled.score, stale: recalled.stale })
     }
 
     /// The memory as JSON for programs.
@@ -190,13 +181,8 @@ impl RecalledMemory {
 
 /// The task that an unambiguous part of its id names.
 fn task<'m>(memories: &'m Memories, part: &str) -> Result<&'m str, IdError> {
-    let newest = memories.newest(&RecallOptions {
-        keep: usize::MAX,
-        ..RecallOptions::default()
-    });
-    let tasks = newest
-        .iter()
-        .filter_map(|recalled| memories.get(recalled.doc)?.task.as_deref());
+    let newest = memories.newest(&RecallOptions { keep: usize::MAX, ..RecallOptions::default() });
+    let tasks = newest.iter().filter_map(|recalled| memories.get(recalled.doc)?.task.as_deref());
     ids::find("task", part, tasks.map(|task| (task, task)))
 }
 
@@ -211,10 +197,7 @@ fn named(memories: &Memories, text: &str, options: &RecallOptions<'_>) -> Result
     if !is_id(text) {
         return Ok(None);
     }
-    let newest = memories.newest(&RecallOptions {
-        keep: usize::MAX,
-        ..*options
-    });
+    let newest = memories.newest(&RecallOptions { keep: usize::MAX, ..*options });
     let records = newest.into_iter().filter_map(|recalled| {
         let memory = memories.get(recalled.doc)?;
         (memory.kind == MemoryKind::Record).then_some((memory.source.as_str(), recalled))

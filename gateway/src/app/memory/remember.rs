@@ -65,22 +65,12 @@ impl WritableMemory<'_> {
             return Err(MemoryError::Empty);
         }
         if text.len() > MAX_TEXT_BYTES {
-            return Err(MemoryError::TooLong {
-                bytes: text.len(),
-                most: MAX_TEXT_BYTES,
-            });
+            return Err(MemoryError::TooLong { bytes: text.len(), most: MAX_TEXT_BYTES });
         }
-        let files: Vec<RelPath> = fact
-            .files
-            .iter()
-            .map(|path| self.file(path))
-            .collect::<Result<_, _>>()?;
+        let files: Vec<RelPath> = fact.files.iter().map(|path| self.file(path)).collect::<Result<_, _>>()?;
         let redacted = redact(text).into_owned();
         let is_redacted = redacted != text;
-        let task = fact
-            .task
-            .clone()
-            .or_else(|| current_task(self.store.home().worktree()?));
+        let task = fact.task.clone().or_else(|| current_task(self.store.home().worktree()?));
         let id = self.keep(
             fact.session.as_deref().unwrap_or(BY_HAND),
             self.body(fact, redacted, &files),
@@ -88,10 +78,7 @@ impl WritableMemory<'_> {
             task.map(|task| redact(&task).into_owned()),
         )?;
         self.flush()?;
-        Ok(Kept {
-            id,
-            redacted: is_redacted,
-        })
+        Ok(Kept { id, redacted: is_redacted })
     }
 
     /// Keeps a statement that `author` wrote into a file of the worktree. It is written to the state directory whatever the
@@ -112,10 +99,7 @@ impl WritableMemory<'_> {
         let place = LearnContext {
             home: self.store.home(),
             clock: self.store.clock(),
-            origin: Origin {
-                session: Some(QUOTED.to_owned()),
-                ..self.store.home().origin()?
-            },
+            origin: Origin { session: Some(QUOTED.to_owned()), ..self.store.home().origin()? },
             with_text: true,
         };
         Ok(self.store.keep_locally(&[place.record(body, &[])])?)
@@ -138,25 +122,16 @@ impl WritableMemory<'_> {
         let author = self.store.home().worktree().and_then(Worktree::author);
         let author = author.map(|author| redact(&author).into_owned());
         match fact.kind {
-            FactKind::Learning => Body::Learning(kinds::Learning {
-                text,
-                subject: None,
-                confidence,
-                author,
-            }),
+            FactKind::Learning => Body::Learning(kinds::Learning { text, subject: None, confidence, author }),
             FactKind::Pattern => Body::Pattern(kinds::Pattern {
                 pattern: text,
                 entities: files.iter().map(ToString::to_string).collect(),
                 confidence,
                 author,
             }),
-            FactKind::Failure => Body::Failure(kinds::Failure {
-                attempt: text,
-                count: None,
-                outcome: String::new(),
-                confidence,
-                author,
-            }),
+            FactKind::Failure => {
+                Body::Failure(kinds::Failure { attempt: text, count: None, outcome: String::new(), confidence, author })
+            }
         }
     }
 

@@ -71,12 +71,7 @@ impl SessionTool for FindContext {
 
     fn output(_: &FindContextArguments, found: &FoundContext) -> Output {
         let reason = found.reason.as_ref().map(|reason| format!("{reason}\n"));
-        let text = format!(
-            "receipt {}\n{}{}",
-            found.receipt,
-            reason.unwrap_or_default(),
-            found.text
-        );
+        let text = format!("receipt {}\n{}{}", found.receipt, reason.unwrap_or_default(), found.text);
         Output::from_text(text)
     }
 }

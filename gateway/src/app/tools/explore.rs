@@ -64,11 +64,7 @@ impl SessionTool for Explore {
             true => found.files.iter().take(5).map(ToString::to_string).collect(),
             false => found.trace.citations,
         };
-        Ok(Explored {
-            receipt,
-            places,
-            text: found.trace.answer,
-        })
+        Ok(Explored { receipt, places, text: found.trace.answer })
     }
 
     fn output(_: &ExploreArguments, explored: &Explored) -> Output {

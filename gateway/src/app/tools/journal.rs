@@ -72,9 +72,7 @@ impl SessionTool for JournalSearch {
     fn answer(session: &ToolSession, arguments: &SearchArguments) -> Result<Found, ToolError> {
         let context = arguments.work_context.as_deref().unwrap_or_default();
         let entries = journal(session)?.search(context, &arguments.content, arguments.salience_threshold);
-        Ok(Found {
-            entries: entries.map_err(error)?,
-        })
+        Ok(Found { entries: entries.map_err(error)? })
     }
 
     fn output(_: &SearchArguments, found: &Found) -> Output {
@@ -103,9 +101,7 @@ impl SessionTool for JournalRead {
     const PARAMETERS: &'static [Parameter] = &[Parameter::described("id", &["path", "section"])];
 
     fn answer(session: &ToolSession, arguments: &ReadArguments) -> Result<JournalText, ToolError> {
-        journal(session)?
-            .read(&arguments.id, session.session.as_deref())
-            .map_err(error)
+        journal(session)?.read(&arguments.id, session.session.as_deref()).map_err(error)
     }
 }
 
@@ -134,10 +130,8 @@ impl SessionTool for JournalToc {
     const NAME: &'static str = "journal_toc";
     const HINT: &'static str = "journal sections contents";
     const DESCRIPTION: &'static str = "The journal's sections with their number of entries.";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::described("id", &["path", "section"]),
-        Parameter::described("depth", &["levels"]),
-    ];
+    const PARAMETERS: &'static [Parameter] =
+        &[Parameter::described("id", &["path", "section"]), Parameter::described("depth", &["levels"])];
 
     fn answer(session: &ToolSession, arguments: &TocArguments) -> Result<Contents, ToolError> {
         let depth = arguments.depth.unwrap_or(DEPTH) as usize;
@@ -187,9 +181,7 @@ impl SessionTool for JournalListEntries {
         let length = arguments.length.unwrap_or(LISTED).min(MOST_LISTED);
         let start = arguments.start.unwrap_or_default();
         let entries = journal(session)?.entries(&arguments.path, start as usize, length as usize);
-        Ok(Entries {
-            entries: entries.map_err(error)?,
-        })
+        Ok(Entries { entries: entries.map_err(error)? })
     }
 
     fn output(_: &ListArguments, entries: &Entries) -> Output {
@@ -250,11 +242,7 @@ impl SessionTool for JournalWrite {
     }
 
     fn output(_: &WriteArguments, written: &Written) -> Output {
-        let redacted = if written.redacted {
-            "; a secret was removed from it"
-        } else {
-            ""
-        };
+        let redacted = if written.redacted { "; a secret was removed from it" } else { "" };
         Output::from_text(format!("wrote {}, version {}{redacted}", written.id, written.version))
     }
 }

@@ -86,21 +86,13 @@ impl SessionTool for Recall {
             let about: Vec<String> = [
                 memory.date.as_deref().map(|date| date.chars().take(10).collect()),
                 memory.author.as_ref().map(|author| format!("written by {author}")),
-                memory
-                    .contested
-                    .as_ref()
-                    .map(|contested| format!("contradicted by {}", contested.other)),
+                memory.contested.as_ref().map(|contested| format!("contradicted by {}", contested.other)),
                 recalled.stale.then(|| "its files have changed since".to_owned()),
             ]
             .into_iter()
             .flatten()
             .collect();
-            format!(
-                "## {} ({})\n{}{more}\n",
-                memory.source,
-                about.join(", "),
-                &memory.text[..end]
-            )
+            format!("## {} ({})\n{}{more}\n", memory.source, about.join(", "), &memory.text[..end])
         });
         let summary = format!("{} memories", recalled.found.len());
         Output::listed(lines, &Cuts::default(), "nothing is remembered about it", summary)
@@ -150,34 +142,19 @@ impl SessionTool for Remember {
         let memory = session.workspace.writable_memory().map_err(memory_error)?;
         let kept = memory.remember(&Fact {
             text: arguments.text.clone(),
-            kind: if arguments.failure {
-                FactKind::Failure
-            } else {
-                FactKind::Learning
-            },
+            kind: if arguments.failure { FactKind::Failure } else { FactKind::Learning },
             files: arguments.file.iter().cloned().collect(),
             task: None,
             confidence: CONFIDENCE,
             session: session.session.clone(),
         });
         let kept = kept.map_err(memory_error)?;
-        Ok(Remembered {
-            id: kept.id,
-            redacted: kept.redacted,
-            place: memory.place(),
-        })
+        Ok(Remembered { id: kept.id, redacted: kept.redacted, place: memory.place() })
     }
 
     fn output(_: &RememberArguments, kept: &Remembered) -> Output {
-        let redacted = if kept.redacted {
-            "; a secret was removed from it"
-        } else {
-            ""
-        };
-        Output::from_text(format!(
-            "remembered as {} in {}, not committed{redacted}",
-            kept.id, kept.place
-        ))
+        let redacted = if kept.redacted { "; a secret was removed from it" } else { "" };
+        Output::from_text(format!("remembered as {} in {}, not committed{redacted}", kept.id, kept.place))
     }
 }
 
@@ -240,9 +217,7 @@ impl SessionTool for ListConflicts {
         let engine = session.workspace.engine.as_ref().ok_or(ToolError::NoWorktree)?;
         let open = conflicts(engine.worktree()).map_err(chore_error)?;
         let views = open.iter().map(|open| ConflictView::of(engine.worktree(), open));
-        Ok(Conflicts {
-            conflicts: views.collect(),
-        })
+        Ok(Conflicts { conflicts: views.collect() })
     }
 
     fn output(_: &NoArguments, open: &Conflicts) -> Output {
@@ -253,10 +228,8 @@ impl SessionTool for ListConflicts {
         };
         let lines = open.conflicts.iter().map(|conflict| {
             let sides: String = conflict.sides.iter().zip(1..).map(side).collect();
-            let proposal = conflict
-                .proposal
-                .as_ref()
-                .map(|evidence| format!("\n  proposed: accept the newest; {evidence}"));
+            let proposal =
+                conflict.proposal.as_ref().map(|evidence| format!("\n  proposed: accept the newest; {evidence}"));
             let reason = conflict.reasons.first().map_or("", String::as_str);
             format!("{}: {reason}{sides}{}", conflict.id, proposal.unwrap_or_default())
         });
@@ -318,9 +291,7 @@ impl SessionTool for ResolveConflict {
             (None, None, true) => Resolution::Accept,
             _ => return Err(failed(OneChoice)),
         };
-        let resolved = session
-            .workspace
-            .resolve(&arguments.id, &resolution, arguments.note.as_deref());
+        let resolved = session.workspace.resolve(&arguments.id, &resolution, arguments.note.as_deref());
         let decision = resolved.map_err(chore_error)?;
         Ok(Resolved { decision })
     }

@@ -95,10 +95,7 @@ impl SessionTool for LogJournal {
     const ANYWHERE: bool = true;
 
     fn answer(session: &ToolSession, arguments: &LogArguments) -> Result<Logged, ToolError> {
-        let metadata = EntryMetadata {
-            source: arguments.source.clone(),
-            intent: arguments.intent.clone(),
-        };
+        let metadata = EntryMetadata { source: arguments.source.clone(), intent: arguments.intent.clone() };
         let logged = personal(session)?.log(&arguments.topic, &arguments.content, metadata);
         logged.map_err(error)
     }
@@ -136,18 +133,14 @@ impl SessionTool for GetRecentJournal {
     const NAME: &'static str = "get_recent_journal";
     const HINT: &'static str = "personal journal newest notes";
     const DESCRIPTION: &'static str = "The newest notes of the user's own journal.";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::described("count", &["limit"]),
-        Parameter::described("topic", &["category"]),
-    ];
+    const PARAMETERS: &'static [Parameter] =
+        &[Parameter::described("count", &["limit"]), Parameter::described("topic", &["category"])];
     const ANYWHERE: bool = true;
 
     fn answer(session: &ToolSession, arguments: &RecentArguments) -> Result<Entries, ToolError> {
         let count = arguments.count.unwrap_or(RECENT).min(MOST) as usize;
         let entries = personal(session)?.recent(count, arguments.topic.as_deref());
-        Ok(Entries {
-            entries: entries.map_err(error)?,
-        })
+        Ok(Entries { entries: entries.map_err(error)? })
     }
 
     fn output(_: &RecentArguments, entries: &Entries) -> Output {
@@ -202,9 +195,7 @@ impl SessionTool for SearchMemory {
             limit: arguments.limit.unwrap_or(FOUND).min(MOST) as usize,
         };
         let results = personal(session)?.search(&arguments.query, &options);
-        Ok(Found {
-            results: results.map_err(error)?,
-        })
+        Ok(Found { results: results.map_err(error)? })
     }
 
     fn output(_: &SearchArguments, found: &Found) -> Output {

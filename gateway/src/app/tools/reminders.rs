@@ -106,17 +106,13 @@ impl SessionTool for ScheduleReminder {
     const HINT: &'static str = "personal reminder recurring cron schedule";
     const DESCRIPTION: &'static str = "Make a reminder for the user that recurs. When it is due, its message goes to their inbox, \
         which each session reads.";
-    const PARAMETERS: &'static [Parameter] = &parameters(Parameter::described(
-        "cronExpression",
-        &["cron_expression", "expression", "cron"],
-    ));
+    const PARAMETERS: &'static [Parameter] =
+        &parameters(Parameter::described("cronExpression", &["cron_expression", "expression", "cron"]));
     const EFFECT: Effect = Effect::Replaces;
     const ANYWHERE: bool = true;
 
     fn answer(session: &ToolSession, arguments: &ReminderArguments) -> Result<ScheduleView, ToolError> {
-        arguments
-            .what
-            .schedule(session, ReminderKind::Cron, &arguments.cron_expression)
+        arguments.what.schedule(session, ReminderKind::Cron, &arguments.cron_expression)
     }
 
     fn output(_: &ReminderArguments, view: &ScheduleView) -> Output {
@@ -149,9 +145,7 @@ impl SessionTool for ScheduleOnce {
     const ANYWHERE: bool = true;
 
     fn answer(session: &ToolSession, arguments: &OnceArguments) -> Result<ScheduleView, ToolError> {
-        arguments
-            .what
-            .schedule(session, ReminderKind::Once, &arguments.datetime)
+        arguments.what.schedule(session, ReminderKind::Once, &arguments.datetime)
     }
 
     fn output(_: &OnceArguments, view: &ScheduleView) -> Output {
@@ -226,10 +220,7 @@ impl SessionTool for RemoveReminder {
         personal.remove_reminder(&arguments.id).map_err(error)?;
         let firings = Firings::open(&session.app.state_dir).map_err(error)?;
         firings.forget_maker(personal.root(), &arguments.id).map_err(error)?;
-        Ok(Removed {
-            id: arguments.id.clone(),
-            removed: true,
-        })
+        Ok(Removed { id: arguments.id.clone(), removed: true })
     }
 
     fn output(_: &RemoveArguments, removed: &Removed) -> Output {

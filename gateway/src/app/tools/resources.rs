@@ -17,14 +17,7 @@ const RECEIPT: &str = "muninn://receipt/";
 const MAX_PAGE_BYTES: u64 = 1 << 20;
 
 /// The characters of a page's path that an address escapes: a name could be a marker, and none stands in a URI.
-const ESCAPED: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'%')
-    .add(b'<')
-    .add(b'>')
-    .add(b'[')
-    .add(b']')
-    .add(b'|');
+const ESCAPED: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'<').add(b'>').add(b'[').add(b']').add(b'|');
 
 /// The kind of a resource's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,10 +57,7 @@ pub(super) fn read(session: &ToolSession, address: &str) -> Option<ResourceText>
     let (mut text, kind) = if let Some(path) = address.strip_prefix(KNOWLEDGE) {
         let decoded = percent_decode_str(path).decode_utf8_lossy();
         let text = page(session, path).or_else(|| page(session, &decoded))?;
-        (
-            neutralize(&redact(&text), Ground::Prose).into_owned(),
-            ResourceKind::Markdown,
-        )
+        (neutralize(&redact(&text), Ground::Prose).into_owned(), ResourceKind::Markdown)
     } else if let Some(id) = address.strip_prefix(MEMORY) {
         (memory(session, id)?, ResourceKind::Json)
     } else {
@@ -84,11 +74,7 @@ fn page(session: &ToolSession, path: &str) -> Option<String> {
 }
 
 fn memory(session: &ToolSession, id: &str) -> Option<String> {
-    let query = RecallQuery {
-        question: Some(id.to_owned()),
-        limit: 1,
-        ..RecallQuery::default()
-    };
+    let query = RecallQuery { question: Some(id.to_owned()), limit: 1, ..RecallQuery::default() };
     let found = session.workspace.recall(&query).ok()?;
     // A text that is no id is searched for.
     let found = found.iter().find(|recalled| recalled.memory.source.contains(id))?;
@@ -101,10 +87,7 @@ fn receipt(session: &ToolSession, id: &str) -> Option<String> {
     let receipt = find_receipt(&**store, id).ok()?;
     let is_here = receipt.worktree == session.workspace.root.display().to_string();
     let is_own = receipt.key.as_deref().unwrap_or_default() == session.caller.name();
-    serde_json::to_value(&receipt)
-        .ok()
-        .filter(|_| is_here && is_own)
-        .map(json)
+    serde_json::to_value(&receipt).ok().filter(|_| is_here && is_own).map(json)
 }
 
 /// An object with clean texts. A line end in JSON hides where a line begins, so each text is cleaned by itself.

@@ -88,14 +88,9 @@ pub(super) fn clean(value: &mut Value, ground: Ground) {
             members.retain(|_, member| !member.is_null());
             members.values_mut().for_each(|value| clean(value, ground));
             // Keys of front matter are text of the page.
-            if members
-                .keys()
-                .any(|key| matches!(neutralize(key, ground), Cow::Owned(_)))
-            {
+            if members.keys().any(|key| matches!(neutralize(key, ground), Cow::Owned(_))) {
                 let named = std::mem::take(members).into_iter();
-                *members = named
-                    .map(|(key, value)| (neutralize(&key, ground).into_owned(), value))
-                    .collect();
+                *members = named.map(|(key, value)| (neutralize(&key, ground).into_owned(), value)).collect();
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -136,14 +131,7 @@ mod tests {
         assert!(value.to_string().len() < 40_000);
         let kept = value["memories"].as_array().unwrap().len();
         assert!(kept > 80, "{kept}");
-        assert!(
-            value["cut"]
-                .as_str()
-                .unwrap()
-                .starts_with(&format!("{} more", 400 - kept)),
-            "{}",
-            value["cut"]
-        );
+        assert!(value["cut"].as_str().unwrap().starts_with(&format!("{} more", 400 - kept)), "{}", value["cut"]);
         assert_eq!(bounded(json!([1]), Ground::Prose), json!({"result": [1]}));
         let monster = bounded(json!({"text": "y".repeat(50_000)}), Ground::Prose);
         assert!(monster["cut"].as_str().unwrap().contains("too long"));

@@ -49,10 +49,7 @@ pub(super) struct InSession<T> {
 
 impl<T> InSession<T> {
     pub(super) fn new(session: &Arc<ToolSession>) -> Self {
-        Self {
-            session: Arc::clone(session),
-            tool: PhantomData,
-        }
+        Self { session: Arc::clone(session), tool: PhantomData }
     }
 }
 

@@ -112,10 +112,8 @@ impl SessionTool for SearchPages {
     const NAME: &'static str = "search_pages";
     const HINT: &'static str = "search wiki pages full text";
     const DESCRIPTION: &'static str = "Search the wiki's texts; the best pages first, each with the line that matches.";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::described("query", &["q", "text", "question"]),
-        Parameter::described("limit", &["max", "count"]),
-    ];
+    const PARAMETERS: &'static [Parameter] =
+        &[Parameter::described("query", &["q", "text", "question"]), Parameter::described("limit", &["max", "count"])];
 
     fn answer(session: &ToolSession, arguments: &SearchPagesArguments) -> Result<FoundPages, ToolError> {
         let limit = arguments.limit.unwrap_or(FOUND).min(MAX_FOUND);
@@ -188,13 +186,8 @@ impl SessionTool for CreatePage {
     const EFFECT: Effect = Effect::Writes;
 
     fn answer(session: &ToolSession, arguments: &CreatePageArguments) -> Result<WrittenPage, ToolError> {
-        let path = wiki(session)?
-            .create(&arguments.path, &arguments.content)
-            .map_err(error)?;
-        Ok(WrittenPage {
-            path: path.to_string(),
-            etag: None,
-        })
+        let path = wiki(session)?.create(&arguments.path, &arguments.content).map_err(error)?;
+        Ok(WrittenPage { path: path.to_string(), etag: None })
     }
 
     fn output(_: &CreatePageArguments, page: &WrittenPage) -> Output {
@@ -244,19 +237,10 @@ impl SessionTool for UpdatePage {
         }
         // The model has read the page without markers.
         let current = wiki.show(&arguments.path).map(|page| page.body).unwrap_or_default();
-        let content = arguments
-            .content
-            .as_ref()
-            .map(|content| restore(content, &current, Ground::Prose));
-        let change = PageChange {
-            text: content.as_deref(),
-            front_matter: arguments.frontmatter.as_ref(),
-        };
+        let content = arguments.content.as_ref().map(|content| restore(content, &current, Ground::Prose));
+        let change = PageChange { text: content.as_deref(), front_matter: arguments.frontmatter.as_ref() };
         let etag = wiki.update(&arguments.path, &change, arguments.etag.as_deref());
-        Ok(WrittenPage {
-            path: arguments.path.clone(),
-            etag: Some(etag.map_err(error)?),
-        })
+        Ok(WrittenPage { path: arguments.path.clone(), etag: Some(etag.map_err(error)?) })
     }
 
     fn output(_: &UpdatePageArguments, page: &WrittenPage) -> Output {
@@ -283,10 +267,8 @@ impl SessionTool for MovePage {
     const NAME: &'static str = "move_page";
     const HINT: &'static str = "move rename wiki page links";
     const DESCRIPTION: &'static str = "Move or rename a wiki page, and change every link to it.";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::described("from", &["path", "source"]),
-        Parameter::described("to", &["target", "destination"]),
-    ];
+    const PARAMETERS: &'static [Parameter] =
+        &[Parameter::described("from", &["path", "source"]), Parameter::described("to", &["target", "destination"])];
     const EFFECT: Effect = Effect::Replaces;
 
     fn answer(session: &ToolSession, arguments: &MovePageArguments) -> Result<Moved, ToolError> {
@@ -295,10 +277,7 @@ impl SessionTool for MovePage {
 
     fn output(_: &MovePageArguments, moved: &Moved) -> Output {
         let links = moved.rewritten.len();
-        Output::from_text(format!(
-            "Moved page: {} to {}; links changed in {links} pages",
-            moved.from, moved.to
-        ))
+        Output::from_text(format!("Moved page: {} to {}; links changed in {links} pages", moved.from, moved.to))
     }
 }
 

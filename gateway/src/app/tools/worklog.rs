@@ -47,9 +47,7 @@ impl SessionTool for WorklogRead {
             Some(lines) if lines as usize != HANDOVER_LINES => worklog.tail(lines as usize),
             _ => worklog.deliver(session),
         };
-        Ok(LastLines {
-            tail: tail.map_err(failed)?,
-        })
+        Ok(LastLines { tail: tail.map_err(failed)? })
     }
 
     fn output(_: &ReadArguments, lines: &LastLines) -> Output {

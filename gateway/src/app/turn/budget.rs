@@ -48,21 +48,12 @@ impl Budget {
         }
         let left = context.tokens_per_conversation.saturating_sub(replayed.tokens());
         let total = window.map_or(left, |window| left.min(window / 5));
-        let per_turn = if prompt.has_tools() {
-            context.tokens_with_tools
-        } else {
-            context.tokens_without_tools
-        };
+        let per_turn = if prompt.has_tools() { context.tokens_with_tools } else { context.tokens_without_tools };
         let lexical = per_turn.min(total);
         if lexical < MIN_BUDGET {
             return Err(NoPackReason::NoBudget);
         }
-        Ok(Budget {
-            lexical,
-            total,
-            prices,
-            wants_map: has_file_tools(prompt),
-        })
+        Ok(Budget { lexical, total, prices, wants_map: has_file_tools(prompt) })
     }
 }
 

@@ -49,10 +49,7 @@ impl InsertionPoint {
 
 impl From<HumanTurn> for InsertionPoint {
     fn from(turn: HumanTurn) -> InsertionPoint {
-        InsertionPoint {
-            site: turn.site,
-            question: Some(turn.question),
-        }
+        InsertionPoint { site: turn.site, question: Some(turn.question) }
     }
 }
 
@@ -162,10 +159,7 @@ impl TurnPlanner<'_, '_> {
         let (inline, background) = match deep {
             DeepLane::Off => (None, None),
             DeepLane::Inline(explorer) => (Some(explorer), None),
-            DeepLane::Background {
-                explorer,
-                only_in_doubt,
-            } => (None, Some((explorer, only_in_doubt))),
+            DeepLane::Background { explorer, only_in_doubt } => (None, Some((explorer, only_in_doubt))),
         };
         let request = ExplorationRequest {
             question: question.text.clone(),
@@ -235,9 +229,7 @@ impl TurnPlanner<'_, '_> {
     fn holds_block(&self) -> bool {
         let name = render::OPEN.trim_matches(['<', '>']);
         let blocks = self.prompt.messages.iter().flat_map(|message| &message.blocks);
-        let texts = blocks
-            .filter_map(|block| block.text.as_ref())
-            .chain(&self.prompt.system);
+        let texts = blocks.filter_map(|block| block.text.as_ref()).chain(&self.prompt.system);
         self.prompt.body.contains(name) && texts.into_iter().any(|text| text.decode().contains(render::OPEN))
     }
 
@@ -275,9 +267,7 @@ impl TurnPlanner<'_, '_> {
                 && human_turn(self.prompt, boundary.site.message).is_some_and(|turn| turn.site == boundary.site)
         };
         let absent = self.chain.boundaries.iter().filter(is_absent);
-        absent
-            .map(|boundary| (boundary.key, self.replayed.before(boundary.site)))
-            .collect()
+        absent.map(|boundary| (boundary.key, self.replayed.before(boundary.site))).collect()
     }
 
     /// Records the absent turns of a request without a new turn, whose row would list them.

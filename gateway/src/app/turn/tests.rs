@@ -35,13 +35,8 @@ struct Home {
 impl Home {
     fn new() -> Home {
         let env = TestEnv::new("no binary");
-        let root = env.repository(
-            "served",
-            &[
-                ("src/bucket.rs", BEFORE),
-                ("README.md", "# limits\n\nA token bucket.\n"),
-            ],
-        );
+        let root =
+            env.repository("served", &[("src/bucket.rs", BEFORE), ("README.md", "# limits\n\nA token bucket.\n")]);
         Home { env, root }
     }
 
@@ -49,10 +44,7 @@ impl Home {
     fn app(&self, state: &str, fails: Option<Fails>) -> Arc<App> {
         let file = self.env.path("muninn.toml");
         std::fs::write(&file, "discover = false\n[context]\ndeadline_ms = 60000\n").unwrap();
-        let overrides = Overrides {
-            config: Some(file),
-            listen: None,
-        };
+        let overrides = Overrides { config: Some(file), listen: None };
         let config = load(&overrides).unwrap();
         let mut app = App::with_state(config, &self.root, 0, &self.env.path(state)).unwrap();
         app.workspace.refresh(&()).unwrap();
@@ -150,10 +142,7 @@ fn a_store_that_fails_half_way_leaves_nothing_injected() {
         let (inserted, receipt) = run(planned(&app, usize::MAX)).unwrap();
         assert_eq!(inserted, "", "{fails:?}");
         assert_eq!(receipt.outcome, Outcome::Failed);
-        assert_eq!(
-            receipt.reason.as_deref(),
-            Some("the thread of the ledger at a test did not answer")
-        );
+        assert_eq!(receipt.reason.as_deref(), Some("the thread of the ledger at a test did not answer"));
         run(app.store.as_ref().unwrap().flush());
         drop(app);
         let app = home.app(&format!("state-{fails:?}"), None);
@@ -184,9 +173,7 @@ impl Slow {
         STORE_WAITS.set(STORE_WAITS.get() + 1);
         tokio::task::yield_now().await;
         match method {
-            Some(method) if self.fails == Some(method) => Err(StoreError::Unanswered {
-                path: "a test".to_owned(),
-            }),
+            Some(method) if self.fails == Some(method) => Err(StoreError::Unanswered { path: "a test".to_owned() }),
             _ => Ok(()),
         }
     }
@@ -206,8 +193,7 @@ impl Store for Slow {
     }
 
     async fn record(&self, key: TurnKey, entry: NewEntry) -> Result<Entry, StoreError> {
-        self.half_way(Some(Fails::Record).filter(|_| entry.block.is_some()))
-            .await?;
+        self.half_way(Some(Fails::Record).filter(|_| entry.block.is_some())).await?;
         let recorded = self.inner.record(key, entry).await;
         self.half_way(None).await?;
         recorded

@@ -78,19 +78,9 @@ impl KeptDigest {
         {
             return Arc::clone(&last.digest);
         }
-        let digest = Digest::of(
-            pages,
-            cloud.terms.clone(),
-            recents.clone(),
-            self.settings.max_render_bytes,
-        );
+        let digest = Digest::of(pages, cloud.terms.clone(), recents.clone(), self.settings.max_render_bytes);
         let digest = Arc::new(digest);
-        *last = Some(Last {
-            pages: pages.version().to_owned(),
-            cloud,
-            recents,
-            digest: Arc::clone(&digest),
-        });
+        *last = Some(Last { pages: pages.version().to_owned(), cloud, recents, digest: Arc::clone(&digest) });
         digest
     }
 
@@ -129,12 +119,7 @@ impl KeptDigest {
         }
         let (size, extra) = (self.settings.cloud_size, &self.settings.stopwords_extra);
         let cloud = Arc::new(Cloud {
-            terms: cloud(
-                &pages.iter().collect::<Vec<_>>(),
-                |page| page.body(root).ok(),
-                size,
-                extra,
-            ),
+            terms: cloud(&pages.iter().collect::<Vec<_>>(), |page| page.body(root).ok(), size, extra),
             of: pages.version().to_owned(),
             at: now(),
             size,
@@ -228,11 +213,7 @@ fn load<T: DeserializeOwned>(file: &Path, loss: &'static str) -> Result<Option<T
         return Ok(None);
     };
     let value = serde_json::from_slice(&text);
-    value.map_err(|source| Damaged {
-        file: file.to_owned(),
-        source,
-        loss,
-    })
+    value.map_err(|source| Damaged { file: file.to_owned(), source, loss })
 }
 
 /// A value, or nothing after a warning in the log.

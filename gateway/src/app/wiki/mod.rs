@@ -116,11 +116,7 @@ impl Wiki {
     }
 
     fn with(folder: WikiFolder, digest: &DigestConfig) -> Wiki {
-        Wiki {
-            search: PageSearch::new(&folder),
-            digest: KeptDigest::new(folder.state(), digest),
-            folder,
-        }
+        Wiki { search: PageSearch::new(&folder), digest: KeptDigest::new(folder.state(), digest), folder }
     }
 
     /// The pages as the files are now.
@@ -252,11 +248,7 @@ impl Wiki {
         let found = self.search.find(query, &pages, limit).into_iter();
         let found = found.filter_map(|found| {
             let title = pages.get(&found.path)?.title.clone();
-            Some(FoundPage {
-                path: found.path,
-                title,
-                snippet: found.snippet,
-            })
+            Some(FoundPage { path: found.path, title, snippet: found.snippet })
         });
         found.collect()
     }
@@ -314,9 +306,5 @@ impl Wiki {
 }
 
 fn listed_page(pages: &Pages, page: &Page) -> ListedPage {
-    ListedPage {
-        path: page.path.clone(),
-        title: page.title.clone(),
-        backlinks: pages.backlinks(&page.path).len(),
-    }
+    ListedPage { path: page.path.clone(), title: page.title.clone(), backlinks: pages.backlinks(&page.path).len() }
 }

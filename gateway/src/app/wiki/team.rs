@@ -37,10 +37,7 @@ impl Workspace {
         let folder = wiki_folder(&self.root, settings)?;
         let (style, digest) = (settings.link_style, &settings.digest);
         let wiki = Wiki::supervised(&folder, style, digest, &self.state_dir, &self.supervisor)?;
-        *open = Some(TeamWiki {
-            settings: settings.clone(),
-            wiki: Arc::clone(&wiki),
-        });
+        *open = Some(TeamWiki { settings: settings.clone(), wiki: Arc::clone(&wiki) });
         Ok(wiki)
     }
 

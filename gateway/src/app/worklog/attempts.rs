@@ -114,8 +114,7 @@ impl SessionWorklog {
                 if !self.sessions.read().of(id).is_some_and(is_due) {
                     return Ok(None);
                 }
-                self.sessions
-                    .change(id, |state| state.attempt(&key(command)).held = true)?;
+                self.sessions.change(id, |state| state.attempt(&key(command)).held = true)?;
                 Ok(Some(due_text(command)))
             }
         }
@@ -189,12 +188,7 @@ impl SessionWorklog {
     pub fn due(&self, session: Option<&str>) -> Result<Option<String>, WorklogUseError> {
         let Some(id) = session else { return Ok(None) };
         let is_untold = |attempt: &Attempt| attempt.is_due && !attempt.told;
-        if !self
-            .sessions
-            .read()
-            .of(id)
-            .is_some_and(|state| state.attempts.iter().any(is_untold))
-        {
+        if !self.sessions.read().of(id).is_some_and(|state| state.attempts.iter().any(is_untold)) {
             return Ok(None);
         }
         let what = self.sessions.change(id, |state| {
@@ -250,14 +244,10 @@ impl SessionWorklog {
         if !self.sessions.read().of(id).is_some_and(is_known) {
             return Ok(());
         }
-        let before = self
-            .sessions
-            .change(id, |state| std::mem::take(state.attempt(&key(command))))?;
-        self.sessions
-            .change(id, |state| state.attempts.retain(|attempt| !attempt.what.is_empty()))?;
+        let before = self.sessions.change(id, |state| std::mem::take(state.attempt(&key(command))))?;
+        self.sessions.change(id, |state| state.attempts.retain(|attempt| !attempt.what.is_empty()))?;
         if let Some(kind) = before.mutation.filter(|_| self.worklog.exists()) {
-            self.worklog
-                .append(&format!("✅ Worked after {kind}: {}", quoted(command)))?;
+            self.worklog.append(&format!("✅ Worked after {kind}: {}", quoted(command)))?;
         }
         Ok(())
     }
@@ -265,11 +255,7 @@ impl SessionWorklog {
     /// An edit worked. If it takes an earlier one of the session back, that is a failed attempt.
     fn edited(&self, id: &str, file: &str, before: &str, after: &str) -> Result<(), WorklogUseError> {
         let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
-        let edit = EditDone {
-            file: file.to_owned(),
-            before: hash(before),
-            after: hash(after),
-        };
+        let edit = EditDone { file: file.to_owned(), before: hash(before), after: hash(after) };
         let is_revert = self.sessions.change(id, |state| {
             state.changed_files = true;
             let reverted = state.edits.iter().position(|done| {
@@ -282,10 +268,7 @@ impl SessionWorklog {
             reverted.is_some()
         })?;
         if is_revert && self.worklog.exists() {
-            self.worklog.append(&format!(
-                "❌ Failed: an edit of {} was taken back",
-                one_line(file, MOST_COMMAND)
-            ))?;
+            self.worklog.append(&format!("❌ Failed: an edit of {} was taken back", one_line(file, MOST_COMMAND)))?;
         }
         Ok(())
     }
@@ -376,10 +359,7 @@ mod tests {
 
     #[test]
     fn line_of_an_error_is_chosen() {
-        assert_eq!(
-            first_line("Compiling x\nerror[E0308]: mismatched types\n"),
-            "error[E0308]: mismatched types"
-        );
+        assert_eq!(first_line("Compiling x\nerror[E0308]: mismatched types\n"), "error[E0308]: mismatched types");
         assert_eq!(first_line("exit code 1\n"), "exit code 1");
         assert_eq!(first_line("Exit code 2\nmake: no rule\n"), "make: no rule");
         assert_eq!(error_of(""), "");

@@ -40,9 +40,7 @@ fn add(info: &Path, path: &Path) -> io::Result<()> {
         return Ok(());
     }
     if info.is_symlink() {
-        return Err(io::Error::other(
-            "its directory is a symbolic link, which is not followed",
-        ));
+        return Err(io::Error::other("its directory is a symbolic link, which is not followed"));
     }
     std::fs::create_dir_all(info)?;
     add_missing_lines(path, "", &[format!("/{FILE}")])?;

@@ -116,10 +116,7 @@ impl Workspace {
             worktree: engine.worktree().clone(),
             sessions: SessionsFile::new(
                 &state,
-                Place {
-                    worktree: self.root.clone(),
-                    repository: engine.worktree().common_dir().to_owned(),
-                },
+                Place { worktree: self.root.clone(), repository: engine.worktree().common_dir().to_owned() },
             ),
             state,
             track: settings.track,
@@ -146,19 +143,10 @@ impl Workspace {
             return Ok(0);
         }
         let known = worklog.sessions.read();
-        let gossip = worklog
-            .worklog
-            .parsed()?
-            .gossip
-            .into_iter()
-            .map(|text| (hash_of(&text), text));
-        let mut gossip: Vec<(String, String)> = gossip
-            .filter(|(hash, text)| !text.is_empty() && !known.gossip.contains(hash))
-            .collect();
-        let foreign = gossip
-            .iter()
-            .filter(|(hash, _)| !known.own_gossip.contains(hash))
-            .count();
+        let gossip = worklog.worklog.parsed()?.gossip.into_iter().map(|text| (hash_of(&text), text));
+        let mut gossip: Vec<(String, String)> =
+            gossip.filter(|(hash, text)| !text.is_empty() && !known.gossip.contains(hash)).collect();
+        let foreign = gossip.iter().filter(|(hash, _)| !known.own_gossip.contains(hash)).count();
         let mut skipped = foreign.saturating_sub(MOST_FOREIGN);
         gossip.retain(|(hash, _)| {
             let is_skipped = skipped > 0 && !known.own_gossip.contains(hash);
@@ -179,9 +167,7 @@ impl Workspace {
             } else {
                 memory.quote(text, &worklog.author_of(text), FOREIGN_CONFIDENCE)?;
             }
-            worklog
-                .sessions
-                .update(|sessions| sessions.gossip.insert(hash.clone()))?;
+            worklog.sessions.update(|sessions| sessions.gossip.insert(hash.clone()))?;
         }
         Ok(gossip.len())
     }
@@ -202,9 +188,7 @@ impl SessionWorklog {
     ) -> Result<Option<Tail>, WorklogUseError> {
         let handover = self.handover(session)?;
         let id = session.unwrap_or(NO_SESSION);
-        let is_new = self
-            .sessions
-            .change(id, |state| !std::mem::replace(&mut state.begun, true))?;
+        let is_new = self.sessions.change(id, |state| !std::mem::replace(&mut state.begun, true))?;
         if !is_new && session.is_some() {
             return Ok(handover);
         }
@@ -264,8 +248,7 @@ impl SessionWorklog {
             self.begin(session, agent, None, "")?;
         }
         let appended = self.worklog.append(text)?;
-        self.sessions
-            .change(session.unwrap_or(NO_SESSION), |state| state.wrote = true)?;
+        self.sessions.change(session.unwrap_or(NO_SESSION), |state| state.wrote = true)?;
         if !appended.gossip.is_empty() {
             let hashes = appended.gossip.iter().map(|gossip| hash_of(gossip));
             self.sessions.update(|sessions| sessions.own_gossip.extend(hashes))?;
@@ -315,11 +298,7 @@ impl SessionWorklog {
             content,
             silent: silent.collect(),
             is_merged,
-            removed: self
-                .removed()
-                .into_iter()
-                .map(|worklog| worklog.sessions.place().worktree.clone())
-                .collect(),
+            removed: self.removed().into_iter().map(|worklog| worklog.sessions.place().worktree.clone()).collect(),
         })
     }
 
@@ -327,28 +306,20 @@ impl SessionWorklog {
     #[must_use]
     pub fn removed(&self) -> Vec<SessionWorklog> {
         let beside = self.state.parent().and_then(|parent| fs::read_dir(parent).ok());
-        let mut states: Vec<PathBuf> = beside
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-            .collect();
+        let mut states: Vec<PathBuf> = beside.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         states.sort();
-        let removed = states
-            .into_iter()
-            .filter(|state| state.join(FILE).exists())
-            .filter_map(|state| {
-                let sessions = SessionsFile::existing(&state)?;
-                let place = sessions.place();
-                let is_removed = place.repository == self.worktree.common_dir() && !place.worktree.exists();
-                is_removed.then(|| SessionWorklog {
-                    worklog: self.worklog.moved(&state),
-                    worktree: self.worktree.clone(),
-                    sessions,
-                    state,
-                    track: self.track,
-                })
-            });
+        let removed = states.into_iter().filter(|state| state.join(FILE).exists()).filter_map(|state| {
+            let sessions = SessionsFile::existing(&state)?;
+            let place = sessions.place();
+            let is_removed = place.repository == self.worktree.common_dir() && !place.worktree.exists();
+            is_removed.then(|| SessionWorklog {
+                worklog: self.worklog.moved(&state),
+                worktree: self.worktree.clone(),
+                sessions,
+                state,
+                track: self.track,
+            })
+        });
         removed.collect()
     }
 
@@ -392,9 +363,7 @@ fn hash_of(text: &str) -> String {
 
 /// A result without its error, which is logged: a fault of the worklog must not stop an agent.
 pub(super) fn logged<T>(result: Result<T, WorklogUseError>) -> Option<T> {
-    result
-        .inspect_err(|error| tracing::warn!("worklog: {}", with_causes(error)))
-        .ok()
+    result.inspect_err(|error| tracing::warn!("worklog: {}", with_causes(error))).ok()
 }
 
 /// The text of a handover for an agent, for the inside of a fence.
@@ -414,11 +383,7 @@ pub(super) fn handover_text(tail: &Tail) -> String {
 /// The first sentence of a human turn, without secrets.
 fn first_sentence(question: &str) -> String {
     let text = redact(question.trim()).into_owned();
-    let line = text
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or_default()
-        .trim();
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let end = [". ", "! ", "? "].iter().filter_map(|end| line.find(end)).min();
     let sentence = end.map_or(line, |end| &line[..=end]);
     sentence.chars().take(MOST_INTENT).collect()

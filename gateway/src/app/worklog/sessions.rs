@@ -98,10 +98,7 @@ pub(super) struct SessionsFile {
 impl SessionsFile {
     /// The file in the directory `state`.
     pub(super) fn new(state: &Path, place: Place) -> Self {
-        Self {
-            path: state.join("sessions.json"),
-            place,
-        }
+        Self { path: state.join("sessions.json"), place }
     }
 
     /// The file that is in the directory `state`, if there is one.
@@ -134,10 +131,7 @@ impl SessionsFile {
             let at = sessions.sessions.iter().position(|session| session.id == id);
             let mut session = match at {
                 Some(at) => sessions.sessions.remove(at),
-                None => SessionState {
-                    id: id.to_owned(),
-                    ..SessionState::default()
-                },
+                None => SessionState { id: id.to_owned(), ..SessionState::default() },
             };
             let result = change(&mut session);
             keep_last(&mut session.attempts, MOST_OF_A_SESSION);
@@ -179,10 +173,7 @@ impl SessionState {
         let at = match self.attempts.iter().position(|attempt| attempt.what == what) {
             Some(at) => at,
             None => {
-                self.attempts.push(Attempt {
-                    what: what.to_owned(),
-                    ..Attempt::default()
-                });
+                self.attempts.push(Attempt { what: what.to_owned(), ..Attempt::default() });
                 self.attempts.len() - 1
             }
         };

@@ -57,10 +57,7 @@ fn vectors_come_back_in_the_order_of_the_texts() {
     assert_eq!(vectors[1..3], [vec![0.0; 3], vec![0.0; 3]]);
     assert!((vectors[3][0] / vectors[3][1] - 2.0).abs() < 1e-6, "{vectors:?}");
     let asked = &upstream.requests()[1];
-    assert_eq!(
-        (asked.method.as_str(), asked.target.as_str()),
-        ("POST", "/v1/embeddings")
-    );
+    assert_eq!((asked.method.as_str(), asked.target.as_str()), ("POST", "/v1/embeddings"));
     assert_eq!(asked.headers.get("authorization"), Some("Bearer hush"));
     assert_eq!(texts_of(asked), ["four", "a text"], "blank ones are not sent");
 }
@@ -76,11 +73,7 @@ fn many_texts_are_sent_in_batches() {
         let length = vector[0] / vector[1] * 3.0;
         assert!((length - text.len() as f32).abs() < 1e-2, "{length} for {}", text.len());
     }
-    let sizes: Vec<usize> = upstream
-        .requests()
-        .iter()
-        .map(|request| texts_of(request).len())
-        .collect();
+    let sizes: Vec<usize> = upstream.requests().iter().map(|request| texts_of(request).len()).collect();
     assert_eq!(sizes, [1, BATCH, BATCH, 1]);
 }
 
@@ -88,10 +81,7 @@ fn many_texts_are_sent_in_batches() {
 fn a_wrong_answer_is_an_error_with_the_reason() {
     type Responder = fn(&Recorded) -> Reply;
     let cases: [(Responder, &str); 7] = [
-        (
-            |_| Reply::json(404, r#"{"error":{"message":"no such model"}}"#),
-            "no such model",
-        ),
+        (|_| Reply::json(404, r#"{"error":{"message":"no such model"}}"#), "no such model"),
         (|_| Reply::json(200, "{}"), "missing field"),
         (|_| Reply::hangup(), "broke off"),
         (|_| Reply::json(200, r#"{"data":[]}"#), "0 vectors"),
@@ -103,44 +93,30 @@ fn a_wrong_answer_is_an_error_with_the_reason() {
             },
             "1 vectors",
         ),
+        (|_| Reply::json(200, json!({"data": [row(0, "a"), row(0, "b")]}).to_string()), "a vector for text 0"),
         (
-            |_| Reply::json(200, json!({"data": [row(0, "a"), row(0, "b")]}).to_string()),
-            "a vector for text 0",
-        ),
-        (
-            |_| {
-                Reply::json(
-                    200,
-                    r#"{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1]}]}"#,
-                )
-            },
+            |_| Reply::json(200, r#"{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1]}]}"#),
             "1 numbers where 3 numbers",
         ),
     ];
     for (respond, words) in cases {
         // The first request gets a good answer, because connecting must succeed.
-        let upstream = Upstream::start_with(move |request| {
-            if texts_of(request).len() == 1 {
-                whole(request)
-            } else {
-                respond(request)
-            }
-        });
+        let upstream =
+            Upstream::start_with(
+                move |request| {
+                    if texts_of(request).len() == 1 { whole(request) } else { respond(request) }
+                },
+            );
         let embedder = connect(&upstream).unwrap();
         let error = embedder.embed(&["one", "three"]).unwrap_err().to_string();
-        assert!(
-            error.contains(words) && error.contains(&embedder.endpoint.name),
-            "{error}"
-        );
+        assert!(error.contains(words) && error.contains(&embedder.endpoint.name), "{error}");
     }
 }
 
 #[test]
 fn connecting_to_a_closed_port_is_an_error() {
     rustls::crypto::ring::default_provider().install_default().ok();
-    let error = RemoteEmbedder::connect(backend("http://127.0.0.1:1"), "m")
-        .err()
-        .unwrap();
+    let error = RemoteEmbedder::connect(backend("http://127.0.0.1:1"), "m").err().unwrap();
     assert!(error.to_string().contains("cannot connect"), "{error}");
 }
 
@@ -159,11 +135,7 @@ fn ids_differ_with_model_and_address() {
     let ids = [("a", "m/1"), ("a", "m:1"), ("b", "m/1"), ("a", "")].map(|(url, model)| name_of(url, model));
     let distinct: std::collections::HashSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), ids.len(), "{ids:?}");
-    assert!(
-        ids.iter()
-            .flat_map(|id| id.bytes())
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
-    );
+    assert!(ids.iter().flat_map(|id| id.bytes()).all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)));
 }
 
 #[test]
@@ -174,20 +146,10 @@ fn a_real_server_embeds_similar_texts_close_together() {
     };
     rustls::crypto::ring::default_provider().install_default().ok();
     let embedder = RemoteEmbedder::connect(backend(&url), "any").unwrap();
-    let texts = [
-        "a dog runs over the meadow",
-        "a dog is running on the grass",
-        "SELECT count(*) FROM orders",
-        "",
-    ];
+    let texts = ["a dog runs over the meadow", "a dog is running on the grass", "SELECT count(*) FROM orders", ""];
     let vectors = embedder.embed(&texts).unwrap();
     let dot = |a: usize, b: usize| vectors[a].iter().zip(&vectors[b]).map(|(a, b)| a * b).sum::<f32>();
     assert!((dot(0, 0) - 1.0).abs() < 1e-4);
     assert!(dot(0, 1) > dot(0, 2), "{} and {}", dot(0, 1), dot(0, 2));
-    eprintln!(
-        "{} dimensions, alike {:.3}, unlike {:.3}",
-        embedder.dimensions(),
-        dot(0, 1),
-        dot(0, 2)
-    );
+    eprintln!("{} dimensions, alike {:.3}, unlike {:.3}", embedder.dimensions(), dot(0, 1), dot(0, 2));
 }

@@ -18,15 +18,9 @@ const THINKING: (&str, &str) = ("<think>", "</think>");
 #[derive(Debug, Error)]
 pub(super) enum WriteError {
     #[error("nothing was sent: the schema of the tool `{tool}` is not JSON: {error}")]
-    ToolSchema {
-        tool: &'static str,
-        error: serde_json::Error,
-    },
+    ToolSchema { tool: &'static str, error: serde_json::Error },
     #[error("nothing was sent: the schema `{shape}` is not JSON: {error}")]
-    Shape {
-        shape: &'static str,
-        error: serde_json::Error,
-    },
+    Shape { shape: &'static str, error: serde_json::Error },
     /// The answer's token limit cannot be written.
     #[error(transparent)]
     Limit(serde_json::Error),
@@ -45,10 +39,7 @@ pub(super) fn write(
         tools: ask.tools.iter().map(tool).collect::<Result<_, _>>()?,
         tool_choice: choice(ask),
         output: ask.shape.map(output).transpose()?,
-        sampling: neutral::Sampling {
-            max_tokens: Some(&limit),
-            ..neutral::Sampling::default()
-        },
+        sampling: neutral::Sampling { max_tokens: Some(&limit), ..neutral::Sampling::default() },
         // In messages the key only sets the cache markers of the conversation so far, which each turn repeats. Servers
         // of the other formats cache on their own, and some refuse unknown fields.
         cache_key: (format == WireFormat::Messages).then_some(Cow::Borrowed("muninn")),
@@ -64,10 +55,7 @@ pub(super) fn read(format: WireFormat, context: &AnswerContext, body: &str) -> R
 }
 
 fn messages<'a>(ask: &ModelRequest<'a>) -> Vec<neutral::Message<'a>> {
-    let system = neutral::Message {
-        speaker: neutral::Speaker::System,
-        parts: vec![neutral::Part::text(ask.system)],
-    };
+    let system = neutral::Message { speaker: neutral::Speaker::System, parts: vec![neutral::Part::text(ask.system)] };
     let system = (!ask.system.is_empty()).then_some(system);
     system.into_iter().chain(ask.messages.iter().map(message)).collect()
 }
@@ -113,15 +101,9 @@ fn tool(tool: &Tool) -> Result<neutral::Tool<'_>, WriteError> {
 }
 
 fn output(shape: &AnswerSchema) -> Result<neutral::OutputShape<'_>, WriteError> {
-    let schema: &RawValue = serde_json::from_str(&shape.schema).map_err(|error| WriteError::Shape {
-        shape: shape.name,
-        error,
-    })?;
-    Ok(neutral::OutputShape::Schema {
-        name: Some(shape.name.into()),
-        schema,
-        strict: Some(true),
-    })
+    let schema: &RawValue =
+        serde_json::from_str(&shape.schema).map_err(|error| WriteError::Shape { shape: shape.name, error })?;
+    Ok(neutral::OutputShape::Schema { name: Some(shape.name.into()), schema, strict: Some(true) })
 }
 
 /// Returns the tool choice, or `None` for the default, because servers without a tool choice refuse the field.
@@ -149,11 +131,7 @@ fn length(ask: &ModelRequest<'_>) -> usize {
 
 fn reply(answer: Answer) -> Reply {
     let mut reply = Reply {
-        usage: Usage {
-            input: answer.usage.input,
-            cached: answer.usage.cached,
-            output: answer.usage.output,
-        },
+        usage: Usage { input: answer.usage.input, cached: answer.usage.cached, output: answer.usage.output },
         truncated: answer.stop == Some(Stop::Length),
         ..Reply::default()
     };
@@ -161,11 +139,7 @@ fn reply(answer: Answer) -> Reply {
     for block in answer.blocks {
         match block.kind {
             BlockKind::Text | BlockKind::Refusal => texts.push(block.text),
-            BlockKind::ToolCall { id, name } => reply.calls.push(ToolInvocation {
-                id,
-                name,
-                arguments: block.text,
-            }),
+            BlockKind::ToolCall { id, name } => reply.calls.push(ToolInvocation { id, name, arguments: block.text }),
             BlockKind::Thinking | BlockKind::SealedThinking => {}
         }
     }
@@ -176,9 +150,7 @@ fn reply(answer: Answer) -> Reply {
 /// Removes the thinking at the start of a text. Returns an empty text if the thinking does not end.
 fn without_thinking(text: &str) -> &str {
     match text.trim_start().strip_prefix(THINKING.0) {
-        Some(thinking) => thinking
-            .split_once(THINKING.1)
-            .map_or("", |(_, rest)| rest.trim_start()),
+        Some(thinking) => thinking.split_once(THINKING.1).map_or("", |(_, rest)| rest.trim_start()),
         None => text,
     }
 }

@@ -47,20 +47,12 @@ pub(super) async fn fetch(
 pub(super) fn model_error(id: &str, failure: Failure) -> ModelError {
     match failure.kind {
         ErrorKind::Server => unusable(id, failure.message),
-        kind => ModelError::Refused {
-            model: id.to_owned(),
-            status: kind.status().as_u16(),
-            message: failure.message,
-        },
+        kind => ModelError::Refused { model: id.to_owned(), status: kind.status().as_u16(), message: failure.message },
     }
 }
 
 fn refused(id: &str, status: StatusCode, body: &str) -> ModelError {
-    ModelError::Refused {
-        model: id.to_owned(),
-        status: status.as_u16(),
-        message: failure::read(status, body).message,
-    }
+    ModelError::Refused { model: id.to_owned(), status: status.as_u16(), message: failure::read(status, body).message }
 }
 
 /// The beginning of a body, and how reading it ended.
@@ -83,23 +75,14 @@ async fn read(body: Body) -> ReadBody {
         let chunk = match chunk {
             Ok(chunk) => chunk,
             Err(error) => {
-                return ReadBody {
-                    bytes,
-                    end: ReadEnd::Broken(error),
-                };
+                return ReadBody { bytes, end: ReadEnd::Broken(error) };
             }
         };
         let room = LONGEST - bytes.len();
         bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {
-            return ReadBody {
-                bytes,
-                end: ReadEnd::TooLong,
-            };
+            return ReadBody { bytes, end: ReadEnd::TooLong };
         }
     }
-    ReadBody {
-        bytes,
-        end: ReadEnd::Whole,
-    }
+    ReadBody { bytes, end: ReadEnd::Whole }
 }

@@ -28,20 +28,11 @@ fn candidate(url: &str, format: WireFormat, adjust: impl FnOnce(&mut BackendConf
     config.retries = 0;
     adjust(&mut config);
     let backend = Backend::new(config, &Circuits::local());
-    Candidate {
-        backend: Arc::new(backend),
-        format,
-        rename: None,
-    }
+    Candidate { backend: Arc::new(backend), format, rename: None }
 }
 
 fn model(url: &str, format: WireFormat) -> RemoteModel {
-    RemoteModel::new(
-        &blocking_client(),
-        candidate(url, format, |_| {}),
-        "small",
-        &HeaderMap::new(),
-    )
+    RemoteModel::new(&blocking_client(), candidate(url, format, |_| {}), "small", &HeaderMap::new())
 }
 
 fn tools() -> Vec<Tool> {
@@ -62,11 +53,7 @@ fn tools() -> Vec<Tool> {
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> ToolInvocation {
-    ToolInvocation {
-        id: id.to_owned(),
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-    }
+    ToolInvocation { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_owned() }
 }
 
 /// A question without tools.

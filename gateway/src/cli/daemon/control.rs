@@ -33,11 +33,7 @@ impl DaemonPlace {
         let named = common.config.clone().or_else(|| variable().map(PathBuf::from));
         let is_named = named.is_some();
         let config = named.map_or_else(paths::config_file, Ok)?;
-        Ok(DaemonPlace {
-            place: Place::of_user(&config)?,
-            config,
-            is_named,
-        })
+        Ok(DaemonPlace { place: Place::of_user(&config)?, config, is_named })
     }
 
     /// Calls the listening process.
@@ -81,10 +77,7 @@ impl DaemonPlace {
             return Ok(status);
         }
         let error = error.trim().trim_start_matches("error: ");
-        Err(CliError::new(
-            Exit::Failure,
-            format!("the daemon did not start: {error}"),
-        ))
+        Err(CliError::new(Exit::Failure, format!("the daemon did not start: {error}")))
     }
 
     /// Waits for a process that holds the lock and does not listen yet.
@@ -210,11 +203,7 @@ pub(super) fn status(common: &Common, as_json: bool) -> Result<ExitCode, CliErro
         }
         output::print(&output::sanitize(&remind::report_text(&report)));
     }
-    let exit = if status.is_some() {
-        Exit::Success
-    } else {
-        Exit::NotFound
-    };
+    let exit = if status.is_some() { Exit::Success } else { Exit::NotFound };
     Ok(ExitCode::from(exit as u8))
 }
 

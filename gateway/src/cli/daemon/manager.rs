@@ -159,10 +159,7 @@ fn is_ours(file: &Path) -> bool {
 /// The error output of the command.
 fn run_all(commands: &[Vec<String>]) -> Result<(), CliError> {
     for command in commands {
-        let ran = Command::new(&command[0])
-            .args(&command[1..])
-            .stdin(Stdio::null())
-            .output();
+        let ran = Command::new(&command[0]).args(&command[1..]).stdin(Stdio::null()).output();
         let why = match ran {
             Ok(ran) if ran.status.success() => continue,
             Ok(ran) => String::from_utf8_lossy(&ran.stderr).trim().to_owned(),
@@ -220,9 +217,7 @@ fn plist(service: &Service) -> String {
     if let Some(config) = &service.config {
         words.extend(["--config".to_owned(), config.to_string_lossy().into_owned()]);
     }
-    let words = words
-        .iter()
-        .map(|word| format!("\n    <string>{}</string>", escaped(word)));
+    let words = words.iter().map(|word| format!("\n    <string>{}</string>", escaped(word)));
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -275,10 +270,7 @@ mod tests {
         let unit = unit(&service());
         let start = r#"ExecStart="/opt/my \"tools\"/100%%/$$x/muninn" daemon run --stay --config "/home/ann/a&b.toml""#;
         assert!(unit.contains(start), "{unit}");
-        assert!(
-            unit.contains("Environment=\"PATH=/usr/bin:/home/ann/<bin>\"\n"),
-            "{unit}"
-        );
+        assert!(unit.contains("Environment=\"PATH=/usr/bin:/home/ann/<bin>\"\n"), "{unit}");
         let plist = plist(&service());
         for text in [
             "<string>/opt/my \"tools\"/100%/$x/muninn</string>",
@@ -295,10 +287,7 @@ mod tests {
     fn systemd_understands_the_unit() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(UNIT);
-        let service = Service {
-            program: "/bin/sh".into(),
-            ..service()
-        };
+        let service = Service { program: "/bin/sh".into(), ..service() };
         std::fs::write(&file, unit(&service)).unwrap();
         let check = Command::new("systemd-analyze")
             .args(["--user", "verify"])

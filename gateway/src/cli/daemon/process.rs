@@ -93,9 +93,7 @@ fn refused(error: ClaimError) -> CliError {
 
 /// Answers hooks in a gateway's process, if no other process does. A gateway works without.
 pub(in crate::cli) fn listen_beside(common: &Common, app: &Arc<App>) -> Option<Server> {
-    let place = DaemonPlace::of(common)
-        .inspect_err(|error| tracing::debug!("hooks are not answered: {error}"))
-        .ok()?;
+    let place = DaemonPlace::of(common).inspect_err(|error| tracing::debug!("hooks are not answered: {error}")).ok()?;
     match Listener::claim(&place.place) {
         Ok(listener) => Server::beside_gateway(app, listener)
             .inspect_err(|error| tracing::warn!(%error, "hooks are not answered"))

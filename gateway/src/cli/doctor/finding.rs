@@ -27,38 +27,22 @@ pub(super) struct Finding {
 
 impl Finding {
     pub(super) fn good(about: impl Into<String>, message: impl Into<String>) -> Finding {
-        Finding {
-            state: State::Ok,
-            about: about.into(),
-            message: message.into(),
-            to_do: None,
-        }
+        Finding { state: State::Ok, about: about.into(), message: message.into(), to_do: None }
     }
 
     pub(super) fn note(about: impl Into<String>, message: impl Into<String>) -> Finding {
-        Finding {
-            state: State::Note,
-            ..Finding::good(about, message)
-        }
+        Finding { state: State::Note, ..Finding::good(about, message) }
     }
 
     /// `to_do` is one sentence.
     pub(super) fn bad(about: impl Into<String>, message: impl Into<String>, to_do: impl Into<String>) -> Finding {
-        Finding {
-            state: State::Bad,
-            to_do: Some(to_do.into()),
-            ..Finding::good(about, message)
-        }
+        Finding { state: State::Bad, to_do: Some(to_do.into()), ..Finding::good(about, message) }
     }
 }
 
 /// The findings as aligned text, with what to do below each problem.
 pub(super) fn table(findings: &[Finding]) -> String {
-    let widest = findings
-        .iter()
-        .map(|finding| finding.about.chars().count())
-        .max()
-        .unwrap_or(0);
+    let widest = findings.iter().map(|finding| finding.about.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for finding in findings {
         let state = match finding.state {
@@ -66,10 +50,7 @@ pub(super) fn table(findings: &[Finding]) -> String {
             State::Note => "note",
             State::Bad => "bad",
         };
-        text.push_str(&format!(
-            "{state:<4}  {:<widest$}  {}\n",
-            finding.about, finding.message
-        ));
+        text.push_str(&format!("{state:<4}  {:<widest$}  {}\n", finding.about, finding.message));
         if let Some(to_do) = &finding.to_do {
             text.push_str(&format!("{:<4}  {:<widest$}  -> {to_do}\n", "", ""));
         }

@@ -37,16 +37,11 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> V
     };
     vec![match journal.condition() {
         Err(error) => Finding::bad(ABOUT, with_causes(&error), to_do),
-        Ok(Condition {
-            is_cut: true, entries, ..
-        }) => {
+        Ok(Condition { is_cut: true, entries, .. }) => {
             let message = format!("it is larger than what is read of one: its newest {entries} entries are read");
             Finding::bad(ABOUT, message, to_do)
         }
-        Ok(Condition {
-            false_claims: count @ 1..,
-            ..
-        }) => {
+        Ok(Condition { false_claims: count @ 1.., .. }) => {
             let count = plural(count, "entry");
             let message =
                 format!("{count} with a trailer `Was:` that names somebody's other entry; the trailer is ignored");

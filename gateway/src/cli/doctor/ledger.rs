@@ -22,18 +22,12 @@ pub(super) fn findings(state_dir: &Path) -> Vec<Finding> {
             findings.extend(moved_days.map(clock));
             Finding::good(
                 ABOUT,
-                format!(
-                    "{shown} is intact and has {}",
-                    plural(usize::try_from(turns).unwrap_or(0), "turn")
-                ),
+                format!("{shown} is intact and has {}", plural(usize::try_from(turns).unwrap_or(0), "turn")),
             )
         }
         Ok(Inspected::Large) => Finding::note(
             ABOUT,
-            format!(
-                "{shown} is too large to be checked within {} s; no damage was found so far",
-                CHECK_TIME.as_secs()
-            ),
+            format!("{shown} is too large to be checked within {} s; no damage was found so far", CHECK_TIME.as_secs()),
         ),
         Ok(Inspected::Damaged(found)) => Finding::bad(
             ABOUT,

@@ -34,11 +34,9 @@ fn git() -> Finding {
             let version = String::from_utf8_lossy(&output.stdout);
             Finding::good("git", version.trim().trim_start_matches("git version ").to_owned())
         }
-        Ok(output) => Finding::bad(
-            "git",
-            format!("`git --version` failed: {}", output.status),
-            "repair the installation of git",
-        ),
+        Ok(output) => {
+            Finding::bad("git", format!("`git --version` failed: {}", output.status), "repair the installation of git")
+        }
         Err(error) => Finding::bad("git", format!("`git` cannot be run: {error}"), "install git"),
     }
 }
@@ -79,10 +77,7 @@ fn state(directory: &Path) -> Finding {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let is_private = |path: &Path| {
-            path.metadata()
-                .is_ok_and(|found| found.permissions().mode() & 0o077 == 0)
-        };
+        let is_private = |path: &Path| path.metadata().is_ok_and(|found| found.permissions().mode() & 0o077 == 0);
         let database = directory.join("state.db");
         if !is_private(directory) && database.exists() && !is_private(&database) {
             let to_do = format!("run `chmod 700 {shown}` and `chmod 600 {}`", database.display());
@@ -118,11 +113,9 @@ fn worktree_findings(worktree: &Worktree, config: Option<&Config>) -> Vec<Findin
             with_causes(&error),
             "until HEAD can be read, nothing is learned, and only main memory is recalled; `git status` shows more",
         ),
-        (Err(error), _) => Finding::bad(
-            "repository",
-            format!("{shown} cannot be read: {error}"),
-            "give yourself read access to it",
-        ),
+        (Err(error), _) => {
+            Finding::bad("repository", format!("{shown} cannot be read: {error}"), "give yourself read access to it")
+        }
     }];
     findings.push(if paths::is_initialised(root) {
         Finding::good("initialised", ".muninn/ is set up")
@@ -150,10 +143,6 @@ fn index(worktree: &Worktree) -> Finding {
     match paths::repository_cache_path(worktree.root(), worktree.common_dir()) {
         Ok(place) if holds_files(&place) => Finding::good("index", place.display().to_string()),
         Ok(_) => Finding::note("index", "not built yet; `muninn index` and `muninn serve` build it"),
-        Err(error) => Finding::bad(
-            "index",
-            error.to_string(),
-            "set MUNINN_CACHE_DIR to a directory that you own",
-        ),
+        Err(error) => Finding::bad("index", error.to_string(), "set MUNINN_CACHE_DIR to a directory that you own"),
     }
 }

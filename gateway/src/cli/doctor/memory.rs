@@ -39,10 +39,7 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> V
         findings.push(Finding::note(ABOUT, format!("{more} more problems like these")));
     }
     for file in store.set_aside().unwrap_or_default() {
-        let message = format!(
-            "{} has lines that are ignored because they are not records",
-            file.display()
-        );
+        let message = format!("{} has lines that are ignored because they are not records", file.display());
         findings.push(Finding::note(ABOUT, message));
     }
     if findings.is_empty() {

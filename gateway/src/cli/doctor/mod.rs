@@ -81,16 +81,13 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
             let (config, state_dir) = (config.clone(), state_dir.clone());
             move || personal::findings(&config, is_used.then_some(&*state_dir))
         });
-        let check = |findings: fn(&Path, &Path, &Config) -> Vec<Finding>| {
-            let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
-            tokio::task::spawn_blocking(move || {
-                if is_used {
-                    findings(&directory, &state_dir, &config)
-                } else {
-                    Vec::new()
-                }
-            })
-        };
+        let check =
+            |findings: fn(&Path, &Path, &Config) -> Vec<Finding>| {
+                let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
+                tokio::task::spawn_blocking(move || {
+                    if is_used { findings(&directory, &state_dir, &config) } else { Vec::new() }
+                })
+            };
         let memory = check(memory::findings);
         let journal = check(journal::findings);
         let ledger = check(|_, state_dir, _| ledger::findings(state_dir));
@@ -115,10 +112,10 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
                 "check whether it is on a network drive that is disconnected",
             )],
         };
-        let file = config.file.as_ref().map_or_else(
-            || "no file; the defaults apply".to_owned(),
-            |file| file.display().to_string(),
-        );
+        let file = config
+            .file
+            .as_ref()
+            .map_or_else(|| "no file; the defaults apply".to_owned(), |file| file.display().to_string());
         let mut findings = vec![Finding::good("configuration", file)];
         findings.extend(in_time("files", files));
         findings.extend(in_time("ledger", ledger));
@@ -127,10 +124,8 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
             match found {
                 Ok(Ok(found)) => findings.extend(found),
                 Ok(Err(error)) => findings.push(Finding::bad(about, error.to_string(), "please report this")),
-                Err(_) => findings.push(Finding::note(
-                    about,
-                    format!("too large to be checked within {} s", TIMEOUT.as_secs()),
-                )),
+                Err(_) => findings
+                    .push(Finding::note(about, format!("too large to be checked within {} s", TIMEOUT.as_secs()))),
             }
         }
         findings.push(match embedder {

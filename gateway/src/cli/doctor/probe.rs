@@ -46,25 +46,13 @@ pub(super) async fn probe(backend: &Backend) -> Probe {
 
 /// An HTTP client for the probes. Addresses of this machine never go through a proxy.
 fn client(url: &str) -> reqwest::Result<reqwest::Client> {
-    let builder = reqwest::Client::builder()
-        .timeout(TIMEOUT)
-        .redirect(reqwest::redirect::Policy::none());
-    let host = url
-        .parse::<http::Uri>()
-        .ok()
-        .and_then(|uri| uri.host().map(str::to_owned));
+    let builder = reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none());
+    let host = url.parse::<http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
     let is_local = host.is_some_and(|host| {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        host == "localhost"
-            || host
-                .parse::<std::net::IpAddr>()
-                .is_ok_and(|address| address.is_loopback())
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
     });
-    if is_local {
-        builder.no_proxy().build()
-    } else {
-        builder.build()
-    }
+    if is_local { builder.no_proxy().build() } else { builder.build() }
 }
 
 fn headers(backend: &Backend, format: WireFormat) -> HeaderMap {
@@ -77,14 +65,8 @@ fn headers(backend: &Backend, format: WireFormat) -> HeaderMap {
 
 async fn list(backend: &Backend) -> reqwest::Result<(StatusCode, String)> {
     let client = client(&backend.url)?;
-    let format = if backend.speaks(WireFormat::Chat) {
-        WireFormat::Chat
-    } else {
-        WireFormat::Messages
-    };
-    let request = client
-        .get(format!("{}/v1/models", backend.url))
-        .headers(headers(backend, format));
+    let format = if backend.speaks(WireFormat::Chat) { WireFormat::Chat } else { WireFormat::Messages };
+    let request = client.get(format!("{}/v1/models", backend.url)).headers(headers(backend, format));
     let answer = request.send().await?;
     Ok((answer.status(), answer.text().await?))
 }
@@ -117,12 +99,7 @@ mod tests {
     fn context_windows_are_read_from_every_servers_key() {
         let body = r#"{"data":[{"id":"a","max_model_len":1},{"id":"b","max_context_length":2},{"id":"c","meta":{"n_ctx":3}},{"id":"d"},{"no":1}]}"#;
         let named = |name: &str, window| (name.to_owned(), window);
-        let expected = vec![
-            named("a", Some(1)),
-            named("b", Some(2)),
-            named("c", Some(3)),
-            named("d", None),
-        ];
+        let expected = vec![named("a", Some(1)), named("b", Some(2)), named("c", Some(3)), named("d", None)];
         assert_eq!(models_of(body), Some(expected));
         assert_eq!(models_of("<html>"), None);
     }

@@ -27,10 +27,7 @@ pub(super) async fn port(listen: SocketAddr) -> Vec<Finding> {
         Ok(_) => vec![Finding::good(about, format!("{listen} is free"))],
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => match running(listen).await {
             Some(Running { version, ledger }) => {
-                let mut findings = vec![Finding::good(
-                    about,
-                    format!("a Muninn{version} is running at {listen}"),
-                )];
+                let mut findings = vec![Finding::good(about, format!("a Muninn{version} is running at {listen}"))];
                 findings.extend(ledger.and_then(|ledger| running_ledger(&ledger)));
                 findings
             }
@@ -59,11 +56,7 @@ fn running_ledger(ledger: &str) -> Option<Finding> {
     match ledger {
         "ok" => None,
         aside if aside.starts_with("put aside") => Some(Finding::note(about, message)),
-        _ => Some(Finding::bad(
-            about,
-            message,
-            "fix the problems in the other lines, and restart the gateway",
-        )),
+        _ => Some(Finding::bad(about, message, "fix the problems in the other lines, and restart the gateway")),
     }
 }
 
@@ -81,10 +74,7 @@ async fn running(listen: SocketAddr) -> Option<Running> {
     let version = health["version"].as_str().map(|version| format!(" {version}"));
     let ledger = health["ledger"].as_str().map(str::to_owned);
     let is_ours = health["status"] == "ok" && (version.is_none() || ledger.is_some());
-    is_ours.then(|| Running {
-        version: version.unwrap_or_default(),
-        ledger,
-    })
+    is_ours.then(|| Running { version: version.unwrap_or_default(), ledger })
 }
 
 /// Findings about every configured backend, and about discovery.
@@ -93,10 +83,7 @@ pub(super) async fn backends(config: &Config) -> Vec<Finding> {
     let known: Vec<Arc<Backend>> = router.backends().to_vec();
     let probes = futures_util::future::join_all(known.iter().map(|backend| probe(backend)));
     let (probes, discovered) = tokio::join!(probes, discovered(config));
-    let judged = known
-        .iter()
-        .zip(&probes)
-        .flat_map(|(backend, probe)| judge(backend, probe));
+    let judged = known.iter().zip(&probes).flat_map(|(backend, probe)| judge(backend, probe));
     judged.chain(discovered).collect()
 }
 
@@ -118,19 +105,12 @@ fn judge(backend: &Backend, probe: &Probe) -> Vec<Finding> {
     let mut findings = Vec::new();
     if probe.supported.is_empty() {
         let to_do = "give its base address as `url`, without /v1";
-        findings.push(Finding::bad(
-            &about,
-            format!("{url} answers, but supports none of our formats"),
-            to_do,
-        ));
+        findings.push(Finding::bad(&about, format!("{url} answers, but supports none of our formats"), to_do));
     } else if !claimed.iter().any(|format| probe.supported.contains(format)) {
         let message = format!("{url} supports {supported}, but is configured for {}", names(&claimed));
         findings.push(Finding::bad(&about, message, "correct its `dialect` in muninn.toml"));
     } else {
-        findings.push(Finding::good(
-            &about,
-            format!("{url} supports {supported}{}", models(probe)),
-        ));
+        findings.push(Finding::good(&about, format!("{url} supports {supported}{}", models(probe))));
     }
     if let (Some(wanted), Some(models)) = (&backend.default_model, &probe.models)
         && !models.iter().any(|(name, _)| name == wanted)
@@ -139,10 +119,7 @@ fn judge(backend: &Backend, probe: &Probe) -> Vec<Finding> {
         findings.push(Finding::bad(
             &about,
             format!("its list of models does not have its `default_model` {wanted}"),
-            format!(
-                "set `default_model` to a model of the list, such as {}",
-                listed.join(", ")
-            ),
+            format!("set `default_model` to a model of the list, such as {}", listed.join(", ")),
         ));
     }
     if probe.refuses_key && !backend.client_credentials {
@@ -172,11 +149,7 @@ fn models(probe: &Probe) -> String {
         })
         .collect();
     let more = models.len().saturating_sub(shown.len());
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     match shown.is_empty() {
         true => "; it lists no models".to_owned(),
         false => format!("; {}{more}", shown.join(", ")),
@@ -189,30 +162,15 @@ async fn discovered(config: &Config) -> Vec<Finding> {
     if !config.discover {
         return vec![Finding::note(about, "turned off by `discover` or MUNINN_DISCOVER")];
     }
-    let router = Router::new(
-        &Config {
-            backends: Vec::new(),
-            routes: Vec::new(),
-            ..config.clone()
-        },
-        config.listen.port(),
-    );
+    let router =
+        Router::new(&Config { backends: Vec::new(), routes: Vec::new(), ..config.clone() }, config.listen.port());
     let announcements = tokio::time::timeout(TIMEOUT, router.announcements());
     let warnings = announcements.await.unwrap_or_default().into_iter();
     let warnings = warnings.filter(|announcement| announcement.is_warning);
     let notes = warnings.map(|warning| Finding::note(about, warning.text));
-    let found = tokio::time::timeout(TIMEOUT, router.discovered())
-        .await
-        .unwrap_or_default();
-    let shown: Vec<_> = found
-        .iter()
-        .map(|backend| format!("{} at {}", backend.name, backend.url))
-        .collect();
-    let unused = if config.backends.is_empty() {
-        ""
-    } else {
-        " (not used: backends are configured)"
-    };
+    let found = tokio::time::timeout(TIMEOUT, router.discovered()).await.unwrap_or_default();
+    let shown: Vec<_> = found.iter().map(|backend| format!("{} at {}", backend.name, backend.url)).collect();
+    let unused = if config.backends.is_empty() { "" } else { " (not used: backends are configured)" };
     let finding = match (shown.is_empty(), config.backends.is_empty()) {
         (false, _) => Finding::good(about, format!("{}{unused}", shown.join(", "))),
         (true, false) => Finding::good(about, format!("no model server on the well-known ports{unused}")),

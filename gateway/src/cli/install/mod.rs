@@ -61,9 +61,7 @@ impl Install {
         let root = self.target.root(common)?;
         let mut journal = self.target.journal()?;
         let binary = programs::own_path()?;
-        let old = journal
-            .find(self.target.client, self.target.scope, root.as_deref())
-            .cloned();
+        let old = journal.find(self.target.client, self.target.scope, root.as_deref()).cloned();
         let parts = self.parts(old.as_ref().map_or(&[], |old| &old.parts));
         let setup = Setup::new(
             self.target.client,
@@ -79,16 +77,10 @@ impl Install {
         }
         let plan = journal.plan(&setup)?;
         if plan.changes.iter().all(Change::is_empty) {
-            output::line(&format!(
-                "{} is connected already; nothing was changed",
-                self.target.client.name()
-            ));
+            output::line(&format!("{} is connected already; nothing was changed", self.target.client.name()));
             return Ok(ExitCode::SUCCESS);
         }
-        let command = setup
-            .command
-            .as_ref()
-            .filter(|command| programs::is_usable(command, &plan, old.as_ref()));
+        let command = setup.command.as_ref().filter(|command| programs::is_usable(command, &plan, old.as_ref()));
         for change in &plan.changes {
             let command = command.filter(|command| command.path == change.file.path);
             show::change(change, command);
@@ -97,11 +89,7 @@ impl Install {
             return Ok(ExitCode::SUCCESS);
         }
         let install = write(&mut journal, plan, &setup, command, old)?;
-        for (file, backup) in install
-            .files
-            .iter()
-            .filter_map(|file| Some((file, journal.backup_path(file)?)))
-        {
+        for (file, backup) in install.files.iter().filter_map(|file| Some((file, journal.backup_path(file)?))) {
             output::line(&format!("changed {}, backup {}", file.path.display(), backup.display()));
         }
         for file in install.files.iter().filter(|file| file.backup.is_none()) {
@@ -147,10 +135,7 @@ impl Target {
         if self.yes || show::ask()? {
             return Ok(true);
         }
-        output::line(&format!(
-            "nothing was changed; `muninn {verb} {} --yes` does not ask",
-            self.client.name()
-        ));
+        output::line(&format!("nothing was changed; `muninn {verb} {} --yes` does not ask", self.client.name()));
         Ok(false)
     }
 }
@@ -195,11 +180,10 @@ fn write(
 fn roll_back(written: &[Change], error: CliError) -> CliError {
     let failed = written.iter().rev().find_map(|change| change.reversed().write().err());
     match failed {
-        Some(failed) => CliError::new(
-            error.exit,
-            format!("{error}, except that a file could not be restored: {failed}"),
-        )
-        .hint("`installs` in the state directory has a backup of each file"),
+        Some(failed) => {
+            CliError::new(error.exit, format!("{error}, except that a file could not be restored: {failed}"))
+                .hint("`installs` in the state directory has a backup of each file")
+        }
         None => error,
     }
 }
@@ -221,10 +205,7 @@ fn notes(setup: &Setup, config: &Config) -> Vec<String> {
         notes.push("the settings contain the path of muninn on this machine: think before you commit them".to_owned());
     }
     if has(Part::Gateway) {
-        notes.push(format!(
-            "the client now needs a running gateway on {}: start `muninn serve`",
-            config.listen
-        ));
+        notes.push(format!("the client now needs a running gateway on {}: start `muninn serve`", config.listen));
         if !config.keys.is_empty() {
             notes.push("the gateway requires an access key: give the client one, see `muninn key --help`".to_owned());
         }
@@ -244,11 +225,7 @@ fn url(config: &Config) -> String {
 fn directories() -> Result<Directories, CliError> {
     let strategy = etcetera::base_strategy::Xdg::new()
         .map_err(|error| CliError::new(Exit::Config, format!("there is no home directory: {error}")))?;
-    let named = |variable| {
-        std::env::var_os(variable)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
+    let named = |variable| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     Ok(Directories {
         home: strategy.home_dir().to_owned(),
         config: strategy.config_dir(),

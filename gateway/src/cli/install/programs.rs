@@ -14,18 +14,14 @@ pub(super) fn own_path() -> Result<String, CliError> {
     let real = own.canonicalize().ok();
     let is_own = |path: &PathBuf| path.is_absolute() && path.canonicalize().ok() == real;
     let path = find("muninn").filter(is_own).unwrap_or(own);
-    path.into_os_string()
-        .into_string()
-        .map_err(|path| failure(format!("{} is not valid Unicode", path.display())))
+    path.into_os_string().into_string().map_err(|path| failure(format!("{} is not valid Unicode", path.display())))
 }
 
 /// The first program of this name in `PATH`.
 fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os(env_vars::PATH)?;
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(&name))
-        .find(|program| program.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(&name)).find(|program| program.is_file())
 }
 
 /// Checks that the hook that is to be installed works: clients stop a prompt on some errors of a hook.
@@ -46,9 +42,7 @@ pub(super) fn is_usable(command: &ClientCommand, plan: &Plan, old: Option<&Insta
     let entry = |install: &Install| {
         let files = install.files.iter().filter(|file| file.path == command.path);
         let mut applied = files.flat_map(|file| &file.applied);
-        applied
-            .find(|applied| applied.edit.keys == command.keys)
-            .map(|entry| entry.existing)
+        applied.find(|applied| applied.edit.keys == command.keys).map(|entry| entry.existing)
     };
     let is_new = entry(&plan.install).is_some_and(|existing| existing < command.keys.len());
     is_new && old.is_none_or(|old| entry(old).is_none()) && find(command.program).is_some()
@@ -72,10 +66,7 @@ pub(super) fn register(command: &ClientCommand, change: &Change, setup: &Setup) 
     };
     if result.is_err() {
         let now = ClientFile::read(&command.path, setup.root.as_deref())?;
-        let back = Change {
-            file: now,
-            text: change.file.text.clone(),
-        };
+        let back = Change { file: now, text: change.file.text.clone() };
         back.write()?;
     }
     result
@@ -86,16 +77,10 @@ fn finish(command: &ClientCommand, change: &Change, setup: &Setup) -> Result<Cha
     let now = ClientFile::read(&command.path, setup.root.as_deref())?;
     let rest = apply_rest(now, setup, &command.keys)?.ok_or_else(|| {
         let path = command.path.display();
-        CliError::new(
-            Exit::Failure,
-            format!("`{} mcp add` registered nothing in {path}", command.program),
-        )
+        CliError::new(Exit::Failure, format!("`{} mcp add` registered nothing in {path}", command.program))
     })?;
     rest.write()?;
-    Ok(Change {
-        file: change.file.clone(),
-        text: rest.text,
-    })
+    Ok(Change { file: change.file.clone(), text: rest.text })
 }
 
 enum Problem {

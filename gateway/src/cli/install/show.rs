@@ -29,10 +29,8 @@ pub(super) fn change(change: &Change, command: Option<&ClientCommand>) {
 /// Asks whether to write what was shown.
 pub(super) fn ask() -> Result<bool, CliError> {
     if !std::io::stdin().is_terminal() {
-        return Err(
-            CliError::new(Exit::Usage, "nothing was changed: there is no terminal to ask at")
-                .hint("add --yes to write these changes, or --dry-run to only show them"),
-        );
+        return Err(CliError::new(Exit::Usage, "nothing was changed: there is no terminal to ask at")
+            .hint("add --yes to write these changes, or --dry-run to only show them"));
     }
     Ok(is_confirmed("Write these changes?")?)
 }

@@ -38,9 +38,7 @@ impl Uninstall {
             return Ok(ExitCode::SUCCESS);
         }
         for (done, change) in changes.iter().enumerate() {
-            change
-                .write()
-                .map_err(|error| roll_back(&changes[..done], error.into()))?;
+            change.write().map_err(|error| roll_back(&changes[..done], error.into()))?;
         }
         journal.forget(&install)?;
         output::line(&format!("{name} is no longer connected"));

@@ -33,20 +33,12 @@ impl Check {
                 count => format!("{} found", output::plural(count, "problem")),
             });
         }
-        Ok(if findings.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
 /// `path:line: message`
 fn line(finding: &Finding) -> String {
     let line = finding.line.map_or_else(String::new, |line| format!("{line}:"));
-    format!(
-        "{}:{line} {}\n",
-        output::sanitize_field(&finding.path),
-        output::sanitize_field(&finding.message)
-    )
+    format!("{}:{line} {}\n", output::sanitize_field(&finding.path), output::sanitize_field(&finding.message))
 }

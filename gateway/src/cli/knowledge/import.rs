@@ -48,11 +48,7 @@ impl Import {
                 done.refused.len()
             ));
         }
-        Ok(if done.refused.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        Ok(if done.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 

@@ -38,9 +38,7 @@ impl List {
 
 fn row(file: &ListedFile) -> [String; 5] {
     let word = |word: &Option<String>| word.as_deref().map_or_else(|| "-".to_owned(), output::sanitize_field);
-    let confidence = file
-        .confidence
-        .map_or_else(|| "-".to_owned(), |confidence| confidence.to_string());
+    let confidence = file.confidence.map_or_else(|| "-".to_owned(), |confidence| confidence.to_string());
     let about = match &file.metis {
         Some(mark) => format!("metis {} {}", output::sanitize_field(&mark.id), word(&mark.phase)),
         None => word(&file.domain),

@@ -48,9 +48,7 @@ impl Flush {
         for waiting in &flushed.waiting {
             let branch = waiting.branch.as_deref().unwrap_or("a detached HEAD");
             let records = plural(waiting.records, "record");
-            output::line(&format!(
-                "{branch}: {records} waiting until it is checked out or merged"
-            ));
+            output::line(&format!("{branch}: {records} waiting until it is checked out or merged"));
         }
         Ok(ExitCode::SUCCESS)
     }

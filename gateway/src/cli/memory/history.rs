@@ -34,16 +34,8 @@ impl History {
         }
         for event in &events {
             let date: String = event.date.chars().take(10).collect();
-            let by = event
-                .author
-                .as_ref()
-                .map(|author| format!(" by {author}"))
-                .unwrap_or_default();
-            let on = event
-                .branch
-                .as_ref()
-                .map(|branch| format!(" on {branch}"))
-                .unwrap_or_default();
+            let by = event.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
+            let on = event.branch.as_ref().map(|branch| format!(" on {branch}")).unwrap_or_default();
             let heading = output::sanitize_line(&format!("{date} {}{by}{on} ({})", event.event, event.id));
             output::line(&format!("{heading}\n    {}", output::sanitize_line(&event.text)));
         }

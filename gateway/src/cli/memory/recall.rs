@@ -108,16 +108,11 @@ impl Recall {
 /// Shows the decisions about a record.
 fn decisions(workspace: &Workspace, id: &str) -> Result<(), CliError> {
     let events = workspace.history(id)?;
-    let decisions = events
-        .iter()
-        .filter(|event| matches!(event.event.as_str(), "decision" | "supersedes"));
+    let decisions = events.iter().filter(|event| matches!(event.event.as_str(), "decision" | "supersedes"));
     for event in decisions {
         let date: String = event.date.chars().take(10).collect();
         let by = event.author.as_deref().unwrap_or("somebody");
-        output::line(&output::sanitize_line(&format!(
-            "decided on {date} by {by}: {}",
-            event.text
-        )));
+        output::line(&output::sanitize_line(&format!("decided on {date} by {by}: {}", event.text)));
     }
     Ok(())
 }
@@ -130,11 +125,7 @@ fn text(recalled: &RecalledMemory) -> String {
         Some(superseded) => validity(memory.date.as_deref(), superseded),
     };
     about.extend(memory.author.as_ref().map(|author| format!("written by {author}")));
-    about.extend(
-        memory
-            .confidence
-            .map(|confidence| format!("confidence {}", rounded(confidence))),
-    );
+    about.extend(memory.confidence.map(|confidence| format!("confidence {}", rounded(confidence))));
     about.extend(memory.branch.as_ref().map(|branch| format!("on {branch}")));
     let contested = memory.contested.as_ref();
     about.extend(contested.map(|contested| format!("contradicted by {}", contested.other)));

@@ -67,10 +67,7 @@ enum ConfidenceError {
 
 fn confidence(text: &str) -> Result<f64, ConfidenceError> {
     let number: f64 = text.parse().map_err(|_| ConfidenceError::NotANumber)?;
-    (0.0..=1.0)
-        .contains(&number)
-        .then_some(number)
-        .ok_or(ConfidenceError::OutOfRange)
+    (0.0..=1.0).contains(&number).then_some(number).ok_or(ConfidenceError::OutOfRange)
 }
 
 impl Remember {

@@ -29,9 +29,7 @@ impl Conflicts {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let worktree = common.worktree()?;
         let open = conflicts(&worktree)?;
-        let by_pair = open
-            .iter()
-            .flat_map(|open| open.pairs.iter().map(move |pair| (pair.id.as_str(), open)));
+        let by_pair = open.iter().flat_map(|open| open.pairs.iter().map(move |pair| (pair.id.as_str(), open)));
         let open = match &self.id {
             Some(part) => vec![ids::find("conflict", part, by_pair)?],
             None => open.iter().collect(),

@@ -16,22 +16,11 @@ const MAX_SHOWN: usize = 100;
 pub(super) fn text(fold: &Fold) -> String {
     let side = |name: &str, side: &FoldedRecord| {
         let date: String = side.date.chars().take(10).collect();
-        format!(
-            "    {}",
-            sanitize_line(&format!("{name} {} ({date}): {}", side.id, side.text))
-        )
+        format!("    {}", sanitize_line(&format!("{name} {} ({date}): {}", side.id, side.text)))
     };
-    let by = if fold.by == "rules" {
-        String::new()
-    } else {
-        format!(" (by {})", fold.by)
-    };
+    let by = if fold.by == "rules" { String::new() } else { format!(" (by {})", fold.by) };
     let heading = sanitize_line(&format!("fold {}{by}", fold.id));
-    format!(
-        "{heading}\n{}\n{}",
-        side("older", &fold.older),
-        side("newer", &fold.newer)
-    )
+    format!("{heading}\n{}\n{}", side("older", &fold.older), side("newer", &fold.newer))
 }
 
 /// Notes the folds of a run.
@@ -53,11 +42,7 @@ pub(super) fn review(workspace: &Workspace, as_json: bool) -> Result<ExitCode, C
         return Ok(ExitCode::SUCCESS);
     }
     for fold in &folds {
-        let kind = if fold.same_statement {
-            "the same statement"
-        } else {
-            "different texts"
-        };
+        let kind = if fold.same_statement { "the same statement" } else { "different texts" };
         output::line(&format!(
             "{}\n    {kind}; undo: muninn resolve {} --apart\n",
             text(fold),
@@ -65,9 +50,6 @@ pub(super) fn review(workspace: &Workspace, as_json: bool) -> Result<ExitCode, C
         ));
     }
     let different = folds.iter().filter(|fold| !fold.same_statement).count();
-    output::note(&format!(
-        "{} of earlier versions, {different} of different texts",
-        plural(folds.len(), "fold")
-    ));
+    output::note(&format!("{} of earlier versions, {different} of different texts", plural(folds.len(), "fold")));
     Ok(ExitCode::SUCCESS)
 }

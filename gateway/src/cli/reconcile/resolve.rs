@@ -64,9 +64,7 @@ impl Resolve {
         let decision = workspace.resolve(id, &resolution, self.note.as_deref())?;
         match self.json {
             true => output::json(&json!({"decision": decision})),
-            false => output::line(&format!(
-                "resolved; the decision is {decision} in .muninn/memory/main.jsonl"
-            )),
+            false => output::line(&format!("resolved; the decision is {decision} in .muninn/memory/main.jsonl")),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -121,10 +119,8 @@ fn resolve_all(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliEr
     let open = loop {
         let open = conflicts(&worktree)?;
         if !open.is_empty() && !std::io::stdin().is_terminal() {
-            return Err(
-                CliError::new(Exit::Usage, "cannot ask about conflicts: stdin is not a terminal")
-                    .hint("name a conflict: muninn resolve ID --keep=left|right|both|none"),
-            );
+            return Err(CliError::new(Exit::Usage, "cannot ask about conflicts: stdin is not a terminal")
+                .hint("name a conflict: muninn resolve ID --keep=left|right|both|none"));
         }
         let left: Vec<_> = open.iter().filter(|conflict| !asked.contains(conflict.id())).collect();
         let Some(one) = left.first() else { break open };
@@ -144,11 +140,7 @@ fn resolve_all(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliEr
         workspace.resolve(one.id(), &resolution, None)?;
         resolved += 1;
     };
-    output::note(&format!(
-        "{} resolved, {} open",
-        plural(resolved, "conflict"),
-        open.len()
-    ));
+    output::note(&format!("{} resolved, {} open", plural(resolved, "conflict"), open.len()));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -71,10 +71,7 @@ impl Reconcile {
             ask_model: !self.no_llm,
         };
         let progress = ProgressLine::new();
-        let (comparing, asking) = (
-            CountProgress(&progress, "comparing"),
-            CountProgress(&progress, "asking about"),
-        );
+        let (comparing, asking) = (CountProgress(&progress, "comparing"), CountProgress(&progress, "asking about"));
         let done = workspace.reconcile(&common.configuration(None)?, request, &comparing, &asking);
         progress.finish();
         let done = done?;
@@ -128,10 +125,7 @@ impl Reconcile {
         let would = if self.dry_run { "would be: " } else { "" };
         output::line(&format!("{would}{}", parts.join(", ")));
         if summary.open > 0 {
-            output::note(&format!(
-                "{} open; `muninn conflicts` shows them",
-                plural(summary.open, "conflict")
-            ));
+            output::note(&format!("{} open; `muninn conflicts` shows them", plural(summary.open, "conflict")));
         }
     }
 

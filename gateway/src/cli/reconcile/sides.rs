@@ -25,11 +25,7 @@ pub(super) fn text(conflict: &ConflictView) -> String {
     let sides: Vec<String> = sides.map(|(one, number)| side(number, name(number), one)).collect();
     let mut heading = format!("conflict {}", sanitize_line(&conflict.id));
     for reason in conflict.reasons.iter().take(MAX_REASONS) {
-        heading.push_str(&format!(
-            "\n{} ({})",
-            sanitize_line(reason),
-            sanitize_line(&conflict.by)
-        ));
+        heading.push_str(&format!("\n{} ({})", sanitize_line(reason), sanitize_line(&conflict.by)));
     }
     if let Some(more) = conflict.reasons.len().checked_sub(MAX_REASONS).filter(|more| *more > 0) {
         heading.push_str(&format!("\n... {more} more reasons"));
@@ -52,10 +48,7 @@ pub(super) fn text(conflict: &ConflictView) -> String {
 fn columns(left: &str, right: &str, width: usize) -> String {
     let column = (width - SEPARATOR.len()) / 2;
     let lines = |text: &str| -> Vec<String> {
-        text.lines()
-            .flat_map(|line| textwrap::wrap(line, column))
-            .map(Into::into)
-            .collect()
+        text.lines().flat_map(|line| textwrap::wrap(line, column)).map(Into::into).collect()
     };
     let (left, right) = (lines(left), lines(right));
     let mut text = String::new();
@@ -78,17 +71,11 @@ fn side(number: usize, name: &str, side: &SideView) -> String {
     let mut field = |name: &str, value: Option<String>| {
         lines.extend(value.map(|value| format!("  {name:<10} {}", sanitize_line(&value))));
     };
-    field(
-        "differs",
-        Some(side.differing.join(" ")).filter(|words| !words.is_empty()),
-    );
+    field("differs", Some(side.differing.join(" ")).filter(|words| !words.is_empty()));
     field("id", Some(side.id.clone()));
     field("date", Some(side.date.chars().take(10).collect()));
     field("subject", side.subject.clone());
-    field(
-        "about",
-        Some(side.entities.join(", ")).filter(|names| !names.is_empty()),
-    );
+    field("about", Some(side.entities.join(", ")).filter(|names| !names.is_empty()));
     field("author", side.author.clone());
     field("confidence", side.confidence.map(|confidence| confidence.to_string()));
     field("session", side.session.clone());

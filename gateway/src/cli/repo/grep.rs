@@ -97,11 +97,7 @@ impl Grep {
         if result.matches.is_empty() {
             for file in &result.counts {
                 let path = paint.path(&file.path.printed());
-                let count = if self.count {
-                    format!(":{}", file.lines)
-                } else {
-                    String::new()
-                };
+                let count = if self.count { format!(":{}", file.lines) } else { String::new() };
                 text.push_str(&format!("{path}{count}\n"));
             }
         }

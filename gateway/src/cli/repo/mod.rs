@@ -115,12 +115,8 @@ impl Opened {
     }
 
     fn path(&self, given: &str) -> Result<RelPath, CliError> {
-        self.path_or_root(given)?.ok_or_else(|| {
-            CliError::new(
-                Exit::Usage,
-                format!("{given} is the worktree itself; name a file in it"),
-            )
-        })
+        self.path_or_root(given)?
+            .ok_or_else(|| CliError::new(Exit::Usage, format!("{given} is the worktree itself; name a file in it")))
     }
 }
 
@@ -177,28 +173,16 @@ impl Paint {
     }
 
     fn path(self, text: &str) -> String {
-        if self.0 {
-            format!("\u{1b}[35m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
+        if self.0 { format!("\u{1b}[35m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
     fn number(self, number: impl std::fmt::Display) -> String {
-        if self.0 {
-            format!("\u{1b}[32m{number}\u{1b}[0m")
-        } else {
-            number.to_string()
-        }
+        if self.0 { format!("\u{1b}[32m{number}\u{1b}[0m") } else { number.to_string() }
     }
 
     /// The text of a file, without the control characters that could control the terminal.
     fn text(self, text: &str) -> String {
         let sanitize = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
-        if self.0 {
-            text.chars().map(sanitize).collect()
-        } else {
-            text.to_owned()
-        }
+        if self.0 { text.chars().map(sanitize).collect() } else { text.to_owned() }
     }
 }

@@ -22,9 +22,7 @@ pub(crate) struct Outline {
 impl Outline {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let opened = Opened::open(common)?;
-        let arguments = OutlineArguments {
-            path: opened.path(&self.file)?.into(),
-        };
+        let arguments = OutlineArguments { path: opened.path(&self.file)?.into() };
         let outline = opened.call(&tools::Outline, &arguments, TIMEOUT)?;
         if self.json {
             output::json(&outline);
@@ -36,10 +34,7 @@ impl Outline {
             let lines = format!("{}-{}", entry.symbol.lines.first, entry.symbol.lines.last);
             let indent = "  ".repeat(entry.depth);
             let signature = paint.text(&entry.symbol.signature);
-            text.push_str(&format!(
-                "{}\t{indent}{signature}\n",
-                paint.number(format!("{lines:>11}"))
-            ));
+            text.push_str(&format!("{}\t{indent}{signature}\n", paint.number(format!("{lines:>11}"))));
         }
         output::print(&text);
         if outline.broken {

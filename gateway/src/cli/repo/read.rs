@@ -45,11 +45,7 @@ impl Read {
         }
         let paint = Paint::new();
         let line = |line: &muninn_repo_tools::Line| {
-            let cut = if line.cut_bytes > 0 {
-                format!(" [... {} bytes cut]", line.cut_bytes)
-            } else {
-                String::new()
-            };
+            let cut = if line.cut_bytes > 0 { format!(" [... {} bytes cut]", line.cut_bytes) } else { String::new() };
             format!("{:>6}\t{}{cut}\n", paint.number(line.line), paint.text(&line.text))
         };
         output::print(&excerpt.lines.iter().map(line).collect::<String>());
@@ -67,10 +63,7 @@ fn split_lines(given: &str) -> (&str, u32, u32) {
         };
         Some((first, last))
     };
-    match given
-        .rsplit_once(':')
-        .and_then(|(file, text)| Some((file, lines(text)?)))
-    {
+    match given.rsplit_once(':').and_then(|(file, text)| Some((file, lines(text)?))) {
         Some((file, (first, last))) => (file, first, last),
         None => (given, 1, u32::MAX),
     }

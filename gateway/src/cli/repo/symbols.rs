@@ -56,13 +56,7 @@ impl Symbols {
         if self.json {
             output::json(&found);
         } else {
-            output::print(
-                &found
-                    .symbols
-                    .iter()
-                    .map(|symbol| line(symbol, Paint::new()))
-                    .collect::<String>(),
-            );
+            output::print(&found.symbols.iter().map(|symbol| line(symbol, Paint::new())).collect::<String>());
         }
         Ok(finish(&found.cuts, found.symbols.is_empty()))
     }

@@ -56,10 +56,7 @@ impl Callers {
             let paint = Paint::new();
             let mut text = String::new();
             for caller in &found.callers {
-                let name = caller
-                    .symbol
-                    .as_ref()
-                    .map_or_else(|| "(top level)".to_owned(), Symbol::qualified);
+                let name = caller.symbol.as_ref().map_or_else(|| "(top level)".to_owned(), Symbol::qualified);
                 let lines: Vec<String> = caller.calls.iter().map(ToString::to_string).collect();
                 let (path, lines) = (paint.path(&caller.path.printed()), paint.number(lines.join(",")));
                 text.push_str(&format!("{:.2} {path}:{lines}:{name}\n", caller.confidence));

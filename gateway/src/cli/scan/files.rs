@@ -35,18 +35,12 @@ pub(super) struct ScanRoot {
 impl ScanRoot {
     /// A worktree, whose files have names relative to its root.
     pub(super) fn in_worktree(root: &Path) -> ScanRoot {
-        ScanRoot {
-            root: root.canonicalize().ok(),
-            prefix: root.to_owned(),
-        }
+        ScanRoot { root: root.canonicalize().ok(), prefix: root.to_owned() }
     }
 
     /// Another directory, whose files have absolute names.
     pub(super) fn elsewhere(root: &Path) -> ScanRoot {
-        ScanRoot {
-            root: root.canonicalize().ok(),
-            prefix: PathBuf::new(),
-        }
+        ScanRoot { root: root.canonicalize().ok(), prefix: PathBuf::new() }
     }
 
     fn name(&self, path: &Path) -> String {
@@ -71,10 +65,7 @@ pub(super) fn each_file(
     let mut entered = HashSet::new();
     let mut left = vec![start.to_owned()];
     while let Some(path) = left.pop() {
-        if path
-            .symlink_metadata()
-            .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
-        {
+        if path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
             continue;
         }
         let real = match path.canonicalize() {

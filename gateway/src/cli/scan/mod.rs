@@ -105,10 +105,7 @@ impl Report {
                 self.files += 1;
                 self.look(&path, &text);
             }
-            Err(error) => self.unread.push(Unread {
-                path,
-                why: error.to_string(),
-            }),
+            Err(error) => self.unread.push(Unread { path, why: error.to_string() }),
         });
     }
 
@@ -126,10 +123,7 @@ impl Report {
                     self.look(&format!("{} receipt {}", database.display(), receipt.id), &text);
                 }
             }
-            Err(error) => self.unread.push(Unread {
-                path: database.display().to_string(),
-                why: error.to_string(),
-            }),
+            Err(error) => self.unread.push(Unread { path: database.display().to_string(), why: error.to_string() }),
         }
     }
 
@@ -138,11 +132,7 @@ impl Report {
         for secret in secrets(text) {
             line += text[counted..secret.range.start].matches('\n').count();
             counted = secret.range.start;
-            self.findings.push(Finding {
-                path: path.to_owned(),
-                line,
-                kind: secret.kind,
-            });
+            self.findings.push(Finding { path: path.to_owned(), line, kind: secret.kind });
         }
     }
 

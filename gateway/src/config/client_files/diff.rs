@@ -18,9 +18,7 @@ enum Line<'t> {
 /// Returns the difference in unified form, without a header. It is empty if the texts are equal.
 pub(crate) fn unified(before: &str, after: &str) -> String {
     let lines = compare(&split(before), &split(after));
-    let changed: Vec<usize> = (0..lines.len())
-        .filter(|at| !matches!(lines[*at], Line::Same(_)))
-        .collect();
+    let changed: Vec<usize> = (0..lines.len()).filter(|at| !matches!(lines[*at], Line::Same(_))).collect();
     let mut text = String::new();
     let mut shown = 0;
     for hunk in changed.chunk_by(|a, b| b - a <= 2 * CONTEXT) {

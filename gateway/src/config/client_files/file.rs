@@ -36,12 +36,7 @@ impl ClientFile {
         if root.is_some_and(|root| !target.starts_with(root)) {
             return Err(FileError::Outside { path: path.to_owned() });
         }
-        Ok(ClientFile {
-            text: read_text(path, &target)?,
-            path: path.to_owned(),
-            target,
-            is_shared: root.is_some(),
-        })
+        Ok(ClientFile { text: read_text(path, &target)?, path: path.to_owned(), target, is_shared: root.is_some() })
     }
 
     /// Whether the client's path is, or leads through, a symbolic link.
@@ -52,10 +47,7 @@ impl ClientFile {
     /// The parent directories that do not exist, the innermost first.
     pub(crate) fn missing_directories(&self) -> Vec<PathBuf> {
         let parents = self.target.ancestors().skip(1);
-        parents
-            .take_while(|parent| !parent.exists())
-            .map(Path::to_owned)
-            .collect()
+        parents.take_while(|parent| !parent.exists()).map(Path::to_owned).collect()
     }
 }
 
@@ -132,10 +124,7 @@ impl Change {
     pub(crate) fn reversed(&self) -> Change {
         let mut file = self.file.clone();
         file.text.clone_from(&self.text);
-        Change {
-            file,
-            text: self.file.text.clone(),
-        }
+        Change { file, text: self.file.text.clone() }
     }
 
     fn replace(&self, text: &str) -> std::io::Result<()> {
@@ -162,9 +151,5 @@ impl Change {
 }
 
 pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FileError {
-    move |source| FileError::Io {
-        action,
-        path: path.to_owned(),
-        source,
-    }
+    move |source| FileError::Io { action, path: path.to_owned(), source }
 }

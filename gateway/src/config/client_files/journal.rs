@@ -87,11 +87,7 @@ impl Journal {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(io("read", &path)(error)),
         };
-        Ok(Journal {
-            folder,
-            installs,
-            _lock: lock,
-        })
+        Ok(Journal { folder, installs, _lock: lock })
     }
 
     /// The install of a client in a scope.
@@ -125,10 +121,8 @@ impl Journal {
             let text = file.text.as_deref();
             let old = old.and_then(|old| old.files.iter().find(|file| file.path == target.path));
             let earlier = old.map(|old| old.applied.as_slice()).unwrap_or_default();
-            let (stale, mut applied): (Vec<_>, Vec<_>) = earlier
-                .iter()
-                .cloned()
-                .partition(|applied| !target.edits.contains(&applied.edit));
+            let (stale, mut applied): (Vec<_>, Vec<_>) =
+                earlier.iter().cloned().partition(|applied| !target.edits.contains(&applied.edit));
             let cleaned = match text {
                 Some(text) if !stale.is_empty() => undo(target.format, text, &stale).map_err(at)?.text,
                 _ => text.map(str::to_owned),
@@ -153,10 +147,7 @@ impl Journal {
                 directories,
             });
             plan.backups.extend(backup);
-            plan.changes.push(Change {
-                file,
-                text: Some(new_text),
-            });
+            plan.changes.push(Change { file, text: Some(new_text) });
         }
         Ok(plan)
     }
@@ -165,27 +156,15 @@ impl Journal {
     /// the install's edits.
     fn before(&self, installed: &InstalledFile, file: &ClientFile) -> Result<Undone, FileError> {
         let Some(text) = &file.text else {
-            return Ok(Undone {
-                text: None,
-                kept: Vec::new(),
-            });
+            return Ok(Undone { text: None, kept: Vec::new() });
         };
         if hash(text) == installed.after {
-            let text = installed
-                .backup
-                .as_deref()
-                .map(|name| self.read_backup(name))
-                .transpose()?;
+            let text = installed.backup.as_deref().map(|name| self.read_backup(name)).transpose()?;
             return Ok(Undone { text, kept: Vec::new() });
         }
         let mut undone = undo(installed.format, text, &installed.applied)
             .map_err(|error| error.at(installed.path.clone(), installed.format))?;
-        let is_blank = |text: &str| {
-            text.split_whitespace()
-                .collect::<String>()
-                .trim_start_matches("{}")
-                .is_empty()
-        };
+        let is_blank = |text: &str| text.split_whitespace().collect::<String>().trim_start_matches("{}").is_empty();
         if installed.backup.is_none() && undone.text.as_deref().is_some_and(is_blank) {
             undone.text = None;
         }
@@ -203,10 +182,7 @@ impl Journal {
             let undone = self.before(installed, &file)?;
             let names = undone.kept.iter();
             kept.extend(names.map(|name| format!("{name} in {}", installed.path.display())));
-            changes.push(Change {
-                file,
-                text: undone.text,
-            });
+            changes.push(Change { file, text: undone.text });
         }
         Ok((changes, kept))
     }

@@ -37,9 +37,7 @@ pub(super) fn value(text: &str) -> Option<Value> {
 /// Applies an edit. Returns nothing if the text contains it.
 pub(super) fn apply(text: &str, edit: &Edit) -> Result<Option<(String, Applied)>, EditError> {
     let root = parse(text)?;
-    let object = root
-        .object_value_or_create()
-        .ok_or_else(|| EditError::shape(&[], OBJECT))?;
+    let object = root.object_value_or_create().ok_or_else(|| EditError::shape(&[], OBJECT))?;
     let applied = apply_in(object, edit)?;
     let mut edited = root.to_string();
     if text.trim().is_empty() && !edited.ends_with('\n') {
@@ -55,16 +53,12 @@ fn apply_in(mut object: CstObject, edit: &Edit) -> Result<Option<Applied>, EditE
     let mut existing = 0;
     for (depth, key) in parents.iter().enumerate() {
         existing += usize::from(object.get(key).is_some());
-        object = object
-            .object_value_or_create(key)
-            .ok_or_else(|| EditError::shape(&edit.keys[..=depth], OBJECT))?;
+        object = object.object_value_or_create(key).ok_or_else(|| EditError::shape(&edit.keys[..=depth], OBJECT))?;
     }
     existing += usize::from(object.get(last).is_some());
     let mut previous = None;
     if edit.append {
-        let list = object
-            .array_value_or_create(last)
-            .ok_or_else(|| EditError::shape(&edit.keys, "a list"))?;
+        let list = object.array_value_or_create(last).ok_or_else(|| EditError::shape(&edit.keys, "a list"))?;
         if list.elements().iter().any(|element| is_ours(element, &edit.value)) {
             return Ok(None);
         }
@@ -106,10 +100,7 @@ fn undo_in(root: CstObject, applied: &Applied) -> bool {
     {
         if applied.edit.append {
             let elements = property.array_value().map(|list| list.elements()).unwrap_or_default();
-            if let Some(element) = elements
-                .into_iter()
-                .find(|element| is_ours(element, &applied.edit.value))
-            {
+            if let Some(element) = elements.into_iter().find(|element| is_ours(element, &applied.edit.value)) {
                 element.remove();
             }
             let is_empty = property.array_value().is_some_and(|list| is_bare(&list.children()));
@@ -117,17 +108,11 @@ fn undo_in(root: CstObject, applied: &Applied) -> bool {
                 property.remove();
             }
         } else {
-            let is_ours = property
-                .value()
-                .is_some_and(|value| is_ours(&value, &applied.edit.value));
+            let is_ours = property.value().is_some_and(|value| is_ours(&value, &applied.edit.value));
             if !is_ours {
                 return false;
             }
-            match applied
-                .previous
-                .as_deref()
-                .and_then(|text| parse(text).ok()?.to_serde_value())
-            {
+            match applied.previous.as_deref().and_then(|text| parse(text).ok()?.to_serde_value()) {
                 Some(previous) => property.set_value(input(&previous)),
                 None => property.remove(),
             }
@@ -149,9 +134,7 @@ fn is_ours(node: &CstNode, ours: &Value) -> bool {
 
 /// Whether a container has neither members nor comments.
 fn is_bare(children: &[CstNode]) -> bool {
-    children
-        .iter()
-        .all(|child| child.is_whitespace() || child.is_newline() || child.is_token())
+    children.iter().all(|child| child.is_whitespace() || child.is_newline() || child.is_token())
 }
 
 fn input(value: &Value) -> CstInputValue {

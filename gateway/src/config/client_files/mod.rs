@@ -89,30 +89,18 @@ impl Patch {
         let mut places = text.match_indices(&self.inserted);
         let (at, _) = places.next().filter(|_| !self.inserted.is_empty())?;
         let rest = &text[at + self.inserted.len()..];
-        places
-            .next()
-            .is_none()
-            .then(|| format!("{}{}{rest}", &text[..at], self.removed))
+        places.next().is_none().then(|| format!("{}{}{rest}", &text[..at], self.removed))
     }
 }
 
 impl Applied {
     fn new(edit: &Edit, existing: usize, previous: Option<String>) -> Applied {
-        Applied {
-            edit: edit.clone(),
-            existing,
-            previous,
-            patch: Patch::default(),
-        }
+        Applied { edit: edit.clone(), existing, previous, patch: Patch::default() }
     }
 
     /// The keys with dots between them.
     fn name(&self) -> String {
-        if self.edit.keys.is_empty() {
-            "everything".to_owned()
-        } else {
-            self.edit.keys.join(".")
-        }
+        if self.edit.keys.is_empty() { "everything".to_owned() } else { self.edit.keys.join(".") }
     }
 }
 
@@ -129,17 +117,9 @@ pub(crate) struct Undone {
 #[derive(Debug, Error)]
 pub(crate) enum FileError {
     #[error("{} is not valid {format}: {message}", path.display())]
-    Invalid {
-        path: PathBuf,
-        format: &'static str,
-        message: String,
-    },
+    Invalid { path: PathBuf, format: &'static str, message: String },
     #[error("{}: `{key}` is not {expected}", path.display())]
-    Shape {
-        path: PathBuf,
-        key: String,
-        expected: &'static str,
-    },
+    Shape { path: PathBuf, key: String, expected: &'static str },
     #[error("{} exists, and Muninn did not write it", path.display())]
     Foreign { path: PathBuf },
     #[error("{} is read-only", path.display())]
@@ -155,11 +135,7 @@ pub(crate) enum FileError {
     #[error("{} was changed by another program meanwhile", path.display())]
     Changed { path: PathBuf },
     #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
 }
 
 /// Why a text cannot be edited; [`FileError`] adds the path.
@@ -172,21 +148,15 @@ enum EditError {
 
 impl EditError {
     fn shape(keys: &[String], expected: &'static str) -> EditError {
-        let key = if keys.is_empty() {
-            "the file".to_owned()
-        } else {
-            keys.join(".")
-        };
+        let key = if keys.is_empty() { "the file".to_owned() } else { keys.join(".") };
         EditError::Shape { key, expected }
     }
 
     fn at(self, path: PathBuf, format: Format) -> FileError {
         match self {
-            EditError::Invalid(message) => FileError::Invalid {
-                path,
-                format: if format == Format::Toml { "TOML" } else { "JSON" },
-                message,
-            },
+            EditError::Invalid(message) => {
+                FileError::Invalid { path, format: if format == Format::Toml { "TOML" } else { "JSON" }, message }
+            }
             EditError::Shape { key, expected } => FileError::Shape { path, key, expected },
             EditError::Foreign => FileError::Foreign { path },
         }
@@ -202,11 +172,7 @@ const MARK: &str = "\u{feff}";
 /// If the file cannot be edited; then it is unchanged.
 pub(crate) fn set_key(path: &Path, keys: &[&str], value: Value) -> Result<(), FileError> {
     let file = ClientFile::read(path, None)?;
-    let edit = Edit {
-        keys: keys.iter().map(|&key| key.to_owned()).collect(),
-        value,
-        append: false,
-    };
+    let edit = Edit { keys: keys.iter().map(|&key| key.to_owned()).collect(), value, append: false };
     let applied = apply(Format::Toml, file.text.as_deref(), &[edit]);
     let (text, _) = applied.map_err(|error| error.at(path.to_owned(), Format::Toml))?;
     Change { file, text: Some(text) }.write()
@@ -254,10 +220,7 @@ fn undo(format: Format, text: &str, applied: &[Applied]) -> Result<Undone, EditE
         let exact = applied.patch.reverse(&body);
         body = exact.filter(|exact| is_same(format, exact, &undone)).unwrap_or(undone);
     }
-    Ok(Undone {
-        text: Some(format!("{mark}{body}")),
-        kept,
-    })
+    Ok(Undone { text: Some(format!("{mark}{body}")), kept })
 }
 
 /// Whether two texts have the same settings.
@@ -288,9 +251,9 @@ fn whole_file(text: Option<&str>, edit: &Edit) -> Result<Option<(String, Applied
 /// Whether a value has everything that Muninn wrote. Its owner may have added members.
 fn contains(value: &Value, ours: &Value) -> bool {
     match (value, ours) {
-        (Value::Object(value), Value::Object(ours)) => ours
-            .iter()
-            .all(|(key, ours)| value.get(key).is_some_and(|value| contains(value, ours))),
+        (Value::Object(value), Value::Object(ours)) => {
+            ours.iter().all(|(key, ours)| value.get(key).is_some_and(|value| contains(value, ours)))
+        }
         (Value::Array(value), Value::Array(ours)) => {
             value.len() == ours.len() && value.iter().zip(ours).all(|(value, ours)| contains(value, ours))
         }

@@ -29,13 +29,8 @@ pub(crate) enum Client {
 
 impl Client {
     /// Every client.
-    pub(crate) const ALL: [Client; 5] = [
-        Client::ClaudeCode,
-        Client::Codex,
-        Client::Opencode,
-        Client::Cursor,
-        Client::VsCode,
-    ];
+    pub(crate) const ALL: [Client; 5] =
+        [Client::ClaudeCode, Client::Codex, Client::Opencode, Client::Cursor, Client::VsCode];
 
     /// The name on the command line.
     pub(crate) fn name(self) -> &'static str {
@@ -183,11 +178,7 @@ impl Setup {
     fn add(&mut self, path: PathBuf, format: Format, edit: Edit) {
         match self.files.iter_mut().find(|file| file.path == path) {
             Some(file) => file.edits.push(edit),
-            None => self.files.push(Target {
-                path,
-                format,
-                edits: vec![edit],
-            }),
+            None => self.files.push(Target { path, format, edits: vec![edit] }),
         }
     }
 
@@ -201,11 +192,7 @@ impl Setup {
         let edit = set(&[list, NAME], value);
         let own = |program, before: &[&str]| ClientCommand {
             program,
-            arguments: before
-                .iter()
-                .chain(&[NAME, "--", binary, "mcp"])
-                .map(|&word| word.to_owned())
-                .collect(),
+            arguments: before.iter().chain(&[NAME, "--", binary, "mcp"]).map(|&word| word.to_owned()).collect(),
             path: path.clone(),
             keys: edit.keys.clone(),
         };
@@ -240,10 +227,7 @@ impl Setup {
                 true => json!({"matcher": WORKLOG_TOOLS, "hooks": [command]}),
                 false => json!({"hooks": [command]}),
             };
-            let edit = Edit {
-                append: true,
-                ..set(&["hooks", event], group)
-            };
+            let edit = Edit { append: true, ..set(&["hooks", event], group) };
             self.add(places.hooks(self.client), Format::Json, edit);
         }
     }
@@ -276,11 +260,7 @@ impl Setup {
 }
 
 fn set(keys: &[&str], value: Value) -> Edit {
-    Edit {
-        keys: keys.iter().map(|&key| key.to_owned()).collect(),
-        value,
-        append: false,
-    }
+    Edit { keys: keys.iter().map(|&key| key.to_owned()).collect(), value, append: false }
 }
 
 /// A word of a command line, in quotes if it needs them.
@@ -314,11 +294,7 @@ impl Places<'_> {
             Client::Opencode => {
                 let folder = self.root.map_or_else(|| config.join("opencode"), Path::to_owned);
                 let with_comments = folder.join("opencode.jsonc");
-                let path = if with_comments.exists() {
-                    with_comments
-                } else {
-                    folder.join("opencode.json")
-                };
+                let path = if with_comments.exists() { with_comments } else { folder.join("opencode.json") };
                 (path, Format::Json, "mcp")
             }
             Client::Cursor => {

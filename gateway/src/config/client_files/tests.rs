@@ -4,28 +4,18 @@ use serde_json::{Value, json};
 use super::*;
 
 fn edit(keys: &[&str], value: Value) -> Edit {
-    Edit {
-        keys: keys.iter().map(|&key| key.to_owned()).collect(),
-        value,
-        append: false,
-    }
+    Edit { keys: keys.iter().map(|&key| key.to_owned()).collect(), value, append: false }
 }
 
 fn append(keys: &[&str], value: Value) -> Edit {
-    Edit {
-        append: true,
-        ..edit(keys, value)
-    }
+    Edit { append: true, ..edit(keys, value) }
 }
 
 /// The edits of an install: an entry, two hooks, and a value that may exist.
 fn json_edits() -> Vec<Edit> {
     let hook = |event: &str| json!({"hooks": [{"type": "command", "command": "/bin/muninn", "args": ["hook", event]}]});
     vec![
-        edit(
-            &["mcpServers", "muninn"],
-            json!({"command": "/bin/muninn", "args": ["mcp"]}),
-        ),
+        edit(&["mcpServers", "muninn"], json!({"command": "/bin/muninn", "args": ["mcp"]})),
         append(&["hooks", "SessionStart"], hook("SessionStart")),
         append(&["hooks", "Stop"], hook("Stop")),
         edit(&["env", "ANTHROPIC_BASE_URL"], json!("http://127.0.0.1:4747")),
@@ -35,10 +25,7 @@ fn json_edits() -> Vec<Edit> {
 fn toml_edits() -> Vec<Edit> {
     let provider = json!({"name": "Muninn", "base_url": "http://127.0.0.1:4747/v1"});
     vec![
-        edit(
-            &["mcp_servers", "muninn"],
-            json!({"command": "/bin/muninn", "args": ["mcp"]}),
-        ),
+        edit(&["mcp_servers", "muninn"], json!({"command": "/bin/muninn", "args": ["mcp"]})),
         edit(&["model_provider"], json!("muninn")),
         edit(&["model_providers", "muninn"], provider),
     ]
@@ -48,20 +35,9 @@ fn toml_edits() -> Vec<Edit> {
 fn round_trip(format: Format, text: &str, edits: &[Edit]) -> String {
     let (edited, applied) = apply(format, Some(text), edits).unwrap();
     let (again, none) = apply(format, Some(&edited), edits).unwrap();
-    assert_eq!(
-        (again.as_str(), none),
-        (edited.as_str(), Vec::new()),
-        "a second install changes nothing"
-    );
+    assert_eq!((again.as_str(), none), (edited.as_str(), Vec::new()), "a second install changes nothing");
     let undone = undo(format, &edited, &applied).unwrap();
-    assert_eq!(
-        undone,
-        Undone {
-            text: Some(text.to_owned()),
-            kept: Vec::new()
-        },
-        "{edited}"
-    );
+    assert_eq!(undone, Undone { text: Some(text.to_owned()), kept: Vec::new() }, "{edited}");
     edited
 }
 
@@ -137,17 +113,9 @@ fn a_rewritten_file_loses_only_the_settings_of_muninn() {
     let mut rewritten: Value = serde_json::from_str(&edited).unwrap();
     rewritten["numStartups"] = 4.into();
     rewritten["mcpServers"]["muninn"]["timeout"] = 60_000.into();
-    let undone = undo(
-        Format::Json,
-        &serde_json::to_string_pretty(&rewritten).unwrap(),
-        &applied,
-    )
-    .unwrap();
+    let undone = undo(Format::Json, &serde_json::to_string_pretty(&rewritten).unwrap(), &applied).unwrap();
     let undone: Value = serde_json::from_str(&undone.text.unwrap()).unwrap();
-    assert_eq!(
-        undone,
-        json!({"numStartups": 4, "mcpServers": {"other": {"command": "x"}}})
-    );
+    assert_eq!(undone, json!({"numStartups": 4, "mcpServers": {"other": {"command": "x"}}}));
 }
 
 #[test]
@@ -173,38 +141,16 @@ fn invalid_files_are_refused() {
         Ok(done) => panic!("{done:?}"),
     };
     let json = |text| refused(Format::Json, text, &json_edits());
-    assert!(
-        json("{\n  \"a\": \n}").starts_with("/f is not valid JSON: "),
-        "{}",
-        json("{\n  \"a\": \n}")
-    );
-    for text in [
-        "{'a': 1}",
-        "{a: 1}",
-        "{\"a\": 1 \"b\": 2}",
-        "{\"a\": NaN}",
-        "{} {}",
-        "{\"a\": 0x1}",
-    ] {
-        assert!(
-            json(text).starts_with("/f is not valid JSON: "),
-            "{text}: {}",
-            json(text)
-        );
+    assert!(json("{\n  \"a\": \n}").starts_with("/f is not valid JSON: "), "{}", json("{\n  \"a\": \n}"));
+    for text in ["{'a': 1}", "{a: 1}", "{\"a\": 1 \"b\": 2}", "{\"a\": NaN}", "{} {}", "{\"a\": 0x1}"] {
+        assert!(json(text).starts_with("/f is not valid JSON: "), "{text}: {}", json(text));
     }
     assert_eq!(json("[]"), "/f: `the file` is not an object");
     assert_eq!(json("{\"mcpServers\": []}"), "/f: `mcpServers` is not an object");
     assert_eq!(json("{\"hooks\": {\"Stop\": {}}}"), "/f: `hooks.Stop` is not a list");
     let toml = |text| refused(Format::Toml, text, &toml_edits());
-    assert!(
-        toml("a = 1\nb = \n").starts_with("/f is not valid TOML: line 2: "),
-        "{}",
-        toml("a = 1\nb = \n")
-    );
-    assert_eq!(
-        toml("a = 1\r\nb = 2\n"),
-        "/f is not valid TOML: some lines end with CR LF and others with LF"
-    );
+    assert!(toml("a = 1\nb = \n").starts_with("/f is not valid TOML: line 2: "), "{}", toml("a = 1\nb = \n"));
+    assert_eq!(toml("a = 1\r\nb = 2\n"), "/f is not valid TOML: some lines end with CR LF and others with LF");
     assert_eq!(toml("mcp_servers = 1\n"), "/f: `mcp_servers` is not a table");
     assert_eq!(toml("[[mcp_servers]]\n"), "/f: `mcp_servers` is not a table");
     assert_eq!(
@@ -261,9 +207,7 @@ fn json_file() -> impl Strategy<Value = String> {
     (containers, free, between, any::<bool>(), trivia(), trivia()).prop_map(
         |((hooks, servers), free, between, trailing, start, end)| {
             let named = [("hooks", hooks), ("mcpServers", servers)];
-            let named = named
-                .into_iter()
-                .filter_map(|(key, value)| Some((key.to_owned(), value?)));
+            let named = named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
             let mut seen = Vec::new();
             let members = free.into_iter().chain(named).filter(|(key, _)| {
                 let is_new = !seen.contains(key);
@@ -279,12 +223,7 @@ fn json_file() -> impl Strategy<Value = String> {
 }
 
 fn toml_file() -> impl Strategy<Value = String> {
-    let end = prop_oneof![
-        Just("\n"),
-        Just(" # a comment\n"),
-        Just("\n\n"),
-        Just("\n# [commented]\n")
-    ];
+    let end = prop_oneof![Just("\n"), Just(" # a comment\n"), Just("\n\n"), Just("\n# [commented]\n")];
     let value = prop_oneof![
         Just("1"),
         Just("\"x\""),
@@ -312,9 +251,7 @@ fn toml_file() -> impl Strategy<Value = String> {
             seen.push(key.clone());
             is_new
         });
-        lines
-            .map(|(key, value, end)| format!("{key} = {value}{end}"))
-            .collect::<String>()
+        lines.map(|(key, value, end)| format!("{key} = {value}{end}")).collect::<String>()
     };
     let top = prop::collection::vec(line, 0..3);
     (top, prop::collection::vec(table, 0..4), any::<bool>())

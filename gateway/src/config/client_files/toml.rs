@@ -7,9 +7,7 @@ use super::{Applied, Edit, EditError, contains};
 
 fn parse(text: &str) -> Result<DocumentMut, EditError> {
     if has_carriage_returns(text) && text.replace("\r\n", "").contains('\n') {
-        return Err(EditError::Invalid(
-            "some lines end with CR LF and others with LF".to_owned(),
-        ));
+        return Err(EditError::Invalid("some lines end with CR LF and others with LF".to_owned()));
     }
     text.parse().map_err(|error: TomlError| {
         let line = error.span().and_then(|span| text.get(..span.start));
@@ -25,11 +23,7 @@ fn has_carriage_returns(text: &str) -> bool {
 /// The text of a document that was parsed from `text`, with the same line ends: toml_edit writes LF only.
 fn print(document: &DocumentMut, text: &str) -> String {
     let printed = document.to_string();
-    if has_carriage_returns(text) {
-        printed.replace("\r\n", "\n").replace('\n', "\r\n")
-    } else {
-        printed
-    }
+    if has_carriage_returns(text) { printed.replace("\r\n", "\n").replace('\n', "\r\n") } else { printed }
 }
 
 /// The settings of a text, or nothing if it is not valid.
@@ -57,9 +51,7 @@ fn apply_in(root: &mut dyn TableLike, edit: &Edit) -> Result<Option<Applied>, Ed
             parent.set_implicit(true);
             Item::Table(parent)
         });
-        table = child
-            .as_table_like_mut()
-            .ok_or_else(|| EditError::shape(&edit.keys[..=depth], "a table"))?;
+        table = child.as_table_like_mut().ok_or_else(|| EditError::shape(&edit.keys[..=depth], "a table"))?;
     }
     let old = table.get(last);
     existing += usize::from(old.is_some());

@@ -34,11 +34,7 @@ fn flood(begin: &'static str) -> (Body, Arc<AtomicUsize>) {
 }
 
 fn converted(body: Body, to: WireFormat) -> Source {
-    let from = if to == WireFormat::Chat {
-        WireFormat::Messages
-    } else {
-        WireFormat::Chat
-    };
+    let from = if to == WireFormat::Chat { WireFormat::Messages } else { WireFormat::Chat };
     Source::Converted {
         body,
         converter: Box::new(AnswerConverter::new(from, to, AnswerContext::default())),

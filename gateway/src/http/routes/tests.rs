@@ -75,14 +75,7 @@ fn routes_are_added_in_one_place() {
                 if !text.contains("axum") {
                     continue;
                 }
-                let calls = [
-                    ".route(",
-                    ".route_service(",
-                    ".nest(",
-                    ".nest_service(",
-                    ".fallback(",
-                    ".merge(",
-                ];
+                let calls = [".route(", ".route_service(", ".nest(", ".nest_service(", ".fallback(", ".merge("];
                 found.extend(calls.iter().filter(|call| text.contains(*call)).map(|call| {
                     let file = path.file_name().unwrap().to_string_lossy();
                     format!("{file}: {call}")

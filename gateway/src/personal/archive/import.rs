@@ -183,12 +183,10 @@ impl Import<'_> {
         self.lines -= lines.count;
         if lines.bad > 0 {
             let noun = if lines.bad == 1 { "line" } else { "lines" };
-            self.left
-                .add(&format!("{name}: {} {noun}", lines.bad), "a day has no such lines");
+            self.left.add(&format!("{name}: {} {noun}", lines.bad), "a day has no such lines");
         }
         if lines.is_over {
-            self.left
-                .add(&format!("{name}: further lines"), "the archive has too many lines");
+            self.left.add(&format!("{name}: further lines"), "the archive has too many lines");
         }
         (lines.count > 0 || bytes.is_empty()).then_some(lines.taken)
     }
@@ -200,10 +198,7 @@ impl Import<'_> {
             return None;
         };
         for setting in settings.left {
-            self.left.add(
-                &format!("{name}: {setting}"),
-                "it decides what is sent, run or fetched, or is unknown",
-            );
+            self.left.add(&format!("{name}: {setting}"), "it decides what is sent, run or fetched, or is unknown");
         }
         (!settings.taken.is_empty()).then(|| serde_json::to_vec_pretty(&settings.taken).unwrap_or_default())
     }

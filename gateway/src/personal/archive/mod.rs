@@ -88,19 +88,11 @@ pub fn export(root: &Path, archive: &Path) -> Result<Exported, ArchiveError> {
         temporary.as_file().sync_all()
     };
     finish(tar).map_err(&failed)?;
-    temporary
-        .persist_noclobber(archive)
-        .map_err(|error| failed(error.error))?;
-    Ok(Exported {
-        files: listing.files.len(),
-        left: listing.left,
-    })
+    temporary.persist_noclobber(archive).map_err(|error| failed(error.error))?;
+    Ok(Exported { files: listing.files.len(), left: listing.left })
 }
 
 fn io_error(path: &Path) -> impl Fn(io::Error) -> ArchiveError {
     let path = path.to_owned();
-    move |source| ArchiveError::Io {
-        path: path.clone(),
-        source,
-    }
+    move |source| ArchiveError::Io { path: path.clone(), source }
 }

@@ -26,11 +26,8 @@ const TEA: &str = r#"{"id":"tea","type":"cron","expression":"0 9 * * *","descrip
 #[test]
 fn archive_brings_what_is_missing_and_replaces_nothing_unasked() {
     let folder = tempfile::tempdir().unwrap();
-    let (here, there, archive) = (
-        folder.path().join("here"),
-        folder.path().join("there"),
-        folder.path().join("me.tar.zst"),
-    );
+    let (here, there, archive) =
+        (folder.path().join("here"), folder.path().join("there"), folder.path().join("me.tar.zst"));
     let [a, b, c] = ["a", "b", "c"].map(entry);
     let long = format!("entities/people/{}.md", "long ".repeat(30).trim());
     write(
@@ -48,21 +45,9 @@ fn archive_brings_what_is_missing_and_replaces_nothing_unasked() {
         ],
     );
     let exported = export(&here, &archive).unwrap();
-    assert_eq!(
-        (exported.files, &*exported.left[0].name, exported.left.len()),
-        (5, "notes.txt", 1)
-    );
-    assert!(
-        matches!(export(&here, &archive), Err(ArchiveError::Io { .. })),
-        "an archive is not overwritten"
-    );
-    write(
-        &there,
-        &[
-            ("identity.md", "# Somebody\n"),
-            ("journal/2027-01-01.jsonl", &format!("{c}\n{b}")),
-        ],
-    );
+    assert_eq!((exported.files, &*exported.left[0].name, exported.left.len()), (5, "notes.txt", 1));
+    assert!(matches!(export(&here, &archive), Err(ArchiveError::Io { .. })), "an archive is not overwritten");
+    write(&there, &[("identity.md", "# Somebody\n"), ("journal/2027-01-01.jsonl", &format!("{c}\n{b}"))]);
     let imported = import(&there, &archive, false).unwrap();
     let read = |name: &str| fs::read_to_string(there.join(name)).unwrap();
     assert_eq!(
@@ -75,11 +60,7 @@ fn archive_brings_what_is_missing_and_replaces_nothing_unasked() {
     assert_eq!(read("entities/people/jörg.md"), "# Jörg\n");
     assert_eq!(read(&long), "# Long\n");
     assert!(!there.join(".git").exists() && !there.join(".index/x").exists());
-    assert_eq!(
-        fs::read_dir(there.join(".index")).unwrap().count(),
-        0,
-        "nothing is left"
-    );
+    assert_eq!(fs::read_dir(there.join(".index")).unwrap().count(), 0, "nothing is left");
     assert_eq!(import(&there, &archive, false).unwrap().unchanged, 4);
     let replaced = import(&there, &archive, true).unwrap();
     assert_eq!((replaced.replaced, replaced.waiting.len()), (1, 0));
@@ -90,11 +71,8 @@ fn archive_brings_what_is_missing_and_replaces_nothing_unasked() {
 #[test]
 fn links_are_neither_exported_nor_followed() {
     let folder = tempfile::tempdir().unwrap();
-    let (here, there, archive) = (
-        folder.path().join("here"),
-        folder.path().join("there"),
-        folder.path().join("me.tar.zst"),
-    );
+    let (here, there, archive) =
+        (folder.path().join("here"), folder.path().join("there"), folder.path().join("me.tar.zst"));
     write(&here, &[("entities/people/a.md", "a")]);
     std::os::unix::fs::symlink("/etc/passwd", here.join("entities/people/b.md")).unwrap();
     let exported = export(&here, &archive).unwrap();
@@ -164,14 +142,7 @@ fn reminders_of_an_archive_are_marked_whatever_they_say() {
     let folder = tempfile::tempdir().unwrap();
     let (here, there) = (folder.path().join("here"), folder.path().join("there"));
     let claims = TEA.replace('}', r#","muninn":{"action":"agent","fromTools":false}}"#);
-    write(
-        &here,
-        &[
-            ("reminders/tea.json", &claims),
-            ("reminders/other.json", TEA),
-            ("reminders/bad.json", "{"),
-        ],
-    );
+    write(&here, &[("reminders/tea.json", &claims), ("reminders/other.json", TEA), ("reminders/bad.json", "{")]);
     let archive = folder.path().join("me.tar.zst");
     export(&here, &archive).unwrap();
     let imported = import(&there, &archive, false).unwrap();
@@ -227,9 +198,7 @@ fn day_does_not_grow_beyond_what_exports_take() {
     let folder = tempfile::tempdir().unwrap();
     let (here, there) = (folder.path().join("here"), folder.path().join("there"));
     let (name, own) = ("journal/2027-01-01.jsonl", entry("my own"));
-    let of_archive: String = (0..160)
-        .map(|at| entry(&format!("{at}{}", "x".repeat(100_000))) + "\n")
-        .collect();
+    let of_archive: String = (0..160).map(|at| entry(&format!("{at}{}", "x".repeat(100_000))) + "\n").collect();
     let padding = format!("{own}\n{}", (entry(&"y".repeat(90_000)) + "\n").repeat(10));
     assert!(of_archive.len() < 16 << 20 && of_archive.len() + padding.len() > 16 << 20);
     write(&here, &[(name, &of_archive)]);

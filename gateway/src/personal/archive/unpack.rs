@@ -79,18 +79,9 @@ pub(super) fn unpack(archive: &Path, staging: &Path) -> Result<Unpacked, Archive
             path: archive.to_owned(),
             limit: format!("it unpacks to more than {} MB", MOST_BYTES >> 20),
         },
-        Fault::Limit(limit) => ArchiveError::Limit {
-            path: archive.to_owned(),
-            limit,
-        },
-        Fault::Foreign(message) => ArchiveError::Foreign {
-            path: archive.to_owned(),
-            message,
-        },
-        Fault::Staging(source) => ArchiveError::Io {
-            path: staging.to_owned(),
-            source,
-        },
+        Fault::Limit(limit) => ArchiveError::Limit { path: archive.to_owned(), limit },
+        Fault::Foreign(message) => ArchiveError::Foreign { path: archive.to_owned(), message },
+        Fault::Staging(source) => ArchiveError::Io { path: staging.to_owned(), source },
     })
 }
 
@@ -131,10 +122,7 @@ fn read(file: File, left: &Rc<Cell<u64>>, staging: &Path) -> Result<Unpacked, Fa
     // The input is limited too: parts of a zstd stream unpack to nothing.
     let mut decoder = zstd::Decoder::new(file.take(MOST_BYTES)).map_err(foreign)?;
     decoder.window_log_max(WINDOW_LOG).map_err(foreign)?;
-    let mut tar = tar::Archive::new(Metered {
-        inner: decoder,
-        left: Rc::clone(left),
-    });
+    let mut tar = tar::Archive::new(Metered { inner: decoder, left: Rc::clone(left) });
     let mut unpacked = Unpacked::default();
     let mut taken = HashSet::new();
     let mut next = NextName::default();
@@ -164,10 +152,7 @@ fn read(file: File, left: &Rc<Cell<u64>>, staging: &Path) -> Result<Unpacked, Fa
             continue;
         };
         if !taken.insert(folded(&name)) {
-            unpacked.left.add(
-                &name,
-                "another entry has this name, or one that some systems take for it",
-            );
+            unpacked.left.add(&name, "another entry has this name, or one that some systems take for it");
             continue;
         }
         if unpacked.files.len() >= MOST_FILES {
@@ -190,11 +175,7 @@ fn copy(entry: &mut Entry<'_, impl Read>, name: &str, kind: FileKind, staged: &P
     }
     let mut out = private_file::create_new(staged).map_err(Fault::Staging)?;
     let copied = io::copy(entry, &mut out).map_err(foreign)?;
-    if copied == size {
-        Ok(())
-    } else {
-        Err(Fault::Foreign(format!("it ends within `{name}`")))
-    }
+    if copied == size { Ok(()) } else { Err(Fault::Foreign(format!("it ends within `{name}`"))) }
 }
 
 impl NextName {

@@ -21,36 +21,12 @@ use crate::presence;
 
 /// The variables that every agent gets, beside those that begin with `LC_` or `XDG_`.
 const ENVIRONMENT: [&str; 19] = [
-    "HOME",
-    "PATH",
-    "LANG",
-    "TERM",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "TMPDIR",
-    "TZ",
-    "SYSTEMROOT",
-    "USERPROFILE",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "TEMP",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "SSL_CERT_FILE",
-    "NODE_EXTRA_CA_CERTS",
+    "HOME", "PATH", "LANG", "TERM", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "SYSTEMROOT", "USERPROFILE", "APPDATA",
+    "LOCALAPPDATA", "TEMP", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS",
 ];
 /// The files and folders in which clients look for settings of the directory that they run in. Settings name programs to start,
 /// and a cloned memory can contain them.
-const CLIENT_SETTINGS: [&str; 6] = [
-    ".claude",
-    ".mcp.json",
-    ".codex",
-    ".opencode",
-    "opencode.json",
-    "opencode.jsonc",
-];
+const CLIENT_SETTINGS: [&str; 6] = [".claude", ".mcp.json", ".codex", ".opencode", "opencode.json", "opencode.jsonc"];
 /// The time of a notification program.
 const NOTIFYING: Duration = Duration::from_secs(2);
 /// The folder of the logs, in the state directory.
@@ -118,26 +94,22 @@ impl Reminders {
         let (arguments, input) = arguments(agent, &prompt);
         let program = agent.program.clone();
         let ended = match self.command(due, agent, &arguments, settings) {
-            Ok(command) => run(command, input.as_bytes(), MOST_KEPT, timeout, stopping)
-                .await
-                .map_err(|error| match error.kind() {
+            Ok(command) => {
+                run(command, input.as_bytes(), MOST_KEPT, timeout, stopping).await.map_err(|error| match error.kind() {
                     ErrorKind::NotFound => AgentError::NoProgram(program),
                     _ => AgentError::Start { program, error },
-                }),
+                })
+            }
             Err(why) => Err(why),
         };
         let log = ended.as_ref().ok().and_then(|ended| {
             let log = self.write_log(due, agent, &arguments, ended);
-            log.inspect_err(|error| tracing::warn!("the log of reminder {}: {error}", due.claim.id))
-                .ok()
+            log.inspect_err(|error| tracing::warn!("the log of reminder {}: {error}", due.claim.id)).ok()
         });
         match ended.and_then(|ended| answer(agent.client, &ended, timeout)) {
             Ok(text) => {
                 let entry = format!("{}: {}", due.reminder.description, shortened(&text));
-                let metadata = EntryMetadata {
-                    source: Some(SOURCE.to_owned()),
-                    intent: Some(due.claim.id.clone()),
-                };
+                let metadata = EntryMetadata { source: Some(SOURCE.to_owned()), intent: Some(due.claim.id.clone()) };
                 match self.personal.log(TOPIC, &entry, metadata) {
                     Ok(_) => self.finish(&due.claim, Some(&due.reminder), "the agent answered; see the journal"),
                     Err(error) => self.failed(due, &format!("its answer cannot be kept: {error}"), log),
@@ -150,10 +122,7 @@ impl Reminders {
     /// Leaves a line about a failed run in the inbox.
     fn failed(&self, due: &Due, why: &str, log: Option<PathBuf>) -> String {
         let log = log.map(|log| format!(", log {}", log.display())).unwrap_or_default();
-        let due = Due {
-            note: Some(format!("the agent failed: {}{log}", shortened(why))),
-            ..due.clone()
-        };
+        let due = Due { note: Some(format!("the agent failed: {}{log}", shortened(why))), ..due.clone() };
         self.add_to_inbox(&due)
     }
 
@@ -165,10 +134,7 @@ impl Reminders {
             Ok(ended) if matches!(ended.end, End::Exited(status) if status.success()) => {
                 self.finish(&due.claim, Some(&due.reminder), "notified")
             }
-            _ => self.add_to_inbox(&Due {
-                note: Some("no notification could be shown".to_owned()),
-                ..due.clone()
-            }),
+            _ => self.add_to_inbox(&Due { note: Some("no notification could be shown".to_owned()), ..due.clone() }),
         }
     }
 
@@ -177,11 +143,7 @@ impl Reminders {
         let Due { reminder, claim, .. } = due;
         let text = format!("{}\n\n{}", reminder.description, reminder.payload);
         let text = redact(&text);
-        format!(
-            "{}: {}\n",
-            self.start(reminder, claim),
-            neutralize(&text, Ground::Prose)
-        )
+        format!("{}: {}\n", self.start(reminder, claim), neutralize(&text, Ground::Prose))
     }
 
     /// The line for an open session.
@@ -327,11 +289,7 @@ fn answer(client: AgentClient, ended: &Ended, timeout: Duration) -> Result<Strin
         ended.stdout.clone()
     };
     if !status.success() {
-        let last = ended
-            .stderr
-            .lines()
-            .chain(said.lines())
-            .rfind(|line| !line.trim().is_empty());
+        let last = ended.stderr.lines().chain(said.lines()).rfind(|line| !line.trim().is_empty());
         let line = last.unwrap_or("it printed nothing").trim().to_owned();
         return Err(AgentError::Failed { status, line });
     }

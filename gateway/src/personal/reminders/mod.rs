@@ -118,10 +118,7 @@ impl ReminderSettings {
     pub fn of(config: &Config, port: u16, state_dir: &Path) -> ReminderSettings {
         let url = format!("http://127.0.0.1:{port}");
         let is_open = !config.needs_key && presence::is_gateway(state_dir, &url);
-        ReminderSettings {
-            config: config.personal.clone(),
-            gateway: is_open.then_some(url),
-        }
+        ReminderSettings { config: config.personal.clone(), gateway: is_open.then_some(url) }
     }
 }
 
@@ -192,10 +189,7 @@ impl Reminders {
         if !settings.config.signals {
             return;
         }
-        let context = SignalContext {
-            trigger: Some(line.to_owned()),
-            ..SignalContext::default()
-        };
+        let context = SignalContext { trigger: Some(line.to_owned()), ..SignalContext::default() };
         let days = settings.config.signals_days;
         if let Err(error) = self.personal.log_signal("reminder_fired", Some(context), None, days) {
             tracing::debug!("an event is not logged: {error}");
@@ -334,11 +328,7 @@ impl Reminders {
             true => (FiringAction::Inbox, Some("it was missed".to_owned())),
             false => (action, note),
         };
-        let due = Due {
-            reminder: reminder.clone(),
-            claim,
-            note,
-        };
+        let due = Due { reminder: reminder.clone(), claim, note };
         Ok(Some((due, action)))
     }
 
@@ -372,12 +362,7 @@ impl Reminders {
         let open = self.firings().open_claims(self.personal.root())?;
         for firing in open.into_iter().filter(|firing| firing.claimed < before) {
             let reminder = self.personal.reminder(&firing.id).ok();
-            let claim = Claim {
-                id: firing.id,
-                due: firing.due,
-                is_late: true,
-                missed: firing.missed,
-            };
+            let claim = Claim { id: firing.id, due: firing.due, is_late: true, missed: firing.missed };
             let text = match (firing.inbox, &reminder) {
                 (Some(text), _) => text,
                 // Its file may have been replaced since.
@@ -399,9 +384,7 @@ impl Reminders {
     fn add_to_inbox(&self, due: &Due) -> String {
         let note = due.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
         let text = format!("{}{note}", self.line(&due.reminder, &due.claim));
-        let noted = self
-            .firings()
-            .note_inbox_line(self.personal.root(), &due.claim, &redact(&text));
+        let noted = self.firings().note_inbox_line(self.personal.root(), &due.claim, &redact(&text));
         if let Err(error) = noted {
             tracing::error!("reminder {}: {error}", due.claim.id);
         }
@@ -418,9 +401,7 @@ impl Reminders {
 
     /// Notes what became of a claim. A single time that is over goes with its file.
     fn finish(&self, claim: &Claim, reminder: Option<&Reminder>, result: &str) -> String {
-        let finished = self
-            .firings()
-            .finish(self.personal.root(), claim, result, self.clock.now());
+        let finished = self.firings().finish(self.personal.root(), claim, result, self.clock.now());
         if let Err(error) = finished {
             tracing::error!("reminder {}: {error}", claim.id);
         }
@@ -487,9 +468,7 @@ fn action_of(reminder: &Reminder, maker: Maker, config: &PersonalConfig) -> (Fir
 
 /// The text of a reminder, without secrets: a person, or another program, may have written the file.
 fn words(reminder: &Reminder) -> String {
-    let Reminder {
-        description, payload, ..
-    } = reminder;
+    let Reminder { description, payload, .. } = reminder;
     match description == payload {
         true => redact(description).into_owned(),
         false => redact(&format!("{description}: {payload}")).into_owned(),
@@ -523,9 +502,7 @@ fn timeout(reminder: &Reminder, agent: &AgentConfig) -> Duration {
     let extras = reminder.muninn.as_ref();
     let seconds = extras.and_then(|extras| extras.timeout_seconds);
     // A person may have written the file.
-    seconds.map_or(agent.timeout, |seconds| {
-        Duration::from_secs(seconds.min(MOST_TIMEOUT_SECONDS))
-    })
+    seconds.map_or(agent.timeout, |seconds| Duration::from_secs(seconds.min(MOST_TIMEOUT_SECONDS)))
 }
 
 /// The time after which a claimed run has ended, with or without a result.

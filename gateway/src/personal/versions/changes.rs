@@ -102,10 +102,7 @@ pub(super) async fn changes(
 /// Writes the objects of changed files.
 async fn objects_of(repository: &Repository<'_>, paths: Vec<String>) -> Result<Vec<Change>, VersionError> {
     let objects = objects(repository, &paths, true).await?;
-    let changes = paths.into_iter().zip(objects).map(|(path, object)| Change {
-        path,
-        object: Some(object),
-    });
+    let changes = paths.into_iter().zip(objects).map(|(path, object)| Change { path, object: Some(object) });
     Ok(changes.collect())
 }
 
@@ -144,11 +141,7 @@ async fn objects(repository: &Repository<'_>, paths: &[String], write: bool) -> 
         let printed = repository.run("hash-object", arguments, &lines).await?;
         objects.extend(printed.lines().map(str::to_owned));
     }
-    if objects.len() == paths.len() {
-        Ok(objects)
-    } else {
-        Err(VersionError::TooMany)
-    }
+    if objects.len() == paths.len() { Ok(objects) } else { Err(VersionError::TooMany) }
 }
 
 /// Those of new files that the user's patterns leave out.

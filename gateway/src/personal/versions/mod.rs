@@ -22,15 +22,8 @@ use repository::{Repository, file_error};
 /// The files that are not kept: what can be rebuilt, and what belongs to running programs.
 const IGNORED: &str = ".index/\n.daemon.*\n.pending-context\n";
 /// What git leaves in its directory while a person is in the middle of something.
-const UNDER_WAY: [&str; 7] = [
-    "MERGE_HEAD",
-    "BISECT_LOG",
-    "sequencer",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "rebase-merge",
-    "rebase-apply",
-];
+const UNDER_WAY: [&str; 7] =
+    ["MERGE_HEAD", "BISECT_LOG", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 
 /// Why a change is not committed.
 #[derive(Debug, Error)]
@@ -132,10 +125,7 @@ pub async fn begin(personal: &Personal, remote: Option<&str>) -> Result<(), Vers
         private_file::replace(&ignored, IGNORED.as_bytes()).map_err(file_error(&ignored))?;
     }
     personal.commit_changes()?;
-    let pushing = Pushing {
-        remote: remote.map(str::to_owned),
-        is_unpushed: false,
-    };
+    let pushing = Pushing { remote: remote.map(str::to_owned), is_unpushed: false };
     match commit(personal, pushing, &stopping).await.error {
         // A daemon or a gateway commits the same changes.
         None | Some(VersionError::Busy) => Ok(()),
@@ -166,10 +156,7 @@ pub async fn problem(personal: &Personal) -> Option<VersionError> {
 /// Commits what has changed, and pushes it if the user's configuration names a remote. Nothing happens unless the settings in
 /// the directory ask for it, and while the repository is in the middle of a merge or the like.
 pub async fn commit(personal: &Personal, pushing: Pushing, stopping: &CancellationToken) -> Committed {
-    let mut committed = Committed {
-        is_unpushed: pushing.is_unpushed,
-        ..Committed::default()
-    };
+    let mut committed = Committed { is_unpushed: pushing.is_unpushed, ..Committed::default() };
     let pushed = commit_and_push(personal, pushing.remote.as_deref(), stopping, &mut committed).await;
     if let Err(error) = pushed {
         committed.error.get_or_insert(error);
@@ -213,14 +200,7 @@ async fn commit_and_push(
         if is_inside(personal.root(), remote) {
             return Err(VersionError::RemoteInside(remote.to_owned()));
         }
-        let arguments = [
-            "--quiet",
-            "--no-verify",
-            "--recurse-submodules=no",
-            "--",
-            remote,
-            "HEAD",
-        ];
+        let arguments = ["--quiet", "--no-verify", "--recurse-submodules=no", "--", remote, "HEAD"];
         repository.run("push", &arguments, "").await?;
         committed.is_unpushed = false;
     }
@@ -244,9 +224,7 @@ async fn write(
     let mut stream = String::new();
     for (number, (subject, changes)) in commits.iter().enumerate() {
         let length = subject.len();
-        stream.push_str(&format!(
-            "commit HEAD\nauthor {author}\ncommitter {committer}\ndata {length}\n{subject}\n"
-        ));
+        stream.push_str(&format!("commit HEAD\nauthor {author}\ncommitter {committer}\ndata {length}\n{subject}\n"));
         if let Some(head) = head.filter(|_| number == 0) {
             stream.push_str(&format!("from {head}\n"));
         }

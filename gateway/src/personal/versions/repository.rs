@@ -28,14 +28,8 @@ const MOST_FILES: usize = 100_000;
 /// The author where git knows none.
 const NOBODY: [&str; 4] = ["-c", "user.name=Muninn", "-c", "user.email=muninn@localhost"];
 /// Settings beside those of every git of Muninn. Objects stay private whatever the repository says.
-const SETTINGS: [&str; 6] = [
-    "-c",
-    "core.sharedRepository=0600",
-    "-c",
-    "core.attributesFile=/dev/null",
-    "-c",
-    "gc.autoDetach=false",
-];
+const SETTINGS: [&str; 6] =
+    ["-c", "core.sharedRepository=0600", "-c", "core.attributesFile=/dev/null", "-c", "gc.autoDetach=false"];
 /// The settings of a repository with which git runs, in the form of `git config --list`: those that git writes by itself, and
 /// names. Any other one may name a program.
 const ALLOWED: [&str; 13] = [
@@ -73,10 +67,7 @@ fn is_allowed(key: &str, value: &str) -> bool {
     let is_branch = key.starts_with("branch.");
     let remote = key.strip_prefix("remote.").and_then(|rest| rest.rsplit_once('.'));
     // A remote with the name of an address would be taken for it.
-    let is_nick = |name: &str| {
-        name.chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
-    };
+    let is_nick = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     let is_remote = remote.is_some_and(|(name, key)| is_nick(name) && ["url", "fetch", "pushurl"].contains(&key));
     is_branch || is_remote || ALLOWED.contains(&key)
 }
@@ -96,10 +87,7 @@ impl<'a> Repository<'a> {
     /// [`VersionError`].
     pub(super) async fn init(root: &'a Path, stopping: &'a CancellationToken) -> Result<(), VersionError> {
         let mut command = git();
-        command
-            .args(["init", "--quiet", "--shared=0600"])
-            .arg(root)
-            .current_dir(root);
+        command.args(["init", "--quiet", "--shared=0600"]).arg(root).current_dir(root);
         let ended = output_of(command, b"", MOST_KEPT, stopping).await?;
         succeeded("init", ended).map(drop)
     }
@@ -124,11 +112,7 @@ impl<'a> Repository<'a> {
         crate::ownership::check_owner(&directory, &metadata, (true, "directory"), "[personal] path")?;
         check_files(&directory)?;
         check_patterns(root)?;
-        let repository = Repository {
-            root,
-            directory,
-            stopping,
-        };
+        let repository = Repository { root, directory, stopping };
         repository.check_settings().await?;
         Ok(Some(repository))
     }
@@ -155,10 +139,7 @@ impl<'a> Repository<'a> {
             // A key without a value counts as true.
             let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
             if !is_allowed(key, value) {
-                return Err(VersionError::Setting {
-                    path,
-                    key: key.to_owned(),
-                });
+                return Err(VersionError::Setting { path, key: key.to_owned() });
             }
         }
         Ok(())
@@ -174,10 +155,7 @@ impl<'a> Repository<'a> {
         arguments: &[&str],
         input: &str,
     ) -> Result<String, VersionError> {
-        succeeded(
-            what,
-            self.output(&[&[what], arguments].concat(), input, MOST_KEPT).await?,
-        )
+        succeeded(what, self.output(&[&[what], arguments].concat(), input, MOST_KEPT).await?)
     }
 
     /// Runs a command of git, of which up to `kept` bytes are kept.
@@ -245,19 +223,14 @@ async fn output_of(
     kept: usize,
     stopping: &CancellationToken,
 ) -> Result<Ended, VersionError> {
-    run(command.into(), input, kept, MOST_TIME, stopping)
-        .await
-        .map_err(VersionError::Start)
+    run(command.into(), input, kept, MOST_TIME, stopping).await.map_err(VersionError::Start)
 }
 
 /// What a command printed.
 pub(super) fn succeeded(what: &'static str, ended: Ended) -> Result<String, VersionError> {
     match ended.end {
         End::Exited(status) if status.success() => Ok(ended.stdout),
-        End::Exited(_) => Err(VersionError::Git {
-            what,
-            message: ended.stderr.trim().to_owned(),
-        }),
+        End::Exited(_) => Err(VersionError::Git { what, message: ended.stderr.trim().to_owned() }),
         End::TimedOut | End::Stopped => Err(VersionError::Ended(what)),
     }
 }
@@ -314,11 +287,7 @@ fn check_patterns(root: &Path) -> Result<(), VersionError> {
         for entry in fs::read_dir(&directory).map_err(file_error(&directory))? {
             let entry = entry.map_err(file_error(&directory))?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            let path = if folder.is_empty() {
-                name
-            } else {
-                format!("{folder}/{name}")
-            };
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
             if is_folder(&path) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 open.push(path);
             }

@@ -74,16 +74,8 @@ const SEARCHERS: [&str; 17] = [
     "findpath",                // Zed
 ];
 /// Arguments that name one file or several.
-const PATHS: [&str; 8] = [
-    "file_path",
-    "notebook_path",
-    "path",
-    "filePath",
-    "target_file",
-    "absolute_path",
-    "paths",
-    "files",
-];
+const PATHS: [&str; 8] =
+    ["file_path", "notebook_path", "path", "filePath", "target_file", "absolute_path", "paths", "files"];
 /// Arguments with a command line, as a string or a list of words.
 const COMMANDS: [&str; 2] = ["command", "cmd"];
 /// Arguments with a patch.
@@ -162,9 +154,7 @@ impl Call {
     pub(in crate::session) fn of(name: Text<'_>, arguments: &str) -> Option<Call> {
         let name = plain(&name.decode());
         let tool = Tool::of(&name)?;
-        let arguments = Text::of(arguments)
-            .map_or(Cow::Borrowed(arguments), Text::decode)
-            .into_owned();
+        let arguments = Text::of(arguments).map_or(Cow::Borrowed(arguments), Text::decode).into_owned();
         Some(Call { tool, name, arguments })
     }
 
@@ -231,13 +221,7 @@ impl Call {
 
 fn paths(members: &Members<'_>, file_use: FileUse) -> Vec<NamedFile> {
     let paths = PATHS.iter().flat_map(|key| strings(members, key));
-    paths
-        .map(|path| NamedFile {
-            path,
-            directory: None,
-            file_use,
-        })
-        .collect()
+    paths.map(|path| NamedFile { path, directory: None, file_use }).collect()
 }
 
 fn line(members: &Members<'_>) -> String {
@@ -252,23 +236,9 @@ fn commands_of(members: &Members<'_>, line: &str) -> Vec<Command> {
 
 /// The files of a patch in Codex's format.
 fn patched(patch: &str) -> Vec<NamedFile> {
-    let heads = [
-        "*** Update File: ",
-        "*** Add File: ",
-        "*** Delete File: ",
-        "*** Move to: ",
-    ];
-    let path = |line: &str| {
-        heads
-            .iter()
-            .find_map(|head| line.strip_prefix(head))
-            .map(|path| path.trim().to_owned())
-    };
-    let changed = |path| NamedFile {
-        path,
-        directory: None,
-        file_use: FileUse::Changed,
-    };
+    let heads = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
+    let path = |line: &str| heads.iter().find_map(|head| line.strip_prefix(head)).map(|path| path.trim().to_owned());
+    let changed = |path| NamedFile { path, directory: None, file_use: FileUse::Changed };
     patch.lines().filter_map(path).map(changed).collect()
 }
 

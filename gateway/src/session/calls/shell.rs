@@ -5,9 +5,7 @@ use super::named::{FileUse, NamedFile};
 /// Programs that print files.
 const PRINTERS: [&str; 10] = ["cat", "sed", "head", "tail", "nl", "bat", "less", "more", "awk", "tac"];
 /// Programs that search or list files.
-const SEARCHERS: [&str; 12] = [
-    "grep", "egrep", "fgrep", "rg", "ag", "ack", "find", "fd", "ls", "tree", "wc", "file",
-];
+const SEARCHERS: [&str; 12] = ["grep", "egrep", "fgrep", "rg", "ag", "ack", "find", "fd", "ls", "tree", "wc", "file"];
 /// Commands of git that search, list or show files.
 const GIT_SEARCHERS: [&str; 5] = ["grep", "ls-files", "show", "log", "blame"];
 /// Programs that change the files that they are given.
@@ -44,11 +42,7 @@ pub(super) fn commands(line: &str, directory: Option<&str>) -> Vec<Command> {
         let mut words = command.split_whitespace().map(unquoted).skip_while(is_before);
         match words.next() {
             Some(program) if program == "cd" => directory = words.next().or(directory),
-            Some(program) => commands.push(Command {
-                program,
-                words: words.collect(),
-                directory: directory.clone(),
-            }),
+            Some(program) => commands.push(Command { program, words: words.collect(), directory: directory.clone() }),
             None => {}
         }
     }
@@ -65,11 +59,8 @@ pub(super) fn explores(command: &Command) -> bool {
 /// The arguments that may be files, and how each is used.
 pub(super) fn files(command: &Command) -> Vec<NamedFile> {
     let program = command.program.as_str();
-    let named = |path: &str, file_use| NamedFile {
-        path: path.to_owned(),
-        directory: command.directory.clone(),
-        file_use,
-    };
+    let named =
+        |path: &str, file_use| NamedFile { path: path.to_owned(), directory: command.directory.clone(), file_use };
     let in_place = |word: &String| word == "-i" || word.starts_with("-i.") || word == "--in-place";
     let file_use = match program {
         "sed" if command.words.iter().any(in_place) => FileUse::Changed,
@@ -82,9 +73,7 @@ pub(super) fn files(command: &Command) -> Vec<NamedFile> {
     let mut scripts = usize::from(matches!(program, "sed" | "awk"));
     let mut redirected = false;
     for word in command.words.iter().filter(|word| !word.is_empty()) {
-        let target = word
-            .trim_start_matches(|c: char| c.is_ascii_digit())
-            .trim_start_matches('>');
+        let target = word.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches('>');
         if std::mem::take(&mut redirected) {
             files.push(named(word, FileUse::Changed));
         } else if target.len() < word.len() && word.contains('>') {
@@ -114,14 +103,11 @@ fn without_documents(text: &str) -> String {
             continue;
         }
         kept.push(line);
-        end = line
-            .split_once("<<")
-            .filter(|(_, rest)| !rest.starts_with('<'))
-            .map(|(_, rest)| {
-                let mark = rest.trim_start_matches('-').trim_start();
-                let mark = mark.split([' ', ';', '|', '&', '>', ')']).next().unwrap_or_default();
-                mark.trim_matches(['"', '\'', '\\']).to_owned()
-            });
+        end = line.split_once("<<").filter(|(_, rest)| !rest.starts_with('<')).map(|(_, rest)| {
+            let mark = rest.trim_start_matches('-').trim_start();
+            let mark = mark.split([' ', ';', '|', '&', '>', ')']).next().unwrap_or_default();
+            mark.trim_matches(['"', '\'', '\\']).to_owned()
+        });
     }
     let mut line = kept.join("\n");
     let most = line.floor_char_boundary(LONGEST);

@@ -6,17 +6,11 @@ use super::TestStores;
 use crate::config::CircuitConfig;
 use crate::store::{CircuitId, CircuitOutcome, CircuitState};
 
-const CONFIG: CircuitConfig = CircuitConfig {
-    failures: 2,
-    cooldown: Duration::from_secs(2),
-    longest_cooldown: Duration::from_secs(5),
-};
+const CONFIG: CircuitConfig =
+    CircuitConfig { failures: 2, cooldown: Duration::from_secs(2), longest_cooldown: Duration::from_secs(5) };
 
 fn backend(name: &str) -> CircuitId {
-    CircuitId {
-        backend: name.into(),
-        url: "http://127.0.0.1:1".into(),
-    }
+    CircuitId { backend: name.into(), url: "http://127.0.0.1:1".into() }
 }
 
 pub(in crate::store) async fn uses_of_a_key_are_counted_within_a_minute(subject: &impl TestStores) {
@@ -30,11 +24,7 @@ pub(in crate::store) async fn uses_of_a_key_are_counted_within_a_minute(subject:
     assert_eq!(count("ana", 2, 40).await, Err(Duration::from_secs(20)));
     assert_eq!(count("ben", 2, 40).await, Ok(()), "each key has its own count");
     assert_eq!(count("ana", 3, 40).await, Ok(()), "a raised limit holds at once");
-    assert_eq!(
-        count("ana", 2, 60).await,
-        Err(Duration::from_secs(30)),
-        "a lowered limit holds at once"
-    );
+    assert_eq!(count("ana", 2, 60).await, Err(Duration::from_secs(30)), "a lowered limit holds at once");
     assert_eq!(count("ana", 2, 100).await, Ok(()));
 }
 
@@ -46,10 +36,7 @@ pub(in crate::store) async fn circuit_opens_admits_one_probe_and_closes(subject:
         let admission = admit(&circuit, start).await.unwrap();
         counters.note_end(&circuit, CONFIG, admission, CircuitOutcome::Failed, start);
     }
-    assert_eq!(
-        counters.circuit(&circuit, start).await.unwrap(),
-        (CircuitState::Open, 2)
-    );
+    assert_eq!(counters.circuit(&circuit, start).await.unwrap(), (CircuitState::Open, 2));
     assert_eq!(admit(&circuit, start).await.unwrap_err().retry_after, CONFIG.cooldown);
     assert!(admit(&other, start).await.is_ok(), "each backend has its own circuit");
     let later = start + CONFIG.cooldown;
@@ -57,30 +44,18 @@ pub(in crate::store) async fn circuit_opens_admits_one_probe_and_closes(subject:
     assert_eq!(admit(&circuit, later).await.unwrap_err().retry_after, Duration::ZERO);
     counters.note_end(&circuit, CONFIG, left, CircuitOutcome::Cancelled, later);
     let probe = admit(&circuit, later).await.unwrap();
-    assert_eq!(
-        counters.circuit(&circuit, later).await.unwrap().0,
-        CircuitState::HalfOpen
-    );
+    assert_eq!(counters.circuit(&circuit, later).await.unwrap().0, CircuitState::HalfOpen);
     counters.note_end(&circuit, CONFIG, probe, CircuitOutcome::Succeeded, later);
-    assert_eq!(
-        counters.circuit(&circuit, later).await.unwrap(),
-        (CircuitState::Closed, 0)
-    );
+    assert_eq!(counters.circuit(&circuit, later).await.unwrap(), (CircuitState::Closed, 0));
 }
 
 pub(in crate::store) async fn unknown_and_forgotten_circuits_are_closed(subject: &impl TestStores) {
     let (counters, now, circuit) = (subject.open().counters(), Instant::now(), backend("a"));
-    assert_eq!(
-        counters.circuit(&circuit, now).await.unwrap(),
-        (CircuitState::Closed, 0)
-    );
+    assert_eq!(counters.circuit(&circuit, now).await.unwrap(), (CircuitState::Closed, 0));
     let once = CircuitConfig { failures: 1, ..CONFIG };
     let admission = counters.admit(&circuit, once, now).await.unwrap().unwrap();
     counters.note_end(&circuit, once, admission, CircuitOutcome::Failed, now);
     assert_eq!(counters.circuit(&circuit, now).await.unwrap(), (CircuitState::Open, 1));
     counters.note_gone(&circuit);
-    assert_eq!(
-        counters.circuit(&circuit, now).await.unwrap(),
-        (CircuitState::Closed, 0)
-    );
+    assert_eq!(counters.circuit(&circuit, now).await.unwrap(), (CircuitState::Closed, 0));
 }

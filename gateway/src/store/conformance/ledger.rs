@@ -50,10 +50,8 @@ pub(in crate::store) async fn concurrent_records_agree_on_one_row(subject: &impl
 
 pub(in crate::store) async fn two_stores_on_one_directory_agree_on_one_row(subject: &impl TestStores) {
     let (one, other) = (subject.open(), subject.open());
-    let (first, second) = futures_util::join!(
-        recorded(&*one, 1, Some("s"), "one", 1),
-        recorded(&*other, 1, Some("s"), "other", 1)
-    );
+    let (first, second) =
+        futures_util::join!(recorded(&*one, 1, Some("s"), "one", 1), recorded(&*other, 1, Some("s"), "other", 1));
     assert_eq!(first.block, second.block);
     for store in [&one, &other] {
         assert_eq!(store.entries(&[key(1)]).await.unwrap(), [[first.clone()]]);
@@ -64,10 +62,7 @@ pub(in crate::store) async fn row_keeps_the_ids_of_rows_before_it(subject: &impl
     let store = subject.open();
     let first = recorded(&*store, 1, Some("s"), "one", 1).await;
     let second = recorded(&*store, 2, Some("s"), "two", 2).await;
-    let third = NewEntry {
-        before: vec![Use::of(first.id), Use::of(second.id)],
-        ..row(Some("s"), Some("three"), 3)
-    };
+    let third = NewEntry { before: vec![Use::of(first.id), Use::of(second.id)], ..row(Some("s"), Some("three"), 3) };
     assert_eq!(store.record(key(3), third).await.unwrap().before, [first.id, second.id]);
     drop(store);
     let kept = subject.open().entries(&[key(3)]).await.unwrap();
@@ -78,19 +73,14 @@ pub(in crate::store) async fn row_keeps_the_ids_of_rows_before_it(subject: &impl
 pub(in crate::store) async fn absent_earlier_turns_get_a_row(subject: &impl TestStores) {
     let store = subject.open();
     let first = recorded(&*store, 1, Some("s"), "one", 1).await;
-    let third = NewEntry {
-        absent: vec![(key(2), vec![first.id]), (key(1), Vec::new())],
-        ..row(Some("s"), Some("three"), 3)
-    };
+    let third =
+        NewEntry { absent: vec![(key(2), vec![first.id]), (key(1), Vec::new())], ..row(Some("s"), Some("three"), 3) };
     store.record(key(3), third).await.unwrap();
     let found = store.entries(&[key(1), key(2)]).await.unwrap();
     assert_eq!(found[0], std::slice::from_ref(&first), "the existing row is kept");
     assert_eq!((found[1].len(), &found[1][0].block), (1, &None));
     assert_eq!(found[1][0].before, [first.id]);
-    let sixth = NewEntry {
-        absent: vec![(key(5), vec![first.id]), (key(1), Vec::new())],
-        ..row(Some("s"), None, 6)
-    };
+    let sixth = NewEntry { absent: vec![(key(5), vec![first.id]), (key(1), Vec::new())], ..row(Some("s"), None, 6) };
     store.record_without_block(key(6), sixth).await;
     // First from the journal, then from the database.
     for _ in 0..2 {
@@ -125,10 +115,7 @@ pub(in crate::store) async fn continuations_are_returned_with_their_row(subject:
     let store = subject.open();
     let entry = recorded(&*store, 1, None, "one", 1).await;
     for continuation in [key(8), key(9), key(8)] {
-        store.note_uses(vec![Use {
-            continuation: Some(continuation),
-            ..Use::of(entry.id)
-        }]);
+        store.note_uses(vec![Use { continuation: Some(continuation), ..Use::of(entry.id) }]);
     }
     store.flush().await;
     let mut continuations = store.entries(&[key(1)]).await.unwrap()[0][0].continuations.clone();
@@ -140,17 +127,11 @@ pub(in crate::store) async fn session_adopts_a_row_of_another_session(subject: &
     let store = subject.open();
     let entry = recorded(&*store, 1, Some("a"), "one", 1).await;
     for _ in 0..2 {
-        store.note_uses(vec![Use {
-            adopted_by: Some("b".to_owned()),
-            ..Use::of(entry.id)
-        }]);
+        store.note_uses(vec![Use { adopted_by: Some("b".to_owned()), ..Use::of(entry.id) }]);
     }
     store.flush().await;
     let rows = store.entries(&[key(1)]).await.unwrap().remove(0);
-    let sessions: Vec<_> = rows
-        .iter()
-        .map(|row| (row.session.as_deref(), row.block.as_deref()))
-        .collect();
+    let sessions: Vec<_> = rows.iter().map(|row| (row.session.as_deref(), row.block.as_deref())).collect();
     assert_eq!(sessions, [(Some("a"), Some("one")), (Some("b"), Some("one"))]);
 }
 

@@ -42,10 +42,7 @@ pub(in crate::store) async fn receipt_ids_are_found_by_a_part(subject: &impl Tes
 
 pub(in crate::store) async fn second_receipt_with_an_id_replaces_the_first(subject: &impl TestStores) {
     let store = with_receipts(subject, &["A1", "B2"]).await;
-    store.note_receipt(Receipt {
-        model: "qwen".to_owned(),
-        ..receipt("A1")
-    });
+    store.note_receipt(Receipt { model: "qwen".to_owned(), ..receipt("A1") });
     store.flush().await;
     assert_eq!(store.receipt("A1").await.unwrap().unwrap().model, "qwen");
     assert_eq!(store.counts().await.unwrap().receipts, 2);
@@ -70,10 +67,7 @@ pub(in crate::store) async fn receipts_of_a_conversation_are_those_with_its_name
     assert_eq!(found(9).await, ["C3", "B2"]);
     assert_eq!(found(2).await, ["C3"], "those before the newest are not looked at");
     store.note_receipt(named("E5", Some(name), None));
-    store.note_receipt(Receipt {
-        model: "qwen".to_owned(),
-        ..named("B2", Some(name), None)
-    });
+    store.note_receipt(Receipt { model: "qwen".to_owned(), ..named("B2", Some(name), None) });
     assert_eq!(found(9).await, ["E5", "C3", "B2"], "nothing was flushed");
     let receipts = store.receipts_of(name, 9).await.unwrap();
     assert_eq!(receipts.last().unwrap().model, "qwen", "the newest with an id counts");
@@ -81,19 +75,9 @@ pub(in crate::store) async fn receipts_of_a_conversation_are_those_with_its_name
 
 pub(in crate::store) async fn measured_receipts_are_those_of_a_worktree_with_an_effect(subject: &impl TestStores) {
     let store = with_receipts(subject, &["A1", "B2"]).await;
-    let effect = Effect {
-        exploring_calls: 2,
-        places_used: 1,
-        files_missed: 0,
-        spared_calls: 1.8,
-        gain: None,
-    };
+    let effect = Effect { exploring_calls: 2, places_used: 1, files_missed: 0, spared_calls: 1.8, gain: None };
     for (id, worktree) in [("C3", "/w"), ("D4", "/other \"effect\":{"), ("E5", "/w"), ("A1", "/w")] {
-        store.note_receipt(Receipt {
-            worktree: worktree.to_owned(),
-            effect: Some(effect),
-            ..receipt(id)
-        });
+        store.note_receipt(Receipt { worktree: worktree.to_owned(), effect: Some(effect), ..receipt(id) });
     }
     store.flush().await;
     let ids = |receipts: Vec<Receipt>| receipts.into_iter().map(|receipt| receipt.id).collect::<Vec<_>>();
@@ -104,12 +88,7 @@ pub(in crate::store) async fn measured_receipts_are_those_of_a_worktree_with_an_
 
 pub(in crate::store) async fn usage_adds_up_by_key_and_day(subject: &impl TestStores) {
     let store = subject.open();
-    let sum = UsageSum {
-        requests: 1,
-        input: 10,
-        output: 2,
-        cached: 8,
-    };
+    let sum = UsageSum { requests: 1, input: 10, output: 2, cached: 8 };
     let day = |text: &str| text.parse::<jiff::civil::Date>().unwrap();
     for written in ["2026-03-31", "2026-03-31", "2026-03-02", "2026-03-01", "2026-04-01"] {
         store.note_usage("ana", day(written), sum);
@@ -119,20 +98,10 @@ pub(in crate::store) async fn usage_adds_up_by_key_and_day(subject: &impl TestSt
     let usage = store.usage(day("2026-03-31")).await.unwrap();
     let requests: Vec<_> = usage
         .iter()
-        .map(|usage| {
-            (
-                usage.key.as_str(),
-                usage.today.requests,
-                usage.thirty_days.requests,
-                usage.all.requests,
-            )
-        })
+        .map(|usage| (usage.key.as_str(), usage.today.requests, usage.thirty_days.requests, usage.all.requests))
         .collect();
     assert_eq!(requests, [("", 0, 1, 1), ("ana", 2, 3, 5)]);
-    assert_eq!(
-        (usage[1].today.input, usage[1].today.output, usage[1].today.cached),
-        (20, 4, 16)
-    );
+    assert_eq!((usage[1].today.input, usage[1].today.output, usage[1].today.cached), (20, 4, 16));
 }
 
 pub(in crate::store) async fn flushed_notes_survive_reopening(subject: &impl TestStores) {
@@ -154,11 +123,7 @@ pub(in crate::store) async fn counts_cover_turns_blocks_and_receipts(subject: &i
     store.record(key(1), row(Some("s"), Some("one"), 1)).await.unwrap();
     store.record_without_block(key(2), row(Some("s"), None, 1)).await;
     store.flush().await;
-    let expected = StoreCounts {
-        turns: 2,
-        blocks: 1,
-        receipts: 1,
-    };
+    let expected = StoreCounts { turns: 2, blocks: 1, receipts: 1 };
     assert_eq!(store.counts().await.unwrap(), expected);
 }
 

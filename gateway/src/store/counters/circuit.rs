@@ -75,12 +75,7 @@ pub enum CircuitOutcome {
 impl Circuit {
     /// A closed circuit.
     pub(super) fn new(config: CircuitConfig) -> Circuit {
-        Circuit {
-            phase: Phase::Closed,
-            failures: 0,
-            cooldown: config.cooldown,
-            epoch: 0,
-        }
+        Circuit { phase: Phase::Closed, failures: 0, cooldown: config.cooldown, epoch: 0 }
     }
 
     pub(super) fn admit(&mut self, config: CircuitConfig, now: Instant) -> Result<Admission, CircuitOpen> {
@@ -93,21 +88,13 @@ impl Circuit {
                 true
             }
             Phase::Open { until } => {
-                return Err(CircuitOpen {
-                    retry_after: until - now,
-                });
+                return Err(CircuitOpen { retry_after: until - now });
             }
             Phase::Probing => {
-                return Err(CircuitOpen {
-                    retry_after: Duration::ZERO,
-                });
+                return Err(CircuitOpen { retry_after: Duration::ZERO });
             }
         };
-        Ok(Admission {
-            at: now,
-            epoch: self.epoch,
-            is_probe,
-        })
+        Ok(Admission { at: now, epoch: self.epoch, is_probe })
     }
 
     pub(super) fn end(&mut self, config: CircuitConfig, admission: Admission, outcome: CircuitOutcome, now: Instant) {
@@ -126,9 +113,7 @@ impl Circuit {
                 self.failures = self.failures.saturating_add(1);
                 let enough = config.failures > 0 && self.failures >= config.failures;
                 if admission.is_probe || enough {
-                    self.enter(Phase::Open {
-                        until: now + self.cooldown,
-                    });
+                    self.enter(Phase::Open { until: now + self.cooldown });
                     self.cooldown = (self.cooldown * 2).min(longest(config));
                 }
             }
@@ -163,11 +148,8 @@ mod tests {
 
     use super::*;
 
-    const CONFIG: CircuitConfig = CircuitConfig {
-        failures: 3,
-        cooldown: Duration::from_secs(2),
-        longest_cooldown: Duration::from_secs(5),
-    };
+    const CONFIG: CircuitConfig =
+        CircuitConfig { failures: 3, cooldown: Duration::from_secs(2), longest_cooldown: Duration::from_secs(5) };
 
     fn circuit() -> (Circuit, Instant) {
         (Circuit::new(CONFIG), Instant::now())

@@ -29,9 +29,7 @@ fn two_stores_on_one_directory_lose_nothing() {
     let start = Arc::new(Barrier::new(usize::from(STORES) * usize::from(THREADS)));
     let day: jiff::civil::Date = "2026-01-01".parse().unwrap();
     let now_ms = jiff::Timestamp::now().as_millisecond();
-    let stores: Vec<_> = (0..STORES)
-        .map(|_| Arc::new(SqliteStore::open(folder.path(), &limits()).unwrap()))
-        .collect();
+    let stores: Vec<_> = (0..STORES).map(|_| Arc::new(SqliteStore::open(folder.path(), &limits()).unwrap())).collect();
     let threads: Vec<_> = (0..STORES)
         .flat_map(|store| (0..THREADS).map(move |thread| (store, thread)))
         .map(|(number, thread)| {
@@ -53,14 +51,7 @@ fn two_stores_on_one_directory_lose_nothing() {
                         Err(error) => failed.push(error.to_string()),
                     }
                     store.note_receipt(receipt(&id));
-                    store.note_usage(
-                        "ana",
-                        day,
-                        UsageSum {
-                            requests: 1,
-                            ..UsageSum::default()
-                        },
-                    );
+                    store.note_usage("ana", day, UsageSum { requests: 1, ..UsageSum::default() });
                 }
                 failed
             })

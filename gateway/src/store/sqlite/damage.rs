@@ -26,9 +26,7 @@ pub(super) fn replace(directory: &Path, path: &Path, damaged: FileId) -> Result<
     let io = |source| directory_error(directory, source);
     let sql = |error| database_error(path, &error);
     let queue = WriteQueue::open(directory);
-    let _turn = queue
-        .wait(Instant::now() + WAIT)
-        .ok_or_else(|| sql(super::database::busy()))?;
+    let _turn = queue.wait(Instant::now() + WAIT).ok_or_else(|| sql(super::database::busy()))?;
     if FileId::of(path) != Some(damaged) {
         return Ok(None);
     }
@@ -48,24 +46,14 @@ pub(super) fn replace(directory: &Path, path: &Path, damaged: FileId) -> Result<
         }
     }
     std::fs::rename(&new, path).map_err(io)?;
-    let aside = DamagedLedger {
-        path: aside,
-        at,
-        saved: salvaged.to_string(),
-    };
-    tracing::error!(
-        "the ledger was damaged and is kept as {}; {}",
-        aside.path.display(),
-        aside.saved
-    );
+    let aside = DamagedLedger { path: aside, at, saved: salvaged.to_string() };
+    tracing::error!("the ledger was damaged and is kept as {}; {}", aside.path.display(), aside.saved);
     Ok(Some(aside))
 }
 
 /// The damaged ledger that is this file under its new name, if there is one.
 pub(super) fn find_renamed(directory: &Path, file: FileId) -> Option<DamagedLedger> {
-    list_renamed(directory)
-        .into_iter()
-        .find(|aside| FileId::of(&aside.path) == Some(file))
+    list_renamed(directory).into_iter().find(|aside| FileId::of(&aside.path) == Some(file))
 }
 
 /// The renamed damaged ledgers of a state directory, oldest first.
@@ -73,21 +61,8 @@ pub(super) fn list_renamed(directory: &Path) -> Vec<DamagedLedger> {
     let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut renamed: Vec<_> = files
         .filter_map(|file| {
-            let millis: i64 = file
-                .file_name()
-                .to_str()?
-                .strip_prefix("state.")?
-                .strip_prefix(PREFIX)?
-                .parse()
-                .ok()?;
-            Some((
-                millis,
-                DamagedLedger {
-                    path: file.path(),
-                    at: rfc3339(millis),
-                    saved: String::new(),
-                },
-            ))
+            let millis: i64 = file.file_name().to_str()?.strip_prefix("state.")?.strip_prefix(PREFIX)?.parse().ok()?;
+            Some((millis, DamagedLedger { path: file.path(), at: rfc3339(millis), saved: String::new() }))
         })
         .collect();
     renamed.sort_by_key(|(millis, _)| *millis);

@@ -164,18 +164,14 @@ impl Database {
             }
         }
         match state.removed {
-            true => Err(StoreError::Removed {
-                path: self.path.display().to_string(),
-            }),
+            true => Err(StoreError::Removed { path: self.path.display().to_string() }),
             false => Ok(()),
         }
     }
 
     /// The error of a thread that ended or panicked without an answer.
     pub(super) fn unanswered(&self) -> StoreError {
-        StoreError::Unanswered {
-            path: self.path.display().to_string(),
-        }
+        StoreError::Unanswered { path: self.path.display().to_string() }
     }
 
     /// Clears the error of the last read, or of the last write.
@@ -296,10 +292,7 @@ pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Open> 
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     match FileId::of(path) == Some(file) {
         true => Ok(Open { connection, file }),
-        false => Err(failure(
-            ffi::SQLITE_CANTOPEN,
-            "the file was replaced while it was opened",
-        )),
+        false => Err(failure(ffi::SQLITE_CANTOPEN, "the file was replaced while it was opened")),
     }
 }
 
@@ -348,17 +341,11 @@ pub(super) fn busy() -> rusqlite::Error {
 }
 
 pub(super) fn database_error(path: &Path, error: &rusqlite::Error) -> StoreError {
-    StoreError::Unusable {
-        path: path.display().to_string(),
-        reason: error.to_string(),
-    }
+    StoreError::Unusable { path: path.display().to_string(), reason: error.to_string() }
 }
 
 pub(super) fn directory_error(directory: &Path, source: std::io::Error) -> StoreError {
-    StoreError::Directory {
-        path: directory.display().to_string(),
-        source: Arc::new(source),
-    }
+    StoreError::Directory { path: directory.display().to_string(), source: Arc::new(source) }
 }
 
 /// Locks a mutex, also after a panic of another holder.

@@ -47,20 +47,12 @@ pub(super) struct PendingLookup<'a> {
 
 impl DirectReader {
     pub(super) fn new(database: Arc<Database>, journal: Arc<Mutex<Journal>>) -> DirectReader {
-        DirectReader {
-            database,
-            journal,
-            pending: AtomicUsize::new(0),
-            state: Mutex::default(),
-        }
+        DirectReader { database, journal, pending: AtomicUsize::new(0), state: Mutex::default() }
     }
 
     /// Counts a new lookup as pending.
     pub(super) fn enter(&self) -> PendingLookup<'_> {
-        PendingLookup {
-            is_only: self.pending.fetch_add(1, Ordering::Relaxed) == 0,
-            direct: self,
-        }
+        PendingLookup { is_only: self.pending.fetch_add(1, Ordering::Relaxed) == 0, direct: self }
     }
 
     /// Opens the connection, unless it is open on the file in use. The thread calls this after a successful lookup.

@@ -75,10 +75,7 @@ fn check(path: &Path, timeout: Duration) -> rusqlite::Result<Inspected> {
     let (done, waiting) = channel::<()>();
     let handle = connection.get_interrupt_handle();
     let timer = std::thread::spawn(move || {
-        if waiting
-            .recv_timeout(timeout)
-            .is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout)
-        {
+        if waiting.recv_timeout(timeout).is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout) {
             handle.interrupt();
         }
     });
@@ -105,11 +102,8 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     if damage::beside(path, "-wal").exists() {
         return database::open(path, flags);
     }
-    let escaped = database::whole_path(path)
-        .to_string_lossy()
-        .replace('%', "%25")
-        .replace('?', "%3f")
-        .replace('#', "%23");
+    let escaped =
+        database::whole_path(path).to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     Connection::open_with_flags(
         format!("file:{escaped}?immutable=1"),
         flags | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NOFOLLOW,

@@ -38,12 +38,7 @@ impl Journal {
         let path = directory.join(format!("{PREFIX}{}.jsonl", ulid::Ulid::generate()));
         let file = private_file::append(&path)?;
         file.lock()?;
-        Ok(Journal {
-            rows: HashMap::new(),
-            generation: 0,
-            path,
-            file,
-        })
+        Ok(Journal { rows: HashMap::new(), generation: 0, path, file })
     }
 
     /// Adds a row. If the disk is full, the row is kept in memory only.
@@ -120,15 +115,8 @@ fn orphan(path: PathBuf) -> Option<OrphanedJournal> {
     file.try_lock().ok()?;
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
-    let rows = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
-    Some(OrphanedJournal {
-        path,
-        _locked: file,
-        rows,
-    })
+    let rows = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    Some(OrphanedJournal { path, _locked: file, rows })
 }
 
 impl OrphanedJournal {
@@ -143,10 +131,7 @@ mod tests {
     use super::*;
 
     fn entry(session: &str) -> NewEntry {
-        NewEntry {
-            session: Some(session.to_owned()),
-            ..NewEntry::default()
-        }
+        NewEntry { session: Some(session.to_owned()), ..NewEntry::default() }
     }
 
     #[test]
@@ -165,10 +150,7 @@ mod tests {
     fn absent_earlier_turns_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(folder.path()).unwrap();
-        let noted = NewEntry {
-            absent: vec![(TurnKey::for_test(1), Vec::new())],
-            ..entry("a")
-        };
+        let noted = NewEntry { absent: vec![(TurnKey::for_test(1), Vec::new())], ..entry("a") };
         journal.note(TurnKey::for_test(2), noted);
         let found = journal.find(&[TurnKey::for_test(1), TurnKey::for_test(3)]);
         assert_eq!(found, [(TurnKey::for_test(1), entry("a"))]);

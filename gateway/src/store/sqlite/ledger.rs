@@ -17,10 +17,7 @@ pub(super) fn look_up(
     noted: &[(TurnKey, NewEntry)],
     keys: &[TurnKey],
 ) -> rusqlite::Result<Vec<Vec<Entry>>> {
-    let mut found: Vec<_> = keys
-        .iter()
-        .map(|key| rows(connection, *key))
-        .collect::<Result<_, _>>()?;
+    let mut found: Vec<_> = keys.iter().map(|key| rows(connection, *key)).collect::<Result<_, _>>()?;
     for (key, entry) in noted {
         for (rows, _) in found.iter_mut().zip(keys).filter(|(_, asked)| *asked == key) {
             if !rows.iter().any(|row| row.session == entry.session) {
@@ -45,15 +42,11 @@ fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Vec<Entry>> {
             continuations: Vec::new(),
         })
     };
-    let mut entries: Vec<Entry> = select
-        .query_map([key.as_bytes()], entry)?
-        .collect::<rusqlite::Result<_>>()?;
+    let mut entries: Vec<Entry> = select.query_map([key.as_bytes()], entry)?.collect::<rusqlite::Result<_>>()?;
     for entry in &mut entries {
         let mut select = connection.prepare_cached("SELECT chain FROM continuations WHERE entry = ?1")?;
         let chains = select.query_map([entry.id.0], |row| row.get::<_, [u8; 32]>(0))?;
-        entry.continuations = chains
-            .map(|chain| chain.map(TurnKey::from_bytes))
-            .collect::<rusqlite::Result<_>>()?;
+        entry.continuations = chains.map(|chain| chain.map(TurnKey::from_bytes)).collect::<rusqlite::Result<_>>()?;
     }
     Ok(entries)
 }

@@ -90,10 +90,7 @@ impl SqliteStore {
         take_over(&database, &mut recorder);
         let system = |source| directory_error(state_dir, source);
         let journal = Arc::new(Mutex::new(Journal::create(state_dir).map_err(system)?));
-        let bounds = Bounds {
-            days: limits.ledger_days,
-            megabytes: limits.ledger_megabytes,
-        };
+        let bounds = Bounds { days: limits.ledger_days, megabytes: limits.ledger_megabytes };
         let writer = Writer::start(supervisor, Arc::clone(&database), Arc::clone(&journal), bounds).map_err(system)?;
         Ok(SqliteStore {
             counters: Arc::default(),
@@ -206,9 +203,7 @@ impl Store for SqliteStore {
         let whole = id.to_owned();
         let read = self.reader.read(move |connection| {
             connection
-                .query_row("SELECT body FROM receipts WHERE id = ?1", [&whole], |row| {
-                    row.get::<_, String>(0)
-                })
+                .query_row("SELECT body FROM receipts WHERE id = ?1", [&whole], |row| row.get::<_, String>(0))
                 .optional()
         });
         read.await?.map(|body| parse_receipt(id, &body)).transpose()
@@ -226,12 +221,7 @@ impl Store for SqliteStore {
     }
 
     async fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError> {
-        self.reader
-            .receipts(
-                "SELECT id, body FROM receipts ORDER BY seq DESC LIMIT ?1",
-                (limit_of(limit),),
-            )
-            .await
+        self.reader.receipts("SELECT id, body FROM receipts ORDER BY seq DESC LIMIT ?1", (limit_of(limit),)).await
     }
 
     async fn receipts_of(&self, conversation: &str, among: usize) -> Result<Vec<Receipt>, StoreError> {
@@ -254,9 +244,7 @@ impl Store for SqliteStore {
         let select =
             "SELECT id, body FROM receipts WHERE instr(body, '\"effect\":{') > 0 AND body ->> '$.worktree' = ?1
              ORDER BY seq DESC LIMIT ?2";
-        self.reader
-            .receipts(select, (worktree.to_owned(), limit_of(limit)))
-            .await
+        self.reader.receipts(select, (worktree.to_owned(), limit_of(limit))).await
     }
 
     async fn counts(&self) -> Result<StoreCounts, StoreError> {
@@ -278,9 +266,7 @@ impl Store for SqliteStore {
 
     async fn health(&self) -> LedgerHealth {
         let health = self.reader.run(|thread| Ok(thread.database.health()));
-        health
-            .await
-            .unwrap_or_else(|error| LedgerHealth::Unusable(error.to_string()))
+        health.await.unwrap_or_else(|error| LedgerHealth::Unusable(error.to_string()))
     }
 
     async fn settle(&self, session: Option<&str>) {
@@ -300,10 +286,7 @@ fn limit_of(limit: usize) -> i64 {
 }
 
 fn parse_receipt(id: &str, body: &str) -> Result<Receipt, StoreError> {
-    serde_json::from_str(body).map_err(|source| StoreError::Receipt {
-        id: id.to_owned(),
-        source: Arc::new(source),
-    })
+    serde_json::from_str(body).map_err(|source| StoreError::Receipt { id: id.to_owned(), source: Arc::new(source) })
 }
 
 #[cfg(test)]
@@ -322,10 +305,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("m.toml");
         std::fs::write(&file, "").unwrap();
-        let overrides = Overrides {
-            config: Some(file),
-            listen: None,
-        };
+        let overrides = Overrides { config: Some(file), listen: None };
         load(&overrides).unwrap().limits
     }
 

@@ -45,11 +45,7 @@ impl Reader {
             generation: 0,
         };
         let worker = Worker::start(supervisor, "ledger-reader", move |jobs| thread.run(jobs))?;
-        Ok(Reader {
-            worker,
-            direct,
-            database,
-        })
+        Ok(Reader { worker, direct, database })
     }
 
     /// The rows of each key.
@@ -91,9 +87,7 @@ impl Reader {
         let read = self.read(move |connection| {
             let mut select = connection.prepare_cached(select)?;
             select
-                .query_map(parameters, |row| {
-                    Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-                })?
+                .query_map(parameters, |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?
                 .collect::<rusqlite::Result<Vec<_>>>()
         });
         let bodies = read.await?;

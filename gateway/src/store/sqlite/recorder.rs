@@ -66,11 +66,7 @@ pub(super) struct RecorderThread {
 
 impl RecorderThread {
     pub(super) fn new(database: Arc<Database>) -> RecorderThread {
-        RecorderThread {
-            turns: WriteQueue::open(&database.directory),
-            database,
-            connection: None,
-        }
+        RecorderThread { turns: WriteQueue::open(&database.directory), database, connection: None }
     }
 
     fn run(&mut self, jobs: &Receiver<Job>) {
@@ -124,11 +120,7 @@ impl RecorderThread {
         until: Instant,
         rows: impl Fn() -> R,
     ) -> Result<rusqlite::Result<Vec<Entry>>, StoreError> {
-        let RecorderThread {
-            database,
-            turns,
-            connection,
-        } = self;
+        let RecorderThread { database, turns, connection } = self;
         let turn = turns.wait(until);
         // Checked during the turn, while no other process can replace the file.
         database.check_path()?;
@@ -159,9 +151,7 @@ fn commit<'r>(
     rows: impl Iterator<Item = (TurnKey, &'r NewEntry)>,
 ) -> rusqlite::Result<Vec<Entry>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let entries = rows
-        .map(|(key, entry)| insert(&transaction, key, entry))
-        .collect::<rusqlite::Result<_>>()?;
+    let entries = rows.map(|(key, entry)| insert(&transaction, key, entry)).collect::<rusqlite::Result<_>>()?;
     transaction.commit()?;
     Ok(entries)
 }

@@ -42,20 +42,14 @@ impl Clock {
     /// Reads the clocks. In a ledger without them, both are the newest use of a row.
     pub(super) fn read(connection: &Connection, now_ms: i64) -> rusqlite::Result<Clock> {
         let stored = connection.query_row("SELECT seen_ms, retention_ms FROM clock", [], |row| {
-            Ok(Clock {
-                seen_ms: row.get(0)?,
-                retention_ms: row.get(1)?,
-            })
+            Ok(Clock { seen_ms: row.get(0)?, retention_ms: row.get(1)? })
         });
         if let Some(clock) = stored.optional()? {
             return Ok(clock);
         }
         let newest: Option<i64> = connection.query_row("SELECT max(used_ms) FROM ledger", [], |row| row.get(0))?;
         let newest = newest.unwrap_or(now_ms);
-        Ok(Clock {
-            seen_ms: newest,
-            retention_ms: newest,
-        })
+        Ok(Clock { seen_ms: newest, retention_ms: newest })
     }
 
     /// Whether the step of the system clock since the last cleaning is between zero and one day.
@@ -67,10 +61,7 @@ impl Clock {
         let step = now_ms.saturating_sub(self.seen_ms).clamp(0, DAY_MS);
         let advance = if self.is_plausible(now_ms) { 2 * step } else { step };
         let retention_ms = self.retention_ms.saturating_add(advance).min(now_ms);
-        Clock {
-            seen_ms: now_ms,
-            retention_ms: retention_ms.max(self.retention_ms),
-        }
+        Clock { seen_ms: now_ms, retention_ms: retention_ms.max(self.retention_ms) }
     }
 }
 
@@ -98,10 +89,7 @@ pub(super) fn set_clock(connection: &Connection, now_ms: i64) -> rusqlite::Resul
         tracing::warn!("the clock has moved by {days} days since the ledger was last cleaned: nothing is deleted yet");
         return Ok(None);
     }
-    Ok(Some(ClockTimes {
-        now_ms: clock.retention_ms.min(now_ms),
-        latest_ms: clock.retention_ms.max(now_ms),
-    }))
+    Ok(Some(ClockTimes { now_ms: clock.retention_ms.min(now_ms), latest_ms: clock.retention_ms.max(now_ms) }))
 }
 
 /// One step of a cleaning, which holds the write lock for a short time. Returns whether it must be repeated.
@@ -128,16 +116,9 @@ pub(super) fn steps(connection: &Connection, bounds: Bounds, clock: Option<Clock
         Ok(more(changed))
     }));
     let oldest = now_ms - i64::from(bounds.days).max(1) * DAY_MS;
-    steps.push(repeat(
-        "DELETE FROM ledger WHERE id IN (SELECT id FROM ledger WHERE used_ms < ?1 LIMIT ?2)",
-        oldest,
-    ));
+    steps.push(repeat("DELETE FROM ledger WHERE id IN (SELECT id FROM ledger WHERE used_ms < ?1 LIMIT ?2)", oldest));
     let excess = excess(connection, i64::from(bounds.megabytes) << 20, (oldest, now_ms - DAY_MS))?;
-    let mut chunks = excess
-        .chunks(DELETION_BATCH as usize)
-        .map(<[i64]>::to_vec)
-        .collect::<Vec<_>>()
-        .into_iter();
+    let mut chunks = excess.chunks(DELETION_BATCH as usize).map(<[i64]>::to_vec).collect::<Vec<_>>().into_iter();
     steps.push(Box::new(move |connection| {
         let Some(chunk) = chunks.next() else {
             return Ok(ControlFlow::Break(()));
@@ -190,10 +171,7 @@ mod tests {
 
     const NOW: i64 = 1_700_000_000_000;
     const HOUR_MS: i64 = 3_600_000;
-    const BOUNDS: Bounds = Bounds {
-        days: 30,
-        megabytes: 512,
-    };
+    const BOUNDS: Bounds = Bounds { days: 30, megabytes: 512 };
 
     /// A ledger that was last cleaned at [`NOW`], with one row for each number of days since its last use.
     fn ledger(used_days_ago: &[i64]) -> Connection {
@@ -202,9 +180,7 @@ mod tests {
         for days in used_days_ago {
             insert(&connection, NOW - days * DAY_MS);
         }
-        connection
-            .execute("INSERT INTO clock VALUES (1, ?1, ?1)", [NOW])
-            .unwrap();
+        connection.execute("INSERT INTO clock VALUES (1, ?1, ?1)", [NOW]).unwrap();
         connection
     }
 
@@ -218,9 +194,7 @@ mod tests {
         for mut step in steps(connection, bounds, clock).unwrap() {
             while step(connection).unwrap().is_continue() {}
         }
-        connection
-            .query_row("SELECT count(*) FROM ledger", [], |row| row.get(0))
-            .unwrap()
+        connection.query_row("SELECT count(*) FROM ledger", [], |row| row.get(0)).unwrap()
     }
 
     fn clean(connection: &Connection, now_ms: i64) -> i64 {
@@ -274,18 +248,15 @@ mod tests {
         let connection = ledger(&[0]);
         insert(&connection, NOW + 40 * DAY_MS);
         assert_eq!(clean(&connection, NOW + HOUR_MS), 2);
-        let newest: i64 = connection
-            .query_row("SELECT max(max(used_ms, created_ms)) FROM ledger", [], |row| row.get(0))
-            .unwrap();
+        let newest: i64 =
+            connection.query_row("SELECT max(max(used_ms, created_ms)) FROM ledger", [], |row| row.get(0)).unwrap();
         assert_eq!(newest, NOW + HOUR_MS);
     }
 
     #[test]
     fn oldest_rows_beyond_the_size_are_deleted_except_those_of_today() {
         let connection = ledger(&[0, 1, 2, 3]);
-        connection
-            .execute("UPDATE ledger SET block = zeroblob(400000)", [])
-            .unwrap();
+        connection.execute("UPDATE ledger SET block = zeroblob(400000)", []).unwrap();
         let bounds = Bounds { days: 30, megabytes: 1 };
         assert_eq!(clean_with(&connection, bounds, NOW + HOUR_MS), 2);
         let bounds = Bounds { days: 30, megabytes: 0 };

@@ -23,20 +23,9 @@ pub(super) struct Salvaged {
 
 impl fmt::Display for Salvaged {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Salvaged {
-            turns,
-            receipts,
-            cut_short,
-        } = self;
-        write!(
-            out,
-            "{turns} of its turns and {receipts} of its receipts were copied to the new ledger"
-        )?;
-        if *cut_short {
-            out.write_str("; the copy stopped at its time limit before older rows")
-        } else {
-            Ok(())
-        }
+        let Salvaged { turns, receipts, cut_short } = self;
+        write!(out, "{turns} of its turns and {receipts} of its receipts were copied to the new ledger")?;
+        if *cut_short { out.write_str("; the copy stopped at its time limit before older rows") } else { Ok(()) }
     }
 }
 
@@ -47,21 +36,10 @@ struct Table {
     columns: &'static str,
 }
 
-const LEDGER: Table = Table {
-    name: "ledger",
-    key: "id",
-    columns: "id, key, session, block, tokens, before, created_ms, used_ms",
-};
-const CONTINUATIONS: Table = Table {
-    name: "continuations",
-    key: "entry",
-    columns: "entry, chain",
-};
-const RECEIPTS: Table = Table {
-    name: "receipts",
-    key: "seq",
-    columns: "seq, id, body",
-};
+const LEDGER: Table =
+    Table { name: "ledger", key: "id", columns: "id, key, session, block, tokens, before, created_ms, used_ms" };
+const CONTINUATIONS: Table = Table { name: "continuations", key: "entry", columns: "entry, chain" };
+const RECEIPTS: Table = Table { name: "receipts", key: "seq", columns: "seq, id, body" };
 /// The assumed highest key of a table whose highest key cannot be read.
 const ASSUMED_HIGHEST: i64 = 1 << 24;
 
@@ -77,17 +55,9 @@ pub(super) fn salvage(from: &Connection, into: &mut Connection, until: Instant) 
     // Rows may refer to unreadable rows.
     into.pragma_update(None, "foreign_keys", false)?;
     let transaction = into.transaction()?;
-    let mut copy = Copy {
-        from,
-        into: &transaction,
-        until,
-        cut_short: false,
-    };
+    let mut copy = Copy { from, into: &transaction, until, cut_short: false };
     // First the two small tables, which exist nowhere else.
-    copy.all(
-        "SELECT key, day, requests, input, output, cached FROM key_usage",
-        "key_usage",
-    )?;
+    copy.all("SELECT key, day, requests, input, output, cached FROM key_usage", "key_usage")?;
     copy.all("SELECT id, seen_ms, retention_ms FROM clock", "clock")?;
     let turns = copy.table(&LEDGER)?;
     copy.table(&CONTINUATIONS)?;
@@ -97,41 +67,25 @@ pub(super) fn salvage(from: &Connection, into: &mut Connection, until: Instant) 
         Err(_) => copy.all("SELECT NULL, id, body FROM receipts ORDER BY id", RECEIPTS.name)?,
     };
     let cut_short = copy.cut_short;
-    transaction.execute(
-        "DELETE FROM continuations WHERE entry NOT IN (SELECT id FROM ledger)",
-        [],
-    )?;
+    transaction.execute("DELETE FROM continuations WHERE entry NOT IN (SELECT id FROM ledger)", [])?;
     reserve_row_numbers(&transaction, highest(from, &LEDGER))?;
     transaction.commit()?;
-    Ok(Salvaged {
-        turns,
-        receipts,
-        cut_short,
-    })
+    Ok(Salvaged { turns, receipts, cut_short })
 }
 
 /// Reserves the ledger's used row numbers, because rows and running requests refer to them.
 fn reserve_row_numbers(into: &Transaction<'_>, used: i64) -> rusqlite::Result<()> {
     into.execute("DELETE FROM sqlite_sequence WHERE name = 'ledger'", [])?;
     let copied: i64 = into.query_row("SELECT coalesce(max(id), 0) FROM ledger", [], |row| row.get(0))?;
-    into.execute(
-        "INSERT INTO sqlite_sequence (name, seq) VALUES ('ledger', ?1)",
-        [used.max(copied)],
-    )?;
+    into.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('ledger', ?1)", [used.max(copied)])?;
     Ok(())
 }
 
 fn highest(from: &Connection, table: &Table) -> i64 {
-    let given = from.query_row("SELECT seq FROM sqlite_sequence WHERE name = ?1", [table.name], |row| {
-        row.get(0)
-    });
-    let number = |sql: String| {
-        from.query_row(&sql, [], |row| row.get::<_, Option<i64>>(0))
-            .map(Option::unwrap_or_default)
-    };
-    given
-        .or_else(|_| number(format!("SELECT max({}) FROM {}", table.key, table.name)))
-        .unwrap_or(ASSUMED_HIGHEST)
+    let given = from.query_row("SELECT seq FROM sqlite_sequence WHERE name = ?1", [table.name], |row| row.get(0));
+    let number =
+        |sql: String| from.query_row(&sql, [], |row| row.get::<_, Option<i64>>(0)).map(Option::unwrap_or_default);
+    given.or_else(|_| number(format!("SELECT max({}) FROM {}", table.key, table.name))).unwrap_or(ASSUMED_HIGHEST)
 }
 
 struct Copy<'c> {
@@ -273,17 +227,10 @@ mod tests {
         connection.execute_batch("BEGIN").unwrap();
         for id in 1..=1000 {
             connection
-                .execute(
-                    "INSERT INTO ledger VALUES (?1, ?2, 's', ?3, 1, '', 0, 0)",
-                    (id, [7; 32], "b".repeat(1000)),
-                )
+                .execute("INSERT INTO ledger VALUES (?1, ?2, 's', ?3, 1, '', 0, 0)", (id, [7; 32], "b".repeat(1000)))
                 .unwrap();
-            connection
-                .execute("INSERT INTO continuations VALUES (?1, ?2)", (id, [8; 32]))
-                .unwrap();
-            connection
-                .execute("INSERT INTO receipts (id, body) VALUES (?1, '{}')", [id.to_string()])
-                .unwrap();
+            connection.execute("INSERT INTO continuations VALUES (?1, ?2)", (id, [8; 32])).unwrap();
+            connection.execute("INSERT INTO receipts (id, body) VALUES (?1, '{}')", [id.to_string()]).unwrap();
         }
         connection.execute("DELETE FROM ledger WHERE id > 990", []).unwrap();
         connection.execute_batch("COMMIT").unwrap();
@@ -299,11 +246,8 @@ mod tests {
         let whole = "SELECT count(*) FROM ledger WHERE length(block) = 1000";
         let whole: i64 = into.query_row(whole, [], |row| row.get(0)).unwrap();
         assert_eq!(u64::try_from(whole).unwrap(), salvaged.turns);
-        into.execute(
-            "INSERT INTO ledger (key, tokens, before, created_ms, used_ms) VALUES (x'00', 0, '', 0, 0)",
-            [],
-        )
-        .unwrap();
+        into.execute("INSERT INTO ledger (key, tokens, before, created_ms, used_ms) VALUES (x'00', 0, '', 0, 0)", [])
+            .unwrap();
         assert_eq!(into.last_insert_rowid(), 1001, "a row number is not used twice");
     }
 
@@ -323,9 +267,7 @@ mod tests {
         let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
         let connection = empty(&old);
         for id in 1..=10 {
-            connection
-                .execute("INSERT INTO receipts (id, body) VALUES (?1, '{}')", [id])
-                .unwrap();
+            connection.execute("INSERT INTO receipts (id, body) VALUES (?1, '{}')", [id]).unwrap();
         }
         drop(connection);
         let pages = std::fs::metadata(&old).unwrap().len() as usize / 4096;
@@ -346,11 +288,8 @@ mod tests {
         .unwrap();
         let mut into = empty(&folder.path().join("new.db"));
         assert_eq!(salvage(&from, &mut into, long()).unwrap().receipts, 2);
-        let newest: String = into
-            .query_row("SELECT id FROM receipts ORDER BY seq DESC LIMIT 1", [], |row| {
-                row.get(0)
-            })
-            .unwrap();
+        let newest: String =
+            into.query_row("SELECT id FROM receipts ORDER BY seq DESC LIMIT 1", [], |row| row.get(0)).unwrap();
         assert_eq!(newest, "b");
     }
 }

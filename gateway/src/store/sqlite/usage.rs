@@ -103,9 +103,7 @@ mod tests {
         let store = SqliteStore::open(folder.path(), &limits()).unwrap();
         drop(store);
         let connection = Connection::open(folder.path().join("state.db")).unwrap();
-        connection
-            .execute_batch("DROP TABLE key_usage; PRAGMA user_version = 1;")
-            .unwrap();
+        connection.execute_batch("DROP TABLE key_usage; PRAGMA user_version = 1;").unwrap();
         drop(connection);
         let store = SqliteStore::open(folder.path(), &limits()).unwrap();
         let today = "2026-01-01".parse().unwrap();

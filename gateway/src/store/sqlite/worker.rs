@@ -19,10 +19,7 @@ impl<J: Send + 'static> Worker<J> {
         mut run: impl FnMut(&Receiver<J>) + Send + 'static,
     ) -> std::io::Result<Worker<J>> {
         let (queue, jobs) = channel();
-        Ok(Worker {
-            queue: Some(queue),
-            task: supervisor.keep_owned(name, move || run(&jobs))?,
-        })
+        Ok(Worker { queue: Some(queue), task: supervisor.keep_owned(name, move || run(&jobs))? })
     }
 
     /// Queues a job. If the thread has ended, the job is dropped.

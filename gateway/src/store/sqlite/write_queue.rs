@@ -31,10 +31,7 @@ impl WriteQueue {
     /// writable database either.
     pub(super) fn open(directory: &Path) -> WriteQueue {
         let open = |name| private_file::append(&directory.join(name)).ok();
-        WriteQueue {
-            queue: open("state.queue.lock"),
-            turn: open("state.turn.lock"),
-        }
+        WriteQueue { queue: open("state.queue.lock"), turn: open("state.turn.lock") }
     }
 
     /// Waits for this writer's turn; `None` after the deadline.

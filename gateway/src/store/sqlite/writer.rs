@@ -75,11 +75,7 @@ impl Writer {
             queued: Arc::clone(&queued),
         };
         let worker = Worker::start(supervisor, "ledger-writer", move |jobs| thread.run(jobs))?;
-        Ok(Writer {
-            worker,
-            queued,
-            noted: Mutex::default(),
-        })
+        Ok(Writer { worker, queued, noted: Mutex::default() })
     }
 
     fn note(&self, job: Job) {
@@ -111,10 +107,7 @@ impl Writer {
     pub(super) fn unwritten_receipts_of(&self, conversation: &str) -> Vec<Receipt> {
         let noted = lock(&self.noted);
         let unwritten = noted.iter().rev().filter_map(Weak::upgrade);
-        unwritten
-            .filter(|receipt| receipt.conversation() == Some(conversation))
-            .map(Arc::unwrap_or_clone)
-            .collect()
+        unwritten.filter(|receipt| receipt.conversation() == Some(conversation)).map(Arc::unwrap_or_clone).collect()
     }
 
     pub(super) fn uses(&self, uses: Vec<Use>) {
@@ -247,10 +240,7 @@ impl WriterThread {
         }
         self.write_with_retries();
         if self.unwritten.jobs > 0 {
-            tracing::warn!(
-                "cannot write {} receipts and other notes to the ledger",
-                self.unwritten.jobs
-            );
+            tracing::warn!("cannot write {} receipts and other notes to the ledger", self.unwritten.jobs);
         }
     }
 

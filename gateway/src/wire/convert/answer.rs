@@ -174,11 +174,7 @@ impl Answer {
     pub fn take(&mut self, event: Event) -> Result<(), Failure> {
         match event {
             Event::Start { model } => self.model = model,
-            Event::Open { kind, .. } => self.blocks.push(Block {
-                kind,
-                text: String::new(),
-                seal: None,
-            }),
+            Event::Open { kind, .. } => self.blocks.push(Block { kind, text: String::new(), seal: None }),
             Event::Delta { block, text } => {
                 if let Some(block) = self.blocks.get_mut(block) {
                     block.text.push_str(&text);

@@ -57,9 +57,7 @@ impl AnswerConverter {
     fn push_parsed(&mut self, bytes: &[u8]) {
         let mut read = std::mem::take(&mut self.read);
         let reader = &mut self.reader;
-        let parsed = self
-            .parser
-            .push(bytes, |name, data| reader.event(name, data, &mut read));
+        let parsed = self.parser.push(bytes, |name, data| reader.event(name, data, &mut read));
         for event in read.drain(..) {
             self.write(event);
         }
@@ -163,9 +161,7 @@ impl AnswerConverter {
 pub(super) fn read_whole(reader: &mut dyn ReadAnswer, names: &ToolNames, body: &str) -> Vec<Event> {
     let mut events = Vec::new();
     reader.whole(body, &mut events);
-    let ended = events
-        .iter()
-        .any(|event| matches!(event, Event::End | Event::Failed(_)));
+    let ended = events.iter().any(|event| matches!(event, Event::End | Event::Failed(_)));
     if !ended {
         events.push(broken("the backend's answer is not in its wire format".to_owned()));
     }
@@ -176,20 +172,13 @@ pub(super) fn read_whole(reader: &mut dyn ReadAnswer, names: &ToolNames, body: &
 }
 
 fn set_client_name(names: &ToolNames, event: &mut Event) {
-    if let Event::Open {
-        kind: BlockKind::ToolCall { name, .. },
-        ..
-    } = event
-    {
+    if let Event::Open { kind: BlockKind::ToolCall { name, .. }, .. } = event {
         *name = names.client_name(name).to_owned();
     }
 }
 
 fn broken(message: String) -> Event {
-    Event::Failed(Failure {
-        kind: FailureKind::Server,
-        message,
-    })
+    Event::Failed(Failure { kind: FailureKind::Server, message })
 }
 
 #[cfg(test)]

@@ -29,10 +29,7 @@ pub fn estimate(format: WireFormat, body: &str, count: impl Fn(&str) -> u32) -> 
 }
 
 fn request_tokens(request: &Request<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
-    let messages = request
-        .messages
-        .iter()
-        .map(|message| AROUND_MESSAGE + parts_tokens(&message.parts, count));
+    let messages = request.messages.iter().map(|message| AROUND_MESSAGE + parts_tokens(&message.parts, count));
     let tools = request.tools.iter().map(|tool| {
         let description = tool.description.as_deref().map_or(0, count);
         let schema = tool.schema.as_deref().map_or(0, |schema| count(schema.get()));

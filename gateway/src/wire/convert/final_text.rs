@@ -37,10 +37,7 @@ fn text_of(events: Vec<Event>) -> Option<String> {
         return None;
     }
     let texts = answer.blocks.iter().filter(|block| block.kind == BlockKind::Text);
-    let texts: Vec<&str> = texts
-        .map(|block| block.text.trim())
-        .filter(|text| !text.is_empty())
-        .collect();
+    let texts: Vec<&str> = texts.map(|block| block.text.trim()).filter(|text| !text.is_empty()).collect();
     Some(texts.join("\n\n"))
 }
 
@@ -80,11 +77,7 @@ mod tests {
         for format in FORMATS {
             for stop in [Stop::Done, Stop::Length] {
                 let stream = write_stream(format, AnswerContext::default(), answer(stop.clone()));
-                assert_eq!(
-                    streamed(format, &stream).as_deref(),
-                    Some("See src/a.rs."),
-                    "{format:?}"
-                );
+                assert_eq!(streamed(format, &stream).as_deref(), Some("See src/a.rs."), "{format:?}");
                 let whole = write_whole(format, AnswerContext::default(), answer(stop));
                 assert_eq!(whole_text(format, whole.as_bytes()).as_deref(), Some("See src/a.rs."));
             }
@@ -110,10 +103,7 @@ mod tests {
             assert_eq!(streamed(format, &[]), None);
             let whole = write_whole(format, AnswerContext::default(), answer(Stop::Done));
             assert_eq!(whole_text(format, &whole.as_bytes()[..whole.len() / 2]), None);
-            assert_eq!(
-                whole_text(format, br#"{"error":{"type":"x","message":"src/a.rs"}}"#),
-                None
-            );
+            assert_eq!(whole_text(format, br#"{"error":{"type":"x","message":"src/a.rs"}}"#), None);
         }
         let failed = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"x\",\"message\":\"src/a.rs\"}}\n\n";
         assert_eq!(streamed(WireFormat::Messages, &[failed.to_owned()]), None);
@@ -123,10 +113,7 @@ mod tests {
     fn stream_without_its_beginning_has_the_text_of_the_rest() {
         for format in FORMATS {
             let stream = write_stream(format, AnswerContext::default(), answer(Stop::Done));
-            let stream: Vec<&str> = stream
-                .iter()
-                .flat_map(|events| events.split_inclusive("\n\n"))
-                .collect();
+            let stream: Vec<&str> = stream.iter().flat_map(|events| events.split_inclusive("\n\n")).collect();
             let second_half = stream.iter().position(|event| event.contains("a.rs.")).unwrap();
             let rest = stream[second_half..].iter().map(|event| event.as_bytes());
             let text = streamed_text(format, rest).unwrap();

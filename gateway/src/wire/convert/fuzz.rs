@@ -17,11 +17,8 @@ struct Corpus(Vec<(WireFormat, Vec<u8>)>);
 
 impl Corpus {
     fn of(kind: &str) -> Corpus {
-        let of_format = |(format, name)| {
-            sources(name, kind)
-                .into_iter()
-                .map(move |(_, text)| (format, text.into_bytes()))
-        };
+        let of_format =
+            |(format, name)| sources(name, kind).into_iter().map(move |(_, text)| (format, text.into_bytes()));
         Corpus(FORMATS.into_iter().flat_map(of_format).collect())
     }
 }
@@ -46,10 +43,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     let syntax = proptest::sample::select(&b"{}[]\",:\\\n\r\0 0-.eE9tfn\xff\xc3\xef\xbb\xbf"[..]);
     let change = prop_oneof![
         (any::<Index>(), prop_oneof![syntax.clone(), any::<u8>()]).prop_map(|(at, byte)| Change::Set(at, byte)),
-        (
-            any::<Index>(),
-            proptest::collection::vec(prop_oneof![syntax, any::<u8>()], 1..9)
-        )
+        (any::<Index>(), proptest::collection::vec(prop_oneof![syntax, any::<u8>()], 1..9))
             .prop_map(|(at, bytes)| Change::Insert(at, bytes)),
         (any::<Index>(), 1..40_usize).prop_map(|(at, length)| Change::Remove(at, length)),
         (any::<Index>(), 1..60_usize, 2..200_usize).prop_map(|(at, length, times)| Change::Repeat(at, length, times)),

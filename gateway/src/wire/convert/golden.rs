@@ -14,11 +14,8 @@ use serde_json::Value;
 use super::*;
 use crate::wire::WireFormat;
 
-pub(crate) const FORMATS: [(WireFormat, &str); 3] = [
-    (WireFormat::Chat, "chat"),
-    (WireFormat::Messages, "messages"),
-    (WireFormat::Responses, "responses"),
-];
+pub(crate) const FORMATS: [(WireFormat, &str); 3] =
+    [(WireFormat::Chat, "chat"), (WireFormat::Messages, "messages"), (WireFormat::Responses, "responses")];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/wire/convert/golden")
@@ -83,14 +80,12 @@ fn converted_requests_match_the_golden_files() {
 
 #[test]
 fn converted_answers_match_the_golden_files() {
-    run("answer", |from, to, source| {
-        match AnswerConverter::new(from, to, context()).whole(source) {
-            Ok(body) => {
-                check_answer(to, &body);
-                pretty(&body)
-            }
-            Err(failure) => format!("{:?}: {}", failure.kind, failure.message),
+    run("answer", |from, to, source| match AnswerConverter::new(from, to, context()).whole(source) {
+        Ok(body) => {
+            check_answer(to, &body);
+            pretty(&body)
         }
+        Err(failure) => format!("{:?}: {}", failure.kind, failure.message),
     });
 }
 
@@ -99,11 +94,7 @@ fn converted_streams_match_the_golden_files() {
     run("stream", |from, to, source| {
         let whole = stream(from, to, &[source.as_bytes()]);
         let bytes: Vec<&[u8]> = source.as_bytes().chunks(7).collect();
-        assert_eq!(
-            stream(from, to, &bytes),
-            whole,
-            "any split of a stream must give the same result"
-        );
+        assert_eq!(stream(from, to, &bytes), whole, "any split of a stream must give the same result");
         check_stream(to, &whole);
         whole
     });
@@ -170,20 +161,14 @@ pub(crate) fn check_request(format: WireFormat, body: &str) {
         WireFormat::Messages => {
             let request = messages::read_request(read, &mut dropped).unwrap();
             let sides: Vec<_> = request.messages.iter().map(|message| message.speaker).collect();
-            assert!(
-                sides.windows(2).all(|pair| pair[0] != pair[1]),
-                "sides alternate: {body}"
-            );
+            assert!(sides.windows(2).all(|pair| pair[0] != pair[1]), "sides alternate: {body}");
         }
         WireFormat::Responses => {
             responses::read_request(read, &mut dropped, &mut context).unwrap();
             parses::<async_openai::types::responses::CreateResponse>(body);
         }
     }
-    assert!(
-        dropped.iter().next().is_none(),
-        "{format:?} writes what it does not read: {dropped:?}\n{body}"
-    );
+    assert!(dropped.iter().next().is_none(), "{format:?} writes what it does not read: {dropped:?}\n{body}");
 }
 
 /// Checks that an answer has the members that its format requires.
@@ -192,16 +177,7 @@ fn check_answer(format: WireFormat, body: &str) {
         WireFormat::Chat => parses::<async_openai::types::chat::CreateChatCompletionResponse>(body),
         WireFormat::Messages => {
             let message: Value = serde_json::from_str(body).unwrap();
-            for field in [
-                "id",
-                "type",
-                "role",
-                "content",
-                "model",
-                "stop_reason",
-                "stop_sequence",
-                "usage",
-            ] {
+            for field in ["id", "type", "role", "content", "model", "stop_reason", "stop_sequence", "usage"] {
                 assert!(message.get(field).is_some(), "{field}: {body}");
             }
         }
@@ -266,20 +242,13 @@ fn check_chunks(events: &[(String, String)]) {
     for (_, data) in chunks.iter().filter(|(_, data)| !data.starts_with("{\"error\"")) {
         let chunk: async_openai::types::chat::CreateChatCompletionStreamResponse =
             serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"));
-        finished += chunk
-            .choices
-            .iter()
-            .filter(|choice| choice.finish_reason.is_some())
-            .count();
+        finished += chunk.choices.iter().filter(|choice| choice.finish_reason.is_some()).count();
     }
     assert_eq!(finished, usize::from(!failed), "one finish_reason, last");
 }
 
 fn check_message_events(events: &[(String, String)]) {
-    let parsed: Vec<Value> = events
-        .iter()
-        .map(|(_, data)| serde_json::from_str(data).unwrap())
-        .collect();
+    let parsed: Vec<Value> = events.iter().map(|(_, data)| serde_json::from_str(data).unwrap()).collect();
     for ((name, _), event) in events.iter().zip(&parsed) {
         assert_eq!(event["type"], name.as_str());
     }
@@ -295,11 +264,7 @@ fn check_message_events(events: &[(String, String)]) {
     for event in &parsed {
         match event["type"].as_str().unwrap() {
             "content_block_start" => {
-                assert_eq!(
-                    (open, event["index"].as_u64()),
-                    (None, Some(next)),
-                    "dense, one at a time"
-                );
+                assert_eq!((open, event["index"].as_u64()), (None, Some(next)), "dense, one at a time");
                 open = Some(next);
                 next += 1;
             }
@@ -332,16 +297,10 @@ fn check_response_events(events: &[(String, String)]) {
     }
     let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
     let last = *names.last().unwrap();
-    assert!(
-        ["response.completed", "response.incomplete", "response.failed"].contains(&last),
-        "{last}"
-    );
+    assert!(["response.completed", "response.incomplete", "response.failed"].contains(&last), "{last}");
     if last != "response.failed" {
         assert_eq!(names[..2], ["response.created", "response.in_progress"]);
-        let done = names
-            .iter()
-            .filter(|name| **name == "response.output_item.done")
-            .count();
+        let done = names.iter().filter(|name| **name == "response.output_item.done").count();
         assert_eq!(done, items);
     }
 }

@@ -73,25 +73,11 @@ mod tests {
 
     #[test]
     fn every_wrapped_id_can_be_unwrapped() {
-        for id in [
-            "call_abc",
-            "functions.bash:0",
-            "toolu_01",
-            "toolu_m_x",
-            "",
-            "_",
-            "é 1",
-            "chatcmpl-tool-9f_",
-        ] {
+        for id in ["call_abc", "functions.bash:0", "toolu_01", "toolu_m_x", "", "_", "é 1", "chatcmpl-tool-9f_"] {
             for prefix in ["toolu_", "call_"] {
                 let wrapped = wrap(prefix, id);
                 assert!(wrapped.starts_with(prefix), "{wrapped}");
-                assert!(
-                    wrapped
-                        .bytes()
-                        .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)),
-                    "{wrapped}"
-                );
+                assert!(wrapped.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)), "{wrapped}");
                 assert_eq!(unwrap(prefix, wrapped), id);
             }
         }

@@ -29,11 +29,7 @@ impl<'a> JsonStr<'a> {
     #[must_use]
     pub fn of(raw: &'a RawValue) -> Option<JsonStr<'a>> {
         let text = Text::of(raw.get())?;
-        Some(if may_hold_surrogates(raw.get()) {
-            JsonStr::Decoded(text.decode())
-        } else {
-            JsonStr::Literal(raw)
-        })
+        Some(if may_hold_surrogates(raw.get()) { JsonStr::Decoded(text.decode()) } else { JsonStr::Literal(raw) })
     }
 
     /// Returns the decoded text.
@@ -158,24 +154,9 @@ mod tests {
     #[test]
     fn literal_behaves_like_its_decoded_text() {
         for literal in [
-            r#""""#,
-            r#"" ""#,
-            r#""a""#,
-            r#""a ""#,
-            r#""a\n""#,
-            r#""\n""#,
-            r#""\\n""#,
-            r#""a\\n""#,
-            r#""\u0020a\u0020""#,
-            r#""a\u00200020""#,
-            r#""\u00a0""#,
-            "\"\u{3000}\"",
-            "\"a\u{3000}\"",
-            r#""\t\r\n x""#,
-            r#""é""#,
-            r#""\ud83d\ude00 ""#,
-            r#""\ud800""#,
-            r#""say \"x\"""#,
+            r#""""#, r#"" ""#, r#""a""#, r#""a ""#, r#""a\n""#, r#""\n""#, r#""\\n""#, r#""a\\n""#,
+            r#""\u0020a\u0020""#, r#""a\u00200020""#, r#""\u00a0""#, "\"\u{3000}\"", "\"a\u{3000}\"", r#""\t\r\n x""#,
+            r#""é""#, r#""\ud83d\ude00 ""#, r#""\ud800""#, r#""say \"x\"""#,
         ] {
             let raw: &RawValue = serde_json::from_str(literal).unwrap();
             let string = JsonStr::of(raw).unwrap();

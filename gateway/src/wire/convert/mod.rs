@@ -139,10 +139,7 @@ impl ToolNames {
         }
         let kept: String = match name {
             "" => "unknown".to_owned(),
-            name if rule.plain => name
-                .chars()
-                .map(|letter| if plain(letter) { letter } else { '_' })
-                .collect(),
+            name if rule.plain => name.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect(),
             name => name.to_owned(),
         };
         let hash = &blake3::hash(name.as_bytes()).to_hex()[..HASH_DIGITS];
@@ -185,10 +182,7 @@ pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted
 /// Fields that the format cannot express are left out without a count, because the caller uses only common ones.
 #[must_use]
 pub fn write_own_request(format: WireFormat, request: &Request<'_>) -> (String, AnswerContext) {
-    let mut context = AnswerContext {
-        model: request.model.clone().into_owned(),
-        ..AnswerContext::default()
-    };
+    let mut context = AnswerContext { model: request.model.clone().into_owned(), ..AnswerContext::default() };
     let body = write_request(format, request, &mut Dropped::default(), &mut context);
     (body, context)
 }
@@ -242,11 +236,7 @@ fn check_content(members: &Members<'_>, optional: bool, list: &'static str, inde
         None | Some("null") => optional,
         Some(content) => content.starts_with(['"', '[', '{']),
     };
-    if fits {
-        Ok(())
-    } else {
-        Err(ParseError::Content { list, index })
-    }
+    if fits { Ok(()) } else { Err(ParseError::Content { list, index }) }
 }
 
 /// Returns content as a list of parts. A single part is a list of one.
@@ -293,11 +283,7 @@ pub fn write_stream(format: WireFormat, context: AnswerContext, events: Vec<Even
         writer.event(&event, &mut written);
         written
     };
-    events
-        .into_iter()
-        .map(write)
-        .filter(|written| !written.is_empty())
-        .collect()
+    events.into_iter().map(write).filter(|written| !written.is_empty()).collect()
 }
 
 /// Reads a backend's answer into neutral events.

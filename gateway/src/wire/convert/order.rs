@@ -54,10 +54,7 @@ impl EventOrder {
                     if self.held > LONGEST {
                         emit(Event::Failed(Failure {
                             kind: ErrorKind::BadGateway,
-                            message: format!(
-                                "calls that wait for an earlier one are longer than {} MB",
-                                LONGEST >> 20
-                            ),
+                            message: format!("calls that wait for an earlier one are longer than {} MB", LONGEST >> 20),
                         }));
                     }
                 }
@@ -72,17 +69,8 @@ impl EventOrder {
     }
 
     fn open(&mut self, block: usize, event: Event, emit: &mut impl FnMut(Event)) {
-        let is_call = matches!(
-            &event,
-            Event::Open {
-                kind: BlockKind::ToolCall { .. },
-                ..
-            }
-        );
-        self.current = Some(Current {
-            block,
-            arguments: is_call.then(ArgumentScan::default),
-        });
+        let is_call = matches!(&event, Event::Open { kind: BlockKind::ToolCall { .. }, .. });
+        self.current = Some(Current { block, arguments: is_call.then(ArgumentScan::default) });
         emit(event);
     }
 
@@ -185,18 +173,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn open(block: usize) -> Event {
-        let kind = BlockKind::ToolCall {
-            id: format!("call_{block}"),
-            name: "f".to_owned(),
-        };
+        let kind = BlockKind::ToolCall { id: format!("call_{block}"), name: "f".to_owned() };
         Event::Open { block, kind }
     }
 
     fn delta(block: usize, text: &str) -> Event {
-        Event::Delta {
-            block,
-            text: text.to_owned(),
-        }
+        Event::Delta { block, text: text.to_owned() }
     }
 
     fn ordered(events: Vec<Event>) -> Vec<Event> {

@@ -117,10 +117,7 @@ impl<'a> Part<'a> {
     /// Returns text without a cache marker.
     #[must_use]
     pub fn text(text: impl Into<JsonStr<'a>>) -> Part<'a> {
-        Part::Text {
-            text: text.into(),
-            cache_control: None,
-        }
+        Part::Text { text: text.into(), cache_control: None }
     }
 }
 
@@ -154,14 +151,12 @@ impl Source<'_> {
         };
         match (data_in(&url), url) {
             (None, url) => Source::Url(url),
-            (Some((media_type, data)), Cow::Borrowed(url)) => Source::Base64 {
-                media_type: url[media_type].into(),
-                data: url[data..].into(),
-            },
-            (Some((media_type, data)), Cow::Owned(url)) => Source::Base64 {
-                media_type: url[media_type].to_owned().into(),
-                data: url[data..].to_owned().into(),
-            },
+            (Some((media_type, data)), Cow::Borrowed(url)) => {
+                Source::Base64 { media_type: url[media_type].into(), data: url[data..].into() }
+            }
+            (Some((media_type, data)), Cow::Owned(url)) => {
+                Source::Base64 { media_type: url[media_type].to_owned().into(), data: url[data..].to_owned().into() }
+            }
         }
     }
 }
@@ -304,11 +299,7 @@ impl Dropped {
         let name: String = name.into();
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
         let fits = (1..=64).contains(&name.len()) && name.bytes().all(plain) && self.0.len() < 64;
-        let name = if fits || self.0.contains_key(&name) {
-            name
-        } else {
-            "other".to_owned()
-        };
+        let name = if fits || self.0.contains_key(&name) { name } else { "other".to_owned() };
         *self.0.entry(name).or_default() += 1;
     }
 

@@ -57,14 +57,10 @@ fn messages_events(kind: &BlockKind, pieces: &[&[u16]]) -> Vec<(String, String)>
             json!({"type": "tool_use", "id": id, "name": name, "input": {}}),
             json!({"type": "input_json_delta", "partial_json": "@"}),
         ),
-        BlockKind::Thinking => (
-            json!({"type": "thinking", "thinking": ""}),
-            json!({"type": "thinking_delta", "thinking": "@"}),
-        ),
-        _ => (
-            json!({"type": "text", "text": ""}),
-            json!({"type": "text_delta", "text": "@"}),
-        ),
+        BlockKind::Thinking => {
+            (json!({"type": "thinking", "thinking": ""}), json!({"type": "thinking_delta", "thinking": "@"}))
+        }
+        _ => (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": "@"})),
     };
     let delta = json!({"type": "content_block_delta", "index": 0, "delta": delta});
     let mut events = vec![
@@ -84,14 +80,10 @@ fn responses_events(kind: &BlockKind, pieces: &[&[u16]]) -> Vec<(String, String)
             json!({"type": "function_call", "id": "i", "call_id": id, "name": name, "arguments": ""}),
             "response.function_call_arguments.delta",
         ),
-        BlockKind::Thinking => (
-            json!({"type": "reasoning", "id": "i", "summary": []}),
-            "response.reasoning_summary_text.delta",
-        ),
-        _ => (
-            json!({"type": "message", "id": "i", "role": "assistant", "content": []}),
-            "response.output_text.delta",
-        ),
+        BlockKind::Thinking => {
+            (json!({"type": "reasoning", "id": "i", "summary": []}), "response.reasoning_summary_text.delta")
+        }
+        _ => (json!({"type": "message", "id": "i", "role": "assistant", "content": []}), "response.output_text.delta"),
     };
     let delta = json!({"type": delta, "item_id": "i", "output_index": 0, "content_index": 0, "delta": "@"});
     let mut events = vec![
@@ -114,18 +106,13 @@ fn responses_events(kind: &BlockKind, pieces: &[&[u16]]) -> Vec<(String, String)
 fn read(format: WireFormat, stream: &str) -> Vec<String> {
     let (mut reader, mut events) = (reader(format), Vec::new());
     let mut parser = sse::SseParser::new();
-    parser
-        .push(stream.as_bytes(), |name, data| reader.event(name, data, &mut events))
-        .unwrap();
+    parser.push(stream.as_bytes(), |name, data| reader.event(name, data, &mut events)).unwrap();
     let answer = Answer::collect(events).unwrap();
     answer.blocks.into_iter().map(|block| block.text).collect()
 }
 
 fn call() -> BlockKind {
-    BlockKind::ToolCall {
-        id: "call_1".to_owned(),
-        name: "write".to_owned(),
-    }
+    BlockKind::ToolCall { id: "call_1".to_owned(), name: "write".to_owned() }
 }
 
 fn converted(from: WireFormat, to: WireFormat, kind: &BlockKind, pieces: &[&[u16]]) -> Vec<String> {
@@ -136,9 +123,7 @@ fn converted(from: WireFormat, to: WireFormat, kind: &BlockKind, pieces: &[&[u16
 }
 
 fn pairs() -> impl Iterator<Item = (WireFormat, WireFormat)> {
-    let all = FORMATS
-        .iter()
-        .flat_map(|(from, _)| FORMATS.iter().map(move |(to, _)| (*from, *to)));
+    let all = FORMATS.iter().flat_map(|(from, _)| FORMATS.iter().map(move |(to, _)| (*from, *to)));
     all.filter(|(from, to)| from != to)
 }
 
@@ -147,11 +132,7 @@ fn half_at_the_end_of_a_stream_becomes_the_replacement_character() {
     let units: Vec<u16> = "a\n".encode_utf16().chain([0xd83d]).collect();
     for (from, to) in pairs() {
         for kind in [BlockKind::Text, BlockKind::Thinking] {
-            assert_eq!(
-                converted(from, to, &kind, &[&units]),
-                ["a\n\u{fffd}"],
-                "{from:?} to {to:?}"
-            );
+            assert_eq!(converted(from, to, &kind, &[&units]), ["a\n\u{fffd}"], "{from:?} to {to:?}");
         }
     }
 }
@@ -177,10 +158,7 @@ fn half_in_a_whole_answer_keeps_the_rest_of_the_text() {
         for (to, _) in FORMATS.iter().filter(|(to, _)| *to != from) {
             let whole = AnswerConverter::new(from, *to, context()).whole(&body).unwrap();
             let parsed: Value = serde_json::from_str(&whole).unwrap();
-            assert!(
-                parsed.to_string().contains(r#"a\n\"b\"�\tc"#),
-                "{from:?} to {to:?}: {whole}"
-            );
+            assert!(parsed.to_string().contains(r#"a\n\"b\"�\tc"#), "{from:?} to {to:?}: {whole}");
             let mut events = Vec::new();
             reader(*to).whole(&whole, &mut events);
             let blocks = Answer::collect(events).unwrap().blocks;
@@ -210,10 +188,7 @@ fn request_with_halves_becomes_valid_unicode() {
             let sent = request(from, *to, body).unwrap().body;
             let parsed: Value = serde_json::from_str(&sent).unwrap_or_else(|error| panic!("{error}: {sent}"));
             let text = parsed.to_string();
-            assert!(
-                text.contains(r"a\tb\n�") && text.contains("c\u{fffd}"),
-                "{from:?} to {to:?}: {text}"
-            );
+            assert!(text.contains(r"a\tb\n�") && text.contains("c\u{fffd}"), "{from:?} to {to:?}: {text}");
             assert!(!text.contains("ud83d"), "{from:?} to {to:?}: {text}");
         }
     }

@@ -133,9 +133,7 @@ impl SseParser {
 /// Such an event needs neither parser state nor a copy. With a few bytes of text per event, these are most of the cost
 /// of parsing.
 fn plain(event: &[u8]) -> Option<(&str, &str)> {
-    let event = event
-        .strip_suffix(b"\n\n")
-        .and_then(|event| std::str::from_utf8(event).ok())?;
+    let event = event.strip_suffix(b"\n\n").and_then(|event| std::str::from_utf8(event).ok())?;
     let (name, data) = match event.strip_prefix("event: ") {
         Some(named) => named.split_once('\n')?,
         None => ("message", event),
@@ -186,14 +184,9 @@ mod tests {
     const STREAM: &str = "\u{feff}: hello\n\nevent: a\ndata: one\n\ndata: zwei ü\ndata: 三\r\n\r\n:\rdata:{\"x\":1}\r\revent: empty\n\ndata: [DONE]\n\n";
 
     fn expected() -> Vec<(String, String)> {
-        [
-            ("a", "one"),
-            ("message", "zwei ü\n三"),
-            ("message", "{\"x\":1}"),
-            ("message", "[DONE]"),
-        ]
-        .map(|(name, data)| (name.to_owned(), data.to_owned()))
-        .to_vec()
+        [("a", "one"), ("message", "zwei ü\n三"), ("message", "{\"x\":1}"), ("message", "[DONE]")]
+            .map(|(name, data)| (name.to_owned(), data.to_owned()))
+            .to_vec()
     }
 
     #[test]
@@ -208,9 +201,7 @@ mod tests {
             for number in 0..3 {
                 let mut seen = Vec::new();
                 let event = format!("data: {number}{end}");
-                parser
-                    .push(event.as_bytes(), |_, data| seen.push(data.to_owned()))
-                    .unwrap();
+                parser.push(event.as_bytes(), |_, data| seen.push(data.to_owned())).unwrap();
                 assert_eq!(seen, [number.to_string()], "{end:?}");
             }
         }

@@ -51,12 +51,8 @@ impl Bert {
             candle_core::bail!("{size} numbers do not divide into {} heads", config.num_attention_heads);
         }
         let own = weights.pp("embeddings");
-        let positions = own
-            .pp("position_embeddings")
-            .get((config.max_position_embeddings, size), "weight")?;
-        let segments = own
-            .pp("token_type_embeddings")
-            .get((config.type_vocab_size, size), "weight")?;
+        let positions = own.pp("position_embeddings").get((config.max_position_embeddings, size), "weight")?;
+        let segments = own.pp("token_type_embeddings").get((config.type_vocab_size, size), "weight")?;
         let layers = weights.pp("encoder.layer");
         Ok(Bert {
             words: embedding(config.vocab_size, size, own.pp("word_embeddings"))?,
@@ -81,9 +77,7 @@ impl Bert {
         // texts x 1 x 1 x tokens: added to every head's and every token's scores.
         let bias = mask.affine(-MASKED, MASKED)?.unsqueeze(1)?.unsqueeze(1)?;
         let rows = self.norm.forward(&rows)?;
-        self.layers
-            .iter()
-            .try_fold(rows, |rows, layer| layer.forward(&rows, &bias))
+        self.layers.iter().try_fold(rows, |rows, layer| layer.forward(&rows, &bias))
     }
 }
 
@@ -115,16 +109,12 @@ impl Layer {
         let (texts, length, size) = rows.dims3()?;
         let head = size / self.heads;
         let split = |rows: Tensor| -> Result<Tensor> {
-            rows.reshape((texts, length, self.heads, head))?
-                .transpose(1, 2)?
-                .contiguous()
+            rows.reshape((texts, length, self.heads, head))?.transpose(1, 2)?.contiguous()
         };
         let query = split((self.query.forward(rows)? * (head as f64).sqrt().recip())?)?;
         let key = split(self.key.forward(rows)?)?;
         let value = split(self.value.forward(rows)?)?;
-        let scores = query
-            .matmul(&key.transpose(D::Minus1, D::Minus2)?)?
-            .broadcast_add(bias)?;
+        let scores = query.matmul(&key.transpose(D::Minus1, D::Minus2)?)?.broadcast_add(bias)?;
         let mixed = ops::softmax_last_dim(&scores)?.matmul(&value)?;
         mixed.transpose(1, 2)?.reshape((texts, length, size))
     }

@@ -51,12 +51,7 @@ impl MiniLm {
         let bert = VarBuilder::from_buffered_safetensors(weights, DType::F32, &Device::Cpu)
             .and_then(|weights| Bert::load(&config, &weights))
             .map_err(|error| unusable(&weights_path, error))?;
-        Ok(MiniLm {
-            id,
-            tokenizer,
-            bert,
-            dimensions,
-        })
+        Ok(MiniLm { id, tokenizer, bert, dimensions })
     }
 
     /// Returns one row for each list of tokens, computed in one batch.
@@ -78,10 +73,7 @@ impl MiniLm {
     }
 
     fn failed(&self, reason: impl ToString) -> EmbedError {
-        EmbedError::Failed {
-            embedder: self.id.clone(),
-            reason: reason.to_string(),
-        }
+        EmbedError::Failed { embedder: self.id.clone(), reason: reason.to_string() }
     }
 }
 
@@ -122,25 +114,16 @@ impl Embedder for MiniLm {
 /// Returns the number of the next texts, shortest first, that form a batch: as many as stay below the limit if all are
 /// padded to the longest of them.
 fn batch_size(order: &[usize], tokens: &[Vec<u32>]) -> usize {
-    let fitting = order
-        .iter()
-        .zip(1..)
-        .take_while(|(at, count)| tokens[**at].len() * count <= BATCH_TOKENS);
+    let fitting = order.iter().zip(1..).take_while(|(at, count)| tokens[**at].len() * count <= BATCH_TOKENS);
     fitting.count().max(1)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    std::fs::read(path).map_err(|source| LoadError::Read {
-        path: path.to_owned(),
-        source,
-    })
+    std::fs::read(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })
 }
 
 fn unusable(path: &Path, reason: impl ToString) -> LoadError {
-    LoadError::Unusable {
-        what: path.display().to_string(),
-        reason: reason.to_string(),
-    }
+    LoadError::Unusable { what: path.display().to_string(), reason: reason.to_string() }
 }
 
 #[cfg(test)]

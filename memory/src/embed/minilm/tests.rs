@@ -14,14 +14,9 @@ const VECTORS: &[u8] = include_bytes!("reference.bin");
 
 fn reference() -> (Vec<String>, Vec<Vec<f32>>) {
     let texts: Vec<String> = serde_json::from_str(TEXTS).unwrap();
-    let numbers: Vec<f32> = VECTORS
-        .chunks_exact(2)
-        .map(|two| f32::from(i16::from_le_bytes([two[0], two[1]])) / 32767.0)
-        .collect();
-    let vectors = numbers
-        .chunks(numbers.len() / texts.len())
-        .map(<[f32]>::to_vec)
-        .collect();
+    let numbers: Vec<f32> =
+        VECTORS.chunks_exact(2).map(|two| f32::from(i16::from_le_bytes([two[0], two[1]])) / 32767.0).collect();
+    let vectors = numbers.chunks(numbers.len() / texts.len()).map(<[f32]>::to_vec).collect();
     (texts, vectors)
 }
 
@@ -53,10 +48,7 @@ fn the_reference_is_unit_vectors_of_texts_that_differ() {
         let length: f32 = vector.iter().map(|value| value * value).sum();
         assert!((length - 1.0).abs() < 1e-3, "{length}");
     }
-    assert!(
-        texts.iter().any(|text| text.len() > 4000),
-        "no text is longer than 256 tokens"
-    );
+    assert!(texts.iter().any(|text| text.len() > 4000), "no text is longer than 256 tokens");
 }
 
 #[test]

@@ -13,9 +13,8 @@ const UNKNOWN_ID: u32 = 1 << 20;
 
 /// Creates the reference tokenizer over the pieces of a vocabulary, with the same numbers.
 fn reference(vocabulary: &Vocabulary) -> Tokenizer {
-    let mut numbered: serde_json::Map<String, serde_json::Value> = (0..vocabulary.len())
-        .map(|at| (vocabulary.piece(at), at.into()))
-        .collect();
+    let mut numbered: serde_json::Map<String, serde_json::Value> =
+        (0..vocabulary.len()).map(|at| (vocabulary.piece(at), at.into())).collect();
     numbered.insert(UNKNOWN.to_owned(), UNKNOWN_ID.into());
     let described = serde_json::json!({
         "normalizer": {
@@ -49,12 +48,7 @@ fn cut_names(text: &str) -> String {
 
 fn expected(reference: &Tokenizer, text: &str) -> Vec<u32> {
     let encoding = reference.encode_fast(cut_names(text), false).unwrap();
-    encoding
-        .get_ids()
-        .iter()
-        .copied()
-        .filter(|id| *id != UNKNOWN_ID)
-        .collect()
+    encoding.get_ids().iter().copied().filter(|id| *id != UNKNOWN_ID).collect()
 }
 
 fn found(vocabulary: &Vocabulary, text: &str) -> Vec<u32> {
@@ -67,11 +61,7 @@ impl Vocabulary {
     fn piece(&self, at: usize) -> String {
         let letters = &self.letters[self.starts[at] as usize..self.starts[at + 1] as usize];
         let letters = std::str::from_utf8(letters).unwrap();
-        if self.continues[at] {
-            format!("##{letters}")
-        } else {
-            letters.to_owned()
-        }
+        if self.continues[at] { format!("##{letters}") } else { letters.to_owned() }
     }
 }
 
@@ -143,11 +133,7 @@ fn awkward_texts_are_cut_as_the_reference_cuts_them() {
 #[test]
 fn names_are_cut_where_their_case_changes() {
     let vocabulary = shipped();
-    for (name, words) in [
-        ("parseHTTPHeader", "parse http header"),
-        ("URLs", "urls"),
-        ("HTTP2Server", "http2 server"),
-    ] {
+    for (name, words) in [("parseHTTPHeader", "parse http header"), ("URLs", "urls"), ("HTTP2Server", "http2 server")] {
         assert_eq!(found(&vocabulary, name), found(&vocabulary, words), "{name}");
     }
     assert_ne!(found(&vocabulary, "parseheader"), found(&vocabulary, "parse header"));
@@ -159,10 +145,7 @@ fn no_more_pieces_than_asked_for() {
     for most in [0, 1, 5, 100] {
         let mut pieces = Vec::new();
         vocabulary.pieces(&"tokenization ".repeat(50), most, &mut pieces);
-        assert_eq!(
-            pieces.len(),
-            most.min(found(&vocabulary, &"tokenization ".repeat(50)).len())
-        );
+        assert_eq!(pieces.len(), most.min(found(&vocabulary, &"tokenization ".repeat(50)).len()));
     }
 }
 
@@ -173,10 +156,7 @@ fn a_vocabulary_with_a_hole_or_a_double_is_refused() {
         assert!(Vocabulary::new(given.into_iter()).is_err(), "{pieces:?}");
     }
     let both = [b"a".as_slice(), b"##a"];
-    assert_eq!(
-        found(&Vocabulary::new(both.into_iter()).unwrap(), "aaa a b"),
-        [0, 1, 1, 0]
-    );
+    assert_eq!(found(&Vocabulary::new(both.into_iter()).unwrap(), "aaa a b"), [0, 1, 1, 0]);
 }
 
 proptest! {

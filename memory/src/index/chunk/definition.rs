@@ -124,17 +124,12 @@ fn signature(trimmed: &str, indent: usize) -> Option<&str> {
     if statement || !(opens_body || continues) {
         return None;
     }
-    let start = head[..open]
-        .trim_end()
-        .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .map_or(0, |at| at + 1);
+    let start = head[..open].trim_end().rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
     identifier(&head[start..open]).filter(|name| !STATEMENTS.contains(name))
 }
 
 fn identifier(text: &str) -> Option<&str> {
-    let end = text
-        .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(text.len());
     (end > 0 && !text.starts_with(|c: char| c.is_ascii_digit())).then(|| &text[..end])
 }
 

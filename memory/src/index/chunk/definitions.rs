@@ -14,11 +14,7 @@ const MAX_NAMES: usize = 24;
 
 /// The chunks of a file of code.
 pub(super) fn outline(lines: &[&str], parsed: &Parsed) -> Vec<Chunk> {
-    let mut builder = ChunkBuilder {
-        lines,
-        definitions: &parsed.definitions,
-        chunks: Vec::new(),
-    };
+    let mut builder = ChunkBuilder { lines, definitions: &parsed.definitions, chunks: Vec::new() };
     builder.build(0..lines.len(), 0..parsed.definitions.len(), &Enclosing::default());
     join(builder.chunks)
 }
@@ -73,17 +69,8 @@ impl<'a> ChunkBuilder<'a> {
                 (Some(name), Some(line)) => (line, vec![name.to_owned()]),
                 _ => (chunk.title, Vec::new()),
             };
-            let test = inside.test
-                || self.lines[index(chunk.title)..]
-                    .first()
-                    .is_some_and(|line| opens_test(line));
-            self.chunks.push(Chunk {
-                title,
-                names,
-                parent: inside.parent,
-                test,
-                ..chunk
-            });
+            let test = inside.test || self.lines[index(chunk.title)..].first().is_some_and(|line| opens_test(line));
+            self.chunks.push(Chunk { title, names, parent: inside.parent, test, ..chunk });
         }
     }
 
@@ -101,9 +88,8 @@ impl<'a> ChunkBuilder<'a> {
                 nested.find(|at| stands_alone(self.definitions[*at].kind, callable))
             })
             .flatten();
-        let body = nested.map_or(range.end, |first| {
-            index(self.definitions[first].lines.first).clamp(range.start, range.end)
-        });
+        let body =
+            nested.map_or(range.end, |first| index(self.definitions[first].lines.first).clamp(range.start, range.end));
         let mut names = vec![definition.name.to_string()];
         if nested.is_none() && !callable {
             for member in inner.clone().map(|at| &self.definitions[at]) {
@@ -135,10 +121,7 @@ impl<'a> ChunkBuilder<'a> {
     /// The end of the definitions inside the one at `at`.
     fn end_of(&self, at: usize) -> usize {
         let inner = self.definitions[at + 1..].iter();
-        at + 1
-            + inner
-                .take_while(|of| of.parent.is_some_and(|parent| parent as usize >= at))
-                .count()
+        at + 1 + inner.take_while(|of| of.parent.is_some_and(|parent| parent as usize >= at)).count()
     }
 }
 
@@ -159,14 +142,7 @@ fn add_name(names: &mut Vec<String>, name: &str) {
 
 /// Returns whether a definition is a test, by its attributes and its name.
 fn is_test(head: &[&str], name: &str) -> bool {
-    const MARKS: &[&str] = &[
-        "#[cfg(test)]",
-        "@Test",
-        "@ParameterizedTest",
-        "[Test",
-        "[Fact",
-        "[Theory",
-    ];
+    const MARKS: &[&str] = &["#[cfg(test)]", "@Test", "@ParameterizedTest", "[Test", "[Fact", "[Theory"];
     let marked = |line: &&str| {
         let line = line.trim();
         MARKS.iter().any(|mark| line.starts_with(mark)) || line.starts_with("#[") && line.ends_with("test]")
@@ -204,84 +180,50 @@ mod tests {
     #[test]
     fn short_class_is_one_chunk_and_long_one_is_split() {
         let method = |name: &str, lines: usize| {
-            format!(
-                "    @wrapped\n    def {name}(self):\n{}\n",
-                "        go()\n".repeat(lines)
-            )
+            format!("    @wrapped\n    def {name}(self):\n{}\n", "        go()\n".repeat(lines))
         };
         let short = format!("class A(B):\n    x = 1\n\n{}{}", method("größe", 8), method("b", 9));
         let whole = spans("a.py", &short);
         assert_eq!(whole, [(1, 25, 1, "A größe b".to_owned())]);
         let long = format!("class A(B):\n    x = 1\n\n{}{}", method("a", 30), method("b", 40));
-        let parts = [
-            (1, 2, 1, "A".to_owned()),
-            (4, 35, 5, "a".to_owned()),
-            (37, 78, 38, "b".to_owned()),
-        ];
+        let parts = [(1, 2, 1, "A".to_owned()), (4, 35, 5, "a".to_owned()), (37, 78, 38, "b".to_owned())];
         assert_eq!(spans("a.py", &long), parts);
         let path = RelPath::new("a.py").unwrap();
         let chunks = cut(&path, &long).chunks;
-        assert_eq!(
-            chunks.iter().map(|chunk| chunk.parent).collect::<Vec<_>>(),
-            [None, Some(1), Some(1)]
-        );
+        assert_eq!(chunks.iter().map(|chunk| chunk.parent).collect::<Vec<_>>(), [None, Some(1), Some(1)]);
     }
 
     #[test]
     fn long_function_is_split_into_windows() {
-        let text = format!(
-            "def long():\n    def inner():\n        pass\n{}",
-            "    step()\n".repeat(150)
-        );
+        let text = format!("def long():\n    def inner():\n        pass\n{}", "    step()\n".repeat(150));
         let spans = spans("a.py", &text);
         assert!(spans.len() >= 3);
-        assert!(
-            spans
-                .iter()
-                .filter(|(.., name)| name.contains("long"))
-                .all(|(_, _, title, _)| *title == 1)
-        );
-        assert_eq!(
-            spans.iter().filter(|(.., name)| name == "long").count() + 1,
-            spans.len(),
-            "{spans:?}"
-        );
+        assert!(spans.iter().filter(|(.., name)| name.contains("long")).all(|(_, _, title, _)| *title == 1));
+        assert_eq!(spans.iter().filter(|(.., name)| name == "long").count() + 1, spans.len(), "{spans:?}");
     }
 
     #[test]
     fn small_neighbours_are_joined() {
         let text = "const A: u8 = 1;\nconst B: u8 = 2;\n\nstruct C;\n\nstruct D {\n    x: u8,\n}\n";
         assert_eq!(spans("a.rs", text), [(1, 8, 1, "A B C D".to_owned())]);
-        assert_eq!(
-            spans("a.js", "const f = () => 1, g = () => 2;\n"),
-            [(1, 1, 1, "f g".to_owned())]
-        );
+        assert_eq!(spans("a.js", "const f = () => 1, g = () => 2;\n"), [(1, 1, 1, "f g".to_owned())]);
     }
 
     #[test]
     fn tests_are_recognised() {
         let marks = |path: &str, text: &str| -> Vec<(String, bool)> {
             let chunks = cut(&RelPath::new(path).unwrap(), text).chunks;
-            chunks
-                .into_iter()
-                .map(|chunk| (chunk.names.join(" "), chunk.test))
-                .collect()
+            chunks.into_iter().map(|chunk| (chunk.names.join(" "), chunk.test)).collect()
         };
         let step = "        step();\n".repeat(20);
         let rust = format!(
             "fn a() {{\n{step}}}\n\n#[cfg(test)]\nmod tests {{\n    fn helper() {{\n{step}    }}\n\n    #[test]\n    fn b() {{\n{step}{step}    }}\n}}\n"
         );
         let expected = [("a", false), ("tests", true), ("helper", true), ("b", true)];
-        assert_eq!(
-            marks("a.rs", &rust),
-            expected.map(|(name, test)| (name.to_owned(), test))
-        );
+        assert_eq!(marks("a.rs", &rust), expected.map(|(name, test)| (name.to_owned(), test)));
         let java = format!("class A {{\n  void a() {{\n{step}{step}  }}\n\n  @Test\n  void b() {{\n{step}  }}\n}}\n");
         let expected = [("A", false), ("a", false), ("b", true)];
-        assert_eq!(
-            marks("A.java", &java),
-            expected.map(|(name, test)| (name.to_owned(), test))
-        );
+        assert_eq!(marks("A.java", &java), expected.map(|(name, test)| (name.to_owned(), test)));
         let script = "describe('x', () => {\n  it('works', () => {\n    go();\n  });\n});\n";
         assert_eq!(marks("a.js", script), [(String::new(), true)]);
         assert_eq!(marks("a.js", "describe = go();\n"), [(String::new(), false)]);
@@ -290,16 +232,8 @@ mod tests {
     #[test]
     fn broken_code_is_chunked_as_far_as_parsed() {
         let filler = "@@ ?? garbage ((\n".repeat(100);
-        let spans = spans(
-            "a.go",
-            &format!("package a\n\nfunc Ok() int {{\n\treturn 1\n}}\n\n{filler}"),
-        );
-        assert!(
-            spans
-                .iter()
-                .any(|(first, _, _, names)| *first <= 3 && names.contains("Ok")),
-            "{spans:?}"
-        );
+        let spans = spans("a.go", &format!("package a\n\nfunc Ok() int {{\n\treturn 1\n}}\n\n{filler}"));
+        assert!(spans.iter().any(|(first, _, _, names)| *first <= 3 && names.contains("Ok")), "{spans:?}");
         assert!(spans.windows(2).all(|pair| pair[0].1 < pair[1].0));
         assert!(spans.last().unwrap().1 >= 100);
     }

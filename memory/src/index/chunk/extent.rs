@@ -27,9 +27,7 @@ pub(super) fn shape(line: &str) -> LineShape {
     let text = line.trim();
     let column = indent(line);
     let word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
-    let directive = ["#if", "#el", "#en", "#de", "#un", "#in", "#pr"]
-        .iter()
-        .any(|start| text.starts_with(start));
+    let directive = ["#if", "#el", "#en", "#de", "#un", "#in", "#pr"].iter().any(|start| text.starts_with(start));
     match text.chars().next() {
         None => LineShape::Blank,
         Some('#') if column == 0 && directive => LineShape::Neutral,
@@ -68,11 +66,7 @@ pub(super) fn with_preamble(lines: &[&str], start: usize, floor: usize) -> usize
         // Inner lines of a block comment can be indented by one more column.
         MARKS.iter().any(|mark| text.starts_with(mark)) && (own..=own + 1).contains(&indent(line))
     };
-    let above = lines[floor..start]
-        .iter()
-        .rev()
-        .take_while(|line| belongs(line))
-        .count();
+    let above = lines[floor..start].iter().rev().take_while(|line| belongs(line)).count();
     start - above
 }
 
@@ -89,14 +83,8 @@ mod tests {
     fn definition_ends_at_its_indentation() {
         assert_eq!(extent("fn a() {\n    x\n}\n\nfn b() {}\n"), 2);
         assert_eq!(extent("def a(\n    x,\n):\n    y\n\nz = 1\n"), 3);
-        assert_eq!(
-            extent("int a()\n{\n#ifdef X\n    x;\n#endif\nout:\n    y;\n}\nint b()\n"),
-            7
-        );
-        assert_eq!(
-            extent("fn a<T>()\nwhere\n    T: X,\n{\n    y\n}\nconst X: u8 = 1;\n"),
-            5
-        );
+        assert_eq!(extent("int a()\n{\n#ifdef X\n    x;\n#endif\nout:\n    y;\n}\nint b()\n"), 7);
+        assert_eq!(extent("fn a<T>()\nwhere\n    T: X,\n{\n    y\n}\nconst X: u8 = 1;\n"), 5);
         assert_eq!(extent("struct A;\nstruct B;\n"), 0);
         assert_eq!(extent("def a\n  x\nend\ny\n"), 2);
     }

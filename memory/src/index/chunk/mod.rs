@@ -58,10 +58,7 @@ pub(crate) fn cut(path: &RelPath, text: &str) -> Cut {
         let chunks = sections(text, &lines);
         return Cut { chunks, parsed: None };
     }
-    let limits = ParseLimits {
-        max_time: MAX_PARSE_TIME,
-        ..ParseLimits::default()
-    };
+    let limits = ParseLimits { max_time: MAX_PARSE_TIME, ..ParseLimits::default() };
     let parsed = Language::of(path, text).and_then(|language| Some((language, parse(language, text, &limits).ok()?)));
     let chunks = match &parsed {
         Some((_, parsed)) => definitions::outline(&lines, parsed),
@@ -101,10 +98,7 @@ mod tests {
 
     pub(super) fn spans(path: &str, text: &str) -> Vec<(u32, u32, u32, String)> {
         let chunks = cut(&RelPath::new(path).unwrap(), text).chunks;
-        chunks
-            .into_iter()
-            .map(|c| (c.first, c.last, c.title, c.names.join(" ")))
-            .collect()
+        chunks.into_iter().map(|c| (c.first, c.last, c.title, c.names.join(" "))).collect()
     }
 
     #[test]
@@ -127,29 +121,14 @@ mod tests {
 
     #[test]
     fn any_text_is_split_into_whole_lines() {
-        let odd = [
-            "",
-            "\n\n\n",
-            "}\n}\n",
-            "x",
-            "fn a() {\nfn b() {\n",
-            "\r\n\r\nfn a() {}\r\n",
-            "\t\t\tfn\n",
-            "@\n#\n//\n",
-        ];
+        let odd =
+            ["", "\n\n\n", "}\n}\n", "x", "fn a() {\nfn b() {\n", "\r\n\r\nfn a() {}\r\n", "\t\t\tfn\n", "@\n#\n//\n"];
         for text in odd.iter().map(|text| text.repeat(70)) {
             for path in ["a.rs", "a.py", "a.md", "a.bin", "a.go", "a.c"] {
                 let lines = u32::try_from(text.lines().count()).unwrap();
                 let spans = spans(path, &text);
-                assert!(
-                    spans
-                        .iter()
-                        .all(|(first, last, title, _)| first <= last && *last <= lines && *title >= 1)
-                );
-                assert!(
-                    spans.windows(2).all(|pair| pair[0].1 < pair[1].0),
-                    "{path} {text:?} {spans:?}"
-                );
+                assert!(spans.iter().all(|(first, last, title, _)| first <= last && *last <= lines && *title >= 1));
+                assert!(spans.windows(2).all(|pair| pair[0].1 < pair[1].0), "{path} {text:?} {spans:?}");
             }
         }
     }

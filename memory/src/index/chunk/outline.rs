@@ -31,11 +31,7 @@ struct Enclosing {
 
 impl Enclosing {
     fn mark(self, chunk: Chunk) -> Chunk {
-        Chunk {
-            parent: self.parent,
-            test: self.test,
-            ..chunk
-        }
+        Chunk { parent: self.parent, test: self.test, ..chunk }
     }
 }
 
@@ -64,22 +60,14 @@ fn build(lines: &[&str], range: Range<usize>, inside: Enclosing, chunks: &mut Ve
 fn define(lines: &[&str], range: Range<usize>, title: usize, name: &str, inside: Enclosing, chunks: &mut Vec<Chunk>) {
     let test = inside.test || is_test(&lines[range.start..=title], name);
     let inside = Enclosing { test, ..inside };
-    let named = |chunk: Chunk| Chunk {
-        title: number(title),
-        names: vec![name.to_owned()],
-        ..inside.mark(chunk)
-    };
+    let named = |chunk: Chunk| Chunk { title: number(title), names: vec![name.to_owned()], ..inside.mark(chunk) };
     let inner = title + 1..range.end;
     let nested = inner.clone().find(|at| defined_name(lines[*at]).is_some());
     match nested {
         Some(first) if range.len() > MAX_LINES && inside.depth < MAX_DEPTH => {
             let body = with_preamble(lines, first, inner.start);
             chunks.extend(windows(lines, range.start..body).map(named));
-            let within = Enclosing {
-                parent: Some(number(title)),
-                depth: inside.depth + 1,
-                test,
-            };
+            let within = Enclosing { parent: Some(number(title)), depth: inside.depth + 1, test };
             build(lines, body..range.end, within, chunks);
         }
         _ => chunks.extend(windows(lines, range).map(named)),
@@ -115,12 +103,7 @@ mod tests {
     #[test]
     fn long_class_is_split_into_methods() {
         let method = |name: &str| format!("    def {name}(self):\n{}\n", "        step()\n".repeat(20));
-        let text = format!(
-            "class Big:\n    \"\"\"Doc.\"\"\"\n\n{}{}{}",
-            method("a"),
-            method("b"),
-            method("c")
-        );
+        let text = format!("class Big:\n    \"\"\"Doc.\"\"\"\n\n{}{}{}", method("a"), method("b"), method("c"));
         let chunks = outline(&text.lines().collect::<Vec<_>>());
         let names: Vec<_> = chunks.iter().map(|chunk| chunk.names.join(" ")).collect();
         assert_eq!(names, ["Big", "a", "b", "c"]);

@@ -16,9 +16,8 @@ pub(super) fn windows(lines: &[&str], range: Range<usize>) -> impl Iterator<Item
         while start < range.end {
             let full = (start + MAX_LINES).min(range.end);
             let half = start + MAX_LINES / 2;
-            let blank = (full < range.end)
-                .then(|| (half..full).rev().find(|at| lines[*at].trim().is_empty()))
-                .flatten();
+            let blank =
+                (full < range.end).then(|| (half..full).rev().find(|at| lines[*at].trim().is_empty())).flatten();
             let end = blank.map_or(full, |at| at + 1);
             let window = trimmed(lines, start..end);
             start = end;
@@ -37,14 +36,7 @@ fn trimmed(lines: &[&str], range: Range<usize>) -> Option<Chunk> {
     let first = range.clone().find(|at| !lines[*at].trim().is_empty())?;
     let last = range.rev().find(|at| !lines[*at].trim().is_empty())?;
     let (first, last, title) = (number(first), number(last), number(title));
-    Some(Chunk {
-        first,
-        last,
-        title,
-        parent: None,
-        names: Vec::new(),
-        test: false,
-    })
+    Some(Chunk { first, last, title, parent: None, names: Vec::new(), test: false })
 }
 
 /// Joins small adjacent chunks. The joined chunk has all names, and the title of the first chunk that defines one.

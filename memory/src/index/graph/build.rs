@@ -19,16 +19,8 @@ impl Graph {
         given.sort_unstable_by_key(|(number, ..)| *number);
         let (names, ids) = names(&given);
         let (definitions, first_of_file) = definitions(&given, &ids);
-        let named: Vec<(u32, u32)> = (0u32..)
-            .zip(&*definitions)
-            .map(|(id, entry)| (entry.name, id))
-            .collect();
-        let mut graph = Self {
-            by_name: Rows::new(names.len(), &named),
-            names,
-            definitions,
-            ..Self::default()
-        };
+        let named: Vec<(u32, u32)> = (0u32..).zip(&*definitions).map(|(id, entry)| (entry.name, id)).collect();
+        let mut graph = Self { by_name: Rows::new(names.len(), &named), names, definitions, ..Self::default() };
         let files = Files::new(&given);
         let imported = resolve::imports(&files, &given);
         graph.imports = imported.pairs().count();
@@ -71,11 +63,7 @@ fn definitions(given: &[Given<'_>], ids: &HashMap<&str, u32>) -> (Box<[Entry]>, 
         let id = |name| ids.get(syntax.name(name)).copied().unwrap_or(u32::MAX);
         definitions.extend(syntax.symbols.iter().map(|symbol| Entry {
             name: id(symbol.name),
-            container: if symbol.container == 0 {
-                u32::MAX
-            } else {
-                id(symbol.container)
-            },
+            container: if symbol.container == 0 { u32::MAX } else { id(symbol.container) },
             file: *number,
             line: symbol.line,
             kind: symbol.kind,

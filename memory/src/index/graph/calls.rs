@@ -18,9 +18,7 @@ const MAX_TARGETS: usize = 4;
 /// If a name has more definitions than this, only those in files that are related to the caller's file are considered.
 const MANY: usize = 64;
 /// Names that refer to the object or type that a method belongs to.
-const OWN: &[&str] = &[
-    "self", "Self", "this", "cls", "static", "$this", "super", "base", "parent",
-];
+const OWN: &[&str] = &["self", "Self", "this", "cls", "static", "$this", "super", "base", "parent"];
 
 /// Returns all call edges, each pair once: a definition and its caller. `first_of_file` is the first definition of each
 /// file.
@@ -35,13 +33,7 @@ pub(super) fn edges(
     let count = u32::try_from(graph.definitions.len()).unwrap_or(u32::MAX);
     for (position, (number, path, syntax)) in given.iter().enumerate() {
         let Some(language) = syntax.language else { continue };
-        let caller = Caller::new(
-            graph,
-            files,
-            (*number, path.as_str(), syntax, language),
-            ids,
-            imported.of(position),
-        );
+        let caller = Caller::new(graph, files, (*number, path.as_str(), syntax, language), ids, imported.of(position));
         let first = first_of_file.get(*number as usize).copied().unwrap_or(0);
         let begin = edges.len();
         for call in &syntax.calls {
@@ -110,10 +102,7 @@ impl<'a> Caller<'a> {
             folder: folder(path),
             syntax,
             language,
-            ids: (0u32..)
-                .take(syntax.names())
-                .map(|name| if name == 0 { u32::MAX } else { id(name) })
-                .collect(),
+            ids: (0u32..).take(syntax.names()).map(|name| if name == 0 { u32::MAX } else { id(name) }).collect(),
             aliases: renamed.map(|(name, alias)| (*alias, id(*name))).collect(),
             headers: headers.collect(),
             imports,
@@ -122,11 +111,7 @@ impl<'a> Caller<'a> {
 
     fn id(&self, name: u32) -> u32 {
         let known = self.ids.get(name as usize).copied().unwrap_or(u32::MAX);
-        if self.aliases.is_empty() {
-            known
-        } else {
-            self.aliases.get(&name).copied().unwrap_or(known)
-        }
+        if self.aliases.is_empty() { known } else { self.aliases.get(&name).copied().unwrap_or(known) }
     }
 
     fn resolve(&self, call: &CallEntry, from: u32, edges: &mut Vec<(u32, Edge)>) {
@@ -137,18 +122,11 @@ impl<'a> Caller<'a> {
         }
         let qualifier = self.syntax.name(call.qualifier);
         let container = if OWN.contains(&qualifier) {
-            self.graph
-                .definitions
-                .get(from as usize)
-                .map_or(u32::MAX, |entry| entry.container)
+            self.graph.definitions.get(from as usize).map_or(u32::MAX, |entry| entry.container)
         } else {
             self.id(call.qualifier)
         };
-        let seen = Seen {
-            qualifier,
-            container,
-            from,
-        };
+        let seen = Seen { qualifier, container, from };
         let (mut best, mut targets, mut rivals) = (0, Vec::new(), 0usize);
         let mut look = |to: u32| {
             let Some((percent, basis)) = self.judge(to, &seen) else {
@@ -186,11 +164,7 @@ impl<'a> Caller<'a> {
                 Basis::Ambiguous => (u8::try_from(100 / rivals.max(2)).unwrap_or(20).clamp(20, 50), basis),
                 _ => (best, basis),
             };
-            let edge = Edge {
-                end: from,
-                percent,
-                basis,
-            };
+            let edge = Edge { end: from, percent, basis };
             (to, edge)
         }));
     }
@@ -199,10 +173,7 @@ impl<'a> Caller<'a> {
     fn judge(&self, to: u32, seen: &Seen<'_>) -> Option<(u8, Basis)> {
         let entry = self.graph.definitions.get(to as usize)?;
         let called = entry.kind.is_callable()
-            || matches!(
-                entry.kind,
-                DefinitionKind::Class | DefinitionKind::Struct | DefinitionKind::Variant
-            );
+            || matches!(entry.kind, DefinitionKind::Class | DefinitionKind::Struct | DefinitionKind::Variant);
         let language = self.files.syntax(entry.file)?.language?;
         // Constructing a struct and calling the own function are no evidence beyond the name.
         if !called || !self.language.is_related_to(language) || to == seen.from {
@@ -237,9 +208,7 @@ impl<'a> Caller<'a> {
     /// must have the header's name, and the confidence is highest in the same folder.
     fn declared(&self, path: &str) -> Option<u8> {
         let named = self.headers.iter().filter(|header| stem(header) == stem(path));
-        named
-            .map(|header| if folder(header) == folder(path) { 90 } else { 80 })
-            .max()
+        named.map(|header| if folder(header) == folder(path) { 90 } else { 80 }).max()
     }
 
     /// Returns the definitions of a name that are in this file, in a file that it imports, or in a file that defines
@@ -247,22 +216,10 @@ impl<'a> Caller<'a> {
     fn near(&self, all: &[u32], container: u32) -> Vec<u32> {
         let owners = self.graph.by_name.of(container).iter().take(16);
         let owners = owners.filter_map(|id| Some(self.graph.definitions.get(*id as usize)?.file));
-        let mut around: Vec<u32> = self
-            .imports
-            .iter()
-            .copied()
-            .take(256)
-            .chain([self.number])
-            .chain(owners)
-            .collect();
+        let mut around: Vec<u32> = self.imports.iter().copied().take(256).chain([self.number]).chain(owners).collect();
         around.sort_unstable();
         around.dedup();
-        let file = |id: &u32| {
-            self.graph
-                .definitions
-                .get(*id as usize)
-                .map_or(u32::MAX, |entry| entry.file)
-        };
+        let file = |id: &u32| self.graph.definitions.get(*id as usize).map_or(u32::MAX, |entry| entry.file);
         let of_file = |wanted: u32| {
             let start = all.partition_point(|id| file(id) < wanted);
             all[start..].iter().take_while(move |id| file(id) == wanted).take(MANY)

@@ -85,9 +85,7 @@ impl<'a> Files<'a> {
             files.add(*number, path.as_str(), path, syntax);
         }
         // The innermost Go module comes first.
-        files
-            .go_modules
-            .sort_by_key(|(module, _)| std::cmp::Reverse(module.len()));
+        files.go_modules.sort_by_key(|(module, _)| std::cmp::Reverse(module.len()));
         files
     }
 
@@ -150,10 +148,7 @@ impl<'a> Files<'a> {
     /// Returns the file whose path ends with `end`. If there are several, returns the file that is nearest to `from`.
     pub(super) fn by_end(&self, end: &str, from: &str) -> Option<u32> {
         let end = end.trim_start_matches("./").trim_start_matches("../");
-        let ends = |path: &str| {
-            path.strip_suffix(end)
-                .is_some_and(|before| before.is_empty() || before.ends_with('/'))
-        };
+        let ends = |path: &str| path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'));
         let shared = |path: &str| path.split('/').zip(from.split('/')).take_while(|(a, b)| a == b).count();
         let all = self.by_name.get(last(end))?;
         // At most 256 files of a name are compared, because among more files the nearest one is no evidence.

@@ -22,9 +22,7 @@ fn tree(files: &[(&str, &str)]) -> Tree {
     let of = |(path, (_, text)): (&RelPath, &(&str, &str))| digest(&mut Tokenizer::new(), path, text).syntax;
     let syntaxes: Vec<Syntax> = paths.iter().zip(files).map(of).collect();
     let numbered = (0u32..).zip(&paths).zip(&syntaxes);
-    let given: Vec<Given<'_>> = numbered
-        .map(|((number, path), syntax)| (number, path, syntax))
-        .collect();
+    let given: Vec<Given<'_>> = numbered.map(|((number, path), syntax)| (number, path, syntax)).collect();
     let imports = resolve::imports(&Files::new(&given), &given).pairs().collect();
     let graph = Graph::build(given.into_iter());
     Tree { paths, imports, graph }
@@ -72,14 +70,8 @@ fn rust_modules_crates_and_workspace_members() {
     let tree = tree(&[
         ("a/Cargo.toml", "[package]\nname = \"crate-a\"\n"),
         ("a/src/lib.rs", "mod inner;\npub mod größe;\nuse crate_b::wire::send;\n"),
-        (
-            "a/src/inner/mod.rs",
-            "mod deep;\nuse super::größe::messen;\nuse crate::größe as g;\n",
-        ),
-        (
-            "a/src/inner/deep.rs",
-            "use super::super::größe::*;\nmod tests {\n    use super::*;\n}\n",
-        ),
+        ("a/src/inner/mod.rs", "mod deep;\nuse super::größe::messen;\nuse crate::größe as g;\n"),
+        ("a/src/inner/deep.rs", "use super::super::größe::*;\nmod tests {\n    use super::*;\n}\n"),
         ("a/src/größe.rs", "pub fn messen() { crate::inner::run() }\n"),
         ("a/tests/it.rs", "mod common;\nuse crate_a::größe;\n"),
         ("a/tests/common/mod.rs", ""),
@@ -87,10 +79,7 @@ fn rust_modules_crates_and_workspace_members() {
         ("b/src/lib.rs", "pub mod wire;\n"),
         ("b/src/wire.rs", "use std::fmt;\npub fn send() {}\n"),
     ]);
-    assert_eq!(
-        tree.imports("a/src/lib.rs"),
-        "a/src/inner/mod.rs a/src/größe.rs b/src/wire.rs"
-    );
+    assert_eq!(tree.imports("a/src/lib.rs"), "a/src/inner/mod.rs a/src/größe.rs b/src/wire.rs");
     assert_eq!(tree.imports("a/src/inner/mod.rs"), "a/src/inner/deep.rs a/src/größe.rs");
     assert_eq!(
         tree.imports("a/src/inner/deep.rs"),
@@ -106,10 +95,7 @@ fn rust_modules_crates_and_workspace_members() {
 fn python_roots_packages_and_relatives() {
     let tree = tree(&[
         ("src/pkg/__init__.py", "from .core import run\n"),
-        (
-            "src/pkg/core.py",
-            "import os\nfrom . import helper as h\nfrom .sub.leaf import x\nimport json\n",
-        ),
+        ("src/pkg/core.py", "import os\nfrom . import helper as h\nfrom .sub.leaf import x\nimport json\n"),
         ("src/pkg/helper.py", "from pkg import core\n"),
         ("src/pkg/json.py", ""),
         ("src/pkg/sub/__init__.py", ""),
@@ -131,28 +117,19 @@ fn python_roots_packages_and_relatives() {
 #[test]
 fn script_endings_indexes_aliases_and_members() {
     let tree = tree(&[
-        (
-            "web/tsconfig.json",
-            "{ // x\n \"compilerOptions\": { \"paths\": { \"@/*\": [\"./src/*\"] }, }\n}\n",
-        ),
+        ("web/tsconfig.json", "{ // x\n \"compilerOptions\": { \"paths\": { \"@/*\": [\"./src/*\"] }, }\n}\n"),
         (
             "web/src/main.ts",
             "import a from './a';\nimport { b } from '@/lib';\nimport c from './c.js';\nimport 'react';\n",
         ),
-        (
-            "web/src/a.tsx",
-            "export * from '../../ui';\nimport { x } from '@x/ui/button';\n",
-        ),
+        ("web/src/a.tsx", "export * from '../../ui';\nimport { x } from '@x/ui/button';\n"),
         ("web/src/c.ts", "const r = require('./main');\n"),
         ("web/src/lib/index.ts", ""),
         ("ui/package.json", "{\"name\": \"@x/ui\"}"),
         ("ui/index.js", ""),
         ("ui/src/button.jsx", ""),
     ]);
-    assert_eq!(
-        tree.imports("web/src/main.ts"),
-        "web/src/a.tsx web/src/c.ts web/src/lib/index.ts"
-    );
+    assert_eq!(tree.imports("web/src/main.ts"), "web/src/a.tsx web/src/c.ts web/src/lib/index.ts");
     assert_eq!(tree.imports("web/src/a.tsx"), "ui/index.js ui/src/button.jsx");
     assert_eq!(tree.imports("web/src/c.ts"), "web/src/main.ts", "a cycle");
 }
@@ -174,20 +151,11 @@ fn packages_are_the_files_that_define_what_is_used() {
         ("j/B.java", "package b;\nclass B {}\n"),
         ("j/D.java", "package b.c;\nclass D {}\n"),
         ("j/E.java", "package b.c;\nclass E {}\n"),
-        (
-            "s/A.cs",
-            "using N.Core;\nnamespace N.App {\nclass A { void F() { new Größe(); } }\n}\n",
-        ),
+        ("s/A.cs", "using N.Core;\nnamespace N.App {\nclass A { void F() { new Größe(); } }\n}\n"),
         ("s/B.cs", "namespace N.Core {\nclass Größe {}\n}\n"),
         ("s/C.cs", "namespace N.Core {\nclass Other {}\n}\n"),
-        (
-            "p/a.php",
-            "<?php\nnamespace App;\nuse Lib\\Helper;\nrequire_once __DIR__ . '/inc.php';\nHelper::run();\n",
-        ),
-        (
-            "p/Helper.php",
-            "<?php\nnamespace Lib;\nclass Helper { static function run() {} }\n",
-        ),
+        ("p/a.php", "<?php\nnamespace App;\nuse Lib\\Helper;\nrequire_once __DIR__ . '/inc.php';\nHelper::run();\n"),
+        ("p/Helper.php", "<?php\nnamespace Lib;\nclass Helper { static function run() {} }\n"),
         ("p/inc.php", "<?php\n"),
     ]);
     assert_eq!(tree.imports("main.go"), "wire/send.go");
@@ -207,10 +175,7 @@ fn named_files_are_beside_or_end_so() {
         ("src/util.c", "#include \"util.h\"\nint helper(void) { return 1; }\n"),
         ("include/lib/deep.h", ""),
         ("other/util.c", "int helper(void) { return 2; }\n"),
-        (
-            "r/lib/app/core.rb",
-            "require_relative \"part\"\nrequire \"app/more\"\nrequire \"json\"\n",
-        ),
+        ("r/lib/app/core.rb", "require_relative \"part\"\nrequire \"app/more\"\nrequire \"json\"\n"),
         ("r/lib/app/part.rb", ""),
         ("r/lib/app/more.rb", ""),
         ("sh/run.sh", "source ./lib.sh\n. \"$DIR/other.sh\"\n"),
@@ -236,10 +201,7 @@ fn calls_go_to_the_nearest_of_a_name() {
         ),
         ("b.py", "def zählen():\n    pass\n"),
         ("c.py", "def go():\n    pass\n\ndef own():\n    pass\n"),
-        (
-            "x/d.py",
-            "def only():\n    pass\n\ndef go():\n    pass\n\ndef many():\n    pass\n",
-        ),
+        ("x/d.py", "def only():\n    pass\n\ndef go():\n    pass\n\ndef many():\n    pass\n"),
         ("x/e.py", "def many():\n    pass\n"),
         ("x/f.js", "function only() {}\n"),
     ]);
@@ -251,25 +213,14 @@ fn calls_go_to_the_nearest_of_a_name() {
         ("x/d.py:7 many", Basis::Ambiguous, 50),
         ("x/e.py:1 many", Basis::Ambiguous, 50),
     ];
-    assert_eq!(
-        tree.callees("start"),
-        expected.map(|(to, basis, percent)| (to.to_owned(), basis, percent))
-    );
-    assert!(
-        tree.graph
-            .callers(tree.graph.definitions("own").next().unwrap().id)
-            .count()
-            == 1
-    );
+    assert_eq!(tree.callees("start"), expected.map(|(to, basis, percent)| (to.to_owned(), basis, percent)));
+    assert!(tree.graph.callers(tree.graph.definitions("own").next().unwrap().id).count() == 1);
 }
 
 #[test]
 fn methods_are_known_by_what_they_belong_to() {
     let tree = tree(&[
-        (
-            "a.rs",
-            "struct A;\nimpl A {\n    fn run(&self) { self.step();\n B::step(); }\n    fn step(&self) {}\n}\n",
-        ),
+        ("a.rs", "struct A;\nimpl A {\n    fn run(&self) { self.step();\n B::step(); }\n    fn step(&self) {}\n}\n"),
         ("b.rs", "struct B;\nimpl B {\n    fn step() {}\n}\n"),
         ("c.rs", "struct C;\nimpl C {\n    fn step() {}\n}\n"),
     ]);
@@ -283,10 +234,7 @@ fn methods_are_known_by_what_they_belong_to() {
 
 #[test]
 fn code_outside_of_definitions_calls_too() {
-    let tree = tree(&[
-        ("run.py", "from lib import go\ngo()\n"),
-        ("lib.py", "def go():\n    pass\n"),
-    ]);
+    let tree = tree(&[("run.py", "from lib import go\ngo()\n"), ("lib.py", "def go():\n    pass\n")]);
     let go = tree.graph.definitions("go").next().unwrap();
     let callers: Vec<Site> = tree.graph.callers(go.id).map(|call| call.from).collect();
     assert_eq!(callers, [Site::File(0)]);
@@ -296,12 +244,7 @@ fn code_outside_of_definitions_calls_too() {
 #[test]
 fn a_name_that_everybody_has_is_looked_for_nearby() {
     let mut texts: Vec<(String, String)> = (0..200)
-        .map(|at| {
-            (
-                format!("m{at}.rs"),
-                format!("pub struct T{at};\nimpl T{at} {{\n    pub fn new() {{}}\n}}\n"),
-            )
-        })
+        .map(|at| (format!("m{at}.rs"), format!("pub struct T{at};\nimpl T{at} {{\n    pub fn new() {{}}\n}}\n")))
         .collect();
     texts.push(("main.rs".to_owned(), "fn begin() { T7::new(); x.new(); }\n".to_owned()));
     let files: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (&**path, &**text)).collect();

@@ -57,9 +57,8 @@ impl Progress for EndAt {
 #[test]
 fn interrupted_indexing_resumes() {
     let (repo, cache) = (many(), tempfile::tempdir().unwrap());
-    let interrupted = catch_unwind(AssertUnwindSafe(|| {
-        indexer(&cache).refresh(&repo.worktree(), None, &EndAt(MANY - 10))
-    }));
+    let interrupted =
+        catch_unwind(AssertUnwindSafe(|| indexer(&cache).refresh(&repo.worktree(), None, &EndAt(MANY - 10))));
     assert!(interrupted.is_err());
     let refreshed = indexer(&cache).refresh(&repo.worktree(), None, &());
     assert!((256..MANY).contains(&refreshed.reused), "{}", refreshed.reused);
@@ -107,10 +106,7 @@ fn damage_found_while_indexing_is_repaired_and_reported() {
 
 #[test]
 fn unwritable_cache_is_dropped_and_reported_once() {
-    let (repo, cache) = (
-        Fixture::with(&[("a.rs", "fn apple() {}\n")]),
-        tempfile::tempdir().unwrap(),
-    );
+    let (repo, cache) = (Fixture::with(&[("a.rs", "fn apple() {}\n")]), tempfile::tempdir().unwrap());
     drop(Cache::open(cache.path()).unwrap());
     let full = "CREATE TRIGGER full BEFORE INSERT ON blobs BEGIN SELECT RAISE(ABORT, 'no space'); END";
     let database = rusqlite::Connection::open(cache.path().join("index.db")).unwrap();
@@ -147,10 +143,7 @@ fn file_that_was_text_in_between_is_binary_again() {
 
 #[test]
 fn named_file_is_read_despite_equal_time() {
-    let (repo, cache) = (
-        Fixture::with(&[("a.rs", "fn apple() {}\n")]),
-        tempfile::tempdir().unwrap(),
-    );
+    let (repo, cache) = (Fixture::with(&[("a.rs", "fn apple() {}\n")]), tempfile::tempdir().unwrap());
     let (mut indexer, time) = indexer_at_noon(&cache);
     set_time(&repo, "a.rs", time);
     let first = indexer.refresh(&repo.worktree(), None, &()).snapshot.unwrap();
@@ -160,10 +153,7 @@ fn named_file_is_read_despite_equal_time() {
     let named = BTreeSet::from([RelPath::new("a.rs").unwrap()]);
     let second = indexer.refresh_at(&repo.worktree(), &first, &named).snapshot.unwrap();
     assert!(holds(&second, "peach") && !holds(&second, "apple"));
-    assert!(
-        indexer.refresh_at(&repo.worktree(), &second, &named).snapshot.is_none(),
-        "nothing changed"
-    );
+    assert!(indexer.refresh_at(&repo.worktree(), &second, &named).snapshot.is_none(), "nothing changed");
 }
 
 #[test]
@@ -172,9 +162,7 @@ fn image_of_a_removed_worktree_is_deleted() {
     let cache = tempfile::tempdir().unwrap();
     let images = || {
         let names = std::fs::read_dir(cache.path()).unwrap().flatten();
-        names
-            .filter(|entry| entry.path().extension().is_some_and(|end| end == "idx"))
-            .count()
+        names.filter(|entry| entry.path().extension().is_some_and(|end| end == "idx")).count()
     };
     indexer(&cache).refresh(&one.worktree(), None, &());
     assert_eq!(images(), 1);

@@ -27,19 +27,14 @@ impl Bm25Builder {
     /// Adds a document of distinct terms with their counts, and returns its number.
     pub fn add<'a>(&mut self, terms: impl Iterator<Item = (&'a str, u32)>) -> DocId {
         let mut length = 0u32;
-        let doc = self
-            .inverted
-            .add(terms.inspect(|(_, count)| length = length.saturating_add(*count)));
+        let doc = self.inverted.add(terms.inspect(|(_, count)| length = length.saturating_add(*count)));
         self.lengths.push(length);
         doc
     }
 
     /// Finishes the index.
     pub fn finish(self) -> Bm25 {
-        Bm25 {
-            inverted: self.inverted.finish(),
-            lengths: self.lengths,
-        }
+        Bm25 { inverted: self.inverted.finish(), lengths: self.lengths }
     }
 }
 
@@ -71,10 +66,7 @@ impl Bm25 {
             let stays = move |doc: usize| keep.is_none_or(|keep| keep.get(doc).copied().unwrap_or(false));
             part.lengths.iter().enumerate().filter(move |(doc, _)| stays(*doc))
         });
-        Bm25 {
-            inverted: Inverted::merged(&inverted),
-            lengths: lengths.map(|(_, length)| *length).collect(),
-        }
+        Bm25 { inverted: Inverted::merged(&inverted), lengths: lengths.map(|(_, length)| *length).collect() }
     }
 }
 

@@ -69,10 +69,7 @@ impl InvertedBuilder {
     pub fn finish(self) -> Inverted {
         let mut terms: Vec<(Box<str>, usize)> = self.terms.into_iter().collect();
         terms.sort_unstable();
-        let mut made = Inverted {
-            documents: self.documents,
-            ..Inverted::default()
-        };
+        let mut made = Inverted { documents: self.documents, ..Inverted::default() };
         for (term, at) in terms {
             let list = &self.lists[at];
             made.postings.extend_from_slice(&list.bytes);

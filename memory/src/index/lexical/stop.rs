@@ -27,9 +27,7 @@ const STOP: &[&str] = &[
 ];
 
 /// The words after which `Go` is a verb, and not the language.
-const GO_VERB: &[&str] = &[
-    "ahead", "and", "back", "for", "into", "on", "over", "the", "through", "to", "with",
-];
+const GO_VERB: &[&str] = &["ahead", "and", "back", "for", "into", "on", "over", "the", "through", "to", "with"];
 
 /// Returns whether a lowercase word is a stop word.
 pub fn is_stop_word(word: &str) -> bool {

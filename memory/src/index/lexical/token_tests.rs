@@ -62,10 +62,7 @@ fn parts_of_version_1(word: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let letters: Vec<char> = word.chars().collect();
     for (at, c) in letters.iter().enumerate() {
-        let before = at
-            .checked_sub(1)
-            .map(|before| letters[before])
-            .filter(|before| *before != '_');
+        let before = at.checked_sub(1).map(|before| letters[before]).filter(|before| *before != '_');
         let after = letters.get(at + 1);
         let splits = before.is_some_and(|before| {
             c.is_uppercase() && before.is_lowercase()
@@ -95,13 +92,7 @@ fn terms_of_ascii_text_are_those_of_version_1() {
         "HTTPServer sha256Hasher __init__ x86_64-unknown-linux-gnu a-b-c 12345678 1_234_567 ABCd3EFg -x- --dry-run _ __ a",
         "aB1cD2-eF3 don't e.g. O'Neill's CamelCASEWord ends_with_ -9 0x1F 1e6 v1.2.3-rc1",
     ];
-    let long = format!(
-        "{} {}x {}-{}",
-        "a1B2c3".repeat(20),
-        "b".repeat(63),
-        "c".repeat(40),
-        "d".repeat(40)
-    );
+    let long = format!("{} {}x {}-{}", "a1B2c3".repeat(20), "b".repeat(63), "c".repeat(40), "d".repeat(40));
     for text in sources.into_iter().chain([&*long]) {
         let ascii: String = text.chars().filter(char::is_ascii).collect();
         assert_eq!(terms(&ascii), terms_of_version_1(&ascii));
@@ -127,17 +118,12 @@ const SPELLINGS: [&[&str]; 12] = [
 #[test]
 fn parts_of_a_text_in_any_script_have_its_terms() {
     for (script, text, parts) in SCRIPTS {
-        let of_text: Vec<String> = content_terms(&mut Tokenizer::new(), text)
-            .into_iter()
-            .map(|(term, _)| term)
-            .collect();
+        let of_text: Vec<String> =
+            content_terms(&mut Tokenizer::new(), text).into_iter().map(|(term, _)| term).collect();
         for part in parts {
             let of_part = question_terms(&mut Tokenizer::new(), part);
             assert!(!of_part.is_empty(), "{script}: {part} has no terms");
-            assert!(
-                of_part.iter().all(|term| of_text.contains(term)),
-                "{script}: {part} {of_part:?} {of_text:?}"
-            );
+            assert!(of_part.iter().all(|term| of_text.contains(term)), "{script}: {part} {of_part:?} {of_text:?}");
         }
     }
 }
@@ -145,9 +131,7 @@ fn parts_of_a_text_in_any_script_have_its_terms() {
 #[test]
 fn spellings_of_a_word_have_the_same_terms() {
     for spellings in SPELLINGS {
-        let [first, others @ ..] = spellings else {
-            unreachable!()
-        };
+        let [first, others @ ..] = spellings else { unreachable!() };
         assert!(!terms(first).is_empty(), "{first}");
         for other in others {
             assert_eq!(terms(other), terms(first), "{other} {first}");
@@ -192,34 +176,19 @@ fn long_words_are_found_by_their_parts() {
             "AbstractSingletonProxyFactoryBeanInterceptorRegistrationConfigurationSupport",
             &["interceptor", "registration", "support", "singleton"],
         ),
-        (
-            "ABSTRACT_SINGLETON_PROXY_FACTORY_BEAN_INTERCEPTOR_REGISTRATION_CONFIGURATION",
-            &["interceptor", "BEAN"],
-        ),
+        ("ABSTRACT_SINGLETON_PROXY_FACTORY_BEAN_INTERCEPTOR_REGISTRATION_CONFIGURATION", &["interceptor", "BEAN"]),
         (
             "should2024ReturnTheLedgerEntriesOfAllAccountsWhenTheBalanceIsReplayedTwice",
             &["ledger", "balance", "should2024"],
         ),
-        (
-            "проверка_что_журнал_воспроизводится_и_баланс_пересчитывается_правильно_всегда",
-            &["журнал", "баланс"],
-        ),
-        (
-            "getDonaudampfschifffahrtsgesellschaftskapitänsmützenverzeichnisEintragListe",
-            &["eintrag", "liste"],
-        ),
+        ("проверка_что_журнал_воспроизводится_и_баланс_пересчитывается_правильно_всегда", &["журнал", "баланс"]),
+        ("getDonaudampfschifffahrtsgesellschaftskapitänsmützenverzeichnisEintragListe", &["eintrag", "liste"]),
         (
             "Rindfleischetikettierungsueberwachungsaufgabenuebertragungsgesetzgebungsrat",
             &["Rindfleischetikettierungsueberwachungsaufgabenuebertragungsgesetzgebungsrat"],
         ),
-        (
-            "ledger_snapshot_e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-            &["ledger", "snapshot"],
-        ),
-        (
-            "__very_long_internal_name_of_a_generated_function_for_the_ledger_module__",
-            &["ledger", "generated"],
-        ),
+        ("ledger_snapshot_e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", &["ledger", "snapshot"]),
+        ("__very_long_internal_name_of_a_generated_function_for_the_ledger_module__", &["ledger", "generated"]),
         (
             "ＴｈｅＬｅｄｇｅｒＥｎｔｒｉｅｓＯｆＡｌｌＡｃｃｏｕｎｔｓＷｈｅｎＴｈｅＢａｌａｎｃｅＩｓＲｅｐｌａｙｅｄ",
             &["ledger", "balance"],
@@ -244,10 +213,7 @@ fn encoded_data_has_no_terms() {
     for (name, alphabet) in [
         ("hex", "0123456789abcdef"),
         ("HEX", "0123456789ABCDEF"),
-        (
-            "alphanumeric",
-            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
-        ),
+        ("alphanumeric", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"),
         ("letters", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"),
         ("base32", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
         ("low base36", "abcdefghijklmnopqrstuvwxyz0123456789"),
@@ -255,9 +221,7 @@ fn encoded_data_has_no_terms() {
         let letters: Vec<char> = alphabet.chars().collect();
         let drawn = 200;
         let indexed = (0..drawn).filter(|_| {
-            let data: String = (0..random.usize(65..200))
-                .map(|_| letters[random.usize(..letters.len())])
-                .collect();
+            let data: String = (0..random.usize(65..200)).map(|_| letters[random.usize(..letters.len())]).collect();
             !terms(&data).is_empty()
         });
         let indexed = indexed.count();
@@ -286,10 +250,7 @@ fn symbols_count_as_the_letters_they_stand_for() {
         let of_text = terms(text);
         let of_question = question_terms(&mut Tokenizer::new(), question);
         assert!(!of_question.is_empty(), "{question}");
-        assert!(
-            of_question.iter().all(|term| of_text.contains(term)),
-            "{question} {of_question:?} {of_text:?}"
-        );
+        assert!(of_question.iter().all(|term| of_text.contains(term)), "{question} {of_question:?} {of_text:?}");
     }
     assert!(terms("´ ¨ … ‼ ℃ → ∑ · ×").is_empty());
 }
@@ -315,16 +276,8 @@ fn marks_and_ignored_characters_do_not_end_words() {
 
 #[test]
 fn hostile_text_takes_time_and_terms_in_proportion_to_its_length() {
-    for unit in [
-        "\u{fdfa}",
-        "é\u{301}\u{301}\u{301}",
-        "\u{1f469}\u{200d}",
-        "漢",
-        "\u{3300}",
-        "_é",
-        "é-",
-        "\u{ad}",
-    ] {
+    for unit in ["\u{fdfa}", "é\u{301}\u{301}\u{301}", "\u{1f469}\u{200d}", "漢", "\u{3300}", "_é", "é-", "\u{ad}"]
+    {
         let text = unit.repeat(100_000);
         let mut count = 0usize;
         Tokenizer::new().each_term(&text, |term| count += 1 + term.len() / 1_000);

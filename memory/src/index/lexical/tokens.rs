@@ -76,11 +76,7 @@ impl Default for Tokenizer {
 impl Tokenizer {
     /// Creates a tokenizer for English prose, any programming language and any script.
     pub fn new() -> Self {
-        Self {
-            stemmer: Stemmer::create(Algorithm::English),
-            stems: HashMap::new(),
-            lower: String::new(),
-        }
+        Self { stemmer: Stemmer::create(Algorithm::English), stems: HashMap::new(), lower: String::new() }
     }
 
     /// Calls `emit` with every term of a text that is to be found, in order, repetitions included.
@@ -238,10 +234,7 @@ pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     std::iter::from_fn(move || {
         let start = rest + word_start(&text[rest..])?;
         rest = start + word_end(&text[start..]);
-        Some(Word {
-            text: &text[start..rest],
-            start,
-        })
+        Some(Word { text: &text[start..rest], start })
     })
 }
 
@@ -364,13 +357,7 @@ mod tests {
 
     #[test]
     fn styles_of_naming_meet() {
-        for name in [
-            "LedgerReplay",
-            "ledgerReplay",
-            "ledger_replay",
-            "LEDGER_REPLAY",
-            "ledger-replay",
-        ] {
+        for name in ["LedgerReplay", "ledgerReplay", "ledger_replay", "LEDGER_REPLAY", "ledger-replay"] {
             let terms = terms(name);
             for part in ["ledger", "replay", "ledgerreplay"] {
                 assert!(terms.iter().any(|term| term == part), "{name}: {terms:?}");
@@ -391,10 +378,7 @@ mod tests {
 
     #[test]
     fn prose_is_stemmed() {
-        assert_eq!(
-            terms("injected blocks are replayed"),
-            ["inject", "block", "are", "replay"]
-        );
+        assert_eq!(terms("injected blocks are replayed"), ["inject", "block", "are", "replay"]);
     }
 
     #[test]

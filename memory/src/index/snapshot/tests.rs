@@ -11,12 +11,7 @@ use super::*;
 fn file(path: &str, text: &str, modified: i64) -> (FileFacts, Digest) {
     let path = RelPath::new(path).unwrap();
     let digest = digest(&mut Tokenizer::new(), &path, text);
-    let facts = FileFacts {
-        path,
-        size: text.len() as u64,
-        modified,
-        blob: BlobId::of(text.as_bytes()).unwrap(),
-    };
+    let facts = FileFacts { path, size: text.len() as u64, modified, blob: BlobId::of(text.as_bytes()).unwrap() };
     (facts, digest)
 }
 
@@ -46,10 +41,7 @@ fn said(snapshot: &Snapshot) -> SnapshotContent {
             assert_eq!(snapshot.file_of(DocId(chunk)), number);
             snapshot.span(DocId(chunk))
         });
-        (
-            path(number),
-            (file.facts.clone(), snapshot.path_length(number), spans.collect()),
-        )
+        (path(number), (file.facts.clone(), snapshot.path_length(number), spans.collect()))
     });
     let mut found = Vec::new();
     for field in [Field::Bodies, Field::Names, Field::Paths] {
@@ -75,11 +67,7 @@ fn said(snapshot: &Snapshot) -> SnapshotContent {
     SnapshotContent {
         files: files.collect(),
         found,
-        means: [
-            snapshot.average_length(),
-            snapshot.average_file_length(),
-            snapshot.average_path_length(),
-        ],
+        means: [snapshot.average_length(), snapshot.average_file_length(), snapshot.average_path_length()],
         sizes: (snapshot.len(), snapshot.chunks()),
     }
 }

@@ -20,10 +20,7 @@ impl Syntax {
     /// The syntax of a parsed text or a manifest. `cut` tells that the text is not the whole file.
     pub(crate) fn of(path: &RelPath, text: &str, parsed: Option<&(Language, Parsed)>, cut: bool) -> Self {
         match parsed {
-            Some((language, parsed)) => Self {
-                cut: cut || parsed.cut,
-                ..of_code(*language, text, parsed)
-            },
+            Some((language, parsed)) => Self { cut: cut || parsed.cut, ..of_code(*language, text, parsed) },
             None => Manifest::of(path).map_or_else(Self::default, |manifest| of_manifest(manifest, text)),
         }
     }
@@ -58,19 +55,12 @@ fn of_code(language: Language, text: &str, parsed: &Parsed) -> Syntax {
         .imports
         .iter()
         .map(|import| {
-            let path = if language == Language::Rust {
-                out_of_inline_modules(import, parsed)
-            } else {
-                &import.path
-            };
+            let path = if language == Language::Rust { out_of_inline_modules(import, parsed) } else { &import.path };
             taken.extend(import.names.iter().map(|of| {
                 let name = names.id(&of.name);
                 (name, of.alias.as_ref().map_or(name, |alias| names.id(alias)))
             }));
-            ImportEntry {
-                path: names.id(path),
-                taken: u32::try_from(import.names.len()).unwrap_or(u32::MAX),
-            }
+            ImportEntry { path: names.id(path), taken: u32::try_from(import.names.len()).unwrap_or(u32::MAX) }
         })
         .collect();
     let mut calls = Vec::new();
@@ -78,11 +68,7 @@ fn of_code(language: Language, text: &str, parsed: &Parsed) -> Syntax {
     for reference in &parsed.references {
         match reference.kind {
             ReferenceKind::Call => calls.push(CallEntry {
-                caller: reference
-                    .inside
-                    .and_then(|at| position.get(at as usize))
-                    .copied()
-                    .unwrap_or(0),
+                caller: reference.inside.and_then(|at| position.get(at as usize)).copied().unwrap_or(0),
                 name: names.id(&reference.name),
                 qualifier: reference.qualifier.as_ref().map_or(0, |name| names.id(name)),
             }),
@@ -124,18 +110,10 @@ fn of_manifest(manifest: Manifest, text: &str) -> Syntax {
         .iter()
         .map(|(pattern, targets)| {
             taken.extend(targets.iter().map(|target| (names.id(target), 0)));
-            ImportEntry {
-                path: names.id(pattern),
-                taken: u32::try_from(targets.len()).unwrap_or(u32::MAX),
-            }
+            ImportEntry { path: names.id(pattern), taken: u32::try_from(targets.len()).unwrap_or(u32::MAX) }
         })
         .collect();
-    names.finish(Syntax {
-        package,
-        imports,
-        taken: taken.into(),
-        ..Syntax::default()
-    })
+    names.finish(Syntax { package, imports, taken: taken.into(), ..Syntax::default() })
 }
 
 /// In `mod tests { use super::*; }`, `super` is the file itself.
@@ -181,18 +159,12 @@ impl<'a> NameTable<'a> {
         if name.is_empty() {
             return 0;
         }
-        *self
-            .ids
-            .entry(name)
-            .or_insert_with(|| u32::try_from(self.names.push(name) + 1).unwrap_or(0))
+        *self.ids.entry(name).or_insert_with(|| u32::try_from(self.names.push(name) + 1).unwrap_or(0))
     }
 
     fn finish(mut self, syntax: Syntax) -> Syntax {
         self.names.shrink();
-        Syntax {
-            names: self.names,
-            ..syntax
-        }
+        Syntax { names: self.names, ..syntax }
     }
 }
 
@@ -215,10 +187,7 @@ mod tests {
                     w::send();\n        w::send();\n        self.check();\n    }\n}\n\nmod tests {\n    use super::*;\n}\n";
         let syntax = of("src/a.rs", text);
         let symbols: Vec<_> = syntax.symbols().map(|of| (of.name, of.container, of.line)).collect();
-        assert_eq!(
-            symbols,
-            [("Bucket", None, 3), ("füllen", Some("Bucket"), 6), ("tests", None, 13)]
-        );
+        assert_eq!(symbols, [("Bucket", None, 3), ("füllen", Some("Bucket"), 6), ("tests", None, 13)]);
         let calls: Vec<_> = syntax
             .calls
             .iter()
@@ -234,11 +203,7 @@ mod tests {
             .collect();
         assert_eq!(
             imports,
-            [
-                ("crate", vec![("wire", "w")]),
-                ("crate::wire", vec![("Größe", "Größe")]),
-                ("self", vec![("*", "*")])
-            ]
+            [("crate", vec![("wire", "w")]), ("crate::wire", vec![("Größe", "Größe")]), ("self", vec![("*", "*")])]
         );
     }
 
@@ -251,10 +216,7 @@ mod tests {
         assert_eq!(package("A.java", "// x\npackage a.b;\nclass A {}\n"), "a.b");
         assert_eq!(package("A.cs", "namespace A.B {\nclass A {}\n}\n"), "A.B");
         assert_eq!(package("a.php", "<?php\nnamespace A\\B;\n"), "A\\B");
-        assert_eq!(
-            package("go.mod", "module example.org/x // y\n\ngo 1.22\n"),
-            "example.org/x"
-        );
+        assert_eq!(package("go.mod", "module example.org/x // y\n\ngo 1.22\n"), "example.org/x");
         assert_eq!(package("notes.txt", "package a.b;\n"), "");
     }
 

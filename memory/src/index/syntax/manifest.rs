@@ -47,10 +47,7 @@ impl Manifest {
             Self::Npm => json(text).and_then(|json| Some(json.get("name")?.as_str()?.to_owned())),
             Self::Script => return script(text).unwrap_or_default(),
         };
-        ManifestData {
-            package,
-            paths: Vec::new(),
-        }
+        ManifestData { package, paths: Vec::new() }
     }
 }
 
@@ -89,11 +86,7 @@ fn script(text: &str) -> Option<ManifestData> {
     let paths = options.get("paths").and_then(Value::as_object);
     Some(ManifestData {
         package: base.map(str::to_owned),
-        paths: paths
-            .into_iter()
-            .flatten()
-            .map(|(pattern, value)| (pattern.clone(), targets(value)))
-            .collect(),
+        paths: paths.into_iter().flatten().map(|(pattern, value)| (pattern.clone(), targets(value))).collect(),
     })
 }
 

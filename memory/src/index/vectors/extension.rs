@@ -1,8 +1,5 @@
 //! Registers sqlite-vec. It is a C library, and calling it is unsafe: this is the only unsafe code in the workspace.
-#![expect(
-    unsafe_code,
-    reason = "SQLite has no safe way to register an extension that is linked in"
-)]
+#![expect(unsafe_code, reason = "SQLite has no safe way to register an extension that is linked in")]
 
 use rusqlite::auto_extension::{RawAutoExtension, register_auto_extension};
 

@@ -59,15 +59,7 @@ impl<'a> Filling<'a> {
         snapshot: &'a Snapshot,
         max_file_bytes: u64,
     ) -> Self {
-        Self {
-            vectors,
-            worktree,
-            snapshot,
-            max_file_bytes,
-            store: None,
-            emptied: false,
-            filled: Filled::default(),
-        }
+        Self { vectors, worktree, snapshot, max_file_bytes, store: None, emptied: false, filled: Filled::default() }
     }
 
     pub(super) fn run(mut self, go_on: &dyn Fn() -> bool) -> Filled {
@@ -165,11 +157,7 @@ impl<'a> Filling<'a> {
                 self.filled.left += missing.len() - done;
                 return;
             }
-            size = if begun.elapsed() < BATCH_TIME {
-                size * 2
-            } else {
-                size / 2
-            };
+            size = if begun.elapsed() < BATCH_TIME { size * 2 } else { size / 2 };
             size = size.clamp(BATCHES.start, BATCHES.end);
         }
         self.flush(batch);
@@ -184,15 +172,8 @@ impl<'a> Filling<'a> {
         }
         let redacted = redact(&read.text);
         let lines: Vec<&str> = redacted.lines().collect();
-        let spans = self
-            .snapshot
-            .spans_of(file)
-            .map(|doc| self.snapshot.span(crate::index::lexical::DocId(doc)));
-        Some(
-            spans
-                .map(|span| text::of_chunk(&lines, span.first..=span.last))
-                .collect(),
-        )
+        let spans = self.snapshot.spans_of(file).map(|doc| self.snapshot.span(crate::index::lexical::DocId(doc)));
+        Some(spans.map(|span| text::of_chunk(&lines, span.first..=span.last)).collect())
     }
 
     /// Embeds and stores a batch, and adds it to memory. Returns `false` if the embedder fails.
@@ -217,12 +198,7 @@ impl<'a> Filling<'a> {
             .iter()
             .map(|(key, count)| {
                 let vectors = embedded.by_ref().take(*count);
-                (
-                    stored(key),
-                    vectors
-                        .flat_map(|vector| small::bytes(&vector).collect::<Vec<_>>())
-                        .collect(),
-                )
+                (stored(key), vectors.flat_map(|vector| small::bytes(&vector).collect::<Vec<_>>()).collect())
             })
             .collect();
         let rows = self.put(&blocks);
@@ -251,11 +227,7 @@ impl<'a> Filling<'a> {
         let dir = self.vectors.dir.as_ref();
         let live = || {
             let mut live: HashSet<_> = current.iter().map(|(blob, _)| *blob).collect();
-            live.extend(
-                dir.and_then(|dir| Cache::open(dir).ok())
-                    .map(|cache| cache.blobs())
-                    .unwrap_or_default(),
-            );
+            live.extend(dir.and_then(|dir| Cache::open(dir).ok()).map(|cache| cache.blobs()).unwrap_or_default());
             live
         };
         if let Err(error) = store.sweep(live, current.len()) {
@@ -269,10 +241,7 @@ impl<'a> Filling<'a> {
     fn give_up(&mut self, error: &CacheError) {
         let emptied = self.store.take().is_some_and(|store| store.empty_if_damaged(error));
         if emptied && !std::mem::replace(&mut self.emptied, true) {
-            self.note(format!(
-                "the stored vectors were damaged and are computed again: {}",
-                with_causes(error)
-            ));
+            self.note(format!("the stored vectors were damaged and are computed again: {}", with_causes(error)));
             return self.open();
         }
         self.note(format!("vectors are not kept: {}", with_causes(error)));
@@ -326,10 +295,7 @@ fn found(
             let (block, seen) = read.entry(*key).or_insert_with(|| (vec![0; size], 0));
             let place = block.get_mut(chunk * dimensions..(chunk + 1) * dimensions);
             if let Some(place) = place.filter(|place| place.len() == bytes.len()) {
-                place
-                    .iter_mut()
-                    .zip(bytes)
-                    .for_each(|(to, from)| *to = from.cast_signed());
+                place.iter_mut().zip(bytes).for_each(|(to, from)| *to = from.cast_signed());
                 *seen += 1;
             }
         })?;

@@ -28,11 +28,7 @@ pub(super) struct Held {
 
 impl Held {
     pub(super) fn new(index: VectorIndex) -> Self {
-        Self {
-            index,
-            blocks: Vec::new(),
-            known: HashMap::new(),
-        }
+        Self { index, blocks: Vec::new(), known: HashMap::new() }
     }
 
     pub(super) fn has(&self, key: &Key) -> bool {

@@ -25,12 +25,7 @@ pub struct VectorIndex {
 impl VectorIndex {
     /// Creates an empty index that stores the bytes of at most `most_bytes` vectors; see [`MOST_BYTES_HELD`].
     pub fn new(dimensions: usize, most_bytes: usize) -> Self {
-        Self {
-            dimensions: dimensions.max(1),
-            bits: Vec::new(),
-            bytes: Some(Vec::new()),
-            most_bytes,
-        }
+        Self { dimensions: dimensions.max(1), bits: Vec::new(), bytes: Some(Vec::new()), most_bytes }
     }
 
     /// Returns the number of vectors.
@@ -211,10 +206,7 @@ mod tests {
         assert_eq!(numbers, [70, 5, 71]);
         assert!(found[0].1 > 0.99 && found[0].1 > found[1].1);
         assert!(index.search(&query(5), 0, 3, none).is_empty());
-        assert!(
-            index.search(&[1.0; 3], 20, 3, none).is_empty(),
-            "a query of another model"
-        );
+        assert!(index.search(&[1.0; 3], 20, 3, none).is_empty(), "a query of another model");
     }
 
     #[test]

@@ -113,12 +113,7 @@ impl Vectors {
         let found = held.index.search(&query, WIDE, keep, fetch);
         let near = found.into_iter().filter_map(|(number, score)| {
             let ((blob, form), chunk, _) = held.owner(number)?;
-            Some(Near {
-                blob,
-                form,
-                chunk,
-                score,
-            })
+            Some(Near { blob, form, chunk, score })
         });
         Ok(near.collect())
     }

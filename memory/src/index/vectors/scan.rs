@@ -114,10 +114,8 @@ mod tests {
         for words in [1, 4, 5, 6] {
             let query: Vec<u64> = (0..words).map(|_| next()).collect();
             // The rows differ in few bits, so that many have equal distances.
-            let rows: Vec<u64> = (0..500)
-                .flat_map(|_| query.clone())
-                .map(|word| word ^ (next() & next() & next() & 3))
-                .collect();
+            let rows: Vec<u64> =
+                (0..500).flat_map(|_| query.clone()).map(|word| word ^ (next() & next() & next() & 3)).collect();
             for keep in [0, 1, 7, 100, 499, 500, 900] {
                 for every in [1, 3] {
                     let wanted = |at: u32| at.is_multiple_of(every);

@@ -11,18 +11,11 @@ const LANES: usize = 16;
 /// zeros.
 pub fn bytes(vector: &[f32]) -> impl Iterator<Item = i8> {
     let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
-    let factor = if largest > 0.0 && largest.is_finite() {
-        127.0 / largest
-    } else {
-        0.0
-    };
+    let factor = if largest > 0.0 && largest.is_finite() { 127.0 / largest } else { 0.0 };
     vector.iter().map(move |value| byte(value * factor))
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a cast from a float saturates, and these are within 127"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "a cast from a float saturates, and these are within 127")]
 fn byte(value: f32) -> i8 {
     value.round() as i8
 }

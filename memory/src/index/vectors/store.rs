@@ -53,9 +53,7 @@ impl Rows {
 
     /// Returns the position of a row in the block.
     pub fn position(&self, row: i64) -> Option<usize> {
-        self.0
-            .contains(&row)
-            .then(|| usize::try_from(row - self.0.start).ok())?
+        self.0.contains(&row).then(|| usize::try_from(row - self.0.start).ok())?
     }
 
     /// Returns the row at a position in the block.
@@ -71,10 +69,7 @@ impl VectorStore {
     /// If the directory cannot be created or written, or another process holds the file for more than five seconds.
     pub fn open(dir: &Path, embedder: &str, dimensions: usize, clock: &Clock) -> Result<Self, CacheError> {
         let path = dir.join(FILE);
-        let failed = |source| CacheError::Database {
-            path: path.clone(),
-            source,
-        };
+        let failed = |source| CacheError::Database { path: path.clone(), source };
         extension::register().map_err(failed)?;
         let opened = Disposable::open(&path, SCHEMA, SCHEMA_VERSION)?;
         let mut store = Self {
@@ -105,13 +100,9 @@ impl VectorStore {
     /// Returns the number of an embedder, and creates its table if it is missing.
     fn enroll(&mut self, id: &str, clock: &Clock) -> rusqlite::Result<i64> {
         let dimensions = i64::try_from(self.dimensions).unwrap_or(i64::MAX);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let known = "SELECT number FROM embedders WHERE id = ?1 AND dimensions = ?2";
-        let known: Option<i64> = transaction
-            .query_row(known, params![id, dimensions], |row| row.get(0))
-            .optional()?;
+        let known: Option<i64> = transaction.query_row(known, params![id, dimensions], |row| row.get(0)).optional()?;
         let number = match known {
             Some(number) => number,
             None => {
@@ -140,9 +131,8 @@ impl VectorStore {
     }
 
     fn read_blocks(&self) -> rusqlite::Result<HashMap<BlockKey, Rows>> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT blob, form, first, count FROM blocks WHERE embedder = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT blob, form, first, count FROM blocks WHERE embedder = ?1")?;
         let mut rows = query.query([self.embedder])?;
         let mut blocks = HashMap::new();
         while let Some(row) = rows.next()? {
@@ -160,9 +150,8 @@ impl VectorStore {
     /// If the file cannot be read. The rows passed until then are valid.
     pub fn scan(&self, mut take: impl FnMut(i64, &[u8])) -> Result<(), CacheError> {
         let mut read = || {
-            let mut query = self
-                .connection
-                .prepare_cached(&format!("SELECT rowid, vector FROM {}", table(self.embedder)))?;
+            let mut query =
+                self.connection.prepare_cached(&format!("SELECT rowid, vector FROM {}", table(self.embedder)))?;
             let mut rows = query.query([])?;
             while let Some(row) = rows.next()? {
                 if let Ok(bytes) = row.get_ref(1)?.as_blob() {
@@ -239,18 +228,13 @@ impl VectorStore {
 
     fn write(&mut self, blocks: &[(BlockKey, Vec<i8>)]) -> rusqlite::Result<Vec<Rows>> {
         let (embedder, dimensions) = (self.embedder, self.dimensions);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Row numbers are never reused, because another process can still hold an old number.
         let next = "SELECT next FROM embedders WHERE number = ?1";
         let mut next: i64 = transaction.query_row(next, [embedder], |row| row.get(0))?;
         let mut all = Vec::with_capacity(blocks.len());
         {
-            let insert = format!(
-                "INSERT INTO {} (rowid, vector) VALUES (?1, vec_int8(?2))",
-                table(embedder)
-            );
+            let insert = format!("INSERT INTO {} (rowid, vector) VALUES (?1, vec_int8(?2))", table(embedder));
             let mut insert = transaction.prepare(&insert)?;
             let mut note = transaction.prepare("INSERT INTO blocks VALUES (?1, ?2, ?3, ?4, ?5)")?;
             for (key, vectors) in blocks {
@@ -268,10 +252,7 @@ impl VectorStore {
                 all.push(Rows(first..next));
             }
         }
-        transaction.execute(
-            "UPDATE embedders SET next = ?2 WHERE number = ?1",
-            params![embedder, next],
-        )?;
+        transaction.execute("UPDATE embedders SET next = ?2 WHERE number = ?1", params![embedder, next])?;
         transaction.commit()?;
         Ok(all)
     }
@@ -292,9 +273,7 @@ impl VectorStore {
         current: usize,
     ) -> Result<usize, CacheError> {
         let count = "SELECT count(*) FROM blocks WHERE embedder = ?1";
-        let count = self
-            .connection
-            .query_row(count, [self.embedder], |row| row.get::<_, i64>(0));
+        let count = self.connection.query_row(count, [self.embedder], |row| row.get::<_, i64>(0));
         let count = usize::try_from(self.told(count)?).unwrap_or(0);
         if count <= most + current {
             return Ok(0);
@@ -311,9 +290,7 @@ impl VectorStore {
 
     fn remove(&mut self, gone: &HashMap<BlockKey, Rows>) -> rusqlite::Result<usize> {
         let embedder = self.embedder;
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
             let mut forget =
                 transaction.prepare("DELETE FROM blocks WHERE embedder = ?1 AND blob = ?2 AND form = ?3")?;
@@ -338,10 +315,7 @@ impl VectorStore {
     }
 
     fn told<T>(&self, result: rusqlite::Result<T>) -> Result<T, CacheError> {
-        result.map_err(|source| CacheError::Database {
-            path: self.path.clone(),
-            source,
-        })
+        result.map_err(|source| CacheError::Database { path: self.path.clone(), source })
     }
 }
 

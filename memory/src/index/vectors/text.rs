@@ -36,10 +36,6 @@ mod tests {
         let long: Vec<&str> = long.iter().map(String::as_str).collect();
         assert_eq!(of_chunk(&long, 1..=2).len(), MAX_BYTES);
         let cut = format!("{}é", "x".repeat(MAX_BYTES - 1));
-        assert_eq!(
-            of_chunk(&[&cut], 1..=1).len(),
-            MAX_BYTES - 1,
-            "the text must end between two characters"
-        );
+        assert_eq!(of_chunk(&[&cut], 1..=1).len(), MAX_BYTES - 1, "the text must end between two characters");
     }
 }

@@ -50,27 +50,16 @@ fn chain_of_deltas(attack: &Attack, count: usize) -> String {
     // git's own packs are never deeper than it is told, and it takes deeper ones.
     let contents = (0..count).map(|number| format!("{number:08}{}", "same ".repeat(200)));
     let blobs: Vec<String> = {
-        let stream: String = contents
-            .map(|content| format!("blob\nmark :1\ndata {}\n{content}\n", content.len()))
-            .collect();
+        let stream: String =
+            contents.map(|content| format!("blob\nmark :1\ndata {}\n{content}\n", content.len())).collect();
         let depth = format!("--depth={count}");
         attack.git(&["fast-import", "--quiet", &depth], stream.as_bytes());
-        let listed = attack.git(
-            &[
-                "cat-file",
-                "--batch-all-objects",
-                "--batch-check=%(deltabase) %(objectname)",
-            ],
-            b"",
-        );
+        let listed = attack.git(&["cat-file", "--batch-all-objects", "--batch-check=%(deltabase) %(objectname)"], b"");
         listed.lines().map(str::to_owned).collect()
     };
     // The one that is no base of another.
     let is_base = |id: &str| blobs.iter().any(|line| line.starts_with(id));
-    let mut ids = blobs
-        .iter()
-        .filter_map(|line| line.split_once(' '))
-        .filter(|(base, _)| !base.starts_with("0000"));
+    let mut ids = blobs.iter().filter_map(|line| line.split_once(' ')).filter(|(base, _)| !base.starts_with("0000"));
     ids.find(|(_, id)| !is_base(id)).map(|(_, id)| id.to_owned()).unwrap()
 }
 
@@ -82,29 +71,17 @@ const BOMBS: [(&str, &str, Make); 13] = [
         let lowest = attack.tree(&lines);
         with_tree(attack, &doubling(attack, lowest, 9))
     }),
-    (
-        "10^30 folders without a file",
-        "more than 50000 files and folders",
-        |attack| {
-            let lowest = attack.tree(&[format!("160000 commit {}\tx", "1".repeat(40))]);
-            with_tree(attack, &doubling(attack, lowest, 30))
-        },
-    ),
-    (
-        "60,000 files in one folder",
-        "more than 50000 files and folders",
-        |attack| {
-            let blob = attack.blob(b"x");
-            let lines: Vec<String> = (0..60_000)
-                .map(|name| format!("100644 blob {blob}\t{name}.md"))
-                .collect();
-            with_tree(attack, &attack.tree(&lines))
-        },
-    ),
+    ("10^30 folders without a file", "more than 50000 files and folders", |attack| {
+        let lowest = attack.tree(&[format!("160000 commit {}\tx", "1".repeat(40))]);
+        with_tree(attack, &doubling(attack, lowest, 30))
+    }),
+    ("60,000 files in one folder", "more than 50000 files and folders", |attack| {
+        let blob = attack.blob(b"x");
+        let lines: Vec<String> = (0..60_000).map(|name| format!("100644 blob {blob}\t{name}.md")).collect();
+        with_tree(attack, &attack.tree(&lines))
+    }),
     ("deep folders", "more than 128 levels", |attack| {
-        let tree = (0..200).fold(attack.small_tree(), |tree, _| {
-            attack.tree(&[format!("040000 tree {tree}\td")])
-        });
+        let tree = (0..200).fold(attack.small_tree(), |tree, _| attack.tree(&[format!("040000 tree {tree}\td")]));
         with_tree(attack, &tree)
     }),
     ("a long name", "more than 4096 bytes in a path", |attack| {
@@ -112,9 +89,7 @@ const BOMBS: [(&str, &str, Make); 13] = [
     }),
     ("a long path", "more than 4096 bytes in a path", |attack| {
         let name = "n".repeat(200);
-        let tree = (0..30).fold(attack.small_tree(), |tree, _| {
-            attack.tree(&[format!("040000 tree {tree}\t{name}")])
-        });
+        let tree = (0..30).fold(attack.small_tree(), |tree, _| attack.tree(&[format!("040000 tree {tree}\t{name}")]));
         with_tree(attack, &tree)
     }),
     ("a huge tree", "bytes, and 4194304 are the most", |attack| {
@@ -124,31 +99,21 @@ const BOMBS: [(&str, &str, Make); 13] = [
         let tree = attack.object("tree", &entry.repeat(1_100));
         with_tree(attack, &tree)
     }),
-    ("a huge overview", "bytes, and 4194304 are the most", |attack| {
-        with_blob(attack, &vec![0; 20 << 20], "a.md")
-    }),
+    ("a huge overview", "bytes, and 4194304 are the most", |attack| with_blob(attack, &vec![0; 20 << 20], "a.md")),
     ("a huge conflict file", "bytes, and 4194304 are the most", |attack| {
         with_blob(attack, &vec![0; 5 << 20], "a.conflict")
     }),
-    (
-        "a huge object that nothing reaches",
-        "bytes, and 4194304 are the most",
-        |attack| {
-            attack.blob(&vec![0; 5 << 20]);
-            with_message(attack, &message("a", "text", ""))
-        },
-    ),
+    ("a huge object that nothing reaches", "bytes, and 4194304 are the most", |attack| {
+        attack.blob(&vec![0; 5 << 20]);
+        with_message(attack, &message("a", "text", ""))
+    }),
     ("a huge message", "bytes, and 4194304 are the most", |attack| {
         with_message(attack, &message("a", &"x".repeat(5 << 20), ""))
     }),
-    (
-        "a huge author",
-        "a name or an address of more than 1000 bytes",
-        |attack| {
-            let author = format!("{} <eve@example.com> 1700000000 +0000", "E".repeat(100_000));
-            attack.commit(&attack.small_tree(), None, &author, &message("a", "text", ""))
-        },
-    ),
+    ("a huge author", "a name or an address of more than 1000 bytes", |attack| {
+        let author = format!("{} <eve@example.com> 1700000000 +0000", "E".repeat(100_000));
+        attack.commit(&attack.small_tree(), None, &author, &message("a", "text", ""))
+    }),
     ("a long chain of deltas", "more than 300 deltas", |attack| {
         let blob = chain_of_deltas(attack, 1_000);
         with_tree(attack, &attack.tree(&[format!("100644 blob {blob}\ta.md")]))
@@ -158,17 +123,11 @@ const BOMBS: [(&str, &str, Make); 13] = [
 /// The same, of a size that takes a minute to make.
 const LARGE_BOMBS: [(&str, &str, Make); 3] = [
     ("many large messages", "more than 128 MiB of commits", |attack| {
-        imported(
-            attack,
-            (0..150).map(|number| message("a", &format!("{number}{}", "x".repeat(1 << 20)), "")),
-        )
+        imported(attack, (0..150).map(|number| message("a", &format!("{number}{}", "x".repeat(1 << 20)), "")))
     }),
     ("many first lines", "have more than 64 MiB", |attack| {
         let section = "é".repeat(90) + "/" + &"é".repeat(90) + "/" + &"é".repeat(60);
-        imported(
-            attack,
-            (0..100_000).map(|number| message(&section, &format!("{number}{}", "x".repeat(200)), "")),
-        )
+        imported(attack, (0..100_000).map(|number| message(&section, &format!("{number}{}", "x".repeat(200)), "")))
     }),
     ("more commits than are read", "more than 120000 commits", |attack| {
         imported(attack, (0..120_001).map(|number| message("a", &number.to_string(), "")))
@@ -197,9 +156,7 @@ fn refuses(bombs: &[(&str, &str, Make)]) {
         assert_eq!((attack.own_tip(), attack.objects()), (tip, objects), "{name}");
         let refs = attack.repo.git(&["for-each-ref", "--format=%(refname)", "refs/muninn"]);
         assert_eq!(refs, "refs/muninn/journal\n", "{name}");
-        let left = std::fs::read_dir(attack.repo.fixture.path(".git/objects"))
-            .unwrap()
-            .map(Result::unwrap);
+        let left = std::fs::read_dir(attack.repo.fixture.path(".git/objects")).unwrap().map(Result::unwrap);
         let left = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("tmp_"));
         assert_eq!(left.count(), 0, "{name}");
         write(&attack.journal, "own", "goes on");
@@ -225,9 +182,7 @@ fn bounds(bombs: &[(&str, &str, Make)]) {
         let commit = make(&attack);
         attack.set_tip(&commit);
         let from = attack.git(&["rev-parse", "--absolute-git-dir"], b"");
-        attack
-            .repo
-            .git(&["fetch", "--quiet", &from, "+refs/muninn/incoming:refs/muninn/journal"]);
+        attack.repo.git(&["fetch", "--quiet", &from, "+refs/muninn/incoming:refs/muninn/journal"]);
         let journal = attack.repo.journal();
         let refused = [
             journal.toc(None, 9).err(),
@@ -243,11 +198,7 @@ fn bounds(bombs: &[(&str, &str, Make)]) {
             assert!(is_expected, "{name}: {error}");
         }
         let loaded = load(&attack.repo.fixture.path(".git"));
-        let bytes: usize = loaded
-            .items
-            .iter()
-            .map(|memory| memory.text.len() + memory.title.len())
-            .sum();
+        let bytes: usize = loaded.items.iter().map(|memory| memory.text.len() + memory.title.len()).sum();
         assert!(bytes < 40 << 20, "{name}: {bytes}");
     }
 }
@@ -258,9 +209,7 @@ fn nothing_is_put_on_top_of_a_full_journal() {
     let mut attack = Attack::new();
     let own = attack.own_tip();
     let blob = attack.blob(b"x");
-    let files: Vec<String> = (0..50_000)
-        .map(|number| format!("100644 blob {blob}\t{number}.md"))
-        .collect();
+    let files: Vec<String> = (0..50_000).map(|number| format!("100644 blob {blob}\t{number}.md")).collect();
     let full = with_tree(&attack, &attack.tree(&files));
     attack.set_tip(&full);
     let refused = attack.take_in().unwrap_err().to_string();
@@ -273,9 +222,7 @@ fn nothing_is_put_on_top_of_a_full_journal() {
 }
 
 fn write_error(journal: &Journal) -> JournalError {
-    journal
-        .write(&section("new"), &draft("text"), Some(Version::New))
-        .unwrap_err()
+    journal.write(&section("new"), &draft("text"), Some(Version::New)).unwrap_err()
 }
 
 #[test]
@@ -284,35 +231,23 @@ fn history_that_is_not_whole_is_refused() {
         ("a parent is missing", |attack| {
             attack.commit(&attack.small_tree(), Some(UNKNOWN), EVE, &message("a", "text", ""))
         }),
-        ("the tree is missing", |attack| {
-            attack.commit(UNKNOWN, None, EVE, &message("a", "text", ""))
-        }),
-        ("a file is missing", |attack| {
-            with_tree(attack, &attack.tree(&[format!("100644 blob {UNKNOWN}\ta.md")]))
-        }),
+        ("the tree is missing", |attack| attack.commit(UNKNOWN, None, EVE, &message("a", "text", ""))),
+        ("a file is missing", |attack| with_tree(attack, &attack.tree(&[format!("100644 blob {UNKNOWN}\ta.md")]))),
         ("a file is a tree", |attack| {
             let tree = [b"100644 a.md\0", &*hex(&attack.small_tree())].concat();
             with_tree(attack, &attack.object("tree", &tree))
         }),
         ("no commit at all", |attack| attack.object("commit", b"garbage")),
-        ("a tree of garbage", |attack| {
-            with_tree(attack, &attack.object("tree", b"100644 garbage"))
-        }),
+        ("a tree of garbage", |attack| with_tree(attack, &attack.object("tree", b"100644 garbage"))),
     ];
     for (name, make) in broken {
         let mut attack = Attack::new();
         let tip = attack.own_tip();
         let commit = make(&attack);
-        let path = format!(
-            "{}/refs/muninn/incoming",
-            attack.git(&["rev-parse", "--absolute-git-dir"], b"")
-        );
+        let path = format!("{}/refs/muninn/incoming", attack.git(&["rev-parse", "--absolute-git-dir"], b""));
         std::fs::write(path, format!("{commit}\n")).unwrap();
         let refused = attack.take_in();
-        assert!(
-            matches!(&refused, Err(error) if !matches!(error, IntakeError::Merge(_))),
-            "{name}: {refused:?}"
-        );
+        assert!(matches!(&refused, Err(error) if !matches!(error, IntakeError::Merge(_))), "{name}: {refused:?}");
         assert_eq!(attack.own_tip(), tip, "{name}");
     }
 }

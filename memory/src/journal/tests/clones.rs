@@ -49,10 +49,7 @@ impl Team {
         });
         let dir = tempfile::tempdir().unwrap();
         copy(template.path(), dir.path());
-        Team {
-            dir,
-            clock: Clock::fixed("2026-11-25T10:00:00Z".parse::<Timestamp>().unwrap()),
-        }
+        Team { dir, clock: Clock::fixed("2026-11-25T10:00:00Z".parse::<Timestamp>().unwrap()) }
     }
 
     fn root(&self, clone: usize) -> PathBuf {
@@ -98,15 +95,12 @@ impl Team {
         };
         let message = "work_context: x\n\nlost\n\nSection: a\n";
         let tip = chain.tip().unwrap();
-        chain
-            .write(tip, &[("a.md", Some("lost\n"))], (&who, &who), message)
-            .unwrap();
+        chain.write(tip, &[("a.md", Some("lost\n"))], (&who, &who), message).unwrap();
         if with_lock {
             let lock = git_dir.join(format!("{REFERENCE}.lock"));
             fs::create_dir_all(lock.parent().unwrap()).unwrap();
             let file = fs::File::create(lock).unwrap();
-            file.set_modified(SystemTime::from(self.clock.now()) - Duration::from_secs(60))
-                .unwrap();
+            file.set_modified(SystemTime::from(self.clock.now()) - Duration::from_secs(60)).unwrap();
         }
     }
 
@@ -140,10 +134,7 @@ fn overviews_of_both_sides_are_kept_until_one_is_written() {
     let (one, two) = (team.journal(0), team.journal(1));
     let set = |journal: &Journal, overview: &str| {
         let version = journal.section(&section("area")).unwrap().version;
-        let draft = Draft {
-            overview: Some(overview.to_owned()),
-            ..draft(&format!("now {overview}"))
-        };
+        let draft = Draft { overview: Some(overview.to_owned()), ..draft(&format!("now {overview}")) };
         journal.write(&section("area"), &draft, Some(version)).unwrap()
     };
     set(&one, "common");
@@ -162,10 +153,7 @@ fn overviews_of_both_sides_are_kept_until_one_is_written() {
     }
     assert!(team.push(0));
     team.fetch(1);
-    assert_eq!(
-        two.section(&section("area")).unwrap(),
-        one.section(&section("area")).unwrap()
-    );
+    assert_eq!(two.section(&section("area")).unwrap(), one.section(&section("area")).unwrap());
     write(&one, "area", "only an entry");
     assert!(one.section(&section("area")).unwrap().conflict.is_some());
     set(&one, "of both");
@@ -200,19 +188,8 @@ fn no_entry_is_lost_in_random_histories_of_clones() {
         history(seed, &mut totals);
     }
     println!("{rounds} histories, {totals:?}");
-    let Totals {
-        entries,
-        syncs,
-        conflicts,
-        kills,
-        collections,
-        rewinds,
-    } = totals;
-    assert!(
-        [entries, syncs, conflicts, kills, collections, rewinds]
-            .iter()
-            .all(|count| *count > 0)
-    );
+    let Totals { entries, syncs, conflicts, kills, collections, rewinds } = totals;
+    assert!([entries, syncs, conflicts, kills, collections, rewinds].iter().all(|count| *count > 0));
 }
 
 fn history(seed: u64, totals: &mut Totals) {
@@ -274,16 +251,10 @@ fn history(seed: u64, totals: &mut Totals) {
     let journal = team.journal(0);
     let mut counted = 0;
     let nodes = journal.toc(None, 9).unwrap();
-    for node in nodes
-        .iter()
-        .flat_map(|node| std::iter::once(node).chain(&node.subsections))
-    {
+    for node in nodes.iter().flat_map(|node| std::iter::once(node).chain(&node.subsections)) {
         if node.kind == "section" {
             let read = journal.section(&section(&node.id)).unwrap();
-            assert_eq!(
-                read.entry_count, node.entry_count,
-                "seed {seed}: the count is that of the commits"
-            );
+            assert_eq!(read.entry_count, node.entry_count, "seed {seed}: the count is that of the commits");
             counted += usize::try_from(node.entry_count).unwrap();
         }
     }

@@ -19,67 +19,30 @@ fn own(trailers: &str) -> Vec<u8> {
 }
 
 const FORGERIES: [(&str, Forge); 20] = [
-    ("another text", |id| {
-        (EVE, message("own", FOREIGN, &format!("Was: {id}\n")))
-    }),
-    ("in capitals", |id| {
-        (EVE, message("own", FOREIGN, &format!("Was: {}\n", id.to_uppercase())))
-    }),
-    ("the owner's name and time", |id| {
-        (OWNER, message("own", FOREIGN, &format!("Was: {id}\n")))
-    }),
-    ("the owner's text under another name", |id| {
-        (EVE, own(&format!("Was: {id}\n")))
-    }),
-    ("another address", |id| {
-        ("Ann <eve@example.com> 1795600800 +0000", own(&format!("Was: {id}\n")))
-    }),
-    ("another time", |id| {
-        ("Ann <ann@example.com> 1795600801 +0000", own(&format!("Was: {id}\n")))
-    }),
-    ("another time zone", |id| {
-        ("Ann <ann@example.com> 1795600800 +0100", own(&format!("Was: {id}\n")))
-    }),
-    ("another section", |id| {
-        (OWNER, message("own/other", OWN, &format!("Was: {id}\n")))
-    }),
-    ("another context", |id| {
-        (OWNER, message("own", OWN, &format!("Was: {id}\n")))
-    }),
-    ("another session", |id| {
-        (OWNER, own(&format!("Session: s\nWas: {id}\n")))
-    }),
-    ("a longer text", |id| {
-        (OWNER, [b"summary\n\n", &*own(&format!("Was: {id}\n"))].concat())
-    }),
-    ("many times", |id| {
-        (EVE, message("own", FOREIGN, &format!("Was: {id}\n").repeat(70)))
-    }),
+    ("another text", |id| (EVE, message("own", FOREIGN, &format!("Was: {id}\n")))),
+    ("in capitals", |id| (EVE, message("own", FOREIGN, &format!("Was: {}\n", id.to_uppercase())))),
+    ("the owner's name and time", |id| (OWNER, message("own", FOREIGN, &format!("Was: {id}\n")))),
+    ("the owner's text under another name", |id| (EVE, own(&format!("Was: {id}\n")))),
+    ("another address", |id| ("Ann <eve@example.com> 1795600800 +0000", own(&format!("Was: {id}\n")))),
+    ("another time", |id| ("Ann <ann@example.com> 1795600801 +0000", own(&format!("Was: {id}\n")))),
+    ("another time zone", |id| ("Ann <ann@example.com> 1795600800 +0100", own(&format!("Was: {id}\n")))),
+    ("another section", |id| (OWNER, message("own/other", OWN, &format!("Was: {id}\n")))),
+    ("another context", |id| (OWNER, message("own", OWN, &format!("Was: {id}\n")))),
+    ("another session", |id| (OWNER, own(&format!("Session: s\nWas: {id}\n")))),
+    ("a longer text", |id| (OWNER, [b"summary\n\n", &*own(&format!("Was: {id}\n"))].concat())),
+    ("many times", |id| (EVE, message("own", FOREIGN, &format!("Was: {id}\n").repeat(70)))),
     ("behind others", |id| {
         let unknown: String = (0..70).map(|number| format!("Was: {number:040x}\n")).collect();
         (EVE, message("own", FOREIGN, &format!("{unknown}Was: {id}\n")))
     }),
-    ("in the text", |id| {
-        (EVE, message("own", &format!("{FOREIGN}\n\nWas: {id}"), ""))
-    }),
-    ("in lower case", |id| {
-        (EVE, message("own", FOREIGN, &format!("was: {id}\n")))
-    }),
-    ("under the trailers", |id| {
-        (EVE, message("own", FOREIGN, &format!("\nWas: {id}\n")))
-    }),
-    ("a part of the id", |id| {
-        (EVE, message("own", FOREIGN, &format!("Was: {}\n", &id[..12])))
-    }),
+    ("in the text", |id| (EVE, message("own", &format!("{FOREIGN}\n\nWas: {id}"), ""))),
+    ("in lower case", |id| (EVE, message("own", FOREIGN, &format!("was: {id}\n")))),
+    ("under the trailers", |id| (EVE, message("own", FOREIGN, &format!("\nWas: {id}\n")))),
+    ("a part of the id", |id| (EVE, message("own", FOREIGN, &format!("Was: {}\n", &id[..12])))),
     ("an id that begins as the owner's", |id| {
-        (
-            EVE,
-            message("own", FOREIGN, &format!("Was: {}{}\n", &id[..12], "0".repeat(28))),
-        )
+        (EVE, message("own", FOREIGN, &format!("Was: {}{}\n", &id[..12], "0".repeat(28))))
     }),
-    ("with a second section", |id| {
-        (EVE, message("own", FOREIGN, &format!("Section: other\nWas: {id}\n")))
-    }),
+    ("with a second section", |id| (EVE, message("own", FOREIGN, &format!("Section: other\nWas: {id}\n")))),
     ("no entry", |id| (EVE, format!("text\n\nWas: {id}\n").into_bytes())),
 ];
 
@@ -91,15 +54,8 @@ fn named(attack: &Attack, id: &str) -> Result<ReadEntry, JournalError> {
 fn check(attack: &Attack, id: &str, name: &str) {
     let mut own = attack.own_entries();
     own.retain(|(_, author, seconds)| author == "Ann" && *seconds == 1_795_600_800);
-    let texts: Vec<&str> = own
-        .iter()
-        .map(|(text, ..)| text.as_str())
-        .filter(|text| text.starts_with("the"))
-        .collect();
-    assert!(
-        texts.contains(&OWN) && texts.contains(&"the owner's first"),
-        "{name}: {own:?}"
-    );
+    let texts: Vec<&str> = own.iter().map(|(text, ..)| text.as_str()).filter(|text| text.starts_with("the")).collect();
+    assert!(texts.contains(&OWN) && texts.contains(&"the owner's first"), "{name}: {own:?}");
     for digits in [7, 12, 40] {
         match named(attack, &id[..digits]) {
             Ok(read) => assert_eq!((&*read.content, &*read.author), (OWN, "Ann"), "{name}"),
@@ -134,12 +90,8 @@ fn two_entries_that_claim_one_and_a_chain_of_claims_change_nothing() {
     let id = attack.own_tip();
     let tree = attack.small_tree();
     let first = attack.commit(&tree, None, EVE, &message("own", FOREIGN, &format!("Was: {id}\n")));
-    let second = attack.commit(
-        &tree,
-        Some(&first),
-        OWNER,
-        &message("own", FOREIGN, &format!("Was: {id}\nWas: {first}\n")),
-    );
+    let second =
+        attack.commit(&tree, Some(&first), OWNER, &message("own", FOREIGN, &format!("Was: {id}\nWas: {first}\n")));
     let third = attack.commit(&tree, Some(&second), EVE, &own(&format!("Was: {second}\nWas: {id}\n")));
     attack.set_tip(&third);
     attack.take_in().unwrap();
@@ -178,10 +130,7 @@ fn entry_that_came_back_without_its_overview_is_put_on_top_again() {
     assert_eq!(merged.moved, 2);
     let read = attack.journal.section(&section("own")).unwrap();
     let beside = read.conflict.map(|conflict| conflict.other);
-    assert_eq!(
-        (&*read.overview, beside.as_deref()),
-        ("a stranger's overview", Some("the owner's overview"))
-    );
+    assert_eq!((&*read.overview, beside.as_deref()), ("a stranger's overview", Some("the owner's overview")));
 }
 
 #[test]
@@ -201,13 +150,9 @@ fn name_that_an_entry_had_before_a_merge_stays_its_own_when_a_stranger_claims_it
     attack.take_in().unwrap();
     check(&attack, &id, "claimed");
     // Without the commit, nobody can tell which of both claims is true.
-    attack
-        .repo
-        .git(&["for-each-ref", "--format=delete %(refname)", "refs/muninn/before-fetch"]);
+    attack.repo.git(&["for-each-ref", "--format=delete %(refname)", "refs/muninn/before-fetch"]);
     for reference in ["1", "2"] {
-        attack
-            .repo
-            .git(&["update-ref", "-d", &format!("refs/muninn/before-fetch/{reference}")]);
+        attack.repo.git(&["update-ref", "-d", &format!("refs/muninn/before-fetch/{reference}")]);
     }
     attack.repo.git(&["reflog", "expire", "--expire=now", "--all"]);
     attack.repo.git(&["gc", "--quiet", "--prune=now"]);
@@ -247,34 +192,13 @@ fn replaced_and_grafted_commits_do_not_count() {
 fn strange_sections_are_none_and_strange_authors_are_shown_plainly() {
     let mut attack = Attack::new();
     let strange = [
-        "../own",
-        "/own",
-        "",
-        "own/../own",
-        "own//x",
-        ".git/config",
-        "own/.git/x",
-        "a\u{1b}[2Jb",
-        "con",
-        "a\\b",
-        "a#b",
-        " own",
-        "own.",
-        "own ",
+        "../own", "/own", "", "own/../own", "own//x", ".git/config", "own/.git/x", "a\u{1b}[2Jb", "con", "a\\b", "a#b",
+        " own", "own.", "own ",
     ];
     let blob = attack.blob(b"overview\n");
-    let mut lines: Vec<String> = [
-        "é.md",
-        "e\u{301}.md",
-        "a.md",
-        "a.md.md",
-        "x\u{1b}.md",
-        ".git.md",
-        "CON.md",
-        "A.md",
-    ]
-    .map(|name| format!("100644 blob {blob}\t{name}"))
-    .to_vec();
+    let mut lines: Vec<String> = ["é.md", "e\u{301}.md", "a.md", "a.md.md", "x\u{1b}.md", ".git.md", "CON.md", "A.md"]
+        .map(|name| format!("100644 blob {blob}\t{name}"))
+        .to_vec();
     lines.push(format!("120000 blob {blob}\tlink.md"));
     lines.push(format!("100755 blob {blob}\trun.md"));
     lines.push(format!("160000 commit {}\tmodule.md", "1".repeat(40)));
@@ -286,12 +210,8 @@ fn strange_sections_are_none_and_strange_authors_are_shown_plainly() {
         tip = Some(attack.commit(&tree, tip.as_deref(), EVE, &message(section, FOREIGN, "")));
     }
     let author = "E\u{1b}[31mve\u{202e}  <eve@example.com> 99999999999999 +9999";
-    let last = attack.commit(
-        &tree,
-        tip.as_deref(),
-        author,
-        &message("a", "\u{1b}[2J first\u{2028}line", "Session: \u{7}s\n"),
-    );
+    let last =
+        attack.commit(&tree, tip.as_deref(), author, &message("a", "\u{1b}[2J first\u{2028}line", "Session: \u{7}s\n"));
     attack.set_tip(&last);
     attack.take_in().unwrap();
     let journal = &attack.journal;
@@ -300,10 +220,7 @@ fn strange_sections_are_none_and_strange_authors_are_shown_plainly() {
     let listed = journal.entries(&section("a"), 0, 9).unwrap();
     assert_eq!(listed.len(), 1);
     let read = journal.entry(&EntryRef::parse(&listed[0].id).unwrap()).unwrap();
-    assert_eq!(
-        (&*read.author, read.session.as_deref()),
-        ("E\u{fffd}[31mve\u{fffd}", Some("\u{fffd}s"))
-    );
+    assert_eq!((&*read.author, read.session.as_deref()), ("E\u{fffd}[31mve\u{fffd}", Some("\u{fffd}s")));
     assert_eq!(listed[0].summary, "\u{fffd}[2J first\u{fffd}line");
     write(journal, "own", "goes on");
 
@@ -325,10 +242,7 @@ fn merge_of_a_thousand_parents_is_one_entry() {
     let head =
         format!("tree {tree}\nparent {own}\n{parents}author {EVE}\ncommitter {EVE}\ngpgsig none\n none\n\n{text}");
     let commit = attack.object("commit", head.as_bytes());
-    let path = format!(
-        "{}/refs/muninn/incoming",
-        attack.git(&["rev-parse", "--absolute-git-dir"], b"")
-    );
+    let path = format!("{}/refs/muninn/incoming", attack.git(&["rev-parse", "--absolute-git-dir"], b""));
     std::fs::write(path, format!("{commit}\n")).unwrap();
     let merged = attack.take_in().unwrap().unwrap();
     assert_eq!((merged.received, merged.moved), (1, 0));

@@ -41,20 +41,8 @@ const TEXTS: [&str; 9] = [
     "```\n<!-- entry count: 9 -->",
 ];
 const FILES: [&str; 14] = [
-    "own.md",
-    "own.md",
-    "own.conflict",
-    "a.md",
-    "a/b.md",
-    "a.md.md",
-    "A.md",
-    "\"e\\314\\201.md\"",
-    "\"\\303\\251.md\"",
-    "\"\\377.md\"",
-    "\"x\\033.md\"",
-    "a/b/c/d/e/f/g.md",
-    "con.md",
-    "x.bin",
+    "own.md", "own.md", "own.conflict", "a.md", "a/b.md", "a.md.md", "A.md", "\"e\\314\\201.md\"", "\"\\303\\251.md\"",
+    "\"\\377.md\"", "\"x\\033.md\"", "a/b/c/d/e/f/g.md", "con.md", "x.bin",
 ];
 const MODES: [&str; 4] = ["100644", "100755", "120000", "160000"];
 const CONTENTS: [&str; 6] = [
@@ -73,11 +61,7 @@ fn pick<'a>(random: &mut fastrand::Rng, from: &[&'a str]) -> &'a str {
 fn any_message(random: &mut fastrand::Rng, own: &[String]) -> String {
     let mut message = String::new();
     if random.u8(..3) == 0 {
-        let _ = write!(
-            message,
-            "{}\n\n",
-            pick(random, &["summary", "work_context: s", "\u{7}s"])
-        );
+        let _ = write!(message, "{}\n\n", pick(random, &["summary", "work_context: s", "\u{7}s"]));
     }
     let context = pick(random, &["own", "x", ""]);
     let _ = write!(
@@ -106,10 +90,7 @@ fn history(random: &mut fastrand::Rng, own: &[String]) -> Vec<u8> {
     for number in 1..=count {
         let who = format!("{} {}", pick(random, &AUTHORS), pick(random, &TIMES));
         let message = any_message(random, own);
-        let _ = write!(
-            stream,
-            "commit refs/muninn/incoming\nmark :{number}\nauthor {who}\ncommitter {who}\n"
-        );
+        let _ = write!(stream, "commit refs/muninn/incoming\nmark :{number}\nauthor {who}\ncommitter {who}\n");
         let _ = writeln!(stream, "data {}\n{message}", message.len());
         if number == 1 {
             let from = ["", "from OWN\n", "from FIRST\n"][random.usize(..3)];
@@ -149,21 +130,11 @@ fn lay_canaries(attack: &Attack) {
     fs::write(&program, format!("#!/bin/sh\necho ran >> {}\n", canary.display())).unwrap();
     let hooks = git_dir.join("hooks");
     fs::create_dir_all(&hooks).unwrap();
-    for hook in [
-        "reference-transaction",
-        "post-update",
-        "pre-receive",
-        "post-merge",
-        "pre-auto-gc",
-    ] {
+    for hook in ["reference-transaction", "post-update", "pre-receive", "post-merge", "pre-auto-gc"] {
         fs::copy(&program, hooks.join(hook)).unwrap();
     }
     #[cfg(unix)]
-    for file in fs::read_dir(&hooks)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .chain([program.clone()])
-    {
+    for file in fs::read_dir(&hooks).unwrap().map(|entry| entry.unwrap().path()).chain([program.clone()]) {
         fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
     let program = program.display();
@@ -193,11 +164,7 @@ fn hostile_histories(count: u64) {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut attack = Attack::new();
         let tip = attack.own_tip();
-        let first = attack
-            .repo
-            .git(&["rev-parse", "refs/muninn/journal~1"])
-            .trim()
-            .to_owned();
+        let first = attack.repo.git(&["rev-parse", "refs/muninn/journal~1"]).trim().to_owned();
         let own = [tip.clone(), first];
         let before = attack.own_entries();
         lay_canaries(&attack);
@@ -215,10 +182,7 @@ fn hostile_histories(count: u64) {
             }
         }
         let after = attack.own_entries();
-        assert!(
-            before.iter().all(|entry| after.contains(entry)),
-            "seed {seed}: {after:?}"
-        );
+        assert!(before.iter().all(|entry| after.contains(entry)), "seed {seed}: {after:?}");
         for (id, text) in own.iter().zip(["the owner's second", "the owner's first"]) {
             if let Ok(read) = journal.entry(&EntryRef::parse(&format!("own#{id}")).unwrap()) {
                 assert_eq!((&*read.content, &*read.author), (text, "Ann"), "seed {seed}");
@@ -230,24 +194,13 @@ fn hostile_histories(count: u64) {
         journal.search("own", "text", None, &SearchSettings::default()).unwrap();
         journal.condition().unwrap();
         let loaded = load(&attack.repo.fixture.path(".git"));
-        assert!(
-            loaded.items.iter().map(|memory| memory.text.len()).sum::<usize>() < 40 << 20,
-            "seed {seed}"
-        );
+        assert!(loaded.items.iter().map(|memory| memory.text.len()).sum::<usize>() < 40 << 20, "seed {seed}");
         write(journal, "own", "goes on");
         if attack.own_tip() != tip && result.is_ok_and(|merged| merged.is_some_and(|merged| merged.received > 0)) {
             assert_eq!(journal.undo_fetch().unwrap().kept, 1, "seed {seed}");
-            attack
-                .repo
-                .git(&["merge-base", "--is-ancestor", &tip, "refs/muninn/journal"]);
+            attack.repo.git(&["merge-base", "--is-ancestor", &tip, "refs/muninn/journal"]);
         }
-        assert!(
-            !attack.repo.state.path().join("canary").exists(),
-            "seed {seed}: something ran"
-        );
+        assert!(!attack.repo.state.path().join("canary").exists(), "seed {seed}: something ran");
     }
-    assert!(
-        taken > count / 2 && refused > count / 20,
-        "{taken} taken in, {refused} refused"
-    );
+    assert!(taken > count / 2 && refused > count / 20, "{taken} taken in, {refused} refused");
 }

@@ -28,9 +28,7 @@ impl Attack {
         let mut first = draft("the owner's first");
         first.overview = Some("the owner's overview".to_owned());
         let written = journal.write(&section("own"), &first, Some(Version::New)).unwrap();
-        journal
-            .write(&section("own"), &draft("the owner's second"), Some(written.version))
-            .unwrap();
+        journal.write(&section("own"), &draft("the owner's second"), Some(written.version)).unwrap();
         let fetched = Some(journal.incoming(&remote()).unwrap());
         Attack { repo, journal, fetched }
     }
@@ -43,18 +41,11 @@ impl Attack {
     /// Runs git where the objects of the fetch are.
     pub(super) fn git(&self, arguments: &[&str], input: &[u8]) -> String {
         let mut command = git_command(self.fetched.as_ref().unwrap().git_dir(), arguments);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(input).ok();
         let output = child.wait_with_output().unwrap();
-        assert!(
-            output.status.success(),
-            "git {arguments:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
@@ -120,10 +111,5 @@ impl Attack {
 
 /// A remote whose address is not used.
 pub(super) fn remote() -> Remote {
-    Remote {
-        name: "origin".to_owned(),
-        addresses: Vec::new(),
-        is_local: true,
-        directory: None,
-    }
+    Remote { name: "origin".to_owned(), addresses: Vec::new(), is_local: true, directory: None }
 }

@@ -26,19 +26,11 @@ fn fetch_is_undone_and_entries_since_are_kept() {
     let undone = attack.journal.undo_fetch().unwrap();
     assert_eq!((&*undone.remote, undone.removed, undone.kept), ("origin", 1, 2));
     let read = attack.journal.section(&section("own")).unwrap();
-    assert_eq!(
-        (&*read.overview, read.entry_count, read.conflict),
-        ("the owner's overview", 3, None)
-    );
+    assert_eq!((&*read.overview, read.entry_count, read.conflict), ("the owner's overview", 3, None));
     let listed = attack.journal.entries(&section("own"), 0, 9).unwrap();
     assert_eq!(names(&listed), ["since", "the owner's second", "the owner's first"]);
-    assert_eq!(
-        names(&attack.journal.entries(&section("new"), 0, 9).unwrap()),
-        ["elsewhere"]
-    );
-    attack
-        .repo
-        .git(&["merge-base", "--is-ancestor", &before, "refs/muninn/journal"]);
+    assert_eq!(names(&attack.journal.entries(&section("new"), 0, 9).unwrap()), ["elsewhere"]);
+    attack.repo.git(&["merge-base", "--is-ancestor", &before, "refs/muninn/journal"]);
     assert!(matches!(attack.journal.undo_fetch(), Err(JournalError::NoFetch)));
 }
 
@@ -47,10 +39,7 @@ fn overview_that_was_written_upon_a_strangers_is_kept_beside_the_owners() {
     let mut attack = Attack::new();
     fetched(&mut attack, "a stranger's overview");
     let version = attack.journal.section(&section("own")).unwrap().version;
-    let mine = Draft {
-        overview: Some("a better overview".to_owned()),
-        ..draft("mine")
-    };
+    let mine = Draft { overview: Some("a better overview".to_owned()), ..draft("mine") };
     attack.journal.write(&section("own"), &mine, Some(version)).unwrap();
     attack.journal.undo_fetch().unwrap();
     let read = attack.journal.section(&section("own")).unwrap();
@@ -91,10 +80,7 @@ fn first_fetch_of_an_empty_journal_is_undone_to_an_empty_one() {
     attack.take_in().unwrap();
     write(&attack.journal, "own", "since");
     assert_eq!(attack.journal.undo_fetch().unwrap().kept, 1);
-    assert_eq!(
-        names(&attack.journal.entries(&section("own"), 0, 9).unwrap()),
-        ["since"]
-    );
+    assert_eq!(names(&attack.journal.entries(&section("own"), 0, 9).unwrap()), ["since"]);
     assert_eq!(attack.journal.toc(None, 1).unwrap().len(), 1);
 }
 
@@ -103,14 +89,9 @@ fn ref_that_another_program_has_moved_is_not_undone_and_the_error_names_the_way_
     let mut attack = Attack::new();
     let before = attack.own_tip();
     fetched(&mut attack, "a stranger's overview");
-    attack
-        .repo
-        .git(&["update-ref", "refs/muninn/journal", &format!("{before}~1")]);
+    attack.repo.git(&["update-ref", "refs/muninn/journal", &format!("{before}~1")]);
     let refused = attack.journal.undo_fetch().unwrap_err().to_string();
-    assert!(
-        refused.contains(&before) && refused.contains("git update-ref"),
-        "{refused}"
-    );
+    assert!(refused.contains(&before) && refused.contains("git update-ref"), "{refused}");
 }
 
 /// A fetch that brings nothing new, or is refused, leaves nothing to undo.
@@ -121,8 +102,6 @@ fn fetch_without_effect_is_no_fetch_to_undo() {
     attack.set_tip(&own);
     assert_eq!(attack.take_in().unwrap().unwrap().received, 0);
     assert!(matches!(attack.journal.undo_fetch(), Err(JournalError::NoFetch)));
-    let name = attack
-        .repo
-        .git(&["for-each-ref", "--format=%(refname)", "refs/muninn/before-fetch"]);
+    let name = attack.repo.git(&["for-each-ref", "--format=%(refname)", "refs/muninn/before-fetch"]);
     assert_eq!(name, "");
 }

@@ -6,11 +6,7 @@ use super::*;
 fn found(files: &[(&str, &str)]) -> Vec<String> {
     let findings = check(&Fixture::with(files).worktree()).into_iter();
     let said = findings.map(|finding| {
-        let name = finding
-            .path
-            .strip_prefix(".muninn/knowledge/")
-            .unwrap_or(&finding.path)
-            .to_owned();
+        let name = finding.path.strip_prefix(".muninn/knowledge/").unwrap_or(&finding.path).to_owned();
         let line = finding.line.map_or_else(String::new, |line| line.to_string());
         format!("{name}:{line} {:?} {}", finding.kind, finding.message)
     });
@@ -20,11 +16,7 @@ fn found(files: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn good_files_have_no_findings() {
     let good = "---\ntype: convention\ndomain: http\nconfidence: high\nsource: us\napplies_to: [src/**, \"!*.md\"]\n---\n# A\n";
-    let files = [
-        (".muninn/knowledge/a.md", good),
-        (".muninn/knowledge/b.md", "# B\n"),
-        ("src/a.rs", ""),
-    ];
+    let files = [(".muninn/knowledge/a.md", good), (".muninn/knowledge/b.md", "# B\n"), ("src/a.rs", "")];
     assert_eq!(found(&files), [] as [&str; 0]);
 }
 
@@ -34,21 +26,12 @@ fn each_problem_is_found_on_its_line() {
     let large = "x".repeat(10 << 20);
     let files = [
         (".muninn/knowledge/broken.md", "---\ntype convention\n---\n# Broken\n"),
-        (
-            ".muninn/knowledge/conflict.md",
-            "# C\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n",
-        ),
+        (".muninn/knowledge/conflict.md", "# C\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n"),
         (".muninn/knowledge/double.md", "\n# broken\n"),
-        (
-            ".muninn/knowledge/globs.md",
-            "---\ntype: x\napplies_to: [gone/**, src/a.rs]\n---\n# G\n",
-        ),
+        (".muninn/knowledge/globs.md", "---\ntype: x\napplies_to: [gone/**, src/a.rs]\n---\n# G\n"),
         (".muninn/knowledge/keys.md", &token),
         (".muninn/knowledge/large.md", &large),
-        (
-            ".muninn/knowledge/values.md",
-            "---\nconfidense: high\nconfidence: very\n---\n# V\n",
-        ),
+        (".muninn/knowledge/values.md", "---\nconfidense: high\nconfidence: very\n---\n# V\n"),
         ("src/a.rs", ""),
     ];
     assert_eq!(

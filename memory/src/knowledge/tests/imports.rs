@@ -16,29 +16,21 @@ fn names(paths: &[RelPath]) -> Vec<&str> {
 
 fn refused(imported: &ImportReport) -> Vec<String> {
     let refused = imported.refused.iter();
-    refused
-        .map(|refused| format!("{}: {}", refused.path, refused.reason))
-        .collect()
+    refused.map(|refused| format!("{}: {}", refused.path, refused.reason)).collect()
 }
 
 #[test]
 fn missing_files_are_copied_with_their_source() {
     let there = Fixture::with(&[
         (".muninn/knowledge/plain.md", "# Plain\n"),
-        (
-            ".muninn/knowledge/http/codes.md",
-            "\u{feff}---\r\ntype: convention\r\n---\r\n# Codes\r\n",
-        ),
+        (".muninn/knowledge/http/codes.md", "\u{feff}---\r\ntype: convention\r\n---\r\n# Codes\r\n"),
         (".muninn/knowledge/ours.md", "---\nsource: us\n---\n# Ours\n"),
         (".muninn/knowledge/broken.md", "---\ntype convention\n---\n# Broken\n"),
         (".muninn/knowledge/picture.png", "x"),
     ]);
     let here = set_up(&[]);
     let first = import(&here.worktree(), &there.path("")).unwrap();
-    assert_eq!(
-        names(&first.imported),
-        ["broken.md", "http/codes.md", "ours.md", "plain.md"]
-    );
+    assert_eq!(names(&first.imported), ["broken.md", "http/codes.md", "ours.md", "plain.md"]);
     assert!(first.same.is_empty() && first.refused.is_empty(), "{first:?}");
     let text = |name: &str| std::fs::read_to_string(here.path(&format!("{ROOT}/{name}"))).unwrap();
     let source = muninn_repo_tools::front_matter::quoted(&format!("import from {}", first.from));
@@ -58,14 +50,8 @@ fn existing_files_are_not_overwritten() {
     let there = Fixture::with(&[("notes/a.md", "# Theirs\n")]);
     let here = set_up(&[(".muninn/knowledge/a.md", "# Mine\n")]);
     let done = import(&here.worktree(), &there.path("notes")).unwrap();
-    assert_eq!(
-        refused(&done),
-        ["a.md: a different file with this name exists and was not replaced"]
-    );
-    assert_eq!(
-        std::fs::read_to_string(here.path(".muninn/knowledge/a.md")).unwrap(),
-        "# Mine\n"
-    );
+    assert_eq!(refused(&done), ["a.md: a different file with this name exists and was not replaced"]);
+    assert_eq!(std::fs::read_to_string(here.path(".muninn/knowledge/a.md")).unwrap(), "# Mine\n");
 }
 
 #[test]
@@ -120,14 +106,8 @@ fn invalid_sources_are_errors() {
     let (here, bare) = (set_up(&[]), Fixture::with(&[("README.md", "# A\n")]));
     let error = |here: &Fixture, from: &Path| import(&here.worktree(), from).unwrap_err();
     assert!(matches!(error(&here, &bare.path("")), ImportError::NoKnowledge { .. }));
-    assert!(matches!(
-        error(&here, &bare.path("gone")),
-        ImportError::NotADirectory { .. }
-    ));
-    assert!(matches!(
-        error(&bare, &here.path("")),
-        ImportError::Write(WriteError::NotSetUp { .. })
-    ));
+    assert!(matches!(error(&here, &bare.path("gone")), ImportError::NotADirectory { .. }));
+    assert!(matches!(error(&bare, &here.path("")), ImportError::Write(WriteError::NotSetUp { .. })));
     std::fs::create_dir_all(here.path(ROOT)).unwrap();
     assert!(matches!(error(&here, &here.path("")), ImportError::Itself { .. }));
 }

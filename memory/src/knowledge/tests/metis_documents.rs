@@ -19,10 +19,7 @@ fn decisions_visions_and_plans_are_recalled_with_their_codes() {
     let vision = "---\nid: v\nlevel: vision\ntitle: Fast\nshort_code: PROJ-V-0001\n---\n# Fast\nAlways.\n";
     let repo = Fixture::with(&[
         (".metis/adrs/001.md", ADR),
-        (
-            ".metis/adrs/002.md",
-            &adr("draft").replace("0003", "0004").replace("number: 3", "number: 4"),
-        ),
+        (".metis/adrs/002.md", &adr("draft").replace("0003", "0004").replace("number: 3", "number: 4")),
         (".metis/adrs/003.md", &adr("superseded")),
         (".metis/archived/adrs/004.md", ADR),
         (".metis/initiatives/i/tasks/t.md", &task("PROJ-T-0001", "todo")),
@@ -33,9 +30,8 @@ fn decisions_visions_and_plans_are_recalled_with_their_codes() {
     ]);
     let loaded = load(&repo.worktree());
     let items = loaded.items.iter();
-    let shown: Vec<_> = items
-        .map(|item| format!("{} | {} | {:?}", item.source, item.title, item.confidence.unwrap()))
-        .collect();
+    let shown: Vec<_> =
+        items.map(|item| format!("{} | {} | {:?}", item.source, item.title, item.confidence.unwrap())).collect();
     assert_eq!(
         shown,
         [
@@ -51,11 +47,7 @@ fn decisions_visions_and_plans_are_recalled_with_their_codes() {
         loaded.notes,
         [".metis/half.md: not a Metis document: front matter is never closed by a line of ---; indexed as a file"]
     );
-    assert_eq!(
-        list(&repo.worktree()).len(),
-        5,
-        "the one that holds no more is listed, without sections"
-    );
+    assert_eq!(list(&repo.worktree()).len(), 5, "the one that holds no more is listed, without sections");
 }
 
 #[test]
@@ -68,10 +60,7 @@ fn changed_document_is_reloaded() {
     assert!(!memories.is_current(&home, &main_alone().into()));
     let memories = crate::Memories::load(&home);
     repo.write(".gitignore", b".metis/\n");
-    assert!(
-        !memories.is_current(&home, &main_alone().into()),
-        "what git ignores is not packed"
-    );
+    assert!(!memories.is_current(&home, &main_alone().into()), "what git ignores is not packed");
     assert!(crate::Memories::load(&home).items().is_empty());
 }
 

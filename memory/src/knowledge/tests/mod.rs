@@ -15,19 +15,11 @@ fn parse(text: &str) -> Vec<Memory> {
 fn reads_front_matter_and_keeps_the_files_lines() {
     let text = "---\ntype: convention\ndomain: error-handling\nconfidence: high\ntags:\n  - x\n---\n# Errors\nbody\n\n## More\nx\n";
     let items = parse(text);
-    let sources: Vec<_> = items
-        .iter()
-        .map(|item| (item.source.as_str(), item.title.as_str()))
-        .collect();
+    let sources: Vec<_> = items.iter().map(|item| (item.source.as_str(), item.title.as_str())).collect();
     let file = ".muninn/knowledge/a.md";
-    let expected = [
-        (format!("{file}:8-9"), "Errors (error-handling)"),
-        (format!("{file}:11-12"), "More (error-handling)"),
-    ];
-    assert_eq!(
-        sources,
-        expected.each_ref().map(|(source, title)| (source.as_str(), *title))
-    );
+    let expected =
+        [(format!("{file}:8-9"), "Errors (error-handling)"), (format!("{file}:11-12"), "More (error-handling)")];
+    assert_eq!(sources, expected.each_ref().map(|(source, title)| (source.as_str(), *title)));
     assert_eq!(items[0].confidence, Some(0.9));
     assert_eq!(items[0].text, "# Errors\nbody");
 }
@@ -43,18 +35,12 @@ fn unchanged_placeholder_is_not_knowledge() {
     assert_eq!(titles(PLACEHOLDER), [""; 0]);
     assert_eq!(titles(&PLACEHOLDER.replace('\n', "\r\n")), [""; 0]);
     let written = format!("{PLACEHOLDER}\n# Money\nAmounts are cents.\n");
-    assert_eq!(
-        titles(&written),
-        ["What goes into this folder (muninn)", "Money (muninn)"]
-    );
+    assert_eq!(titles(&written), ["What goes into this folder (muninn)", "Money (muninn)"]);
 }
 
 #[test]
 fn broken_front_matter_is_plain_markdown() {
-    for text in [
-        "---\ntype convention\n---\n# A\n",
-        "---\ntype: x\n# never closed\nbody\n",
-    ] {
+    for text in ["---\ntype convention\n---\n# A\n", "---\ntype: x\n# never closed\nbody\n"] {
         let items = parse(text);
         assert!(items.iter().all(|item| item.confidence.is_none()));
         assert!(items.iter().any(|item| item.text.contains('#')));
@@ -71,14 +57,7 @@ fn conflict_markers_are_reported_and_text_loaded() {
         "---\ntype: convention\n<<<<<<< HEAD\nconfidence: high\n=======\nconfidence: low\n>>>>>>> other\n---\n# Kept\n";
     let repo = Fixture::with(&[(".muninn/knowledge/a.md", text)]);
     let loaded = load(&repo.worktree());
-    assert!(
-        loaded
-            .notes
-            .iter()
-            .any(|note| note.contains("a.md:3: git conflict markers")),
-        "{:?}",
-        loaded.notes
-    );
+    assert!(loaded.notes.iter().any(|note| note.contains("a.md:3: git conflict markers")), "{:?}", loaded.notes);
     assert!(loaded.items.iter().any(|item| item.text == "# Kept"));
     assert!(loaded.items.iter().all(|item| item.confidence.is_none()));
 }
@@ -86,10 +65,7 @@ fn conflict_markers_are_reported_and_text_loaded() {
 #[test]
 fn globs_select_the_files_of_sections() {
     let repo = Fixture::with(&[
-        (
-            ".muninn/knowledge/a.md",
-            "---\napplies_to: [src/auth/, \"!*.md\"]\n---\n# Alpha\n## Beta\n",
-        ),
+        (".muninn/knowledge/a.md", "---\napplies_to: [src/auth/, \"!*.md\"]\n---\n# Alpha\n## Beta\n"),
         (".muninn/knowledge/b.md", "# Tokens\n"),
     ]);
     let memories = Memories::load(&repo.home());
@@ -98,15 +74,9 @@ fn globs_select_the_files_of_sections() {
     assert!(!applies(0, "src/auth/README.md") && !applies(0, "src/other.rs"));
     assert!(!applies(2, "src/auth/token.rs"));
     let asked = [RelPath::new("src/auth/token.rs").unwrap()];
-    let options = crate::RecallOptions {
-        paths: &asked,
-        ..crate::RecallOptions::default()
-    };
+    let options = crate::RecallOptions { paths: &asked, ..crate::RecallOptions::default() };
     let found = memories.recall("tokens alpha beta", &options);
-    assert!(
-        found.iter().all(|found| found.doc.0 < 2) && !found.is_empty(),
-        "{found:?}"
-    );
+    assert!(found.iter().all(|found| found.doc.0 < 2) && !found.is_empty(), "{found:?}");
 }
 
 #[cfg(unix)]
@@ -115,10 +85,7 @@ fn symlinks_are_not_followed_and_skipped_files_reported() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("x.md"), "# Outside\n").unwrap();
     let big = "x".repeat(10 << 20);
-    let repo = Fixture::with(&[
-        (".muninn/knowledge/a/b.md", "# In\n"),
-        (".muninn/knowledge/big.md", &big),
-    ]);
+    let repo = Fixture::with(&[(".muninn/knowledge/a/b.md", "# In\n"), (".muninn/knowledge/big.md", &big)]);
     std::os::unix::fs::symlink(outside.path(), repo.path(".muninn/knowledge/out")).unwrap();
     std::os::unix::fs::symlink(repo.path(".muninn"), repo.path(".muninn/knowledge/loop")).unwrap();
     let loaded = load(&repo.worktree());

@@ -69,10 +69,8 @@ impl Notes {
     /// # Errors
     /// [`NotesError`] if the answer is anything but the requested JSON: no part of an invalid answer is used.
     pub fn read(answer: &str) -> Result<Notes, NotesError> {
-        let written: AnswerJson = serde_json::from_str(without_fence(answer)).map_err(|error| NotesError::Shape {
-            line: error.line(),
-            column: error.column(),
-        })?;
+        let written: AnswerJson = serde_json::from_str(without_fence(answer))
+            .map_err(|error| NotesError::Shape { line: error.line(), column: error.column() })?;
         let instructions = words(prompt::INSTRUCTIONS);
         let mut learnings: Vec<Learning> = Vec::new();
         for learning in written.learnings {
@@ -84,20 +82,14 @@ impl Notes {
                 learnings.push(Learning {
                     text,
                     subject: subject.filter(|subject| !subject.is_empty() && subject.len() <= LONGEST_SUBJECT),
-                    confidence: learning
-                        .confidence
-                        .unwrap_or(DEFAULT_CONFIDENCE)
-                        .clamp(0.0, MOST_CONFIDENCE),
+                    confidence: learning.confidence.unwrap_or(DEFAULT_CONFIDENCE).clamp(0.0, MOST_CONFIDENCE),
                 });
             }
         }
         learnings.truncate(MOST_LEARNINGS);
         let summary = plain(&written.summary);
         let is_usable = summary.len() <= LONGEST_SUMMARY && !words(&summary).is_subset(&instructions);
-        Ok(Notes {
-            summary: if is_usable { summary } else { String::new() },
-            learnings,
-        })
+        Ok(Notes { summary: if is_usable { summary } else { String::new() }, learnings })
     }
 
     /// The records of these notes. `model` is the author's name.
@@ -148,8 +140,6 @@ impl Learning {
 
 /// The words of a text in lower case.
 fn words(text: &str) -> BTreeSet<String> {
-    let words = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()
 }

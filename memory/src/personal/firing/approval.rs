@@ -37,9 +37,7 @@ impl Maker {
     }
 
     fn of(word: &str) -> Option<Maker> {
-        [Maker::Person, Maker::Tool]
-            .into_iter()
-            .find(|maker| maker.word() == word)
+        [Maker::Person, Maker::Tool].into_iter().find(|maker| maker.word() == word)
     }
 }
 
@@ -101,9 +99,7 @@ impl Firings {
     /// # Errors
     /// [`FiringError`].
     pub fn makers(&self, root: &Path, reminders: &[Reminder]) -> Result<Makers, FiringError> {
-        let mut select = self
-            .connection
-            .prepare_cached("SELECT id, maker, form FROM makers WHERE root = ?1")?;
+        let mut select = self.connection.prepare_cached("SELECT id, maker, form FROM makers WHERE root = ?1")?;
         let rows = select.query_map([root.to_string_lossy()], |row| {
             let entry: (String, String) = (row.get(1)?, row.get(2)?);
             Ok((row.get::<_, String>(0)?, entry))
@@ -157,10 +153,7 @@ mod tests {
             let makers = firings.makers(root, &[read(value)]).unwrap();
             makers.contains_key(value["id"].as_str().unwrap())
         };
-        assert!(
-            !is_known(&root, &accepted),
-            "what a file says of itself counts for nothing"
-        );
+        assert!(!is_known(&root, &accepted), "what a file says of itself counts for nothing");
         firings.note_maker(&root, &read(&accepted), Maker::Person).unwrap();
         assert!(is_known(&root, &accepted));
         assert!(!is_known(Path::new("/other"), &accepted), "another directory");
@@ -198,10 +191,7 @@ mod tests {
     #[test]
     fn makers_are_noted_with_the_reminder() {
         let folder = tempfile::tempdir().unwrap();
-        let personal = Personal::new(
-            &folder.path().join("me"),
-            Clock::fixed("2026-03-10T12:00:00Z".parse().unwrap()),
-        );
+        let personal = Personal::new(&folder.path().join("me"), Clock::fixed("2026-03-10T12:00:00Z".parse().unwrap()));
         let firings = Firings::open(&folder.path().join("state")).unwrap();
         for maker in [Maker::Tool, Maker::Person, Maker::Tool] {
             let new = NewReminder {
@@ -235,10 +225,7 @@ mod tests {
             let firings = Firings::open(&state).unwrap();
             firings
                 .connection
-                .execute(
-                    "INSERT INTO schedules VALUES ('/me', 'tea', ?1, 0)",
-                    [schedule_words(&read(&known))],
-                )
+                .execute("INSERT INTO schedules VALUES ('/me', 'tea', ?1, 0)", [schedule_words(&read(&known))])
                 .unwrap();
             firings.connection.execute_batch("DROP TABLE makers").unwrap();
             drop(firings);

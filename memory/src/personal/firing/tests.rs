@@ -50,13 +50,7 @@ impl Pattern {
             _ => (BTreeSet::new(), BTreeSet::new(), Some("* * *")),
         };
         let rest = rest.map_or_else(|| format!("{} * *", days.first().unwrap()), str::to_owned);
-        Pattern {
-            minutes,
-            hours,
-            days,
-            weekdays,
-            expression: format!("{fields} {rest}"),
-        }
+        Pattern { minutes, hours, days, weekdays, expression: format!("{fields} {rest}") }
     }
 
     /// One minute and one hour: such a time is neither skipped nor repeated where clocks change.
@@ -85,11 +79,7 @@ struct Minute {
 
 fn minutes(zone: &str, start: Timestamp) -> Vec<Minute> {
     let zone = TimeZone::get(zone).unwrap();
-    let local = |minute: i64| {
-        (start + SignedDuration::from_mins(minute))
-            .to_zoned(zone.clone())
-            .datetime()
-    };
+    let local = |minute: i64| (start + SignedDuration::from_mins(minute)).to_zoned(zone.clone()).datetime();
     let mut before = local(-1);
     let mut furthest = before;
     let minute = |minute: i64| {
@@ -99,12 +89,7 @@ fn minutes(zone: &str, start: Timestamp) -> Vec<Minute> {
         let skipped = skipped.take_while(|time| *time < now).collect();
         let is_repeated = now <= furthest;
         (before, furthest) = (now, furthest.max(now));
-        Minute {
-            second: start.as_second() + minute * 60,
-            local: now,
-            is_repeated,
-            skipped,
-        }
+        Minute { second: start.as_second() + minute * 60, local: now, is_repeated, skipped }
     };
     (0..MINUTES).map(minute).collect()
 }
@@ -131,11 +116,7 @@ fn reminder(id: usize, pattern: &Pattern, zone: &str, catch_up: CatchUp) -> Remi
         agent: None,
         model: None,
         created_at: Some(START.to_owned()),
-        muninn: Some(ReminderExtras {
-            zone: Some(zone.to_owned()),
-            catch_up,
-            ..ReminderExtras::default()
-        }),
+        muninn: Some(ReminderExtras { zone: Some(zone.to_owned()), catch_up, ..ReminderExtras::default() }),
         others: Map::new(),
     }
 }
@@ -157,17 +138,11 @@ struct Totals {
 
 #[test]
 fn every_due_time_of_a_year_is_claimed_once_or_accounted_for() {
-    let count = std::env::var("MUNINN_REMINDERS")
-        .ok()
-        .and_then(|count| count.parse().ok());
+    let count = std::env::var("MUNINN_REMINDERS").ok().and_then(|count| count.parse().ok());
     let mut rng = fastrand::Rng::with_seed(27);
     // In memory, where the system has such a folder: each claim is synchronised with the disk.
     let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() {
-        memory.to_owned()
-    } else {
-        std::env::temp_dir()
-    };
+    let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     let state = tempfile::tempdir_in(place).unwrap();
     let root = Path::new("/somewhere");
     let start: Timestamp = START.parse().unwrap();
@@ -176,11 +151,7 @@ fn every_due_time_of_a_year_is_claimed_once_or_accounted_for() {
     let years = ZONES.map(|zone| minutes(zone, start));
     for id in 0..count.unwrap_or(REMINDERS) {
         let (pattern, zone) = (Pattern::random(&mut rng), ZONES[id % ZONES.len()]);
-        let catch_up = if rng.u8(0..4) == 0 {
-            CatchUp::Skip
-        } else {
-            CatchUp::Once
-        };
+        let catch_up = if rng.u8(0..4) == 0 { CatchUp::Skip } else { CatchUp::Once };
         // A reminder that is made at a minute is not due in it.
         let year = &years[id % ZONES.len()][1..];
         let mut reminder = reminder(id, &pattern, zone, catch_up);
@@ -196,10 +167,7 @@ fn every_due_time_of_a_year_is_claimed_once_or_accounted_for() {
         };
         places.push((reminder, due, start.as_second()));
     }
-    let mut totals = Totals {
-        due: places.iter().map(|(_, due, _)| due.len()).sum(),
-        ..Totals::default()
-    };
+    let mut totals = Totals { due: places.iter().map(|(_, due, _)| due.len()).sum(), ..Totals::default() };
     let mut expected = BTreeMap::new();
     let mut minute = 0;
     while minute < MINUTES - 1 {
@@ -257,16 +225,11 @@ fn every_due_time_of_a_year_is_claimed_once_or_accounted_for() {
                 }
                 false => assert!(firings.finish(root, &claim, "done", now).unwrap()),
             }
-            assert!(
-                expected.insert(key, (!is_killed).then(|| "done".to_owned())).is_none(),
-                "claimed twice"
-            );
+            assert!(expected.insert(key, (!is_killed).then(|| "done".to_owned())).is_none(), "claimed twice");
         }
     }
     let listed = firings.list(root).unwrap().into_iter();
-    let listed: BTreeMap<_, _> = listed
-        .map(|firing| ((firing.id, firing.due.as_second()), firing.result))
-        .collect();
+    let listed: BTreeMap<_, _> = listed.map(|firing| ((firing.id, firing.due.as_second()), firing.result)).collect();
     assert_eq!(listed, expected);
     println!("{totals:?}");
     assert_eq!(totals.claimed + totals.missed + totals.skipped, totals.due);
@@ -285,48 +248,20 @@ fn a_time_that_passed_before_the_first_look_is_told_late_and_a_changed_schedule_
     let mut once = Reminder {
         kind: ReminderKind::Once,
         expression: "2027-01-02T10:00:00".to_owned(),
-        ..reminder(
-            1,
-            &Pattern::random(&mut fastrand::Rng::with_seed(1)),
-            "UTC",
-            CatchUp::Once,
-        )
+        ..reminder(1, &Pattern::random(&mut fastrand::Rng::with_seed(1)), "UTC", CatchUp::Once)
     };
-    assert_eq!(
-        firings
-            .claim(root, &once, at("2027-01-02T09:59:00Z"), Duration::ZERO)
-            .unwrap(),
-        None
-    );
-    let late = firings
-        .claim(root, &once, at("2027-01-05T00:00:00Z"), Duration::ZERO)
-        .unwrap()
-        .unwrap();
+    assert_eq!(firings.claim(root, &once, at("2027-01-02T09:59:00Z"), Duration::ZERO).unwrap(), None);
+    let late = firings.claim(root, &once, at("2027-01-05T00:00:00Z"), Duration::ZERO).unwrap().unwrap();
     assert!(late.is_late && late.due == at("2027-01-02T10:00:00Z"), "{late:?}");
     // Another process sees the claim.
     let mut other = Firings::open(state.path()).unwrap();
-    assert_eq!(
-        other
-            .claim(root, &once, at("2027-01-05T00:00:30Z"), Duration::ZERO)
-            .unwrap(),
-        None
-    );
+    assert_eq!(other.claim(root, &once, at("2027-01-05T00:00:30Z"), Duration::ZERO).unwrap(), None);
     assert!(other.finish(root, &late, "told", at("2027-01-05T00:00:31Z")).unwrap());
     assert!(!firings.finish(root, &late, "told", at("2027-01-05T00:00:32Z")).unwrap());
     once.kind = ReminderKind::Cron;
     once.expression = "0 12 * * *".to_owned();
-    assert_eq!(
-        firings
-            .claim(root, &once, at("2027-01-08T13:00:00Z"), Duration::ZERO)
-            .unwrap(),
-        None
-    );
-    assert!(
-        firings
-            .claim(root, &once, at("2027-01-09T12:00:00Z"), Duration::ZERO)
-            .unwrap()
-            .is_some()
-    );
+    assert_eq!(firings.claim(root, &once, at("2027-01-08T13:00:00Z"), Duration::ZERO).unwrap(), None);
+    assert!(firings.claim(root, &once, at("2027-01-09T12:00:00Z"), Duration::ZERO).unwrap().is_some());
 }
 
 /// Two processes may name the zone of the system differently.
@@ -335,22 +270,14 @@ fn times_without_a_zone_are_claimed_whoever_looked_before() {
     let state = tempfile::tempdir().unwrap();
     let root = Path::new("/somewhere");
     let at = |text: &str| text.parse::<Timestamp>().unwrap();
-    let mut reminder = reminder(
-        1,
-        &Pattern::random(&mut fastrand::Rng::with_seed(1)),
-        "UTC",
-        CatchUp::Once,
-    );
+    let mut reminder = reminder(1, &Pattern::random(&mut fastrand::Rng::with_seed(1)), "UTC", CatchUp::Once);
     reminder.expression = "0 * * * *".to_owned();
     reminder.muninn.as_mut().unwrap().zone = None;
     for hour in 1..5 {
         let mut firings = Firings::open(state.path()).unwrap();
         let stored = "SELECT schedule FROM schedules";
         let stored = firings.connection.query_row(stored, [], |row| row.get::<_, String>(0));
-        assert!(
-            stored.is_err() || stored.unwrap().contains("* |"),
-            "no zone of this process is stored"
-        );
+        assert!(stored.is_err() || stored.unwrap().contains("* |"), "no zone of this process is stored");
         let now = at(&format!("2027-01-02T0{hour}:00:10Z"));
         let claimed = firings.claim(root, &reminder, now, Duration::ZERO).unwrap();
         assert!(claimed.is_some(), "{hour}");
@@ -368,12 +295,7 @@ fn a_single_time_is_due_whenever_its_file_was_made() {
             kind: ReminderKind::Once,
             expression: "2027-01-02T10:00:00Z".to_owned(),
             created_at: made.map(str::to_owned),
-            ..reminder(
-                number,
-                &Pattern::random(&mut fastrand::Rng::with_seed(1)),
-                "UTC",
-                CatchUp::Skip,
-            )
+            ..reminder(number, &Pattern::random(&mut fastrand::Rng::with_seed(1)), "UTC", CatchUp::Skip)
         };
         let claim = |firings: &mut Firings, once: &Reminder, now: &str| {
             let claim = firings.claim(root, once, at(now), Duration::ZERO).unwrap();

@@ -79,12 +79,7 @@ pub(super) struct Listed {
 
 impl Listed {
     pub(super) fn of(name: String, kind: ItemType, metadata: &fs::Metadata) -> Listed {
-        Listed {
-            name,
-            kind,
-            size: metadata.len(),
-            modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-        }
+        Listed { name, kind, size: metadata.len(), modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH) }
     }
 
     /// The stamp, unless the file can change again without another one.
@@ -140,10 +135,7 @@ impl Index {
         if count > 0 {
             let mut builder = TextsBuilder::default();
             new.texts.iter().for_each(|text| builder.add(tokenizer, vectors, text));
-            let part = Part {
-                documents: new.documents,
-                texts: builder.finish(),
-            };
+            let part = Part { documents: new.documents, texts: builder.finish() };
             let joined = Part::joined(&[&self.newest, &part], &self.files);
             self.newest = joined;
         }
@@ -160,10 +152,7 @@ impl Index {
             let file = self.files.get(document.file as usize);
             file.is_some_and(|file| !file.is_gone && file.kind != ItemType::Journal)
         };
-        let none = ReadBudget {
-            texts: MOST_SECTIONS,
-            bytes: MOST_SECTION_BYTES,
-        };
+        let none = ReadBudget { texts: MOST_SECTIONS, bytes: MOST_SECTION_BYTES };
         documents.filter(is_section).fold(none, |left, section| ReadBudget {
             texts: left.texts.saturating_sub(1),
             bytes: left.bytes.saturating_sub(section.end - section.start),
@@ -173,9 +162,7 @@ impl Index {
     /// Takes a file's content in: the end of a journal that has grown, or all of it.
     fn take(&mut self, before: Option<usize>, file: &Listed, bytes: &[u8], now: SystemTime, new: &mut NewTexts) {
         let is_continued = |known: &IndexedFile| {
-            let is_same = bytes
-                .get(..known.read)
-                .is_some_and(|read| *blake3::hash(read).as_bytes() == known.hash);
+            let is_same = bytes.get(..known.read).is_some_and(|read| *blake3::hash(read).as_bytes() == known.hash);
             is_same && (file.kind == ItemType::Journal || known.read == bytes.len())
         };
         let at = before.filter(|at| is_continued(&self.files[*at]));
@@ -205,9 +192,7 @@ impl Index {
             }
         };
         // A line that is being written is read next time.
-        known.stamp = file
-            .stamp(now)
-            .filter(|_| read == bytes.len() || bytes.len() as u64 >= MOST_FILE);
+        known.stamp = file.stamp(now).filter(|_| read == bytes.len() || bytes.len() as u64 >= MOST_FILE);
         known.hash = *blake3::hash(&bytes[..read]).as_bytes();
         known.read = read;
     }
@@ -224,11 +209,7 @@ impl Index {
         for document in &mut joined.documents {
             document.file = numbers.get(&document.file).copied().unwrap_or(u32::MAX);
         }
-        *self = Index {
-            files,
-            old: joined,
-            newest: Part::default(),
-        };
+        *self = Index { files, old: joined, newest: Part::default() };
     }
 
     /// The best places with their scores.
@@ -260,10 +241,7 @@ impl Index {
             found.truncate(limit);
         }
         found.sort_unstable_by(order);
-        found
-            .into_iter()
-            .map(|(document, score)| (document, score.value))
-            .collect()
+        found.into_iter().map(|(document, score)| (document, score.value)).collect()
     }
 }
 
@@ -282,12 +260,7 @@ impl Part {
 
 impl NewTexts {
     fn add(&mut self, (file, seconds): (u32, i64), (start, end): (usize, usize), text: String) {
-        self.documents.push(Document {
-            file,
-            start,
-            end,
-            seconds,
-        });
+        self.documents.push(Document { file, start, end, seconds });
         self.texts.push(text);
     }
 
@@ -301,16 +274,10 @@ impl NewTexts {
             if !self.budget.take(&bytes[start..end]) {
                 break;
             }
-            let entry = std::str::from_utf8(&bytes[start..end])
-                .ok()
-                .and_then(|line| parse(line).ok());
+            let entry = std::str::from_utf8(&bytes[start..end]).ok().and_then(|line| parse(line).ok());
             if let Some(entry) = &entry {
                 let seconds = entry.timestamp.parse().map_or(0, Timestamp::as_second);
-                self.add(
-                    (file, seconds),
-                    (start, end),
-                    format!("{} {}", entry.topic, entry.content),
-                );
+                self.add((file, seconds), (start, end), format!("{} {}", entry.topic, entry.content));
             }
             match length {
                 Some(_) => start = end + 1,
@@ -338,11 +305,7 @@ impl NewTexts {
                 break;
             }
             let content = String::from_utf8_lossy(content);
-            self.add(
-                (file, seconds),
-                (start, end),
-                redact(&format!("{entity}\n{content}")).into_owned(),
-            );
+            self.add((file, seconds), (start, end), redact(&format!("{entity}\n{content}")).into_owned());
         }
     }
 }
@@ -360,29 +323,13 @@ mod tests {
                 budget: ReadBudget::default(),
                 sections: ReadBudget { texts, bytes },
             };
-            new.entity(
-                0,
-                "entities/people/ann.md",
-                b"# a\nx\n# b\ny\n# c\nz\n",
-                SystemTime::UNIX_EPOCH,
-            );
+            new.entity(0, "entities/people/ann.md", b"# a\nx\n# b\ny\n# c\nz\n", SystemTime::UNIX_EPOCH);
             new.documents
         };
-        assert_eq!(
-            [entities(9, 99), entities(2, 99), entities(9, 13)].map(|found| found.len()),
-            [3, 2, 2]
-        );
+        assert_eq!([entities(9, 99), entities(2, 99), entities(9, 13)].map(|found| found.len()), [3, 2, 2]);
         let mut index = Index::default();
-        for (name, kind) in [
-            ("people/ann.md", ItemType::Person),
-            ("journal/2026-01-01.jsonl", ItemType::Journal),
-        ] {
-            let listed = Listed {
-                name: name.to_owned(),
-                kind,
-                size: 0,
-                modified: SystemTime::UNIX_EPOCH,
-            };
+        for (name, kind) in [("people/ann.md", ItemType::Person), ("journal/2026-01-01.jsonl", ItemType::Journal)] {
+            let listed = Listed { name: name.to_owned(), kind, size: 0, modified: SystemTime::UNIX_EPOCH };
             let mut new = NewTexts {
                 documents: Vec::new(),
                 texts: Vec::new(),

@@ -38,10 +38,7 @@ const SMALL: u64 = 200_000;
 /// The same if the index was kept: it is read, and not built.
 const SMALL_KEPT: u64 = 4_000_000;
 /// The index that is kept.
-const IMAGE: ImageFormat = ImageFormat {
-    prefix: "muninn-search-",
-    magic: b"muninn personal search 3\n",
-};
+const IMAGE: ImageFormat = ImageFormat { prefix: "muninn-search-", magic: b"muninn personal search 3\n" };
 const _: () = assert!(has_terms_of(3), "raise the version of the image, too");
 
 /// What a text is about.
@@ -323,21 +320,12 @@ fn found_item(root: &Path, file: &IndexedFile, document: &Document, score: f32) 
         }
         _ => {
             let heading = text.lines().next().unwrap_or_default();
-            let title = heading
-                .starts_with('#')
-                .then(|| heading.trim_start_matches('#').trim().to_owned());
+            let title = heading.starts_with('#').then(|| heading.trim_start_matches('#').trim().to_owned());
             let at = Timestamp::from_second(document.seconds).ok()?;
             (redact(text.trim()).into_owned(), title, timestamp(at))
         }
     };
-    Some(FoundItem {
-        kind: file.kind.clone(),
-        content,
-        source: file.name.clone(),
-        section,
-        timestamp: at,
-        score,
-    })
+    Some(FoundItem { kind: file.kind.clone(), content, source: file.name.clone(), section, timestamp: at, score })
 }
 
 #[cfg(test)]
@@ -345,10 +333,7 @@ impl Personal {
     /// Whether all directories are watched, after some time.
     pub(super) fn is_watched(&self, patience: Duration) -> bool {
         let search = self.searched();
-        search
-            .watched
-            .as_ref()
-            .is_some_and(|watched| watched.wait_ready(patience))
+        search.watched.as_ref().is_some_and(|watched| watched.wait_ready(patience))
     }
 
     /// When a search looked at the files last.

@@ -21,10 +21,7 @@ fn reminders_are_files_that_the_other_program_reads_and_does_not_run() {
     );
     assert_eq!(personal.reminders().unwrap().reminders.len(), 2);
     personal.remove_reminder("once").unwrap();
-    assert!(matches!(
-        personal.remove_reminder("once"),
-        Err(PersonalError::NoReminder(_))
-    ));
+    assert!(matches!(personal.remove_reminder("once"), Err(PersonalError::NoReminder(_))));
 }
 
 #[test]
@@ -41,23 +38,10 @@ fn reminders_of_the_other_program_are_read_and_damaged_ones_reported() {
             .to_string(),
     );
     let Reminders { reminders, problems } = place.open().reminders().unwrap();
-    assert_eq!(
-        reminders.iter().map(|one| &*one.id).collect::<Vec<_>>(),
-        ["never", "standup"]
-    );
-    assert_eq!(
-        (reminders[1].action(), &reminders[1].others["later"]["x"]),
-        (Action::Agent, &json!(1))
-    );
-    assert_eq!(
-        serde_json::to_value(&reminders[1]).unwrap(),
-        theirs,
-        "nothing is lost in reading"
-    );
-    assert!(
-        problems.len() == 2 && problems[0].contains("broken.json"),
-        "{problems:?}"
-    );
+    assert_eq!(reminders.iter().map(|one| &*one.id).collect::<Vec<_>>(), ["never", "standup"]);
+    assert_eq!((reminders[1].action(), &reminders[1].others["later"]["x"]), (Action::Agent, &json!(1)));
+    assert_eq!(serde_json::to_value(&reminders[1]).unwrap(), theirs, "nothing is lost in reading");
+    assert!(problems.len() == 2 && problems[0].contains("broken.json"), "{problems:?}");
     assert!(reminders[0].view(NOW.parse().unwrap()).next.is_empty());
 }
 
@@ -70,24 +54,12 @@ fn ids_and_expressions_that_cannot_be_are_refused() {
         assert!(matches!(refused, Err(PersonalError::Id(_))), "{id:?}: {refused:?}");
     }
     let long = format!("0 9 * * {}", "1,".repeat(500_000));
-    for expression in [
-        "",
-        "x",
-        "0 9 * *",
-        "0 0 9 * * *",
-        "60 * * * *",
-        "0 0 31 2 *",
-        "*/0 * * * *",
-        &long,
-    ] {
+    for expression in ["", "x", "0 9 * *", "0 0 9 * * *", "60 * * * *", "0 0 31 2 *", "*/0 * * * *", &long] {
         let refused = remind(&personal, reminder("a", ReminderKind::Cron, expression));
         assert!(matches!(refused, Err(PersonalError::Schedule { .. })), "{refused:?}");
     }
     for expression in ["tomorrow", "2026-13-01T10:00:00", "2020-01-01T10:00:00"] {
-        assert!(
-            remind(&personal, reminder("a", ReminderKind::Once, expression)).is_err(),
-            "{expression}"
-        );
+        assert!(remind(&personal, reminder("a", ReminderKind::Once, expression)).is_err(), "{expression}");
     }
     let mut elsewhere = reminder("a", ReminderKind::Cron, "0 9 * * *");
     elsewhere.extras.zone = Some("Mars/Olympus".to_owned());
@@ -105,13 +77,7 @@ fn clock_changes_are_those_of_cron() {
         times.take(count).map(|time| time.to_string()).collect()
     };
     // 02:30 does not exist on 28 March 2027, and exists twice on 31 October.
-    assert_eq!(
-        due("30 2 * * *", "2027-03-27T12:00:00Z", 2),
-        ["2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"]
-    );
-    assert_eq!(
-        due("30 2 * * *", "2027-10-30T12:00:00Z", 2),
-        ["2027-10-31T00:30:00Z", "2027-11-01T01:30:00Z"]
-    );
+    assert_eq!(due("30 2 * * *", "2027-03-27T12:00:00Z", 2), ["2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"]);
+    assert_eq!(due("30 2 * * *", "2027-10-30T12:00:00Z", 2), ["2027-10-31T00:30:00Z", "2027-11-01T01:30:00Z"]);
     assert_eq!(due("0,30 * * * *", "2027-10-30T23:59:00Z", 4).len(), 4);
 }

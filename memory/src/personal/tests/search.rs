@@ -6,47 +6,19 @@ use super::*;
 fn entries_and_entities_are_found_at_once_and_by_type() {
     let place = Place::new();
     let personal = place.open();
-    personal
-        .log(
-            "cooking",
-            "Made a pasta carbonara with fresh eggs",
-            EntryMetadata::default(),
-        )
-        .unwrap();
-    assert_eq!(
-        contents(&personal, "pasta", &all(5)),
-        ["[cooking] Made a pasta carbonara with fresh eggs"]
-    );
-    place.write(
-        "entities/people/bob.md",
-        "# Bob\n\n## About\n\nBackend developer of systems in Rust.\n",
-    );
-    place.write(
-        "entities/projects/auth.md",
-        "# Auth\n\n## Description\n\nAuthentication service.\n",
-    );
+    personal.log("cooking", "Made a pasta carbonara with fresh eggs", EntryMetadata::default()).unwrap();
+    assert_eq!(contents(&personal, "pasta", &all(5)), ["[cooking] Made a pasta carbonara with fresh eggs"]);
+    place.write("entities/people/bob.md", "# Bob\n\n## About\n\nBackend developer of systems in Rust.\n");
+    place.write("entities/projects/auth.md", "# Auth\n\n## Description\n\nAuthentication service.\n");
     place.write("entities/topics/tea.md", "# Tea\n\nGreen tea at four.\n");
     let found = personal.search("rust systems", &all(5)).unwrap();
-    assert_eq!(
-        (&found[0].kind, found[0].section.as_deref()),
-        (&ItemType::Person, Some("About"))
-    );
+    assert_eq!((&found[0].kind, found[0].section.as_deref()), (&ItemType::Person, Some("About")));
     assert_eq!(found[0].source, "entities/people/bob.md");
-    let projects = SearchOptions {
-        kind: Some(ItemType::Project),
-        ..all(5)
-    };
+    let projects = SearchOptions { kind: Some(ItemType::Project), ..all(5) };
     assert!(
-        personal
-            .search("authentication service", &projects)
-            .unwrap()
-            .iter()
-            .all(|item| item.kind == ItemType::Project)
+        personal.search("authentication service", &projects).unwrap().iter().all(|item| item.kind == ItemType::Project)
     );
-    let topics = SearchOptions {
-        kind: Some(ItemType::from("topics".to_owned())),
-        ..all(5)
-    };
+    let topics = SearchOptions { kind: Some(ItemType::from("topics".to_owned())), ..all(5) };
     assert_eq!(personal.search("green tea", &topics).unwrap().len(), 1);
     let written = serde_json::to_value(&found[0]).unwrap();
     assert_eq!(written["type"], "person");
@@ -64,37 +36,17 @@ fn changed_renamed_and_removed_files_are_followed() {
     assert_eq!(contents(&personal, "zebras", &all(1)).len(), 1);
     fs::write(&path, "# Ann\n\nLikes tapirs.\n").unwrap();
     assert_eq!(contents(&personal, "tapirs", &all(1)).len(), 1);
-    assert!(
-        contents(&personal, "zebras", &all(5))
-            .iter()
-            .all(|text| !text.contains("zebras"))
-    );
+    assert!(contents(&personal, "zebras", &all(5)).iter().all(|text| !text.contains("zebras")));
     // An older line is edited by hand, so that the file is read anew.
-    fs::write(
-        &journal,
-        place.read("journal/2026-03-09.jsonl").replace("okapi", "quagga"),
-    )
-    .unwrap();
+    fs::write(&journal, place.read("journal/2026-03-09.jsonl").replace("okapi", "quagga")).unwrap();
     assert_eq!(contents(&personal, "quagga", &all(1)), ["[a] saw an quagga"]);
-    assert_eq!(
-        contents(&personal, "okapi", &all(5))
-            .iter()
-            .filter(|text| text.contains("okapi"))
-            .count(),
-        0
-    );
+    assert_eq!(contents(&personal, "okapi", &all(5)).iter().filter(|text| text.contains("okapi")).count(), 0);
     fs::rename(&path, path.with_file_name("anna.md")).unwrap();
     let found = personal.search("tapirs", &all(5)).unwrap();
     assert_eq!(found.iter().filter(|item| item.content.contains("tapirs")).count(), 1);
     assert!(found[0].source.ends_with("anna.md"));
     fs::remove_file(path.with_file_name("anna.md")).unwrap();
-    assert!(
-        personal
-            .search("tapirs", &all(5))
-            .unwrap()
-            .iter()
-            .all(|item| !item.content.contains("tapirs"))
-    );
+    assert!(personal.search("tapirs", &all(5)).unwrap().iter().all(|item| !item.content.contains("tapirs")));
 }
 
 #[test]
@@ -106,26 +58,12 @@ fn next_process_reads_the_kept_index_and_only_what_is_new() {
     };
     let path = place.write("journal/2026-03-01.jsonl", &(0..700).map(line).collect::<String>());
     let long_ago = SystemTime::now() - Duration::from_secs(600);
-    fs::File::options()
-        .append(true)
-        .open(&path)
-        .unwrap()
-        .set_modified(long_ago)
-        .unwrap();
+    fs::File::options().append(true).open(&path).unwrap().set_modified(long_ago).unwrap();
     assert_eq!(contents(&place.open(), "number642", &all(1)), ["[n] number642 of them"]);
     assert!(fs::read_dir(place.directory.path().join(".index")).unwrap().count() > 0);
     // A damaged file with the old time: the index is believed, and the text is no longer there.
-    fs::write(
-        &path,
-        fs::read_to_string(&path).unwrap().replace("number642", "numb#r642"),
-    )
-    .unwrap();
-    fs::File::options()
-        .append(true)
-        .open(&path)
-        .unwrap()
-        .set_modified(long_ago)
-        .unwrap();
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace("number642", "numb#r642")).unwrap();
+    fs::File::options().append(true).open(&path).unwrap().set_modified(long_ago).unwrap();
     let next = place.open();
     assert_eq!(contents(&next, "number642", &all(1)), ["[n] numb#r642 of them"]);
     for at in 700..710 {
@@ -160,10 +98,7 @@ fn since_is_a_date_or_a_time() {
 #[test]
 fn huge_entity_is_searched_in_its_first_part() {
     let place = Place::new();
-    place.write(
-        "entities/people/long.md",
-        &format!("# Long\n\nzebra\n\n{}", "filler words\n".repeat(1_600_000)),
-    );
+    place.write("entities/people/long.md", &format!("# Long\n\nzebra\n\n{}", "filler words\n".repeat(1_600_000)));
     let found = place.open().search("zebra", &all(1)).unwrap();
     assert_eq!(found[0].kind, ItemType::Person);
 }

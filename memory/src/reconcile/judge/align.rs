@@ -35,12 +35,7 @@ impl<'r> Alignment<'r> {
             }
             from = (at_a + 1, at_b + 1);
         }
-        Self {
-            sides: [a, b],
-            gaps,
-            aligned: matched.len(),
-            alone: [missing(a, b), missing(b, a)],
-        }
+        Self { sides: [a, b], gaps, aligned: matched.len(), alone: [missing(a, b), missing(b, a)] }
     }
 
     /// The gaps in which both sides have tokens.
@@ -51,9 +46,7 @@ impl<'r> Alignment<'r> {
 
     /// Pairs of unaligned tokens that exclude each other.
     pub(super) fn exclusive(&self) -> impl Iterator<Item = [&'r Token; 2]> + '_ {
-        let pairs = self.alone[0]
-            .iter()
-            .flat_map(|one| self.alone[1].iter().map(move |other| [*one, *other]));
+        let pairs = self.alone[0].iter().flat_map(|one| self.alone[1].iter().map(move |other| [*one, *other]));
         pairs.filter(|[one, other]| words::exclude(&one.normal, &other.normal))
     }
 
@@ -64,23 +57,19 @@ impl<'r> Alignment<'r> {
 
     /// The number of tokens of a kind on each side.
     pub(super) fn counts(&self, kind: Kind) -> [usize; 2] {
-        self.sides
-            .map(|side| side.iter().filter(|token| token.kind == kind).count())
+        self.sides.map(|side| side.iter().filter(|token| token.kind == kind).count())
     }
 
     /// The number of words on each side that only say `not`.
     pub(super) fn plain_negations(&self) -> [usize; 2] {
-        self.sides
-            .map(|side| side.iter().filter(|token| token.is_plain_negation).count())
+        self.sides.map(|side| side.iter().filter(|token| token.is_plain_negation).count())
     }
 
     /// Returns whether the sides differ in negations, or have words or numbers that exclude each other.
     pub(super) fn opposes(&self) -> bool {
         let negations = self.plain_negations();
         let numbers = [0, 1].map(|side| self.alone_of(side, Kind::Number));
-        let begins = self
-            .sides
-            .map(|side| side.first().is_some_and(|first| first.kind == Kind::Negation));
+        let begins = self.sides.map(|side| side.first().is_some_and(|first| first.kind == Kind::Negation));
         negations[0] != negations[1]
             || begins[0] != begins[1]
             || numbers[0] > 0 && numbers[1] > 0
@@ -110,10 +99,7 @@ impl<'r> Alignment<'r> {
     /// inverts fewer pairs of words.
     fn are_exchanged(&self) -> bool {
         let has_agent = self.sides.map(|side| side.iter().any(|token| &*token.normal == "by"));
-        let is_equal = self
-            .alone
-            .iter()
-            .all(|alone| !alone.iter().any(|token| token.kind.is_content()));
+        let is_equal = self.alone.iter().all(|alone| !alone.iter().any(|token| token.kind.is_content()));
         let words = self.sides[0].iter().filter(|token| token.kind.is_content()).count();
         is_equal && words > 2 && has_agent[0] == has_agent[1] && self.inverted() >= EXCHANGED
     }
@@ -125,13 +111,9 @@ impl<'r> Alignment<'r> {
             .iter()
             .enumerate()
             .filter(|(at, token)| token.kind.is_content() && place(self.sides[0], &token.normal) == Some(*at));
-        let places: Vec<usize> = shared
-            .filter_map(|(_, token)| place(self.sides[1], &token.normal))
-            .collect();
-        let pairs = places
-            .iter()
-            .enumerate()
-            .flat_map(|(at, one)| places[at + 1..].iter().map(move |other| one > other));
+        let places: Vec<usize> = shared.filter_map(|(_, token)| place(self.sides[1], &token.normal)).collect();
+        let pairs =
+            places.iter().enumerate().flat_map(|(at, one)| places[at + 1..].iter().map(move |other| one > other));
         let (inverted, all) = pairs.fold((0u16, 0u16), |(inverted, all), is_inverted| {
             (inverted.saturating_add(u16::from(is_inverted)), all.saturating_add(1))
         });

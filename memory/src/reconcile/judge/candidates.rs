@@ -15,9 +15,8 @@ pub struct ClaimTokens(Vec<(u32, f32)>);
 impl ClaimTokens {
     /// The tokens with these normal forms and weights.
     pub(in crate::reconcile) fn of<'t>(tokens: impl Iterator<Item = (&'t str, f32)>) -> Self {
-        let mut hashed: Vec<(u32, f32)> = tokens
-            .map(|(normal, weight)| (hash(normal.bytes().map(u32::from)), weight))
-            .collect();
+        let mut hashed: Vec<(u32, f32)> =
+            tokens.map(|(normal, weight)| (hash(normal.bytes().map(u32::from)), weight)).collect();
         hashed.sort_by_key(|(hash, _)| *hash);
         Self(hashed)
     }
@@ -70,23 +69,15 @@ mod tests {
     #[test]
     fn half_is_selected_by_rank_and_half_by_similarity() {
         let like = |one: &u8| f32::from(*one);
-        for (keep, expected) in [
-            (4, vec![1, 2, 9, 5]),
-            (3, vec![1, 2, 9]),
-            (1, vec![1]),
-            (0, vec![]),
-            (9, vec![1, 2, 3, 5, 9]),
-        ] {
+        for (keep, expected) in
+            [(4, vec![1, 2, 9, 5]), (3, vec![1, 2, 9]), (1, vec![1]), (0, vec![]), (9, vec![1, 2, 3, 5, 9])]
+        {
             assert_eq!(to_judge(vec![1, 2, 3, 5, 9], keep, like), expected, "{keep}");
         }
         assert_eq!(to_judge(vec![4, 4], 5, like), [4, 4]);
         let like = |one: &u8| if *one == 99 { 0.5 } else { 0.2 };
         let far: Vec<u8> = (0..100).collect();
-        assert_eq!(
-            to_judge(far.clone(), 4, like),
-            [0, 1, 2, 3],
-            "the last of a hundred results must not be selected"
-        );
+        assert_eq!(to_judge(far.clone(), 4, like), [0, 1, 2, 3], "the last of a hundred results must not be selected");
         assert_eq!(to_judge(far[60..].to_vec(), 4, like), [60, 61, 99, 62]);
     }
 }

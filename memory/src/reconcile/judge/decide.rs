@@ -38,10 +38,7 @@ pub(super) fn decide(
     if both.agents_differ() {
         return Judgement {
             is_value: true,
-            ..Judgement::exact(
-                Relation::Contradicts,
-                &format!("same, but {}", difference(&both, is_exchanged)),
-            )
+            ..Judgement::exact(Relation::Contradicts, &format!("same, but {}", difference(&both, is_exchanged)))
         };
     }
     let named = features(a, b, &both, &tools.vectors);
@@ -99,9 +96,7 @@ fn is_denied(both: &Alignment<'_>) -> bool {
 /// What differs, for a reviewer.
 fn difference(both: &Alignment<'_>, is_exchanged: bool) -> String {
     let shown = |tokens: &[&Token]| {
-        let words = tokens
-            .iter()
-            .filter(|token| !matches!(token.kind, Kind::Function | Kind::Colon));
+        let words = tokens.iter().filter(|token| !matches!(token.kind, Kind::Function | Kind::Colon));
         words.map(|token| &*token.surface).collect::<Vec<_>>().join(" ")
     };
     let [mut a, mut b] = [shown(&both.alone[0]), shown(&both.alone[1])];

@@ -63,11 +63,7 @@ fn overlap(both: &Alignment<'_>, found: &mut Features) {
     };
     let of_words = words(&mut both.sides.iter().flat_map(|side| side.iter()));
     let alone_words = words(&mut both.alone.iter().flatten().copied());
-    let dice_words = if of_words > 0.0 {
-        1.0 - alone_words / of_words
-    } else {
-        0.0
-    };
+    let dice_words = if of_words > 0.0 { 1.0 - alone_words / of_words } else { 0.0 };
     found.push(("dice_words", dice_words));
     let lengths = both.sides.map(<[Token]>::len);
     let sum = float(lengths[0] + lengths[1]);
@@ -97,10 +93,9 @@ fn differences(both: &Alignment<'_>, found: &mut Features) {
     let negations: usize = both.counts(Kind::Negation).iter().sum();
     found.push(("negation_parity", float(negations % 2)));
     found.push(("exclusive", float(both.exclusive().count().min(2))));
-    for (kind, shared, jaccard) in [
-        (Kind::Number, "number_shared", "number_jaccard"),
-        (Kind::Name, "name_shared", "name_jaccard"),
-    ] {
+    for (kind, shared, jaccard) in
+        [(Kind::Number, "number_shared", "number_jaccard"), (Kind::Name, "name_shared", "name_jaccard")]
+    {
         let alone = [0, 1].map(|side| both.alone_of(side, kind));
         let common = both.counts(kind)[0] - alone[0];
         let all = common + alone[0] + alone[1];
@@ -112,16 +107,10 @@ fn differences(both: &Alignment<'_>, found: &mut Features) {
 /// The gaps in which both sides have something, and the place of the first difference.
 fn substitutions(both: &Alignment<'_>, found: &mut Features) {
     let has = |tokens: &[Token], kind: Kind| tokens.iter().any(|token| token.kind == kind);
-    let in_both = |kind: Kind| {
-        both.substitutions()
-            .filter(|[a, b]| has(a, kind) && has(b, kind))
-            .count()
-    };
-    for (kind, name) in [
-        (Kind::Number, "number_substituted"),
-        (Kind::Name, "name_substituted"),
-        (Kind::Word, "word_substituted"),
-    ] {
+    let in_both = |kind: Kind| both.substitutions().filter(|[a, b]| has(a, kind) && has(b, kind)).count();
+    for (kind, name) in
+        [(Kind::Number, "number_substituted"), (Kind::Name, "name_substituted"), (Kind::Word, "word_substituted")]
+    {
         found.push((name, float(in_both(kind).min(3))));
     }
     let is_short = |[a, b]: &[&[Token]; 2]| a.len() <= 2 && b.len() <= 2;
@@ -146,9 +135,7 @@ fn substitutions(both: &Alignment<'_>, found: &mut Features) {
     let content = |side: usize, range: &Range<usize>| both.sides[side][range.clone()].iter().any(is_content);
     let mut differing = both.gaps.iter().filter(|[a, b]| content(0, a) || content(1, b));
     let place = |at: usize, side: usize| float(at) / float(both.sides[side].len().max(1));
-    let first = differing
-        .next()
-        .map_or(1.0, |[a, b]| place(a.start, 0).min(place(b.start, 1)));
+    let first = differing.next().map_or(1.0, |[a, b]| place(a.start, 0).min(place(b.start, 1)));
     found.push(("first_difference", first));
 }
 
@@ -209,10 +196,7 @@ fn order(both: &Alignment<'_>, found: &mut Features) {
 /// The weight of shared words of which one statement is for and the other against, and of the other shared words.
 fn polarities(both: &Alignment<'_>, found: &mut Features) {
     let polarity = |tokens: &[Token], normal: &str| {
-        let mut with = tokens
-            .iter()
-            .filter(|token| *token.normal == *normal)
-            .map(|token| token.is_against);
+        let mut with = tokens.iter().filter(|token| *token.normal == *normal).map(|token| token.is_against);
         let first = with.next();
         first.filter(|first| with.all(|other| other == *first))
     };
@@ -244,14 +228,11 @@ fn register(both: &Alignment<'_>, found: &mut Features) {
     let count = |kind: Kind| both.counts(kind).iter().sum::<usize>();
     found.push(("names", float(count(Kind::Name).min(6))));
     found.push(("numbers", float(count(Kind::Number).min(6))));
-    let progressive = |side: &&&[Token]| {
-        side.iter()
-            .any(|token| token.kind == Kind::Word && token.surface.ends_with("ing"))
-    };
+    let progressive =
+        |side: &&&[Token]| side.iter().any(|token| token.kind == Kind::Word && token.surface.ends_with("ing"));
     found.push(("progressive", float(both.sides.iter().filter(progressive).count())));
     let indefinite = |side: &&&[Token]| {
-        side.first()
-            .is_some_and(|first| matches!(&*first.surface.to_lowercase(), "a" | "an" | "there"))
+        side.first().is_some_and(|first| matches!(&*first.surface.to_lowercase(), "a" | "an" | "there"))
     };
     found.push(("indefinite", float(both.sides.iter().filter(indefinite).count())));
 }

@@ -114,10 +114,7 @@ impl FittedJudge {
     /// # Errors
     /// [`LoadError`] if they are damaged. A test checks them.
     pub fn shipped() -> Result<Self, LoadError> {
-        Ok(Self {
-            vectors: Arc::new(StaticVectors::shipped()?),
-            forest: Forest::shipped()?,
-        })
+        Ok(Self { vectors: Arc::new(StaticVectors::shipped()?), forest: Forest::shipped()? })
     }
 
     /// The vectors, to find similar claims by.
@@ -129,11 +126,7 @@ impl FittedJudge {
     /// Parses a claim, once for all its pairs.
     #[must_use]
     pub fn read<'a>(&self, claim: &Claim<'a>) -> ParsedClaim<'a> {
-        ParsedClaim {
-            claim: *claim,
-            statement: Statement::of_text(claim.text),
-            parsed: self.parse(claim.text),
-        }
+        ParsedClaim { claim: *claim, statement: Statement::of_text(claim.text), parsed: self.parse(claim.text) }
     }
 
     /// The tokens of a claim, to compare it with many others.
@@ -193,15 +186,12 @@ pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &FittedJudge) ->
     match judged.relation {
         Relation::Unrelated | Relation::Doubt => judged,
         relation => match separation_reason(a, b, relation, tools) {
-            Some(why) => Judgement {
-                relation: Relation::Doubt,
-                reason: format!("{}; but {why}", judged.reason),
-                ..judged
-            },
-            None if relation == Relation::Same && !(is_same_text && says_it_of_the_same(a, b)) => Judgement {
-                relation: Relation::Unrelated,
-                ..judged
-            },
+            Some(why) => {
+                Judgement { relation: Relation::Doubt, reason: format!("{}; but {why}", judged.reason), ..judged }
+            }
+            None if relation == Relation::Same && !(is_same_text && says_it_of_the_same(a, b)) => {
+                Judgement { relation: Relation::Unrelated, ..judged }
+            }
             None => judged,
         },
     }

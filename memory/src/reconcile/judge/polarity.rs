@@ -11,10 +11,7 @@ pub(super) fn assign(tokens: &mut [Token]) {
     let mut start = 0;
     while start < tokens.len() {
         let clause = tokens[start].clause;
-        let length = tokens[start..]
-            .iter()
-            .take_while(|token| token.clause == clause)
-            .count();
+        let length = tokens[start..].iter().take_while(|token| token.clause == clause).count();
         // `Revert the change, which added the flag` is against the flag.
         let continues = matches!(&*tokens[start].surface, "which" | "that") && tokens[0].kind == Kind::Negation;
         assign_clause(&mut tokens[start..start + length], prefers, continues);

@@ -24,14 +24,8 @@ const MOST_DIGITS: usize = 15;
 /// The value and the base unit of a number with a unit, such as `30 s` for `30` and `seconds`.
 pub(super) fn quantity(number: &str, unit: &str) -> Option<String> {
     let unit = unit.to_lowercase();
-    let (_, base, factor) = UNITS
-        .iter()
-        .find(|(names, ..)| names.split(' ').any(|name| name == unit))?;
-    let value: f64 = number
-        .replace([',', '_'], "")
-        .parse()
-        .ok()
-        .filter(|_| number.len() <= MOST_DIGITS)?;
+    let (_, base, factor) = UNITS.iter().find(|(names, ..)| names.split(' ').any(|name| name == unit))?;
+    let value: f64 = number.replace([',', '_'], "").parse().ok().filter(|_| number.len() <= MOST_DIGITS)?;
     Some(format!("{} {base}", rounded(value * factor)))
 }
 

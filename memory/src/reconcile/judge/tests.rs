@@ -7,11 +7,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn claim(text: &str) -> Claim<'_> {
-    Claim {
-        text,
-        subject: None,
-        files: &[],
-    }
+    Claim { text, subject: None, files: &[] }
 }
 
 fn judged(a: &str, b: &str) -> Judgement {
@@ -31,11 +27,7 @@ fn all(expected: Relation, pairs: &[(&str, &str)]) {
 #[test]
 fn trees_match_the_features() {
     let tools = FittedJudge::shipped().unwrap();
-    let names: Vec<&str> = tools
-        .features("The quota is 9.", "No quota.")
-        .iter()
-        .map(|(name, _)| *name)
-        .collect();
+    let names: Vec<&str> = tools.features("The quota is 9.", "No quota.").iter().map(|(name, _)| *name).collect();
     let features = names.iter().filter(|name| !name.starts_with("rule:"));
     assert!(features.eq(&tools.forest.features));
 }
@@ -96,14 +88,8 @@ fn another_value_contradicts() {
         Relation::Contradicts,
         &[
             ("The default quota is 9.", "The default quota is 12."),
-            (
-                "The agent needs version 1.4 or later.",
-                "The agent needs version 2.0 or later.",
-            ),
-            (
-                "Connections of the pool are capped at 64.",
-                "The maximum number of connections of the pool is 32.",
-            ),
+            ("The agent needs version 1.4 or later.", "The agent needs version 2.0 or later."),
+            ("Connections of the pool are capped at 64.", "The maximum number of connections of the pool is 32."),
             ("Releases are tagged by Ana.", "Releases are tagged by Ben."),
             ("Telemetry is enabled by default.", "Telemetry is disabled by default."),
         ],
@@ -117,14 +103,8 @@ fn another_scope_or_subject_is_unrelated() {
         &[
             ("The exporter needs Java.", "The importer does not need Java."),
             ("Shard 3 is full.", "Shard 5 is full."),
-            (
-                "See RFC 7231 for the status codes.",
-                "See RFC 9110 for the status codes.",
-            ),
-            (
-                "read-timeout: the default is 5 seconds.",
-                "write-timeout: the default is 9 seconds.",
-            ),
+            ("See RFC 7231 for the status codes.", "See RFC 9110 for the status codes."),
+            ("read-timeout: the default is 5 seconds.", "write-timeout: the default is 9 seconds."),
             ("", "The quota is 9."),
             ("...", "???"),
             ("not", "never the"),
@@ -138,18 +118,9 @@ fn statement_that_says_more_is_no_duplicate() {
         Relation::Unrelated,
         &[
             ("The retry limit is 3.", "The retry limit is 3. The retry limit is 5."),
-            (
-                "Sessions live in Redis.",
-                "Sessions live in Redis. Tokens live in Postgres.",
-            ),
-            (
-                "Uploads are stored in S3.",
-                "Uploads are stored in S3 and deleted after 30 days.",
-            ),
-            (
-                "The build uses make.",
-                "The build uses make, and the release uses cargo.",
-            ),
+            ("Sessions live in Redis.", "Sessions live in Redis. Tokens live in Postgres."),
+            ("Uploads are stored in S3.", "Uploads are stored in S3 and deleted after 30 days."),
+            ("The build uses make.", "The build uses make, and the release uses cargo."),
         ],
     );
 }
@@ -182,10 +153,7 @@ fn code_and_other_languages_are_not_judged() {
             ("fn main() { let x = 1; }", "fn main() { let x = 2; }"),
             ("if (a > 3) { return b; }", "if (a > 4) { return b; }"),
             ("use std::io::Write;", "use std::io::Read;"),
-            (
-                "#[derive(Debug, Clone, Copy, Default)]",
-                "#[derive(Debug, Clone, Copy, PartialEq)]",
-            ),
+            ("#[derive(Debug, Clone, Copy, Default)]", "#[derive(Debug, Clone, Copy, PartialEq)]"),
             ("max_retries = parse(value)", "max_delay = parse(value)"),
         ],
     );
@@ -198,10 +166,7 @@ fn what_opposes_is_not_merged() {
         ("The writer blocks the reader.", "The reader blocks the writer."),
         ("Use tabs instead of spaces.", "Use spaces instead of tabs."),
         ("Telemetry is on for guests.", "Telemetry is off for guests."),
-        (
-            "The cache is enabled, not disabled.",
-            "The cache is disabled, not enabled.",
-        ),
+        ("The cache is enabled, not disabled.", "The cache is disabled, not enabled."),
         ("Add the flag to the config.", "Remove the flag from the config."),
     ] {
         assert_ne!(judged(a, b).relation, Relation::Same, "{a} | {b}");
@@ -213,36 +178,17 @@ fn subject_and_files_distinguish_similar_texts() {
     let tools = FittedJudge::shipped().unwrap();
     let with = |text, subject, files| Claim { text, subject, files };
     let (one, other) = ("The default quota is 9.", "The default quota is 12.");
-    let [msvc, gnu] = [
-        "Windows builds use the msvc toolchain",
-        "Windows builds use the gnu toolchain",
-    ];
+    let [msvc, gnu] = ["Windows builds use the msvc toolchain", "Windows builds use the gnu toolchain"];
     let table: [(Claim<'_>, Claim<'_>, Relation); 6] = [
-        (
-            with(one, Some("billing"), &[]),
-            with(other, Some("search"), &[]),
-            Relation::Doubt,
-        ),
-        (
-            with(one, Some("billing quota"), &[]),
-            with(other, Some("quotas"), &[]),
-            Relation::Contradicts,
-        ),
-        (
-            with(one, None, &["a.rs"]),
-            with(other, None, &["b.rs"]),
-            Relation::Doubt,
-        ),
+        (with(one, Some("billing"), &[]), with(other, Some("search"), &[]), Relation::Doubt),
+        (with(one, Some("billing quota"), &[]), with(other, Some("quotas"), &[]), Relation::Contradicts),
+        (with(one, None, &["a.rs"]), with(other, None, &["b.rs"]), Relation::Doubt),
         (
             with("This file is generated.", None, &["a.rs"]),
             with("This file is generated.", None, &["b.rs"]),
             Relation::Doubt,
         ),
-        (
-            with(msvc, None, &["build.sh"]),
-            with(gnu, None, &["build.sh"]),
-            Relation::Contradicts,
-        ),
+        (with(msvc, None, &["build.sh"]), with(gnu, None, &["build.sh"]), Relation::Contradicts),
         (with(msvc, None, &[]), with(gnu, None, &[]), Relation::Unrelated),
     ];
     for (a, b, expected) in table {
@@ -259,10 +205,7 @@ fn similarity_counts_common_words() {
     let far = of("The worker writes the report.", "The scheduler polls a queue.");
     assert!(near > 0.4 && near > far + 0.2, "{near} {far}");
     assert!((of("Quota 9.", "Quotas: 9") - 1.0).abs() < 0.05);
-    assert!(
-        (of("quota quota", "quota") - 2.0 / 3.0).abs() < 0.001,
-        "a repeated word counts as often"
-    );
+    assert!((of("quota quota", "quota") - 2.0 / 3.0).abs() < 0.001, "a repeated word counts as often");
     assert!(of("", "").abs() < f32::EPSILON);
 }
 
@@ -275,51 +218,10 @@ fn reason_names_the_difference() {
 }
 
 const WORDS: &[&str] = &[
-    "the",
-    "cache",
-    "worker",
-    "is",
-    "enabled",
-    "disabled",
-    "not",
-    "never",
-    "without",
-    "no",
-    "before",
-    "after",
-    "runs",
-    "run",
-    "by",
-    "in",
-    "of",
-    "9",
-    "12",
-    "`MAX_AGE`",
-    "only",
-    "if",
-    "writes",
-    "written",
-    "report",
-    "daily,",
-    "and",
-    "doesn't",
-    "public",
-    "private",
-    "animal",
-    "30",
-    "seconds",
-    "half",
-    "on",
-    "off",
-    "turned",
-    "has",
-    "to",
-    "default:",
-    "port",
-    "out",
-    "-",
-    "instead",
-    "\u{e9}t\u{e9}",
+    "the", "cache", "worker", "is", "enabled", "disabled", "not", "never", "without", "no", "before", "after", "runs",
+    "run", "by", "in", "of", "9", "12", "`MAX_AGE`", "only", "if", "writes", "written", "report", "daily,", "and",
+    "doesn't", "public", "private", "animal", "30", "seconds", "half", "on", "off", "turned", "has", "to", "default:",
+    "port", "out", "-", "instead", "\u{e9}t\u{e9}",
 ];
 
 fn text() -> impl Strategy<Value = String> {

@@ -42,15 +42,8 @@ pub(super) enum Kind {
 
 impl Kind {
     /// The kinds that can differ, without function words.
-    pub(super) const TYPED: [Kind; 7] = [
-        Kind::Number,
-        Kind::Name,
-        Kind::Word,
-        Kind::Negation,
-        Kind::Modality,
-        Kind::Cue,
-        Kind::Operator,
-    ];
+    pub(super) const TYPED: [Kind; 7] =
+        [Kind::Number, Kind::Name, Kind::Word, Kind::Negation, Kind::Modality, Kind::Cue, Kind::Operator];
 
     pub(super) fn is_content(self) -> bool {
         matches!(self, Kind::Word | Kind::Name | Kind::Number)
@@ -131,13 +124,10 @@ impl Word {
 
     fn read(written: &str, lower: &str, vectors: &StaticVectors) -> Self {
         let stemmer = Stemmer::create(Algorithm::English);
-        let rarity = vectors.sum(written).map_or(1.0, |vector| {
-            (vector.iter().map(|value| value * value).sum::<f32>().sqrt() / RARE).min(1.0)
-        });
-        Self {
-            stem: stemmer.stem(words::synonym(lower.trim_end_matches("'s"))).into(),
-            rarity,
-        }
+        let rarity = vectors
+            .sum(written)
+            .map_or(1.0, |vector| (vector.iter().map(|value| value * value).sum::<f32>().sqrt() / RARE).min(1.0));
+        Self { stem: stemmer.stem(words::synonym(lower.trim_end_matches("'s"))).into(), rarity }
     }
 }
 
@@ -211,10 +201,7 @@ fn push(written: &str, after_sign: bool, clause: usize, found: &mut Vec<Token>, 
         return;
     }
     let is_contraction = lower.ends_with("n't");
-    let is_id = after_sign
-        || found
-            .last()
-            .is_some_and(|last| words::entry(&last.surface.to_lowercase()).is_numbered);
+    let is_id = after_sign || found.last().is_some_and(|last| words::entry(&last.surface.to_lowercase()).is_numbered);
     let kind = match () {
         () if lower == ":" => Kind::Colon,
         () if lower.starts_with(['<', '>', '=', '~', '^', '!']) && !is_quoted => Kind::Operator,

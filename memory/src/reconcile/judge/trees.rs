@@ -39,10 +39,8 @@ pub(super) struct Forest {
 impl Forest {
     /// Loads the trees that are compiled in.
     pub(super) fn shipped() -> Result<Self, LoadError> {
-        serde_json::from_str(SHIPPED).map_err(|error| LoadError::Unusable {
-            what: "the file of trees".to_owned(),
-            reason: error.to_string(),
-        })
+        serde_json::from_str(SHIPPED)
+            .map_err(|error| LoadError::Unusable { what: "the file of trees".to_owned(), reason: error.to_string() })
     }
 
     /// The probability of each class.

@@ -95,12 +95,9 @@ pub(super) struct Entry {
 
 static ENTRIES: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
     let mut entries: HashMap<&str, Entry> = HashMap::new();
-    for (list, kind) in [
-        (STOP, Kind::Function),
-        (CUES, Kind::Cue),
-        (MODALITY, Kind::Modality),
-        (NEGATIONS, Kind::Negation),
-    ] {
+    for (list, kind) in
+        [(STOP, Kind::Function), (CUES, Kind::Cue), (MODALITY, Kind::Modality), (NEGATIONS, Kind::Negation)]
+    {
         for word in list.split_whitespace() {
             entries.entry(word).or_default().kind = Some(kind);
         }
@@ -122,10 +119,7 @@ static EXCLUDING: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| 
     let stemmer = Stemmer::create(Algorithm::English);
     let mut excluding: HashMap<String, HashSet<String>> = HashMap::new();
     for line in EXCLUSIVE.split('|') {
-        let words: Vec<String> = line
-            .split_whitespace()
-            .map(|word| stemmer.stem(word).into_owned())
-            .collect();
+        let words: Vec<String> = line.split_whitespace().map(|word| stemmer.stem(word).into_owned()).collect();
         for word in &words {
             let others = words.iter().filter(|other| *other != word).cloned();
             excluding.entry(word.clone()).or_default().extend(others);
@@ -196,8 +190,6 @@ pub(super) fn exclude(one: &str, other: &str) -> bool {
 
 /// Returns whether one word is the other with a prefix of negation: `unlocked`, `immutable`.
 fn prefixed(longer: &str, word: &str) -> bool {
-    let without = ["un", "im", "in", "dis", "non", "non-"]
-        .iter()
-        .filter_map(|prefix| longer.strip_prefix(prefix));
+    let without = ["un", "im", "in", "dis", "non", "non-"].iter().filter_map(|prefix| longer.strip_prefix(prefix));
     word.len() >= 4 && without.into_iter().any(|rest| rest == word)
 }

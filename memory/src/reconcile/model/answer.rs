@@ -96,10 +96,8 @@ impl From<RelationWord> for Relation {
 
 /// Parses an answer about `pairs` pairs, with or without a code fence around it: one decision per pair, in order.
 pub(super) fn read(answer: &str, pairs: usize) -> Result<Vec<ModelVerdict>, Refusal> {
-    let written: AnswerJson = serde_json::from_str(without_fence(answer)).map_err(|error| Refusal::Shape {
-        line: error.line(),
-        column: error.column(),
-    })?;
+    let written: AnswerJson = serde_json::from_str(without_fence(answer))
+        .map_err(|error| Refusal::Shape { line: error.line(), column: error.column() })?;
     let mut verdicts: Vec<Option<ModelVerdict>> = (0..pairs).map(|_| None).collect();
     for decision in written.decisions {
         let number = decision.pair;
@@ -109,18 +107,13 @@ pub(super) fn read(answer: &str, pairs: usize) -> Result<Vec<ModelVerdict>, Refu
         if reason.is_empty() {
             return Err(Refusal::Reason(number));
         }
-        let settled = ModelVerdict {
-            relation: decision.relation.into(),
-            reason,
-            is_vetoed: false,
-        };
+        let settled = ModelVerdict { relation: decision.relation.into(), reason, is_vetoed: false };
         if place.replace(settled).is_some() {
             return Err(Refusal::Twice(number));
         }
     }
     let each = verdicts.into_iter().zip(1..);
-    each.map(|(verdict, number)| verdict.ok_or(Refusal::Missing(number)))
-        .collect()
+    each.map(|(verdict, number)| verdict.ok_or(Refusal::Missing(number))).collect()
 }
 
 fn reason(text: &str) -> String {

@@ -20,48 +20,20 @@ use Expected::{Contradiction, Duplicate};
 
 /// Each batch contains one pair of each kind.
 const CONTRADICTIONS: [Control; 4] = [
-    control(
-        "Sessions are kept in Redis.",
-        "Sessions are kept in PostgreSQL and not in Redis.",
-        Contradiction,
-    ),
+    control("Sessions are kept in Redis.", "Sessions are kept in PostgreSQL and not in Redis.", Contradiction),
     control(
         "The importer must run before the migration.",
         "The migration has to be finished before the importer may run.",
         Contradiction,
     ),
-    control(
-        "Nobody is allowed to delete an invoice.",
-        "Accountants are allowed to delete invoices.",
-        Contradiction,
-    ),
-    control(
-        "Uploads above 10 MB are refused.",
-        "There is no limit to the size of an upload.",
-        Contradiction,
-    ),
+    control("Nobody is allowed to delete an invoice.", "Accountants are allowed to delete invoices.", Contradiction),
+    control("Uploads above 10 MB are refused.", "There is no limit to the size of an upload.", Contradiction),
 ];
 const DUPLICATES: [Control; 4] = [
-    control(
-        "Run the formatter before you commit.",
-        "Before committing, the formatter should be run.",
-        Duplicate,
-    ),
-    control(
-        "The cache is emptied every night.",
-        "Each night the cache gets cleared.",
-        Duplicate,
-    ),
-    control(
-        "Tests need a running database.",
-        "Without a database that is running, the tests do not work.",
-        Duplicate,
-    ),
-    control(
-        "All times are stored in UTC.",
-        "We store every timestamp as UTC.",
-        Duplicate,
-    ),
+    control("Run the formatter before you commit.", "Before committing, the formatter should be run.", Duplicate),
+    control("The cache is emptied every night.", "Each night the cache gets cleared.", Duplicate),
+    control("Tests need a running database.", "Without a database that is running, the tests do not work.", Duplicate),
+    control("All times are stored in UTC.", "We store every timestamp as UTC.", Duplicate),
 ];
 
 const fn control(older: &'static str, newer: &'static str, expected: Expected) -> Control {
@@ -89,10 +61,7 @@ impl Control {
     pub(super) fn allows(&self, relation: Relation) -> bool {
         match self.expected {
             Contradiction => matches!(relation, Relation::Contradicts | Relation::Doubt),
-            Duplicate => matches!(
-                relation,
-                Relation::Same | Relation::Refines | Relation::RefinedBy | Relation::Doubt
-            ),
+            Duplicate => matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy | Relation::Doubt),
         }
     }
 }

@@ -110,11 +110,7 @@ impl<'a> Reconciler<'a> {
     /// Creates a reconciler; no call is made. `progress` counts the pairs that the model has seen.
     #[must_use]
     pub fn new(model: &'a dyn Model, limits: ReconcilerLimits, progress: &'a dyn Progress) -> Self {
-        Self {
-            model,
-            limits,
-            progress,
-        }
+        Self { model, limits, progress }
     }
 
     /// The author of its decisions.
@@ -125,11 +121,7 @@ impl<'a> Reconciler<'a> {
     /// Asks about these pairs in order, and returns the usable decisions.
     pub(super) fn settle(&self, open: &[OpenPair<'_>]) -> (Vec<Option<ModelVerdict>>, ModelReport) {
         let mut settled: Vec<Option<ModelVerdict>> = (0..open.len()).map(|_| None).collect();
-        let mut report = ModelReport {
-            model: self.model.id().to_owned(),
-            open: open.len(),
-            ..ModelReport::default()
-        };
+        let mut report = ModelReport { model: self.model.id().to_owned(), open: open.len(), ..ModelReport::default() };
         let (mut at, mut failures) = (0, 0);
         while at < open.len() {
             self.progress.advance(at, open.len());
@@ -204,11 +196,9 @@ impl<'a> Reconciler<'a> {
                 report.output += reply.usage.output.unwrap_or_else(|| tokens::count(&reply.text).into());
                 Ok(read(batch, &reply))
             }
-            Err(ModelError::Refused {
-                status: 400 | 422,
-                message,
-                ..
-            }) if refused.is_none() => Ok(Err(Refusal::Request(redact(&message).into_owned()))),
+            Err(ModelError::Refused { status: 400 | 422, message, .. }) if refused.is_none() => {
+                Ok(Err(Refusal::Request(redact(&message).into_owned())))
+            }
             Err(error @ ModelError::Unusable { .. }) => {
                 report.input += prompt;
                 report.output += u64::from(self.limits.max_answer_tokens);

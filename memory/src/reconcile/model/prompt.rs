@@ -62,10 +62,7 @@ pub(super) fn shape() -> AnswerSchema {
         "type": "object", "additionalProperties": false, "required": ["decisions"],
         "properties": {"decisions": {"type": "array", "items": decision}},
     });
-    AnswerSchema {
-        name: "decisions",
-        schema: schema.to_string(),
-    }
+    AnswerSchema { name: "decisions", schema: schema.to_string() }
 }
 
 /// A batch of pairs in one request.
@@ -173,11 +170,7 @@ fn add_controls(entries: &mut Vec<(BatchEntry, PairLine)>) {
     hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..8]);
     let hash = u64::from_le_bytes(hash);
     for (number, control) in (1_u32..).zip(Control::chosen(hash)) {
-        let claim = |text| Claim {
-            text,
-            subject: None,
-            files: &[],
-        };
+        let claim = |text| Claim { text, subject: None, files: &[] };
         if let Some(line) = PairLine::of(&claim(control.older), &claim(control.newer)) {
             let places = entries.len() as u64 + 1;
             let at = hash.rotate_right(16 * number) % places;
@@ -188,11 +181,7 @@ fn add_controls(entries: &mut Vec<(BatchEntry, PairLine)>) {
 
 impl PairLine {
     fn of(older: &Claim<'_>, newer: &Claim<'_>) -> Option<Self> {
-        Some(Self {
-            pair: 0,
-            older: Note::of(older)?,
-            newer: Note::of(newer)?,
-        })
+        Some(Self { pair: 0, older: Note::of(older)?, newer: Note::of(newer)? })
     }
 
     /// JSON allows both spellings, so no text can close the frame.

@@ -5,22 +5,11 @@ use crate::Clock;
 
 #[test]
 fn decision_holds_until_a_new_contradiction() {
-    let sessions = vec![segment(
-        0,
-        0,
-        vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))],
-    )];
-    let after = reconciled(&PlanInput {
-        segments: sessions,
-        ..PlanInput::default()
-    });
+    let sessions = vec![segment(0, 0, vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))])];
+    let after = reconciled(&PlanInput { segments: sessions, ..PlanInput::default() });
     let conflict = after.conflicts[0].id.clone();
     for keep in [vec!["001"], vec!["002"], vec!["001", "002"]] {
-        let drop = ["001", "002"]
-            .iter()
-            .filter(|id| !keep.contains(id))
-            .map(|id| (*id).to_owned())
-            .collect();
+        let drop = ["001", "002"].iter().filter(|id| !keep.contains(id)).map(|id| (*id).to_owned()).collect();
         let body = Body::Decision(kinds::Decision {
             conflict: conflict.clone(),
             keep: keep.iter().map(|id| (*id).to_owned()).collect(),
@@ -29,9 +18,7 @@ fn decision_holds_until_a_new_contradiction() {
             author: None,
         });
         let mut settled = next(&after, Vec::new());
-        settled
-            .main
-            .push(Record::new(body, Origin::default(), &Clock::system()));
+        settled.main.push(Record::new(body, Origin::default(), &Clock::system()));
         assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
         // A duplicate from another session adds nothing,
         settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "002"))])];
@@ -46,10 +33,7 @@ fn decision_holds_until_a_new_contradiction() {
 #[test]
 fn grown_segment_adds_its_new_records() {
     let first = vec![learning(1, 0, (0, false))];
-    let after = reconciled(&PlanInput {
-        segments: vec![segment(0, 0, first.clone())],
-        ..PlanInput::default()
-    });
+    let after = reconciled(&PlanInput { segments: vec![segment(0, 0, first.clone())], ..PlanInput::default() });
     let grown = [first, vec![learning(2, 0, (1, false))]].concat();
     let after = reconciled(&next(&after, vec![segment(0, 0, grown)]));
     assert_eq!(after.summary.consolidated, 1);
@@ -66,16 +50,8 @@ fn returning_to_an_earlier_statement_supersedes_again() {
         segment(id, 0, vec![Record::parse(&line).unwrap()])
     };
     let table = [
-        (
-            vec![says(1, "is", "ana"), says(2, "not", "ana"), says(3, "is", "ana")],
-            vec!["003"],
-            0,
-        ),
-        (
-            vec![says(1, "is", "ana"), says(2, "is", "bo"), says(3, "not", "ana")],
-            vec!["002", "003"],
-            1,
-        ),
+        (vec![says(1, "is", "ana"), says(2, "not", "ana"), says(3, "is", "ana")], vec!["003"], 0),
+        (vec![says(1, "is", "ana"), says(2, "is", "bo"), says(3, "not", "ana")], vec!["002", "003"], 1),
     ];
     for (segments, expected, open) in table {
         let mut before = PlanInput::default();
@@ -83,15 +59,8 @@ fn returning_to_an_earlier_statement_supersedes_again() {
             before.segments = vec![segment.clone()];
             before = next(&reconciled(&before), Vec::new());
         }
-        let together = reconciled(&PlanInput {
-            segments,
-            ..PlanInput::default()
-        });
-        assert_eq!(
-            lines(&before.main),
-            lines(&together.main),
-            "sequential and joint runs agree"
-        );
+        let together = reconciled(&PlanInput { segments, ..PlanInput::default() });
+        assert_eq!(lines(&before.main), lines(&together.main), "sequential and joint runs agree");
         assert_eq!((before.conflicts.len(), together.conflicts.len()), (open, open));
         let memories = crate::Memories::of_records(&together.main, None);
         let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
@@ -108,18 +77,11 @@ fn dropping_a_record_keeps_its_contradiction() {
         );
         vec![segment(id, 0, vec![Record::parse(&line).unwrap()])]
     };
-    let both = reconciled(&PlanInput {
-        segments: says(2, "any"),
-        ..PlanInput::default()
-    });
+    let both = reconciled(&PlanInput { segments: says(2, "any"), ..PlanInput::default() });
     // One branch deletes one side; another branch adds the other side.
     let mut one = reconciled(&next(&both, says(1, "is")));
     let forget = "001".to_owned();
-    one.main.push(Record::new(
-        Body::Tombstone(kinds::Tombstone { forget }),
-        Origin::default(),
-        &Clock::system(),
-    ));
+    one.main.push(Record::new(Body::Tombstone(kinds::Tombstone { forget }), Origin::default(), &Clock::system()));
     let other = reconciled(&next(&both, says(3, "not")));
     let after = reconciled(&PlanInput {
         main: union(&one.main, &other.main),
@@ -133,15 +95,8 @@ fn dropping_a_record_keeps_its_contradiction() {
 
 #[test]
 fn records_reverted_from_main_are_reconciled_again() {
-    let sessions = vec![segment(
-        0,
-        0,
-        vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))],
-    )];
-    let after = reconciled(&PlanInput {
-        segments: sessions.clone(),
-        ..PlanInput::default()
-    });
+    let sessions = vec![segment(0, 0, vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))])];
+    let after = reconciled(&PlanInput { segments: sessions.clone(), ..PlanInput::default() });
     let mut reverted = next(&after, sessions.clone());
     reverted.main.clear();
     reverted.conflicts.clear();
@@ -164,20 +119,14 @@ fn records_reverted_from_main_are_reconciled_again() {
 fn two_records_with_one_id_are_both_kept() {
     let (one, other) = (learning(1, 0, (0, false)), learning(1, 1, (1, false)));
     let sessions = vec![segment(0, 0, vec![one.clone()]), segment(1, 0, vec![other.clone()])];
-    let after = reconciled(&PlanInput {
-        segments: sessions.clone(),
-        ..PlanInput::default()
-    });
+    let after = reconciled(&PlanInput { segments: sessions.clone(), ..PlanInput::default() });
     let kept = lines(&after.main);
     assert_eq!(kept.len(), 2);
     assert!(kept.contains(&one.line()) && kept.iter().any(|line| line.contains("is bravo indexing")));
     assert_eq!(lines(&reconciled(&next(&after, sessions)).main), kept);
     // Records in main are never rewritten.
-    let main = PlanInput {
-        main: vec![other.clone()],
-        segments: vec![segment(0, 0, vec![one])],
-        ..PlanInput::default()
-    };
+    let main =
+        PlanInput { main: vec![other.clone()], segments: vec![segment(0, 0, vec![one])], ..PlanInput::default() };
     let after = reconciled(&main);
     assert!(lines(&after.main).contains(&other.line()) && after.main.len() == 2);
 }
@@ -202,15 +151,8 @@ fn conflict_of_long_texts_is_a_valid_line() {
 #[test]
 fn restored_records_are_compared_with_newer_ones() {
     let main = vec![learning(1, 0, (0, false)), learning(2, 1, (0, true))];
-    let by_hand = reconciled(&PlanInput {
-        main: main.clone(),
-        ..PlanInput::default()
-    });
-    assert_eq!(
-        by_hand.conflicts.len(),
-        1,
-        "a record that a person wrote into main is compared"
-    );
+    let by_hand = reconciled(&PlanInput { main: main.clone(), ..PlanInput::default() });
+    assert_eq!(by_hand.conflicts.len(), 1, "a record that a person wrote into main is compared");
     let before = |pruned: &[&str]| PlanInput {
         main: main.clone(),
         log: by_hand.log.clone(),
@@ -227,29 +169,17 @@ fn segment_of_equal_length_and_other_content_is_reconciled() {
     let other = segment(0, 0, vec![learning(2, 0, (1, true))]);
     let bytes = first.bytes.max(other.bytes);
     let sized = |segment: Segment| Segment { bytes, ..segment };
-    let after = reconciled(&PlanInput {
-        segments: vec![sized(first)],
-        ..PlanInput::default()
-    });
+    let after = reconciled(&PlanInput { segments: vec![sized(first)], ..PlanInput::default() });
     let after = reconciled(&next(&after, vec![sized(other)]));
     assert_eq!(after.main.len(), 2);
 }
 
 #[test]
 fn representative_of_a_conflict_side_is_not_pruned() {
-    let claims = vec![
-        learning(1, 0, (0, true)),
-        learning(2, 0, (0, true)),
-        learning(3, 0, (0, false)),
-    ];
-    let after = reconciled(&PlanInput {
-        segments: vec![segment(0, 0, claims)],
-        ..PlanInput::default()
-    });
+    let claims = vec![learning(1, 0, (0, true)), learning(2, 0, (0, true)), learning(3, 0, (0, false))];
+    let after = reconciled(&PlanInput { segments: vec![segment(0, 0, claims)], ..PlanInput::default() });
     let mut open = after.conflicts;
-    let Body::Conflict(kinds::Conflict { left, .. }) = &mut open[0].body else {
-        panic!("{open:?}")
-    };
+    let Body::Conflict(kinds::Conflict { left, .. }) = &mut open[0].body else { panic!("{open:?}") };
     // The conflict names the first record, whose representative is the second.
     *left = "001".to_owned();
     let pruned = prune(&after.main, &open, 0, &|_| false);

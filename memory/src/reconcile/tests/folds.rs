@@ -13,12 +13,7 @@ use muninn_repo_tools::RelPath;
 
 fn with_judge<T>(run: impl FnOnce(&JudgeSetup<'_>) -> T) -> T {
     let judge = FittedJudge::shipped().unwrap();
-    run(&JudgeSetup {
-        judge: &judge,
-        embedder: Some(judge.vectors()),
-        progress: &(),
-        reconciler: None,
-    })
+    run(&JudgeSetup { judge: &judge, embedder: Some(judge.vectors()), progress: &(), reconciler: None })
 }
 
 fn learning(id: &str, session: &str, text: &str) -> Record {
@@ -39,56 +34,30 @@ fn segment(record: Record) -> Segment {
 
 fn reconciled(records: &[Record]) -> Plan {
     let segments = records.iter().cloned().map(segment).collect();
-    with_judge(|judging| {
-        plan(
-            &PlanInput {
-                segments,
-                ..PlanInput::default()
-            },
-            judging,
-        )
-    })
+    with_judge(|judging| plan(&PlanInput { segments, ..PlanInput::default() }, judging))
 }
 
 /// Each recalled record: its id, and its confidence in percent.
 fn recalled(main: &[Record]) -> Vec<(String, i32)> {
     let memories = Memories::of_records(main, None);
     let percent = |confidence: Option<f32>| confidence.map_or(0, |confidence| (confidence * 100.0).round() as i32);
-    let mut recalled: Vec<_> = memories
-        .items()
-        .iter()
-        .map(|item| (item.source.clone(), percent(item.confidence)))
-        .collect();
+    let mut recalled: Vec<_> =
+        memories.items().iter().map(|item| (item.source.clone(), percent(item.confidence))).collect();
     recalled.sort();
     recalled
 }
 
 #[test]
 fn newer_record_stands_for_the_older_with_its_text_date_and_sources() {
-    let after = reconciled(&[
-        learning("2", "b", "Use x for it."),
-        learning("1", "a", "Use `x` for it"),
-    ]);
-    assert_eq!(
-        recalled(&after.main),
-        [("2".to_owned(), 75)],
-        "two independent sessions"
-    );
+    let after = reconciled(&[learning("2", "b", "Use x for it."), learning("1", "a", "Use `x` for it")]);
+    assert_eq!(recalled(&after.main), [("2".to_owned(), 75)], "two independent sessions");
     assert_eq!(after.summary.duplicates, 1);
-    let [fold] = &after.folds[..] else {
-        panic!("{:?}", after.folds)
-    };
-    assert_eq!(
-        (&*fold.older.id, &*fold.newer.id, &*fold.newer.text),
-        ("1", "2", "Use x for it.")
-    );
+    let [fold] = &after.folds[..] else { panic!("{:?}", after.folds) };
+    assert_eq!((&*fold.older.id, &*fold.newer.id, &*fold.newer.text), ("1", "2", "Use x for it."));
     assert!(fold.same_statement && !fold.earlier && fold.by == "rules");
     let memories = Memories::of_records(&after.main, None);
     let newest = &memories.items()[0];
-    assert_eq!(
-        (&*newest.text, newest.cites[0].path.as_str()),
-        ("Use x for it.", "2.rs")
-    );
+    assert_eq!((&*newest.text, newest.cites[0].path.as_str()), ("Use x for it.", "2.rs"));
     assert_eq!(newest.date.as_deref(), Some("2026-01-02T00:00:00Z"));
     // A session that repeats itself is no second witness.
     let after = reconciled(&[learning("1", "a", "Use x"), learning("2", "a", "Use x.")]);
@@ -97,20 +66,10 @@ fn newer_record_stands_for_the_older_with_its_text_date_and_sources() {
 
 #[test]
 fn folding_is_independent_of_order_and_of_the_number_of_people() {
-    let texts = [
-        "Use `x y` z.",
-        "Use x y z",
-        "Use the x y z",
-        "Use x `y z`",
-        "Use X y z",
-        "use x y z",
-        "Use x \"y z\"",
-    ];
-    let records: Vec<Record> = texts
-        .iter()
-        .zip(1..)
-        .map(|(text, number)| learning(&number.to_string(), &number.to_string(), text))
-        .collect();
+    let texts =
+        ["Use `x y` z.", "Use x y z", "Use the x y z", "Use x `y z`", "Use X y z", "use x y z", "Use x \"y z\""];
+    let records: Vec<Record> =
+        texts.iter().zip(1..).map(|(text, number)| learning(&number.to_string(), &number.to_string(), text)).collect();
     let one = reconciled(&records);
     let shown = recalled(&one.main);
     let turned: Vec<Record> = records.iter().rev().cloned().collect();
@@ -118,10 +77,7 @@ fn folding_is_independent_of_order_and_of_the_number_of_people() {
     for mask in 0..1_u32 << records.len() {
         let is_left = |at: &usize| mask & 1 << at != 0;
         let side = |wanted: bool| -> Vec<Record> {
-            (0..records.len())
-                .filter(|at| is_left(at) == wanted)
-                .map(|at| records[at].clone())
-                .collect()
+            (0..records.len()).filter(|at| is_left(at) == wanted).map(|at| records[at].clone()).collect()
         };
         if mask % 7 != 0 {
             continue;
@@ -165,11 +121,7 @@ fn main_of(home: &Home) -> Vec<Record> {
 
 #[test]
 fn fold_is_found_undone_and_never_made_again() {
-    let desk = desk(&[
-        learning("1", "a", "Use x."),
-        learning("2", "b", "Use `x`"),
-        learning("3", "c", "Use the x"),
-    ]);
+    let desk = desk(&[learning("1", "a", "Use x."), learning("2", "b", "Use `x`"), learning("3", "c", "Use the x")]);
     let store = desk.store();
     let done = run(&store);
     assert_eq!(done.folds.len(), 2, "{:?}", done.folds);
@@ -185,26 +137,13 @@ fn fold_is_found_undone_and_never_made_again() {
         .collect();
     let until = "2026-01-03T00:00:00Z";
     assert_eq!(past.len(), 2);
-    assert!(
-        past.contains(&("1", until, Some("3"))) && past.contains(&("2", until, Some("3"))),
-        "{past:?}"
-    );
-    assert!(
-        history(&store, "1")
-            .unwrap()
-            .iter()
-            .any(|event| event.text.contains("1 is a duplicate of"))
-    );
+    assert!(past.contains(&("1", until, Some("3"))) && past.contains(&("2", until, Some("3"))), "{past:?}");
+    assert!(history(&store, "1").unwrap().iter().any(|event| event.text.contains("1 is a duplicate of")));
     // By a part of the fold's id.
     let fold = done.folds.iter().find(|fold| fold.older.id == "1").unwrap();
     let undone = apart(&store, &fold.id[fold.id.len() - 8..]).unwrap();
     assert_eq!((undone.older.id.as_str(), undone.newer.id.as_str()), ("1", "3"));
-    let shown = |store: &Store| {
-        recalled(&main_of(store.home()))
-            .into_iter()
-            .map(|(id, _)| id)
-            .collect::<String>()
-    };
+    let shown = |store: &Store| recalled(&main_of(store.home())).into_iter().map(|(id, _)| id).collect::<String>();
     assert_eq!(shown(&store), "13", "the second record is still folded into the third");
     for _ in 0..2 {
         let done = run(&store);
@@ -250,15 +189,7 @@ fn copies_of_a_record_that_is_set_apart_take_nothing_else_in() {
         apart(&desk.store(), "1").unwrap();
         let mut main = main_of(desk.store().home());
         main.push(learning("3", "c", text));
-        let after = with_judge(|judging| {
-            plan(
-                &PlanInput {
-                    main,
-                    ..PlanInput::default()
-                },
-                judging,
-            )
-        });
+        let after = with_judge(|judging| plan(&PlanInput { main, ..PlanInput::default() }, judging));
         let mut shown: Vec<String> = recalled(&after.main).into_iter().map(|(id, _)| id).collect();
         shown.sort();
         assert_eq!(shown.concat(), expected, "{text}");
@@ -274,20 +205,9 @@ fn undoing_a_fold_binds_another_branch() {
     let mine = main_of(mine.store().home());
     assert_eq!(mine.len(), folded.len() + 1, "a line is added, and none is changed");
     // A third person folded them again on another branch.
-    let merged = union(
-        &mine,
-        &reconciled(&[records[1].clone(), records[0].clone(), learning("4", "d", "Other")]).main,
-    );
+    let merged = union(&mine, &reconciled(&[records[1].clone(), records[0].clone(), learning("4", "d", "Other")]).main);
     assert_eq!(recalled(&merged).len(), 3);
-    let after = with_judge(|judging| {
-        plan(
-            &PlanInput {
-                main: merged,
-                ..PlanInput::default()
-            },
-            judging,
-        )
-    });
+    let after = with_judge(|judging| plan(&PlanInput { main: merged, ..PlanInput::default() }, judging));
     assert_eq!(recalled(&after.main).len(), 3);
     assert!(after.folds.is_empty());
 }
@@ -309,28 +229,13 @@ fn folds_of_earlier_versions_are_listed_and_undone() {
     let desk = desk(&records);
     let store = desk.store();
     let done = run(&store);
-    assert!(
-        done.notes.iter().any(|note| note.contains("--review-folds")),
-        "{:?}",
-        done.notes
-    );
+    assert!(done.notes.iter().any(|note| note.contains("--review-folds")), "{:?}", done.notes);
     let listed = folds(store.home()).unwrap();
     let earlier: Vec<_> = listed
         .iter()
-        .map(|fold| {
-            (
-                &*fold.id,
-                fold.earlier,
-                fold.same_statement,
-                &*fold.older.text,
-                &*fold.newer.text,
-            )
-        })
+        .map(|fold| (&*fold.id, fold.earlier, fold.same_statement, &*fold.older.text, &*fold.newer.text))
         .collect();
-    let expected = [
-        ("A1", true, false, "The limit is +5", "The limit is -5"),
-        ("A2", true, true, "Use x.", "Use x"),
-    ];
+    let expected = [("A1", true, false, "The limit is +5", "The limit is -5"), ("A2", true, true, "Use x.", "Use x")];
     assert_eq!(earlier, expected);
     apart(&store, "a1").unwrap();
     assert_eq!(folds(store.home()).unwrap().len(), 1);
@@ -350,11 +255,7 @@ fn repeated_statement_does_not_fill_main() {
         })
         .collect();
     let after = reconciled(&records);
-    let links = after
-        .main
-        .iter()
-        .filter(|record| matches!(record.body, Body::Same(_)))
-        .count();
+    let links = after.main.iter().filter(|record| matches!(record.body, Body::Same(_))).count();
     assert!(links <= 300 * 16, "{links}");
     assert_eq!(recalled(&after.main).len(), 1);
     assert_eq!(after.folds.len(), 299);
@@ -385,19 +286,12 @@ fn quotes_around_different_spans_stay_apart_among_many_copies_without_quotes() {
 fn huge_main_memory_is_an_error_and_never_read() {
     let desk = desk(&[learning("1", "a", "Use x.")]);
     let store = desk.store();
-    let main = std::fs::File::options()
-        .write(true)
-        .open(store.home().root().join(MAIN))
-        .unwrap();
+    let main = std::fs::File::options().write(true).open(store.home().root().join(MAIN)).unwrap();
     main.set_len(1300 << 20).unwrap();
     let refused =
         with_judge(|judging| reconcile(&store, ReconcileOptions::default(), judging, &mut |_| {}).unwrap_err());
     let refused = std::error::Error::source(&refused).map_or(String::new(), ToString::to_string);
     assert!(refused.contains("more than 256 MiB"), "{refused}");
     let loaded = Memories::superseded(store.home(), &[RecordFile::Home(RelPath::new(MAIN).unwrap())]);
-    assert!(
-        loaded.notes().iter().any(|note| note.contains("more than 1280 MiB")),
-        "{:?}",
-        loaded.notes()
-    );
+    assert!(loaded.notes().iter().any(|note| note.contains("more than 1280 MiB")), "{:?}", loaded.notes());
 }

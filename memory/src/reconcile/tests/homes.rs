@@ -56,22 +56,14 @@ impl MemoryFixture {
     }
 
     fn learn(&self, session: &str, text: &str) -> Record {
-        let body = kinds::Learning {
-            text: text.to_owned(),
-            ..kinds::Learning::default()
-        };
+        let body = kinds::Learning { text: text.to_owned(), ..kinds::Learning::default() };
         self.keep(session, Body::Learning(body))
     }
 
     fn keep(&self, session: &str, body: Body) -> Record {
         let mut kept = Vec::new();
         let learn = |origin| {
-            let context = LearnContext {
-                home: &self.home,
-                clock: &self.clock,
-                origin,
-                with_text: true,
-            };
+            let context = LearnContext { home: &self.home, clock: &self.clock, origin, with_text: true };
             kept.push(context.record(body, &[]));
             kept.clone()
         };
@@ -83,19 +75,14 @@ impl MemoryFixture {
     fn recalled(&self) -> Vec<String> {
         let memories = Memories::load_from(&self.home, &self.store().files().unwrap().into(), None, None);
         let recalled = memories.recall("What about indexing?", &RecallOptions::default());
-        let texts = recalled
-            .iter()
-            .map(|recalled| memories.get(recalled.doc).unwrap().text.clone());
+        let texts = recalled.iter().map(|recalled| memories.get(recalled.doc).unwrap().text.clone());
         let mut texts: Vec<String> = texts.collect();
         texts.sort();
         texts
     }
 
     fn reconcile(&self, dry_run: bool) -> Reconciled {
-        let options = ReconcileOptions {
-            dry_run,
-            ..ReconcileOptions::default()
-        };
+        let options = ReconcileOptions { dry_run, ..ReconcileOptions::default() };
         reconcile(&self.store(), options, &by_letters(), &mut |_| {}).unwrap()
     }
 
@@ -130,10 +117,7 @@ fn full_cycle_works_in_every_home() {
         assert_eq!(store.record_id(&bravo.id.to_lowercase()).unwrap(), bravo.id);
         let forget = bravo.id.clone();
         stage.keep("by hand", Body::Tombstone(kinds::Tombstone { forget }));
-        assert!(matches!(
-            store.record_id(&bravo.id),
-            Err(RecordIdError::Id(IdError::Unknown { .. }))
-        ));
+        assert!(matches!(store.record_id(&bravo.id), Err(RecordIdError::Id(IdError::Unknown { .. }))));
         assert_eq!(stage.recalled(), ["is alpha indexing", "not alpha indexing"]);
         // In a repository the segments of one day are combined before git tracks them.
         let of_day = if stage.home.worktree().is_some() { 1 } else { 2 };
@@ -144,20 +128,12 @@ fn full_cycle_works_in_every_home() {
         let done = stage.reconcile(false);
         let summary = done.summary;
         assert_eq!((summary.consolidated, summary.conflicts, summary.open), (4, 1, 1));
-        assert_eq!(
-            (done.segments.len(), done.notes.len()),
-            (of_day + 1, 0),
-            "{:?}",
-            done.notes
-        );
+        assert_eq!((done.segments.len(), done.notes.len()), (of_day + 1, 0), "{:?}", done.notes);
         assert!(segments_in(&stage.path(SESSIONS)).unwrap().is_empty());
         assert_eq!(stage.recalled(), ["is alpha indexing", "not alpha indexing"]);
 
         let open = open_conflicts(&stage.home).unwrap();
-        let sides: Vec<&str> = open
-            .iter()
-            .flat_map(|open| [&*open.sides[0].id, &*open.sides[1].id])
-            .collect();
+        let sides: Vec<&str> = open.iter().flat_map(|open| [&*open.sides[0].id, &*open.sides[1].id]).collect();
         assert_eq!(sides, [&alpha.id, &not_alpha.id]);
         stage.clock.advance(DAY);
         let decision = resolve(&store, open[0].id(), &Resolution::Keep(Keep::Right), None).unwrap();
@@ -171,11 +147,7 @@ fn full_cycle_works_in_every_home() {
         let expected = ["conflict", "decision", "learning", "learning", "learning", "tombstone"];
         assert_eq!(kinds, expected);
         assert_eq!(store.problems(), [] as [String; 0]);
-        assert_eq!(
-            stage.reconcile(false).summary.consolidated,
-            0,
-            "the next run has nothing to do"
-        );
+        assert_eq!(stage.reconcile(false).summary.consolidated, 0, "the next run has nothing to do");
     }
 }
 
@@ -199,22 +171,14 @@ fn invalid_lines_are_reported_and_kept_in_every_home() {
 
 #[test]
 fn pruned_records_stay_in_the_home() {
-    let prune = ReconcileOptions {
-        max_main_bytes: Some(1),
-        archive: true,
-        ..ReconcileOptions::default()
-    };
+    let prune = ReconcileOptions { max_main_bytes: Some(1), archive: true, ..ReconcileOptions::default() };
     for stage in MemoryFixture::all() {
         stage.learn("one", "is alpha indexing");
         stage.store().flush(Destination::Home).unwrap();
         let done = reconcile(&stage.store(), prune, &by_letters(), &mut |_| {}).unwrap();
         assert_eq!((done.pruned, stage.main().len()), (1, 0));
         for file in [crate::reconcile::PRUNED, crate::reconcile::SESSIONS_ARCHIVE] {
-            assert_eq!(
-                fs::read_to_string(stage.path(file)).unwrap().lines().count(),
-                1,
-                "{file}"
-            );
+            assert_eq!(fs::read_to_string(stage.path(file)).unwrap().lines().count(), 1, "{file}");
         }
         assert_eq!(stage.recalled(), [] as [&str; 0]);
     }

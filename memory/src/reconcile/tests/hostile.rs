@@ -13,11 +13,7 @@ use crate::records::lines::MAX_LINE_BYTES;
 use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
 
 fn claim(text: &str) -> Claim<'_> {
-    Claim {
-        text,
-        subject: None,
-        files: &[],
-    }
+    Claim { text, subject: None, files: &[] }
 }
 
 #[test]
@@ -39,27 +35,13 @@ fn long_reason_is_truncated() {
         let line = serde_json::json!({"id": format!("{id}"), "ts": "2026-01-01T00:00:00Z", "type": "learning", "text": text, "session": "S"});
         Record::parse(&line.to_string()).unwrap()
     });
-    let segment = Segment {
-        name: "session_S.0.jsonl".to_owned(),
-        bytes: 1,
-        records: records.into(),
-    };
-    let judging = JudgeSetup {
-        judge: &FittedJudge::shipped().unwrap(),
-        embedder: None,
-        progress: &(),
-        reconciler: None,
-    };
-    let before = PlanInput {
-        segments: vec![segment],
-        ..PlanInput::default()
-    };
+    let segment = Segment { name: "session_S.0.jsonl".to_owned(), bytes: 1, records: records.into() };
+    let judging =
+        JudgeSetup { judge: &FittedJudge::shipped().unwrap(), embedder: None, progress: &(), reconciler: None };
+    let before = PlanInput { segments: vec![segment], ..PlanInput::default() };
     let after = plan(&before, &judging);
     let lengths: Vec<usize> = after.conflicts.iter().map(|conflict| conflict.line().len()).collect();
-    assert!(
-        matches!(lengths[..], [length] if length < MAX_LINE_BYTES / 8),
-        "{lengths:?}"
-    );
+    assert!(matches!(lengths[..], [length] if length < MAX_LINE_BYTES / 8), "{lengths:?}");
 }
 
 #[test]
@@ -86,10 +68,7 @@ fn smaller_of_two_decisions_is_kept() {
         let done = desk.run(ReconcileOptions::default()).unwrap();
         assert_eq!(done.notes, Vec::<String>::new());
         let main = desk.read(MAIN);
-        assert!(
-            main.contains(&conflict("model:a")) && !main.contains(&conflict("rules")),
-            "{main}"
-        );
+        assert!(main.contains(&conflict("model:a")) && !main.contains(&conflict("rules")), "{main}");
     }
 }
 
@@ -113,12 +92,7 @@ struct Counting(AtomicUsize);
 impl Judge for Counting {
     fn judge(&self, _: &Claim<'_>, _: &Claim<'_>) -> Judgement {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Judgement {
-            relation: Relation::Unrelated,
-            reason: String::new(),
-            related: 0.0,
-            is_value: false,
-        }
+        Judgement { relation: Relation::Unrelated, reason: String::new(), related: 0.0, is_value: false }
     }
 
     fn opposes(&self, _: &Claim<'_>, _: &Claim<'_>) -> bool {
@@ -131,23 +105,13 @@ fn asked_about_one_chain(texts: usize) -> usize {
     let same = |at: usize| format!(r#"{{"id":"s{at}","type":"same","kept":"0","folded":"{at}"}}"#);
     let claim = |at: usize| {
         // The texts have no common word.
-        let word = blake3::hash(&at.to_le_bytes())
-            .to_hex()
-            .replace(|c: char| c.is_ascii_digit(), "q");
+        let word = blake3::hash(&at.to_le_bytes()).to_hex().replace(|c: char| c.is_ascii_digit(), "q");
         format!(r#"{{"id":"{at}","ts":"2026-01-01T00:00:00Z","type":"learning","text":"{word}"}}"#)
     };
     let lines = (0..texts).map(claim).chain((1..texts).map(same));
-    let before = PlanInput {
-        main: lines.map(|line| Record::parse(&line).unwrap()).collect(),
-        ..PlanInput::default()
-    };
+    let before = PlanInput { main: lines.map(|line| Record::parse(&line).unwrap()).collect(), ..PlanInput::default() };
     let judge = Counting::default();
-    let judging = JudgeSetup {
-        judge: &judge,
-        embedder: None,
-        progress: &(),
-        reconciler: None,
-    };
+    let judging = JudgeSetup { judge: &judge, embedder: None, progress: &(), reconciler: None };
     assert_eq!(plan(&before, &judging).main.len(), 2 * texts - 1);
     judge.0.into_inner()
 }

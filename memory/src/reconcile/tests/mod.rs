@@ -34,12 +34,7 @@ impl Judge for LetterJudge {
             (true, false) => Relation::Contradicts,
             (false, _) => Relation::Unrelated,
         };
-        Judgement {
-            related: 1.0,
-            is_value: false,
-            relation,
-            reason: "letters".to_owned(),
-        }
+        Judgement { related: 1.0, is_value: false, relation, reason: "letters".to_owned() }
     }
 
     fn tokens(&self, claim: &Claim<'_>) -> ClaimTokens {
@@ -53,12 +48,7 @@ impl Judge for LetterJudge {
 }
 
 fn by_letters() -> JudgeSetup<'static> {
-    JudgeSetup {
-        judge: &LetterJudge,
-        embedder: None,
-        progress: &(),
-        reconciler: None,
-    }
+    JudgeSetup { judge: &LetterJudge, embedder: None, progress: &(), reconciler: None }
 }
 
 fn learning(id: usize, session: usize, (letter, negated): (usize, bool)) -> Record {
@@ -73,11 +63,7 @@ fn learning(id: usize, session: usize, (letter, negated): (usize, bool)) -> Reco
 
 fn segment(session: usize, number: usize, records: Vec<Record>) -> Segment {
     let bytes = records.iter().map(|record| record.line().len() as u64 + 1).sum();
-    Segment {
-        name: format!("session_S{session}.{number}.jsonl"),
-        bytes,
-        records,
-    }
+    Segment { name: format!("session_S{session}.{number}.jsonl"), bytes, records }
 }
 
 /// A judge with a random but fixed relation for each pair, because real judgements are not transitive.
@@ -102,12 +88,7 @@ impl RandomJudge {
 
 impl Judge for RandomJudge {
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
-        Judgement {
-            related: 1.0,
-            is_value: false,
-            relation: self.between(older, newer),
-            reason: "anything".to_owned(),
-        }
+        Judgement { related: 1.0, is_value: false, relation: self.between(older, newer), reason: "anything".to_owned() }
     }
 
     fn opposes(&self, _: &Claim<'_>, _: &Claim<'_>) -> bool {
@@ -116,12 +97,8 @@ impl Judge for RandomJudge {
 }
 
 fn random_judge() -> impl Strategy<Value = RandomJudge> {
-    let relations = prop::sample::select(vec![
-        Relation::Same,
-        Relation::Contradicts,
-        Relation::Doubt,
-        Relation::Unrelated,
-    ]);
+    let relations =
+        prop::sample::select(vec![Relation::Same, Relation::Contradicts, Relation::Doubt, Relation::Unrelated]);
     prop::collection::vec(relations, 64).prop_map(RandomJudge)
 }
 
@@ -146,11 +123,7 @@ fn lines(records: &[Record]) -> Vec<String> {
 
 /// The union of two files, as git's union merge produces it.
 fn union(one: &[Record], other: &[Record]) -> Vec<Record> {
-    let all: BTreeMap<String, Record> = one
-        .iter()
-        .chain(other)
-        .map(|record| (record.line(), record.clone()))
-        .collect();
+    let all: BTreeMap<String, Record> = one.iter().chain(other).map(|record| (record.line(), record.clone())).collect();
     all.into_values().collect()
 }
 

@@ -19,10 +19,7 @@ fn pattern(id: usize, session: usize, text: &str, entities: &str) -> Record {
 fn of(records: &[Record]) -> Plan {
     let sessions = records.iter().enumerate();
     let segments = sessions.map(|(number, record)| segment(number, 0, vec![record.clone()]));
-    reconciled(&PlanInput {
-        segments: segments.collect(),
-        ..PlanInput::default()
-    })
+    reconciled(&PlanInput { segments: segments.collect(), ..PlanInput::default() })
 }
 
 /// Derived records in main, by type.
@@ -36,18 +33,13 @@ fn recalled(main: &[Record]) -> Vec<(String, i32)> {
     let memories = Memories::of_records(main, None);
     let percent = |confidence: Option<f32>| confidence.map_or(0, |confidence| (confidence * 100.0).round() as i32);
     let items = memories.items().iter();
-    items
-        .map(|item| (item.source.clone(), percent(item.confidence)))
-        .collect()
+    items.map(|item| (item.source.clone(), percent(item.confidence))).collect()
 }
 
 #[test]
 fn patterns_with_the_same_entities_fold_in_any_order() {
     for (text, decided) in [("is alpha here", vec![]), ("is alpha there", vec!["same"])] {
-        let after = of(&[
-            pattern(1, 0, "is alpha here", "a.rs b.rs"),
-            pattern(2, 1, text, "b.rs a.rs a.rs"),
-        ]);
+        let after = of(&[pattern(1, 0, "is alpha here", "a.rs b.rs"), pattern(2, 1, text, "b.rs a.rs a.rs")]);
         assert_eq!(decisions(&after), decided, "{text}");
         assert_eq!(after.summary.duplicates, 1, "{text}");
         assert!(after.conflicts.is_empty());
@@ -79,18 +71,8 @@ fn contradicting_patterns_become_a_conflict() {
         pattern(2, 1, "is alpha here", "b.rs a.rs"),
         pattern(3, 2, "not alpha here", "b.rs a.rs"),
     ]);
-    assert_eq!(
-        after.conflicts.len(),
-        1,
-        "one conflict for all patterns with the same words"
-    );
-    let Body::Conflict(kinds::Conflict {
-        left,
-        left_text,
-        right_text,
-        ..
-    }) = &after.conflicts[0].body
-    else {
+    assert_eq!(after.conflicts.len(), 1, "one conflict for all patterns with the same words");
+    let Body::Conflict(kinds::Conflict { left, left_text, right_text, .. }) = &after.conflicts[0].body else {
         panic!("{:?}", after.conflicts);
     };
     assert_eq!(
@@ -111,10 +93,7 @@ fn contradicting_patterns_become_a_conflict() {
 
 #[test]
 fn deleting_a_pattern_deletes_its_duplicates() {
-    let mut after = of(&[
-        pattern(1, 0, "is alpha here", "a.rs b.rs"),
-        pattern(2, 1, "is alpha here", "a.rs b.rs"),
-    ]);
+    let mut after = of(&[pattern(1, 0, "is alpha here", "a.rs b.rs"), pattern(2, 1, "is alpha here", "a.rs b.rs")]);
     let forget = r#"{"id":"900","type":"tombstone","forget":"001"}"#;
     after.main.push(Record::parse(forget).unwrap());
     assert_eq!(recalled(&after.main), []);
@@ -132,19 +111,13 @@ fn two_people_reach_the_same_patterns() {
         pattern(3, 2, "is alpha here", "b.rs a.rs"),
         pattern(4, 3, "not alpha here", "a.rs b.rs"),
     ];
-    let segments: Vec<_> = records
-        .iter()
-        .enumerate()
-        .map(|(number, record)| segment(number, 0, vec![record.clone()]))
-        .collect();
+    let segments: Vec<_> =
+        records.iter().enumerate().map(|(number, record)| segment(number, 0, vec![record.clone()])).collect();
     let one = of(&records);
     for cut in 0..=segments.len() {
         let (left, right) = segments.split_at(cut);
         let side = |segments: &[_]| {
-            let before = PlanInput {
-                segments: segments.to_vec(),
-                ..PlanInput::default()
-            };
+            let before = PlanInput { segments: segments.to_vec(), ..PlanInput::default() };
             plan(&before, &by_letters())
         };
         let (left, right) = (side(left), side(right));

@@ -13,20 +13,13 @@ fn said(second: usize, text: &str, author: &str) -> Record {
 }
 
 fn of(records: &[Record]) -> Plan {
-    let segments = records
-        .iter()
-        .enumerate()
-        .map(|(number, record)| segment(number, 0, vec![record.clone()]));
-    reconciled(&PlanInput {
-        segments: segments.collect(),
-        ..PlanInput::default()
-    })
+    let segments = records.iter().enumerate().map(|(number, record)| segment(number, 0, vec![record.clone()]));
+    reconciled(&PlanInput { segments: segments.collect(), ..PlanInput::default() })
 }
 
 fn superseding(after: &Plan) -> Vec<&Record> {
     let main = after.main.iter();
-    main.filter(|record| matches!(record.body, Body::Supersedes(_)))
-        .collect()
+    main.filter(|record| matches!(record.body, Body::Supersedes(_))).collect()
 }
 
 #[test]
@@ -52,11 +45,7 @@ fn supersedes_names_successor_and_date() {
     before.segments = vec![segment(7, 0, vec![said(7, "is", "ben")])];
     let later = reconciled(&before);
     assert_eq!(superseding(&later).len(), 1);
-    assert_eq!(
-        later.conflicts.len(),
-        1,
-        "only the current statement must be in conflict"
-    );
+    assert_eq!(later.conflicts.len(), 1, "only the current statement must be in conflict");
 }
 
 #[test]

@@ -18,10 +18,7 @@ struct Team {
 
 impl Team {
     fn new() -> Self {
-        let team = Self {
-            repo: Fixture::with(&[("code.txt", "start\n")]),
-            state: tempfile::tempdir().unwrap(),
-        };
+        let team = Self { repo: Fixture::with(&[("code.txt", "start\n")]), state: tempfile::tempdir().unwrap() };
         for (path, text) in SETUP {
             team.repo.write(path, text.as_bytes());
         }
@@ -38,8 +35,7 @@ impl Team {
         let line = format!(
             "{{\"id\":\"{id}\",\"ts\":\"2026-01-0{id}T00:00:00Z\",\"type\":\"learning\",\"text\":\"{text}\",\"session\":\"S{id}\"}}\n"
         );
-        self.repo
-            .write(&format!("{SESSIONS}/session_S{id}.0.jsonl"), line.as_bytes());
+        self.repo.write(&format!("{SESSIONS}/session_S{id}.0.jsonl"), line.as_bytes());
         self.repo.write(&format!("code{id}.txt"), id.as_bytes());
         self.repo.commit();
     }
@@ -57,10 +53,7 @@ impl Team {
     }
 
     fn reconcile(&self) -> Reconciled {
-        let here = ReconcileOptions {
-            here: true,
-            ..ReconcileOptions::default()
-        };
+        let here = ReconcileOptions { here: true, ..ReconcileOptions::default() };
         let done = reconcile(&self.store(), here, &by_letters(), &mut |_| {}).unwrap();
         if !self.repo.git(&["status", "--porcelain"]).is_empty() {
             self.repo.commit();
@@ -79,10 +72,8 @@ impl Team {
     fn store_at(&self, root: &std::path::Path) -> Store {
         let home = Home::Repository(Worktree::discover(root).unwrap());
         // The sessions are of other people.
-        let settings = StoreSettings {
-            default_branch_segments: DefaultBranchSegments::All,
-            ..StoreSettings::default()
-        };
+        let settings =
+            StoreSettings { default_branch_segments: DefaultBranchSegments::All, ..StoreSettings::default() };
         Store::at(home, self.state.path(), settings, Clock::system())
     }
 
@@ -118,11 +109,7 @@ fn reverting_a_merge_takes_its_records_back() {
     type Script = fn(&Team);
     let cases: [(&str, Script, &str); 22] = [
         ("the merge", |team| team.revert_merge("one"), "9"),
-        (
-            "the commit of the segment",
-            |team| team.git("revert --no-edit one"),
-            "9",
-        ),
+        ("the commit of the segment", |team| team.git("revert --no-edit one"), "9"),
         (
             "the revert",
             |team| {
@@ -305,11 +292,8 @@ fn reverting_a_merge_takes_its_records_back() {
                 team.reconcile();
                 let ids = ["merged-one", "merged-two"].map(|name| team.repo.git(&["rev-parse", name]));
                 team.git("rm -q code1.txt code2.txt");
-                let message = format!(
-                    "Undo\n\nThis reverts commit {}.\nThis reverts commit {}.",
-                    ids[0].trim(),
-                    ids[1].trim()
-                );
+                let message =
+                    format!("Undo\n\nThis reverts commit {}.\nThis reverts commit {}.", ids[0].trim(), ids[1].trim());
                 team.repo.git(&["commit", "-q", "-m", &message]);
             },
             "9",
@@ -322,10 +306,7 @@ fn reverting_a_merge_takes_its_records_back() {
         let before = team.main();
         team.reconcile();
         assert_eq!(team.recalled(), expected, "reverted: {reverted}; reconciled");
-        assert!(
-            before.lines().all(|line| team.main().contains(line)),
-            "no line is removed: {reverted}"
-        );
+        assert!(before.lines().all(|line| team.main().contains(line)), "no line is removed: {reverted}");
     }
 }
 
@@ -394,11 +375,9 @@ fn records_stay_where_the_history_does_not_tell() {
     let team = merged_and_reconciled();
     team.revert_merge("one");
     let url = format!("file://{}", team.repo.root().display());
-    for (name, arguments, expected) in [
-        ("whole", vec![], "9"),
-        ("shallow", vec!["--depth=1"], "1 9"),
-        ("shallower", vec!["--depth=3"], "1 9"),
-    ] {
+    for (name, arguments, expected) in
+        [("whole", vec![], "9"), ("shallow", vec!["--depth=1"], "1 9"), ("shallower", vec!["--depth=3"], "1 9")]
+    {
         let clone = [&["clone", "-q"], &arguments[..], &[&url, name]].concat();
         team.repo.git(&clone);
         let store = team.store_at(&team.repo.path(name));
@@ -424,10 +403,7 @@ fn decisions_about_withdrawn_records_have_no_effect() {
     let done = team.reconcile();
     assert_eq!((done.withdrawn, done.summary.open), (2, 0));
     let events = history(&team.store(), "6").unwrap();
-    assert!(
-        events.iter().any(|event| event.text.ends_with("was reverted)")),
-        "{events:?}"
-    );
+    assert!(events.iter().any(|event| event.text.ends_with("was reverted)")), "{events:?}");
     team.git("revert --no-edit HEAD~1");
     assert_eq!(team.recalled(), "4 5 6");
     assert_eq!(open_conflicts(team.store().home()).unwrap().len(), 1);
@@ -537,11 +513,7 @@ fn revert_counts_only_where_its_own_changes_take_something_back() {
             },
             "9",
         ),
-        (
-            "with abbreviated ids",
-            |team| team.git("-c revert.reference=true revert -m 1 --no-edit merged-one"),
-            "9",
-        ),
+        ("with abbreviated ids", |team| team.git("-c revert.reference=true revert -m 1 --no-edit merged-one"), "9"),
         (
             "the file was moved",
             |team| {
@@ -645,19 +617,12 @@ fn message_with_many_reverts_in_a_long_history_takes_little_time() {
     let head = team.id_of("HEAD");
     let mut stream = String::new();
     for number in 0..3_000 {
-        let from = if number == 0 {
-            format!("from {head}\n")
-        } else {
-            String::new()
-        };
+        let from = if number == 0 { format!("from {head}\n") } else { String::new() };
         let time = 1_795_860_000 + number;
         writeln!(stream, "commit refs/heads/main\ncommitter E <e@x> {time} +0000\ndata 2\nx\n{from}M 100644 inline f\ndata 4\n{number:04}").unwrap();
     }
     team.repo.write("stream", stream.as_bytes());
-    let import = format!(
-        "!git fast-import --quiet --force < {}",
-        team.repo.path("stream").display()
-    );
+    let import = format!("!git fast-import --quiet --force < {}", team.repo.path("stream").display());
     team.repo.git(&["-c", &format!("alias.import={import}"), "import"]);
     // Without a bound, this takes minutes.
     assert_eq!(team.recalled(), "9");

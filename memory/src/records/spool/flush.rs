@@ -63,10 +63,7 @@ impl Locked<'_> {
         }
         let Read { records, aside } = read(&flushing)?;
         if !records.is_empty() {
-            let text: String = records
-                .iter()
-                .flat_map(|record| [record.line(), "\n".to_owned()])
-                .collect();
+            let text: String = records.iter().flat_map(|record| [record.line(), "\n".to_owned()]).collect();
             while let SegmentWrite::NameTaken = segments.write(&session.id, session.next, &text)? {
                 session.next += 1;
             }
@@ -80,9 +77,7 @@ impl Locked<'_> {
         }
         let dir = aside_dir(self.dir);
         let kept = dir.join(format!("{}-{}-{}", file.client, self.clock.id(), file.branch));
-        private_file::dir(&dir)
-            .and_then(|()| fs::rename(&flushing, &kept))
-            .map_err(at(&kept))
+        private_file::dir(&dir).and_then(|()| fs::rename(&flushing, &kept)).map_err(at(&kept))
     }
 }
 
@@ -96,12 +91,7 @@ struct Read {
 fn read(path: &Path) -> Result<Read, SpoolError> {
     let file = private_file::open(path).map_err(at(path))?;
     let (mut records, mut aside) = (Vec::new(), 0);
-    lines::read(
-        io::BufReader::new(file),
-        |_, record| records.push(record),
-        |_| aside += 1,
-    )
-    .map_err(at(path))?;
+    lines::read(io::BufReader::new(file), |_, record| records.push(record), |_| aside += 1).map_err(at(path))?;
     Ok(Read { records, aside })
 }
 
@@ -114,10 +104,7 @@ pub(super) fn look_at(session: &str, file: &PendingFile) -> Result<Option<Pendin
     if records.is_empty() && aside == 0 {
         return Ok(None);
     }
-    let mut commits: Vec<String> = records
-        .iter()
-        .filter_map(|record| record.origin.commit.clone())
-        .collect();
+    let mut commits: Vec<String> = records.iter().filter_map(|record| record.origin.commit.clone()).collect();
     commits.sort();
     commits.dedup();
     Ok(Some(PendingRecords {

@@ -40,10 +40,7 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn new(clock: &Clock) -> Self {
-        Self {
-            id: clock.id().to_string(),
-            next: 0,
-        }
+        Self { id: clock.id().to_string(), next: 0 }
     }
 }
 
@@ -88,11 +85,7 @@ impl Index {
             }
             Ok(connection)
         };
-        Ok(Self {
-            connection: open().map_err(database(path))?,
-            file: file_id(path),
-            path: path.to_owned(),
-        })
+        Ok(Self { connection: open().map_err(database(path))?, file: file_id(path), path: path.to_owned() })
     }
 
     /// Opens an index read-only; `None` if there is no readable index.
@@ -112,9 +105,7 @@ impl Index {
 
     /// A number that changes after each write by another connection.
     pub(super) fn version(&self) -> Option<i64> {
-        self.connection
-            .pragma_query_value(None, "data_version", |row| row.get(0))
-            .ok()
+        self.connection.pragma_query_value(None, "data_version", |row| row.get(0)).ok()
     }
 
     pub(super) fn session(&self, client: &str) -> Result<Option<Session>, SpoolError> {
@@ -123,10 +114,7 @@ impl Index {
             self.connection
                 .prepare_cached(query)?
                 .query_row([client], |row| {
-                    Ok(Session {
-                        id: row.get(0)?,
-                        next: row.get::<_, i64>(1)?.try_into().unwrap_or(0),
-                    })
+                    Ok(Session { id: row.get(0)?, next: row.get::<_, i64>(1)?.try_into().unwrap_or(0) })
                 })
                 .optional()
         };
@@ -155,10 +143,7 @@ impl Index {
         let Some(next) = read().map_err(database(&self.path))? else {
             return Ok(None);
         };
-        let session = Session {
-            id: id.to_owned(),
-            next: u64::try_from(next).unwrap_or(0) + 1,
-        };
+        let session = Session { id: id.to_owned(), next: u64::try_from(next).unwrap_or(0) + 1 };
         self.set_next(&session)?;
         Ok(Some(session.next - 1))
     }
@@ -174,10 +159,8 @@ impl Index {
             let switched = self.connection.pragma_update(None, "synchronous", mode);
             switched.map_err(database(&self.path))
         };
-        let before = self
-            .connection
-            .pragma_query_value(None, "synchronous", |row| row.get(0))
-            .map_err(database(&self.path))?;
+        let before =
+            self.connection.pragma_query_value(None, "synchronous", |row| row.get(0)).map_err(database(&self.path))?;
         switch(SYNC_FULL)?;
         let done = work();
         switch(before)?;
@@ -186,11 +169,7 @@ impl Index {
 
     /// Returns whether a session with this id was recorded.
     pub(super) fn has(&self, id: &str) -> Result<bool, SpoolError> {
-        let read = || {
-            self.connection
-                .prepare_cached("SELECT 1 FROM session WHERE id = ?1")?
-                .exists([id])
-        };
+        let read = || self.connection.prepare_cached("SELECT 1 FROM session WHERE id = ?1")?.exists([id]);
         read().map_err(database(&self.path))
     }
 
@@ -208,19 +187,14 @@ impl Index {
     /// Returns whether a client has a mark.
     pub(super) fn has_mark(&self, client: &str, mark: &str) -> Result<bool, SpoolError> {
         let read = || {
-            self.connection
-                .prepare_cached("SELECT 1 FROM mark WHERE client = ?1 AND mark = ?2")?
-                .exists([client, mark])
+            self.connection.prepare_cached("SELECT 1 FROM mark WHERE client = ?1 AND mark = ?2")?.exists([client, mark])
         };
         read().map_err(database(&self.path))
     }
 
     /// Adds a mark, unless it exists.
     pub(super) fn add_mark(&self, client: &str, mark: &str) -> Result<(), SpoolError> {
-        self.execute(
-            "INSERT OR IGNORE INTO mark (client, mark) VALUES (?1, ?2)",
-            params![client, mark],
-        )
+        self.execute("INSERT OR IGNORE INTO mark (client, mark) VALUES (?1, ?2)", params![client, mark])
     }
 
     /// Runs `work` in one transaction.

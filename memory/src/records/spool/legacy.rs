@@ -56,9 +56,7 @@ impl Spool {
             Err(source) => return Err(at(&self.dir)(source)),
         };
         // Lazily: listing a folder with 100,000 entries takes a while.
-        let mut paths = folders
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| is_folder(path));
+        let mut paths = folders.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_folder(path));
         let mut failed = None;
         loop {
             let batch: Vec<PathBuf> = paths.by_ref().take(BATCH).collect();
@@ -129,14 +127,8 @@ impl Folder {
         Ok(Some(Folder {
             client: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             named: serde_json::from_slice(&text("session.json")?).ok(),
-            marks: String::from_utf8_lossy(&text("marks")?)
-                .lines()
-                .map(str::to_owned)
-                .collect(),
-            files: entries(path)?
-                .into_iter()
-                .filter(|path| kind_of(path).is_some())
-                .collect(),
+            marks: String::from_utf8_lossy(&text("marks")?).lines().map(str::to_owned).collect(),
+            files: entries(path)?.into_iter().filter(|path| kind_of(path).is_some()).collect(),
             path: path.to_owned(),
             _lock: lock,
         }))
@@ -145,10 +137,7 @@ impl Folder {
     /// The session; `None` if it has no records, because its id is then unused.
     fn session(&self) -> Option<Session> {
         let Named { id, next } = self.named.as_ref()?;
-        (*next > 0 || !self.files.is_empty()).then(|| Session {
-            id: id.clone(),
-            next: *next,
-        })
+        (*next > 0 || !self.files.is_empty()).then(|| Session { id: id.clone(), next: *next })
     }
 
     fn migrate(self, spool: &Path, clock: &Clock) -> Result<(), SpoolError> {

@@ -139,12 +139,7 @@ impl Spool {
     /// Creates a spool in this directory. The directory is created at the first write.
     #[must_use]
     pub fn at(dir: PathBuf, durability: Durability, clock: Clock) -> Self {
-        Self {
-            dir,
-            durability,
-            clock,
-            index: Arc::default(),
-        }
+        Self { dir, durability, clock, index: Arc::default() }
     }
 
     /// Returns the id of a session, by its client's name for it; `None` if nothing was recorded for the session yet.
@@ -185,10 +180,7 @@ impl Spool {
         if records.is_empty() {
             return Ok(false);
         }
-        let text: String = records
-            .iter()
-            .flat_map(|record| [record.line(), "\n".to_owned()])
-            .collect();
+        let text: String = records.iter().flat_map(|record| [record.line(), "\n".to_owned()]).collect();
         locked.index()?.add_session(&client, &session)?;
         private_file::dir(&waiting::dir(&self.dir)).map_err(at(&self.dir))?;
         let file = PendingFile::new(&self.dir, Kind::Live, &client, &branch_name(branch.as_deref()));
@@ -300,13 +292,7 @@ impl Spool {
             *index = None;
             *index = Some(Index::open(&self.dir, self.durability, &self.clock)?);
         }
-        Ok(Locked {
-            dir: &self.dir,
-            durability: self.durability,
-            clock: &self.clock,
-            index,
-            _lock: lock,
-        })
+        Ok(Locked { dir: &self.dir, durability: self.durability, clock: &self.clock, index, _lock: lock })
     }
 
     /// Like [`Self::locked`], for a known client. For an unknown client nothing is created.
@@ -345,10 +331,7 @@ impl Locked<'_> {
         self.migrate_client(client)?;
         let index = self.index()?;
         let is_known = mark.map_or(Ok(false), |mark| index.has_mark(client, mark))?;
-        Ok((
-            index.session(client)?.unwrap_or_else(|| Session::new(self.clock)),
-            is_known,
-        ))
+        Ok((index.session(client)?.unwrap_or_else(|| Session::new(self.clock)), is_known))
     }
 }
 

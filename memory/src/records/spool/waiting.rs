@@ -52,15 +52,8 @@ impl PendingFile {
         let name = path.file_name()?.to_str()?;
         let mut parts = name.splitn(3, '-');
         let (kind, client, branch) = (parts.next()?, parts.next()?, parts.next()?);
-        let kind = [Kind::Flushing, Kind::Live]
-            .into_iter()
-            .find(|one| one.name() == kind)?;
-        Some(Self {
-            client: client.to_owned(),
-            branch: branch.to_owned(),
-            kind,
-            path,
-        })
+        let kind = [Kind::Flushing, Kind::Live].into_iter().find(|one| one.name() == kind)?;
+        Some(Self { client: client.to_owned(), branch: branch.to_owned(), kind, path })
     }
 
     /// The file of the same branch in state [`Kind::Flushing`].
@@ -77,10 +70,7 @@ pub(super) fn branch_name(branch: Option<&str>) -> String {
 
 /// The files of all sessions, sorted by client and age.
 pub(super) fn files(spool: &Path) -> Result<Vec<PendingFile>, SpoolError> {
-    let mut files: Vec<_> = entries(&dir(spool))?
-        .into_iter()
-        .filter_map(PendingFile::parse)
-        .collect();
+    let mut files: Vec<_> = entries(&dir(spool))?.into_iter().filter_map(PendingFile::parse).collect();
     files.sort();
     Ok(files)
 }

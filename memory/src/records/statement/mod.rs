@@ -16,47 +16,13 @@ use super::record::Record;
 
 /// Nouns that mean the cited file, or a part of it, after `this`, and those that mean it after `the` as well.
 const PARTS: [&str; 24] = [
-    "binary",
-    "class",
-    "code",
-    "component",
-    "constant",
-    "crate",
-    "endpoint",
-    "enum",
-    "function",
-    "interface",
-    "job",
-    "library",
-    "macro",
-    "method",
-    "package",
-    "procedure",
-    "program",
-    "query",
-    "service",
-    "struct",
-    "test",
-    "tests",
-    "trait",
-    "type",
+    "binary", "class", "code", "component", "constant", "crate", "endpoint", "enum", "function", "interface", "job",
+    "library", "macro", "method", "package", "procedure", "program", "query", "service", "struct", "test", "tests",
+    "trait", "type",
 ];
 const FILES: [&str; 15] = [
-    "config",
-    "configuration",
-    "directory",
-    "document",
-    "file",
-    "files",
-    "folder",
-    "header",
-    "makefile",
-    "manifest",
-    "module",
-    "modules",
-    "page",
-    "script",
-    "template",
+    "config", "configuration", "directory", "document", "file", "files", "folder", "header", "makefile", "manifest",
+    "module", "modules", "page", "script", "template",
 ];
 /// The most words between `this` and its noun: `this generated Rust file`.
 const MOST_BETWEEN: usize = 2;
@@ -125,11 +91,8 @@ impl Statement {
 
 /// Returns whether a text refers to its file, as `this module` does. Such a text says another thing about each file.
 pub(crate) fn refers_to_its_file(text: &str) -> bool {
-    let words: Vec<String> = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect();
+    let words: Vec<String> =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     let means_file = |at: usize| {
         let nouns: &[&[&str]] = match &*words[at] {
             "here" => return true,
@@ -154,11 +117,7 @@ struct StatementHasher {
 
 impl StatementHasher {
     fn new(kind: &str) -> Self {
-        let hasher = Self {
-            words: blake3::Hasher::new(),
-            quotes: blake3::Hasher::new(),
-            has_quotes: false,
-        };
+        let hasher = Self { words: blake3::Hasher::new(), quotes: blake3::Hasher::new(), has_quotes: false };
         hasher.part(kind)
     }
 
@@ -192,10 +151,7 @@ impl StatementHasher {
         names.dedup();
         let mut hasher = self.part("names");
         for name in names {
-            hasher
-                .words
-                .update(&(name.len() as u64).to_le_bytes())
-                .update(name.as_bytes());
+            hasher.words.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes());
         }
         hasher
     }
@@ -207,9 +163,6 @@ impl StatementHasher {
         if self.has_quotes {
             quotes.copy_from_slice(&self.quotes.finalize().as_bytes()[..8]);
         }
-        Statement {
-            words,
-            quotes: u64::from_le_bytes(quotes),
-        }
+        Statement { words, quotes: u64::from_le_bytes(quotes) }
     }
 }

@@ -6,11 +6,7 @@ use super::{Statement, refers_to_its_file};
 
 fn is_same(one: &str, other: &str) -> bool {
     let same = Statement::of_text(one).equals(Statement::of_text(other));
-    assert_eq!(
-        same,
-        Statement::of_text(other).equals(Statement::of_text(one)),
-        "{one} | {other}"
-    );
+    assert_eq!(same, Statement::of_text(other).equals(Statement::of_text(one)), "{one} | {other}");
     same
 }
 
@@ -39,10 +35,7 @@ const DIFFERENT: [(&str, &[(&str, &str)]); 22] = [
     ),
     (
         "articles that give another sense",
-        &[
-            ("Deploys need a few approvals", "Deploys need few approvals"),
-            ("Keep a little slack", "Keep little slack"),
-        ],
+        &[("Deploys need a few approvals", "Deploys need few approvals"), ("Keep a little slack", "Keep little slack")],
     ),
     (
         "case",
@@ -179,18 +172,12 @@ const DIFFERENT: [(&str, &[(&str, &str)]); 22] = [
             ("We're here", "We were here"),
         ],
     ),
-    (
-        "order",
-        &[("Lint before test", "Test before lint"), ("a calls b", "b calls a")],
-    ),
+    ("order", &[("Lint before test", "Test before lint"), ("a calls b", "b calls a")]),
     (
         "a reason",
         &[
             ("Uploads go to S3", "Uploads go to S3 because disks are small"),
-            (
-                "Uploads go to S3 because it is cheap",
-                "Uploads go to S3 because it is safe",
-            ),
+            ("Uploads go to S3 because it is cheap", "Uploads go to S3 because it is safe"),
         ],
     ),
     (
@@ -206,48 +193,15 @@ const DIFFERENT: [(&str, &[(&str, &str)]); 22] = [
             ("The separator is \".\"", "The separator is"),
         ],
     ),
-    (
-        "punctuation",
-        &[
-            ("Stop, it works", "Stop it works"),
-            ("x: y", "x y"),
-            ("Ids are (a)", "Ids are a"),
-        ],
-    ),
-    (
-        "joined words",
-        &[
-            ("The set up is old", "The setup is old"),
-            ("Log in here", "Login here"),
-            ("a - b", "a -b"),
-        ],
-    ),
+    ("punctuation", &[("Stop, it works", "Stop it works"), ("x: y", "x y"), ("Ids are (a)", "Ids are a")]),
+    ("joined words", &[("The set up is old", "The setup is old"), ("Log in here", "Login here"), ("a - b", "a -b")]),
     (
         "contractions that are not listed",
-        &[
-            ("He's done", "He is done"),
-            ("I'd go", "I would go"),
-            ("We've left", "We have left"),
-        ],
+        &[("He's done", "He is done"), ("I'd go", "I would go"), ("We've left", "We have left")],
     ),
-    (
-        "plurals and forms",
-        &[
-            ("The worker writes", "The workers write"),
-            ("It is cached", "It is caching"),
-        ],
-    ),
-    (
-        "synonyms",
-        &[
-            ("Telemetry is off", "Telemetry is disabled"),
-            ("Delete the lock", "Remove the lock"),
-        ],
-    ),
-    (
-        "pronouns",
-        &[("He owns it", "She owns it"), ("Our key leaked", "Their key leaked")],
-    ),
+    ("plurals and forms", &[("The worker writes", "The workers write"), ("It is cached", "It is caching")]),
+    ("synonyms", &[("Telemetry is off", "Telemetry is disabled"), ("Delete the lock", "Remove the lock")]),
+    ("pronouns", &[("He owns it", "She owns it"), ("Our key leaked", "Their key leaked")]),
 ];
 
 /// Texts of one statement each, in several forms.
@@ -258,17 +212,8 @@ const SAME: [&[&str]; 34] = [
         " The  index\tis\nrebuilt\r\ndaily. ",
         "The\u{a0}index is rebuilt daily",
     ],
-    &[
-        "The cache is warm",
-        "cache is warm",
-        "cache is warm.",
-        "A cache is warm",
-    ],
-    &[
-        "Build the image in a container",
-        "Build image in container",
-        "Build an image in the container.",
-    ],
+    &["The cache is warm", "cache is warm", "cache is warm.", "A cache is warm"],
+    &["Build the image in a container", "Build image in container", "Build an image in the container."],
     &[
         "Use `x` for y",
         "Use \"x\" for y",
@@ -283,22 +228,9 @@ const SAME: [&[&str]; 34] = [
     &["It can't work", "It cannot work", "It can not work."],
     &["We won't ship, they shan't", "We will not ship, they shall not"],
     &["They're late and we'll wait", "They are late and we will wait."],
-    &[
-        "It's slow; it isn't broken",
-        "It is slow; it is not broken",
-        "It\u{2019}s slow; it isn\u{2019}t broken.",
-    ],
-    &[
-        "\"Use the fast mode.\"",
-        "Use the fast mode.",
-        "Use fast mode",
-        "`Use the fast mode`",
-    ],
-    &[
-        "Pass a `--dry-run` flag",
-        "Pass --dry-run flag",
-        "Pass the --dry-run flag.",
-    ],
+    &["It's slow; it isn't broken", "It is slow; it is not broken", "It\u{2019}s slow; it isn\u{2019}t broken."],
+    &["\"Use the fast mode.\"", "Use the fast mode.", "Use fast mode", "`Use the fast mode`"],
+    &["Pass a `--dry-run` flag", "Pass --dry-run flag", "Pass the --dry-run flag."],
     &["Read a .env file", "Read .env file"],
     &["Use a $HOME path", "Use $HOME path"],
     &["Add a #label", "Add #label"],
@@ -308,17 +240,8 @@ const SAME: [&[&str]; 34] = [
     &["- The cache is small", "- cache is small"],
     &["* A cache is small", "* cache is small"],
     &["1) The cache is small", "1) cache is small"],
-    &[
-        "The final word is \"done.\"",
-        "The final word is done.",
-        "The final word is done",
-        "The final word is `done.`",
-    ],
-    &[
-        "Set a timeout of 30 s",
-        "Set timeout of 30 s",
-        "Set the timeout of 30 s.",
-    ],
+    &["The final word is \"done.\"", "The final word is done.", "The final word is done", "The final word is `done.`"],
+    &["Set a timeout of 30 s", "Set timeout of 30 s", "Set the timeout of 30 s."],
     &["Plan a release", "Plan release"],
     &["Run the first test", "Run first test"],
     &["Note: The cache is cold", "Note: cache is cold"],
@@ -382,38 +305,15 @@ fn subjects_names_and_cited_files_count() {
     ] {
         assert!(refers_to_its_file(text), "{text}");
         assert!(!of(text, None, &["a.rs"]).equals(of(text, None, &["b.rs"])), "{text}");
-        assert!(
-            of(text, None, &["a.rs", "b.rs"]).equals(of(text, None, &["b.rs", "a.rs", "b.rs"])),
-            "{text}"
-        );
+        assert!(of(text, None, &["a.rs", "b.rs"]).equals(of(text, None, &["b.rs", "a.rs", "b.rs"])), "{text}");
     }
     assert!(!refers_to_its_file("that is a file, and there it is"));
 }
 
 /// Parts from which harmless and other differences are made.
 const PARTS: [&str; 22] = [
-    "the",
-    "a",
-    "an",
-    "The",
-    "cache",
-    "`cache`",
-    "\"cache\"",
-    "cache.",
-    "don't",
-    "do not",
-    "don\u{2019}t",
-    "Cache",
-    "'",
-    "\"",
-    "b",
-    "is",
-    "it's",
-    "it is",
-    "5",
-    "-5",
-    "...",
-    "(x)",
+    "the", "a", "an", "The", "cache", "`cache`", "\"cache\"", "cache.", "don't", "do not", "don\u{2019}t", "Cache",
+    "'", "\"", "b", "is", "it's", "it is", "5", "-5", "...", "(x)",
 ];
 
 fn text() -> impl Strategy<Value = String> {

@@ -5,14 +5,8 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization as _;
 
 /// Pairs of quotes: the opening and the closing character.
-const QUOTES: [(char, char); 6] = [
-    ('"', '"'),
-    ('\'', '\''),
-    ('`', '`'),
-    ('\u{201c}', '\u{201d}'),
-    ('\u{2018}', '\u{2019}'),
-    ('\u{ab}', '\u{bb}'),
-];
+const QUOTES: [(char, char); 6] =
+    [('"', '"'), ('\'', '\''), ('`', '`'), ('\u{201c}', '\u{201d}'), ('\u{2018}', '\u{2019}'), ('\u{ab}', '\u{bb}')];
 
 /// Words that begin no noun phrase. Before them `a`, `an` and `the` are words that are meant, or names: `option a is slower`,
 /// `strip the from titles`.
@@ -129,9 +123,7 @@ impl Tokens {
             let start = at + brackets.len();
             let end_of_span = spans.iter().find(|(first, end)| (*first..*end).contains(&start));
             // A quoted letter is a name, so an article has its noun in the same quotes.
-            let noun = rest
-                .peek()
-                .filter(|(next, _)| end_of_span.is_none_or(|(_, end)| next < end));
+            let noun = rest.peek().filter(|(next, _)| end_of_span.is_none_or(|(_, end)| next < end));
             let is_left_out = noun.is_some_and(|(_, noun)| article.is_article(bare, noun));
             article.pass(word);
             opened.push_str(brackets);
@@ -139,11 +131,7 @@ impl Tokens {
                 continue;
             }
             // Brackets before an article open the next word.
-            let word = if opened == brackets {
-                Cow::from(word)
-            } else {
-                Cow::from(format!("{opened}{bare}"))
-            };
+            let word = if opened == brackets { Cow::from(word) } else { Cow::from(format!("{opened}{bare}")) };
             opened.clear();
             match spelt_out(&word) {
                 Some([verb, other]) => found.extend([(at, verb.into()), (at, other.into())]),
@@ -163,10 +151,7 @@ impl Tokens {
 impl Unquoted {
     /// Removes pairs of quotes that stand around words. Nested and unbalanced quotes stay: they are part of what is said.
     fn of(text: &str) -> Self {
-        let mut unquoted = Self {
-            text: String::with_capacity(text.len()),
-            spans: Vec::new(),
-        };
+        let mut unquoted = Self { text: String::with_capacity(text.len()), spans: Vec::new() };
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             let before = unquoted.text.chars().next_back();
@@ -217,9 +202,7 @@ fn is_plain(inner: &str) -> bool {
     let mut has_quotes = false;
     let mut chars = inner.chars().peekable();
     while let Some(c) = chars.next() {
-        let is_quote = QUOTES
-            .iter()
-            .any(|(opening, closing)| [*opening, *closing].contains(&c));
+        let is_quote = QUOTES.iter().any(|(opening, closing)| [*opening, *closing].contains(&c));
         let is_apostrophe = matches!(c, '\'' | '\u{2019}')
             && previous.is_some_and(char::is_alphanumeric)
             && chars.peek().is_some_and(|next| next.is_alphanumeric());
@@ -340,14 +323,7 @@ fn spelt_out(word: &str) -> Option<[String; 2]> {
                 ("it" | "It", "s") | ("IT", "S") => (stem.to_owned(), "is"),
                 _ => return None,
             };
-            [
-                first,
-                if is_upper {
-                    second.to_uppercase()
-                } else {
-                    second.to_owned()
-                },
-            ]
+            [first, if is_upper { second.to_uppercase() } else { second.to_owned() }]
         }
     };
     Some([format!("{before}{first}"), format!("{second}{after}")])
@@ -361,11 +337,7 @@ fn verb(stem: &str) -> Option<String> {
     }
     let verb = known(&stem.to_lowercase())?;
     let capital = || verb[..1].to_uppercase() + &verb[1..];
-    let cased = if stem.chars().all(char::is_uppercase) {
-        verb.to_uppercase()
-    } else {
-        capital()
-    };
+    let cased = if stem.chars().all(char::is_uppercase) { verb.to_uppercase() } else { capital() };
     // A mixed case such as `dO` is part of what is said.
     let is_capitalised =
         stem.chars().next().is_some_and(char::is_uppercase) && stem.chars().skip(1).all(char::is_lowercase);

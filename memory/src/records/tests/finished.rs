@@ -14,9 +14,7 @@ fn session_folders(fixture: &SpoolFixture) -> Vec<String> {
         return Vec::new();
     };
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names
-        .filter(|name| name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
-        .collect()
+    names.filter(|name| name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit())).collect()
 }
 
 /// All files below a directory.
@@ -42,26 +40,15 @@ fn a_session_that_learned_nothing_leaves_nothing() {
 #[test]
 fn finished_session_leaves_no_folder_and_can_resume() {
     let fixture = SpoolFixture::new();
-    fixture
-        .spool()
-        .append("client", Some("main"), Some("turn 1"), &[record("one")])
-        .unwrap();
+    fixture.spool().append("client", Some("main"), Some("turn 1"), &[record("one")]).unwrap();
     let id = fixture.spool().session("client").unwrap().unwrap();
     fixture.spool().flush(&fixture.segments(), |_| true).unwrap();
     assert_eq!(session_folders(&fixture), [""; 0]);
     // Another process resumes the session later.
     let spool = fixture.spool();
     assert_eq!(spool.session("client").unwrap().as_ref(), Some(&id));
-    assert!(
-        !spool
-            .append("client", Some("main"), Some("turn 1"), &[record("one")])
-            .unwrap()
-    );
-    assert!(
-        spool
-            .append("client", Some("main"), Some("turn 2"), &[record("two")])
-            .unwrap()
-    );
+    assert!(!spool.append("client", Some("main"), Some("turn 1"), &[record("one")]).unwrap());
+    assert!(spool.append("client", Some("main"), Some("turn 2"), &[record("two")]).unwrap());
     let flushed = spool.flush(&fixture.segments(), |_| true).unwrap();
     assert_eq!(flushed.segments, [format!("session_{id}.1.jsonl")]);
     let mut recorded = SpoolView::default();
@@ -78,12 +65,7 @@ fn flush_of_one_session_opens_no_other_file() {
         spool.append(client, Some("main"), None, &[record(client)]).unwrap();
     }
     let b = spool.session("b").unwrap().unwrap();
-    let of_b = spool
-        .waiting()
-        .unwrap()
-        .into_iter()
-        .find(|one| one.session == b)
-        .unwrap();
+    let of_b = spool.waiting().unwrap().into_iter().find(|one| one.session == b).unwrap();
     // Opening this fails.
     fs::remove_file(&of_b.file).unwrap();
     fs::create_dir(&of_b.file).unwrap();
@@ -97,19 +79,12 @@ fn flush_past_its_deadline_changes_nothing() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     for client in 0..50 {
-        spool
-            .append(&client.to_string(), Some("main"), Some("turn"), &[record("x")])
-            .unwrap();
+        spool.append(&client.to_string(), Some("main"), Some("turn"), &[record("x")]).unwrap();
     }
     let over = Until::within(Duration::ZERO);
-    let cut = spool
-        .flush_some(Sessions::All, &fixture.segments(), Some(&over), |_| true)
-        .unwrap();
+    let cut = spool.flush_some(Sessions::All, &fixture.segments(), Some(&over), |_| true).unwrap();
     assert_eq!((cut.records, cut.is_cut, fixture.written().len()), (0, true, 0));
-    assert_eq!(
-        fixture.spool().flush(&fixture.segments(), |_| true).unwrap().records,
-        50
-    );
+    assert_eq!(fixture.spool().flush(&fixture.segments(), |_| true).unwrap().records, 50);
 }
 
 /// Writes a session folder of earlier versions.
@@ -126,10 +101,7 @@ pub(super) fn old_folder(fixture: &SpoolFixture, client: &str, id: &str, next: u
 }
 
 fn compact(fixture: &SpoolFixture) -> bool {
-    fixture
-        .spool()
-        .compact(&Until::within(Duration::from_secs(60)))
-        .unwrap()
+    fixture.spool().compact(&Until::within(Duration::from_secs(60))).unwrap()
 }
 
 #[test]
@@ -148,35 +120,19 @@ fn legacy_folders_are_migrated_without_loss() {
     // A session that resumes before the migration finds its data.
     let spool = fixture.spool();
     assert_eq!(spool.marks("finished").unwrap(), ["turn 1", "turn 2"]);
-    assert!(
-        !spool
-            .append("open", Some("main"), Some("turn 1"), &[record("again")])
-            .unwrap()
-    );
+    assert!(!spool.append("open", Some("main"), Some("turn 1"), &[record("again")]).unwrap());
     assert!(!spool.compact(&Until::within(Duration::ZERO)).unwrap());
     assert!(compact(&fixture) && compact(&fixture));
     assert_eq!(session_folders(&fixture), [""; 0]);
     let mut recorded = SpoolView::default();
     recorded.refresh(&spool);
     let known = ["01IDLE", "01FINISHED", "01OPEN"].map(|id| recorded.has(id));
-    assert_eq!(
-        known,
-        [false, true, true],
-        "a session without records must not be recorded"
-    );
+    assert_eq!(known, [false, true, true], "a session without records must not be recorded");
     assert_eq!(spool.set_aside().unwrap().len(), 1);
-    assert!(
-        spool
-            .append("finished", Some("main"), Some("turn 3"), &[record("x")])
-            .unwrap()
-    );
+    assert!(spool.append("finished", Some("main"), Some("turn 3"), &[record("x")]).unwrap());
     let flushed = spool.flush(&fixture.segments(), |_| true).unwrap();
     assert_eq!(
-        flushed
-            .segments
-            .iter()
-            .map(String::as_str)
-            .collect::<std::collections::BTreeSet<_>>(),
+        flushed.segments.iter().map(String::as_str).collect::<std::collections::BTreeSet<_>>(),
         ["session_01FINISHED.3.jsonl", "session_01OPEN.2.jsonl"].into()
     );
     let written = fixture.written();
@@ -196,13 +152,7 @@ fn interrupted_migration_resumes() {
     assert!(compact(&fixture));
     let two = record("two");
     let live = format!("{}\n", two.line());
-    old_folder(
-        &fixture,
-        "client",
-        "01CLIENT",
-        1,
-        &[("live-0123456789abcdef.jsonl", live.as_str())],
-    );
+    old_folder(&fixture, "client", "01CLIENT", 1, &[("live-0123456789abcdef.jsonl", live.as_str())]);
     assert!(compact(&fixture));
     let spool = fixture.spool();
     assert_eq!(spool.session("client").unwrap().as_deref(), Some("01CLIENT"));
@@ -216,24 +166,13 @@ fn interrupted_migration_resumes() {
 #[test]
 fn damaged_index_is_set_aside() {
     let fixture = SpoolFixture::new();
-    fixture
-        .spool()
-        .append("client", Some("main"), Some("turn 1"), &[record("one")])
-        .unwrap();
-    fs::write(
-        fixture.dir.path().join("spool/sessions.db"),
-        "no database, however long it may be".repeat(500),
-    )
-    .unwrap();
+    fixture.spool().append("client", Some("main"), Some("turn 1"), &[record("one")]).unwrap();
+    fs::write(fixture.dir.path().join("spool/sessions.db"), "no database, however long it may be".repeat(500)).unwrap();
     for suffix in ["-wal", "-shm"] {
         fs::remove_file(fixture.dir.path().join(format!("spool/sessions.db{suffix}"))).ok();
     }
     let spool = fixture.spool();
-    assert!(
-        spool
-            .append("client", Some("main"), Some("turn 2"), &[record("two")])
-            .unwrap()
-    );
+    assert!(spool.append("client", Some("main"), Some("turn 2"), &[record("two")]).unwrap());
     assert_eq!(spool.flush(&fixture.segments(), |_| true).unwrap().records, 2);
     let is_aside = |name: &String| name.contains("sessions.db.damaged-");
     assert!(files_below(&fixture.dir.path().join("spool")).iter().any(is_aside));
@@ -244,18 +183,12 @@ fn deleted_spool_is_recreated() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     let mut recorded = SpoolView::default();
-    spool
-        .append("client", Some("main"), Some("turn"), &[record("one")])
-        .unwrap();
+    spool.append("client", Some("main"), Some("turn"), &[record("one")]).unwrap();
     let before = spool.session("client").unwrap().unwrap();
     recorded.refresh(&spool);
     assert!(recorded.has(&before));
     fs::remove_dir_all(fixture.dir.path().join("spool")).unwrap();
-    assert!(
-        spool
-            .append("client", Some("main"), Some("turn"), &[record("two")])
-            .unwrap()
-    );
+    assert!(spool.append("client", Some("main"), Some("turn"), &[record("two")]).unwrap());
     let after = fixture.spool().session("client").unwrap().unwrap();
     recorded.refresh(&spool);
     assert!(recorded.has(&after) && !recorded.has(&before));

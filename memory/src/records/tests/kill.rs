@@ -24,11 +24,7 @@ const OLD_FOLDERS: usize = 20;
 #[test]
 fn writer() {
     let Some(dir) = std::env::var_os(WRITER) else { return };
-    let spool = Spool::at(
-        std::path::Path::new(&dir).join("spool"),
-        Durability::Segment,
-        Clock::system(),
-    );
+    let spool = Spool::at(std::path::Path::new(&dir).join("spool"), Durability::Segment, Clock::system());
     let segments = Segments::of(&Home::Directory(std::path::Path::new(&dir).join("home"))).unwrap();
     let mut stdout = std::io::stdout();
     let until = Until::within(Duration::from_secs(3600));
@@ -58,12 +54,7 @@ struct Writer {
 impl Writer {
     fn start(fixture: &SpoolFixture) -> Writer {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "records::tests::kill::writer",
-                "--nocapture",
-                "--test-threads=1",
-            ])
+            .args(["--exact", "records::tests::kill::writer", "--nocapture", "--test-threads=1"])
             .env(WRITER, fixture.dir.path())
             .stdout(Stdio::piped())
             .spawn()
@@ -134,25 +125,14 @@ fn acknowledged_records_survive_kills() {
             acknowledged.extend(std::iter::from_fn(|| writer.acknowledged()));
         }
     }
-    assert!(
-        fixture
-            .spool()
-            .compact(&Until::within(Duration::from_secs(3600)))
-            .unwrap()
-    );
+    assert!(fixture.spool().compact(&Until::within(Duration::from_secs(3600))).unwrap());
     fixture.spool().flush(&fixture.segments(), |_| true).unwrap();
-    let unmarked: Vec<_> = marked
-        .iter()
-        .filter(|client| fixture.spool().marks(client).unwrap() != ["old turn"])
-        .collect();
+    let unmarked: Vec<_> =
+        marked.iter().filter(|client| fixture.spool().marks(client).unwrap() != ["old turn"]).collect();
     assert!(unmarked.is_empty(), "{unmarked:?}");
     let mut found = HashSet::new();
     let mut torn = 0;
-    for (name, text) in fixture
-        .written()
-        .into_iter()
-        .filter(|(name, _)| !name.ends_with(".tmp"))
-    {
+    for (name, text) in fixture.written().into_iter().filter(|(name, _)| !name.ends_with(".tmp")) {
         let (records, aside) = all(text.as_bytes());
         assert!(aside.is_empty(), "{name}: {aside:?}");
         found.extend(records.into_iter().map(|record| record.id));

@@ -42,11 +42,7 @@ fn record(text: &str) -> Record {
         confidence: serde_json::Number::from_f64(0.5),
         author: None,
     });
-    let origin = Origin {
-        session: Some("01S".to_owned()),
-        branch: Some("main".to_owned()),
-        ..Origin::default()
-    };
+    let origin = Origin { session: Some("01S".to_owned()), branch: Some("main".to_owned()), ..Origin::default() };
     Record::new(body, origin, &Clock::system())
 }
 
@@ -85,11 +81,7 @@ fn members_are_ordered_and_invalid_ones_survive() {
     let expected = r#"{"id":"1","ts":"t","type":"context_hit","files":["b"],"task":7,"relevance":"high","x":1.50}"#;
     assert_eq!(line, expected);
     assert_eq!(Record::parse(&line).unwrap().line(), line);
-    for sources in [
-        r#"[["a.rs"]]"#,
-        r#"[{"path":"a.rs","lines":"1-2"}]"#,
-        r#"[{"path":"a.rs","blob":7}]"#,
-    ] {
+    for sources in [r#"[["a.rs"]]"#, r#"[{"path":"a.rs","lines":"1-2"}]"#, r#"[{"path":"a.rs","blob":7}]"#] {
         let line = format!(r#"{{"id":"1","ts":"t","type":"new","sources":{sources}}}"#);
         assert_eq!(Record::parse(&line).unwrap().line(), line);
     }
@@ -113,11 +105,7 @@ fn invalid_lines_are_skipped_with_a_reason() {
     );
     let (records, aside) = all(text.as_bytes());
     let ids: Vec<_> = records.iter().map(|record| record.id.as_str()).collect();
-    assert_eq!(
-        ids,
-        ["1", "2", "3", ""],
-        "a record without an id must not count as a duplicate"
-    );
+    assert_eq!(ids, ["1", "2", "3", ""], "a record without an id must not count as a duplicate");
     let lines: Vec<_> = aside.iter().map(|aside| aside.line).collect();
     assert_eq!(lines, [2, 4, 6, 9, 10, 12]);
     assert_eq!(aside[0].reason, SkipReason::ConflictMarker);
@@ -195,12 +183,8 @@ impl SpoolFixture {
         let Ok(entries) = fs::read_dir(self.dir.path().join("home/sessions")) else {
             return Vec::new();
         };
-        let read = |entry: fs::DirEntry| {
-            (
-                entry.file_name().into_string().unwrap(),
-                fs::read_to_string(entry.path()).unwrap(),
-            )
-        };
+        let read =
+            |entry: fs::DirEntry| (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap());
         let mut written: Vec<_> = entries.map(|entry| read(entry.unwrap())).collect();
         written.sort();
         written
@@ -212,29 +196,19 @@ fn flushed_segments_are_never_rewritten() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     let (one, two, three) = (record("one"), record("two"), record("three"));
-    spool
-        .append("client", Some("main"), None, &[one.clone(), two.clone()])
-        .unwrap();
+    spool.append("client", Some("main"), None, &[one.clone(), two.clone()]).unwrap();
     assert!(fixture.written().is_empty());
     assert_eq!(spool.waiting().unwrap()[0].records, 2);
     let id = spool.session("client").unwrap().unwrap();
     let flushed = spool.flush(&fixture.segments(), |_| true).unwrap();
-    assert_eq!(
-        (flushed.segments, flushed.records),
-        (vec![format!("session_{id}.0.jsonl")], 2)
-    );
+    assert_eq!((flushed.segments, flushed.records), (vec![format!("session_{id}.0.jsonl")], 2));
     let first = fixture.written();
     assert_eq!(first[0].1, format!("{}\n{}\n", one.line(), two.line()));
-    spool
-        .append("client", Some("main"), None, std::slice::from_ref(&three))
-        .unwrap();
+    spool.append("client", Some("main"), None, std::slice::from_ref(&three)).unwrap();
     spool.flush(&fixture.segments(), |_| true).unwrap();
     let both = fixture.written();
     assert_eq!(both[0], first[0]);
-    assert_eq!(
-        both[1],
-        (format!("session_{id}.1.jsonl"), format!("{}\n", three.line()))
-    );
+    assert_eq!(both[1], (format!("session_{id}.1.jsonl"), format!("{}\n", three.line())));
     assert!(spool.waiting().unwrap().is_empty());
     assert!(spool.flush(&fixture.segments(), |_| true).unwrap().segments.is_empty());
     assert_eq!(Segments::parse_name(&both[1].0), Some((id.as_str(), 1)));
@@ -248,12 +222,8 @@ fn only_due_records_are_flushed() {
     let mut elsewhere = record("there");
     elsewhere.origin.branch = Some("feature/x: y".to_owned());
     elsewhere.origin.commit = Some("abc".to_owned());
-    spool
-        .append("client", Some("feature/x: y"), None, &[elsewhere])
-        .unwrap();
-    let flushed = spool
-        .flush(&fixture.segments(), |waiting| waiting.branch.as_deref() == Some("main"))
-        .unwrap();
+    spool.append("client", Some("feature/x: y"), None, &[elsewhere]).unwrap();
+    let flushed = spool.flush(&fixture.segments(), |waiting| waiting.branch.as_deref() == Some("main")).unwrap();
     assert_eq!((flushed.records, flushed.waiting.len()), (1, 1));
     let waiting = &flushed.waiting[0];
     assert_eq!(
@@ -304,10 +274,7 @@ fn interrupted_flush_resumes() {
     let forget_numbers = || index.execute("UPDATE session SET next = 0", []).unwrap();
     leave(&text);
     forget_numbers();
-    assert_eq!(
-        spool.flush(&fixture.segments(), |_| true).unwrap().segments,
-        [written[0].0.clone()]
-    );
+    assert_eq!(spool.flush(&fixture.segments(), |_| true).unwrap().segments, [written[0].0.clone()]);
     assert_eq!(fixture.written(), written, "the same segment is not written twice");
     // A used name is not used again.
     leave(&format!("{}\n", record("three").line()));
@@ -335,10 +302,7 @@ fn marked_input_is_learned_once() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     let keep = |client, mark| spool.append(client, Some("main"), Some(mark), &[record("x")]).unwrap();
-    assert_eq!(
-        [keep("a", "1"), keep("a", "1"), keep("a", "2"), keep("b", "1")],
-        [true, false, true, true]
-    );
+    assert_eq!([keep("a", "1"), keep("a", "1"), keep("a", "2"), keep("b", "1")], [true, false, true, true]);
     spool.flush(&fixture.segments(), |_| true).unwrap();
     assert!(!keep("a", "2"), "a used mark must be refused after a flush");
     assert_eq!(spool.waiting().unwrap(), []);
@@ -367,10 +331,7 @@ fn view_shows_waiting_files() {
 fn session_ids_differ_between_spools() {
     let (one, other) = (SpoolFixture::new(), SpoolFixture::new());
     let session = |fixture: &SpoolFixture, client: &str| {
-        fixture
-            .spool()
-            .append(client, Some("main"), None, &[record("x")])
-            .unwrap();
+        fixture.spool().append(client, Some("main"), None, &[record("x")]).unwrap();
         fixture.spool().session(client).unwrap().unwrap()
     };
     let id = session(&one, "the same client id");

@@ -3,22 +3,12 @@
 use super::{Shape, mixed};
 
 pub(super) const SHAPES: &[Shape] = &[
-    mixed(
-        "github-token",
-        &["ghp_", "gho_", "ghs_", "ghu_", "ghr_"],
-        r"[A-Za-z0-9]{20,255}",
-    ),
+    mixed("github-token", &["ghp_", "gho_", "ghs_", "ghu_", "ghr_"], r"[A-Za-z0-9]{20,255}"),
     mixed("github-token", &["github_pat_"], r"\w{20,255}"),
+    mixed("gitlab-token", &["glpat-", "glrt-"], r"[\w-]{20,300}(?:\.[0-9a-z]{2}\.[0-9a-z]{9})?"),
     mixed(
         "gitlab-token",
-        &["glpat-", "glrt-"],
-        r"[\w-]{20,300}(?:\.[0-9a-z]{2}\.[0-9a-z]{9})?",
-    ),
-    mixed(
-        "gitlab-token",
-        &[
-            "gldt-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-", "glffct-", "glwt-",
-        ],
+        &["gldt-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-", "glffct-", "glwt-"],
         r"[\w-]{20,128}",
     ),
     mixed("gitlab-token", &["GR1348941"], r"[\w-]{20,64}"),
@@ -38,22 +28,10 @@ pub(super) const SHAPES: &[Shape] = &[
     mixed("sonar-token", &["squ_", "sqp_", "sqa_"], r"[0-9a-f]{40}\b"),
     mixed("postman-key", &["PMAK-"], r"[0-9a-fA-F]{24}-[0-9a-fA-F]{34}\b"),
     mixed("readme-key", &["rdme_"], r"[a-z0-9]{70}\b"),
-    mixed(
-        "sourcegraph-token",
-        &["sgp_"],
-        r"(?:(?:[0-9a-fA-F]{16}|local)_)?[0-9a-fA-F]{40}\b",
-    ),
+    mixed("sourcegraph-token", &["sgp_"], r"(?:(?:[0-9a-fA-F]{16}|local)_)?[0-9a-fA-F]{40}\b"),
     mixed("octopus-key", &["API-"], r"[A-Z0-9]{26}\b"),
-    mixed(
-        "jetbrains-token",
-        &["perm:"],
-        r"[A-Za-z0-9+/=]{4,64}\.[A-Za-z0-9+/=]{4,64}\.[A-Za-z0-9+/=]{20,64}",
-    ),
+    mixed("jetbrains-token", &["perm:"], r"[A-Za-z0-9+/=]{4,64}\.[A-Za-z0-9+/=]{4,64}\.[A-Za-z0-9+/=]{20,64}"),
     mixed("gitlab-token", &["_gitlab_session="], r"(?P<secret>[0-9a-z]{32})\b"),
-    mixed(
-        "harness-token",
-        &["pat.", "sat."],
-        r"[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}\b",
-    ),
+    mixed("harness-token", &["pat.", "sat."], r"[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}\b"),
     mixed("prefect-key", &["pnu_"], r"[A-Za-z0-9]{36}\b"),
 ];

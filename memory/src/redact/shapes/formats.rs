@@ -76,13 +76,7 @@ pub(super) const SHAPES: &[Shape] = &[
 /// Returns whether a block has fewer than forty key characters; the rest is blanks and dots.
 fn is_torn_prose(block: &str) -> bool {
     let body = block.split_once("KEY").map_or(block, |(_, body)| body);
-    body.split("-----END")
-        .next()
-        .unwrap_or(body)
-        .bytes()
-        .filter(u8::is_ascii_alphanumeric)
-        .count()
-        < 40
+    body.split("-----END").next().unwrap_or(body).bytes().filter(u8::is_ascii_alphanumeric).count() < 40
 }
 
 fn is_no_bearer(token: &str) -> bool {

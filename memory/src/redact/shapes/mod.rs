@@ -35,16 +35,7 @@ struct Shape {
 }
 
 const fn shape(kind: &'static str, literals: &'static [&'static str], tail: &'static str) -> Shape {
-    Shape {
-        kind,
-        literals,
-        tail,
-        before: 0,
-        any_case: false,
-        anywhere: false,
-        refused: |_| false,
-        context: |_| true,
-    }
+    Shape { kind, literals, tail, before: 0, any_case: false, anywhere: false, refused: |_| false, context: |_| true }
 }
 
 /// A shape whose secret mixes letters with digits, or both cases, which distinguishes keys from identifiers and from
@@ -106,17 +97,10 @@ impl Rule {
 
     /// `None` for an invalid pattern, which a test excludes.
     fn new(shape: &'static Shape) -> Option<Rule> {
-        let pattern = RegexBuilder::new(&format!(r"\A(?:{})", shape.tail))
-            .unicode(false)
-            .size_limit(1 << 21)
-            .build()
-            .ok()?;
+        let pattern =
+            RegexBuilder::new(&format!(r"\A(?:{})", shape.tail)).unicode(false).size_limit(1 << 21).build().ok()?;
         let has_group = pattern.capture_names().flatten().any(|name| name == "secret");
-        Some(Rule {
-            shape,
-            pattern,
-            has_group,
-        })
+        Some(Rule { shape, pattern, has_group })
     }
 
     pub(super) fn kind(&self) -> &'static str {
@@ -135,11 +119,7 @@ impl Rule {
     pub(super) fn look(&self, text: &str, at: Range<usize>) -> Option<RuleMatch> {
         let shape = self.shape;
         let is_inner = shape.before > 0;
-        let start = if is_inner {
-            run_before(text, at.start, shape.before)
-        } else {
-            at.start
-        };
+        let start = if is_inner { run_before(text, at.start, shape.before) } else { at.start };
         if (!shape.anywhere && !starts_fresh(text, start)) || !(shape.context)(line_before(text, start)) {
             return None;
         }
@@ -152,34 +132,17 @@ impl Rule {
         } else {
             let end = self.pattern.find(rest)?.end();
             let is_closed = shape.tail.ends_with(r"\b");
-            let stop = if is_closed {
-                from + end
-            } else {
-                token_end(text, from + end)
-            };
+            let stop = if is_closed { from + end } else { token_end(text, from + end) };
             (end, start..stop)
         };
         // Without the literal, which would distort the check.
-        let drawn = if self.has_group || is_inner {
-            secret.clone()
-        } else {
-            at.end..secret.end
-        };
+        let drawn = if self.has_group || is_inner { secret.clone() } else { at.end..secret.end };
         let is_secret = !(shape.refused)(&text[drawn]);
-        Some(RuleMatch {
-            end: secret.end.max(from + end),
-            secret: is_secret.then_some(secret),
-        })
+        Some(RuleMatch { end: secret.end.max(from + end), secret: is_secret.then_some(secret) })
     }
 }
 
-static SHAPES: [&[Shape]; 5] = [
-    models::SHAPES,
-    forges::SHAPES,
-    services::SHAPES,
-    clouds::SHAPES,
-    formats::SHAPES,
-];
+static SHAPES: [&[Shape]; 5] = [models::SHAPES, forges::SHAPES, services::SHAPES, clouds::SHAPES, formats::SHAPES];
 
 /// Returns whether a secret is a word or a placeholder and not random.
 fn is_uniform(secret: &str) -> bool {
@@ -196,10 +159,7 @@ mod tests {
 
     #[test]
     fn every_shape_compiles() {
-        assert_eq!(
-            Rule::all().len(),
-            SHAPES.iter().map(|shapes| shapes.len()).sum::<usize>()
-        );
+        assert_eq!(Rule::all().len(), SHAPES.iter().map(|shapes| shapes.len()).sum::<usize>());
     }
 
     #[test]

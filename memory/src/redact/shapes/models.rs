@@ -3,29 +3,17 @@
 use super::{Shape, inner, is_uniform, mixed, shape};
 
 const OWN_PREFIXES: &[&str] = &[
-    "muninn-",
-    "muninn_",
-    "muninn\u{2010}",
-    "muninn\u{2011}",
-    "muninn\u{2012}",
-    "muninn\u{2013}",
-    "muninn\u{2212}",
+    "muninn-", "muninn_", "muninn\u{2010}", "muninn\u{2011}", "muninn\u{2012}", "muninn\u{2013}", "muninn\u{2212}",
     "muninn\u{ff0d}",
 ];
 
 pub(super) const SHAPES: &[Shape] = &[
     // Access keys of Muninn: 256 bits in hexadecimal digits.
     // Editors and chats write other hyphens.
-    shape("muninn-key", OWN_PREFIXES, r"[0-9a-fA-F]{64}")
-        .in_any_case()
-        .anywhere(),
+    shape("muninn-key", OWN_PREFIXES, r"[0-9a-fA-F]{64}").in_any_case().anywhere(),
     shape("anthropic-key", &["sk-ant-"], r"[\w-]{16,256}"),
     mixed("openrouter-key", &["sk-or-v1-"], r"[\w-]{16,256}"),
-    mixed(
-        "openai-key",
-        &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"],
-        r"[\w-]{16,256}",
-    ),
+    mixed("openai-key", &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"], r"[\w-]{16,256}"),
     mixed("openai-key", &["sk-"], r"[A-Za-z0-9]{20,256}\b"),
     mixed("openai-key", &["sess-"], r"[A-Za-z0-9]{40}\b"),
     mixed("langfuse-key", &["sk-lf-"], r"[0-9a-f]{8}-[0-9a-f-]{27}"),
@@ -47,9 +35,7 @@ pub(super) const SHAPES: &[Shape] = &[
     // 32 hexadecimal digits and 16 letters or digits, with a full stop between them and without a prefix.
     inner(
         "zhipu-key",
-        &[
-            "0.", "1.", "2.", "3.", "4.", "5.", "6.", "7.", "8.", "9.", "a.", "b.", "c.", "d.", "e.", "f.",
-        ],
+        &["0.", "1.", "2.", "3.", "4.", "5.", "6.", "7.", "8.", "9.", "a.", "b.", "c.", "d.", "e.", "f."],
         31,
         r"[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
     )

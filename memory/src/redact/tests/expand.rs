@@ -40,10 +40,7 @@ impl Case<'_> {
             rest = after;
         }
         expected.push_str(rest);
-        Sample {
-            text: filled.replace(['«', '»'], ""),
-            expected,
-        }
+        Sample { text: filled.replace(['«', '»'], ""), expected }
     }
 }
 

@@ -34,10 +34,7 @@ fn exceeding_the_directory_limit_stops_watching() {
     assert!(watcher.wait_ready(LONG) && watcher.failure().is_none());
     fs::remove_dir_all(fixture.path("d")).unwrap();
     fixture.write("f/x.rs", b"x");
-    assert!(
-        watcher.settle(LONG),
-        "removing one directory and adding another must not exceed the limit"
-    );
+    assert!(watcher.settle(LONG), "removing one directory and adding another must not exceed the limit");
     fixture.write("f/g/x.rs", b"x");
     assert!(!watcher.settle(LONG));
     assert!(matches!(watcher.failure(), Some(WatchError::TooMany { max: 3 })));

@@ -62,11 +62,7 @@ fn directories_move_in_and_out() {
     fs::rename(repo.fixture.path("src"), outside.path().join("src")).unwrap();
     assert_eq!(repo.reported(), "src");
     fs::write(outside.path().join("src/inner/a.rs"), "two").unwrap();
-    assert_eq!(
-        repo.reported(),
-        "",
-        "changes in a directory that was moved out must not be reported"
-    );
+    assert_eq!(repo.reported(), "", "changes in a directory that was moved out must not be reported");
     fs::rename(outside.path().join("src"), repo.fixture.path("back")).unwrap();
     // notify removes the watch of a moved directory with a delay, and can report its next move under the old name too.
     assert!(repo.follow().covers(&path("back/inner/a.rs")));
@@ -102,13 +98,9 @@ fn ignored_directories_are_not_watched() {
     repo.fixture.write("other/src/a.rs", b"x");
     repo.follow();
     assert_eq!(repo.directories(), "src web");
-    for inside in [
-        ".muninn/cache/y",
-        "src/generated/b.rs",
-        "target/b.d",
-        "web/node_modules/x/index.js",
-        "other/src/b.rs",
-    ] {
+    for inside in
+        [".muninn/cache/y", "src/generated/b.rs", "target/b.d", "web/node_modules/x/index.js", "other/src/b.rs"]
+    {
         repo.fixture.write(inside, b"y");
     }
     repo.fixture.git(&["config", "user.name", "Somebody"]);

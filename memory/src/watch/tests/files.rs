@@ -15,10 +15,7 @@ fn every_way_to_write_a_file_is_reported() {
     repo.fixture.write("src/new.rs", b"new");
     assert_eq!(repo.reported(), "src/new.rs");
 
-    let mut open = fs::OpenOptions::new()
-        .append(true)
-        .open(repo.fixture.path("c.md"))
-        .unwrap();
+    let mut open = fs::OpenOptions::new().append(true).open(repo.fixture.path("c.md")).unwrap();
     open.write_all(b" and more").unwrap();
     assert_eq!(repo.reported(), "c.md", "a file that is still open must be reported");
     drop(open);

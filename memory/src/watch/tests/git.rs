@@ -84,8 +84,7 @@ fn linked_worktrees_have_separate_watches() {
     assert_eq!(repo.reported(), "");
     repo.fixture.write("linked/src/edited.rs", b"in the linked one");
     assert_eq!(repo.reported(), "src/edited.rs");
-    repo.fixture
-        .git(&["-C", "linked", "checkout", "-q", "--detach", "--force", "main"]);
+    repo.fixture.git(&["-C", "linked", "checkout", "-q", "--detach", "--force", "main"]);
     assert!(repo.follow().covers(&path("src/removed/a.rs")));
 }
 

@@ -56,13 +56,7 @@ impl Watched {
 
     fn of(fixture: Fixture, worktree: Worktree) -> Self {
         let watcher = Watcher::start(Scope::Worktree(worktree.clone()), None, &Supervisor::default()).unwrap();
-        let mut watched = Self {
-            fixture,
-            worktree,
-            watcher,
-            known: BTreeMap::new(),
-            before: BTreeSet::new(),
-        };
+        let mut watched = Self { fixture, worktree, watcher, known: BTreeMap::new(), before: BTreeSet::new() };
         assert!(watched.watcher.wait_ready(LONG));
         assert_eq!(watched.follow(), Changes::Everything);
         watched

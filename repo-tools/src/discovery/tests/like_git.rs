@@ -52,10 +52,7 @@ const LIKE_GIT: &[(&str, Setup)] = &[
         at.git("r", &["worktree", "add", "--quiet", "../linked"]);
         at.directory("linked/sub");
         let sub = at.path("linked/sub");
-        at.git(
-            "linked",
-            &["config", "--worktree", "core.worktree", sub.to_str().unwrap()],
-        );
+        at.git("linked", &["config", "--worktree", "core.worktree", sub.to_str().unwrap()]);
         at.path("linked")
     }),
     ("moved linked worktree", |at| {
@@ -67,35 +64,13 @@ const LIKE_GIT: &[(&str, Setup)] = &[
     ("submodule", |at| {
         at.repository("lib");
         at.repository("r");
-        at.git(
-            "r",
-            &[
-                "-c",
-                "protocol.file.allow=always",
-                "submodule",
-                "--quiet",
-                "add",
-                "../lib",
-                "sub",
-            ],
-        );
+        at.git("r", &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../lib", "sub"]);
         at.path("r/sub")
     }),
     ("git directory of a submodule", |at| {
         at.repository("lib");
         at.repository("r");
-        at.git(
-            "r",
-            &[
-                "-c",
-                "protocol.file.allow=always",
-                "submodule",
-                "--quiet",
-                "add",
-                "../lib",
-                "sub",
-            ],
-        );
+        at.git("r", &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../lib", "sub"]);
         at.path("r/.git/modules/sub")
     }),
     (".git as a link to a directory outside", |at| {
@@ -145,10 +120,7 @@ const LIKE_GIT: &[(&str, Setup)] = &[
         fs::rename(at.path("r/.git"), at.path("data")).unwrap();
         at.write("r/.git", format!("gitdir: {}\n", at.path("data").display()));
         let root = at.path("r");
-        at.git(
-            "data",
-            &["config", "-f", "config", "core.worktree", root.to_str().unwrap()],
-        );
+        at.git("data", &["config", "-f", "config", "core.worktree", root.to_str().unwrap()]);
         at.path("data")
     }),
     ("core.worktree through a link below", |at| {
@@ -173,20 +145,12 @@ const LIKE_GIT: &[(&str, Setup)] = &[
     }),
     ("core.worktree that is missing", |at| {
         at.repository("r");
-        fs::write(
-            at.path("r/.git/config"),
-            "[core]\nrepositoryformatversion = 0\nworktree = ../gone/x\n",
-        )
-        .unwrap();
+        fs::write(at.path("r/.git/config"), "[core]\nrepositoryformatversion = 0\nworktree = ../gone/x\n").unwrap();
         at.path("r")
     }),
     ("core.worktree without a value", |at| {
         at.repository("r");
-        fs::write(
-            at.path("r/.git/config"),
-            "[core]\nrepositoryformatversion = 0\nworktree\n",
-        )
-        .unwrap();
+        fs::write(at.path("r/.git/config"), "[core]\nrepositoryformatversion = 0\nworktree\n").unwrap();
         at.path("r")
     }),
     ("bare", |at| {
@@ -232,17 +196,7 @@ const LIKE_GIT: &[(&str, Setup)] = &[
         at.repository("r");
         at.git("r", &["config", "uploadpack.allowFilter", "true"]);
         let url = format!("file://{}", at.path("r").display());
-        at.git(
-            "",
-            &[
-                "clone",
-                "--quiet",
-                "--no-checkout",
-                "--filter=blob:none",
-                &url,
-                "partial",
-            ],
-        );
+        at.git("", &["clone", "--quiet", "--no-checkout", "--filter=blob:none", &url, "partial"]);
         at.path("partial")
     }),
     ("shallow clone", |at| {

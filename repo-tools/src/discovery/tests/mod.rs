@@ -21,10 +21,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self {
-            root: folder.path().canonicalize().unwrap(),
-            _folder: folder,
-        }
+        Self { root: folder.path().canonicalize().unwrap(), _folder: folder }
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -62,10 +59,7 @@ impl Place {
 fn top_of_git(start: &Path) -> Option<PathBuf> {
     let output = git_command(start, &["rev-parse", "--show-toplevel"]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    output
-        .status
-        .success()
-        .then(|| PathBuf::from(text.strip_suffix('\n').unwrap()))
+    output.status.success().then(|| PathBuf::from(text.strip_suffix('\n').unwrap()))
 }
 
 type Setup = fn(&Place) -> PathBuf;
@@ -144,10 +138,7 @@ fn configured_worktree_that_does_not_lead_back_is_refused() {
             panic!("{name}: followed to {}", of_git.display());
         };
         let message = error.to_string();
-        assert!(
-            matches!(error, DiscoverError::ForeignWorktree { .. }),
-            "{name}: {message}"
-        );
+        assert!(matches!(error, DiscoverError::ForeignWorktree { .. }), "{name}: {message}");
         assert!(message.contains(of_git.to_str().unwrap()), "{name}: {message}");
     }
 }
@@ -223,9 +214,7 @@ fn extensions_are_refused_like_git_refuses_them() {
         for (key, value) in [("core.repositoryFormatVersion", *version), (key, value)] {
             git(&place.root, &["config", "--file", "r/.git/config", key, value]).unwrap();
         }
-        let output = git_command(&place.path("r"), &["rev-parse", "--show-toplevel"])
-            .output()
-            .unwrap();
+        let output = git_command(&place.path("r"), &["rev-parse", "--show-toplevel"]).output().unwrap();
         let of_git = String::from_utf8(output.stderr).unwrap();
         let found = discover(&place.path("r"));
         assert_eq!(found.is_ok(), output.status.success(), "{version} {setting}: {of_git}");
@@ -235,10 +224,7 @@ fn extensions_are_refused_like_git_refuses_them() {
         // git writes each extension on a line of its own.
         let of_git = of_git.replacen("\n\t", " ", 1).replace("\n\t", ", ");
         let is_malformed = matches!(source, FormatError::Malformed { .. });
-        assert!(
-            is_malformed || of_git.contains(&source.to_string()),
-            "{source} / {of_git}"
-        );
+        assert!(is_malformed || of_git.contains(&source.to_string()), "{source} / {of_git}");
     }
 }
 

@@ -32,9 +32,7 @@ const CPP_DEFINITIONS: &[Def] = with_common!([
     def("concept_definition", Kind::Trait),
 ]);
 
-const C_BUILTINS: &[&str] = &[
-    "size_t", "sizeof", "uint8_t", "uint32_t", "uint64_t", "int64_t", "int32_t",
-];
+const C_BUILTINS: &[&str] = &["size_t", "sizeof", "uint8_t", "uint32_t", "uint64_t", "int64_t", "int32_t"];
 
 pub(super) static C: Spec = Spec {
     definitions: C_DEFINITIONS,
@@ -78,19 +76,10 @@ pub(super) static CPP: Spec = Spec {
         ("dependent_name", "", "-"),
         ("nested_namespace_specifier", "$", "-"),
     ],
-    imports: &[
-        ("preproc_include", ImportForm::Include),
-        ("using_declaration", ImportForm::CppUsing),
-    ],
+    imports: &[("preproc_include", ImportForm::Include), ("using_declaration", ImportForm::CppUsing)],
     types: &["type_identifier"],
     identifiers: &["identifier", "field_identifier"],
-    whole: &[
-        "this",
-        "namespace_identifier",
-        "destructor_name",
-        "operator_name",
-        "operator_cast",
-    ],
+    whole: &["this", "namespace_identifier", "destructor_name", "operator_name", "operator_cast"],
     upper_fields: &["scope"],
     wrappers: &["template_declaration", "linkage_specification"],
     functions: &["lambda_expression"],

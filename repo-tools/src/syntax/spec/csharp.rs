@@ -24,10 +24,7 @@ const DEFINITIONS: &[Def] = &[
 
 pub(super) static SPEC: Spec = Spec {
     definitions: DEFINITIONS,
-    calls: &[
-        ("invocation_expression", "function"),
-        ("object_creation_expression", "type"),
-    ],
+    calls: &[("invocation_expression", "function"), ("object_creation_expression", "type")],
     access: &[
         ("member_access_expression", "name", "expression"),
         ("conditional_access_expression", "$", "condition"),
@@ -40,14 +37,7 @@ pub(super) static SPEC: Spec = Spec {
     ],
     imports: &[("using_directive", ImportForm::CSharp)],
     identifiers: &["identifier"],
-    type_parents: &[
-        "base_list",
-        "type_argument_list",
-        "generic_name",
-        "attribute",
-        "nullable_type",
-        "array_type",
-    ],
+    type_parents: &["base_list", "type_argument_list", "generic_name", "attribute", "nullable_type", "array_type"],
     type_fields: &["type", "returns"],
     upper_fields: &["expression"],
     wrappers: &["field_declaration", "event_field_declaration", "variable_declaration"],

@@ -32,12 +32,7 @@ pub(super) static SPEC: Spec = Spec {
     types: &["type_identifier"],
     identifiers: &["identifier", "field_identifier"],
     whole: &["package_identifier"],
-    wrappers: &[
-        "const_declaration",
-        "var_declaration",
-        "type_declaration",
-        "var_spec_list",
-    ],
+    wrappers: &["const_declaration", "var_declaration", "type_declaration", "var_spec_list"],
     functions: &["func_literal"],
     builtins: &[
         "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "uintptr", "string",

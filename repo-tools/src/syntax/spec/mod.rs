@@ -109,15 +109,7 @@ pub(super) enum When {
 
 /// Creates a definition whose name is in the field `name`.
 pub(super) const fn def(node: &'static str, kind: DefinitionKind) -> Def {
-    Def {
-        node,
-        kind,
-        name: "name",
-        when: When::Always,
-        value: "-",
-        receiver: "-",
-        otherwise: None,
-    }
+    Def { node, kind, name: "name", when: When::Always, value: "-", receiver: "-", otherwise: None }
 }
 
 impl Def {
@@ -138,10 +130,7 @@ impl Def {
     }
 
     pub(super) const fn otherwise(self, form: ImportForm) -> Self {
-        Self {
-            otherwise: Some(form),
-            ..self
-        }
+        Self { otherwise: Some(form), ..self }
     }
 }
 

@@ -20,14 +20,6 @@ pub(super) static SPEC: Spec = Spec {
     whole: &["self", "instance_variable", "class_variable", "setter", "operator"],
     functions: &["lambda", "block", "do_block"],
     skipped: &["regex", "simple_symbol"],
-    builtins: &[
-        "puts",
-        "raise",
-        "attr_reader",
-        "attr_accessor",
-        "attr_writer",
-        "include",
-        "extend",
-    ],
+    builtins: &["puts", "raise", "attr_reader", "attr_accessor", "attr_writer", "include", "extend"],
     ..Spec::EMPTY
 };

@@ -12,9 +12,7 @@ const DEFINITIONS: &[Def] = &[
     def("enum_variant", Kind::Variant),
     def("trait_item", Kind::Trait),
     def("impl_item", Kind::Impl).named("type"),
-    def("mod_item", Kind::Module)
-        .when(When::Body)
-        .otherwise(ImportForm::RustModule),
+    def("mod_item", Kind::Module).when(When::Body).otherwise(ImportForm::RustModule),
     def("const_item", Kind::Constant),
     def("static_item", Kind::Constant),
     def("type_item", Kind::TypeAlias),
@@ -34,10 +32,7 @@ pub(super) static SPEC: Spec = Spec {
         ("generic_type", "type", "-"),
         ("reference_type", "type", "-"),
     ],
-    imports: &[
-        ("use_declaration", ImportForm::RustUse),
-        ("extern_crate_declaration", ImportForm::RustCrate),
-    ],
+    imports: &[("use_declaration", ImportForm::RustUse), ("extern_crate_declaration", ImportForm::RustCrate)],
     types: &["type_identifier"],
     identifiers: &["identifier", "field_identifier", "shorthand_field_identifier"],
     whole: &["self", "super", "crate", "primitive_type"],

@@ -44,11 +44,8 @@ const TYPESCRIPT_DEFINITIONS: &[Def] = with_common!(
     ]
 );
 
-const WITHOUT_JSX: &[(&str, &str)] = &[
-    ("call_expression", "function"),
-    ("new_expression", "constructor"),
-    ("decorator", ""),
-];
+const WITHOUT_JSX: &[(&str, &str)] =
+    &[("call_expression", "function"), ("new_expression", "constructor"), ("decorator", "")];
 
 const WITH_JSX: &[(&str, &str)] = &[
     ("call_expression", "function"),
@@ -60,25 +57,12 @@ const WITH_JSX: &[(&str, &str)] = &[
 
 const COMMON: Spec = Spec {
     calls: WITH_JSX,
-    imports: &[
-        ("import_statement", ImportForm::Script),
-        ("export_statement", ImportForm::ScriptFrom),
-    ],
-    identifiers: &[
-        "identifier",
-        "property_identifier",
-        "private_property_identifier",
-        "shorthand_property_identifier",
-    ],
+    imports: &[("import_statement", ImportForm::Script), ("export_statement", ImportForm::ScriptFrom)],
+    identifiers: &["identifier", "property_identifier", "private_property_identifier", "shorthand_property_identifier"],
     whole: &["this", "super"],
     upper_fields: &["object"],
     attributes: &["decorator"],
-    wrappers: &[
-        "export_statement",
-        "lexical_declaration",
-        "variable_declaration",
-        "expression_statement",
-    ],
+    wrappers: &["export_statement", "lexical_declaration", "variable_declaration", "expression_statement"],
     functions: &["arrow_function", "function_expression", "generator_function"],
     skipped: &["string", "regex"],
     ..Spec::EMPTY
@@ -91,10 +75,7 @@ pub(super) static JAVASCRIPT: Spec = Spec {
     ..COMMON
 };
 
-pub(super) static TYPESCRIPT: Spec = Spec {
-    calls: WITHOUT_JSX,
-    ..TYPED
-};
+pub(super) static TYPESCRIPT: Spec = Spec { calls: WITHOUT_JSX, ..TYPED };
 
 pub(super) static TSX: Spec = TYPED;
 
@@ -109,10 +90,7 @@ const TYPED: Spec = Spec {
     types: &["type_identifier"],
     type_parents: &["extends_clause"],
     wrappers: &[
-        "export_statement",
-        "lexical_declaration",
-        "variable_declaration",
-        "expression_statement",
+        "export_statement", "lexical_declaration", "variable_declaration", "expression_statement",
         "ambient_declaration",
     ],
     ..COMMON

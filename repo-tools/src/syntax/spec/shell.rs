@@ -3,10 +3,8 @@
 use super::{Def, Spec, When, def};
 use crate::syntax::parsed::DefinitionKind as Kind;
 
-const DEFINITIONS: &[Def] = &[
-    def("function_definition", Kind::Function),
-    def("variable_assignment", Kind::Variable).when(When::Outside),
-];
+const DEFINITIONS: &[Def] =
+    &[def("function_definition", Kind::Function), def("variable_assignment", Kind::Variable).when(When::Outside)];
 
 pub(super) static SPEC: Spec = Spec {
     definitions: DEFINITIONS,

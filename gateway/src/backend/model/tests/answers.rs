@@ -45,20 +45,12 @@ fn all_formats_give_the_same_reply() {
     for format in FORMATS {
         let reply = answered(format, 200, looking(format)).unwrap();
         assert_eq!(reply.text, "Looking.", "{format:?}");
-        let usage = Usage {
-            input: Some(100),
-            cached: Some(64),
-            output: Some(20),
-        };
+        let usage = Usage { input: Some(100), cached: Some(64), output: Some(20) };
         assert_eq!((reply.usage, reply.truncated), (usage, false), "{format:?}");
         let ids: Vec<_> = reply.calls.iter().map(|call| (&*call.id, &*call.name)).collect();
         assert_eq!(ids, [("call_1", "grep"), ("call_2", "grep")], "{format:?}");
         assert_eq!(reply.calls[0].arguments, r#"{"pattern":"x"}"#, "{format:?}");
-        assert!(
-            reply.calls[1].arguments.contains("pattern"),
-            "{format:?}: {:?}",
-            reply.calls
-        );
+        assert!(reply.calls[1].arguments.contains("pattern"), "{format:?}: {:?}", reply.calls);
     }
 }
 
@@ -90,11 +82,7 @@ fn thinking_in_the_text_is_removed() {
         ("", ""),
     ] {
         let body = format!(r#"{{"choices":[{{"message":{{"content":"{content}"}},"finish_reason":"stop"}}]}}"#);
-        assert_eq!(
-            answered(WireFormat::Chat, 200, &body).unwrap().text,
-            expected,
-            "{content}"
-        );
+        assert_eq!(answered(WireFormat::Chat, 200, &body).unwrap().text, expected, "{content}");
     }
 }
 
@@ -106,12 +94,7 @@ fn a_refusal_has_the_backends_status_and_message() {
     for (format, status, body, words) in [
         (WireFormat::Chat, 400, openai, "--enable-auto-tool-choice"),
         (WireFormat::Messages, 400, anthropic, "tools: not supported"),
-        (
-            WireFormat::Responses,
-            422,
-            r#"{"detail":"unexpected keyword: tools"}"#,
-            "unexpected keyword: tools",
-        ),
+        (WireFormat::Responses, 422, r#"{"detail":"unexpected keyword: tools"}"#, "unexpected keyword: tools"),
         (
             WireFormat::Chat,
             500,
@@ -123,11 +106,7 @@ fn a_refusal_has_the_backends_status_and_message() {
         (WireFormat::Responses, 404, "<html>no</html>", "404"),
     ] {
         match answered(format, status, body) {
-            Err(ModelError::Refused {
-                model,
-                status: refused,
-                message,
-            }) => {
+            Err(ModelError::Refused { model, status: refused, message }) => {
                 assert_eq!((&*model, refused), ("local/small", status));
                 assert!(message.contains(words), "{message}");
             }
@@ -141,16 +120,10 @@ fn a_refusal_has_the_backends_status_and_message() {
 fn an_error_body_with_a_status_of_success_is_an_error() {
     let limited = r#"{"error":{"message":"slow down","code":429}}"#;
     let error = answered(WireFormat::Chat, 200, limited).unwrap_err();
-    assert!(
-        matches!(&error, ModelError::Refused { status: 429, message, .. } if message == "slow down"),
-        "{error}"
-    );
+    assert!(matches!(&error, ModelError::Refused { status: 429, message, .. } if message == "slow down"), "{error}");
     let failed = r#"{"status":"failed","error":{"code":"server_error","message":"it fell over"},"output":[]}"#;
     let error = answered(WireFormat::Responses, 200, failed).unwrap_err();
-    assert!(
-        matches!(&error, ModelError::Unusable { reason, .. } if reason.contains("it fell over")),
-        "{error}"
-    );
+    assert!(matches!(&error, ModelError::Unusable { reason, .. } if reason.contains("it fell over")), "{error}");
 }
 
 #[test]
@@ -169,17 +142,7 @@ fn a_redirect_is_not_followed() {
 fn a_malformed_answer_is_unusable() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for format in FORMATS {
-        for body in [
-            "",
-            "{",
-            "{}",
-            "[]",
-            "null",
-            "<html></html>",
-            r#"{"choices":[]}"#,
-            r#"{"content":3"#,
-            &deep,
-        ] {
+        for body in ["", "{", "{}", "[]", "null", "<html></html>", r#"{"choices":[]}"#, r#"{"content":3"#, &deep] {
             let start = &body[..body.len().min(20)];
             match answered(format, 200, body) {
                 Err(ModelError::Unusable { .. }) => {}
@@ -200,10 +163,7 @@ fn an_answer_above_the_size_limit_is_unusable() {
     };
     assert_eq!(answered(WireFormat::Chat, 200, &padded(0)).unwrap().calls.len(), 2);
     let error = answered(WireFormat::Chat, 200, &padded(1)).unwrap_err();
-    assert!(
-        matches!(&error, ModelError::Unusable { reason, .. } if reason.contains("1024 KiB")),
-        "{error}"
-    );
+    assert!(matches!(&error, ModelError::Unusable { reason, .. } if reason.contains("1024 KiB")), "{error}");
     let error = answered(WireFormat::Chat, 500, &padded(1)).unwrap_err();
     assert!(matches!(error, ModelError::Refused { status: 500, .. }), "{error}");
 }

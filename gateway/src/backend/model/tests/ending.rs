@@ -17,10 +17,7 @@ fn is_over(result: &Result<Reply, ModelError>) -> bool {
 #[test]
 fn a_refused_connection_is_unreachable() {
     let error = ask(&model("http://127.0.0.1:1", WireFormat::Chat)).unwrap_err();
-    assert!(
-        matches!(&error, ModelError::Unreachable { reason, .. } if reason.contains("cannot connect")),
-        "{error}"
-    );
+    assert!(matches!(&error, ModelError::Unreachable { reason, .. } if reason.contains("cannot connect")), "{error}");
 }
 
 #[test]
@@ -31,10 +28,7 @@ fn a_broken_connection_is_unreachable() {
     ];
     for upstream in broken {
         let error = ask(&model(&upstream.url(), WireFormat::Chat)).unwrap_err();
-        assert!(
-            matches!(&error, ModelError::Unreachable { reason, .. } if reason.contains("broke off")),
-            "{error}"
-        );
+        assert!(matches!(&error, ModelError::Unreachable { reason, .. } if reason.contains("broke off")), "{error}");
     }
 }
 
@@ -116,10 +110,7 @@ fn failures_open_the_backends_circuit_and_deadlines_do_not() {
         assert!(matches!(error, ModelError::Refused { status: 500, .. }), "{error}");
     }
     let error = ask(&model).unwrap_err();
-    assert!(
-        matches!(&error, ModelError::Unreachable { reason, .. } if reason.contains("circuit is open")),
-        "{error}"
-    );
+    assert!(matches!(&error, ModelError::Unreachable { reason, .. } if reason.contains("circuit is open")), "{error}");
     assert_eq!(failing.requests().len(), failures as usize);
     assert_eq!(block_on(circuit.state(std::time::Instant::now())).unwrap().1, failures);
 
@@ -142,9 +133,7 @@ fn questions_run_concurrently() {
     let asked = AtomicUsize::new(0);
     let upstream = Upstream::start_with(move |request| {
         asked.fetch_add(1, Ordering::SeqCst);
-        wait_until("all questions at the backend", || {
-            (asked.load(Ordering::SeqCst) >= MANY).then_some(())
-        });
+        wait_until("all questions at the backend", || (asked.load(Ordering::SeqCst) >= MANY).then_some(()));
         answers::ok(request)
     });
     let model = model(&upstream.url(), WireFormat::Responses);

@@ -11,11 +11,7 @@ use muninn_tests::assert_golden;
 
 /// Two calls with results. The arguments of the second call are not JSON.
 fn conversation() -> Vec<Message> {
-    let result = |id: &str, text: &str, is_error| ToolOutput {
-        id: id.to_owned(),
-        text: text.to_owned(),
-        is_error,
-    };
+    let result = |id: &str, text: &str, is_error| ToolOutput { id: id.to_owned(), text: text.to_owned(), is_error };
     vec![
         Message::User("How does a cancelled stream release its permit?\n\nsrc/stream.rs \"ünïcode\"".to_owned()),
         Message::Assistant {
@@ -29,10 +25,7 @@ fn conversation() -> Vec<Message> {
             result("call_1", "src/stream.rs:7: struct Permit;", false),
             result("call_2", "the arguments are not JSON", true),
         ]),
-        Message::Assistant {
-            text: String::new(),
-            calls: vec![call("call_3", "final", "{}")],
-        },
+        Message::Assistant { text: String::new(), calls: vec![call("call_3", "final", "{}")] },
         Message::Results(vec![result("call_3", "", false)]),
         Message::User("Go on.".to_owned()),
     ]
@@ -41,13 +34,8 @@ fn conversation() -> Vec<Message> {
 #[test]
 fn bodies_match_the_golden_files() {
     let (conversation, tools) = (conversation(), tools());
-    let said = [
-        Message::User("Sum it up.".to_owned()),
-        Message::Assistant {
-            text: "Of what?".to_owned(),
-            calls: Vec::new(),
-        },
-    ];
+    let said =
+        [Message::User("Sum it up.".to_owned()), Message::Assistant { text: "Of what?".to_owned(), calls: Vec::new() }];
     let plain = [&said[..], &conversation[..1]].concat();
     let asked = |messages, tools, choice| ModelRequest {
         system: "Explore.\nBe brief.",
@@ -61,23 +49,14 @@ fn bodies_match_the_golden_files() {
         ("required", asked(&conversation, &tools, ToolMode::Required)),
         ("named", asked(&conversation[..1], &tools, ToolMode::Named("final"))),
         ("auto", asked(&conversation[..3], &tools, ToolMode::Auto)),
-        (
-            "plain",
-            ModelRequest {
-                system: "",
-                ..asked(&plain, &[], ToolMode::Required)
-            },
-        ),
+        ("plain", ModelRequest { system: "", ..asked(&plain, &[], ToolMode::Required) }),
     ];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/backend/model/golden");
     for (name, asked) in &cases {
         for format in FORMATS {
             let (body, _) = ask::write(format, "small", asked).unwrap();
             check_request(format, &body);
-            let file = format!(
-                "{name}-{}.json",
-                serde_json::to_value(format).unwrap().as_str().unwrap()
-            );
+            let file = format!("{name}-{}.json", serde_json::to_value(format).unwrap().as_str().unwrap());
             assert_golden(&folder.join(file), &pretty(&body));
         }
     }
@@ -101,27 +80,20 @@ fn a_longer_conversation_starts_with_the_shorter_one() {
             let body: serde_json::Value = serde_json::from_str(&body).unwrap();
             let turns = body[format.conversation()].as_array().unwrap().clone();
             // The cache markers move and are not part of the cached text.
-            let plain = turns
-                .iter()
-                .map(|turn| turn.to_string().replace(r#""cache_control":{"type":"ephemeral"},"#, ""));
+            let plain =
+                turns.iter().map(|turn| turn.to_string().replace(r#""cache_control":{"type":"ephemeral"},"#, ""));
             plain.collect::<Vec<_>>()
         };
         for (shorter, longer) in [(1, 3), (3, 5)] {
             let (shorter, longer) = (written(shorter), written(longer));
-            assert!(
-                longer.len() > shorter.len() && longer.starts_with(&shorter),
-                "{format:?}: {longer:#?}"
-            );
+            assert!(longer.len() > shorter.len() && longer.starts_with(&shorter), "{format:?}: {longer:#?}");
         }
     }
 }
 
 #[test]
 fn the_answers_schema_is_written_in_the_formats_own_field() {
-    let shape = AnswerSchema {
-        name: "decisions",
-        schema: r#"{"type":"object"}"#.to_owned(),
-    };
+    let shape = AnswerSchema { name: "decisions", schema: r#"{"type":"object"}"#.to_owned() };
     for (format, place) in [
         (WireFormat::Chat, "/response_format/json_schema/schema"),
         (WireFormat::Responses, "/text/format/schema"),
@@ -156,10 +128,7 @@ fn a_request_has_the_formats_path_and_the_permitted_credential() {
         assert_eq!(model.id(), "local/small");
         assert_eq!(ask(&model).unwrap().text, "ok");
         let request = upstream.last();
-        assert_eq!(
-            (request.method.as_str(), request.target.as_str()),
-            ("POST", format.path())
-        );
+        assert_eq!((request.method.as_str(), request.target.as_str()), ("POST", format.path()));
         assert_eq!(request.headers.get("authorization"), expected, "{format:?}");
         assert_eq!(request.headers.get("user-agent"), None, "no other header of the client");
         assert_eq!(request.headers.get("content-type"), Some("application/json"));
@@ -171,22 +140,12 @@ fn a_request_has_the_formats_path_and_the_permitted_credential() {
 
 #[test]
 fn a_route_renames_the_model_and_openai_gets_responses() {
-    let renamed = Candidate {
-        rename: Some("theirs".to_owned()),
-        ..candidate("http://127.0.0.1:1", WireFormat::Chat, |_| {})
-    };
+    let renamed =
+        Candidate { rename: Some("theirs".to_owned()), ..candidate("http://127.0.0.1:1", WireFormat::Chat, |_| {}) };
     let model = RemoteModel::new(&blocking_client(), renamed, "ours", &HeaderMap::new());
     assert_eq!((model.id(), model.candidate.format), ("local/theirs", WireFormat::Chat));
-    let vendor = Backend::vendor(
-        crate::wire::Dialect::OpenAi,
-        &LimitsConfig::default(),
-        &Circuits::local(),
-    );
-    let vendor = Candidate {
-        backend: Arc::new(vendor),
-        format: WireFormat::Chat,
-        rename: None,
-    };
+    let vendor = Backend::vendor(crate::wire::Dialect::OpenAi, &LimitsConfig::default(), &Circuits::local());
+    let vendor = Candidate { backend: Arc::new(vendor), format: WireFormat::Chat, rename: None };
     let model = RemoteModel::new(&blocking_client(), vendor, "gpt", &HeaderMap::new());
     assert_eq!(model.candidate.format, WireFormat::Responses);
 }
@@ -196,16 +155,8 @@ fn a_tool_with_an_invalid_schema_is_not_sent() {
     let upstream = Upstream::start();
     let mut tools = tools();
     tools[0].schema = "{".to_owned();
-    let asked = ModelRequest {
-        tools: &tools,
-        ..question()
-    };
-    let error = model(&upstream.url(), WireFormat::Chat)
-        .ask(&asked, &Until::within(HOUR))
-        .unwrap_err();
-    assert!(
-        error.to_string().contains("the schema of the tool `grep` is not JSON"),
-        "{error}"
-    );
+    let asked = ModelRequest { tools: &tools, ..question() };
+    let error = model(&upstream.url(), WireFormat::Chat).ask(&asked, &Until::within(HOUR)).unwrap_err();
+    assert!(error.to_string().contains("the schema of the tool `grep` is not JSON"), "{error}");
     assert_eq!(upstream.connections(), 0);
 }

@@ -21,12 +21,7 @@ impl Raw {
     }
 
     fn of(kind: u8, name: &str, content: &[u8]) -> Raw {
-        Raw {
-            name: name.as_bytes().to_owned(),
-            kind,
-            size: content.len() as u64,
-            content: content.to_owned(),
-        }
+        Raw { name: name.as_bytes().to_owned(), kind, size: content.len() as u64, content: content.to_owned() }
     }
 
     fn link(kind: u8, name: &str) -> Raw {
@@ -148,62 +143,25 @@ fn archives_that_lead_outside_or_lie_are_refused_as_a_whole() {
         ("a directory above", vec![first.clone(), Raw::link(b'5', "../up/")]),
         ("hard link", vec![first.clone(), Raw::link(b'1', "state/today.md")]),
         ("symbolic link", vec![first.clone(), Raw::link(b'2', "state/today.md")]),
-        (
-            "link for a folder",
-            vec![
-                first.clone(),
-                Raw::link(b'2', "state"),
-                Raw::file("state/today.md", b"x"),
-            ],
-        ),
-        (
-            "character device",
-            vec![first.clone(), Raw::link(b'3', "state/today.md")],
-        ),
+        ("link for a folder", vec![first.clone(), Raw::link(b'2', "state"), Raw::file("state/today.md", b"x")]),
+        ("character device", vec![first.clone(), Raw::link(b'3', "state/today.md")]),
         ("block device", vec![first.clone(), Raw::link(b'4', "state/today.md")]),
         ("pipe", vec![first.clone(), Raw::link(b'6', "state/today.md")]),
         ("sparse file", vec![first.clone(), Raw::link(b'S', "state/today.md")]),
         ("unknown kind", vec![first.clone(), Raw::link(b'Z', "state/today.md")]),
-        (
-            "long name up",
-            named(Raw::of(b'L', "././@LongLink", b"state/../../x\0")),
-        ),
+        ("long name up", named(Raw::of(b'L', "././@LongLink", b"state/../../x\0"))),
         ("pax path up", named(Raw::of(b'x', "pax", &pax("path", "../x")))),
-        (
-            "pax path for all",
-            named(Raw::of(b'g', "pax", &pax("path", "state/today.md"))),
-        ),
+        ("pax path for all", named(Raw::of(b'g', "pax", &pax("path", "state/today.md")))),
         ("pax size", named(Raw::of(b'x', "pax", &pax("size", "0")))),
         ("pax sparse", named(Raw::of(b'x', "pax", &pax("GNU.sparse.name", "x")))),
         ("pax without form", named(Raw::of(b'x', "pax", b"no line"))),
-        (
-            "size above the content",
-            vec![first.clone(), Raw::file("state/today.md", b"x").stating(100_000)],
-        ),
-        (
-            "size below the content",
-            vec![first.clone(), Raw::file("state/today.md", &[b'x'; 2_000]).stating(1)],
-        ),
-        (
-            "size above the limit",
-            vec![first.clone(), Raw::file("state/today.md", b"x").stating(1 << 40)],
-        ),
-        (
-            "size above all",
-            vec![first.clone(), Raw::file("x.txt", b"x").stating(u64::MAX / 2)],
-        ),
-        (
-            "long name of a gigabyte",
-            named(Raw::of(b'L', "long", b"x").stating(1 << 30)),
-        ),
-        (
-            "text above its limit",
-            vec![first.clone(), Raw::file("state/today.md", &vec![b'x'; (4 << 20) + 1])],
-        ),
-        (
-            "settings above their limit",
-            vec![first.clone(), Raw::file("macrodata.json", &[b' '; 65 << 10])],
-        ),
+        ("size above the content", vec![first.clone(), Raw::file("state/today.md", b"x").stating(100_000)]),
+        ("size below the content", vec![first.clone(), Raw::file("state/today.md", &[b'x'; 2_000]).stating(1)]),
+        ("size above the limit", vec![first.clone(), Raw::file("state/today.md", b"x").stating(1 << 40)]),
+        ("size above all", vec![first.clone(), Raw::file("x.txt", b"x").stating(u64::MAX / 2)]),
+        ("long name of a gigabyte", named(Raw::of(b'L', "long", b"x").stating(1 << 30))),
+        ("text above its limit", vec![first.clone(), Raw::file("state/today.md", &vec![b'x'; (4 << 20) + 1])]),
+        ("settings above their limit", vec![first.clone(), Raw::file("macrodata.json", &[b' '; 65 << 10])]),
     ];
     for (name, entries) in cases {
         let folder = tempfile::tempdir().unwrap();
@@ -215,27 +173,15 @@ fn archives_that_lead_outside_or_lie_are_refused_as_a_whole() {
             "{name}: {refused:?}"
         );
         assert!(found(&root).is_empty(), "{name}: {:?}", found(&root));
-        assert_eq!(
-            found(folder.path()).into_keys().collect::<Vec<_>>(),
-            ["a.tar.zst"],
-            "{name}"
-        );
+        assert_eq!(found(folder.path()).into_keys().collect::<Vec<_>>(), ["a.tar.zst"], "{name}");
     }
     let folder = tempfile::tempdir().unwrap();
     let (root, archive) = (folder.path().join("me"), folder.path().join("a.tar.zst"));
-    for bytes in [
-        &b"text"[..],
-        b"",
-        &[0x28, 0xb5, 0x2f, 0xfd],
-        &[0x50, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff],
-    ] {
+    for bytes in [&b"text"[..], b"", &[0x28, 0xb5, 0x2f, 0xfd], &[0x50, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff]] {
         fs::write(&archive, bytes).unwrap();
         let imported = import(&root, &archive, true);
         let is_empty = imported.as_ref().is_ok_and(|imported| *imported == Imported::default());
-        assert!(
-            is_empty || matches!(imported, Err(ArchiveError::Foreign { .. })),
-            "{imported:?}"
-        );
+        assert!(is_empty || matches!(imported, Err(ArchiveError::Foreign { .. })), "{imported:?}");
         assert!(found(&root).is_empty());
     }
 }
@@ -254,10 +200,7 @@ fn names_that_some_systems_take_for_each_other_are_taken_once() {
         "entities/people/x.md",
         "entities/People/ann.md",
     ];
-    let entries: Vec<Raw> = (0..)
-        .zip(names)
-        .map(|(at, name)| Raw::file(name, &[b'0' + at]))
-        .collect();
+    let entries: Vec<Raw> = (0..).zip(names).map(|(at, name)| Raw::file(name, &[b'0' + at])).collect();
     pack(&archive, &entries);
     let imported = import(&root, &archive, true).unwrap();
     assert_eq!((imported.added, imported.left.len()), (3, 5), "{imported:?}");
@@ -286,17 +229,11 @@ fn bombs_are_refused_with_nothing_written() {
     let cases: [(&str, Vec<u8>); 7] = [
         (
             "many texts at their limit",
-            (0..400)
-                .flat_map(|at| [texts(at, 4 << 20), megabyte.repeat(4)].concat())
-                .collect(),
+            (0..400).flat_map(|at| [texts(at, 4 << 20), megabyte.repeat(4)].concat()).collect(),
         ),
         (
             "one left file of 1.6 GB",
-            [
-                frame(&Raw::file("x.bin", b"").stating(1600 << 20).bytes()),
-                megabyte.repeat(1600),
-            ]
-            .concat(),
+            [frame(&Raw::file("x.bin", b"").stating(1600 << 20).bytes()), megabyte.repeat(1600)].concat(),
         ),
         ("a million entries", million),
         ("deep paths", deep(30_000)),
@@ -304,12 +241,7 @@ fn bombs_are_refused_with_nothing_written() {
         ("many files", (0..30_000).flat_map(|at| texts(at, 0)).collect()),
         (
             "a file, and a left one of 8 GB",
-            [
-                texts(0, 0),
-                frame(&Raw::file("y.bin", b"").stating(1 << 33).bytes()),
-                megabyte.repeat(1 << 13),
-            ]
-            .concat(),
+            [texts(0, 0), frame(&Raw::file("y.bin", b"").stating(1 << 33).bytes()), megabyte.repeat(1 << 13)].concat(),
         ),
     ];
     for (name, bytes) in cases {
@@ -319,10 +251,7 @@ fn bombs_are_refused_with_nothing_written() {
         let began = std::time::Instant::now();
         let refused = import(&root, &archive, true);
         println!("{name}: {:?}", began.elapsed());
-        assert!(
-            matches!(refused, Err(ArchiveError::Limit { .. })),
-            "{name}: {refused:?}"
-        );
+        assert!(matches!(refused, Err(ArchiveError::Limit { .. })), "{name}: {refused:?}");
         assert!(found(&root).is_empty(), "{name}");
     }
 }
@@ -340,10 +269,7 @@ fn nested_archive_and_large_window_unpack_to_nothing() {
     encoder.window_log(27).unwrap();
     encoder.write_all(&Raw::file("identity.md", b"x").bytes()).unwrap();
     encoder.finish().unwrap();
-    assert!(matches!(
-        import(&root, &archive, true),
-        Err(ArchiveError::Foreign { .. })
-    ));
+    assert!(matches!(import(&root, &archive, true), Err(ArchiveError::Foreign { .. })));
     assert!(found(&root).is_empty());
 }
 
@@ -352,38 +278,10 @@ fn nested_archive_and_large_window_unpack_to_nothing() {
 fn generated_archives_write_only_files_of_a_memory() {
     let mut rng = fastrand::Rng::with_seed(48);
     let parts = [
-        "state",
-        "entities",
-        "journal",
-        "reminders",
-        "signals",
-        "people",
-        ".git",
-        ".GIT",
-        "git~1",
-        "..",
-        ".",
-        "",
-        "x",
-        "identity.md",
-        "today.md",
-        "macrodata.json",
-        "2027-01-01.jsonl",
-        "tea.json",
-        ".gitattributes",
-        "config",
-        "hooks",
-        ".index",
-        "a\\b",
-        "NUL.md",
-        "C:",
-        "\u{202e}x.md",
-        "jörg.md",
-        "jo\u{308}rg.md",
-        "X.MD",
-        "x.md ",
-        ".gitmodules",
-        "objects",
+        "state", "entities", "journal", "reminders", "signals", "people", ".git", ".GIT", "git~1", "..", ".", "", "x",
+        "identity.md", "today.md", "macrodata.json", "2027-01-01.jsonl", "tea.json", ".gitattributes", "config",
+        "hooks", ".index", "a\\b", "NUL.md", "C:", "\u{202e}x.md", "jörg.md", "jo\u{308}rg.md", "X.MD", "x.md ",
+        ".gitmodules", "objects",
     ];
     let kinds = *b"00000000007555123467LKxgSVZ\0";
     let mut taken = 0;
@@ -397,18 +295,10 @@ fn generated_archives_write_only_files_of_a_memory() {
             let mut name: Vec<&str> = (0..depth).map(|_| *rng.choice(parts.iter()).unwrap()).collect();
             // So that some of them are taken.
             if rng.bool() {
-                name = vec![
-                    "entities",
-                    "people",
-                    *rng.choice(["a.md", "b.md", ".git", "jörg.md"].iter()).unwrap(),
-                ];
+                name = vec!["entities", "people", *rng.choice(["a.md", "b.md", ".git", "jörg.md"].iter()).unwrap()];
             }
             let mut name = name.join("/");
-            let kind = if is_mild {
-                b'0'
-            } else {
-                *rng.choice(kinds.iter()).unwrap()
-            };
+            let kind = if is_mild { b'0' } else { *rng.choice(kinds.iter()).unwrap() };
             if is_mild {
                 name = name.replace("..", "up").trim_start_matches('/').to_owned();
             }
@@ -428,10 +318,7 @@ fn generated_archives_write_only_files_of_a_memory() {
         let imported = import(&root, &archive, rng.bool());
         let there = found(&root);
         assert!(imported.is_ok() || there.is_empty(), "{number}: {there:?}");
-        assert!(
-            there.keys().all(|path| FileKind::of(path).is_some()),
-            "{number}: {there:?}"
-        );
+        assert!(there.keys().all(|path| FileKind::of(path).is_some()), "{number}: {there:?}");
         let is_inside = |path: &String| path.starts_with("me/") || path == "a.tar.zst";
         assert!(found(folder.path()).keys().all(is_inside), "{number}");
         taken += there.len();

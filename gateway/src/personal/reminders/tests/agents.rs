@@ -29,10 +29,7 @@ fn agent_answers_into_the_journal_and_gets_few_variables() {
     );
     // Cargo sets it for tests, and it is none of those that agents get.
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some() && !environment.contains("CARGO_MANIFEST_DIR"));
-    assert_eq!(
-        read("agent.directory").trim(),
-        desk.personal.root().canonicalize().unwrap().to_str().unwrap()
-    );
+    assert_eq!(read("agent.directory").trim(), desk.personal.root().canonicalize().unwrap().to_str().unwrap());
     let log = read("state/reminders/water-20270301T091000Z.log");
     assert!(log.contains("exit status: 0") && log.contains("Watered."), "{log}");
 }
@@ -40,10 +37,7 @@ fn agent_answers_into_the_journal_and_gets_few_variables() {
 #[test]
 fn failed_and_missing_agents_leave_a_line_in_the_inbox() {
     for (script, expected) in [
-        (
-            "echo broken >&2; exit 3",
-            "the agent failed: exit status: 3: broken, log",
-        ),
+        ("echo broken >&2; exit 3", "the agent failed: exit status: 3: broken, log"),
         (
             "echo '{\"subtype\":\"error_max_turns\",\"is_error\":true}'; exit 1",
             "the agent failed: error_max_turns, log",
@@ -63,10 +57,7 @@ fn failed_and_missing_agents_leave_a_line_in_the_inbox() {
     desk.wait(10);
     desk.run();
     let inbox = desk.inbox();
-    assert!(
-        inbox.contains("the agent failed: there is no program `muninn-test-no-such-program`)"),
-        "{inbox}"
-    );
+    assert!(inbox.contains("the agent failed: there is no program `muninn-test-no-such-program`)"), "{inbox}");
 }
 
 #[test]
@@ -82,10 +73,7 @@ fn agent_that_hangs_is_ended_with_all_that_it_started() {
     let child = fs::read_to_string(desk.path("agent.child")).unwrap();
     assert!(!is_alive(child.trim()), "{child}");
     let log = fs::read_to_string(desk.path("state/reminders/water-20270301T091000Z.log")).unwrap();
-    assert!(
-        log.contains("ended after its timeout") && log.contains("began"),
-        "{log}"
-    );
+    assert!(log.contains("ended after its timeout") && log.contains("began"), "{log}");
 }
 
 /// Muninn waits half a second for its tasks when it ends.
@@ -94,10 +82,7 @@ fn agent_that_does_not_end_is_ended_with_muninn() {
     let desk = Desk::new().with_agent("trap '' TERM; echo $$ > \"$0.id\"; while :; do sleep 1; done");
     desk.remind_once(Action::Agent);
     desk.wait(10);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let stopping = CancellationToken::new();
     let fired = runtime.block_on(async {
         let began = async {
@@ -132,14 +117,7 @@ fn agent_that_ends_leaves_no_process_behind() {
 
 #[test]
 fn no_agent_runs_beside_settings_that_a_memory_brought() {
-    for name in [
-        ".claude",
-        ".mcp.json",
-        ".codex",
-        ".opencode",
-        "opencode.json",
-        "opencode.jsonc",
-    ] {
+    for name in [".claude", ".mcp.json", ".codex", ".opencode", "opencode.json", "opencode.jsonc"] {
         let desk = Desk::new().with_agent("touch \"$0.ran\"; echo '{\"result\":\"done\"}'");
         fs::write(desk.personal.root().join(name), "").unwrap();
         desk.remind_once(Action::Agent);
@@ -172,10 +150,7 @@ fn agents_run_only_where_the_user_allows_it() {
         desk.fired().remove(0)
     };
     let answers = "echo '{\"result\":\"done\"}'";
-    assert_eq!(
-        run(Desk::new(), Maker::Person, None),
-        "water: in the inbox (agent `claude` is not enabled)"
-    );
+    assert_eq!(run(Desk::new(), Maker::Person, None), "water: in the inbox (agent `claude` is not enabled)");
     assert_eq!(
         run(Desk::new().with_agent(answers), Maker::Tool, None),
         "water: in the inbox (agent `claude` does not run for reminders that a tool made)"
@@ -209,10 +184,7 @@ fn reminder_of_macrodata_waits_for_a_yes() {
 #[test]
 fn runs_of_an_hour_are_limited_and_the_rest_waits() {
     let desk = Desk::new().with_agent("echo '{\"result\":\"done\"}'");
-    let extras = ReminderExtras {
-        action: Action::Agent,
-        ..ReminderExtras::default()
-    };
+    let extras = ReminderExtras { action: Action::Agent, ..ReminderExtras::default() };
     desk.remind(ReminderKind::Cron, "*/10 * * * *", extras);
     let mut runs = Vec::new();
     for minutes in (10..=120).step_by(10) {

@@ -32,13 +32,7 @@ impl Desk {
         let root = folder.path().join("me");
         let personal = Arc::new(Personal::new(&root, clock.clone()));
         personal.set_up(&Default::default()).unwrap();
-        Desk {
-            folder,
-            clock,
-            personal,
-            settings: ReminderSettings::default(),
-            maker: Maker::Person,
-        }
+        Desk { folder, clock, personal, settings: ReminderSettings::default(), maker: Maker::Person }
     }
 
     /// Has agent `claude` run a shell script.
@@ -61,19 +55,13 @@ impl Desk {
             expression: expression.to_owned(),
             description: "Water the plants".to_owned(),
             payload: "all; of $(them) `now` --help".to_owned(),
-            extras: ReminderExtras {
-                zone: Some("UTC".to_owned()),
-                ..extras
-            },
+            extras: ReminderExtras { zone: Some("UTC".to_owned()), ..extras },
         };
         self.reminders().remind(new, self.maker).unwrap();
     }
 
     fn remind_once(&self, action: Action) {
-        let extras = ReminderExtras {
-            action,
-            ..ReminderExtras::default()
-        };
+        let extras = ReminderExtras { action, ..ReminderExtras::default() };
         self.remind(ReminderKind::Once, "2027-03-01T09:10:00Z", extras);
     }
 
@@ -96,10 +84,7 @@ impl Desk {
 
     /// One look, and the end of what it starts.
     fn run(&self) -> LookReport {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(self.reminders().run_due(&self.settings, &CancellationToken::new()))
     }
 
@@ -114,9 +99,7 @@ impl Desk {
     fn journal(&self) -> Vec<String> {
         let entries = self.personal.recent(10, None).unwrap().into_iter();
         let source = |metadata: Option<muninn_memory::personal::EntryMetadata>| metadata.and_then(|it| it.source);
-        entries
-            .map(|entry| format!("{} {:?} {}", entry.topic, source(entry.metadata), entry.content))
-            .collect()
+        entries.map(|entry| format!("{} {:?} {}", entry.topic, source(entry.metadata), entry.content)).collect()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -163,20 +146,13 @@ fn missed_times_are_told_as_one_that_is_late() {
     desk.wait(3 * 60 + 30);
     assert_eq!(desk.fired(), ["water: in the inbox"]);
     let inbox = desk.inbox();
-    assert!(
-        inbox.contains("- 2027-03-01 12:00, 30 minutes late, 2 earlier times missed Water"),
-        "{inbox}"
-    );
+    assert!(inbox.contains("- 2027-03-01 12:00, 30 minutes late, 2 earlier times missed Water"), "{inbox}");
 }
 
 #[test]
 fn single_time_that_was_missed_is_never_dropped() {
     let desk = Desk::new().with_agent("echo ran > \"$0.ran\"");
-    let extras = ReminderExtras {
-        action: Action::Agent,
-        catch_up: CatchUp::Skip,
-        ..ReminderExtras::default()
-    };
+    let extras = ReminderExtras { action: Action::Agent, catch_up: CatchUp::Skip, ..ReminderExtras::default() };
     desk.remind(ReminderKind::Once, "2027-03-01T09:10:00Z", extras);
     desk.wait(300);
     assert_eq!(desk.fired(), ["water: in the inbox (it was missed)"]);
@@ -203,22 +179,10 @@ fn secrets_in_files_of_others_are_not_told() {
     };
     let stopping = CancellationToken::new();
     let reminders = desk.reminders();
-    let look = reminders.look(
-        Part::Session,
-        &desk.settings,
-        (&mut JoinSet::new(), &stopping),
-        &mut tell,
-    );
+    let look = reminders.look(Part::Session, &desk.settings, (&mut JoinSet::new(), &stopping), &mut tell);
     assert_eq!(look.fired, ["water: told a session"], "{look:?}");
-    assert!(
-        told[0].starts_with("Muninn reminder `water`") && !told[0].contains(&secret),
-        "{told:?}"
-    );
-    assert!(
-        reminders.report(&desk.settings.config).unwrap().reminders[0]
-            .last
-            .is_some()
-    );
+    assert!(told[0].starts_with("Muninn reminder `water`") && !told[0].contains(&secret), "{told:?}");
+    assert!(reminders.report(&desk.settings.config).unwrap().reminders[0].last.is_some());
 }
 
 #[test]
@@ -235,28 +199,15 @@ fn session_is_told_first_and_the_inbox_if_there_is_none() {
             is_read
         };
         let mut runs = JoinSet::new();
-        reminders
-            .look(
-                Part::Session,
-                &desk.settings,
-                (&mut runs, &CancellationToken::new()),
-                &mut tell,
-            )
-            .fired
+        reminders.look(Part::Session, &desk.settings, (&mut runs, &CancellationToken::new()), &mut tell).fired
     };
     assert_eq!(look(&mut told, true), ["water: told a session"]);
-    assert_eq!(
-        told,
-        ["Muninn reminder `water`, due 2027-03-01 09:10: Water the plants: all; of $(them) `now` --help"]
-    );
+    assert_eq!(told, ["Muninn reminder `water`, due 2027-03-01 09:10: Water the plants: all; of $(them) `now` --help"]);
     assert!(look(&mut told, true).is_empty());
     desk.remind(
         ReminderKind::Once,
         "2027-03-01T09:20:00Z",
-        ReminderExtras {
-            action: Action::Session,
-            ..ReminderExtras::default()
-        },
+        ReminderExtras { action: Action::Session, ..ReminderExtras::default() },
     );
     desk.wait(12);
     assert_eq!(desk.fired(), ["water: in the inbox"]);

@@ -12,24 +12,13 @@ fn killed_claim_is_made_up_for_once_if_it_was_a_line() {
         let reminder = desk.personal.reminder("water").unwrap();
         let makers = Makers::from([("water".to_owned(), Maker::Person)]);
         // Claimed, and then the process is gone.
-        assert!(
-            reminders
-                .claim(&reminder, Maker::Person, &desk.settings.config, Duration::ZERO)
-                .unwrap()
-                .is_some()
-        );
+        assert!(reminders.claim(&reminder, Maker::Person, &desk.settings.config, Duration::ZERO).unwrap().is_some());
         reminders.recover(&makers).unwrap();
-        assert!(
-            !desk.inbox().contains("water"),
-            "it may be under way in another process"
-        );
+        assert!(!desk.inbox().contains("water"), "it may be under way in another process");
         desk.wait(10);
         for _ in 0..2 {
             desk.reminders().recover(&makers).unwrap();
-            assert_eq!(
-                desk.inbox().matches("[reminder water").count(),
-                usize::from(action == Action::Inbox)
-            );
+            assert_eq!(desk.inbox().matches("[reminder water").count(), usize::from(action == Action::Inbox));
         }
         assert!(desk.fired().is_empty(), "nothing is run again");
     }
@@ -66,19 +55,13 @@ fn new_reminder_with_the_name_of_a_killed_one_stays() {
     desk.remind_once(Action::Inbox);
     desk.wait(10);
     let reminder = desk.personal.reminder("water").unwrap();
-    let claimed = desk
-        .reminders()
-        .claim(&reminder, Maker::Person, &desk.settings.config, Duration::ZERO)
-        .unwrap();
+    let claimed = desk.reminders().claim(&reminder, Maker::Person, &desk.settings.config, Duration::ZERO).unwrap();
     assert!(claimed.is_some());
     desk.remind(ReminderKind::Once, "2027-03-01T12:00:00Z", ReminderExtras::default());
     desk.wait(10);
     desk.run();
     assert!(desk.inbox().contains("due 2027-03-01T09:10:00Z]"), "{}", desk.inbox());
-    assert_eq!(
-        desk.personal.reminder("water").unwrap().expression,
-        "2027-03-01T12:00:00Z"
-    );
+    assert_eq!(desk.personal.reminder("water").unwrap().expression, "2027-03-01T12:00:00Z");
 }
 
 /// A process that looks like macrodata's daemon.
@@ -117,11 +100,7 @@ fn nothing_fires_beside_the_daemon_of_macrodata() {
     let other = OtherDaemon::start(&file);
     let look = desk.run();
     assert!(look.fired.is_empty());
-    assert!(
-        look.problems[0].starts_with("macrodata's daemon (process"),
-        "{:?}",
-        look.problems
-    );
+    assert!(look.problems[0].starts_with("macrodata's daemon (process"), "{:?}", look.problems);
     drop(other);
     assert_eq!(desk.fired(), ["water: in the inbox"], "its file alone says nothing");
     // The file of a killed daemon names another program.
@@ -181,11 +160,7 @@ fn bad_files_are_reported_and_the_others_fire() {
     assert_eq!(look.fired, ["water: in the inbox"]);
     assert_eq!(look.problems.len(), 2, "{:?}", look.problems);
     assert!(folder.join("bad.json").exists() && folder.join("never.json").exists());
-    fs::write(
-        desk.personal.root().join("macrodata.json"),
-        r#"{"daemon":{"enabled":false}}"#,
-    )
-    .unwrap();
+    fs::write(desk.personal.root().join("macrodata.json"), r#"{"daemon":{"enabled":false}}"#).unwrap();
     assert_eq!(desk.run().problems, ["`daemon.enabled` in macrodata.json is false"]);
 }
 

@@ -69,11 +69,7 @@ impl Calls {
     ) {
         let function = members.object("function");
         // `function_call`, the older form of a call, is the inner object of the newer one.
-        let function = if members.get("function").is_some() {
-            &function
-        } else {
-            members
-        };
+        let function = if members.get("function").is_some() { &function } else { members };
         let index = members.parse::<u64>("index");
         let id = members.non_empty("id").unwrap_or_default();
         let name = function.non_empty("name").unwrap_or_default();
@@ -81,16 +77,9 @@ impl Calls {
             None | Some("null") => Piece::from(""),
             Some(raw) => Text::of(raw).map_or(Piece::from(raw), Text::piece),
         };
-        let found = if whole {
-            None
-        } else {
-            self.find(index, &id, &name, !arguments.is_empty())
-        };
+        let found = if whole { None } else { self.find(index, &id, &name, !arguments.is_empty()) };
         let at = found.unwrap_or_else(|| {
-            self.calls.push(Call {
-                index,
-                ..Call::default()
-            });
+            self.calls.push(Call { index, ..Call::default() });
             self.calls.len() - 1
         });
         if self.calls[at].id.is_empty() {
@@ -127,10 +116,7 @@ impl Calls {
         call.client_id.clone_from(&client_id);
         call.name.clone_from(&name);
         call.block = Some(block);
-        events.push(Event::Open {
-            block,
-            kind: BlockKind::ToolCall { id: client_id, name },
-        });
+        events.push(Event::Open { block, kind: BlockKind::ToolCall { id: client_id, name } });
         let held = std::mem::take(&mut call.held);
         self.held = self.held.saturating_sub(held.len());
         self.held += call.push(held, events);

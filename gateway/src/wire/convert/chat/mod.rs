@@ -38,9 +38,7 @@ const THINKING: [(&str, &str); 2] = [("reasoning", "muninn-2"), ("reasoning_cont
 /// Returns the thinking in a message or a delta, with its seal.
 fn thinking<'a>(members: &Members<'a>) -> Option<(Text<'a>, &'static str)> {
     let non_empty = |member| members.text(member).filter(|text| text.literal() != "\"\"");
-    THINKING
-        .into_iter()
-        .find_map(|(member, seal)| Some((non_empty(member)?, seal)))
+    THINKING.into_iter().find_map(|(member, seal)| Some((non_empty(member)?, seal)))
 }
 
 /// Counts every non-empty member whose key is not in `read` as dropped, under `path`.

@@ -78,22 +78,9 @@ struct ChunkDelta<'a> {
 fn plain_text<'a>(name: &str, data: &'a str) -> Option<Cow<'a, str>> {
     let chunk: Chunk<'a> = serde_json::from_str(data).ok()?;
     let [choice] = chunk.choices;
-    let outer = [
-        chunk.r#type,
-        chunk.error,
-        chunk.usage,
-        choice.finish_reason,
-        choice.error,
-        choice.usage,
-    ];
+    let outer = [chunk.r#type, chunk.error, chunk.usage, choice.finish_reason, choice.error, choice.usage];
     let delta = choice.delta;
-    let inner = [
-        delta.reasoning,
-        delta.reasoning_content,
-        delta.refusal,
-        delta.tool_calls,
-        delta.function_call,
-    ];
+    let inner = [delta.reasoning, delta.reasoning_content, delta.refusal, delta.tool_calls, delta.function_call];
     let plain = name == "message"
         && chunk.object != Some("error")
         && choice.index.unwrap_or(0) == 0
@@ -160,11 +147,7 @@ impl Reader {
         let of_choice = choice.as_ref().and_then(usage);
         events.extend(usage(chunk).or(of_choice).map(Event::Usage));
         let Some(choice) = choice else { return };
-        let key = if choice.get("delta").is_some() {
-            "delta"
-        } else {
-            "message"
-        };
+        let key = if choice.get("delta").is_some() { "delta" } else { "message" };
         self.delta(&choice.object(key), whole, events);
         if self.calls.over_limit() {
             self.fail("the backend's answer has too many or too long tool calls", events);
@@ -267,10 +250,7 @@ impl Reader {
             // a call that `tool_choice` names.
             _ if self.calls.any() => Stop::ToolCalls,
             // vLLM and SGLang name the stop sequence. A number in this member is a token of the model.
-            "stop" => match choice
-                .non_empty("stop_reason")
-                .or_else(|| choice.non_empty("matched_stop"))
-            {
+            "stop" => match choice.non_empty("stop_reason").or_else(|| choice.non_empty("matched_stop")) {
                 Some(sequence) => Stop::Sequence(Some(sequence.into_owned())),
                 None => Stop::Done,
             },
@@ -296,10 +276,7 @@ impl Reader {
 
     fn fail(&mut self, message: &str, events: &mut Vec<Event>) {
         self.ended = true;
-        events.push(Event::Failed(Failure {
-            kind: FailureKind::Server,
-            message: message.to_owned(),
-        }));
+        events.push(Event::Failed(Failure { kind: FailureKind::Server, message: message.to_owned() }));
     }
 }
 
@@ -315,10 +292,7 @@ fn choice<'a>(chunk: &Members<'a>) -> Option<Members<'a>> {
 /// Reads usage from OpenAI's members and from the cache members of other servers.
 fn usage(members: &Members<'_>) -> Option<Usage> {
     let usage = members.get("usage").and_then(Members::of)?;
-    let (prompt, completion) = (
-        usage.object("prompt_tokens_details"),
-        usage.object("completion_tokens_details"),
-    );
+    let (prompt, completion) = (usage.object("prompt_tokens_details"), usage.object("completion_tokens_details"));
     let cached = number(&prompt, "cached_tokens")
         .or_else(|| number(&usage, "cache_read_input_tokens"))
         .or_else(|| number(&usage, "prompt_cache_hit_tokens"))

@@ -13,14 +13,7 @@ use crate::wire::{Members, ParseError, Text};
 /// The members of a message that are not counted as dropped. `name` is not converted, because no other format has it
 /// and models do not need it.
 const READ: &[&str] = &[
-    "role",
-    "name",
-    "content",
-    "refusal",
-    "reasoning_content",
-    "reasoning",
-    "tool_calls",
-    "tool_call_id",
+    "role", "name", "content", "refusal", "reasoning_content", "reasoning", "tool_calls", "tool_call_id",
     "cache_control",
 ];
 
@@ -31,9 +24,7 @@ const READ: &[&str] = &[
 pub(super) fn messages<'a>(list: Vec<Element<'a>>, dropped: &mut Dropped) -> Result<Vec<Message<'a>>, ParseError> {
     let mut messages = Vec::with_capacity(list.len());
     for (index, element) in list.into_iter().enumerate() {
-        let members = element
-            .object()
-            .ok_or(ParseError::WrongType("messages", "an array of objects"))?;
+        let members = element.object().ok_or(ParseError::WrongType("messages", "an array of objects"))?;
         let role = members.non_empty("role").unwrap_or_default();
         if role != "tool" {
             let optional = matches!(&*role, "assistant" | "function");
@@ -75,11 +66,7 @@ fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Message<'
     if speaker == Speaker::Assistant {
         parts = assistant(members, parts, dropped);
     } else if is_result {
-        parts = vec![Part::ToolResult(ToolResult {
-            call: id(members, "tool_call_id"),
-            parts,
-            is_error: false,
-        })];
+        parts = vec![Part::ToolResult(ToolResult { call: id(members, "tool_call_id"), parts, is_error: false })];
     }
     Some(Message { speaker, parts })
 }
@@ -87,42 +74,25 @@ fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Message<'
 /// Returns the parts of a model's message in order: thinking, text, calls.
 fn assistant<'a>(members: &Members<'a>, texts: Vec<Part<'a>>, dropped: &mut Dropped) -> Vec<Part<'a>> {
     let mut parts = Vec::with_capacity(texts.len() + 1);
-    parts.extend(thinking(members).map(|(text, seal)| {
-        Part::Thinking(Thinking {
-            text: text.decode(),
-            seal: Some(seal.into()),
-        })
-    }));
+    parts.extend(
+        thinking(members).map(|(text, seal)| Part::Thinking(Thinking { text: text.decode(), seal: Some(seal.into()) })),
+    );
     parts.extend(texts);
     parts.extend(members.non_empty("refusal").map(Part::text));
-    parts.extend(
-        members
-            .elements("tool_calls")
-            .into_iter()
-            .filter_map(|element| call(element, dropped)),
-    );
+    parts.extend(members.elements("tool_calls").into_iter().filter_map(|element| call(element, dropped)));
     parts
 }
 
 fn call<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
     let members = element.object().unwrap_or_default();
     let function = members.object("function");
-    drop_unread(
-        &members,
-        &["index", "id", "type", "function"],
-        "messages.tool_calls.",
-        dropped,
-    );
+    drop_unread(&members, &["index", "id", "type", "function"], "messages.tool_calls.", dropped);
     let Some(name) = function.non_empty("name") else {
         let kind = members.non_empty("type").unwrap_or("function".into());
         dropped.add(format!("messages.tool_calls.{kind}"));
         return None;
     };
-    Some(Part::ToolCall(ToolCall {
-        id: id(&members, "id"),
-        name,
-        arguments: arguments(&function),
-    }))
+    Some(Part::ToolCall(ToolCall { id: id(&members, "id"), name, arguments: arguments(&function) }))
 }
 
 /// Returns the arguments as JSON text: the decoded string, or an object in its place. `{}` if there are none.
@@ -158,10 +128,9 @@ fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
     let kind = members.non_empty("type").unwrap_or_else(|| guess_kind(&members).into());
     let part = match &*kind {
         // `input_text` and `output_text` are names of the responses format. Some clients use them here.
-        "text" | "input_text" | "output_text" => members.raw("text").and_then(JsonStr::of).map(|text| Part::Text {
-            text,
-            cache_control: marker(&members),
-        }),
+        "text" | "input_text" | "output_text" => {
+            members.raw("text").and_then(JsonStr::of).map(|text| Part::Text { text, cache_control: marker(&members) })
+        }
         "refusal" => members.non_empty("refusal").map(Part::text),
         "image_url" => image(&members),
         "file" => file(&members.object("file")),
@@ -182,25 +151,17 @@ fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
 
 /// Returns the kind of a part without a type.
 fn guess_kind(members: &Members<'_>) -> &'static str {
-    ["text", "image_url", "file", "refusal"]
-        .into_iter()
-        .find(|key| members.get(key).is_some())
-        .unwrap_or("content")
+    ["text", "image_url", "file", "refusal"].into_iter().find(|key| members.get(key).is_some()).unwrap_or("content")
 }
 
 fn marker<'a>(members: &Members<'a>) -> Option<&'a RawValue> {
-    members
-        .raw("cache_control")
-        .filter(|marker| marker.get().starts_with('{'))
+    members.raw("cache_control").filter(|marker| marker.get().starts_with('{'))
 }
 
 fn image<'a>(members: &Members<'a>) -> Option<Part<'a>> {
     let image = members.object("image_url");
     let url = image.non_empty("url").or_else(|| members.non_empty("image_url"))?;
-    Some(Part::Image {
-        source: Source::of_url(url),
-        detail: image.non_empty("detail"),
-    })
+    Some(Part::Image { source: Source::of_url(url), detail: image.non_empty("detail") })
 }
 
 fn file<'a>(file: &Members<'a>) -> Option<Part<'a>> {
@@ -208,10 +169,7 @@ fn file<'a>(file: &Members<'a>) -> Option<Part<'a>> {
     let source = match file.non_empty("file_data") {
         Some(data) if data.starts_with("data:") || data.starts_with("http") => Source::of_url(data),
         // Several servers accept base64 without the head of a data URL.
-        Some(data) => Source::Base64 {
-            media_type: "application/pdf".into(),
-            data,
-        },
+        Some(data) => Source::Base64 { media_type: "application/pdf".into(), data },
         None => Source::File(file.non_empty("file_id")?),
     };
     Some(Part::Document { source, name })

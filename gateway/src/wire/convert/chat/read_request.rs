@@ -12,37 +12,10 @@ use crate::wire::{Members, Text};
 
 /// The members that are not counted as dropped. [`DEFAULTS`] checks the values of the last five.
 const READ: &[&str] = &[
-    "model",
-    "messages",
-    "stream",
-    "stream_options",
-    "tools",
-    "tool_choice",
-    "parallel_tool_calls",
-    "max_tokens",
-    "max_completion_tokens",
-    "temperature",
-    "top_p",
-    "top_k",
-    "seed",
-    "presence_penalty",
-    "frequency_penalty",
-    "stop",
-    "response_format",
-    "reasoning_effort",
-    "reasoning",
-    "thinking",
-    "chat_template_kwargs",
-    "verbosity",
-    "user",
-    "safety_identifier",
-    "prompt_cache_key",
-    "metadata",
-    "n",
-    "store",
-    "logprobs",
-    "modalities",
-    "service_tier",
+    "model", "messages", "stream", "stream_options", "tools", "tool_choice", "parallel_tool_calls", "max_tokens",
+    "max_completion_tokens", "temperature", "top_p", "top_k", "seed", "presence_penalty", "frequency_penalty", "stop",
+    "response_format", "reasoning_effort", "reasoning", "thinking", "chat_template_kwargs", "verbosity", "user",
+    "safety_identifier", "prompt_cache_key", "metadata", "n", "store", "logprobs", "modalities", "service_tier",
 ];
 
 /// Members that are not converted, with their default values. Only other values are counted as dropped.
@@ -73,20 +46,14 @@ pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) 
         stream: members.get("stream") == Some("true"),
         stream_usage: stream_options.get("include_usage") == Some("true"),
         messages: read_message::messages(messages, dropped)?,
-        tools: members
-            .elements("tools")
-            .into_iter()
-            .filter_map(|element| tool(element, dropped))
-            .collect(),
+        tools: members.elements("tools").into_iter().filter_map(|element| tool(element, dropped)).collect(),
         tool_choice: tool_choice(members, dropped),
         parallel_tool_calls: members.parse("parallel_tool_calls"),
         sampling: sampling(members, dropped),
         output: output(members, dropped),
         reasoning: reasoning(members, dropped),
         verbosity: members.non_empty("verbosity"),
-        user: members
-            .non_empty("user")
-            .or_else(|| members.non_empty("safety_identifier")),
+        user: members.non_empty("user").or_else(|| members.non_empty("safety_identifier")),
         cache_key: members.non_empty("prompt_cache_key"),
         metadata: members.raw("metadata").filter(|raw| raw.get().starts_with('{')),
         ..Request::default()
@@ -118,10 +85,7 @@ fn tool<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Tool<'a>> {
     Some(Tool {
         name,
         description: function.non_empty("description"),
-        schema: function
-            .raw("parameters")
-            .filter(|raw| raw.get().starts_with('{'))
-            .map(Cow::Borrowed),
+        schema: function.raw("parameters").filter(|raw| raw.get().starts_with('{')).map(Cow::Borrowed),
         strict: function.parse("strict"),
         cache_control,
     })
@@ -139,10 +103,7 @@ fn tool_choice<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<ToolC
             choice_mode(&choice.object("allowed_tools").non_empty("mode")?, dropped)
         }
         Some("function") | None => {
-            let name = choice
-                .object("function")
-                .non_empty("name")
-                .or_else(|| choice.non_empty("name"))?;
+            let name = choice.object("function").non_empty("name").or_else(|| choice.non_empty("name"))?;
             Some(ToolChoice::Tool(name))
         }
         Some(kind) => {
@@ -167,9 +128,7 @@ fn choice_mode(mode: &str, dropped: &mut Dropped) -> Option<ToolChoice<'static>>
 fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
     let mut number = |key: &str| {
         let raw = members.raw(key).filter(|raw| raw.get() != "null")?;
-        let is_number = raw
-            .get()
-            .starts_with(|first: char| first == '-' || first.is_ascii_digit());
+        let is_number = raw.get().starts_with(|first: char| first == '-' || first.is_ascii_digit());
         if !is_number {
             dropped.add(key);
         }
@@ -193,11 +152,7 @@ fn stop<'a>(members: &Members<'a>) -> Vec<Cow<'a, str>> {
         Some(text) => vec![text],
         None => members.elements("stop").iter().filter_map(Element::text).collect(),
     };
-    texts
-        .into_iter()
-        .map(Text::decode)
-        .filter(|text| !text.is_empty())
-        .collect()
+    texts.into_iter().map(Text::decode).filter(|text| !text.is_empty()).collect()
 }
 
 fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShape<'a>> {
@@ -208,11 +163,7 @@ fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShap
             let shape = format.object("json_schema");
             drop_unread(&shape, &["name", "schema", "strict"], "response_format.", dropped);
             let schema = shape.raw("schema").filter(|raw| raw.get().starts_with('{'))?;
-            Some(OutputShape::Schema {
-                name: shape.non_empty("name"),
-                schema,
-                strict: shape.parse("strict"),
-            })
+            Some(OutputShape::Schema { name: shape.non_empty("name"), schema, strict: shape.parse("strict") })
         }
         Some("text") | None => None,
         Some(kind) => {
@@ -226,20 +177,10 @@ fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShap
 /// vendors) and `chat_template_kwargs` (vLLM, llama.cpp).
 fn reasoning<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Reasoning<'a> {
     let reasoning = members.object("reasoning");
-    drop_unread(
-        &reasoning,
-        &["effort", "max_tokens", "enabled", "exclude"],
-        "reasoning.",
-        dropped,
-    );
+    drop_unread(&reasoning, &["effort", "max_tokens", "enabled", "exclude"], "reasoning.", dropped);
     let thinking = members.object("thinking");
     let template = members.object("chat_template_kwargs");
-    drop_unread(
-        &template,
-        &["enable_thinking", "thinking", "reasoning_effort"],
-        "chat_template_kwargs.",
-        dropped,
-    );
+    drop_unread(&template, &["enable_thinking", "thinking", "reasoning_effort"], "chat_template_kwargs.", dropped);
     let switched = match thinking.non_empty("type").as_deref() {
         Some("enabled" | "adaptive") => Some(true),
         Some("disabled") => Some(false),
@@ -250,9 +191,7 @@ fn reasoning<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Reasoning<'a> 
             .non_empty("reasoning_effort")
             .or_else(|| reasoning.non_empty("effort"))
             .or_else(|| template.non_empty("reasoning_effort")),
-        budget: reasoning
-            .parse("max_tokens")
-            .or_else(|| thinking.parse("budget_tokens")),
+        budget: reasoning.parse("max_tokens").or_else(|| thinking.parse("budget_tokens")),
         enabled: switched
             .or_else(|| reasoning.parse("enabled"))
             .or_else(|| template.parse("enable_thinking"))

@@ -122,10 +122,7 @@ pub(super) struct Error<'c> {
 }
 
 pub(super) fn call_delta(call: Call<'_>) -> Delta<'_> {
-    Delta {
-        tool_calls: Some([call]),
-        ..Delta::default()
-    }
+    Delta { tool_calls: Some([call]), ..Delta::default() }
 }
 
 /// The first delta of a call, or with all arguments a whole call.
@@ -134,21 +131,13 @@ pub(super) fn call_start<'c>(index: Option<usize>, id: &'c str, name: &'c str, a
         index,
         id: Some(ids::wrap(CALL, id)),
         r#type: Some("function"),
-        function: Function {
-            name: Some(name),
-            arguments,
-        },
+        function: Function { name: Some(name), arguments },
     }
 }
 
 /// A later delta of a call.
 pub(super) fn call_arguments(index: usize, arguments: &str) -> Call<'_> {
-    Call {
-        index: Some(index),
-        id: None,
-        r#type: None,
-        function: Function { name: None, arguments },
-    }
+    Call { index: Some(index), id: None, r#type: None, function: Function { name: None, arguments } }
 }
 
 pub(super) fn whole_call(block: &Block) -> Option<Call<'_>> {
@@ -165,23 +154,12 @@ pub(super) fn usage(usage: Usage) -> WireUsage {
         prompt_tokens,
         completion_tokens,
         total_tokens: prompt_tokens.saturating_add(completion_tokens),
-        prompt_tokens_details: PromptDetails {
-            cached_tokens: usage.cached.unwrap_or(0),
-        },
-        completion_tokens_details: CompletionDetails {
-            reasoning_tokens: usage.reasoning.unwrap_or(0),
-        },
+        prompt_tokens_details: PromptDetails { cached_tokens: usage.cached.unwrap_or(0) },
+        completion_tokens_details: CompletionDetails { reasoning_tokens: usage.reasoning.unwrap_or(0) },
     }
 }
 
 pub(super) fn error_body(failure: &Failure) -> ErrorBody<'_> {
     let (r#type, code) = failure.kind.openai();
-    ErrorBody {
-        error: Error {
-            message: &failure.message,
-            r#type,
-            param: (),
-            code,
-        },
-    }
+    ErrorBody { error: Error { message: &failure.message, r#type, param: (), code } }
 }

@@ -81,12 +81,7 @@ impl Writer {
     }
 
     fn chunk(&self, delta: Delta<'_>, finish_reason: Option<&'static str>, out: &mut String) {
-        let choice = Choice {
-            index: 0,
-            delta,
-            logprobs: (),
-            finish_reason,
-        };
+        let choice = Choice { index: 0, delta, logprobs: (), finish_reason };
         self.send(&[choice], None, out);
     }
 
@@ -164,11 +159,7 @@ impl WriteAnswer for Writer {
     fn event(&mut self, event: &Event, out: &mut String) {
         match event {
             Event::Start { .. } => {
-                let first = Delta {
-                    role: Some("assistant"),
-                    content: Some("".into()),
-                    ..Delta::default()
-                };
+                let first = Delta { role: Some("assistant"), content: Some("".into()), ..Delta::default() };
                 self.chunk(first, None, out);
             }
             Event::Open { block, kind } => self.open(*block, kind, out),
@@ -210,12 +201,7 @@ impl WriteAnswer for Writer {
             object: "chat.completion",
             created: self.context.created,
             model: &self.context.model,
-            choices: [WholeChoice {
-                index: 0,
-                message,
-                logprobs: (),
-                finish_reason,
-            }],
+            choices: [WholeChoice { index: 0, message, logprobs: (), finish_reason }],
             usage: usage(answer.usage),
         })
     }

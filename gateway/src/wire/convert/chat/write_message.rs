@@ -91,10 +91,7 @@ pub(super) fn messages<'r>(
     dropped: &mut Dropped,
     names: &mut ToolNames,
 ) -> Vec<Message<'r>> {
-    let first = messages
-        .iter()
-        .position(|message| message.speaker != Speaker::System)
-        .unwrap_or(messages.len());
+    let first = messages.iter().position(|message| message.speaker != Speaker::System).unwrap_or(messages.len());
     let (leading, rest) = messages.split_at(first);
     let mut turns = Turns {
         written: Vec::with_capacity(messages.len()),
@@ -153,9 +150,7 @@ impl<'r> Turns<'r, '_> {
         let parts = leading.iter().flat_map(|message| &message.parts);
         let texts: Vec<_> = parts.filter_map(|part| self.text_of(part)).collect();
         if !texts.is_empty() {
-            self.written.push(Message::System {
-                content: JsonStr::joined(texts),
-            });
+            self.written.push(Message::System { content: JsonStr::joined(texts) });
         }
     }
 
@@ -168,9 +163,8 @@ impl<'r> Turns<'r, '_> {
         }
         let text = JsonStr::joined(texts);
         self.flush_model();
-        self.user.push(Piece::Text {
-            text: format!("<system-reminder>\n{}\n</system-reminder>", text.decode()).into(),
-        });
+        self.user
+            .push(Piece::Text { text: format!("<system-reminder>\n{}\n</system-reminder>", text.decode()).into() });
     }
 
     fn text_of(&mut self, part: &'r Part<'_>) -> Option<JsonStr<'r>> {
@@ -231,23 +225,15 @@ impl<'r> Turns<'r, '_> {
         if result.is_error {
             text = marked_as_error(text);
         }
-        let open = self
-            .open
-            .iter_mut()
-            .find(|open| !open.answered && open.call.id == result.call);
+        let open = self.open.iter_mut().find(|open| !open.answered && open.call.id == result.call);
         let name = match open {
             Some(open) => {
                 open.answered = true;
-                self.written.push(Message::Tool {
-                    tool_call_id: &open.call.id,
-                    content: text,
-                });
+                self.written.push(Message::Tool { tool_call_id: &open.call.id, content: text });
                 &*open.call.name
             }
             None => {
-                self.user.push(Piece::Text {
-                    text: format!("{ORPHAN}\n{}", text.decode()).into(),
-                });
+                self.user.push(Piece::Text { text: format!("{ORPHAN}\n{}", text.decode()).into() });
                 "an earlier tool call"
             }
         };
@@ -267,12 +253,7 @@ impl<'r> Turns<'r, '_> {
                 (!text.is_empty()).then(|| Piece::Text { text: text.borrowed() })
             }
             Part::Image { source, detail } => match url(source) {
-                Some(url) => Some(Piece::ImageUrl {
-                    image_url: ImageUrl {
-                        url,
-                        detail: detail.as_deref(),
-                    },
-                }),
+                Some(url) => Some(Piece::ImageUrl { image_url: ImageUrl { url, detail: detail.as_deref() } }),
                 None => self.drop("messages.image"),
             },
             Part::Document { source, name } => match source {
@@ -303,16 +284,11 @@ impl<'r> Turns<'r, '_> {
             return;
         }
         for open in self.open.drain(..).filter(|open| !open.answered) {
-            self.written.push(Message::Tool {
-                tool_call_id: &open.call.id,
-                content: NO_RESULT.into(),
-            });
+            self.written.push(Message::Tool { tool_call_id: &open.call.id, content: NO_RESULT.into() });
         }
         let pieces = std::mem::take(&mut self.user);
         if !pieces.is_empty() {
-            self.written.push(Message::User {
-                content: content(pieces),
-            });
+            self.written.push(Message::User { content: content(pieces) });
         }
     }
 
@@ -354,21 +330,14 @@ impl<'r> Turns<'r, '_> {
 
 /// Returns thinking as the two members of [`THINKING`]. Only the member that the backend uses is set.
 fn thinking<'r>(thinking: &[&'r Thinking<'r>]) -> [Option<JsonStr<'r>>; 2] {
-    let texts: Vec<JsonStr<'r>> = thinking
-        .iter()
-        .map(|thinking| JsonStr::from(&*thinking.text))
-        .filter(|text| !text.is_empty())
-        .collect();
+    let texts: Vec<JsonStr<'r>> =
+        thinking.iter().map(|thinking| JsonStr::from(&*thinking.text)).filter(|text| !text.is_empty()).collect();
     if texts.is_empty() {
         return [None, None];
     }
     let seal = thinking.last().and_then(|thinking| thinking.seal.as_deref());
     let text = Some(JsonStr::joined(texts));
-    if seal == Some(THINKING[0].1) {
-        [text, None]
-    } else {
-        [None, text]
-    }
+    if seal == Some(THINKING[0].1) { [text, None] } else { [None, text] }
 }
 
 /// Returns the arguments as a JSON object; other text is wrapped in one. Servers parse the arguments for the prompt
@@ -385,9 +354,7 @@ fn arguments(arguments: &str) -> Cow<'_, str> {
     if trimmed.starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(trimmed).is_ok() {
         return arguments.into();
     }
-    let broken = BrokenArguments {
-        broken_arguments: arguments,
-    };
+    let broken = BrokenArguments { broken_arguments: arguments };
     serde_json::to_string(&broken).map_or("{}".into(), Cow::Owned)
 }
 
@@ -435,7 +402,5 @@ fn content(pieces: Vec<Piece<'_>>) -> Content<'_> {
 /// Joins adjacent texts into one piece and empties the list.
 fn one_piece<'r>(texts: &mut Vec<JsonStr<'r>>) -> Option<Piece<'r>> {
     let texts = std::mem::take(texts);
-    (!texts.is_empty()).then(|| Piece::Text {
-        text: JsonStr::joined(texts),
-    })
+    (!texts.is_empty()).then(|| Piece::Text { text: JsonStr::joined(texts) })
 }

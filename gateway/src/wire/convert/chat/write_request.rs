@@ -10,10 +10,7 @@ use super::super::{NameRule, ToolNames, empty_schema};
 use super::write_message::{self, Message};
 
 /// The rule for the names of tools.
-pub(super) const NAME_RULE: NameRule = NameRule {
-    longest: 64,
-    plain: false,
-};
+pub(super) const NAME_RULE: NameRule = NameRule { longest: 64, plain: false };
 
 /// The longest `user` and `prompt_cache_key` that OpenAI accepts, in characters.
 const LONGEST_LABEL: usize = 64;
@@ -83,10 +80,7 @@ struct FunctionDefinition<'r> {
 #[serde(untagged)]
 enum Choice<'r> {
     Mode(&'static str),
-    Function {
-        r#type: &'static str,
-        function: FunctionName<'r>,
-    },
+    Function { r#type: &'static str, function: FunctionName<'r> },
 }
 
 #[derive(Serialize)]
@@ -117,11 +111,7 @@ struct StreamOptions {
 /// Writes a request. Fields that the format cannot express are counted in `dropped`.
 #[must_use]
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
-    let tools: Vec<_> = request
-        .tools
-        .iter()
-        .map(|tool| function(tool, dropped, names))
-        .collect();
+    let tools: Vec<_> = request.tools.iter().map(|tool| function(tool, dropped, names)).collect();
     let may_call = !tools.is_empty();
     // OpenAI accepts metadata only on stored requests and refuses it on others.
     if request.metadata.is_some() {
@@ -131,11 +121,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         model: &request.model,
         messages: write_message::messages(&request.messages, dropped, names),
         tools,
-        tool_choice: request
-            .tool_choice
-            .as_ref()
-            .filter(|_| may_call)
-            .map(|choice| tool_choice(choice, names)),
+        tool_choice: request.tool_choice.as_ref().filter(|_| may_call).map(|choice| tool_choice(choice, names)),
         parallel_tool_calls: request.parallel_tool_calls.filter(|_| may_call),
         max_tokens: request.sampling.max_tokens,
         temperature: request.sampling.temperature,
@@ -177,9 +163,7 @@ fn tool_choice<'r>(choice: &'r ToolChoice<'_>, names: &mut ToolNames) -> Choice<
         ToolChoice::Required => Choice::Mode("required"),
         ToolChoice::Tool(name) => Choice::Function {
             r#type: "function",
-            function: FunctionName {
-                name: names.backend_name(name, NAME_RULE),
-            },
+            function: FunctionName { name: names.backend_name(name, NAME_RULE) },
         },
     }
 }
@@ -188,11 +172,7 @@ fn format<'r>(shape: &'r OutputShape<'_>) -> Format<'r> {
     match shape {
         OutputShape::Json => Format::JsonObject,
         OutputShape::Schema { name, schema, strict } => Format::JsonSchema {
-            json_schema: Schema {
-                name: name.as_deref().unwrap_or("answer"),
-                schema,
-                strict: *strict,
-            },
+            json_schema: Schema { name: name.as_deref().unwrap_or("answer"), schema, strict: *strict },
         },
     }
 }

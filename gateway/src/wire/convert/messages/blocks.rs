@@ -66,10 +66,7 @@ pub(super) enum Block<'r> {
 
 impl<'r> Block<'r> {
     pub(super) fn text(text: impl Into<JsonStr<'r>>) -> Block<'r> {
-        Block::Text {
-            text: text.into(),
-            cache_control: None,
-        }
+        Block::Text { text: text.into(), cache_control: None }
     }
 
     pub(super) fn is_thinking(&self) -> bool {
@@ -98,10 +95,7 @@ pub(super) fn thinking_block<'r>(thinking: &'r Thinking<'r>) -> Option<Block<'r>
         return Some(Block::RedactedThinking { data });
     }
     let signature = seal.strip_prefix(SEAL)?;
-    Some(Block::Thinking {
-        thinking: &thinking.text,
-        signature,
-    })
+    Some(Block::Thinking { thinking: &thinking.text, signature })
 }
 
 /// Writes a part that is allowed in the user's turn and in results.
@@ -109,14 +103,10 @@ pub(super) fn content_block<'r>(part: &'r Part<'r>, dropped: &mut Dropped) -> Op
     match part {
         Part::Text { text, cache_control } => text_block(text.borrowed(), *cache_control),
         Part::Image { source, .. } => match source {
-            Source::Base64 { media_type, data } => Some(Block::Image {
-                source: MediaSource::Base64 { media_type, data },
-                cache_control: None,
-            }),
-            Source::Url(url) => Some(Block::Image {
-                source: MediaSource::Url { url },
-                cache_control: None,
-            }),
+            Source::Base64 { media_type, data } => {
+                Some(Block::Image { source: MediaSource::Base64 { media_type, data }, cache_control: None })
+            }
+            Source::Url(url) => Some(Block::Image { source: MediaSource::Url { url }, cache_control: None }),
             Source::Text(_) | Source::File(_) => {
                 dropped.add("messages.image");
                 None
@@ -130,28 +120,18 @@ pub(super) fn content_block<'r>(part: &'r Part<'r>, dropped: &mut Dropped) -> Op
 fn document<'r>(source: &'r Source<'r>, title: Option<&'r str>, dropped: &mut Dropped) -> Option<Block<'r>> {
     let source = match source {
         Source::Base64 { media_type, data } if media_type.starts_with("image/") => {
-            return Some(Block::Image {
-                source: MediaSource::Base64 { media_type, data },
-                cache_control: None,
-            });
+            return Some(Block::Image { source: MediaSource::Base64 { media_type, data }, cache_control: None });
         }
         Source::Base64 { media_type, data } if media_type == "application/pdf" => {
             MediaSource::Base64 { media_type, data }
         }
         Source::Text(text) if text.trim().is_empty() => return None,
-        Source::Text(text) => MediaSource::Text {
-            media_type: "text/plain",
-            data: text,
-        },
+        Source::Text(text) => MediaSource::Text { media_type: "text/plain", data: text },
         Source::Url(url) => MediaSource::Url { url },
         Source::Base64 { .. } | Source::File(_) => {
             dropped.add("messages.document");
             return None;
         }
     };
-    Some(Block::Document {
-        source,
-        title,
-        cache_control: None,
-    })
+    Some(Block::Document { source, title, cache_control: None })
 }

@@ -121,10 +121,8 @@ impl ThinkingPlan {
         let asked = effort.is_some() || reasoning.budget.is_some() || reasoning.enabled == Some(true);
         let forced = matches!(choice, Some(ToolChoice::Required | ToolChoice::Tool(_)));
         let possible = !off && asked && !forced && !conversation_end.prefilled;
-        let mut plan = ThinkingPlan {
-            max_tokens: max_tokens.is_none().then_some(MAX_TOKENS),
-            ..ThinkingPlan::default()
-        };
+        let mut plan =
+            ThinkingPlan { max_tokens: max_tokens.is_none().then_some(MAX_TOKENS), ..ThinkingPlan::default() };
         match capabilities.mode {
             ThinkingMode::Never => {}
             // Some of these models refuse to switch thinking off. All accept the lowest effort.
@@ -208,20 +206,11 @@ mod tests {
     }
 
     fn plan(model: &str, reasoning: &Reasoning<'_>, max_tokens: Option<u64>) -> ThinkingPlan {
-        ThinkingPlan::new(
-            Capabilities::of(model),
-            reasoning,
-            None,
-            max_tokens,
-            ConversationEnd::default(),
-        )
+        ThinkingPlan::new(Capabilities::of(model), reasoning, None, max_tokens, ConversationEnd::default())
     }
 
     fn effort(effort: &str) -> Reasoning<'_> {
-        Reasoning {
-            effort: Some(effort.into()),
-            ..Reasoning::default()
-        }
+        Reasoning { effort: Some(effort.into()), ..Reasoning::default() }
     }
 
     #[test]
@@ -235,10 +224,7 @@ mod tests {
             ("medium", Some(2000), None, None),
         ] {
             let plan = plan("claude-sonnet-4-5", &effort(name), limit);
-            assert_eq!(
-                plan.thinking,
-                budget.map(|budget_tokens| Thinking::Enabled { budget_tokens })
-            );
+            assert_eq!(plan.thinking, budget.map(|budget_tokens| Thinking::Enabled { budget_tokens }));
             assert_eq!((plan.max_tokens, plan.effort), (max_tokens, None), "{name} {limit:?}");
         }
     }
@@ -246,10 +232,7 @@ mod tests {
     #[test]
     fn clients_budget_is_clamped_to_the_limits() {
         for (wanted, limit, budget) in [(10_000, 16_000, 10_000), (16_000, 16_000, 15_999), (1, 9000, 1024)] {
-            let reasoning = Reasoning {
-                budget: Some(wanted),
-                ..Reasoning::default()
-            };
+            let reasoning = Reasoning { budget: Some(wanted), ..Reasoning::default() };
             let plan = plan("claude-sonnet-4-5", &reasoning, Some(limit));
             let budget_tokens = budget;
             assert_eq!(plan.thinking, Some(Thinking::Enabled { budget_tokens }), "{wanted}");
@@ -273,14 +256,8 @@ mod tests {
     #[test]
     fn thinking_is_omitted_if_the_api_would_refuse_it() {
         let forced = Some(&ToolChoice::Required);
-        let prefilled = ConversationEnd {
-            prefilled: true,
-            ..ConversationEnd::default()
-        };
-        let after_results = ConversationEnd {
-            results_without_thinking: true,
-            ..ConversationEnd::default()
-        };
+        let prefilled = ConversationEnd { prefilled: true, ..ConversationEnd::default() };
+        let after_results = ConversationEnd { results_without_thinking: true, ..ConversationEnd::default() };
         let none = ConversationEnd::default();
         for (model, choice, conversation_end) in [
             ("claude-sonnet-4-5", forced, none),
@@ -292,10 +269,7 @@ mod tests {
             assert_eq!(plan.thinking, None, "{model} {choice:?} {conversation_end:?}");
         }
         assert_eq!(plan("claude-3-5-haiku", &effort("high"), None).thinking, None);
-        assert_eq!(
-            plan("claude-sonnet-4-5", &effort("none"), None).thinking,
-            Some(Thinking::Disabled)
-        );
+        assert_eq!(plan("claude-sonnet-4-5", &effort("none"), None).thinking, Some(Thinking::Disabled));
         assert_eq!(plan("claude-opus-5", &effort("none"), None).effort, Some("low"));
         assert_eq!(plan("claude-opus-5", &Reasoning::default(), None).thinking, None);
     }

@@ -51,9 +51,7 @@ pub(super) fn adjust<'r>(
 fn collect<'b, 'r>(blocks: &'b mut [Block<'r>], markers: &mut Vec<&'b mut Marker<'r>>) {
     for block in blocks {
         match block {
-            Block::ToolResult {
-                content, cache_control, ..
-            } => {
+            Block::ToolResult { content, cache_control, .. } => {
                 collect(content, markers);
                 markers.extend(cache_control.is_some().then_some(cache_control));
             }

@@ -68,10 +68,7 @@ fn object(arguments: &str) -> Cow<'_, RawValue> {
 
 /// The rule for the names of tools. It is applied to calls too, because models of other vendors have called tools that
 /// do not exist.
-const NAME_RULE: NameRule = NameRule {
-    longest: 128,
-    plain: true,
-};
+const NAME_RULE: NameRule = NameRule { longest: 128, plain: true };
 
 #[cfg(test)]
 mod tests {

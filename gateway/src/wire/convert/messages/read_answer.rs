@@ -208,10 +208,7 @@ impl Reader {
             BlockType::Call => {
                 let (id, name) = call.unwrap_or_default();
                 self.called = true;
-                BlockKind::ToolCall {
-                    id: self.id(id, block),
-                    name,
-                }
+                BlockKind::ToolCall { id: self.id(id, block), name }
             }
         };
         events.push(Event::Open { block, kind });
@@ -242,13 +239,7 @@ impl Reader {
         if self.stopped || self.open.is_empty() {
             return false;
         }
-        let Ok(Plain {
-            r#type: "content_block_delta",
-            index,
-            delta,
-            error: None,
-        }) = serde_json::from_str(data)
-        else {
+        let Ok(Plain { r#type: "content_block_delta", index, delta, error: None }) = serde_json::from_str(data) else {
             return false;
         };
         let (sort, text) = match (delta.text, delta.thinking, delta.partial_json, delta.signature) {
@@ -266,11 +257,9 @@ impl Reader {
         let Some(delta) = members.get("delta").and_then(Members::of) else {
             return;
         };
-        for (key, sort) in [
-            ("text", BlockType::Text),
-            ("thinking", BlockType::Thinking),
-            ("partial_json", BlockType::Call),
-        ] {
+        for (key, sort) in
+            [("text", BlockType::Text), ("thinking", BlockType::Thinking), ("partial_json", BlockType::Call)]
+        {
             let Some(text) = delta.piece(key) else { continue };
             // Some servers leave out the start of text and thinking blocks.
             if sort != BlockType::Call && !text.is_empty() && !self.open.contains_key(&index) {
@@ -367,11 +356,7 @@ impl OpenBlock {
             self.push(text.into(), events);
         }
         if !self.seal.is_empty() {
-            let tag = if self.sort == BlockType::Redacted {
-                REDACTED
-            } else {
-                SEAL
-            };
+            let tag = if self.sort == BlockType::Redacted { REDACTED } else { SEAL };
             let seal = format!("{tag}{}", self.seal);
             events.push(Event::Seal { block, seal });
         }

@@ -76,16 +76,13 @@ fn block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropp
             text: members.string("thinking").unwrap_or_default(),
             seal: members.string("signature").filter(|seal| !seal.is_empty()),
         })),
-        "redacted_thinking" => parts.push(Part::Thinking(Thinking {
-            text: Cow::Borrowed(""),
-            seal: members.string("data"),
-        })),
+        "redacted_thinking" => {
+            parts.push(Part::Thinking(Thinking { text: Cow::Borrowed(""), seal: members.string("data") }))
+        }
         "tool_use" => parts.push(Part::ToolCall(ToolCall {
             id: id(members, "id"),
             name: members.string("name").unwrap_or_default(),
-            arguments: members
-                .present("input")
-                .map_or(Cow::Borrowed("{}"), |input| Cow::Borrowed(input.get())),
+            arguments: members.present("input").map_or(Cow::Borrowed("{}"), |input| Cow::Borrowed(input.get())),
         })),
         "tool_result" => {
             let mut inner: Vec<_> = raw_result(members.raw("content")).map(Part::text).into_iter().collect();
@@ -137,11 +134,7 @@ fn content_block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>
             let mut text = head.into_iter().flatten().collect::<Vec<_>>().join("\n");
             text.push_str("\n\n");
             text.push_str(&texts(members.raw("content")));
-            push_text(
-                Some(text.trim().to_owned().into()),
-                members.present("cache_control"),
-                parts,
-            );
+            push_text(Some(text.trim().to_owned().into()), members.present("cache_control"), parts);
         }
         // The vendor inserts the tool's definition here. Other backends have it from the beginning of the prompt.
         "tool_reference" => {
@@ -244,22 +237,14 @@ mod tests {
     #[test]
     fn blocks_are_read_or_dropped_by_type() {
         for (block, contained, expected) in [
-            (
-                r#"{"type":"image","source":{"type":"url","url":"http://x/a.png"}}"#,
-                "Url(",
-                "",
-            ),
+            (r#"{"type":"image","source":{"type":"url","url":"http://x/a.png"}}"#, "Url(", ""),
             (r#"{"type":"image","source":{"type":"film"}}"#, "[]", "messages.image"),
             (
                 r#"{"type":"document","source":{"type":"text","media_type":"text/plain","data":"D"},"title":"T"}"#,
                 "\"T\"",
                 "",
             ),
-            (
-                r#"{"type":"document","source":{"type":"base64","data":"JVBE"}}"#,
-                "application/pdf",
-                "",
-            ),
+            (r#"{"type":"document","source":{"type":"base64","data":"JVBE"}}"#, "application/pdf", ""),
             (
                 r#"{"type":"document","source":{"type":"content","content":[{"type":"text","text":"A"},{"type":"text","text":"B"}]}}"#,
                 "Text(\"A\\n\\nB\")",
@@ -276,27 +261,15 @@ mod tests {
                 "T\\nhttp://x\\n\\nA",
                 "",
             ),
-            (
-                r#"{"type":"thinking","thinking":"hm","signature":"muninn-1"}"#,
-                "muninn-1",
-                "",
-            ),
+            (r#"{"type":"thinking","thinking":"hm","signature":"muninn-1"}"#, "muninn-1", ""),
             (r#"{"type":"redacted_thinking","data":"xyz"}"#, "xyz", ""),
-            (
-                r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{}}"#,
-                "[]",
-                "messages.server_tool_use",
-            ),
+            (r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{}}"#, "[]", "messages.server_tool_use"),
             (
                 r#"{"type":"web_search_tool_result","tool_use_id":"s","content":[]}"#,
                 "[]",
                 "messages.web_search_tool_result",
             ),
-            (
-                r#"{"type":"container_upload","file_id":"f"}"#,
-                "[]",
-                "messages.container_upload",
-            ),
+            (r#"{"type":"container_upload","file_id":"f"}"#, "[]", "messages.container_upload"),
             (
                 r#"{"type":"mid_conv_system","content":[{"type":"text","text":"S"}]}"#,
                 "<system-reminder>\\nS\\n</system-reminder>",
@@ -314,11 +287,7 @@ mod tests {
                 "image/png",
                 "",
             ),
-            (
-                r#"{"type":"tool_use","id":"t","name":"Bash","input":{"a": 1.0}}"#,
-                r#"{\"a\": 1.0}"#,
-                "",
-            ),
+            (r#"{"type":"tool_use","id":"t","name":"Bash","input":{"a": 1.0}}"#, r#"{\"a\": 1.0}"#, ""),
         ] {
             let (parts, dropped) = read(&format!("[{block}]"));
             assert!(parts.contains(contained), "{block}: {parts}");

@@ -62,10 +62,7 @@ fn system<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Option<Messag
         *text = rest.trim_start_matches('\n').to_owned().into();
         !text.is_empty()
     });
-    (!parts.is_empty()).then_some(Message {
-        speaker: Speaker::System,
-        parts,
-    })
+    (!parts.is_empty()).then_some(Message { speaker: Speaker::System, parts })
 }
 
 fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
@@ -82,11 +79,7 @@ fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
         temperature: number("temperature"),
         top_p: number("top_p"),
         top_k: number("top_k"),
-        stop: members
-            .elements("stop_sequences")
-            .iter()
-            .filter_map(|stop| stop.text().map(Text::decode))
-            .collect(),
+        stop: members.elements("stop_sequences").iter().filter_map(|stop| stop.text().map(Text::decode)).collect(),
         ..Sampling::default()
     }
 }
@@ -146,10 +139,7 @@ fn tool_choice<'a>(
         "auto" => Some(ToolChoice::Auto),
         "none" => Some(ToolChoice::None),
         "any" if !tools.is_empty() => Some(ToolChoice::Required),
-        "tool" => choice
-            .string("name")
-            .filter(|name| !dropped_tools.contains(name))
-            .map(ToolChoice::Tool),
+        "tool" => choice.string("name").filter(|name| !dropped_tools.contains(name)).map(ToolChoice::Tool),
         _ => None,
     };
     if read.is_none() {
@@ -194,11 +184,7 @@ fn output<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut Dr
     let Some(format) = format else { return };
     match format.present("schema") {
         Some(schema) => {
-            request.output = Some(OutputShape::Schema {
-                name: format.string("name"),
-                schema,
-                strict: None,
-            });
+            request.output = Some(OutputShape::Schema { name: format.string("name"), schema, strict: None });
         }
         None => dropped.add("output_config.format"),
     }
@@ -257,10 +243,7 @@ mod tests {
     #[test]
     fn billing_line_is_removed_from_system_text() {
         for (system, expected) in [
-            (
-                r#"[{"type":"text","text":"x-anthropic-billing-header: cch=1;"},{"type":"text","text":"B"}]"#,
-                "B",
-            ),
+            (r#"[{"type":"text","text":"x-anthropic-billing-header: cch=1;"},{"type":"text","text":"B"}]"#, "B"),
             (r#""x-anthropic-billing-header: cch=2;\n\nB""#, "B"),
             (r#"[{"type":"text","text":"B"},{"type":"text","text":""}]"#, "B"),
             (r#""B x-anthropic-billing-header:""#, "B x-anthropic-billing-header:"),
@@ -286,10 +269,7 @@ mod tests {
         assert_eq!(names, ["Bash", "Now"]);
         assert_eq!(request.tool_choice, None);
         assert_eq!(request.parallel_tool_calls, Some(false));
-        assert_eq!(
-            dropped,
-            ["tool_choice", "tools.input_examples", "tools.web_search_20250305"]
-        );
+        assert_eq!(dropped, ["tool_choice", "tools.input_examples", "tools.web_search_20250305"]);
     }
 
     #[test]
@@ -319,10 +299,7 @@ mod tests {
         assert_eq!(request.reasoning.enabled, Some(true));
         assert_eq!(request.reasoning.effort.as_deref(), Some("high"));
         assert!(matches!(request.output, Some(OutputShape::Schema { .. })));
-        assert_eq!(
-            dropped,
-            ["context_management", "output_config.task_budget", "safeguards"]
-        );
+        assert_eq!(dropped, ["context_management", "output_config.task_budget", "safeguards"]);
     }
 
     #[test]

@@ -39,10 +39,7 @@ pub(super) fn sampling<'r>(
     dropped: &mut Dropped,
 ) -> SamplingParameters<'r> {
     let value = |raw: &RawValue| raw.get().parse::<f64>().unwrap_or_default();
-    let thinks = matches!(
-        plan.thinking,
-        Some(Thinking::Enabled { .. } | Thinking::Adaptive { .. })
-    );
+    let thinks = matches!(plan.thinking, Some(Thinking::Enabled { .. } | Thinking::Adaptive { .. }));
     let mut drop = |name: &str, when: bool| {
         if when {
             dropped.add(name);
@@ -60,13 +57,10 @@ pub(super) fn sampling<'r>(
             || (capabilities.top_p_excludes_temperature && temperature.is_some());
         drop("top_p", refused && value(raw) < 1.0) && !refused
     });
-    let top_k = sampling
-        .top_k
-        .filter(|_| drop("top_k", thinks || !capabilities.sampling));
-    for (name, penalty) in [
-        ("presence_penalty", sampling.presence_penalty),
-        ("frequency_penalty", sampling.frequency_penalty),
-    ] {
+    let top_k = sampling.top_k.filter(|_| drop("top_k", thinks || !capabilities.sampling));
+    for (name, penalty) in
+        [("presence_penalty", sampling.presence_penalty), ("frequency_penalty", sampling.frequency_penalty)]
+    {
         drop(name, penalty.is_some_and(|raw| value(raw) != 0.0));
     }
     drop("seed", sampling.seed.is_some());

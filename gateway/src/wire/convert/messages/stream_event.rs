@@ -55,21 +55,10 @@ pub(super) struct Message<'w> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Content<'w> {
-    Text {
-        text: &'w str,
-    },
-    Thinking {
-        thinking: &'w str,
-        signature: &'w str,
-    },
-    RedactedThinking {
-        data: &'w str,
-    },
-    ToolUse {
-        id: Cow<'w, str>,
-        name: &'w str,
-        input: Cow<'w, RawValue>,
-    },
+    Text { text: &'w str },
+    Thinking { thinking: &'w str, signature: &'w str },
+    RedactedThinking { data: &'w str },
+    ToolUse { id: Cow<'w, str>, name: &'w str, input: Cow<'w, RawValue> },
 }
 
 #[derive(Serialize)]

@@ -39,18 +39,9 @@ pub(super) fn conversation_end(turns: &[Turn<'_>]) -> ConversationEnd {
     let Some((last, before)) = turns.split_last() else {
         return ConversationEnd::default();
     };
-    let has_results = last
-        .content
-        .iter()
-        .any(|block| matches!(block, Block::ToolResult { .. }));
-    let thinks_before = before
-        .last()
-        .and_then(|turn| turn.content.first())
-        .is_some_and(Block::is_thinking);
-    ConversationEnd {
-        prefilled: last.role == "assistant",
-        results_without_thinking: has_results && !thinks_before,
-    }
+    let has_results = last.content.iter().any(|block| matches!(block, Block::ToolResult { .. }));
+    let thinks_before = before.last().and_then(|turn| turn.content.first()).is_some_and(Block::is_thinking);
+    ConversationEnd { prefilled: last.role == "assistant", results_without_thinking: has_results && !thinks_before }
 }
 
 /// Alternating turns before pairing. `true` marks the model's turns.
@@ -71,10 +62,7 @@ impl<'r> SideTurns<'r> {
     /// Removes thinking from the end of the model's turn, where the API refuses it.
     fn trim_thinking(&mut self, dropped: &mut Dropped) {
         let Some((true, side)) = self.0.last_mut() else { return };
-        while side
-            .pop_if(|part| matches!(part, SidePart::Block(block) if block.is_thinking()))
-            .is_some()
-        {
+        while side.pop_if(|part| matches!(part, SidePart::Block(block) if block.is_thinking())).is_some() {
             dropped.add("messages.thinking");
         }
         if side.is_empty() {
@@ -98,10 +86,7 @@ impl<'r> SideTurns<'r> {
         }
         if !texts.is_empty() {
             let text = reminder(&JsonStr::joined(texts).decode()).into_owned();
-            let block = Block::Text {
-                text: text.into(),
-                cache_control: marker,
-            };
+            let block = Block::Text { text: text.into(), cache_control: marker };
             self.push(false, SidePart::Block(block), dropped);
         }
     }
@@ -161,10 +146,7 @@ fn pair_calls<'r>(sides: Vec<(bool, Vec<SidePart<'r>>)>, names: &mut ToolNames) 
     for (model, side) in sides {
         turns.push(if model {
             let content = calls(side, &mut taken, &mut pending, names);
-            Turn {
-                role: "assistant",
-                content,
-            }
+            Turn { role: "assistant", content }
         } else {
             user(results(side, &mut pending))
         });
@@ -189,11 +171,7 @@ fn calls<'r>(
         SidePart::Block(block) => Some(block),
         SidePart::Call(call) => {
             let sent = unique(&call.id, taken);
-            pending.push(PendingCall {
-                call: &call.id,
-                sent: sent.clone(),
-                answered: false,
-            });
+            pending.push(PendingCall { call: &call.id, sent: sent.clone(), answered: false });
             Some(Block::ToolUse {
                 id: sent,
                 name: names.backend_name(&call.name, NAME_RULE),
@@ -210,11 +188,7 @@ fn calls<'r>(
 /// each answer.
 fn unique<'r>(id: &'r str, taken: &mut BTreeSet<String>) -> Cow<'r, str> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    let fitting = if !id.is_empty() && id.bytes().all(plain) {
-        Cow::Borrowed(id)
-    } else {
-        ids::wrap(CALL, id)
-    };
+    let fitting = if !id.is_empty() && id.bytes().all(plain) { Cow::Borrowed(id) } else { ids::wrap(CALL, id) };
     let mut sent = fitting.clone();
     let mut count = 1;
     while !taken.insert(sent.clone().into_owned()) {
@@ -232,9 +206,7 @@ fn results<'r>(side: Vec<SidePart<'r>>, pending: &mut Vec<PendingCall<'r>>) -> V
             SidePart::Block(block) => rest.push(block),
             SidePart::Call(_) => {}
             SidePart::Result(result, content) => {
-                let call = pending
-                    .iter_mut()
-                    .find(|pending| !pending.answered && pending.call == result.call);
+                let call = pending.iter_mut().find(|pending| !pending.answered && pending.call == result.call);
                 match call {
                     Some(pending) => {
                         pending.answered = true;
@@ -257,12 +229,7 @@ fn result_block<'r>(tool_use_id: Cow<'r, str>, mut content: Vec<Block<'r>>, is_e
     if is_error && content.is_empty() {
         content.push(Block::text("Error"));
     }
-    Block::ToolResult {
-        tool_use_id,
-        content,
-        is_error,
-        cache_control: None,
-    }
+    Block::ToolResult { tool_use_id, content, is_error, cache_control: None }
 }
 
 /// Writes a result without a call, or a second result of a call.
@@ -283,19 +250,11 @@ mod tests {
     }
 
     fn call<'a>(id: &'a str, name: &'a str) -> Part<'a> {
-        Part::ToolCall(ToolCall {
-            id: id.into(),
-            name: name.into(),
-            arguments: "{}".into(),
-        })
+        Part::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments: "{}".into() })
     }
 
     fn result<'a>(call: &'a str, text: &'a str) -> Part<'a> {
-        Part::ToolResult(ToolResult {
-            call: call.into(),
-            parts: vec![Part::text(text)],
-            is_error: false,
-        })
+        Part::ToolResult(ToolResult { call: call.into(), parts: vec![Part::text(text)], is_error: false })
     }
 
     /// Roles and blocks in one line, such as `u:result(a) text | a:call(a)`.
@@ -326,22 +285,10 @@ mod tests {
         let text = |text: &'static str| Part::text(text);
         for (messages, shape) in [
             (vec![], "u:[The conversation begins.]"),
+            (vec![message(Assistant, vec![text("hi ")])], "u:[The conversation begins.] | a:hi"),
+            (vec![message(User, vec![text("a"), text(" ")]), message(User, vec![text("b")])], "u:a b"),
             (
-                vec![message(Assistant, vec![text("hi ")])],
-                "u:[The conversation begins.] | a:hi",
-            ),
-            (
-                vec![
-                    message(User, vec![text("a"), text(" ")]),
-                    message(User, vec![text("b")]),
-                ],
-                "u:a b",
-            ),
-            (
-                vec![
-                    message(User, vec![text("a")]),
-                    message(System, vec![text("s"), text("t")]),
-                ],
+                vec![message(User, vec![text("a")]), message(System, vec![text("s"), text("t")])],
                 "u:a <system-reminder>\ns\n\nt\n</system-reminder>",
             ),
             (
@@ -356,10 +303,7 @@ mod tests {
                 vec![message(User, vec![text("a")]), message(Assistant, vec![call("x", "T")])],
                 "u:a | a:call(x) | u:result(x)",
             ),
-            (
-                vec![message(User, vec![result("x", "r"), text("a")])],
-                "u:[result of a tool call that is not shown] r a",
-            ),
+            (vec![message(User, vec![result("x", "r"), text("a")])], "u:[result of a tool call that is not shown] r a"),
             (
                 vec![
                     message(User, vec![text("a")]),
@@ -385,12 +329,7 @@ mod tests {
 
     #[test]
     fn only_thinking_sealed_by_this_format_is_sent() {
-        let thinking = |seal: &'static str| {
-            Part::Thinking(Thinking {
-                text: "hm".into(),
-                seal: Some(seal.into()),
-            })
-        };
+        let thinking = |seal: &'static str| Part::Thinking(Thinking { text: "hm".into(), seal: Some(seal.into()) });
         let messages = vec![
             message(User, vec![Part::text("a")]),
             message(

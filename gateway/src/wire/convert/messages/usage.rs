@@ -17,10 +17,7 @@ pub(super) struct Counts {
 
 impl Counts {
     pub(super) fn update(&mut self, usage: &Members<'_>) {
-        let details = usage
-            .get("output_tokens_details")
-            .and_then(Members::of)
-            .unwrap_or_default();
+        let details = usage.get("output_tokens_details").and_then(Members::of).unwrap_or_default();
         for (count, later) in [
             (&mut self.input, usage.parse("input_tokens")),
             (&mut self.read, usage.parse("cache_read_input_tokens")),

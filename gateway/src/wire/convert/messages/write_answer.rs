@@ -27,14 +27,7 @@ struct Current {
 
 impl Writer {
     pub(in super::super) fn new(context: AnswerContext) -> Writer {
-        Writer {
-            context,
-            next: 0,
-            current: None,
-            called: false,
-            usage: Usage::default(),
-            stop: None,
-        }
+        Writer { context, next: 0, current: None, called: false, usage: Usage::default(), stop: None }
     }
 }
 
@@ -46,10 +39,7 @@ impl WriteAnswer for Writer {
                 emit(out, &StreamEvent::MessageStart { message });
             }
             Event::Open { kind, .. } => {
-                self.current = Some(Current {
-                    kind: kind.clone(),
-                    index: None,
-                });
+                self.current = Some(Current { kind: kind.clone(), index: None });
                 if matches!(kind, BlockKind::ToolCall { .. }) {
                     self.called = true;
                     self.start_block(None, out);
@@ -71,10 +61,7 @@ impl WriteAnswer for Writer {
     }
 
     fn whole(&mut self, answer: &Answer) -> String {
-        self.called = answer
-            .blocks
-            .iter()
-            .any(|block| matches!(block.kind, BlockKind::ToolCall { .. }));
+        self.called = answer.blocks.iter().any(|block| matches!(block.kind, BlockKind::ToolCall { .. }));
         let content = answer.blocks.iter().filter_map(content).collect();
         let stop = answer.stop.as_ref().or(Some(&Stop::Done));
         serde_json::to_string(&self.message(content, answer.usage, stop)).unwrap_or_default()
@@ -104,18 +91,11 @@ impl Writer {
             current.index = Some(index);
             let content_block = match &current.kind {
                 BlockKind::Text | BlockKind::Refusal => Content::Text { text: "" },
-                BlockKind::Thinking => Content::Thinking {
-                    thinking: "",
-                    signature: "",
-                },
-                BlockKind::SealedThinking => Content::RedactedThinking {
-                    data: data.unwrap_or_default(),
-                },
-                BlockKind::ToolCall { id, name } => Content::ToolUse {
-                    id: ids::wrap(CALL, id),
-                    name,
-                    input: object(""),
-                },
+                BlockKind::Thinking => Content::Thinking { thinking: "", signature: "" },
+                BlockKind::SealedThinking => Content::RedactedThinking { data: data.unwrap_or_default() },
+                BlockKind::ToolCall { id, name } => {
+                    Content::ToolUse { id: ids::wrap(CALL, id), name, input: object("") }
+                }
             };
             emit(out, &StreamEvent::ContentBlockStart { index, content_block });
         }
@@ -153,10 +133,7 @@ impl Writer {
 
     fn end(&mut self, out: &mut String) {
         let stop = self.stop.take().unwrap_or(Stop::Done);
-        let delta = StopDelta {
-            stop_reason: stop_reason(&stop, self.called),
-            stop_sequence: sequence(&stop),
-        };
+        let delta = StopDelta { stop_reason: stop_reason(&stop, self.called), stop_sequence: sequence(&stop) };
         let usage = WireUsage::from(self.usage);
         emit(out, &StreamEvent::MessageDelta { delta, usage });
         emit(out, &StreamEvent::MessageStop);
@@ -164,19 +141,14 @@ impl Writer {
 }
 
 fn fail(failure: &Failure, out: &mut String) {
-    let error = ErrorObject {
-        kind: failure.kind.anthropic_type(),
-        message: &failure.message,
-    };
+    let error = ErrorObject { kind: failure.kind.anthropic_type(), message: &failure.message };
     emit(out, &StreamEvent::Error { error });
 }
 
 /// Removes the tags of this format from a seal. Seals of other formats keep their tag, which identifies them when they
 /// come back.
 fn untagged(seal: &str) -> &str {
-    seal.strip_prefix(SEAL)
-        .or_else(|| seal.strip_prefix(REDACTED))
-        .unwrap_or(seal)
+    seal.strip_prefix(SEAL).or_else(|| seal.strip_prefix(REDACTED)).unwrap_or(seal)
 }
 
 /// Writes a block of a whole answer. Empty blocks are skipped.
@@ -184,16 +156,12 @@ fn content(block: &Block) -> Option<Content<'_>> {
     let seal = untagged(block.seal.as_deref().unwrap_or_default());
     match &block.kind {
         BlockKind::Text | BlockKind::Refusal => (!block.text.is_empty()).then_some(Content::Text { text: &block.text }),
-        BlockKind::Thinking => (!block.text.is_empty() || !seal.is_empty()).then_some(Content::Thinking {
-            thinking: &block.text,
-            signature: seal,
-        }),
+        BlockKind::Thinking => (!block.text.is_empty() || !seal.is_empty())
+            .then_some(Content::Thinking { thinking: &block.text, signature: seal }),
         BlockKind::SealedThinking => (!seal.is_empty()).then_some(Content::RedactedThinking { data: seal }),
-        BlockKind::ToolCall { id, name } => Some(Content::ToolUse {
-            id: ids::wrap(CALL, id),
-            name,
-            input: object(&block.text),
-        }),
+        BlockKind::ToolCall { id, name } => {
+            Some(Content::ToolUse { id: ids::wrap(CALL, id), name, input: object(&block.text) })
+        }
     }
 }
 
@@ -224,11 +192,7 @@ mod tests {
     use super::*;
 
     fn context() -> AnswerContext {
-        AnswerContext {
-            id: "01J".to_owned(),
-            model: "asked".to_owned(),
-            ..AnswerContext::default()
-        }
+        AnswerContext { id: "01J".to_owned(), model: "asked".to_owned(), ..AnswerContext::default() }
     }
 
     fn open(block: usize, kind: BlockKind) -> Event {
@@ -246,19 +210,11 @@ mod tests {
     }
 
     fn call(id: &str) -> BlockKind {
-        BlockKind::ToolCall {
-            id: id.to_owned(),
-            name: "T".to_owned(),
-        }
+        BlockKind::ToolCall { id: id.to_owned(), name: "T".to_owned() }
     }
 
     fn answer() -> Vec<Event> {
-        let usage = Usage {
-            input: Some(100),
-            cached: Some(60),
-            output: Some(9),
-            ..Usage::default()
-        };
+        let usage = Usage { input: Some(100), cached: Some(60), output: Some(9), ..Usage::default() };
         vec![
             Event::Start { model: None },
             open(0, BlockKind::Thinking),
@@ -364,10 +320,7 @@ data: {"type":"message_stop"}
         }
         let again = written(&events);
         // The second round wraps the ids again and reads foreign seals as seals of this format.
-        assert_eq!(
-            again.replace("toolu_m_toolu__m__f__2ex__3a0", "toolu_m_f_2ex_3a0"),
-            stream
-        );
+        assert_eq!(again.replace("toolu_m_toolu__m__f__2ex__3a0", "toolu_m_f_2ex_3a0"), stream);
     }
 
     #[test]
@@ -389,10 +342,7 @@ data: {"type":"message_stop"}
 
     #[test]
     fn failure_is_an_error_event() {
-        let failed = Event::Failed(Failure {
-            kind: FailureKind::Overloaded,
-            message: "busy".to_owned(),
-        });
+        let failed = Event::Failed(Failure { kind: FailureKind::Overloaded, message: "busy".to_owned() });
         assert_eq!(
             written(&[failed]),
             "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n"

@@ -126,10 +126,7 @@ fn output_config<'r>(
     dropped: &mut Dropped,
 ) -> Option<OutputConfig<'r>> {
     let format = match shape {
-        Some(OutputShape::Schema { schema, .. }) => Some(Format {
-            kind: "json_schema",
-            schema,
-        }),
+        Some(OutputShape::Schema { schema, .. }) => Some(Format { kind: "json_schema", schema }),
         // The format requires a schema. Clients that want JSON without one must also ask for it in the prompt.
         Some(OutputShape::Json) => {
             dropped.add("response_format");
@@ -185,21 +182,13 @@ mod tests {
     fn sampling_keeps_only_what_the_model_accepts() {
         for (model, effort, sent, expected) in [
             ("m", None, r#"{"temperature":1,"top_p":0.9,"top_k":5}"#, "seed"),
-            (
-                "claude-sonnet-4-5",
-                None,
-                r#"{"temperature":1,"top_k":5}"#,
-                "seed,top_p",
-            ),
+            ("claude-sonnet-4-5", None, r#"{"temperature":1,"top_k":5}"#, "seed,top_p"),
             ("claude-sonnet-4-5", Some("low"), "{}", "seed,top_k,top_p"),
             ("claude-opus-5", None, "{}", "seed,top_k,top_p"),
         ] {
             let request = Request {
                 model: model.into(),
-                reasoning: Reasoning {
-                    effort: effort.map(Cow::Borrowed),
-                    ..Reasoning::default()
-                },
+                reasoning: Reasoning { effort: effort.map(Cow::Borrowed), ..Reasoning::default() },
                 sampling: Sampling {
                     temperature: Some(raw("1.7")),
                     top_p: Some(raw("0.9")),
@@ -229,24 +218,16 @@ mod tests {
         };
         let mut dropped = Dropped::default();
         let body = write_request(&request, &mut dropped, &mut ToolNames::default());
-        assert!(
-            body.contains(r#""temperature":0.20,"stop_sequences":["END"]"#),
-            "{body}"
-        );
+        assert!(body.contains(r#""temperature":0.20,"stop_sequences":["END"]"#), "{body}");
         assert!(body.contains(r#""max_tokens":77,"#), "{body}");
     }
 
     #[test]
     fn last_four_markers_are_kept_and_a_cache_key_adds_markers() {
         let marker = raw(r#"{"type":"ephemeral","ttl":"1h"}"#);
-        let marked = |marker| Part::Text {
-            text: "t".into(),
-            cache_control: marker,
-        };
+        let marked = |marker| Part::Text { text: "t".into(), cache_control: marker };
         let count = |request: &Request<'_>| {
-            write_request(request, &mut Dropped::default(), &mut ToolNames::default())
-                .matches("cache_control")
-                .count()
+            write_request(request, &mut Dropped::default(), &mut ToolNames::default()).matches("cache_control").count()
         };
         let request = |system, user: Vec<Part<'static>>, key: Option<&'static str>| Request {
             messages: vec![message(System, vec![system]), message(User, user)],
@@ -254,14 +235,8 @@ mod tests {
             ..Request::default()
         };
         assert_eq!(count(&request(marked(None), vec![marked(None)], None)), 0);
-        assert_eq!(
-            count(&request(marked(None), vec![marked(None), marked(None)], Some("k"))),
-            2
-        );
-        assert_eq!(
-            count(&request(marked(None), vec![marked(Some(raw("{}")))], Some("k"))),
-            1
-        );
+        assert_eq!(count(&request(marked(None), vec![marked(None), marked(None)], Some("k"))), 2);
+        assert_eq!(count(&request(marked(None), vec![marked(Some(raw("{}")))], Some("k"))), 1);
         let many = Request {
             messages: vec![
                 message(System, vec![marked(Some(marker))]),

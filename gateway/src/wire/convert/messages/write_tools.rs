@@ -46,11 +46,7 @@ pub(super) fn tools<'r>(
     if request.tools.is_empty() {
         return called_tools(turns);
     }
-    let tools: Vec<_> = request
-        .tools
-        .iter()
-        .map(|tool| function(tool, capabilities, dropped, names))
-        .collect();
+    let tools: Vec<_> = request.tools.iter().map(|tool| function(tool, capabilities, dropped, names)).collect();
     let serial = request.parallel_tool_calls == Some(false);
     let (kind, name) = match &request.tool_choice {
         None | Some(ToolChoice::Auto) => ("auto", None),
@@ -65,11 +61,7 @@ pub(super) fn tools<'r>(
         }
     };
     let has_choice = serial || kind != "auto" || request.tool_choice.is_some();
-    let choice = has_choice.then_some(Choice {
-        kind,
-        name,
-        disable_parallel_tool_use: serial && kind != "none",
-    });
+    let choice = has_choice.then_some(Choice { kind, name, disable_parallel_tool_use: serial && kind != "none" });
     (tools, choice)
 }
 
@@ -125,11 +117,7 @@ fn called_tools<'r>(turns: &[Turn<'r>]) -> (Vec<Function<'r>>, Option<Choice<'r>
             });
         }
     }
-    let choice = (!tools.is_empty()).then_some(Choice {
-        kind: "none",
-        name: None,
-        disable_parallel_tool_use: false,
-    });
+    let choice = (!tools.is_empty()).then_some(Choice { kind: "none", name: None, disable_parallel_tool_use: false });
     (tools, choice)
 }
 
@@ -170,13 +158,7 @@ mod tests {
                 ..Request::default()
             };
             let mut dropped = Dropped::default();
-            let (tools, _) = tools(
-                &request,
-                &[],
-                Capabilities::of(model),
-                &mut dropped,
-                &mut ToolNames::default(),
-            );
+            let (tools, _) = tools(&request, &[], Capabilities::of(model), &mut dropped, &mut ToolNames::default());
             let tools = serde_json::to_string(&tools).unwrap();
             assert_eq!(tools.contains(r#""strict":true"#), written, "{model}: {tools}");
             assert_eq!(dropped.iter().count(), counted, "{model}");
@@ -186,16 +168,10 @@ mod tests {
     #[test]
     fn called_tools_are_defined_if_the_request_has_none() {
         let call = |name: &'static str| {
-            Part::ToolCall(ToolCall {
-                id: name.into(),
-                name: name.into(),
-                arguments: "{}".into(),
-            })
+            Part::ToolCall(ToolCall { id: name.into(), name: name.into(), arguments: "{}".into() })
         };
-        let messages = vec![Message {
-            speaker: Speaker::Assistant,
-            parts: vec![call("T"), call("not.a name"), call("T")],
-        }];
+        let messages =
+            vec![Message { speaker: Speaker::Assistant, parts: vec![call("T"), call("not.a name"), call("T")] }];
         let mut dropped = Dropped::default();
         let mut names = ToolNames::default();
         let turns = turns(&messages, &mut dropped, &mut names);

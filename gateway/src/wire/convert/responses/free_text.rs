@@ -151,18 +151,9 @@ mod tests {
     #[test]
     fn any_split_of_the_arguments_gives_the_same_text() {
         let cases = [
-            (
-                r#"{"input":"*** Begin Patch\n+a \"b\"\n"}"#,
-                "*** Begin Patch\n+a \"b\"\n",
-            ),
-            (
-                r#" { "input" : "\ud83d\ude00 \u00e9\\" , "more": 1 }"#,
-                "\u{1f600} \u{e9}\\",
-            ),
-            (
-                r#"{"input":"\ud83d\n\ud83d\ud83d\ude00\ude00\t"}"#,
-                "\u{fffd}\n\u{fffd}\u{1f600}\u{fffd}\t",
-            ),
+            (r#"{"input":"*** Begin Patch\n+a \"b\"\n"}"#, "*** Begin Patch\n+a \"b\"\n"),
+            (r#" { "input" : "\ud83d\ude00 \u00e9\\" , "more": 1 }"#, "\u{1f600} \u{e9}\\"),
+            (r#"{"input":"\ud83d\n\ud83d\ud83d\ude00\ude00\t"}"#, "\u{fffd}\n\u{fffd}\u{1f600}\u{fffd}\t"),
             (r#"{"input":""}"#, ""),
             (r#"{"other":1,"input":"late"}"#, "late"),
             (r#""bare""#, "bare"),

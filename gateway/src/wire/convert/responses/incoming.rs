@@ -23,11 +23,7 @@ pub(super) struct Item {
 impl Item {
     /// Decodes a delta, joined to the previous ones, or a whole text.
     pub(super) fn decode<'t>(&mut self, text: Text<'t>, is_delta: bool) -> Cow<'t, str> {
-        if is_delta {
-            self.joiner.join(text.piece())
-        } else {
-            text.decode()
-        }
+        if is_delta { self.joiner.join(text.piece()) } else { text.decode() }
     }
 }
 

@@ -56,14 +56,8 @@ pub(super) enum Item<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Part<'a> {
-    OutputText {
-        text: &'a str,
-        annotations: [(); 0],
-        logprobs: [(); 0],
-    },
-    Refusal {
-        refusal: &'a str,
-    },
+    OutputText { text: &'a str, annotations: [(); 0], logprobs: [(); 0] },
+    Refusal { refusal: &'a str },
 }
 
 /// A part of a summary of thinking.
@@ -78,11 +72,7 @@ impl<'a> Part<'a> {
     pub(super) fn of(kind: &BlockKind, text: &'a str) -> Part<'a> {
         match kind {
             BlockKind::Refusal => Part::Refusal { refusal: text },
-            _ => Part::OutputText {
-                text,
-                annotations: [],
-                logprobs: [],
-            },
+            _ => Part::OutputText { text, annotations: [], logprobs: [] },
         }
     }
 }
@@ -140,22 +130,8 @@ fn call_item<'a>(
     let name = special.map_or(name, |special| &special.name);
     let namespace = special.and_then(|special| special.namespace.as_deref());
     match special.map(|special| special.kind) {
-        None | Some(SpecialKind::Function) => Item::FunctionCall {
-            id,
-            status,
-            call_id,
-            name,
-            namespace,
-            arguments,
-        },
-        Some(SpecialKind::Custom) => Item::CustomToolCall {
-            id,
-            status,
-            call_id,
-            name,
-            namespace,
-            input: arguments,
-        },
+        None | Some(SpecialKind::Function) => Item::FunctionCall { id, status, call_id, name, namespace, arguments },
+        Some(SpecialKind::Custom) => Item::CustomToolCall { id, status, call_id, name, namespace, input: arguments },
         Some(SpecialKind::Search) => {
             let arguments = if arguments.starts_with('{') { arguments } else { "{}" };
             Item::ToolSearchCall {
@@ -266,15 +242,10 @@ impl<'a> Response<'a> {
             output: &[],
             parallel_tool_calls: true,
             previous_response_id: None,
-            reasoning: NoReasoning {
-                effort: None,
-                summary: None,
-            },
+            reasoning: NoReasoning { effort: None, summary: None },
             store: false,
             temperature: None,
-            text: PlainText {
-                format: PlainFormat { r#type: "text" },
-            },
+            text: PlainText { format: PlainFormat { r#type: "text" } },
             tool_choice: "auto",
             tools: [],
             top_p: None,
@@ -306,12 +277,7 @@ impl<'a> Response<'a> {
         output: &'a [Box<RawValue>],
         error: ResponseError<'a>,
     ) -> Response<'a> {
-        Response {
-            status: "failed",
-            error: Some(error),
-            output,
-            ..Response::in_progress(context)
-        }
+        Response { status: "failed", error: Some(error), output, ..Response::in_progress(context) }
     }
 }
 
@@ -326,9 +292,7 @@ impl ResponseUsage {
                 cache_write_tokens: usage.cache_write.unwrap_or(0),
             },
             output_tokens: output,
-            output_tokens_details: OutputTokenDetails {
-                reasoning_tokens: usage.reasoning.unwrap_or(0),
-            },
+            output_tokens_details: OutputTokenDetails { reasoning_tokens: usage.reasoning.unwrap_or(0) },
             total_tokens: input.saturating_add(output),
         }
     }

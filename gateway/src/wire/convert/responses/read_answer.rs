@@ -187,15 +187,7 @@ impl Reader {
     }
 
     fn add(&mut self, id: String, index: Option<u64>, state: State) {
-        self.items.push(Item {
-            id,
-            index,
-            state,
-            block: None,
-            part: 0,
-            seen: 0,
-            joiner: Joiner::default(),
-        });
+        self.items.push(Item { id, index, state, block: None, part: 0, seen: 0, joiner: Joiner::default() });
     }
 
     /// Finds the item of an event: by id, else by index, else the last item of the kind.
@@ -204,11 +196,7 @@ impl Reader {
         self.items
             .iter()
             .position(|item| fits(item) && !id.is_empty() && item.id == id)
-            .or_else(|| {
-                self.items
-                    .iter()
-                    .rposition(|item| fits(item) && index.is_some() && item.index == index)
-            })
+            .or_else(|| self.items.iter().rposition(|item| fits(item) && index.is_some() && item.index == index))
             .or_else(|| self.items.iter().rposition(fits))
     }
 
@@ -242,9 +230,7 @@ impl Reader {
             _ => return false,
         };
         let part = plain.content_index.unwrap_or(0);
-        let Some(item) = self
-            .find(plain.item_id, plain.output_index, kind)
-            .and_then(|at| self.items.get_mut(at))
+        let Some(item) = self.find(plain.item_id, plain.output_index, kind).and_then(|at| self.items.get_mut(at))
         else {
             return false;
         };
@@ -350,10 +336,7 @@ impl Reader {
             return;
         };
         if item.block.is_some() {
-            let kind = BlockKind::ToolCall {
-                id: String::new(),
-                name: name.clone(),
-            };
+            let kind = BlockKind::ToolCall { id: String::new(), name: name.clone() };
             emit(item, &mut self.next, kind, text, is_delta, events);
         } else if is_delta {
             held.push_str(text);
@@ -405,10 +388,7 @@ impl Reader {
     fn complete_reasoning(&mut self, at: usize, members: &Members<'_>, events: &mut Vec<Event>) {
         let texts = |key| {
             let parts = members.elements(key).into_iter().filter_map(Element::object);
-            parts
-                .filter_map(|part| part.string("text").map(Cow::into_owned))
-                .collect::<Vec<_>>()
-                .join("\n\n")
+            parts.filter_map(|part| part.string("text").map(Cow::into_owned)).collect::<Vec<_>>().join("\n\n")
         };
         let Some(item) = self.items.get_mut(at) else { return };
         let State::Reasoning { content: chosen } = &mut item.state else {
@@ -434,14 +414,9 @@ impl Reader {
 
     fn complete_call(&mut self, at: usize, members: &Members<'_>, events: &mut Vec<Event>) {
         self.identify(at, members, events);
-        let custom = matches!(
-            self.items.get(at).map(|item| &item.state),
-            Some(State::Call { custom: true, .. })
-        );
+        let custom = matches!(self.items.get(at).map(|item| &item.state), Some(State::Call { custom: true, .. }));
         let arguments = if custom {
-            members
-                .get("input")
-                .map(|input| format!(r#"{{"input":{}}}"#, well_formed(input)).into())
+            members.get("input").map(|input| format!(r#"{{"input":{}}}"#, well_formed(input)).into())
         } else {
             let raw = || members.present("arguments").map(|raw| raw.get().into());
             members.string("arguments").or_else(raw)

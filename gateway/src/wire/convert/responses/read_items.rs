@@ -18,11 +18,7 @@ use crate::wire::{Members, ParseError};
 /// must not contain a value.
 pub(super) fn kind_name(kind: &str) -> &str {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-    if !kind.is_empty() && kind.len() <= 64 && kind.bytes().all(plain) {
-        kind
-    } else {
-        "unknown"
-    }
+    if !kind.is_empty() && kind.len() <= 64 && kind.bytes().all(plain) { kind } else { "unknown" }
 }
 
 /// The values that are read from items.
@@ -39,12 +35,7 @@ pub(super) struct Items<'a> {
 
 impl<'a> Items<'a> {
     pub(super) fn new(messages: Vec<Message<'a>>) -> Items<'a> {
-        Items {
-            messages,
-            tools: Tools::default(),
-            effort: None,
-            answered: BTreeSet::new(),
-        }
+        Items { messages, tools: Tools::default(), effort: None, answered: BTreeSet::new() }
     }
 
     /// Reads `input`.
@@ -168,11 +159,7 @@ impl<'a> Items<'a> {
     fn output(&mut self, members: &Members<'a>, mut parts: Vec<Part<'a>>) {
         match call_id(members) {
             Some(call) if self.answered.insert(call.clone().into_owned()) => {
-                let result = ToolResult {
-                    call,
-                    parts,
-                    is_error: false,
-                };
+                let result = ToolResult { call, parts, is_error: false };
                 self.push(Speaker::User, vec![Part::ToolResult(result)]);
             }
             _ => {
@@ -187,10 +174,7 @@ impl<'a> Items<'a> {
         let text = joined(members, "content").or_else(|| joined(members, "summary"));
         let seal = members.string("encrypted_content").filter(|seal| !seal.is_empty());
         if text.is_some() || seal.is_some() {
-            let thinking = Thinking {
-                text: text.unwrap_or_default(),
-                seal,
-            };
+            let thinking = Thinking { text: text.unwrap_or_default(), seal };
             self.push(Speaker::Assistant, vec![Part::Thinking(thinking)]);
         }
     }
@@ -240,11 +224,7 @@ fn free_text<'a>(input: &str) -> Cow<'a, str> {
 
 fn texts<'a>(text: impl Into<JsonStr<'a>>) -> Vec<Part<'a>> {
     let text = text.into();
-    if text.is_empty() {
-        Vec::new()
-    } else {
-        vec![Part::text(text)]
-    }
+    if text.is_empty() { Vec::new() } else { vec![Part::text(text)] }
 }
 
 /// Reads a tool's output: a string or a list of parts. Other values become text, as their JSON.
@@ -307,20 +287,14 @@ fn image<'a>(members: &Members<'a>) -> Option<Part<'a>> {
         Some(url) => Source::of_url(url),
         None => Source::File(members.string("file_id")?),
     };
-    Some(Part::Image {
-        source,
-        detail: members.string("detail").or_else(|| nested.as_ref()?.string("detail")),
-    })
+    Some(Part::Image { source, detail: members.string("detail").or_else(|| nested.as_ref()?.string("detail")) })
 }
 
 fn file<'a>(members: &Members<'a>) -> Option<Part<'a>> {
     let name = members.string("filename");
     let source = if let Some(data) = members.string("file_data") {
         match Source::of_url(data) {
-            Source::Url(data) => Source::Base64 {
-                media_type: media_type(name.as_deref()).into(),
-                data,
-            },
+            Source::Url(data) => Source::Base64 { media_type: media_type(name.as_deref()).into(), data },
             source => source,
         }
     } else if let Some(url) = members.string("file_url") {

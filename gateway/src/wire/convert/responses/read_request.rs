@@ -19,15 +19,10 @@ pub(in super::super) fn read_request<'a>(
 ) -> Result<Request<'a>, ConvertError> {
     let members = &body.members;
     refuse_held_state(members)?;
-    let mut request = Request {
-        model: members.string("model").ok_or(ParseError::Missing("model"))?,
-        ..Request::default()
-    };
+    let mut request =
+        Request { model: members.string("model").ok_or(ParseError::Missing("model"))?, ..Request::default() };
     if let Some(instructions) = members.string("instructions").filter(|text| !text.is_empty()) {
-        request.messages.push(Message {
-            speaker: Speaker::System,
-            parts: vec![Part::text(instructions)],
-        });
+        request.messages.push(Message { speaker: Speaker::System, parts: vec![Part::text(instructions)] });
     }
     for (key, value) in members.iter() {
         if value.get() != "null" {
@@ -50,10 +45,7 @@ pub(in super::super) fn read_request<'a>(
 
 /// Returns the error for a field that needs state of the client's vendor: a stored conversation or a background answer.
 pub(super) fn held_elsewhere(field: &'static str) -> ConvertError {
-    ConvertError::HeldElsewhere {
-        field,
-        format: "responses",
-    }
+    ConvertError::HeldElsewhere { field, format: "responses" }
 }
 
 fn refuse_held_state(members: &Members<'_>) -> Result<(), ConvertError> {

@@ -72,9 +72,8 @@ impl<'a> Tools<'a> {
             self.add(tool, Some(&space), dropped, names);
         }
         let default = format!("Tools in the {space} namespace.");
-        let description = members
-            .string("description")
-            .filter(|description| !description.is_empty() && **description != default);
+        let description =
+            members.string("description").filter(|description| !description.is_empty() && **description != default);
         if let (Some(description), Some(first)) = (description, self.list.get_mut(before)) {
             first.description = Some(match first.description.take() {
                 Some(own) => format!("{description}\n\n{own}").into(),
@@ -117,11 +116,7 @@ impl<'a> Tools<'a> {
     fn insert(&mut self, tool: Tool<'a>, kind: SpecialKind, name: &str, space: Option<&str>, names: &mut Vec<String>) {
         names.push(tool.name.clone().into_owned());
         if kind != SpecialKind::Function || space.is_some() {
-            let special = SpecialTool {
-                kind,
-                namespace: space.map(str::to_owned),
-                name: name.to_owned(),
-            };
+            let special = SpecialTool { kind, namespace: space.map(str::to_owned), name: name.to_owned() };
             self.special.insert(tool.name.clone().into_owned(), special);
         } else {
             self.special.remove(&*tool.name);
@@ -153,18 +148,11 @@ impl<'a> Tools<'a> {
         let kind = members.string("type").unwrap_or_default();
         match &*kind {
             "allowed_tools" => {
-                let allowed: Vec<_> = members
-                    .elements("tools")
-                    .into_iter()
-                    .filter_map(|tool| chosen_name(&tool.object()?))
-                    .collect();
+                let allowed: Vec<_> =
+                    members.elements("tools").into_iter().filter_map(|tool| chosen_name(&tool.object()?)).collect();
                 self.list.retain(|tool| allowed.contains(&tool.name));
                 let required = members.string("mode").as_deref() == Some("required");
-                Some(if required {
-                    ToolChoice::Required
-                } else {
-                    ToolChoice::Auto
-                })
+                Some(if required { ToolChoice::Required } else { ToolChoice::Auto })
             }
             "function" | "custom" => {
                 let name = chosen_name(members)?;

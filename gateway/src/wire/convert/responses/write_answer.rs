@@ -160,15 +160,10 @@ impl Writer {
             kind: kind.clone(),
             text: String::new(),
             seal: None,
-            free: special
-                .filter(|special| special.kind == SpecialKind::Custom)
-                .map(|_| FreeText::default()),
+            free: special.filter(|special| special.kind == SpecialKind::Custom).map(|_| FreeText::default()),
         };
         if let Ok(item) = serde_json::value::to_raw_value(&item(&current.id, kind, special, None, None)) {
-            let added = ItemEvent {
-                output_index,
-                item: &item,
-            };
+            let added = ItemEvent { output_index, item: &item };
             put(&mut self.sequence, "response.output_item.added", added, out);
         }
         if matches!(kind, BlockKind::Text | BlockKind::Refusal) {
@@ -197,21 +192,11 @@ impl Writer {
         let (kind, body) = match (&current.kind, &free) {
             (BlockKind::Text, _) => (
                 "response.output_text.delta",
-                ContentEvent {
-                    content_index: Some(0),
-                    delta,
-                    logprobs: Some([]),
-                    ..event
-                },
+                ContentEvent { content_index: Some(0), delta, logprobs: Some([]), ..event },
             ),
-            (BlockKind::Refusal, _) => (
-                "response.refusal.delta",
-                ContentEvent {
-                    content_index: Some(0),
-                    delta,
-                    ..event
-                },
-            ),
+            (BlockKind::Refusal, _) => {
+                ("response.refusal.delta", ContentEvent { content_index: Some(0), delta, ..event })
+            }
             (BlockKind::Thinking, _) => {
                 if first {
                     summary_part(
@@ -223,26 +208,14 @@ impl Writer {
                         out,
                     );
                 }
-                (
-                    "response.reasoning_summary_text.delta",
-                    ContentEvent {
-                        summary_index: Some(0),
-                        delta,
-                        ..event
-                    },
-                )
+                ("response.reasoning_summary_text.delta", ContentEvent { summary_index: Some(0), delta, ..event })
             }
-            (BlockKind::ToolCall { .. }, Some(Some(delta))) => (
-                "response.custom_tool_call_input.delta",
-                ContentEvent {
-                    delta: Some(delta),
-                    ..event
-                },
-            ),
-            (BlockKind::ToolCall { .. }, None) if !is_search => (
-                "response.function_call_arguments.delta",
-                ContentEvent { delta, ..event },
-            ),
+            (BlockKind::ToolCall { .. }, Some(Some(delta))) => {
+                ("response.custom_tool_call_input.delta", ContentEvent { delta: Some(delta), ..event })
+            }
+            (BlockKind::ToolCall { .. }, None) if !is_search => {
+                ("response.function_call_arguments.delta", ContentEvent { delta, ..event })
+            }
             (BlockKind::SealedThinking | BlockKind::ToolCall { .. }, _) => return,
         };
         put(&mut self.sequence, kind, body, out);
@@ -250,10 +223,7 @@ impl Writer {
 
     /// Whether the open item is a search for tools. Such items have no deltas.
     fn is_search(&self) -> bool {
-        let special = self
-            .current
-            .as_ref()
-            .and_then(|current| special(&self.context, &current.kind));
+        let special = self.current.as_ref().and_then(|current| special(&self.context, &current.kind));
         special.is_some_and(|special| special.kind == SpecialKind::Search)
     }
 
@@ -277,16 +247,10 @@ impl Writer {
             }
             (BlockKind::ToolCall { .. }, Some((input, rest))) => {
                 if !rest.is_empty() {
-                    let delta = ContentEvent {
-                        delta: Some(rest),
-                        ..content_event(&current, output_index)
-                    };
+                    let delta = ContentEvent { delta: Some(rest), ..content_event(&current, output_index) };
                     put(sequence, "response.custom_tool_call_input.delta", delta, out);
                 }
-                let done = ContentEvent {
-                    input: Some(input),
-                    ..content_event(&current, output_index)
-                };
+                let done = ContentEvent { input: Some(input), ..content_event(&current, output_index) };
                 put(sequence, "response.custom_tool_call_input.done", done, out);
             }
             (BlockKind::ToolCall { name, .. }, None) if !is_search => {
@@ -305,10 +269,7 @@ impl Writer {
         let seal = current.seal.as_deref();
         let item = item(&current.id, &current.kind, special, Some(text), seal);
         if let Ok(item) = serde_json::value::to_raw_value(&item) {
-            let done = ItemEvent {
-                output_index,
-                item: &item,
-            };
+            let done = ItemEvent { output_index, item: &item };
             put(sequence, "response.output_item.done", done, out);
             self.output.push(item);
         }
@@ -324,17 +285,9 @@ impl Writer {
     /// Writes a failure. The stream starts with `response.created` even if the failure is its only other event.
     fn failed(&mut self, failure: &Failure, out: &mut String) {
         self.start(out);
-        let error = ResponseError {
-            code: code(failure.kind),
-            message: &failure.message,
-        };
+        let error = ResponseError { code: code(failure.kind), message: &failure.message };
         let response = Response::failed(&self.context, &self.output, error);
-        put(
-            &mut self.sequence,
-            "response.failed",
-            ResponseEvent { response: &response },
-            out,
-        );
+        put(&mut self.sequence, "response.failed", ResponseEvent { response: &response }, out);
     }
 }
 
@@ -356,36 +309,19 @@ fn incomplete_reason(stop: Option<&Stop>) -> Option<&'static str> {
 
 /// Returns an event about an item, without content.
 fn content_event(current: &Current, output_index: usize) -> ContentEvent<'_> {
-    ContentEvent {
-        item_id: &current.id,
-        output_index,
-        ..ContentEvent::default()
-    }
+    ContentEvent { item_id: &current.id, output_index, ..ContentEvent::default() }
 }
 
 fn close_content(sequence: &mut u64, current: &Current, output_index: usize, out: &mut String) {
-    let part_event = || ContentEvent {
-        content_index: Some(0),
-        ..content_event(current, output_index)
-    };
+    let part_event = || ContentEvent { content_index: Some(0), ..content_event(current, output_index) };
     if current.kind == BlockKind::Refusal {
-        let done = ContentEvent {
-            refusal: Some(&current.text),
-            ..part_event()
-        };
+        let done = ContentEvent { refusal: Some(&current.text), ..part_event() };
         put(sequence, "response.refusal.done", done, out);
     } else {
-        let done = ContentEvent {
-            text: Some(&current.text),
-            logprobs: Some([]),
-            ..part_event()
-        };
+        let done = ContentEvent { text: Some(&current.text), logprobs: Some([]), ..part_event() };
         put(sequence, "response.output_text.done", done, out);
     }
-    let done = ContentEvent {
-        part: Some(AnyPart::Content(Part::of(&current.kind, &current.text))),
-        ..part_event()
-    };
+    let done = ContentEvent { part: Some(AnyPart::Content(Part::of(&current.kind, &current.text))), ..part_event() };
     put(sequence, "response.content_part.done", done, out);
 }
 
@@ -406,11 +342,7 @@ fn summary_part(
 }
 
 fn put<T: Serialize>(sequence: &mut u64, kind: &str, rest: T, out: &mut String) {
-    let envelope = Envelope {
-        r#type: kind,
-        sequence_number: *sequence,
-        rest,
-    };
+    let envelope = Envelope { r#type: kind, sequence_number: *sequence, rest };
     *sequence += 1;
     write_event(kind, &envelope, out);
 }

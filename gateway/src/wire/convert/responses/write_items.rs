@@ -78,12 +78,7 @@ pub(super) struct ReasoningText<'a> {
 
 /// Writes a conversation.
 pub(super) fn items<'a>(messages: &'a [Message<'a>], dropped: &mut Dropped, names: &mut ToolNames) -> Vec<Item<'a>> {
-    let mut writer = Items {
-        items: Vec::new(),
-        open: BTreeSet::new(),
-        dropped,
-        names,
-    };
+    let mut writer = Items { items: Vec::new(), open: BTreeSet::new(), dropped, names };
     for (at, message) in messages.iter().enumerate() {
         match message.speaker {
             Speaker::System => writer.system(&message.parts),
@@ -125,10 +120,7 @@ impl<'a> Items<'a, '_> {
                 Part::ToolResult(result) if self.open.remove(&*result.call) => {
                     self.message("user", std::mem::take(&mut inputs));
                     let output = self.output(result);
-                    self.items.push(Item::FunctionCallOutput {
-                        call_id: &result.call,
-                        output,
-                    });
+                    self.items.push(Item::FunctionCallOutput { call_id: &result.call, output });
                 }
                 Part::ToolResult(result) => {
                     let text = format!("Result of the tool call {}:", result.call).into();
@@ -173,10 +165,8 @@ impl<'a> Items<'a, '_> {
         if texts.is_empty() {
             return;
         }
-        self.items.push(Item::Message {
-            role: "assistant",
-            content: Content::Text(JsonStr::joined(std::mem::take(texts))),
-        });
+        self.items
+            .push(Item::Message { role: "assistant", content: Content::Text(JsonStr::joined(std::mem::take(texts))) });
     }
 
     /// Writes thinking with a seal of this format, or plain thinking of a backend without seals. All other is dropped.
@@ -219,9 +209,7 @@ impl<'a> Items<'a, '_> {
         if following.first().is_some_and(|next| next.speaker == Speaker::Assistant) {
             return;
         }
-        let turn = following
-            .iter()
-            .take_while(|message| message.speaker != Speaker::Assistant);
+        let turn = following.iter().take_while(|message| message.speaker != Speaker::Assistant);
         let results: BTreeSet<&str> = turn
             .flat_map(|message| &message.parts)
             .filter_map(|part| match part {
@@ -239,20 +227,13 @@ impl<'a> Items<'a, '_> {
             }
         }
         for call_id in unanswered {
-            self.items.push(Item::FunctionCallOutput {
-                call_id,
-                output: Content::Text(NO_RESULT.into()),
-            });
+            self.items.push(Item::FunctionCallOutput { call_id, output: Content::Text(NO_RESULT.into()) });
         }
     }
 
     /// Returns the output of a call. Plain text is one string, because many servers accept nothing else.
     fn output(&mut self, result: &'a ToolResult<'a>) -> Content<'a> {
-        let mut parts: Vec<_> = result
-            .parts
-            .iter()
-            .filter_map(|part| input(part, self.dropped))
-            .collect();
+        let mut parts: Vec<_> = result.parts.iter().filter_map(|part| input(part, self.dropped)).collect();
         if result.is_error {
             mark_error(&mut parts);
         }
@@ -329,9 +310,5 @@ fn document<'a>(source: &'a Source<'a>, name: Option<&'a str>, dropped: &mut Dro
             return None;
         }
     };
-    Some(Input::File {
-        filename,
-        file_data,
-        file_url,
-    })
+    Some(Input::File { filename, file_data, file_url })
 }

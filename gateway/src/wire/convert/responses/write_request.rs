@@ -11,10 +11,7 @@ use super::super::{NameRule, ToolNames, empty_schema};
 use super::write_items::{Item, items};
 
 /// The rule for the names of tools.
-pub(super) const NAME_RULE: NameRule = NameRule {
-    longest: 64,
-    plain: false,
-};
+pub(super) const NAME_RULE: NameRule = NameRule { longest: 64, plain: false };
 
 /// The longest `safety_identifier` and `prompt_cache_key`, in bytes.
 const KEY_LIMIT: usize = 64;
@@ -122,11 +119,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         prompt_cache_key: request.cache_key.as_deref().map(bounded),
         safety_identifier: request.user.as_deref().map(bounded),
         metadata: request.metadata.and_then(|metadata| labels(metadata, dropped)),
-        include: if thinks {
-            vec!["reasoning.encrypted_content"]
-        } else {
-            Vec::new()
-        },
+        include: if thinks { vec!["reasoning.encrypted_content"] } else { Vec::new() },
         store: false,
         stream: request.stream,
     };
@@ -167,10 +160,7 @@ fn tool_choice<'a>(choice: &'a ToolChoice<'_>, names: &mut ToolNames) -> Choice<
         ToolChoice::Auto => Choice::Mode("auto"),
         ToolChoice::None => Choice::Mode("none"),
         ToolChoice::Required => Choice::Mode("required"),
-        ToolChoice::Tool(name) => Choice::Tool {
-            r#type: "function",
-            name: names.backend_name(name, NAME_RULE),
-        },
+        ToolChoice::Tool(name) => Choice::Tool { r#type: "function", name: names.backend_name(name, NAME_RULE) },
     }
 }
 
@@ -195,11 +185,9 @@ fn effort<'a>(reasoning: &'a Reasoning<'_>, dropped: &mut Dropped) -> Option<Eff
 fn text_shape<'a>(request: &'a Request<'_>) -> Option<TextShape<'a>> {
     let format = request.output.as_ref().map(|shape| match shape {
         OutputShape::Json => Format::JsonObject,
-        OutputShape::Schema { name, schema, strict } => Format::JsonSchema {
-            name: name.as_deref().unwrap_or("answer"),
-            schema,
-            strict: *strict,
-        },
+        OutputShape::Schema { name, schema, strict } => {
+            Format::JsonSchema { name: name.as_deref().unwrap_or("answer"), schema, strict: *strict }
+        }
     });
     let verbosity = request.verbosity.as_deref();
     (format.is_some() || verbosity.is_some()).then_some(TextShape { format, verbosity })

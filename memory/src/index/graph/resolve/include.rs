@@ -10,11 +10,7 @@ pub(super) fn header(files: &Files<'_>, wanted: &Wanted<'_>) -> Option<u32> {
 
 /// Resolves `require_relative`, and `require` from a `lib` folder.
 pub(super) fn ruby(files: &Files<'_>, wanted: &Wanted<'_>) -> Option<u32> {
-    let path = if wanted.path.ends_with(".rb") {
-        wanted.path.to_owned()
-    } else {
-        format!("{}.rb", wanted.path)
-    };
+    let path = if wanted.path.ends_with(".rb") { wanted.path.to_owned() } else { format!("{}.rb", wanted.path) };
     beside(files, wanted.from, &path).or_else(|| files.by_end(&format!("lib/{path}"), wanted.from))
 }
 
@@ -30,9 +26,7 @@ pub(super) fn shell(files: &Files<'_>, wanted: &Wanted<'_>) -> Option<u32> {
 /// Resolves a path that is relative to the file's folder, to the root, or to any folder.
 pub(super) fn named(files: &Files<'_>, from: &str, path: &str) -> Option<u32> {
     let path = path.trim_start_matches('/');
-    beside(files, from, path)
-        .or_else(|| files.at(&join("", path)?))
-        .or_else(|| files.by_end(path, from))
+    beside(files, from, path).or_else(|| files.at(&join("", path)?)).or_else(|| files.by_end(path, from))
 }
 
 fn beside(files: &Files<'_>, from: &str, path: &str) -> Option<u32> {

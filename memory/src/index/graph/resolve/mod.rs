@@ -35,10 +35,7 @@ impl Imported {
     /// Returns the imports of the file at a position, with the files to which they refer.
     pub(super) fn of(&self, position: usize) -> &[(u32, u32)] {
         let start = self.starts.get(position).map_or(self.found.len(), |(_, start)| *start);
-        let end = self
-            .starts
-            .get(position + 1)
-            .map_or(self.found.len(), |(_, start)| *start);
+        let end = self.starts.get(position + 1).map_or(self.found.len(), |(_, start)| *start);
         &self.found[start..end]
     }
 
@@ -57,10 +54,7 @@ impl Imported {
 /// Resolves the imports of all files.
 pub(super) fn imports(files: &Files<'_>, given: &[Given<'_>]) -> Imported {
     let packages = Packages::new(given);
-    let mut imported = Imported {
-        starts: Vec::with_capacity(given.len()),
-        found: Vec::new(),
-    };
+    let mut imported = Imported { starts: Vec::with_capacity(given.len()), found: Vec::new() };
     let mut targets = Vec::new();
     for (number, path, syntax) in given {
         imported.starts.push((*number, imported.found.len()));

@@ -30,10 +30,7 @@ pub(super) fn used(syntax: &Syntax) -> HashSet<&str> {
     ids.extend(syntax.calls.iter().flat_map(|call| [call.name, call.qualifier]));
     ids.sort_unstable();
     ids.dedup();
-    ids.into_iter()
-        .map(|id| syntax.name(id))
-        .filter(|name| !name.is_empty())
-        .collect()
+    ids.into_iter().map(|id| syntax.name(id)).filter(|name| !name.is_empty()).collect()
 }
 
 impl<'a> Packages<'a> {
@@ -104,9 +101,7 @@ impl<'a> Packages<'a> {
 
     fn defines<'s>(&'s self, language: Language, package: &'s str, name: &str) -> &'s [u32] {
         let group = self.groups.get(&(language, package));
-        group
-            .and_then(|group| group.defined.get(name))
-            .map_or(&[], Vec::as_slice)
+        group.and_then(|group| group.defined.get(name)).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the files of `a.b.C`, a type in a package.

@@ -11,13 +11,7 @@ pub(super) fn resolve(files: &Files<'_>, wanted: &Wanted<'_>, targets: &mut Vec<
         paths = wanted
             .names
             .iter()
-            .map(|name| {
-                segments
-                    .iter()
-                    .chain(Some(name).filter(|name| **name != "*"))
-                    .copied()
-                    .collect()
-            })
+            .map(|name| segments.iter().chain(Some(name).filter(|name| **name != "*")).copied().collect())
             .collect();
     }
     for path in paths {

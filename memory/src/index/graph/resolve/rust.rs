@@ -51,9 +51,7 @@ fn follow(files: &Files<'_>, from: &str, path: &[&str]) -> Option<u32> {
 /// Returns the folder of the modules that a file declares.
 fn below(from: &str) -> String {
     let home = folder(from);
-    let is_crate = CRATES_OF_FILES
-        .iter()
-        .any(|name| home == *name || home.ends_with(&format!("/{name}")));
+    let is_crate = CRATES_OF_FILES.iter().any(|name| home == *name || home.ends_with(&format!("/{name}")));
     if is_crate || matches!(stem(from), "mod" | "lib" | "main") {
         home.to_owned()
     } else {
@@ -65,14 +63,9 @@ fn below(from: &str) -> String {
 fn crate_root(files: &Files<'_>, from: &str) -> String {
     let Some((home, _)) = files.manifest(Kind::Cargo, from) else {
         let has_root = |at: &&str| {
-            ["lib.rs", "main.rs"]
-                .iter()
-                .any(|name| join(at, name).is_some_and(|path| files.at(&path).is_some()))
+            ["lib.rs", "main.rs"].iter().any(|name| join(at, name).is_some_and(|path| files.at(&path).is_some()))
         };
-        return super::super::files::upwards(folder(from))
-            .find(has_root)
-            .unwrap_or(folder(from))
-            .to_owned();
+        return super::super::files::upwards(folder(from)).find(has_root).unwrap_or(folder(from)).to_owned();
     };
     let inside = from.strip_prefix(home).unwrap_or(from).trim_start_matches('/');
     let mut parts = inside.split('/');
@@ -90,9 +83,7 @@ fn crate_root(files: &Files<'_>, from: &str) -> String {
 /// Returns the file of a path below a module. If no part of the path is a file, returns the module's own file.
 fn in_module(files: &Files<'_>, module: &str, path: &[&str]) -> Option<u32> {
     let own = || {
-        let beside = (!module.is_empty())
-            .then(|| files.at(&format!("{module}.rs")))
-            .flatten();
+        let beside = (!module.is_empty()).then(|| files.at(&format!("{module}.rs"))).flatten();
         beside.or_else(|| {
             let mut names = ["mod.rs", "lib.rs", "main.rs"].iter();
             names.find_map(|name| files.at(&join(module, name)?))
@@ -105,8 +96,6 @@ fn in_module(files: &Files<'_>, module: &str, path: &[&str]) -> Option<u32> {
 fn submodule(files: &Files<'_>, module: &str, path: &[&str]) -> Option<u32> {
     (1..=path.len()).rev().find_map(|length| {
         let at = join(module, &path[..length].join("/"))?;
-        files
-            .at(&format!("{at}.rs"))
-            .or_else(|| files.at(&format!("{at}/mod.rs")))
+        files.at(&format!("{at}.rs")).or_else(|| files.at(&format!("{at}/mod.rs")))
     })
 }

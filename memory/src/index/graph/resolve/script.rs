@@ -5,34 +5,12 @@ use crate::index::graph::files::{Files, Kind, folder, join};
 
 /// The extensions and index files that an import path can omit, most likely first.
 const ENDINGS: &[&str] = &[
-    "",
-    ".ts",
-    ".tsx",
-    ".js",
-    ".jsx",
-    ".d.ts",
-    ".mjs",
-    ".cjs",
-    ".mts",
-    ".cts",
-    ".vue",
-    ".svelte",
-    ".json",
-    "/index.ts",
-    "/index.tsx",
-    "/index.js",
-    "/index.jsx",
-    "/index.mjs",
-    "/index.d.ts",
+    "", ".ts", ".tsx", ".js", ".jsx", ".d.ts", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte", ".json", "/index.ts",
+    "/index.tsx", "/index.js", "/index.jsx", "/index.mjs", "/index.d.ts",
 ];
 
 pub(super) fn resolve(files: &Files<'_>, wanted: &Wanted<'_>) -> Option<u32> {
-    let path = wanted
-        .path
-        .split(['?', '#'])
-        .next()
-        .filter(|path| !path.is_empty())
-        .unwrap_or(wanted.path);
+    let path = wanted.path.split(['?', '#']).next().filter(|path| !path.is_empty()).unwrap_or(wanted.path);
     if path.starts_with('.') {
         return module(files, &join(folder(wanted.from), path)?);
     }
@@ -83,11 +61,8 @@ fn member(files: &Files<'_>, path: &str) -> Option<u32> {
     let end = path.match_indices('/').nth(parts - 1).map_or(path.len(), |(at, _)| at);
     let home = files.package(Kind::Npm, &path[..end])?;
     let rest = path[end..].trim_start_matches('/');
-    let tries: &[&str] = if rest.is_empty() {
-        &["src/index", "index", "src/main", "lib/index"]
-    } else {
-        &["", "src", "lib"]
-    };
+    let tries: &[&str] =
+        if rest.is_empty() { &["src/index", "index", "src/main", "lib/index"] } else { &["", "src", "lib"] };
     tries.iter().find_map(|within| {
         let base = join(home, within)?;
         module(files, &if rest.is_empty() { base } else { join(&base, rest)? })

@@ -26,9 +26,8 @@ impl Embedder for Words {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         self.asked.fetch_add(texts.len(), Ordering::Relaxed);
         let vector = |text: &&str| {
-            let mut vector: Vec<f32> = ["apple", "pear", "plum"]
-                .map(|word| if text.contains(word) { 1.0 } else { 0.0 })
-                .to_vec();
+            let mut vector: Vec<f32> =
+                ["apple", "pear", "plum"].map(|word| if text.contains(word) { 1.0 } else { 0.0 }).to_vec();
             crate::embed::normalise(&mut vector);
             vector
         };
@@ -62,11 +61,8 @@ impl Stage {
 
     fn vectors(&self) -> (Arc<Words>, Vectors) {
         let words = Arc::new(Words::default());
-        let vectors = Vectors::new(
-            Arc::clone(&words) as Arc<dyn Embedder>,
-            Some(self.dir().to_owned()),
-            Clock::system(),
-        );
+        let vectors =
+            Vectors::new(Arc::clone(&words) as Arc<dyn Embedder>, Some(self.dir().to_owned()), Clock::system());
         (words, vectors)
     }
 
@@ -97,11 +93,8 @@ impl Stage {
     }
 }
 
-const FRUIT: [(&str, &str); 3] = [
-    ("a.md", "# One\napple\n\n## Two\npear\n"),
-    ("b.rs", "fn plum() {}\n"),
-    ("copy/b.rs", "fn plum() {}\n"),
-];
+const FRUIT: [(&str, &str); 3] =
+    [("a.md", "# One\napple\n\n## Two\npear\n"), ("b.rs", "fn plum() {}\n"), ("copy/b.rs", "fn plum() {}\n")];
 
 #[test]
 fn finds_chunks_by_what_they_are_like() {
@@ -112,11 +105,7 @@ fn finds_chunks_by_what_they_are_like() {
     assert_eq!((filled.embedded, filled.loaded, filled.left), (3, 0, 0));
     assert!(filled.notes.is_empty(), "{:?}", filled.notes);
     assert_eq!(stage.found(&vectors, "a pear"), ["a.md:4"]);
-    assert_eq!(
-        stage.found(&vectors, "plum"),
-        ["b.rs:1", "copy/b.rs:1"],
-        "one blob, two files"
-    );
+    assert_eq!(stage.found(&vectors, "plum"), ["b.rs:1", "copy/b.rs:1"], "one blob, two files");
     assert!(stage.found(&vectors, "nothing of it").is_empty());
     assert_eq!(words.asked.load(Ordering::Relaxed), 3 + 3);
 }
@@ -142,28 +131,18 @@ fn nothing_is_embedded_twice() {
 
 #[test]
 fn an_interrupted_filling_goes_on_later() {
-    let files: Vec<(String, String)> = (0..40)
-        .map(|n| (format!("{n}.rs"), format!("fn apple_{n}() {{}}\n")))
-        .collect();
-    let files: Vec<(&str, &str)> = files
-        .iter()
-        .map(|(path, text)| (path.as_str(), text.as_str()))
-        .collect();
+    let files: Vec<(String, String)> = (0..40).map(|n| (format!("{n}.rs"), format!("fn apple_{n}() {{}}\n"))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let stage = Stage::new(&files);
     let (_, vectors) = stage.vectors();
     let asked = AtomicUsize::new(0);
-    let cut = vectors.fill(&stage.repo.worktree(), &stage.snapshot, 1 << 20, &|| {
-        asked.fetch_add(1, Ordering::Relaxed) < 25
-    });
+    let cut =
+        vectors.fill(&stage.repo.worktree(), &stage.snapshot, 1 << 20, &|| asked.fetch_add(1, Ordering::Relaxed) < 25);
     assert_eq!((cut.embedded, cut.left, vectors.len()), (25, 15, 25));
     let rest = stage.fill(&vectors);
     assert_eq!((rest.embedded, rest.left, vectors.len()), (15, 0, 40));
     let (_, other) = stage.vectors();
-    assert_eq!(
-        stage.fill(&other).loaded,
-        40,
-        "vectors of the interrupted filling must be kept"
-    );
+    assert_eq!(stage.fill(&other).loaded, 40, "vectors of the interrupted filling must be kept");
 }
 
 #[test]
@@ -189,20 +168,15 @@ fn without_a_directory_that_can_be_written_vectors_are_in_memory() {
     stage.repo.write("c.md", b"# Plums\nplum\n");
     stage.refresh();
     let filled = stage.fill(&vectors);
-    assert_eq!(
-        (filled.embedded, filled.notes.len()),
-        (1, 0),
-        "a failed write must not be repeated"
-    );
+    assert_eq!((filled.embedded, filled.notes.len()), (1, 0), "a failed write must not be repeated");
 }
 
 #[test]
 fn damage_found_while_filling_is_mended_then() {
     let stage = Stage::new(&FRUIT);
     let path = stage.dir().join("vectors.db");
-    let many: Vec<_> = (0..400)
-        .map(|n: i32| ((BlobId::of(&n.to_le_bytes()).unwrap(), "form".to_owned()), vec![1; 300]))
-        .collect();
+    let many: Vec<_> =
+        (0..400).map(|n: i32| ((BlobId::of(&n.to_le_bytes()).unwrap(), "form".to_owned()), vec![1; 300])).collect();
     let mut store = VectorStore::open(stage.dir(), "words-1", 3, &Clock::system()).unwrap();
     store.put(&many).unwrap();
     drop(store);

@@ -20,23 +20,14 @@ fn vectors(seed: i8) -> Vec<i8> {
 #[test]
 fn gives_back_what_was_stored_and_to_nobody_else() {
     let dir = tempfile::tempdir().unwrap();
-    let rows = open(dir.path())
-        .put(&[
-            (key("a"), vectors(7)),
-            (key("none"), Vec::new()),
-            (key("b"), vectors(9)),
-        ])
-        .unwrap();
+    let rows =
+        open(dir.path()).put(&[(key("a"), vectors(7)), (key("none"), Vec::new()), (key("b"), vectors(9))]).unwrap();
     assert_eq!(rows.iter().map(Rows::count).collect::<Vec<_>>(), [2, 0, 2]);
     let store = open(dir.path());
     assert!(!store.was_rebuilt());
     assert_eq!(store.get(&key("a")).unwrap(), Some(vectors(7)));
     assert_eq!(store.get(&key("none")).unwrap(), Some(Vec::new()));
-    assert_eq!(
-        store.get(&(key("a").0, "markdown".to_owned())).unwrap(),
-        None,
-        "another form"
-    );
+    assert_eq!(store.get(&(key("a").0, "markdown".to_owned())).unwrap(), None, "another form");
     let mut seen = Vec::new();
     let first = rows[0].row(0);
     store.scan(|row, bytes| seen.push((row - first, bytes[0]))).unwrap();
@@ -53,13 +44,8 @@ fn gives_back_what_was_stored_and_to_nobody_else() {
 fn sqlite_vec_finds_the_most_alike() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
-    let rows = store
-        .put(&[(key("a"), vec![127, 0, 0, 0, 0, 127, 0, 0, 90, 90, 0, 0])])
-        .unwrap();
-    assert_eq!(
-        store.nearest(&[0.1, 1.0, 0.0, 0.0], 2).unwrap(),
-        [rows[0].row(1), rows[0].row(2)]
-    );
+    let rows = store.put(&[(key("a"), vec![127, 0, 0, 0, 0, 127, 0, 0, 90, 90, 0, 0])]).unwrap();
+    assert_eq!(store.nearest(&[0.1, 1.0, 0.0, 0.0], 2).unwrap(), [rows[0].row(1), rows[0].row(2)]);
 }
 
 #[test]
@@ -89,10 +75,7 @@ fn several_writers_at_once_do_no_harm() {
     assert!(!store.was_rebuilt());
     for writer in 0..4i8 {
         for n in 0..10 {
-            assert_eq!(
-                store.get(&key(&format!("{writer}-{n}"))).unwrap(),
-                Some(vectors(writer))
-            );
+            assert_eq!(store.get(&key(&format!("{writer}-{n}"))).unwrap(), Some(vectors(writer)));
         }
     }
 }
@@ -101,11 +84,7 @@ fn several_writers_at_once_do_no_harm() {
 fn damage_is_begun_anew() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
-    std::fs::write(
-        &path,
-        "this is no database, and long enough to be taken for one".repeat(50),
-    )
-    .unwrap();
+    std::fs::write(&path, "this is no database, and long enough to be taken for one".repeat(50)).unwrap();
     let mut store = open(dir.path());
     assert!(store.was_rebuilt());
     let many: Vec<_> = (0..400).map(|n| (key(&n.to_string()), vectors(1).repeat(16))).collect();
@@ -135,10 +114,7 @@ fn damage_is_begun_anew() {
 
 fn damage(path: &Path, whole: &[u8], healthy_pages: usize) {
     let mut bytes = whole.to_vec();
-    bytes
-        .iter_mut()
-        .skip(healthy_pages * 4096)
-        .for_each(|byte| *byte = 0x5a);
+    bytes.iter_mut().skip(healthy_pages * 4096).for_each(|byte| *byte = 0x5a);
     std::fs::write(path, bytes).unwrap();
 }
 
@@ -158,10 +134,7 @@ fn a_healthy_store_is_not_emptied() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
     store.put(&[(key("a"), vectors(1))]).unwrap();
-    let busy = CacheError::Database {
-        path: dir.path().join(FILE),
-        source: rusqlite::Error::InvalidQuery,
-    };
+    let busy = CacheError::Database { path: dir.path().join(FILE), source: rusqlite::Error::InvalidQuery };
     assert!(!store.empty_if_damaged(&busy));
     assert_eq!(open(dir.path()).get(&key("a")).unwrap(), Some(vectors(1)));
 }
@@ -173,18 +146,11 @@ fn what_no_worktree_has_is_swept_once_it_is_much() {
     let blocks: Vec<_> = (0..6).map(|n| (key(&n.to_string()), vectors(n))).collect();
     let before = store.put(&blocks).unwrap();
     let live = || HashSet::from([key("0").0, key("1").0]);
-    assert_eq!(
-        store.sweep_beyond(4, || panic!("there is no need to know"), 2).unwrap(),
-        0
-    );
+    assert_eq!(store.sweep_beyond(4, || panic!("there is no need to know"), 2).unwrap(), 0);
     assert_eq!(store.sweep_beyond(3, live, 2).unwrap(), 4);
     assert_eq!(store.blocks().unwrap().len(), 2);
     assert_eq!(store.get(&key("5")).unwrap(), None);
     assert_eq!(store.get(&key("1")).unwrap(), Some(vectors(1)));
     let rows = store.put(&[(key("new"), vectors(8))]).unwrap();
-    assert_eq!(
-        rows[0].row(0),
-        before[5].row(1) + 1,
-        "a row's number is never given to another"
-    );
+    assert_eq!(rows[0].row(0), before[5].row(1) + 1, "a row's number is never given to another");
 }

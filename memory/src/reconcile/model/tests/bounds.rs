@@ -8,23 +8,16 @@ use super::{LIMITS, ScriptedModel, open, pairs, says};
 
 #[test]
 fn token_limit_and_repeated_failures_stop_asking() {
-    let texts: Vec<(String, String)> = (0..100)
-        .map(|at| (format!("Job {at} is slow."), format!("Slow is job {at}.")))
-        .collect();
+    let texts: Vec<(String, String)> =
+        (0..100).map(|at| (format!("Job {at} is slow."), format!("Slow is job {at}."))).collect();
     let model = ScriptedModel::new(|_, question: &str| Ok(says(question, "same")));
-    let limits = ReconcilerLimits {
-        tokens: 4_000,
-        ..LIMITS
-    };
+    let limits = ReconcilerLimits { tokens: 4_000, ..LIMITS };
     let (said, asked) = Reconciler::new(&model, limits, &()).settle(&open(&texts));
     let batches = model.questions().len();
     assert!((2..8).contains(&batches), "{batches}");
     assert_eq!(asked.answered, said.iter().flatten().count());
     assert!(asked.input + asked.output <= 4_000 && asked.answered < 100, "{asked:?}");
-    assert!(
-        said[..asked.answered].iter().all(Option::is_some),
-        "the first pairs are sent first"
-    );
+    assert!(said[..asked.answered].iter().all(Option::is_some), "the first pairs are sent first");
     assert!(asked.problem.unwrap().contains("4000 tokens"));
     let model = ScriptedModel::new(|_, _: &str| Ok("no".to_owned()));
     let (_, asked) = Reconciler::new(&model, LIMITS, &()).settle(&open(&texts));

@@ -21,12 +21,7 @@ impl Judge for FirstWordJudge {
             false => Relation::Unrelated,
         };
         let reason = "little".to_owned();
-        Judgement {
-            relation,
-            reason,
-            related: 1.0,
-            is_value: false,
-        }
+        Judgement { relation, reason, related: 1.0, is_value: false }
     }
 
     fn opposes(&self, _: &Claim<'_>, _: &Claim<'_>) -> bool {
@@ -42,20 +37,13 @@ fn claims_joined_by_a_model_are_checked_for_contradictions() {
     let claims: Vec<RecordClaim<'_>> = records.iter().filter_map(RecordClaim::of).collect();
     let model = ScriptedModel::new(|_, question: &str| Ok(says(question, "same")));
     let reconciler = Reconciler::new(&model, LIMITS, &());
-    let judging = JudgeSetup {
-        judge: &FirstWordJudge,
-        embedder: None,
-        progress: &(),
-        reconciler: Some(&reconciler),
-    };
+    let judging = JudgeSetup { judge: &FirstWordJudge, embedder: None, progress: &(), reconciler: Some(&reconciler) };
     // The contradicting claims were not candidates for each other.
     let found = BTreeSet::from([(0, 1), (1, 2)]);
     let chained = |decided: &[Record]| chains::pairs(records.iter().chain(decided), &claims, &[0, 1, 2]);
     let (decided, _) = decisions(found, &claims, &judging, &chained, &|_| false);
     let kinds: Vec<&str> = decided.iter().map(|record| record.body.kind()).collect();
     assert_eq!(kinds, ["same", "same", "conflict"]);
-    let Body::Conflict(kinds::Conflict { left, right, by, .. }) = &decided[2].body else {
-        panic!("{decided:?}")
-    };
+    let Body::Conflict(kinds::Conflict { left, right, by, .. }) = &decided[2].body else { panic!("{decided:?}") };
     assert_eq!((left.as_str(), right.as_str(), by.as_str()), ("1", "3", "rules"));
 }

@@ -23,19 +23,11 @@ struct ScriptedModel<S> {
 
 impl<S: Fn(usize, &str) -> Result<String, ModelError> + Send + Sync> ScriptedModel<S> {
     fn new(script: S) -> Self {
-        Self {
-            script,
-            asked: Mutex::default(),
-        }
+        Self { script, asked: Mutex::default() }
     }
 
     fn questions(&self) -> Vec<String> {
-        self.asked
-            .lock()
-            .unwrap()
-            .iter()
-            .map(|(question, _)| question.clone())
-            .collect()
+        self.asked.lock().unwrap().iter().map(|(question, _)| question.clone()).collect()
     }
 }
 
@@ -45,23 +37,13 @@ impl<S: Fn(usize, &str) -> Result<String, ModelError> + Send + Sync> Model for S
     }
 
     fn ask(&self, ask: &ModelRequest<'_>, _: &Until) -> Result<Reply, ModelError> {
-        let [Message::User(question)] = ask.messages else {
-            panic!("one question")
-        };
+        let [Message::User(question)] = ask.messages else { panic!("one question") };
         let mut asked = self.asked.lock().unwrap();
         let number = asked.len();
         asked.push((question.clone(), ask.shape.is_some()));
         drop(asked);
         let text = (self.script)(number, question)?;
-        Ok(Reply {
-            text,
-            usage: Usage {
-                input: Some(700),
-                output: Some(50),
-                ..Usage::default()
-            },
-            ..Reply::default()
-        })
+        Ok(Reply { text, usage: Usage { input: Some(700), output: Some(50), ..Usage::default() }, ..Reply::default() })
     }
 }
 
@@ -79,10 +61,7 @@ fn says(question: &str, relation: &str) -> String {
         .map(|pair| {
             let text = pair["older"]["text"].as_str().unwrap();
             let known = control_pairs().find(|(older, _, _)| *older == text);
-            let relation = known.map_or(
-                relation,
-                |(_, _, contrary)| if contrary { "contradicts" } else { "same" },
-            );
+            let relation = known.map_or(relation, |(_, _, contrary)| if contrary { "contradicts" } else { "same" });
             json!({"pair": pair["pair"], "relation": relation, "reason": format!("as it looks \u{1b}[1m {TOKEN}")})
         })
         .collect();
@@ -111,22 +90,12 @@ fn doubt(texts: &[&str; 2]) -> PlanInput {
 }
 
 fn before_of(records: Vec<Record>) -> PlanInput {
-    let segment = Segment {
-        name: "session_S.0.jsonl".to_owned(),
-        bytes: 1,
-        records,
-    };
-    PlanInput {
-        segments: vec![segment],
-        ..PlanInput::default()
-    }
+    let segment = Segment { name: "session_S.0.jsonl".to_owned(), bytes: 1, records };
+    PlanInput { segments: vec![segment], ..PlanInput::default() }
 }
 
-const LIMITS: ReconcilerLimits = ReconcilerLimits {
-    tokens: 20_000,
-    max_answer_tokens: 1_000,
-    patience: Duration::from_secs(60),
-};
+const LIMITS: ReconcilerLimits =
+    ReconcilerLimits { tokens: 20_000, max_answer_tokens: 1_000, patience: Duration::from_secs(60) };
 
 fn run(before: &PlanInput, model: &dyn Model, limits: ReconcilerLimits) -> crate::reconcile::Plan {
     let reconciler = Reconciler::new(model, limits, &());
@@ -148,9 +117,7 @@ fn decided(main: &[Record]) -> Vec<(&str, &str)> {
         _ => false,
     };
     let decisions = main.iter().filter(|record| record.body.kind() != "learning");
-    decisions
-        .map(|record| (record.body.kind(), if by(record) { "model" } else { "rules" }))
-        .collect()
+    decisions.map(|record| (record.body.kind(), if by(record) { "model" } else { "rules" })).collect()
 }
 
 #[test]
@@ -168,10 +135,7 @@ fn model_decides_doubts_and_signs() {
         assert_eq!(decided(&after.main), [expected], "{word}");
         assert_eq!(after.conflicts.len(), open, "{word}");
         let line = after.main.iter().map(Record::line).collect::<Vec<_>>().concat();
-        assert!(
-            line.contains("\"reason\":\"as it looks [1m [redacted:github-token]\""),
-            "{line}"
-        );
+        assert!(line.contains("\"reason\":\"as it looks [1m [redacted:github-token]\""), "{line}");
         let asked = after.asked.unwrap();
         assert_eq!((asked.open, asked.answered, asked.input, asked.output), (1, 1, 700, 50));
         // The pair is not sent again, even if the segment comes back.
@@ -192,17 +156,10 @@ fn model_decides_doubts_and_signs() {
 #[test]
 fn open_doubt_is_sent_to_a_later_model() {
     let before = doubt(&DOUBT);
-    let silent = ScriptedModel::new(|_, _: &str| {
-        Err(ModelError::Over {
-            model: "local/small".to_owned(),
-        })
-    });
+    let silent = ScriptedModel::new(|_, _: &str| Err(ModelError::Over { model: "local/small".to_owned() }));
     let waiting = run(&before, &silent, LIMITS);
     assert_eq!(decided(&waiting.main), [("conflict", "rules")]);
-    assert_eq!(
-        waiting.asked.unwrap().problem.unwrap(),
-        "local/small did not answer in time"
-    );
+    assert_eq!(waiting.asked.unwrap().problem.unwrap(), "local/small did not answer in time");
     let next = PlanInput {
         main: waiting.main,
         log: waiting.log,
@@ -218,18 +175,11 @@ fn open_doubt_is_sent_to_a_later_model() {
 
 #[test]
 fn model_may_merge_similar_claims_that_rules_left_unrelated() {
-    let alike = [
-        "Migrations run before the deploy.",
-        "The deploy job applies all migrations first.",
-    ];
+    let alike = ["Migrations run before the deploy.", "The deploy job applies all migrations first."];
     let before = before(&alike);
     let model = ScriptedModel::new(|_, question: &str| Ok(says(question, "same")));
     let tools = FittedJudge::shipped().unwrap();
-    let [older, newer] = alike.map(|text| Claim {
-        text,
-        subject: None,
-        files: &[],
-    });
+    let [older, newer] = alike.map(|text| Claim { text, subject: None, files: &[] });
     assert_eq!(judge(&older, &newer, &tools).relation, Relation::Unrelated);
     assert_eq!(decided(&run(&before, &model, LIMITS).main), [("same", "model")]);
     // If the model is unsure, the rules' result stays.
@@ -254,17 +204,8 @@ fn opposing_claims_are_not_merged_by_a_model() {
         ("Jobs are retried at once.", false),
         ("Jobs are retried 3 times, not 5.", true),
     ] {
-        let [one, other] = ["Jobs are retried.", other].map(|text| Claim {
-            text,
-            subject: None,
-            files: &[],
-        });
-        assert_eq!(
-            crate::reconcile::Judge::opposes(&tools, &one, &other),
-            opposes,
-            "{}",
-            other.text
-        );
+        let [one, other] = ["Jobs are retried.", other].map(|text| Claim { text, subject: None, files: &[] });
+        assert_eq!(crate::reconcile::Judge::opposes(&tools, &one, &other), opposes, "{}", other.text);
     }
 }
 
@@ -272,12 +213,7 @@ fn opposing_claims_are_not_merged_by_a_model() {
 fn hostile_answers_are_refused_twice() {
     let before = doubt(&DOUBT);
     let without = decided(
-        &run(
-            &before,
-            &ScriptedModel::new(|_, _: &str| Err(ModelError::Over { model: String::new() })),
-            LIMITS,
-        )
-        .main,
+        &run(&before, &ScriptedModel::new(|_, _: &str| Err(ModelError::Over { model: String::new() })), LIMITS).main,
     )
     .into_iter()
     .map(|(kind, by)| (kind.to_owned(), by.to_owned()))
@@ -296,51 +232,27 @@ fn hostile_answers_are_refused_twice() {
     };
     let hostile: Vec<(&str, Answer<'_>)> = vec![
         ("not the JSON", Box::new(|_: &str| "They are all the same.".to_owned())),
-        (
-            "not the JSON",
-            Box::new(|_: &str| r#"{"decisions":[{"pair":"1"}]}"#.to_owned()),
-        ),
+        ("not the JSON", Box::new(|_: &str| r#"{"decisions":[{"pair":"1"}]}"#.to_owned())),
         ("not the JSON", Box::new(|_: &str| "[".repeat(5_000_000))),
-        (
-            "not the JSON",
-            Box::new(move |question| format!("{} Done!", says(question, "same"))),
-        ),
-        (
-            "not among those",
-            change(|all| all[0]["pair"] = json!(4_000_000_000_u64)),
-        ),
+        ("not the JSON", Box::new(move |question| format!("{} Done!", says(question, "same")))),
+        ("not among those", change(|all| all[0]["pair"] = json!(4_000_000_000_u64))),
         ("not among those", change(|all| all[0]["pair"] = json!(0))),
         ("more than once", change(|all| all[0]["pair"] = all[1]["pair"].clone())),
         ("says nothing of pair", change(|all| _ = all.pop())),
         ("gives no reason", change(|all| all[0]["reason"] = json!(" \u{0}"))),
         ("not the JSON", change(|all| all[0]["relation"] = json!("delete"))),
         ("not the JSON", change(|all| all[0]["forget"] = json!("001"))),
-        (
-            "a control pair",
-            Box::new(move |question| everything(question, "same").to_string()),
-        ),
-        (
-            "a control pair",
-            Box::new(move |question| everything(question, "contradicts").to_string()),
-        ),
-        (
-            "a control pair",
-            Box::new(move |question| everything(question, "unrelated").to_string()),
-        ),
+        ("a control pair", Box::new(move |question| everything(question, "same").to_string())),
+        ("a control pair", Box::new(move |question| everything(question, "contradicts").to_string())),
+        ("a control pair", Box::new(move |question| everything(question, "unrelated").to_string())),
     ];
     for (problem, answer) in hostile {
         let model = ScriptedModel::new(|_, question: &str| Ok(answer(question)));
         let after = run(&before, &model, LIMITS);
-        let now: Vec<_> = decided(&after.main)
-            .into_iter()
-            .map(|(kind, by)| (kind.to_owned(), by.to_owned()))
-            .collect();
+        let now: Vec<_> = decided(&after.main).into_iter().map(|(kind, by)| (kind.to_owned(), by.to_owned())).collect();
         assert_eq!(now, without, "{problem}");
         let asked = after.asked.unwrap();
-        assert!(
-            asked.problem.as_ref().is_some_and(|text| text.contains(problem)),
-            "{problem}: {asked:?}"
-        );
+        assert!(asked.problem.as_ref().is_some_and(|text| text.contains(problem)), "{problem}: {asked:?}");
         assert_eq!((asked.answered, model.questions().len()), (0, 2), "{problem}");
     }
 }
@@ -383,30 +295,11 @@ fn texts_are_redacted_and_cannot_close_the_frame() {
     assert_eq!(questions.len(), 1);
     assert!(!questions[0].contains("ghp_") && questions[0].matches("</pairs>").count() == 1);
     let sent = pairs(&questions[0]);
-    let mine = sent
-        .iter()
-        .find(|pair| pair["older"]["text"].as_str().unwrap().contains("parser"))
-        .unwrap();
-    assert!(
-        mine["older"]["text"]
-            .as_str()
-            .unwrap()
-            .ends_with("[redacted:github-token]")
-    );
+    let mine = sent.iter().find(|pair| pair["older"]["text"].as_str().unwrap().contains("parser")).unwrap();
+    assert!(mine["older"]["text"].as_str().unwrap().ends_with("[redacted:github-token]"));
 }
 
 fn open<'a>(texts: &'a [(String, String)]) -> Vec<OpenPair<'a>> {
-    let claim = |text: &'a String| Claim {
-        text,
-        subject: None,
-        files: &[],
-    };
-    texts
-        .iter()
-        .map(|(older, newer)| OpenPair {
-            older: claim(older),
-            newer: claim(newer),
-            opposes: false,
-        })
-        .collect()
+    let claim = |text: &'a String| Claim { text, subject: None, files: &[] };
+    texts.iter().map(|(older, newer)| OpenPair { older: claim(older), newer: claim(newer), opposes: false }).collect()
 }

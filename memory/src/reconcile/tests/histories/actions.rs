@@ -114,24 +114,8 @@ impl Action {
 
 /// All values of [`Action::name`].
 pub(super) const NAMES: [&str; 18] = [
-    "append",
-    "grow",
-    "note",
-    "forget",
-    "checkout",
-    "merge",
-    "rebase",
-    "cherry-pick",
-    "revert",
-    "dry run",
-    "prune",
-    "reconcile --archive",
-    "reconcile",
-    "crash",
-    "resolve",
-    "update",
-    "pull",
-    "forge merge",
+    "append", "grow", "note", "forget", "checkout", "merge", "rebase", "cherry-pick", "revert", "dry run", "prune",
+    "reconcile --archive", "reconcile", "crash", "resolve", "update", "pull", "forge merge",
 ];
 
 /// Histories of up to some 35 steps.
@@ -175,13 +159,8 @@ fn actions() -> impl Strategy<Value = Action> {
 
 fn how() -> impl Strategy<Value = RunOptions> {
     let quarters = prop_oneof![5 => Just(None), 1 => (0..4u64).prop_map(Some)];
-    (prop::bool::weighted(0.25), prop::bool::weighted(0.1), quarters).prop_map(|(archive, dry_run, quarters)| {
-        RunOptions {
-            archive,
-            dry_run,
-            quarters,
-        }
-    })
+    (prop::bool::weighted(0.25), prop::bool::weighted(0.1), quarters)
+        .prop_map(|(archive, dry_run, quarters)| RunOptions { archive, dry_run, quarters })
 }
 
 fn said() -> impl Strategy<Value = Statement> {

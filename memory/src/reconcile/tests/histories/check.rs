@@ -24,11 +24,7 @@ pub(super) fn seen(desk: &TestWorktree) -> VisibleState {
         .filter(|item| item.kind == MemoryKind::Record)
         .map(|item| item.source.clone())
         .collect();
-    let open = open_conflicts(&desk.home())
-        .unwrap()
-        .into_iter()
-        .flat_map(|open| open.pairs)
-        .map(|pair| pair.id);
+    let open = open_conflicts(&desk.home()).unwrap().into_iter().flat_map(|open| open.pairs).map(|pair| pair.id);
     (recalled, open.collect())
 }
 
@@ -61,11 +57,7 @@ pub(super) fn tree(desk: &TestWorktree, model: &Model, expected: &Expected) {
     }
     for (id, ..) in tree.claims() {
         let is_recalled = tree.alike(id).first().is_some_and(|first| recalled.contains_key(first));
-        assert!(
-            is_recalled || tree.is_gone(id),
-            "{id} is in main and not recalled\n{:#?}",
-            desk.memory()
-        );
+        assert!(is_recalled || tree.is_gone(id), "{id} is in main and not recalled\n{:#?}", desk.memory());
     }
 }
 
@@ -87,23 +79,12 @@ pub(super) fn reconciled(desk: &TestWorktree, model: &Model, expected: &Expected
     let again = reconcile(&desk.store(), here(), &by_letters(), &mut |_| {}).unwrap();
     assert_eq!(desk.memory(), before, "a second run changes nothing");
     let summary = again.summary;
-    assert_eq!(
-        (
-            summary.consolidated,
-            summary.duplicates,
-            summary.superseded,
-            summary.conflicts
-        ),
-        (0, 0, 0, 0)
-    );
+    assert_eq!((summary.consolidated, summary.duplicates, summary.superseded, summary.conflicts), (0, 0, 0, 0));
     assert_eq!((again.segments.len(), again.notes), (0, Vec::new()));
 }
 
 pub(super) fn here() -> ReconcileOptions {
-    ReconcileOptions {
-        here: true,
-        ..ReconcileOptions::default()
-    }
+    ReconcileOptions { here: true, ..ReconcileOptions::default() }
 }
 
 /// Each contradiction of valid records is in an open conflict or resolved, and none is inside a group of duplicates.
@@ -118,10 +99,7 @@ fn contradictions(desk: &TestWorktree, tree: &WorktreeState) {
     for conflict in open.iter().flat_map(|open| &open.pairs) {
         let (left_id, right_id) = conflict.sides().unwrap();
         let (left, right) = (tree.alike(left_id), tree.alike(right_id));
-        assert!(
-            !tree.keeps_both(left_id, right_id),
-            "a resolved conflict is open again: {conflict:?}"
-        );
+        assert!(!tree.keeps_both(left_id, right_id), "a resolved conflict is open again: {conflict:?}");
         let items = [item(left_id), item(right_id)];
         for item in items {
             assert!(
@@ -143,11 +121,7 @@ fn contradictions(desk: &TestWorktree, tree: &WorktreeState) {
             let (left, right) = (left.first().cloned(), right.first().cloned());
             let is_open = pairs.contains(&(left.clone(), right.clone())) || pairs.contains(&(right, left));
             let is_settled = tree.is_gone(one) || tree.is_gone(other) || tree.keeps_both(one, other);
-            assert!(
-                is_open || is_settled,
-                "{one} and {other}: the contradiction is hidden\n{:#?}",
-                desk.memory()
-            );
+            assert!(is_open || is_settled, "{one} and {other}: the contradiction is hidden\n{:#?}", desk.memory());
         }
     }
 }

@@ -25,12 +25,7 @@ impl HistoryRunner {
         });
         let did = |names: &[&str]| names.iter().any(|name| self.done.contains_key(name));
         let is_alike = records(&one) == records(&other);
-        assert!(
-            is_alike || did(&TAKES_LINES),
-            "two orders of merging\n{:#?}\n{:#?}",
-            one.memory(),
-            other.memory()
-        );
+        assert!(is_alike || did(&TAKES_LINES), "two orders of merging\n{:#?}\n{:#?}", one.memory(), other.memory());
         for desk in [&mut one, &mut other] {
             reconcile(&desk.store(), check::here(), &by_letters(), &mut |_| {}).unwrap();
             let expected = self.model.at(&desk.head());
@@ -61,9 +56,7 @@ impl HistoryRunner {
 
     /// Merges all branches of all people into the default branch.
     fn gather(&mut self, desk: &TestWorktree, turned: bool) {
-        let branches = desk
-            .run(&["for-each-ref", "--format=%(refname)", "refs/remotes"])
-            .unwrap();
+        let branches = desk.run(&["for-each-ref", "--format=%(refname)", "refs/remotes"]).unwrap();
         let mut branches: Vec<&str> = branches.lines().filter(|name| !name.ends_with("/HEAD")).collect();
         if turned {
             branches.reverse();
@@ -81,27 +74,14 @@ impl HistoryRunner {
     /// Compares with one reconciliation of all segments on one branch.
     fn compare(&self, desk: &TestWorktree) {
         let segments = self.model.segments.iter().map(|(name, numbers)| {
-            let records = numbers
-                .iter()
-                .map(|number| Record::parse(&self.model.all[*number].line).unwrap());
-            Segment {
-                name: name.clone(),
-                bytes: 1,
-                records: records.collect(),
-            }
+            let records = numbers.iter().map(|number| Record::parse(&self.model.all[*number].line).unwrap());
+            Segment { name: name.clone(), bytes: 1, records: records.collect() }
         });
-        let before = PlanInput {
-            segments: segments.collect(),
-            ..PlanInput::default()
-        };
+        let before = PlanInput { segments: segments.collect(), ..PlanInput::default() };
         let alone = plan(&before, &by_letters());
         let of = |path: &str| -> Vec<String> { desk.read(path).lines().map(str::to_owned).collect() };
         assert_eq!(of(MAIN), lines(&alone.main), "main equals one person's result");
-        assert_eq!(
-            of(CONFLICTS),
-            lines(&alone.conflicts),
-            "open conflicts equal one person's result"
-        );
+        assert_eq!(of(CONFLICTS), lines(&alone.conflicts), "open conflicts equal one person's result");
     }
 }
 
@@ -128,8 +108,5 @@ fn records(desk: &TestWorktree) -> BTreeMap<String, Vec<String>> {
         lines.dedup();
         lines
     };
-    desk.memory()
-        .iter()
-        .map(|(name, text)| (name.clone(), sorted(text)))
-        .collect()
+    desk.memory().iter().map(|(name, text)| (name.clone(), sorted(text))).collect()
 }

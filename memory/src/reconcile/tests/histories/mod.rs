@@ -53,12 +53,7 @@ fn play(history: &[Step], tally: &RefCell<Tally>) {
 /// Runs histories, and panics with the shrunk first failure.
 fn lane(number: u8, histories: u32) -> Tally {
     let tally = RefCell::new(Tally::default());
-    let config = Config {
-        cases: histories,
-        failure_persistence: None,
-        max_shrink_iters: 1500,
-        ..Config::default()
-    };
+    let config = Config { cases: histories, failure_persistence: None, max_shrink_iters: 1500, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[number; 32]);
     let mut runner = TestRunner::new_with_rng(config, rng);
     let ended = runner.run(&actions::histories(), |history| {
@@ -78,9 +73,7 @@ fn random_histories_lose_nothing() {
     let played: Vec<Tally> = std::thread::scope(|scope| {
         let share =
             |number: u8| histories / u32::from(LANES) + u32::from(u32::from(number) < histories % u32::from(LANES));
-        let lanes: Vec<_> = (0..LANES)
-            .map(|number| scope.spawn(move || lane(number, share(number))))
-            .collect();
+        let lanes: Vec<_> = (0..LANES).map(|number| scope.spawn(move || lane(number, share(number)))).collect();
         lanes.into_iter().map(|lane| lane.join().unwrap()).collect()
     });
     let mut all = Tally::default();
@@ -89,16 +82,9 @@ fn random_histories_lose_nothing() {
         all.records += tally.records;
         all.conflicts += tally.conflicts;
         all.compared += tally.compared;
-        tally
-            .steps
-            .iter()
-            .for_each(|(name, count)| *all.steps.entry(name).or_default() += count);
+        tally.steps.iter().for_each(|(name, count)| *all.steps.entry(name).or_default() += count);
     }
-    let counts: Vec<String> = all
-        .steps
-        .iter()
-        .map(|(name, count)| format!("{name}: {count}"))
-        .collect();
+    let counts: Vec<String> = all.steps.iter().map(|(name, count)| format!("{name}: {count}")).collect();
     println!(
         "{} histories, {} steps {{{}}}, {} records, {} conflicts, {} compared with one person's; no invariant broken",
         all.histories,

@@ -33,10 +33,7 @@ impl Expected {
     pub(super) fn merged(&self, other: &Self) -> Self {
         let back: Numbers = self.back.union(&other.back).copied().collect();
         let must = self.must.union(&other.must).copied();
-        Self {
-            must: must.filter(|number| !back.contains(number)).collect(),
-            back,
-        }
+        Self { must: must.filter(|number| !back.contains(number)).collect(), back }
     }
 }
 
@@ -82,15 +79,10 @@ impl Model {
         for line in changes(desk, commit).lines() {
             let number = self.number(line.get(1..).unwrap_or_default());
             let by = if line.starts_with('+') { 1 } else { -1 };
-            number
-                .into_iter()
-                .for_each(|number| *more.entry(number).or_default() += by);
+            number.into_iter().for_each(|number| *more.entry(number).or_default() += by);
         }
         let of = |wanted: &dyn Fn(i32) -> bool| {
-            more.iter()
-                .filter(|(_, by)| wanted(**by))
-                .map(|(number, _)| *number)
-                .collect()
+            more.iter().filter(|(_, by)| wanted(**by)).map(|(number, _)| *number).collect()
         };
         (of(&|by| by > 0), of(&|by| by < 0))
     }
@@ -98,15 +90,7 @@ impl Model {
 
 /// The lines that a commit added and removed, each after its sign.
 fn changes(desk: &TestWorktree, commit: &str) -> String {
-    let show = [
-        "show",
-        "--format=",
-        "-U0",
-        "--no-renames",
-        commit,
-        "--",
-        ".muninn/memory",
-    ];
+    let show = ["show", "--format=", "-U0", "--no-renames", commit, "--", ".muninn/memory"];
     desk.run(&show).unwrap()
 }
 
@@ -115,10 +99,7 @@ pub(super) fn decisions_of(desk: &TestWorktree, commit: &str) -> Vec<String> {
     let changes = changes(desk, commit);
     let added = changes.lines().filter_map(|line| line.strip_prefix('+'));
     let added = added.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    added
-        .filter(|value| text(value, "type") == "decision")
-        .map(|value| text(&value, "id"))
-        .collect()
+    added.filter(|value| text(value, "type") == "decision").map(|value| text(&value, "id")).collect()
 }
 
 /// The parsed files of a worktree.
@@ -151,19 +132,13 @@ impl WorktreeState {
             wanted.flat_map(|(_, text)| text.lines().map(str::to_owned)).collect()
         };
         let values = |lines: &BTreeSet<String>| -> Vec<Value> {
-            lines
-                .iter()
-                .filter_map(|line| serde_json::from_str(line).ok())
-                .collect()
+            lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
         };
         let sessions = lines(&|name| name.starts_with("sessions/") && !name.starts_with("sessions/archive/"));
         let main = lines(&|name| name == "main.jsonl");
         let main = values(&main).into_iter().map(|value| (text(&value, "id"), value));
-        let is_for_records = |name: &str| {
-            ["main.jsonl", "sessions/", PRUNED]
-                .iter()
-                .any(|start| name.starts_with(start))
-        };
+        let is_for_records =
+            |name: &str| ["main.jsonl", "sessions/", PRUNED].iter().any(|start| name.starts_with(start));
         let mut tree = Self {
             lines: lines(&is_for_records),
             reconciled: lines(&|name| name == "main.jsonl" || name.starts_with(PRUNED)),
@@ -190,10 +165,7 @@ impl WorktreeState {
         let mut conflicts = Vec::new();
         for value in self.main.values().chain(&self.sessions) {
             match text(value, "type").as_str() {
-                "same"
-                    if ["kept", "folded"]
-                        .iter()
-                        .any(|side| self.withdrawn.contains(&text(value, side))) => {}
+                "same" if ["kept", "folded"].iter().any(|side| self.withdrawn.contains(&text(value, side))) => {}
                 // Links are followed in the order of their ids, whichever record is the newer one.
                 "same" => self.same.push(ordered(&text(value, "kept"), &text(value, "folded"))),
                 "conflict" => conflicts.push((text(value, "left"), text(value, "right"))),
@@ -247,11 +219,7 @@ impl WorktreeState {
         for (one, other) in &self.same {
             let mut joined = group(&groups, one);
             joined.extend(group(&groups, other));
-            if !self
-                .apart
-                .iter()
-                .any(|(one, other)| joined.contains(one) && joined.contains(other))
-            {
+            if !self.apart.iter().any(|(one, other)| joined.contains(one) && joined.contains(other)) {
                 groups.retain(|group| group.is_disjoint(&joined));
                 groups.push(joined);
             }

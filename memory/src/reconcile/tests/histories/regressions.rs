@@ -9,11 +9,7 @@ fn plays(history: &[Step]) {
     let tally = RefCell::default();
     play(history, &tally);
     let Tally { steps, .. } = tally.into_inner();
-    assert_eq!(
-        steps.values().sum::<usize>(),
-        history.len(),
-        "each step must be possible: {steps:?}"
-    );
+    assert_eq!(steps.values().sum::<usize>(), history.len(), "each step must be possible: {steps:?}");
 }
 
 fn step(who: usize, action: Action) -> Step {
@@ -22,32 +18,19 @@ fn step(who: usize, action: Action) -> Step {
 
 /// Statements about the first letter.
 fn says(who: usize, said: &[(&'static str, usize)]) -> Step {
-    let said = said.iter().map(|(how, voice)| Statement {
-        letter: 0,
-        how,
-        voice: *voice,
-    });
+    let said = said.iter().map(|(how, voice)| Statement { letter: 0, how, voice: *voice });
     let said = said.collect();
     step(who, Action::Append { said, grows: false })
 }
 
 /// A statement that is added to the last segment.
 fn grows(who: usize, how: &'static str) -> Step {
-    let said = vec![Statement {
-        letter: 0,
-        how,
-        voice: 0,
-    }];
+    let said = vec![Statement { letter: 0, how, voice: 0 }];
     step(who, Action::Append { said, grows: true })
 }
 
 fn reconciles(who: usize) -> Step {
-    step(
-        who,
-        Action::Reconcile {
-            how: RunOptions::default(),
-        },
-    )
+    step(who, Action::Reconcile { how: RunOptions::default() })
 }
 
 #[test]
@@ -57,10 +40,7 @@ fn emptied_sessions_folder_is_not_a_rename() {
 
 #[test]
 fn lines_added_after_archiving_are_reconciled() {
-    let archive = RunOptions {
-        archive: true,
-        ..RunOptions::default()
-    };
+    let archive = RunOptions { archive: true, ..RunOptions::default() };
     plays(&[
         says(1, &[("is", 0)]),
         step(1, Action::ForgeMerge),
@@ -78,24 +58,14 @@ fn main_records_without_a_session_are_compared() {
         says(0, &[("not", 0)]),
         reconciles(0),
         // Main has the session's records without a log entry, because the run is reverted before its end.
-        step(
-            1,
-            Action::Crash {
-                how,
-                after: 2,
-                commit: true,
-            },
-        ),
+        step(1, Action::Crash { how, after: 2, commit: true }),
         step(1, Action::Revert { which: 1 }),
     ]);
 }
 
 #[test]
 fn lines_added_after_two_archivings_are_kept() {
-    let archive = RunOptions {
-        archive: true,
-        ..RunOptions::default()
-    };
+    let archive = RunOptions { archive: true, ..RunOptions::default() };
     plays(&[
         says(0, &[("is", 0)]),
         step(0, Action::Pull),
@@ -111,10 +81,7 @@ fn lines_added_after_two_archivings_are_kept() {
 
 #[test]
 fn lines_added_after_a_picked_archiving_are_kept() {
-    let archive = RunOptions {
-        archive: true,
-        ..RunOptions::default()
-    };
+    let archive = RunOptions { archive: true, ..RunOptions::default() };
     plays(&[
         says(1, &[("is", 0)]),
         reconciles(1),
@@ -131,10 +98,7 @@ fn lines_added_after_a_picked_archiving_are_kept() {
 
 #[test]
 fn lines_added_after_pruning_are_kept() {
-    let how = RunOptions {
-        quarters: Some(0),
-        ..RunOptions::default()
-    };
+    let how = RunOptions { quarters: Some(0), ..RunOptions::default() };
     plays(&[
         says(1, &[("is", 0), ("is", 0)]),
         step(1, Action::ForgeMerge),
@@ -146,10 +110,7 @@ fn lines_added_after_pruning_are_kept() {
 
 #[test]
 fn run_killed_while_pruning_keeps_records() {
-    let how = RunOptions {
-        quarters: Some(0),
-        ..RunOptions::default()
-    };
+    let how = RunOptions { quarters: Some(0), ..RunOptions::default() };
     for after in 1..=16 {
         let commit = false;
         plays(&[

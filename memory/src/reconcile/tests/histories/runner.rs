@@ -34,13 +34,7 @@ impl HistoryRunner {
         let team = Team::new();
         let mut model = Model::default();
         model.commits.insert(team.forge.head(), Expected::default());
-        Self {
-            team,
-            model,
-            done: BTreeMap::new(),
-            conflicts: Default::default(),
-            sessions: [(0, 0), (1, 0), (2, 0)],
-        }
+        Self { team, model, done: BTreeMap::new(), conflicts: Default::default(), sessions: [(0, 0), (1, 0), (2, 0)] }
     }
 
     pub(super) fn take(&mut self, step: &Step) {
@@ -58,13 +52,8 @@ impl HistoryRunner {
             _ => &self.team.people[step.who],
         };
         check::tree(desk, &self.model, &expected);
-        self.conflicts.extend(
-            open_conflicts(&desk.home())
-                .unwrap()
-                .into_iter()
-                .flat_map(|open| open.pairs)
-                .map(|pair| pair.id),
-        );
+        self.conflicts
+            .extend(open_conflicts(&desk.home()).unwrap().into_iter().flat_map(|open| open.pairs).map(|pair| pair.id));
         self.model.commits.insert(desk.head(), expected);
     }
 
@@ -97,10 +86,7 @@ impl HistoryRunner {
                 let picked = nth(desk, &foreign(desk, *branch)?, *which)?;
                 let (added, taken) = self.model.changed_by(desk, &picked);
                 let went_well = desk.run(&["cherry-pick", &picked]).is_some();
-                let change = Expected {
-                    must: added,
-                    back: taken,
-                };
+                let change = Expected { must: added, back: taken };
                 desk.finish(went_well).then(|| now.merged(&change))
             }
             Action::Revert { which } => self.revert(who, now, *which),
@@ -163,8 +149,7 @@ impl HistoryRunner {
         }
         let after = self.model.held(&WorktreeState::of(desk));
         let gone: Numbers = before.difference(&after).copied().collect();
-        now.must
-            .retain(|number| !gone.contains(number) || !added.contains(number));
+        now.must.retain(|number| !gone.contains(number) || !added.contains(number));
         now.back.extend(added);
         Some(now)
     }
@@ -208,26 +193,18 @@ impl HistoryRunner {
         let there = desk.read(&path);
         let known = self.model.segments.entry(name.clone()).or_default().clone();
         let mut text = match there.as_str() {
-            "" => known
-                .iter()
-                .map(|number| self.model.all[*number].line.clone() + "\n")
-                .collect(),
+            "" => known.iter().map(|number| self.model.all[*number].line.clone() + "\n").collect(),
             _ => there.clone(),
         };
         if there.is_empty() {
-            now.must
-                .extend(known.iter().filter(|number| !now.back.contains(number)));
+            now.must.extend(known.iter().filter(|number| !now.back.contains(number)));
         }
         for body in bodies {
             let number = self.model.all.len();
             // Ids are not in order of writing, because clocks differ.
             let id = format!("01K{:05}", number * 7919 % 100_003);
             let ts = format!("2026-01-{:02}T{:02}:00:00Z", 1 + number / 24 % 28, number % 24);
-            let odd = if number.is_multiple_of(3) {
-                r#","later":{"b":1,"a":[2.50]}"#
-            } else {
-                ""
-            };
+            let odd = if number.is_multiple_of(3) { r#","later":{"b":1,"a":[2.50]}"# } else { "" };
             let line = format!(r#"{{"id":"{id}","ts":"{ts}",{body},"session":"S{session}"{odd}}}"#);
             text.push_str(&line);
             text.push('\n');
@@ -261,10 +238,7 @@ impl HistoryRunner {
     }
 
     fn crash(&self, desk: &TestWorktree, now: Expected, how: RunOptions, after: usize, commit: bool) -> Expected {
-        let options = ReconcileOptions {
-            dry_run: false,
-            ..options(desk, how)
-        };
+        let options = ReconcileOptions { dry_run: false, ..options(desk, how) };
         let run = |options: ReconcileOptions, last: usize| {
             let mut steps = 0;
             let killed = catch_unwind(AssertUnwindSafe(|| {
@@ -282,10 +256,7 @@ impl HistoryRunner {
         };
         let (before, old) = (desk.memory(), check::seen(desk));
         // Pruning is a separate, later change.
-        let unpruned = ReconcileOptions {
-            max_main_bytes: None,
-            ..options
-        };
+        let unpruned = ReconcileOptions { max_main_bytes: None, ..options };
         run(unpruned, 0);
         let half = check::seen(desk);
         desk.restore(&before);
@@ -327,9 +298,7 @@ fn commit(desk: &TestWorktree, name: &str) -> Option<String> {
 fn foreign(desk: &TestWorktree, which: usize) -> Option<String> {
     let branches = desk.run(&["for-each-ref", "--format=%(refname)", "--no-merged", "HEAD"])?;
     let branches: Vec<&str> = branches.lines().filter(|name| !name.ends_with("/HEAD")).collect();
-    branches
-        .get(which % branches.len().max(1))
-        .map(|name| (*name).to_owned())
+    branches.get(which % branches.len().max(1)).map(|name| (*name).to_owned())
 }
 
 /// A commit of a branch that is not a merge and has a parent.
@@ -337,7 +306,5 @@ fn nth(desk: &TestWorktree, branch: &str, which: usize) -> Option<String> {
     let commits = desk.run(&["log", "--format=%H", "--no-merges", "-n", "9", branch, "--"])?;
     let commits: Vec<&str> = commits.lines().collect();
     let commits = commits.split_last().map(|(_, commits)| commits)?;
-    commits
-        .get(which % commits.len().max(1))
-        .map(|commit| (*commit).to_owned())
+    commits.get(which % commits.len().max(1)).map(|commit| (*commit).to_owned())
 }

@@ -33,11 +33,7 @@ impl Team {
     /// Creates the repositories with one commit, the result of `muninn init`.
     pub(super) fn new() -> Self {
         let dir = tempfile::Builder::new()
-            .tempdir_in(
-                Some(Path::new("/dev/shm"))
-                    .filter(|dir| dir.is_dir())
-                    .unwrap_or(&std::env::temp_dir()),
-            )
+            .tempdir_in(Some(Path::new("/dev/shm")).filter(|dir| dir.is_dir()).unwrap_or(&std::env::temp_dir()))
             .unwrap();
         let at = |name: &str| dir.path().join(name);
         let run = |args: &[&str]| git(dir.path(), args).unwrap();
@@ -87,10 +83,7 @@ impl Team {
 impl TestWorktree {
     fn at(dir: &Path, name: &str) -> Self {
         let dir = dir.canonicalize().unwrap();
-        Self {
-            worktree: Worktree::discover(&dir.join(name)).unwrap(),
-            state: dir.join(format!("{name}.state")),
-        }
+        Self { worktree: Worktree::discover(&dir.join(name)).unwrap(), state: dir.join(format!("{name}.state")) }
     }
 
     /// Git's output; `None` if it fails.
@@ -112,9 +105,7 @@ impl TestWorktree {
     /// changed anything.
     pub(super) fn finish(&self, went_well: bool) -> bool {
         let under_way = |name: &str| self.worktree.git_dir().join(name).exists();
-        if ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"]
-            .iter()
-            .any(|name| under_way(name))
+        if ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"].iter().any(|name| under_way(name))
             && !under_way("rebase-merge")
         {
             self.run(&["add", "-A"]).unwrap();
@@ -143,10 +134,8 @@ impl TestWorktree {
 
     pub(super) fn store(&self) -> Store {
         // All segments are read, as on another branch.
-        let settings = StoreSettings {
-            default_branch_segments: DefaultBranchSegments::All,
-            ..StoreSettings::default()
-        };
+        let settings =
+            StoreSettings { default_branch_segments: DefaultBranchSegments::All, ..StoreSettings::default() };
         Store::at(self.home(), &self.state, settings, Clock::system())
     }
 

@@ -23,10 +23,7 @@ fn victim() {
     let store = store(&place.join("repo"), &place.join("state"));
     let last: usize = step.parse().unwrap();
     let mut steps = 0;
-    let options = ReconcileOptions {
-        archive: true,
-        ..ReconcileOptions::default()
-    };
+    let options = ReconcileOptions { archive: true, ..ReconcileOptions::default() };
     reconcile(&store, options, &by_letters(), &mut |_| {
         steps += 1;
         if steps == last {
@@ -42,12 +39,7 @@ fn victim() {
 fn killed_run_is_completed_by_the_next() {
     let whole = TestWorktree::new();
     let old = whole.seen();
-    whole
-        .run(ReconcileOptions {
-            archive: true,
-            ..ReconcileOptions::default()
-        })
-        .unwrap();
+    whole.run(ReconcileOptions { archive: true, ..ReconcileOptions::default() }).unwrap();
     let (new, files) = (whole.seen(), whole.files());
     assert_ne!(old, new);
     let names = |files: &[(String, Vec<u8>)], root: &Path| -> Vec<(String, Vec<u8>)> {
@@ -63,12 +55,7 @@ fn killed_run_is_completed_by_the_next() {
         std::os::unix::fs::symlink(desk.repo.path(""), place.path().join("repo")).unwrap();
         std::os::unix::fs::symlink(desk.state.path(), place.path().join("state")).unwrap();
         let ended = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "reconcile::tests::on_disk::interrupted::victim",
-                "--nocapture",
-                "--test-threads=1",
-            ])
+            .args(["--exact", "reconcile::tests::on_disk::interrupted::victim", "--nocapture", "--test-threads=1"])
             .env(VICTIM, place.path())
             .env(STEP, step.to_string())
             .output()
@@ -76,11 +63,7 @@ fn killed_run_is_completed_by_the_next() {
         let seen = desk.seen();
         assert!(seen == old || seen == new, "after step {step}: {seen:?}");
         seen_old |= seen == old;
-        desk.run(ReconcileOptions {
-            archive: true,
-            ..ReconcileOptions::default()
-        })
-        .unwrap();
+        desk.run(ReconcileOptions { archive: true, ..ReconcileOptions::default() }).unwrap();
         assert_eq!(names(&desk.files(), &desk.repo.path("")), expected, "after step {step}");
         assert_eq!(desk.seen(), new);
         if ended.status.success() {
@@ -95,12 +78,7 @@ fn concurrent_changes_are_not_overwritten() {
     let learned = learning(9, 3, (3, false)).line();
     let logged = r#"{"id":"009","type":"reconciled","segment":"session_S9.0.jsonl","bytes":9,"run":"008"}"#;
     let session = format!("{SESSIONS}/session_S1.0.jsonl");
-    let cases = [
-        (MAIN, learned.as_str()),
-        (CONFLICTS, &learned),
-        (RECONCILED, logged),
-        (&session, &learned),
-    ];
+    let cases = [(MAIN, learned.as_str()), (CONFLICTS, &learned), (RECONCILED, logged), (&session, &learned)];
     let everything = |desk: &TestWorktree| -> String {
         let files = desk.files();
         files.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes)).collect()
@@ -135,18 +113,11 @@ fn concurrent_changes_are_not_overwritten() {
             desk.run(ReconcileOptions::default()).unwrap();
             let reconciled = desk.read(MAIN) + &desk.read(RECONCILED);
             for kept in before.lines().filter(|line| line.starts_with('{')).chain([line]) {
-                assert!(
-                    reconciled.contains(kept),
-                    "{at}: {kept} is missing after the next run:\n{reconciled}"
-                );
+                assert!(reconciled.contains(kept), "{at}: {kept} is missing after the next run:\n{reconciled}");
             }
         }
     }
-    assert_eq!(
-        refused.len(),
-        3,
-        "the changed segment stays, and the run continues: {refused:?}"
-    );
+    assert_eq!(refused.len(), 3, "the changed segment stays, and the run continues: {refused:?}");
 }
 
 #[test]

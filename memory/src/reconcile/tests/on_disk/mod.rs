@@ -29,22 +29,13 @@ impl TestWorktree {
         let repo = Fixture::with(&[("a.txt", "x")]);
         let lines = |records: &[Record]| -> String { records.iter().map(|record| record.line() + "\n").collect() };
         let main = lines(&[learning(1, 9, (0, false))]);
-        repo.write(
-            MAIN,
-            format!("<<<<<<< HEAD\n{main}=======\n>>>>>>> theirs\n").as_bytes(),
-        );
+        repo.write(MAIN, format!("<<<<<<< HEAD\n{main}=======\n>>>>>>> theirs\n").as_bytes());
         let one = lines(&[learning(2, 1, (0, false)), learning(3, 1, (1, false))]);
         let two = lines(&[learning(4, 2, (1, true)), learning(5, 2, (2, false))]);
         repo.write(&format!("{SESSIONS}/session_S1.0.jsonl"), one.as_bytes());
-        repo.write(
-            &format!("{SESSIONS}/session_S2.0.jsonl"),
-            format!("{two}no record\n").as_bytes(),
-        );
+        repo.write(&format!("{SESSIONS}/session_S2.0.jsonl"), format!("{two}no record\n").as_bytes());
         repo.commit();
-        TestWorktree {
-            repo,
-            state: tempfile::tempdir().unwrap(),
-        }
+        TestWorktree { repo, state: tempfile::tempdir().unwrap() }
     }
 
     pub(super) fn store(&self) -> Store {
@@ -70,14 +61,7 @@ impl TestWorktree {
         let memories = Memories::load_from(store.home(), &store.files().unwrap().into(), None, None);
         let recalled = memories.items().iter().map(|item| item.source.clone()).collect();
         let conflicts = open_conflicts(store.home()).unwrap();
-        (
-            recalled,
-            conflicts
-                .iter()
-                .flat_map(|open| &open.pairs)
-                .map(|pair| pair.id.clone())
-                .collect(),
-        )
+        (recalled, conflicts.iter().flat_map(|open| &open.pairs).map(|pair| pair.id.clone()).collect())
     }
 
     /// All files that git would track, by name.
@@ -102,56 +86,30 @@ fn gather(dir: &Path, files: &mut Vec<(String, Vec<u8>)>) {
 
 fn store(root: &Path, state: &Path) -> Store {
     let worktree = muninn_repo_tools::Worktree::discover(root).unwrap();
-    Store::at(
-        Home::Repository(worktree),
-        state,
-        StoreSettings::default(),
-        Clock::system(),
-    )
+    Store::at(Home::Repository(worktree), state, StoreSettings::default(), Clock::system())
 }
 
 #[test]
 fn segments_are_reconciled_and_removed() {
     let desk = TestWorktree::new();
-    let dry = desk
-        .run(ReconcileOptions {
-            dry_run: true,
-            ..ReconcileOptions::default()
-        })
-        .unwrap();
+    let dry = desk.run(ReconcileOptions { dry_run: true, ..ReconcileOptions::default() }).unwrap();
     assert_eq!(desk.read(CONFLICTS), "");
     let done = desk.run(ReconcileOptions::default()).unwrap();
     assert_eq!(dry, done);
     let summary = done.summary;
     assert_eq!((summary.consolidated, summary.duplicates, summary.conflicts), (4, 1, 1));
     assert_eq!(done.notes.len(), 1, "{:?}", done.notes);
-    assert!(
-        done.notes[0].contains("session_S2.0.jsonl: a line is no record"),
-        "{:?}",
-        done.notes
-    );
+    assert!(done.notes[0].contains("session_S2.0.jsonl: a line is no record"), "{:?}", done.notes);
     let kept: Vec<_> = std::fs::read_dir(desk.repo.path(ARCHIVE)).unwrap().flatten().collect();
-    assert!(
-        std::fs::read_to_string(kept[0].path())
-            .unwrap()
-            .ends_with("no record\n")
-    );
+    assert!(std::fs::read_to_string(kept[0].path()).unwrap().ends_with("no record\n"));
     let main = desk.read(MAIN);
-    assert_eq!(
-        main.lines().count(),
-        7,
-        "five records, a decision and a conflict: {main}"
-    );
+    assert_eq!(main.lines().count(), 7, "five records, a decision and a conflict: {main}");
     assert!(!main.contains("<<<<"));
     let mut sorted: Vec<&str> = main.lines().collect();
     sorted.sort_unstable();
     assert_eq!(main.lines().collect::<Vec<_>>(), sorted);
     assert_eq!(desk.read(CONFLICTS).lines().count(), 1);
-    assert_eq!(
-        desk.read(RECONCILED).lines().count(),
-        4,
-        "two sessions, what main had before them, and the run"
-    );
+    assert_eq!(desk.read(RECONCILED).lines().count(), 4, "two sessions, what main had before them, and the run");
     let left = std::fs::read_dir(desk.repo.path(SESSIONS)).unwrap().flatten();
     let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
     assert_eq!(left, [".gitkeep"], "git would detect an emptied folder as moved");
@@ -164,26 +122,18 @@ fn segments_are_reconciled_and_removed() {
 #[test]
 fn archive_option_keeps_segments() {
     let desk = TestWorktree::new();
-    let archive = ReconcileOptions {
-        archive: true,
-        ..ReconcileOptions::default()
-    };
+    let archive = ReconcileOptions { archive: true, ..ReconcileOptions::default() };
     let lines = |path: &str| -> Vec<String> { desk.read(path).lines().map(str::to_owned).collect() };
     let (one, two) = ("session_S1.0.jsonl", "session_S2.0.jsonl");
     let mut sessions = [one, two].map(|name| lines(&format!("{SESSIONS}/{name}"))).concat();
     sessions.retain(|line| line != "no record");
     desk.run(archive).unwrap();
-    assert_eq!(
-        lines(SESSIONS_ARCHIVE),
-        sessions,
-        "all records, in the order of their ids"
-    );
+    assert_eq!(lines(SESSIONS_ARCHIVE), sessions, "all records, in the order of their ids");
     assert_eq!(desk.read(&format!("{SESSIONS}/{one}")), "");
     // A later segment is added, and a line that a merge restores is archived once.
     let later = learning(9, 3, (3, false)).line();
     let again = [sessions[0].clone(), later.clone()].join("\n") + "\n";
-    desk.repo
-        .write(&format!("{SESSIONS}/session_S3.0.jsonl"), again.as_bytes());
+    desk.repo.write(&format!("{SESSIONS}/session_S3.0.jsonl"), again.as_bytes());
     desk.repo.commit();
     desk.run(archive).unwrap();
     assert_eq!(lines(SESSIONS_ARCHIVE), [sessions, vec![later]].concat());
@@ -194,25 +144,16 @@ fn run_needs_the_default_branch_and_the_lock() {
     let desk = TestWorktree::new();
     desk.repo.git(&["checkout", "-q", "-b", "side"]);
     let refused = desk.run(ReconcileOptions::default()).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "side is checked out, and main memory belongs to main"
-    );
+    assert_eq!(refused.to_string(), "side is checked out, and main memory belongs to main");
     let mut second = None;
-    let here = ReconcileOptions {
-        here: true,
-        ..ReconcileOptions::default()
-    };
+    let here = ReconcileOptions { here: true, ..ReconcileOptions::default() };
     reconcile(&desk.store(), here, &by_letters(), &mut |_| {
         let dry = ReconcileOptions { dry_run: true, ..here };
         second.get_or_insert_with(|| [desk.run(here), desk.run(dry)]);
     })
     .unwrap();
     let second = second.unwrap();
-    assert!(
-        matches!(second, [Err(ReconcileError::Busy), Ok(_)]),
-        "a dry run takes no lock: {second:?}"
-    );
+    assert!(matches!(second, [Err(ReconcileError::Busy), Ok(_)]), "a dry run takes no lock: {second:?}");
 }
 
 #[test]
@@ -224,13 +165,7 @@ fn latest_decision_holds() {
     let unknown = resolve(&desk.store(), "NONE", &Resolution::Keep(Keep::Left), None).unwrap_err();
     assert_eq!(unknown.to_string(), "no conflict has an id that contains `NONE`");
     let secret = "asked Bo, ghp_0123456789abcdefghijABCDEFGHIJ012345";
-    resolve(
-        &desk.store(),
-        &id[20..].to_lowercase(),
-        &Resolution::Keep(Keep::Left),
-        Some(secret),
-    )
-    .unwrap();
+    resolve(&desk.store(), &id[20..].to_lowercase(), &Resolution::Keep(Keep::Left), Some(secret)).unwrap();
     assert!(open_conflicts(&desk.repo.home()).unwrap().is_empty());
     assert_eq!(desk.read(CONFLICTS), "");
     let main = desk.read(MAIN);
@@ -260,10 +195,7 @@ fn new_files_are_readable_by_their_owner_only_and_others_keep_their_mode() {
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let main = desk.repo.path(MAIN);
     std::fs::set_permissions(&main, std::fs::Permissions::from_mode(0o664)).unwrap();
-    let archive = ReconcileOptions {
-        archive: true,
-        ..ReconcileOptions::default()
-    };
+    let archive = ReconcileOptions { archive: true, ..ReconcileOptions::default() };
     desk.run(archive).unwrap();
     assert_eq!(mode(&main), 0o664);
     let new: Vec<_> = desk.files().into_iter().map(|(name, _)| name).collect();
@@ -286,10 +218,7 @@ fn conflict_side_is_shown_by_its_recalled_duplicate() {
 "#;
     desk.repo.write(MAIN, main.as_bytes());
     let open = open_conflicts(&desk.repo.home()).unwrap();
-    let shown: Vec<_> = open
-        .iter()
-        .map(|open| [open.id(), &open.sides[0].id, &open.sides[1].id])
-        .collect();
+    let shown: Vec<_> = open.iter().map(|open| [open.id(), &open.sides[0].id, &open.sides[1].id]).collect();
     assert_eq!(shown, [["8", "1", "4"]]);
     resolve(&desk.store(), "8", &Resolution::Keep(Keep::Left), None).unwrap();
     assert!(open_conflicts(&desk.repo.home()).unwrap().is_empty());
@@ -319,10 +248,7 @@ fn many_contradicting_records_are_resolved_in_few_conflicts() {
         assert!(sides.iter().all(|sides| (2..=32).contains(sides)), "{sides:?}");
         resolve(&desk.store(), first.id(), &Resolution::Keep(Keep::Left), None).unwrap();
     }
-    assert!(
-        counts.len() <= 5 && counts.iter().all(|count| *count <= 3),
-        "{counts:?}"
-    );
+    assert!(counts.len() <= 5 && counts.iter().all(|count| *count <= 3), "{counts:?}");
     let recalled = desk.seen().0;
     let kept: Vec<&String> = recalled.iter().filter(|id| id.len() == 2).collect();
     assert_eq!(kept, ["00"]);
@@ -368,13 +294,7 @@ fn notes_that_are_too_long_are_refused() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let id = open_conflicts(&desk.repo.home()).unwrap()[0].id().to_owned();
-    let long = resolve(
-        &desk.store(),
-        &id,
-        &Resolution::Keep(Keep::Left),
-        Some(&"n".repeat(9_000)),
-    )
-    .unwrap_err();
+    let long = resolve(&desk.store(), &id, &Resolution::Keep(Keep::Left), Some(&"n".repeat(9_000))).unwrap_err();
     assert_eq!(long.to_string(), "the note has 9000 bytes, and at most 8192 are kept");
     assert_eq!(open_conflicts(&desk.repo.home()).unwrap().len(), 1);
     // An id can be any string.
@@ -386,16 +306,10 @@ fn notes_that_are_too_long_are_refused() {
     // With an id this line would exceed the maximum length.
     let text = "z".repeat(65_480);
     let line = format!("{{\"type\":\"learning\",\"text\":\"{text}\"}}\n");
-    desk.repo
-        .write(&format!("{SESSIONS}/session_S3.0.jsonl"), line.as_bytes());
+    desk.repo.write(&format!("{SESSIONS}/session_S3.0.jsonl"), line.as_bytes());
     desk.repo.commit();
     let done = desk.run(ReconcileOptions::default()).unwrap();
-    assert_eq!(
-        (done.summary.consolidated, done.notes.len()),
-        (0, 1),
-        "{:?}",
-        done.notes
-    );
+    assert_eq!((done.summary.consolidated, done.notes.len()), (0, 1), "{:?}", done.notes);
 }
 
 #[test]
@@ -404,9 +318,6 @@ fn unreadable_main_is_an_error() {
     std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
     std::fs::create_dir(desk.repo.path(MAIN)).unwrap();
     let error = open_conflicts(&desk.repo.home()).unwrap_err();
-    assert!(
-        matches!(&error, ReconcileError::Io { path, .. } if path.ends_with(MAIN)),
-        "{error:?}"
-    );
+    assert!(matches!(&error, ReconcileError::Io { path, .. } if path.ends_with(MAIN)), "{error:?}");
     assert!(desk.run(ReconcileOptions::default()).is_err());
 }

@@ -11,37 +11,25 @@ fn least_valuable_records_are_archived_for_good() {
     desk.run(ReconcileOptions::default()).unwrap();
     let main = desk.read(MAIN);
     let most = main.len() as u64 - 20;
-    let prune = ReconcileOptions {
-        max_main_bytes: Some(most),
-        ..ReconcileOptions::default()
-    };
+    let prune = ReconcileOptions { max_main_bytes: Some(most), ..ReconcileOptions::default() };
     let done = desk.run(prune).unwrap();
     assert_eq!((done.pruned, done.notes.len()), (1, 0), "{:?}", done.notes);
     let left = desk.read(MAIN);
     assert!(left.len() as u64 <= most);
-    assert!(
-        !left.contains("\"id\":\"001\"") && left.contains("\"same\""),
-        "duplicates are pruned first: {left}"
-    );
+    assert!(!left.contains("\"id\":\"001\"") && left.contains("\"same\""), "duplicates are pruned first: {left}");
     let archived: String = desk
         .files()
         .iter()
         .filter(|(name, _)| name.ends_with("pruned.jsonl"))
         .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned())
         .collect();
-    assert!(
-        main.lines().all(|line| left.contains(line) || archived.contains(line)),
-        "nothing is pruned"
-    );
+    assert!(main.lines().all(|line| left.contains(line) || archived.contains(line)), "nothing is pruned");
     // The segment that the records came from, merged late.
     desk.repo.git(&["checkout", "-q", "HEAD", "--", SESSIONS]);
     desk.run(ReconcileOptions::default()).unwrap();
     assert_eq!(desk.read(MAIN), left);
     // Records in open conflicts stay, however small the limit.
-    let all = ReconcileOptions {
-        max_main_bytes: Some(0),
-        ..ReconcileOptions::default()
-    };
+    let all = ReconcileOptions { max_main_bytes: Some(0), ..ReconcileOptions::default() };
     let done = desk.run(all).unwrap();
     assert_eq!(open_conflicts(&desk.repo.home()).unwrap().len(), 1);
     let stays = format!("{MAIN} stays at {} bytes, above 0", desk.read(MAIN).len());
@@ -57,11 +45,7 @@ fn pruned_records_stay_pruned_after_late_or_grown_segments() {
     let desk = TestWorktree::new();
     let recalls = |id: &str| desk.seen().0.contains(id);
     assert!(recalls("005"));
-    desk.run(ReconcileOptions {
-        max_main_bytes: Some(0),
-        ..ReconcileOptions::default()
-    })
-    .unwrap();
+    desk.run(ReconcileOptions { max_main_bytes: Some(0), ..ReconcileOptions::default() }).unwrap();
     let pruned = desk.seen();
     assert!(!recalls("005"));
     desk.repo.git(&["checkout", "-q", "HEAD", "--", SESSIONS]);
@@ -96,9 +80,7 @@ fn duplicate_is_worth_the_confidence_it_adds() {
         ))
     };
     let same = |one: &str, other: &str| {
-        record(&format!(
-            r#"{{"id":"{one}{other}","type":"same","kept":"{one}","folded":"{other}"}}"#
-        ))
+        record(&format!(r#"{{"id":"{one}{other}","type":"same","kept":"{one}","folded":"{other}"}}"#))
     };
     let now = "2026-06-01T00:00:00Z";
     // The group's value is 0.75: the second record adds 0.25, and the first, from the session of the newest, 0.

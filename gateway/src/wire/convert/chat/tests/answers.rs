@@ -38,9 +38,7 @@ fn summary(events: Vec<Event>) -> String {
     }
     let usage = answer.usage;
     line += &answer.stop.map_or("-".to_owned(), |stop| format!("{stop:?}"));
-    line += &format!(" {:?}/{:?}>{:?}", usage.input, usage.cached, usage.output)
-        .replace("Some(", "")
-        .replace(')', "");
+    line += &format!(" {:?}/{:?}>{:?}", usage.input, usage.cached, usage.output).replace("Some(", "").replace(')', "");
     line + if ended { "" } else { " open" }
 }
 
@@ -117,34 +115,16 @@ fn streams_of_many_servers_are_read() {
 #[test]
 fn whole_answers_of_many_servers_are_read() {
     let cases = [
-        (
-            "openai_text",
-            "Text(Hello! How can I assist you today?) Done 1190/1024>10",
-        ),
+        ("openai_text", "Text(Hello! How can I assist you today?) Done 1190/1024>10"),
         (
             "openai_parallel_calls",
             "call_abc123:weather({\n\"city\": \"Oslo\"\n}) call_abc124:weather({\"city\":\"Bergen\"}) ToolCalls 82/None>17",
         ),
-        (
-            "vllm_named_tool_says_stop",
-            r#"chatcmpl-tool-0d1c:weather({"city": "Oslo"}) ToolCalls 211/192>14"#,
-        ),
-        (
-            "vllm_arguments_in_a_string_in_a_string",
-            r#"chatcmpl-tool-1:weather({"city": "Oslo"}) ToolCalls 20/None>10"#,
-        ),
-        (
-            "vllm_thinking_under_both_names",
-            "Thinking(Easy.)muninn-2 Text(\n\nYes.) Done 9/None>11",
-        ),
-        (
-            "vllm_stop_sequence",
-            r#"Text(<block>no) Sequence(Some("</block>")) 9/None>3"#,
-        ),
-        (
-            "mistral_thinking_in_parts",
-            "Thinking(Two and two.)muninn-1 Text(Four.) Done 10/None>10",
-        ),
+        ("vllm_named_tool_says_stop", r#"chatcmpl-tool-0d1c:weather({"city": "Oslo"}) ToolCalls 211/192>14"#),
+        ("vllm_arguments_in_a_string_in_a_string", r#"chatcmpl-tool-1:weather({"city": "Oslo"}) ToolCalls 20/None>10"#),
+        ("vllm_thinking_under_both_names", "Thinking(Easy.)muninn-2 Text(\n\nYes.) Done 9/None>11"),
+        ("vllm_stop_sequence", r#"Text(<block>no) Sequence(Some("</block>")) 9/None>3"#),
+        ("mistral_thinking_in_parts", "Thinking(Two and two.)muninn-1 Text(Four.) Done 10/None>10"),
         ("second_choice_is_not_read", "Text(first) Done 1/None>2"),
         (
             "deepseek_thinking_and_call",
@@ -185,10 +165,7 @@ fn damaged_streams_keep_the_grammar_of_events() {
             let mut swapped = data.clone();
             swapped.swap(at, data.len() / 2);
             check_grammar(&name, &read(&swapped));
-            for cut in (0..data[at].len())
-                .step_by(7)
-                .filter(|cut| data[at].is_char_boundary(*cut))
-            {
+            for cut in (0..data[at].len()).step_by(7).filter(|cut| data[at].is_char_boundary(*cut)) {
                 let mut broken = data[..=at].to_vec();
                 broken[at] = &data[at][..cut];
                 check_grammar(&name, &read(&broken));
@@ -246,12 +223,7 @@ fn client_answer(events: Vec<Event>) -> Option<Answer> {
     }
     let usage = &mut answer.usage;
     usage.cache_write = None;
-    for count in [
-        &mut usage.input,
-        &mut usage.cached,
-        &mut usage.output,
-        &mut usage.reasoning,
-    ] {
+    for count in [&mut usage.input, &mut usage.cached, &mut usage.output, &mut usage.reasoning] {
         count.get_or_insert(0);
     }
     Some(answer)
@@ -259,9 +231,7 @@ fn client_answer(events: Vec<Event>) -> Option<Answer> {
 
 #[test]
 fn written_answers_are_read_unchanged() {
-    let streams = golden("stream")
-        .into_iter()
-        .map(|(name, stream)| (name, read(&data_of(&stream))));
+    let streams = golden("stream").into_iter().map(|(name, stream)| (name, read(&data_of(&stream))));
     let wholes = golden("answer").into_iter().map(|(name, body)| {
         let mut events = Vec::new();
         Reader::default().whole(&body, &mut events);
@@ -274,11 +244,7 @@ fn written_answers_are_read_unchanged() {
         let (mut writer, mut stream) = (Writer::new(context()), String::new());
         events.iter().for_each(|event| writer.event(event, &mut stream));
         assert!(stream.ends_with("data: [DONE]\n\n"), "{name}");
-        assert_eq!(
-            client_answer(read(&data_of(&stream))).as_ref(),
-            Some(&before),
-            "{name}, streamed"
-        );
+        assert_eq!(client_answer(read(&data_of(&stream))).as_ref(), Some(&before), "{name}, streamed");
         let whole = Writer::new(context()).whole(&Answer::collect(events).unwrap());
         let mut again = Vec::new();
         Reader::default().whole(&whole, &mut again);
@@ -293,11 +259,7 @@ fn stream_has_the_members_that_clients_need() {
     for event in read(&data_of(&case("stream", "call_without_arguments"))) {
         writer.event(&event, &mut out);
     }
-    let chunks: Vec<Value> = data_of(&out)
-        .into_iter()
-        .filter(|data| *data != "[DONE]")
-        .map(parsed)
-        .collect();
+    let chunks: Vec<Value> = data_of(&out).into_iter().filter(|data| *data != "[DONE]").map(parsed).collect();
     for chunk in &chunks {
         assert_eq!(chunk["id"], "chatcmpl-01J");
         assert_eq!(chunk["object"], "chat.completion.chunk");
@@ -309,18 +271,12 @@ fn stream_has_the_members_that_clients_need() {
     let start =
         json!({"index": 0, "id": "call_t", "type": "function", "function": {"name": "todoread", "arguments": ""}});
     assert_eq!(deltas[1]["tool_calls"], json!([start]));
-    assert_eq!(
-        deltas[2]["tool_calls"],
-        json!([{"index": 0, "function": {"arguments": "{}"}}])
-    );
+    assert_eq!(deltas[2]["tool_calls"], json!([{"index": 0, "function": {"arguments": "{}"}}]));
     assert_eq!(chunks[3]["choices"][0]["finish_reason"], "tool_calls");
     assert_eq!(chunks[4]["choices"], json!([]));
     assert_eq!(chunks[4]["usage"]["total_tokens"], 29);
 
-    let without_usage = AnswerContext {
-        stream_usage: false,
-        ..context()
-    };
+    let without_usage = AnswerContext { stream_usage: false, ..context() };
     let (mut writer, mut out) = (Writer::new(without_usage), String::new());
     writer.event(&Event::Start { model: None }, &mut out);
     writer.event(&Event::End, &mut out);
@@ -331,24 +287,12 @@ fn stream_has_the_members_that_clients_need() {
 fn texts_with_a_block_between_them_are_separated() {
     let text_block = |block, text: &str| {
         [
-            Event::Open {
-                block,
-                kind: BlockKind::Text,
-            },
-            Event::Delta {
-                block,
-                text: text.into(),
-            },
+            Event::Open { block, kind: BlockKind::Text },
+            Event::Delta { block, text: text.into() },
             Event::Close { block },
         ]
     };
-    let thinking = [
-        Event::Open {
-            block: 2,
-            kind: BlockKind::Thinking,
-        },
-        Event::Close { block: 2 },
-    ];
+    let thinking = [Event::Open { block: 2, kind: BlockKind::Thinking }, Event::Close { block: 2 }];
     let mut events = vec![Event::Start { model: None }];
     events.extend(text_block(0, "a"));
     events.extend(text_block(1, "b"));

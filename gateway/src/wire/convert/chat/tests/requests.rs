@@ -19,10 +19,7 @@ fn again(body: &str) -> (String, Dropped) {
 }
 
 fn written(messages: Vec<Message<'_>>) -> Value {
-    let request = Request {
-        messages,
-        ..Request::default()
-    };
+    let request = Request { messages, ..Request::default() };
     let body = write_request(&request, &mut Dropped::default(), &mut ToolNames::default());
     parsed(&body)["messages"].take()
 }
@@ -32,29 +29,15 @@ fn message(speaker: Speaker, parts: Vec<Part<'_>>) -> Message<'_> {
 }
 
 fn call(id: &'static str) -> Part<'static> {
-    Part::ToolCall(ToolCall {
-        id: id.into(),
-        name: "read".into(),
-        arguments: "{}".into(),
-    })
+    Part::ToolCall(ToolCall { id: id.into(), name: "read".into(), arguments: "{}".into() })
 }
 
 fn result(call: &'static str, parts: Vec<Part<'static>>, is_error: bool) -> Part<'static> {
-    Part::ToolResult(ToolResult {
-        call: call.into(),
-        parts,
-        is_error,
-    })
+    Part::ToolResult(ToolResult { call: call.into(), parts, is_error })
 }
 
 fn image() -> Part<'static> {
-    Part::Image {
-        source: Source::Base64 {
-            media_type: "image/png".into(),
-            data: "AAAA".into(),
-        },
-        detail: None,
-    }
+    Part::Image { source: Source::Base64 { media_type: "image/png".into(), data: "AAAA".into() }, detail: None }
 }
 
 #[test]
@@ -70,13 +53,7 @@ fn written_requests_are_stable() {
 #[test]
 fn portable_requests_are_written_unchanged() {
     // `max_completion_tokens`, `metadata` and empty values are changed on purpose.
-    let portable = [
-        "plain",
-        "parallel_calls_and_results",
-        "opencode_tools",
-        "json_object",
-        "images",
-    ];
+    let portable = ["plain", "parallel_calls_and_results", "opencode_tools", "json_object", "images"];
     for name in portable {
         let (mut before, mut after) = (parsed(&case("request", name)), parsed(&again(&case("request", name)).0));
         for body in [&mut before, &mut after] {
@@ -100,12 +77,7 @@ fn portable_requests_are_written_unchanged() {
 #[test]
 fn numbers_and_schemas_keep_the_clients_text() {
     let (body, dropped) = again(&case("request", "every_parameter"));
-    for text in [
-        r#""temperature":0.70"#,
-        r#""top_p":1e-1"#,
-        r#""seed":12345678901234567890"#,
-        r#""top_k":20"#,
-    ] {
+    for text in [r#""temperature":0.70"#, r#""top_p":1e-1"#, r#""seed":12345678901234567890"#, r#""top_k":20"#] {
         assert!(body.contains(text), "{text} in {body}");
     }
     assert_eq!(dropped.iter().collect::<Vec<_>>(), [("metadata", 1)]);
@@ -151,10 +123,7 @@ fn invalid_requests_are_refused() {
     }
     for body in [r#"{"messages":[{}]}"#, r#"{"messages":[{"role":3,"content":7}]}"#] {
         let read = Body::of(body, "messages").unwrap();
-        let place = ParseError::Content {
-            list: "messages",
-            index: 0,
-        };
+        let place = ParseError::Content { list: "messages", index: 0 };
         let error = read_request(read, &mut Dropped::default()).unwrap_err();
         assert_eq!(error, ConvertError::Parse(place), "{body}");
     }
@@ -200,26 +169,15 @@ fn results_follow_their_calls() {
             // Errors are marked once.
             vec![
                 model(vec![call("a"), call("b")]),
-                user(vec![
-                    result("a", vec![text("no such file")], true),
-                    result("b", vec![text("ERROR 2")], true),
-                ]),
+                user(vec![result("a", vec![text("no such file")], true), result("b", vec![text("ERROR 2")], true)]),
             ],
-            json!([
-                called(&["a", "b"]),
-                tool("a", "Error: no such file"),
-                tool("b", "ERROR 2")
-            ]),
+            json!([called(&["a", "b"]), tool("a", "Error: no such file"), tool("b", "ERROR 2")]),
         ),
         (
             // Images follow in the user's message.
             vec![
                 model(vec![call("a"), call("b")]),
-                user(vec![
-                    result("a", vec![image()], false),
-                    result("b", vec![text("ok")], false),
-                    text("see?"),
-                ]),
+                user(vec![result("a", vec![image()], false), result("b", vec![text("ok")], false), text("see?")]),
             ],
             json!([called(&["a", "b"]), tool("a", "[an image, which follows]"), tool("b", "ok"),
             {"role": "user", "content": [
@@ -232,10 +190,7 @@ fn results_follow_their_calls() {
             // A result without a call, or a second result of a call, becomes text of the user.
             vec![
                 model(vec![call("a")]),
-                user(vec![
-                    result("a", vec![text("1")], false),
-                    result("a", vec![text("2")], false),
-                ]),
+                user(vec![result("a", vec![text("1")], false), result("a", vec![text("2")], false)]),
             ],
             json!([called(&["a"]), tool("a", "1"), {"role": "user", "content": "Result of an earlier tool call:\n2"}]),
         ),
@@ -243,13 +198,7 @@ fn results_follow_their_calls() {
             // Empty parts make no message, and adjacent messages of one side are merged.
             vec![
                 user(vec![text("1")]),
-                model(vec![
-                    text(""),
-                    Part::Thinking(Thinking {
-                        text: "hm".into(),
-                        seal: Some("muninn-1".into()),
-                    }),
-                ]),
+                model(vec![text(""), Part::Thinking(Thinking { text: "hm".into(), seal: Some("muninn-1".into()) })]),
                 user(vec![text("2")]),
                 message(Speaker::System, vec![text("mode"), text("plan")]),
             ],
@@ -263,17 +212,8 @@ fn results_follow_their_calls() {
 
 #[test]
 fn thinking_is_sent_in_the_member_that_it_came_in() {
-    let thinking = |seal: &'static str| {
-        Part::Thinking(Thinking {
-            text: "hm".into(),
-            seal: Some(seal.into()),
-        })
-    };
-    for (seal, name) in [
-        ("muninn-1", Some("reasoning_content")),
-        ("muninn-2", Some("reasoning")),
-        ("ErUB", None),
-    ] {
+    let thinking = |seal: &'static str| Part::Thinking(Thinking { text: "hm".into(), seal: Some(seal.into()) });
+    for (seal, name) in [("muninn-1", Some("reasoning_content")), ("muninn-2", Some("reasoning")), ("ErUB", None)] {
         let messages = vec![message(Speaker::Assistant, vec![thinking(seal), Part::text("Yes.")])];
         let mut expected = json!({"role": "assistant", "content": "Yes."});
         if let Some(name) = name {
@@ -310,10 +250,7 @@ fn long_tool_names_are_shortened() {
     let read = Body::of(body.trim(), "messages").unwrap();
     let request = read_request(read, &mut Dropped::default()).unwrap();
     let body = write_request(&request, &mut Dropped::default(), &mut names);
-    let name = parsed(&body)["tools"][0]["function"]["name"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let name = parsed(&body)["tools"][0]["function"]["name"].as_str().unwrap().to_owned();
     assert_eq!(name.len(), 64);
     assert_eq!(names.client_name(&name), request.tools[0].name);
 }

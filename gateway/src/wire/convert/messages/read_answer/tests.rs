@@ -103,25 +103,15 @@ fn stream_without_a_stop_reason_is_incomplete() {
 #[test]
 fn errors_at_any_point_are_reported() {
     for (line, kind) in [
-        (
-            r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#,
-            FailureKind::Overloaded,
-        ),
+        (r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#, FailureKind::Overloaded),
         (r#"{"error":{"message":"m","code":429}}"#, FailureKind::RateLimit),
         (r#"{"type":"error","message":"m"}"#, FailureKind::Server),
         ("{\"type\":", FailureKind::Server),
         ("<html>", FailureKind::Server),
     ] {
-        let events = stream(&[
-            r#"{"type":"message_start","message":{}}"#,
-            line,
-            r#"{"type":"message_stop"}"#,
-        ]);
+        let events = stream(&[r#"{"type":"message_start","message":{}}"#, line, r#"{"type":"message_stop"}"#]);
         check_grammar(line, &events);
-        assert!(
-            matches!(events.last(), Some(Event::Failed(failure)) if failure.kind == kind),
-            "{line}: {events:?}"
-        );
+        assert!(matches!(events.last(), Some(Event::Failed(failure)) if failure.kind == kind), "{line}: {events:?}");
     }
 }
 

@@ -16,11 +16,7 @@ fn events_of(stream: &str) -> Vec<(String, String)> {
         let name = field("event: ").unwrap_or_else(|| "message".to_owned());
         (name, field("data: ").unwrap_or_default())
     };
-    stream
-        .split("\n\n")
-        .filter(|text| !text.is_empty())
-        .map(event)
-        .collect()
+    stream.split("\n\n").filter(|text| !text.is_empty()).map(event).collect()
 }
 
 fn read(stream: &[(String, String)]) -> Vec<Event> {
@@ -71,19 +67,10 @@ fn streams_of_many_servers_are_read() {
             "thinking:**Reading**\n\n**Fixing**{responses:gAAAA1} | exec_command(call_1):{\"cmd\":\"ls\"} | \
              exec_command(call_2):{\"cmd\":\"pwd\"} | ToolCalls.",
         ),
-        (
-            "openai_sealed_reasoning_only",
-            "sealed:{responses:gAAAA1} | text:42 | Done.",
-        ),
+        ("openai_sealed_reasoning_only", "sealed:{responses:gAAAA1} | text:42 | Done."),
         ("openai_incomplete", "text:Once upon | Length."),
-        (
-            "openai_failed_rate_limit",
-            "RateLimit: Rate limit reached for gpt-5.1. Please try again in 11.054s.",
-        ),
-        (
-            "openai_error_event",
-            "text:HalServer: The server had an error while processing your request.",
-        ),
+        ("openai_failed_rate_limit", "RateLimit: Rate limit reached for gpt-5.1. Please try again in 11.054s."),
+        ("openai_error_event", "text:HalServer: The server had an error while processing your request."),
         ("openai_refusal", "refusal:I can't do that. | Done."),
         (
             "vllm_reasoning_text_and_call",
@@ -92,22 +79,13 @@ fn streams_of_many_servers_are_read() {
         ("llama_cpp_without_indices", "text:Hello | Done."),
         ("transformers_without_event_lines", "text:Hello | Done."),
         ("litellm_other_ids_in_deltas", "text:Hello | Done."),
-        (
-            "ollama_arguments_only_when_done",
-            "read(call_o1):{\"path\":\"a\"} | ToolCalls.",
-        ),
-        (
-            "items_only_when_done",
-            "text:All at once. | now(call_1):{} | ToolCalls.",
-        ),
+        ("ollama_arguments_only_when_done", "read(call_o1):{\"path\":\"a\"} | ToolCalls."),
+        ("items_only_when_done", "text:All at once. | now(call_1):{} | ToolCalls."),
         ("everything_in_completed", "text:All at the end. | Done."),
         ("call_named_when_done", "read(call_1):{\"p\":1} | ToolCalls."),
         ("ends_in_the_middle", "text:Hel"),
         ("not_json", "Server: the backend sent something that is not valid JSON"),
-        (
-            "llama_cpp_overflow",
-            "ContextOverflow: the request exceeds the available context size, try increasing it",
-        ),
+        ("llama_cpp_overflow", "ContextOverflow: the request exceeds the available context size, try increasing it"),
     ];
     let streams = golden("stream");
     for (name, expected) in cases {
@@ -151,10 +129,7 @@ fn events_with_wrong_types_are_ignored() {
         r#"{"type":"response.completed","response":[1]}"#,
         r#"{"type":"response.output_text.delta","delta":"late"}"#,
     ];
-    let events: Vec<_> = data
-        .iter()
-        .map(|data| ("message".to_owned(), (*data).to_owned()))
-        .collect();
+    let events: Vec<_> = data.iter().map(|data| ("message".to_owned(), (*data).to_owned())).collect();
     let read = read(&events);
     check_grammar("wrong types", &read);
     assert_eq!(line(&read), "text:ok | Done.");
@@ -168,22 +143,13 @@ fn whole_answers_of_many_servers_are_read() {
             "openai_sealed_reasoning_and_call",
             "sealed:{responses:gAAAAABpIH} | get_weather(call_Jd1):{\"city\":\"Bern\"} | ToolCalls.",
         ),
-        (
-            "openai_summary_and_text",
-            "thinking:**First**\n\n**Second**{responses:gAAAAABpIH} | text:42 | Done.",
-        ),
-        (
-            "openai_parallel_calls",
-            "read(call_1):{\"p\":1} | read(call_2):{\"p\":2} | ToolCalls.",
-        ),
+        ("openai_summary_and_text", "thinking:**First**\n\n**Second**{responses:gAAAAABpIH} | text:42 | Done."),
+        ("openai_parallel_calls", "read(call_1):{\"p\":1} | read(call_2):{\"p\":2} | ToolCalls."),
         ("openai_refusal", "refusal:I can't help with that. | Done."),
         ("openai_incomplete_length", "text:Once upon a | Length."),
         ("openai_incomplete_filter", "text:Well | Filtered."),
         ("openai_failed", "Server: The model failed to generate a response."),
-        (
-            "vllm_open_reasoning",
-            "thinking:The user greets me.{muninn-1} | text:Hi! | Done.",
-        ),
+        ("vllm_open_reasoning", "thinking:The user greets me.{muninn-1} | text:Hi! | Done."),
         ("llama_cpp_text", "text:Hello | Done."),
         ("two_messages_and_two_parts", "text:one | text:two | text:three | Done."),
         ("hosted_items_between", "text:Found. | Done."),
@@ -199,16 +165,8 @@ fn whole_answers_of_many_servers_are_read() {
         check_grammar(name, &events);
         assert_eq!(line(&events), expected, "{name}");
     }
-    let usage = Answer::collect(read_whole(&answers["vllm_open_reasoning"]))
-        .unwrap()
-        .usage;
-    let expected = Usage {
-        input: Some(20),
-        cached: Some(16),
-        cache_write: None,
-        output: Some(12),
-        reasoning: Some(7),
-    };
+    let usage = Answer::collect(read_whole(&answers["vllm_open_reasoning"])).unwrap().usage;
+    let expected = Usage { input: Some(20), cached: Some(16), cache_write: None, output: Some(12), reasoning: Some(7) };
     assert_eq!(usage, expected);
     assert_eq!(read_whole("{}"), []);
     assert_eq!(read_whole("<html>").len(), 1);
@@ -225,18 +183,9 @@ fn context() -> AnswerContext {
         created: 1_763_713_000,
         model: "gpt-5.1".to_owned(),
         special: BTreeMap::from([
-            (
-                "exec".to_owned(),
-                special(SpecialKind::Custom, Some("functions"), "exec"),
-            ),
-            (
-                "mcp__docs__search".to_owned(),
-                special(SpecialKind::Function, Some("mcp__docs"), "search"),
-            ),
-            (
-                "tool_search".to_owned(),
-                special(SpecialKind::Search, None, "tool_search"),
-            ),
+            ("exec".to_owned(), special(SpecialKind::Custom, Some("functions"), "exec")),
+            ("mcp__docs__search".to_owned(), special(SpecialKind::Function, Some("mcp__docs"), "search")),
+            ("tool_search".to_owned(), special(SpecialKind::Search, None, "tool_search")),
         ]),
         ..AnswerContext::default()
     }
@@ -244,23 +193,14 @@ fn context() -> AnswerContext {
 
 fn block(number: usize, kind: BlockKind, texts: &[&str], seal: Option<&str>) -> Vec<Event> {
     let mut events = vec![Event::Open { block: number, kind }];
-    events.extend(texts.iter().map(|text| Event::Delta {
-        block: number,
-        text: (*text).to_owned(),
-    }));
-    events.extend(seal.map(|seal| Event::Seal {
-        block: number,
-        seal: seal.to_owned(),
-    }));
+    events.extend(texts.iter().map(|text| Event::Delta { block: number, text: (*text).to_owned() }));
+    events.extend(seal.map(|seal| Event::Seal { block: number, seal: seal.to_owned() }));
     events.push(Event::Close { block: number });
     events
 }
 
 fn call(id: &str, name: &str) -> BlockKind {
-    BlockKind::ToolCall {
-        id: id.to_owned(),
-        name: name.to_owned(),
-    }
+    BlockKind::ToolCall { id: id.to_owned(), name: name.to_owned() }
 }
 
 fn answer() -> Vec<Event> {
@@ -269,20 +209,10 @@ fn answer() -> Vec<Event> {
     events.extend(block(1, BlockKind::SealedThinking, &[], Some("EoC")));
     events.extend(block(2, BlockKind::Text, &["Look:", " here"], None));
     events.extend(block(3, call("call_1", "exec"), &["{\"input\":\"ls", "\\n\"}"], None));
-    events.extend(block(
-        4,
-        call("functions.f:0", "mcp__docs__search"),
-        &["{\"q\":", "1}"],
-        None,
-    ));
+    events.extend(block(4, call("functions.f:0", "mcp__docs__search"), &["{\"q\":", "1}"], None));
     events.extend(block(5, call("call_3", "tool_search"), &["{\"query\":\"x\"}"], None));
     events.extend(block(6, BlockKind::Refusal, &["No."], None));
-    let usage = Usage {
-        input: Some(10),
-        cached: Some(8),
-        output: Some(5),
-        ..Usage::default()
-    };
+    let usage = Usage { input: Some(10), cached: Some(8), output: Some(5), ..Usage::default() };
     events.extend([Event::Usage(usage), Event::Stop(Stop::ToolCalls), Event::End]);
     events
 }
@@ -293,9 +223,7 @@ fn written(events: &[Event]) -> Vec<(String, Value)> {
         writer.event(event, &mut out);
     }
     let events = events_of(&out).into_iter();
-    events
-        .map(|(name, data)| (name, serde_json::from_str(&data).unwrap()))
-        .collect()
+    events.map(|(name, data)| (name, serde_json::from_str(&data).unwrap())).collect()
 }
 
 #[test]
@@ -349,22 +277,8 @@ fn last_event_has_all_complete_items_and_equals_the_whole_answer() {
     let whole: Value = serde_json::from_str(&Writer::new(context()).whole(&answer)).unwrap();
     assert_eq!(*response, whole);
     let required = [
-        "id",
-        "object",
-        "created_at",
-        "status",
-        "error",
-        "incomplete_details",
-        "instructions",
-        "metadata",
-        "model",
-        "output",
-        "parallel_tool_calls",
-        "temperature",
-        "tool_choice",
-        "tools",
-        "top_p",
-        "usage",
+        "id", "object", "created_at", "status", "error", "incomplete_details", "instructions", "metadata", "model",
+        "output", "parallel_tool_calls", "temperature", "tool_choice", "tools", "top_p", "usage",
     ];
     for member in required {
         assert!(response.get(member).is_some(), "{member}");
@@ -376,19 +290,10 @@ fn last_event_has_all_complete_items_and_equals_the_whole_answer() {
     assert_eq!(done[0]["encrypted_content"], "muninn-1");
     assert_eq!(done[1]["encrypted_content"], "EoC");
     assert_eq!(done[3]["type"], "custom_tool_call");
-    assert_eq!(
-        (&done[3]["namespace"], &done[3]["input"]),
-        (&"functions".into(), &"ls\n".into())
-    );
-    assert_eq!(
-        (&done[4]["namespace"], &done[4]["name"]),
-        (&"mcp__docs".into(), &"search".into())
-    );
+    assert_eq!((&done[3]["namespace"], &done[3]["input"]), (&"functions".into(), &"ls\n".into()));
+    assert_eq!((&done[4]["namespace"], &done[4]["name"]), (&"mcp__docs".into(), &"search".into()));
     assert_eq!(done[4]["call_id"], "call_m_functions_2ef_3a0");
-    assert_eq!(
-        (&done[5]["type"], &done[5]["arguments"]["query"]),
-        (&"tool_search_call".into(), &"x".into())
-    );
+    assert_eq!((&done[5]["type"], &done[5]["arguments"]["query"]), (&"tool_search_call".into(), &"x".into()));
 }
 
 #[test]
@@ -405,12 +310,7 @@ fn written_answers_are_read_unchanged() {
         let again = line(&read(&events_of(&out)));
         // Ids without the format's prefix are wrapped, and every seal is read as the backend's.
         let expected = line(&events).replace("(chatcmpl-tool-9f)", "(call_m_chatcmpl-tool-9f)");
-        assert_eq!(
-            again
-                .replace("responses:responses:", "responses:")
-                .replace("responses:muninn", "muninn"),
-            expected
-        );
+        assert_eq!(again.replace("responses:responses:", "responses:").replace("responses:muninn", "muninn"), expected);
     }
 }
 
@@ -430,10 +330,7 @@ fn failures_and_incomplete_answers_end_with_their_own_event() {
         let (name, data) = events.last().unwrap();
         assert_eq!(name, "response.failed");
         let expected = serde_json::json!({"code": code, "message": "no"});
-        assert_eq!(
-            (&data["response"]["status"], &data["response"]["error"]),
-            (&"failed".into(), &expected)
-        );
+        assert_eq!((&data["response"]["status"], &data["response"]["error"]), (&"failed".into(), &expected));
     }
     for (stop, reason) in [(Stop::Length, "max_output_tokens"), (Stop::Filtered, "content_filter")] {
         let events = written(&[Event::Start { model: None }, Event::Stop(stop), Event::End]);

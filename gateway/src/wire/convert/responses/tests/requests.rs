@@ -70,12 +70,7 @@ fn dropped_fields_are_named() {
 fn appended_conversation_keeps_its_beginning() {
     let requests = golden("request");
     let items = |name: &str| round(&requests[name]).body["input"].as_array().unwrap().clone();
-    let turns = [
-        "codex_first_turn",
-        "codex_parallel_calls",
-        "codex_custom_tool_in_history",
-    ]
-    .map(items);
+    let turns = ["codex_first_turn", "codex_parallel_calls", "codex_custom_tool_in_history"].map(items);
     for pair in turns.windows(2) {
         assert!(pair[1].starts_with(&pair[0]), "{pair:#?}");
     }
@@ -89,31 +84,16 @@ fn appended_conversation_keeps_its_beginning() {
 fn tools_get_flat_names_and_are_recorded_as_special() {
     let requests = golden("request");
     let Round { body, special, .. } = round(&requests["codex_tools_as_items"]);
-    let names: Vec<_> = body["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<_> = body["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["exec", "wait", "mcp__docs__search"]);
     assert_eq!(special["exec"].kind, SpecialKind::Custom);
     assert_eq!(special["exec"].namespace.as_deref(), Some("functions"));
     assert_eq!(special["mcp__docs__search"].name, "search");
     let description = |tool: usize| body["tools"][tool]["description"].as_str().unwrap();
-    assert!(
-        description(0).contains("lark grammar:\n\nstart: /[^]+/"),
-        "{}",
-        description(0)
-    );
-    assert_eq!(
-        description(2),
-        "Looks things up in the project's documents.\n\nSearches"
-    );
+    assert!(description(0).contains("lark grammar:\n\nstart: /[^]+/"), "{}", description(0));
+    assert_eq!(description(2), "Looks things up in the project's documents.\n\nSearches");
     let input = body["input"].as_array().unwrap();
-    assert_eq!(
-        input[1]["arguments"],
-        r#"{"input":"text(await tools.exec_command({cmd:\"ls\"}))"}"#
-    );
+    assert_eq!(input[1]["arguments"], r#"{"input":"text(await tools.exec_command({cmd:\"ls\"}))"}"#);
     assert_eq!(input[2]["output"], "Script completed\n\nCargo.toml\nsrc");
     assert_eq!(input[3]["content"][0]["text"], "Further output of exec:");
     assert_eq!(input[4]["name"], "mcp__docs__search");
@@ -131,47 +111,28 @@ fn choices_settings_and_messages_are_converted() {
     assert_eq!(body("forced_function")["tool_choice"]["name"], "get_weather");
     assert_eq!(body("forced_function")["tools"][0]["strict"], true);
     let allowed = body("allowed_tools");
-    assert_eq!(
-        (&allowed["tool_choice"], allowed["tools"].as_array().unwrap().len()),
-        (&"required".into(), 1)
-    );
+    assert_eq!((&allowed["tool_choice"], allowed["tools"].as_array().unwrap().len()), (&"required".into(), 1));
     assert_eq!(body("hosted_tools_and_their_items").get("tool_choice"), None);
     assert_eq!(body("codex_configuration_update")["reasoning"]["effort"], "high");
-    assert_eq!(
-        body("codex_configuration_update")["include"][0],
-        "reasoning.encrypted_content"
-    );
+    assert_eq!(body("codex_configuration_update")["include"][0], "reasoning.encrypted_content");
     let title = body("codex_title");
     assert_eq!(
         (&title["text"]["format"]["name"], &title["text"]["verbosity"]),
         (&"codex_output_schema".into(), &"low".into())
     );
     let sdk = body("sdk_items_without_type");
-    assert_eq!(
-        (&sdk["instructions"], &sdk["safety_identifier"]),
-        (&"Be brief.".into(), &"u-17".into())
-    );
+    assert_eq!((&sdk["instructions"], &sdk["safety_identifier"]), (&"Be brief.".into(), &"u-17".into()));
     let middle = body("system_in_the_middle");
     assert_eq!(middle["instructions"], "You are helpful.\n\nHouse rules.");
     assert_eq!(middle["input"][2]["role"], "developer");
-    assert_eq!(
-        body("open_reasoning")["input"][1]["content"][0]["text"],
-        "Let me think.\n\nYes."
-    );
+    assert_eq!(body("open_reasoning")["input"][1]["content"][0]["text"], "Let me think.\n\nYes.");
     let image = body("codex_view_image");
-    assert_eq!(
-        image["input"][2]["output"][0]["image_url"],
-        "data:image/png;base64,iVBORw0KGgo="
-    );
+    assert_eq!(image["input"][2]["output"][0]["image_url"], "data:image/png;base64,iVBORw0KGgo=");
 }
 
 #[test]
 fn numbers_keep_the_clients_text() {
-    let read = Body::of(
-        r#"{"model":"m","input":"x","temperature":0.20,"max_output_tokens":5}"#,
-        "input",
-    )
-    .unwrap();
+    let read = Body::of(r#"{"model":"m","input":"x","temperature":0.20,"max_output_tokens":5}"#, "input").unwrap();
     let request = read_request(read, &mut Dropped::default(), &mut AnswerContext::default()).unwrap();
     let body = write_request(&request, &mut Dropped::default(), &mut ToolNames::default());
     assert!(body.contains(r#""temperature":0.20"#), "{body}");
@@ -181,23 +142,8 @@ fn numbers_keep_the_clients_text() {
 #[test]
 fn each_call_has_one_output_and_each_output_a_call() {
     let input = round(&golden("request")["interrupted_call"]).body["input"].clone();
-    let kinds: Vec<_> = input
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|item| item["type"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        kinds,
-        [
-            "message",
-            "function_call",
-            "function_call_output",
-            "message",
-            "message",
-            "message"
-        ]
-    );
+    let kinds: Vec<_> = input.as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["message", "function_call", "function_call_output", "message", "message", "message"]);
     assert_eq!(input[1]["arguments"], "{}");
     assert_eq!(input[2]["output"], "[no result: the call was interrupted]");
     assert_eq!(input[4]["content"][0]["text"], "Result of the tool call call_gone:");
@@ -208,28 +154,14 @@ fn each_call_has_one_output_and_each_output_a_call() {
 fn failed_result_is_marked_as_error() {
     let result = |text: &'static str| Message {
         speaker: Speaker::User,
-        parts: vec![Part::ToolResult(ToolResult {
-            call: "c".into(),
-            parts: vec![Part::text(text)],
-            is_error: true,
-        })],
+        parts: vec![Part::ToolResult(ToolResult { call: "c".into(), parts: vec![Part::text(text)], is_error: true })],
     };
     let call = || Message {
         speaker: Speaker::Assistant,
-        parts: vec![Part::ToolCall(ToolCall {
-            id: "c".into(),
-            name: "t".into(),
-            arguments: "{}".into(),
-        })],
+        parts: vec![Part::ToolCall(ToolCall { id: "c".into(), name: "t".into(), arguments: "{}".into() })],
     };
-    for (text, expected) in [
-        ("no such file", "Error: no such file"),
-        ("error: denied", "error: denied"),
-    ] {
-        let request = Request {
-            messages: vec![call(), result(text)],
-            ..Request::default()
-        };
+    for (text, expected) in [("no such file", "Error: no such file"), ("error: denied", "error: denied")] {
+        let request = Request { messages: vec![call(), result(text)], ..Request::default() };
         let body = write_request(&request, &mut Dropped::default(), &mut ToolNames::default());
         let body: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(body["input"][1]["output"], expected);
@@ -243,14 +175,8 @@ fn state_held_by_the_vendor_is_refused() {
         (r#""conversation":"conv_1""#, "conversation"),
         (r#""prompt":{"id":"p"}"#, "prompt"),
         (r#""background":true"#, "background"),
-        (
-            r#""input":[{"type":"item_reference","id":"msg_1"}]"#,
-            "input.item_reference",
-        ),
-        (
-            r#""input":[{"type":"compaction","encrypted_content":"gAAA"}]"#,
-            "input.compaction",
-        ),
+        (r#""input":[{"type":"item_reference","id":"msg_1"}]"#, "input.item_reference"),
+        (r#""input":[{"type":"compaction","encrypted_content":"gAAA"}]"#, "input.compaction"),
     ];
     for (member, field) in cases {
         let body = format!(r#"{{"model":"m","input":"x",{member}}}"#);
