@@ -1,5 +1,6 @@
 //! Golden files: reviewed output in the repository, which tests compare with the current output.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// Compares a page of `docs/reference/` with `text`, which is generated from `source`. `UPDATE_GOLDEN=1` writes the
@@ -37,4 +38,46 @@ pub fn assert_golden(path: &Path, actual: &str) {
         golden.get(first).unwrap_or(&"(end of file)"),
         actual.get(first).unwrap_or(&"(end of file)"),
     );
+}
+
+/// Indents JSON text. Keys keep their order and numbers their digits.
+pub fn pretty(json: &str) -> String {
+    let (mut out, mut depth, mut in_string, mut escaped) = (String::new(), 0, false, false);
+    let mut characters = json.chars().peekable();
+    while let Some(character) = characters.next() {
+        if in_string {
+            in_string = escaped || character != '"';
+            escaped = !escaped && character == '\\';
+            out.push(character);
+            continue;
+        }
+        let break_line = |out: &mut String, depth: usize| write!(out, "\n{}", "  ".repeat(depth)).unwrap();
+        match character {
+            '{' | '[' => {
+                out.push(character);
+                if !matches!(characters.peek(), Some('}' | ']')) {
+                    depth += 1;
+                    break_line(&mut out, depth);
+                }
+            }
+            '}' | ']' => {
+                if !out.ends_with(['{', '[']) {
+                    depth -= 1;
+                    break_line(&mut out, depth);
+                }
+                out.push(character);
+            }
+            ',' => {
+                out.push(',');
+                break_line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            character if character.is_whitespace() => {}
+            character => {
+                in_string = character == '"';
+                out.push(character);
+            }
+        }
+    }
+    out
 }

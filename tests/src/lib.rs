@@ -40,7 +40,7 @@ mod wait;
 pub use env::{TestEnv, output, output_with, why};
 pub use gateway::{Gateway, Stopped};
 pub use git::{GitError, Repository, git, git_command};
-pub use golden::{assert_golden, assert_reference_page};
+pub use golden::{assert_golden, assert_reference_page, pretty};
 #[cfg(unix)]
 pub use terminal::at_terminal;
 #[cfg(unix)]

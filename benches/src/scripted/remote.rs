@@ -7,8 +7,8 @@ use http::HeaderMap;
 use muninn_gateway::backend::{Backend, BlockingClient, BlockingClientError, Candidate, Circuits, RemoteModel};
 use muninn_gateway::config::{BackendConfig, LimitsConfig};
 use muninn_gateway::store::LocalCounters;
-use muninn_gateway::wire::WireFormat;
 use muninn_repo_tools::Supervisor;
+use muninn_wire::WireFormat;
 
 /// Starts the client that carries requests.
 pub(crate) fn blocking_client() -> Result<BlockingClient, BlockingClientError> {

@@ -12,7 +12,7 @@ use super::{ActiveKey, Denied, Peer};
 use crate::config::KeyConfig;
 use crate::pattern::captures;
 use crate::socket_owner::SocketOwner;
-use crate::wire::Members;
+use muninn_wire::Members;
 
 /// Fields in which some servers accept further models.
 const FURTHER_MODELS: [&str; 3] = ["models", "fallbacks", "context_window_fallbacks"];

@@ -10,7 +10,7 @@ pub(crate) mod page;
 use thiserror::Error;
 
 use super::{Caller, Denied};
-use crate::wire::error::ErrorKind;
+use muninn_wire::error::ErrorKind;
 
 /// Something that callers ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{Config, KeyConfig};
 use crate::secrets::KeyHash;
 use crate::store::Counters;
-use crate::wire::error::ErrorKind;
+use muninn_wire::error::ErrorKind;
 
 pub use caller::{Caller, Forbidden};
 #[cfg(test)]

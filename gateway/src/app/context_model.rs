@@ -13,8 +13,8 @@ use crate::access::Caller;
 use crate::backend::CONTEXT_MODEL;
 use crate::session::{claimed_directories, newest_human_turn};
 use crate::store::{Outcome, Receipt, ReceiptItem};
-use crate::wire::Prompt;
-use crate::wire::answer::Answer;
+use muninn_wire::Prompt;
+use muninn_wire::answer::Answer;
 
 /// The longest time for exploring; no backend waits behind it.
 const EXPLORE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use super::Workspace;
 use crate::backend::{BlockingClient, BlockingClientError, Candidate, RemoteModel, Router, Target};
 use crate::config::Config;
 use crate::store::{Outcome, Receipt, SqliteStore, Store as _};
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 /// Why no explorer model is available.
 #[derive(Debug, Error)]

@@ -28,7 +28,7 @@ use crate::presence::{is_gateway, loopback_port};
 use crate::session::newest_human_turn;
 use crate::store::{Outcome, Receipt};
 use crate::transcript::{Client, Transcript};
-use crate::wire::{Prompt, WireFormat};
+use muninn_wire::{Prompt, WireFormat};
 
 /// The most characters of one block. Claude Code moves longer texts of hooks into a file.
 const MOST_CHARACTERS: usize = 8_000;

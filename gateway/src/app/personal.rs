@@ -17,7 +17,7 @@ use crate::access::{Caller, Door};
 use crate::config::{Config, paths};
 use crate::personal::keep;
 use crate::personal::reminders::{ReminderSettings, Reminders, has_reminder};
-use crate::wire::{Message, Role, ToolPart, decoded_arguments};
+use muninn_wire::{Message, Role, ToolPart, decoded_arguments};
 
 /// The names of the tools of personal memory. Other servers have tools with these names for the same purpose.
 const TOOLS: [&str; 9] = [
@@ -265,7 +265,7 @@ pub(super) fn always_loaded(personal: &Personal, most: usize) -> (String, String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Prompt, WireFormat};
+    use muninn_wire::{Prompt, WireFormat};
 
     #[test]
     fn tools_are_recognised_by_the_end_of_their_names() {

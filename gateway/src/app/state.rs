@@ -22,7 +22,7 @@ use crate::config::{Config, ConfigError, paths};
 use crate::metrics::{FinishedRequest, ForwardedRequest, Metrics};
 use crate::presence::Presence;
 use crate::store::{Counters, LocalCounters, SqliteStore, Store, UsageSum, utc_today};
-use crate::wire::convert::answer::Usage;
+use muninn_wire::convert::answer::Usage;
 
 /// The most that the end of a process waits for background tasks.
 const STOP_GRACE: Duration = Duration::from_millis(500);

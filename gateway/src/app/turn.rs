@@ -23,7 +23,7 @@ use crate::access::Caller;
 use crate::inject::{Chain, Replay, Seed, replay};
 use crate::session::{Identity, Mode, SideRequest, identify, side_request};
 use crate::store::{Outcome, Receipt, ReceiptItem, Replays, Store};
-use crate::wire::{Insertion, Prompt, Site, WireFormat};
+use muninn_wire::{Insertion, Prompt, Site, WireFormat};
 
 pub(super) use budget::preview;
 use planner::TurnPlanner;

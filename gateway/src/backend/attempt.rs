@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::{Candidate, Outgoing, SendError, Transport};
 use crate::store::{CircuitOpen, Try, TryOutcome};
-use crate::wire::error::ErrorKind;
+use muninn_wire::error::ErrorKind;
 
 /// The longest pause before the first retry. Each further retry doubles it, up to [`LONGEST_BACKOFF`].
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use super::Backend;
 use crate::access::remove_keys;
 use crate::secrets::Secret;
-use crate::wire::{Dialect, WireFormat};
+use muninn_wire::{Dialect, WireFormat};
 
 pub(super) const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 pub(super) const OPENAI_URL: &str = "https://api.openai.com";

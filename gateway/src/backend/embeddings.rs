@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Backend, BlockingClient, Outgoing, Transport, apply_credentials};
-use crate::wire::{WireFormat, failure};
+use muninn_wire::{WireFormat, failure};
 
 const PATH: &str = "/v1/embeddings";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -25,7 +25,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::config::{BackendConfig, LimitsConfig};
-use crate::wire::{Dialect, WireFormat};
+use muninn_wire::{Dialect, WireFormat};
 
 pub use attempt::{AttemptAnswer, AttemptError, AttemptReport, attempt};
 pub use blocking_client::{BlockingClient, BlockingClientError};

@@ -4,7 +4,7 @@
 //! which are tested against real backends. They are sent like every request, by [`attempt`], with the backend's circuit
 //! and retries. At the caller's deadline the request is cancelled, which closes the connection to the backend.
 //!
-//! [`convert`]: crate::wire::convert
+//! [`convert`]: muninn_wire::convert
 //! [`attempt`]: super::attempt
 
 mod ask;
@@ -20,7 +20,7 @@ use muninn_repo_tools::{Supervisor, Until};
 use super::credentials::{self, OPENAI_URL};
 use super::{BlockingClient, BlockingClientError, Candidate, Outgoing, Router};
 use crate::config::{ChosenModel, Config};
-use crate::wire::{ANTHROPIC_VERSION, WireFormat, convert};
+use muninn_wire::{ANTHROPIC_VERSION, WireFormat, convert};
 
 /// The interval at which the cancel flag is polled. Deadlines are exact to a millisecond, by a timer.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);

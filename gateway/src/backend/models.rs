@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::discovery::{MAX_LIST_BYTES, ModelList};
 use super::{Allowed, Backend, CONTEXT_MODEL, Outgoing, Router, Transport, apply_credentials};
-use crate::wire::{ANTHROPIC_VERSION, Dialect, WireFormat};
+use muninn_wire::{ANTHROPIC_VERSION, Dialect, WireFormat};
 
 const TIMEOUT: Duration = Duration::from_secs(3);
 

@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde::Serialize;
 
 use super::transport::{innermost, is_loopback};
-use crate::wire::{ANTHROPIC_VERSION, WireFormat};
+use muninn_wire::{ANTHROPIC_VERSION, WireFormat};
 
 /// The bytes of an answer that are searched for an error.
 const SEARCHED_BYTES: usize = 4 << 10;

@@ -10,7 +10,7 @@ use super::{Announcement, Backend, CONTEXT_MODEL, CircuitReport, Circuits, Disco
 use crate::config::{ChosenModel, Config, ExploreConfig, FallbackConfig, LimitsConfig, RouteConfig};
 use crate::pattern::{captures, filled};
 use crate::store::{Counters, LocalCounters};
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 /// Whether a caller may use a backend, by the backend's name.
 pub type Allowed<'a> = &'a (dyn Fn(&str) -> bool + Sync);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::{Backend, CONTEXT_MODEL};
-use crate::wire::WireFormat;
-use crate::wire::error::ErrorKind;
+use muninn_wire::WireFormat;
+use muninn_wire::error::ErrorKind;
 
 /// The target of a request.
 #[derive(Debug, Clone)]

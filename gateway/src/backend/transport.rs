@@ -16,7 +16,7 @@ use super::direct::DirectPool;
 use super::timed::TimedBody;
 use super::{Backend, FairBody};
 use crate::config::env_vars;
-use crate::wire::error::ErrorKind;
+use muninn_wire::error::ErrorKind;
 
 /// The most idle connections that a worker keeps to one backend in each transport.
 pub(super) const MOST_IDLE: usize = 64;

@@ -11,7 +11,7 @@ use super::raw::{self, Fallback, OneOrMany};
 use super::resolve::{UnknownValue, invalid};
 use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig, UNCONFIGURED};
 use crate::secrets::Secret;
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 /// The values of `dialect`, as errors list them.
 const DIALECTS: &str = "openai (chat and responses), anthropic (messages), chat, messages or responses";

@@ -46,7 +46,7 @@ pub use worklog::WorklogConfig;
 use muninn_context_engine::value::Prices;
 
 use crate::secrets::{KeyHash, Secret};
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 /// The names of backends without configuration: the two vendors, and the servers of discovery.
 pub(crate) const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];

@@ -14,7 +14,7 @@ use crate::access::Caller;
 use crate::app::{ObservedAnswer, millis};
 use crate::metrics::{Active, FinishedRequest};
 use crate::store::{Outcome, Receipt};
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 /// The account of one request, shared by the handler and the answer's body.
 pub(super) struct Account {

@@ -13,7 +13,7 @@ use http::{HeaderMap, Response};
 use super::refusal::{self, Client};
 use super::{Worker, guard, path, reply};
 use crate::access::{Access, Caller, Denied, Peer, contains_key, remove_keys};
-use crate::wire::error::ErrorKind;
+use muninn_wire::error::ErrorKind;
 
 /// Admits a request, or answers it with an error.
 pub(super) async fn admit_request(State(worker): State<Worker>, mut request: Request, next: Next) -> Response<Body> {

@@ -21,10 +21,10 @@ use super::exploring;
 
 use crate::access::{Caller, Denied};
 use crate::app::{AnswerRecorder, ObservedAnswer, ProgressReceiver};
-use crate::wire::convert::answer::Usage;
-use crate::wire::convert::{AnswerContext, AnswerConverter};
-use crate::wire::error::{ErrorKind, Failure};
-use crate::wire::{Aligner, EndWatch, UsageWatch, WireFormat};
+use muninn_wire::convert::answer::Usage;
+use muninn_wire::convert::{AnswerContext, AnswerConverter};
+use muninn_wire::error::{ErrorKind, Failure};
+use muninn_wire::{Aligner, EndWatch, UsageWatch, WireFormat};
 
 /// The error of a stream beyond [`MAX_SILENT_BYTES`].
 const SILENT: &str = "it sent more than 32 MB without an event";

@@ -14,8 +14,8 @@ use super::body_memory::{BodyMemory, Reservation};
 use super::refusal::{self, Client};
 use super::{Worker, coding, reply};
 use crate::config::LimitsConfig;
-use crate::wire::WireFormat;
-use crate::wire::error::ErrorKind;
+use muninn_wire::WireFormat;
+use muninn_wire::error::ErrorKind;
 
 /// A refused body is read for this long, so that the client finishes sending and can read the error.
 const DRAIN: Duration = Duration::from_secs(10);

@@ -25,11 +25,11 @@ use crate::app::{
 use crate::backend::{Candidate, NoRoute, Target};
 use crate::metrics::Active;
 use crate::store::{Outcome, Receipt};
-use crate::wire::answer::Answer;
-use crate::wire::convert::AnswerContext;
-use crate::wire::convert::answer::Usage;
-use crate::wire::error::{ErrorKind, Failure};
-use crate::wire::{Insertion, Prompt, Text, WireFormat};
+use muninn_wire::answer::Answer;
+use muninn_wire::convert::AnswerContext;
+use muninn_wire::convert::answer::Usage;
+use muninn_wire::error::{ErrorKind, Failure};
+use muninn_wire::{Insertion, Prompt, Text, WireFormat};
 
 /// Handles one conversation request.
 pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Parts, body: Body) -> Response<Body> {

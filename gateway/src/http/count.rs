@@ -18,9 +18,9 @@ use super::{Shared, Worker, body, reply};
 use crate::access::{Caller, Forbidden};
 use crate::app::{self, Settings};
 use crate::backend::{Candidate, Target};
-use crate::inject::splice;
-use crate::wire::error::{ErrorKind, Failure};
-use crate::wire::{Insertion, Prompt, Text, WireFormat, convert};
+use muninn_wire::error::{ErrorKind, Failure};
+use muninn_wire::splice;
+use muninn_wire::{Insertion, Prompt, Text, WireFormat, convert};
 
 /// Counts the tokens of a conversation's prompt.
 pub(super) async fn count_tokens(worker: Worker, format: WireFormat, request: Request) -> Response<Body> {

@@ -15,14 +15,14 @@ use super::exchange_result::{ExchangeResult, unchanged};
 use super::headers::{is_events, is_framed, is_json};
 use super::{Worker, coding, headers, reply};
 use crate::backend::{AttemptError, AttemptReport, Candidate, Outgoing, apply_credentials, attempt};
-use crate::inject::splice;
 use crate::store::Try;
-use crate::wire::convert::request::Dropped;
-use crate::wire::convert::{self, AnswerContext, AnswerConverter};
-use crate::wire::error::{self, ErrorKind, Failure};
-use crate::wire::failure;
-use crate::wire::overflow::Overflow;
-use crate::wire::{Aligner, EndWatch, Insertion, Text, UsageWatch, WireFormat};
+use muninn_wire::convert::request::Dropped;
+use muninn_wire::convert::{self, AnswerContext, AnswerConverter};
+use muninn_wire::error::{self, ErrorKind, Failure};
+use muninn_wire::failure;
+use muninn_wire::overflow::Overflow;
+use muninn_wire::splice;
+use muninn_wire::{Aligner, EndWatch, Insertion, Text, UsageWatch, WireFormat};
 
 /// The most bytes that are read of a backend's error.
 const LONGEST_ERROR: usize = 1 << 20;

@@ -13,11 +13,11 @@ use super::headers::is_events;
 use crate::access::Caller;
 use crate::backend::CONTEXT_MODEL;
 use crate::store::Try;
-use crate::wire::convert::answer::Usage;
-use crate::wire::convert::request::Dropped;
-use crate::wire::convert::{AnswerContext, AnswerConverter};
-use crate::wire::failure;
-use crate::wire::{UsageWatch, WireFormat};
+use muninn_wire::convert::answer::Usage;
+use muninn_wire::convert::request::Dropped;
+use muninn_wire::convert::{AnswerContext, AnswerConverter};
+use muninn_wire::failure;
+use muninn_wire::{UsageWatch, WireFormat};
 
 /// The answer to a request, or the error that takes its place.
 pub(super) struct ExchangeResult {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 /// A progress line as an event of the client's stream: reasoning text in chat, where it does not affect later events, and
 /// a comment elsewhere.

@@ -17,8 +17,8 @@ use super::{Worker, body, gate, reply};
 use crate::access::{Caller, Door, Forbidden};
 use crate::backend::Target;
 use crate::metrics::ForwardedRequest;
-use crate::wire::error::ErrorKind;
-use crate::wire::{Members, Text, WireFormat};
+use muninn_wire::error::ErrorKind;
+use muninn_wire::{Members, Text, WireFormat};
 
 /// The paths whose model is checked; a restricted key may use no others.
 pub(super) const CHECKED_PATHS: [&str; 2] = ["/v1/embeddings", "/v1/completions"];

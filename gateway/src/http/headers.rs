@@ -3,7 +3,7 @@
 use http::header::{self, HeaderMap, HeaderName};
 use http::{HeaderValue, Version, response};
 
-use crate::wire::{ANTHROPIC_VERSION, WireFormat};
+use muninn_wire::{ANTHROPIC_VERSION, WireFormat};
 
 /// Prefixes of headers that belong to one vendor's API.
 const API_PREFIXES: [&str; 2] = ["anthropic-", "openai-"];

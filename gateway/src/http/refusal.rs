@@ -12,8 +12,8 @@ use muninn_memory::redact;
 
 use super::{Shared, Worker, reply};
 use crate::access::{Caller, Forbidden, Peer};
-use crate::wire::WireFormat;
-use crate::wire::error::ErrorKind;
+use muninn_wire::WireFormat;
+use muninn_wire::error::ErrorKind;
 
 /// The log lines for one client's refusals per [`WINDOW`]; further refusals are counted on the next line.
 const MOST_LINES: u32 = 10;

@@ -7,9 +7,9 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::json;
 
 use crate::session::CONTEXT;
-use crate::wire::WireFormat;
-use crate::wire::answer::Answer;
-use crate::wire::error::{self, ErrorKind};
+use muninn_wire::WireFormat;
+use muninn_wire::answer::Answer;
+use muninn_wire::error::{self, ErrorKind};
 
 /// The response header with the request's id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-muninn-request-id");

@@ -15,8 +15,8 @@ use super::{Mount, Worker, reply, wiki};
 use crate::access::{Caller, Door};
 use crate::backend::{list_models, render_models};
 use crate::metrics::CONTENT_TYPE;
-use crate::wire::error::ErrorKind;
-use crate::wire::{Dialect, WireFormat};
+use muninn_wire::error::ErrorKind;
+use muninn_wire::{Dialect, WireFormat};
 
 /// The whole service.
 pub(super) fn service(worker: Worker, mounts: Vec<Mount>) -> axum::Router {

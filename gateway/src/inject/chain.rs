@@ -7,7 +7,7 @@
 //! own beside the chain, from the ids of the calls.
 
 use crate::store::TurnKey;
-use crate::wire::{Block, Message, Prompt, Role, Site, ToolPart};
+use muninn_wire::{Block, Message, Prompt, Role, Site, ToolPart};
 
 /// The seed that keeps conversations with the same text apart.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +124,7 @@ fn step(state: TurnKey, role: Role, block: &Block<'_>) -> Option<TurnKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::WireFormat;
+    use muninn_wire::WireFormat;
 
     const SEED: Seed<'_> = Seed { access_key: "", worktree: "/w" };
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::store::{Entry, EntryId, Store, StoreError, Use, is_recent};
-use crate::wire::{Insertion, Prompt, Site};
+use muninn_wire::{Insertion, Prompt, Site};
 
 use super::{Boundary, Chain};
 

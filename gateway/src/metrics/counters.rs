@@ -19,9 +19,9 @@ use super::{FinishedRequest, ForwardedRequest};
 use crate::backend::CONTEXT_MODEL;
 use crate::config::UNCONFIGURED;
 use crate::store::{CircuitState, Receipt};
-use crate::wire::WireFormat;
-use crate::wire::convert::answer::Usage;
-use crate::wire::error::ErrorKind;
+use muninn_wire::WireFormat;
+use muninn_wire::convert::answer::Usage;
+use muninn_wire::error::ErrorKind;
 
 /// The label value of unknown names.
 const OTHER: &str = "other";

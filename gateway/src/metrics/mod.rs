@@ -13,8 +13,8 @@ mod labels;
 use std::time::Duration;
 
 use crate::store::Outcome;
-use crate::wire::WireFormat;
-use crate::wire::convert::answer::Usage;
+use muninn_wire::WireFormat;
+use muninn_wire::convert::answer::Usage;
 
 pub use counters::{Active, Metrics};
 

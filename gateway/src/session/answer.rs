@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::human::without_packs;
-use crate::wire::{Message, Prompt, Role};
+use muninn_wire::{Message, Prompt, Role};
 
 /// The agent's last text in these messages, without repeated packs; empty if there is none.
 #[must_use]
@@ -22,7 +22,7 @@ fn text_of(message: &Message<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::WireFormat;
+    use muninn_wire::WireFormat;
 
     fn of(format: WireFormat, body: &str) -> String {
         let prompt = Prompt::parse(format, body.as_bytes()).unwrap();

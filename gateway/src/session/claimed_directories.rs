@@ -4,7 +4,7 @@
 
 use http::HeaderMap;
 
-use crate::wire::{Message, Prompt, Role, Text};
+use muninn_wire::{Message, Prompt, Role, Text};
 
 /// The most directories of one request that are examined.
 const MOST_WORKSPACES: usize = 16;
@@ -101,7 +101,7 @@ fn directory_in(text: Text<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::WireFormat;
+    use muninn_wire::WireFormat;
 
     fn claimed(format: WireFormat, body: &str) -> Vec<String> {
         claimed_directories(&HeaderMap::new(), &Prompt::parse(format, body.as_bytes()).unwrap()).now

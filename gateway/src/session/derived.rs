@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::human::{human_text, without_packs};
-use crate::wire::{Element, Message, Prompt, Role};
+use muninn_wire::{Element, Message, Prompt, Role};
 
 /// The prefix of Claude Code's first system block, which names the client's build and is not hashed.
 const BILLING: &str = "x-anthropic-billing-header";
@@ -74,9 +74,9 @@ fn tool_names(prompt: &Prompt<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inject::splice;
     use crate::session::newest_human_turn;
-    use crate::wire::WireFormat;
+    use muninn_wire::WireFormat;
+    use muninn_wire::splice;
 
     const BLOCK: &str = "<muninn-context>\nsrc/a.rs:1-2\n</muninn-context>\n";
 

@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::*;
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 fn files() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/session/golden");

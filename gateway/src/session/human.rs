@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::wire::{Message, Prompt, Role, Site};
+use muninn_wire::{Message, Prompt, Role, Site};
 
 /// Elements that clients put into user text; removed with their content.
 const MACHINE_ELEMENTS: [&str; 26] = [

@@ -12,7 +12,7 @@ use muninn_memory::redact;
 use super::claimed_directories::{ClaimedDirectories, claimed_directories};
 use super::derived::DerivedId;
 use super::human::human_turn;
-use crate::wire::{Members, Prompt, Role};
+use muninn_wire::{Members, Prompt, Role};
 
 /// Headers with a session id, most specific first.
 const SESSION_HEADERS: [&str; 5] =
@@ -136,7 +136,7 @@ fn turn(prompt: &Prompt<'_>) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::WireFormat;
+    use muninn_wire::WireFormat;
 
     fn headers(headers: &[(&'static str, &'static str)]) -> HeaderMap {
         let mut map = HeaderMap::new();

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use muninn_repo_tools::RelPath;
 
-use crate::wire::{Members, Prompt, Text, ToolPart, result_text};
+use muninn_wire::{Members, Prompt, Text, ToolPart, result_text};
 
 use super::calls::{Call, FileUse, PathResolver};
 
@@ -63,7 +63,7 @@ fn unwrapped(text: String) -> String {
 mod tests {
     use super::*;
     use crate::session::calls::NamedFile;
-    use crate::wire::WireFormat;
+    use muninn_wire::WireFormat;
 
     fn read(format: WireFormat, body: &str) -> Vec<(String, String)> {
         let prompt = Prompt::parse(format, body.as_bytes()).unwrap();

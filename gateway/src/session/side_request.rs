@@ -8,7 +8,7 @@
 use http::HeaderMap;
 
 use super::identity::is_subagent;
-use crate::wire::{BlockKind, Element, Prompt, Role};
+use muninn_wire::{BlockKind, Element, Prompt, Role};
 
 /// The name of the rule that a side request matches, as receipts show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

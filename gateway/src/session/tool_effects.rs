@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::calls::{Call, FileUse, NamedFile, PathResolver};
 use super::human::without_packs;
-use crate::wire::{Members, Prompt, Role, ToolPart, decoded_arguments, result_text};
+use muninn_wire::{Members, Prompt, Role, ToolPart, decoded_arguments, result_text};
 
 /// Common programs, whose failures are recorded by name.
 const PROGRAMS: [&str; 44] = [

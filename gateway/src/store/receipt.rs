@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pack_value::{Effect, Estimate};
 use super::tries::Try;
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 /// The number of a question's words that a receipt shows.
 const FIRST_WORDS: usize = 12;

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 /// The largest transcript that is read, in bytes. Claude Code stores each tool result twice, and images.
 const MOST_READ: u64 = 32 << 20;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::session::{answer, human_turn, newest_human_turn};
-use crate::wire::{Prompt, Role};
+use muninn_wire::{Prompt, Role};
 
 const CLAUDE_197: &str = include_str!("golden/claude-code-2.1.197.jsonl");
 const CLAUDE_329: &str = include_str!("golden/claude-code-2.1.329.jsonl");

@@ -4,6 +4,21 @@
 //! clients sign. [`Prompt`] is a view over the raw body. It knows the offset of each text block, so a block can be
 //! spliced in and all other bytes stay. `answer` and `error` write Muninn's own bodies. Only [`convert`] parses a body
 //! completely, for a backend that speaks another format than the client.
+//!
+//! A block is inserted into a body without changing any other byte:
+//!
+//! ```
+//! use muninn_wire::{ParseError, Prompt, Site, WireFormat, splice};
+//!
+//! let body = r#"{"messages": [{"role": "user", "content": "hi"}], "seed": 1.0}"#;
+//! let prompt = Prompt::parse(WireFormat::Chat, body.as_bytes())?;
+//! let insertions = prompt.insert(Site { message: 0, block: 0 }, "a block");
+//! assert_eq!(
+//!     splice(body.as_bytes(), insertions),
+//!     r#"{"messages": [{"role": "user", "content": "hi\n\na block"}], "seed": 1.0}"#
+//! );
+//! # Ok::<(), ParseError>(())
+//! ```
 
 mod align;
 pub mod answer;
@@ -17,6 +32,7 @@ pub mod overflow;
 mod prompt;
 mod responses;
 mod scan;
+mod splice;
 mod surrogates;
 mod tools;
 mod usage;
@@ -27,12 +43,13 @@ pub use align::Aligner;
 pub use end_watch::EndWatch;
 pub use prompt::{Block, BlockKind, Content, Insertion, Message, ParseError, Prompt, Role, Site};
 pub use scan::{Element, Members, Text};
+pub use splice::splice;
 pub use surrogates::{Joiner, Piece};
 pub use tools::{ToolPart, decoded_arguments, result_text};
 pub use usage::UsageWatch;
 
 /// The version of the messages API, sent in the header `anthropic-version`.
-pub(crate) const ANTHROPIC_VERSION: &str = "2023-06-01";
+pub const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// A wire format: one of the three APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -69,7 +86,7 @@ impl WireFormat {
     }
 
     /// The key of the request's member that holds the conversation.
-    pub(crate) fn conversation(self) -> &'static str {
+    pub fn conversation(self) -> &'static str {
         match self {
             WireFormat::Chat | WireFormat::Messages => "messages",
             WireFormat::Responses => "input",

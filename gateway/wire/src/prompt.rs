@@ -354,7 +354,7 @@ pub(super) fn role(name: Option<Text<'_>>) -> Role {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inject::splice;
+    use crate::splice;
 
     fn spliced(format: WireFormat, body: &str, site: Site) -> String {
         let prompt = Prompt::parse(format, body.as_bytes()).unwrap();

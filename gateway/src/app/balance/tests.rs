@@ -15,7 +15,7 @@ use crate::app::turn::{Plan, PlanRequest, new_receipt, plan};
 use crate::app::{App, Workspace};
 use crate::config::{Overrides, load};
 use crate::store::{Effect, Estimate, ReceiptItem};
-use crate::wire::{Prompt, WireFormat};
+use muninn_wire::{Prompt, WireFormat};
 
 const QUESTION: &str = "how does refill_bucket refill the token bucket of a shard";
 

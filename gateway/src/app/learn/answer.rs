@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use super::MOST_BYTES;
 use crate::session::without_packs;
-use crate::wire::WireFormat;
-use crate::wire::convert::{streamed_text, whole_text};
+use muninn_wire::WireFormat;
+use muninn_wire::convert::{streamed_text, whole_text};
 
 /// The most bytes of one answer, about 5,000 events with a token each. Of a longer stream the end is kept, because the
 /// answer follows the thinking; a longer whole answer is not learned from.

@@ -27,7 +27,7 @@ use crate::app::signals::SignalLog;
 use crate::personal::reminders::is_prompt;
 use crate::session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
 use crate::store::{Receipt, Store as Receipts};
-use crate::wire::{Prompt, Role, WireFormat};
+use muninn_wire::{Prompt, Role, WireFormat};
 
 /// A request of a conversation, as it came in.
 pub(crate) struct ObservedRequest {

@@ -9,7 +9,7 @@ use crate::access::Caller;
 use crate::app::{App, Workspace};
 use crate::inject::{Replay, replay};
 use crate::session::{Identity, Mode, has_file_tools, human_turn, identify, newest_human_turn, reads, side_request};
-use crate::wire::Prompt;
+use muninn_wire::Prompt;
 
 /// A conversation with fewer tokens left is not searched for.
 const MIN_BUDGET: u32 = 200;

@@ -17,7 +17,7 @@ use crate::session::{
     AnsweredCall, HumanTurn, Identity, Mode, SideRequest, answered_calls, human_turn, newest_human_turn,
 };
 use crate::store::{EntryId, NewEntry, Receipt, Store, TurnKey, Use};
-use crate::wire::{Prompt, Site};
+use muninn_wire::{Prompt, Site};
 
 /// A request whose earlier blocks are replayed.
 pub(super) struct TurnPlanner<'a, 'p> {

@@ -6,10 +6,10 @@ use muninn_memory::model::{AnswerSchema, Message, ModelRequest, Reply, Tool, Too
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use crate::wire::WireFormat;
-use crate::wire::convert::answer::{Answer, BlockKind, Stop};
-use crate::wire::convert::{self, AnswerContext, request as neutral};
-use crate::wire::error::Failure;
+use muninn_wire::WireFormat;
+use muninn_wire::convert::answer::{Answer, BlockKind, Stop};
+use muninn_wire::convert::{self, AnswerContext, request as neutral};
+use muninn_wire::error::Failure;
 
 /// The marks around thinking in a text. Some servers do not remove it.
 const THINKING: (&str, &str) = ("<think>", "</think>");

@@ -10,8 +10,8 @@ use muninn_memory::model::ModelError;
 
 use super::super::{AttemptError, AttemptReport, Candidate, Outgoing, Transport, attempt};
 use super::{unreachable, unusable};
-use crate::wire::error::{ErrorKind, Failure};
-use crate::wire::failure;
+use muninn_wire::error::{ErrorKind, Failure};
+use muninn_wire::failure;
 
 /// The most bytes that are read of an answer or an error. Expected answers have a few thousand tokens at most.
 pub(super) const LONGEST: usize = 1 << 20;

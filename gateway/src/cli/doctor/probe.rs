@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::TIMEOUT;
 use crate::backend::{Backend, FormatSupport, apply_credentials, innermost, probe_formats};
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 /// A backend's answers.
 #[derive(Debug, Default)]

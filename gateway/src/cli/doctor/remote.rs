@@ -12,7 +12,7 @@ use crate::backend::{Backend, Router};
 use crate::config::Config;
 use crate::socket_owner::SocketOwner;
 use crate::store::Receipt;
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 /// Whether the address is free or taken, and the ledger's state if a gateway runs there.
 pub(super) async fn port(listen: SocketAddr) -> Vec<Finding> {

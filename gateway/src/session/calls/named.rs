@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::shell::{Command, commands, explores, files};
-use crate::wire::{Element, Members, Prompt, Text};
+use muninn_wire::{Element, Members, Prompt, Text};
 
 /// Tools that return a file's text. Names are in lower case, without `_` and `-`.
 const READERS: [&str; 9] = [

@@ -1,7 +1,7 @@
 //! Tests of the effects of tools.
 
 use super::*;
-use crate::wire::WireFormat;
+use muninn_wire::WireFormat;
 
 const THERE: [&str; 7] = ["src/a.rs", "src/b.rs", "src/c.rs", "src/n.rs", "src/z.rs", "src/new.rs", "docs/guide.md"];
 

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use crate::wire::surrogates::well_formed;
+use crate::surrogates::well_formed;
 
-pub use crate::wire::error::{ErrorKind as FailureKind, Failure};
+pub use crate::error::{ErrorKind as FailureKind, Failure};
 
 /// An event of an answer.
 ///

@@ -4,7 +4,7 @@ use super::answer::{Answer, BlockKind, Event, Failure, FailureKind, Usage};
 use super::order::EventOrder;
 use super::sse::SseParser;
 use super::{AnswerContext, ReadAnswer, ToolNames, WriteAnswer, reader, writer};
-use crate::wire::WireFormat;
+use crate::WireFormat;
 
 /// The longest text of an answer, in bytes. It is bounded because some formats repeat all text in their last event.
 const LONGEST: usize = 64 << 20;

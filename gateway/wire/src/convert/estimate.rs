@@ -6,7 +6,7 @@
 
 use super::request::{Dropped, Part, Request, Source};
 use super::{AnswerContext, ConvertError, read_body, read_request};
-use crate::wire::WireFormat;
+use crate::WireFormat;
 
 /// Tokens of an image: the maximum that Anthropic documents (width x height / 750, after scaling down). The image's
 /// size is not read.

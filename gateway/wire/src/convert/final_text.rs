@@ -4,7 +4,7 @@ use super::answer::{Answer, BlockKind, Event, Stop};
 use super::converter::read_whole;
 use super::sse::SseParser;
 use super::{ToolNames, reader};
-use crate::wire::WireFormat;
+use crate::WireFormat;
 
 /// Returns the text of a whole answer, see [`streamed_text`].
 #[must_use]
@@ -44,7 +44,7 @@ fn text_of(events: Vec<Event>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::convert::{AnswerContext, write_stream, write_whole};
+    use crate::convert::{AnswerContext, write_stream, write_whole};
 
     const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];
 

@@ -10,7 +10,7 @@ use proptest::sample::Index;
 
 use super::golden::{FORMATS, context, sources};
 use super::*;
-use crate::wire::{Prompt, UsageWatch, overflow};
+use crate::{Prompt, UsageWatch, overflow};
 
 /// All golden sources of one kind, with their formats.
 struct Corpus(Vec<(WireFormat, Vec<u8>)>);
@@ -118,14 +118,14 @@ proptest! {
             check_end(to, &streamed)?;
         }
         let _ignored = overflow::Overflow::parse(&text);
-        let _ignored = crate::wire::failure::read(http::StatusCode::BAD_REQUEST, &text);
+        let _ignored = crate::failure::read(http::StatusCode::BAD_REQUEST, &text);
     }
 
     #[test]
     fn damaged_streams_end_with_a_last_event(which: Index, changes in changes(), mut cuts in proptest::collection::vec(any::<Index>(), 0..8), broke: bool) {
         let (from, bytes) = changed(&STREAMS, which, &changes);
         let mut watch = UsageWatch::default();
-        let mut aligner = crate::wire::Aligner::default();
+        let mut aligner = crate::Aligner::default();
         let mut passed = Vec::new();
         cuts.sort_by_key(|cut| cut.index(bytes.len() + 1));
         let places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).chain([bytes.len()]).collect();

@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use muninn_tests::assert_golden;
+use muninn_tests::{assert_golden, pretty};
 use serde_json::Value;
 
 use super::*;
-use crate::wire::WireFormat;
+use crate::WireFormat;
 
-pub(crate) const FORMATS: [(WireFormat, &str); 3] =
+pub(super) const FORMATS: [(WireFormat, &str); 3] =
     [(WireFormat::Chat, "chat"), (WireFormat::Messages, "messages"), (WireFormat::Responses, "responses")];
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/wire/convert/golden")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/convert/golden")
 }
 
 /// The sources of one kind as names and texts, ordered by name.
@@ -107,50 +107,8 @@ fn stream(from: WireFormat, to: WireFormat, pieces: &[&[u8]]) -> String {
     out
 }
 
-/// Indents JSON text. Keys keep their order and numbers their digits.
-pub(crate) fn pretty(json: &str) -> String {
-    let (mut out, mut depth, mut in_string, mut escaped) = (String::new(), 0, false, false);
-    let mut characters = json.chars().peekable();
-    while let Some(character) = characters.next() {
-        if in_string {
-            in_string = escaped || character != '"';
-            escaped = !escaped && character == '\\';
-            out.push(character);
-            continue;
-        }
-        let break_line = |out: &mut String, depth: usize| write!(out, "\n{}", "  ".repeat(depth)).unwrap();
-        match character {
-            '{' | '[' => {
-                out.push(character);
-                if !matches!(characters.peek(), Some('}' | ']')) {
-                    depth += 1;
-                    break_line(&mut out, depth);
-                }
-            }
-            '}' | ']' => {
-                if !out.ends_with(['{', '[']) {
-                    depth -= 1;
-                    break_line(&mut out, depth);
-                }
-                out.push(character);
-            }
-            ',' => {
-                out.push(',');
-                break_line(&mut out, depth);
-            }
-            ':' => out.push_str(": "),
-            character if character.is_whitespace() => {}
-            character => {
-                in_string = character == '"';
-                out.push(character);
-            }
-        }
-    }
-    out
-}
-
 /// Checks that a request can be read by the reader of its format and by async-openai's types.
-pub(crate) fn check_request(format: WireFormat, body: &str) {
+fn check_request(format: WireFormat, body: &str) {
     let read = super::read_body(format, body).unwrap();
     let (mut dropped, mut context) = (Dropped::default(), AnswerContext::default());
     match format {

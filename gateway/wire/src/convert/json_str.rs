@@ -6,8 +6,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::wire::Text;
-use crate::wire::surrogates::may_hold_surrogates;
+use crate::Text;
+use crate::surrogates::may_hold_surrogates;
 
 /// A JSON string, either as its literal or decoded.
 ///

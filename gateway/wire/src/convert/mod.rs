@@ -16,7 +16,7 @@ mod final_text;
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]
-pub(crate) mod golden;
+mod golden;
 mod ids;
 mod json_str;
 mod messages;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::answer::{BlockKind, Event, Failure};
-use crate::wire::error::ErrorKind;
+use crate::error::ErrorKind;
 
 /// The limit for the waiting events, in bytes. Without it, a backend that never completes its first call would fill the
 /// memory.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 pub use super::json_str::JsonStr;
-use crate::wire::surrogates::well_formed;
+use crate::surrogates::well_formed;
 
 /// A conversation with the settings for its next answer.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use muninn_memory::model::{AnswerSchema, ToolOutput};
 
 use super::*;
 use crate::secrets::Secret;
-use crate::wire::convert::golden::{check_request, pretty};
-use muninn_tests::assert_golden;
+use muninn_tests::{assert_golden, pretty};
+use muninn_wire::convert;
 
 /// Two calls with results. The arguments of the second call are not JSON.
 fn conversation() -> Vec<Message> {
@@ -144,7 +144,7 @@ fn a_route_renames_the_model_and_openai_gets_responses() {
         Candidate { rename: Some("theirs".to_owned()), ..candidate("http://127.0.0.1:1", WireFormat::Chat, |_| {}) };
     let model = RemoteModel::new(&blocking_client(), renamed, "ours", &HeaderMap::new());
     assert_eq!((model.id(), model.candidate.format), ("local/theirs", WireFormat::Chat));
-    let vendor = Backend::vendor(crate::wire::Dialect::OpenAi, &LimitsConfig::default(), &Circuits::local());
+    let vendor = Backend::vendor(muninn_wire::Dialect::OpenAi, &LimitsConfig::default(), &Circuits::local());
     let vendor = Candidate { backend: Arc::new(vendor), format: WireFormat::Chat, rename: None };
     let model = RemoteModel::new(&blocking_client(), vendor, "gpt", &HeaderMap::new());
     assert_eq!(model.candidate.format, WireFormat::Responses);
@@ -159,4 +159,20 @@ fn a_tool_with_an_invalid_schema_is_not_sent() {
     let error = model(&upstream.url(), WireFormat::Chat).ask(&asked, &Until::within(HOUR)).unwrap_err();
     assert!(error.to_string().contains("the schema of the tool `grep` is not JSON"), "{error}");
     assert_eq!(upstream.connections(), 0);
+}
+
+/// Checks that a request can be read by the reader of its format, without a rest, and by async-openai's types.
+fn check_request(format: WireFormat, body: &str) {
+    let other = if format == WireFormat::Messages { WireFormat::Responses } else { WireFormat::Messages };
+    let converted = convert::request(format, other, body).unwrap();
+    assert_eq!(converted.dropped.iter().next(), None, "{format:?}: {body}");
+    match format {
+        WireFormat::Chat => parses::<async_openai::types::chat::CreateChatCompletionRequest>(body),
+        WireFormat::Messages => {}
+        WireFormat::Responses => parses::<async_openai::types::responses::CreateResponse>(body),
+    }
+}
+
+fn parses<T: serde::de::DeserializeOwned>(body: &str) {
+    serde_json::from_str::<T>(body).unwrap_or_else(|error| panic!("{error}\n{}", pretty(body)));
 }

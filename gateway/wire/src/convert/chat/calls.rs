@@ -7,8 +7,8 @@
 use super::super::answer::{BlockKind, Event};
 use super::super::ids;
 use super::super::order::ArgumentScan;
-use crate::wire::surrogates::decode_string;
-use crate::wire::{Joiner, Members, Piece, Text};
+use crate::surrogates::decode_string;
+use crate::{Joiner, Members, Piece, Text};
 
 /// The largest number of calls in an answer. Without this limit, a stream that keeps opening calls would fill the
 /// memory.

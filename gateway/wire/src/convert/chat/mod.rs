@@ -18,7 +18,7 @@ mod write_request;
 use serde_json::value::RawValue;
 
 use super::request::Dropped;
-use crate::wire::{Members, Text};
+use crate::{Members, Text};
 
 pub(super) use read_answer::Reader;
 pub(super) use read_request::read_request;

@@ -9,8 +9,8 @@ use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop, Usage};
 use super::calls::Calls;
 use super::thinking;
-use crate::wire::failure;
-use crate::wire::{Element, Joiner, Members, Piece};
+use crate::failure;
+use crate::{Element, Joiner, Members, Piece};
 
 /// The reader of one answer.
 ///

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
 use super::super::{check_content, ids, raw_result};
 use super::{CALL, drop_unread, is_empty, thinking};
-use crate::wire::scan::Element;
-use crate::wire::{Members, ParseError, Text};
+use crate::scan::Element;
+use crate::{Members, ParseError, Text};
 
 /// The members of a message that are not counted as dropped. `name` is not converted, because no other format has it
 /// and models do not need it.

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use super::super::ConvertError;
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Sampling, Tool, ToolChoice};
 use super::{drop_unread, read_message};
-use crate::wire::scan::{Body, Conversation, Element};
-use crate::wire::{Members, Text};
+use crate::scan::{Body, Conversation, Element};
+use crate::{Members, Text};
 
 /// The members that are not counted as dropped. [`DEFAULTS`] checks the values of the last five.
 const READ: &[&str] = &[

@@ -24,8 +24,8 @@ pub(super) use write_answer::Writer;
 pub(super) use write_request::write_request;
 
 use super::NameRule;
-use crate::wire::Members;
-use crate::wire::surrogates::decode_string;
+use crate::Members;
+use crate::surrogates::decode_string;
 
 /// The tag of a messages backend's seal (`signature`). It distinguishes the seal from those of other vendors when a
 /// client sends it back. A backend refuses a whole request with one foreign seal.

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use super::super::request::{Dropped, JsonStr, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
 use super::super::{check_content, ids, raw_result};
 use super::{CALL, reminder};
-use crate::wire::scan::Element;
-use crate::wire::{Members, ParseError};
+use crate::scan::Element;
+use crate::{Members, ParseError};
 
 /// Reads one message. Returns `None` if it is not an object.
 ///

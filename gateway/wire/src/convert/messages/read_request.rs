@@ -9,8 +9,8 @@ use super::super::request::{
     Dropped, Message, OutputShape, Part, Reasoning, Request, Sampling, Speaker, Tool, ToolChoice,
 };
 use super::read_content::{content, message};
-use crate::wire::scan::{Body, Conversation};
-use crate::wire::{Members, Text};
+use crate::scan::{Body, Conversation};
+use crate::{Members, Text};
 
 /// The longest `user` that backends of other formats accept, in bytes.
 const LONGEST_USER: usize = 64;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::answer::Usage;
-use crate::wire::Members;
+use crate::Members;
 
 /// The backend's counts. `input` excludes the tokens read from a cache and written to one.
 #[derive(Default)]

@@ -159,7 +159,7 @@ mod tests {
     use super::super::super::request::{Reasoning, Sampling};
     use super::super::read_request;
     use super::*;
-    use crate::wire::scan::Body;
+    use crate::scan::Body;
 
     fn write(request: &Request<'_>) -> (serde_json::Value, Vec<String>) {
         let mut dropped = Dropped::default();

@@ -10,7 +10,7 @@ use super::super::{ToolNames, empty_schema};
 use super::NAME_RULE;
 use super::blocks::{Block, Marker, Turn};
 use super::capabilities::Capabilities;
-use crate::wire::Members;
+use crate::Members;
 
 /// A tool that the client runs.
 #[derive(Serialize)]

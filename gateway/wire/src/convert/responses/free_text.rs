@@ -1,6 +1,6 @@
 //! Incremental extraction of a custom tool's free text from the arguments of the function that replaces the tool.
 
-use crate::wire::surrogates::{decode_string, well_formed};
+use crate::surrogates::{decode_string, well_formed};
 
 /// The longest text before the string of the `input` member, in bytes. Other arguments are read when they are complete.
 const LONGEST_START: usize = 64;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::answer::{BlockKind, Event, Usage};
-use crate::wire::{Joiner, Members, Text};
+use crate::{Joiner, Members, Text};
 
 /// An incomplete item.
 pub(super) struct Item {

@@ -15,9 +15,9 @@ use super::super::answer::{BlockKind, Event, Failure, Stop};
 use super::super::request::OUR_SEAL;
 use super::incoming::{Item, Kind, State, close_block, emit, read_usage};
 use super::{SEAL, flat_name};
-use crate::wire::failure;
-use crate::wire::surrogates::well_formed;
-use crate::wire::{Element, Joiner, Members, Text};
+use crate::failure;
+use crate::surrogates::well_formed;
+use crate::{Element, Joiner, Members, Text};
 
 /// The reader of one answer.
 #[derive(Default)]

@@ -11,8 +11,8 @@ use super::super::{ConvertError, check_content, ids, raw_result};
 use super::read_request::held_elsewhere;
 use super::tools::{SEARCH, Tools};
 use super::{CALL, flat_name};
-use crate::wire::scan::{Conversation, Element};
-use crate::wire::{Members, ParseError};
+use crate::scan::{Conversation, Element};
+use crate::{Members, ParseError};
 
 /// Returns a type's name for the name of a dropped field. Other text becomes `unknown`, because a dropped field's name
 /// must not contain a value.

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::super::request::{Dropped, Message, OutputShape, Part, Request, Speaker};
 use super::super::{AnswerContext, ConvertError};
 use super::read_items::Items;
-use crate::wire::scan::Body;
-use crate::wire::{Members, ParseError};
+use crate::scan::Body;
+use crate::{Members, ParseError};
 
 /// Reads a request. Fields without a neutral form are counted in `dropped`.
 ///

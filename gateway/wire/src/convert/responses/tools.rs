@@ -9,7 +9,7 @@ use super::super::request::{Dropped, Tool, ToolChoice};
 use super::super::{SpecialKind, SpecialTool};
 use super::flat_name;
 use super::read_items::kind_name;
-use crate::wire::{Element, Members};
+use crate::{Element, Members};
 
 /// The schema of the function that replaces a custom tool: one string.
 const FREE_TEXT: &str = r#"{"type":"object","properties":{"input":{"type":"string","description":"The tool's whole input, as free text"}},"required":["input"],"additionalProperties":false}"#;

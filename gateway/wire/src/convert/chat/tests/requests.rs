@@ -6,9 +6,9 @@ use super::super::super::ToolNames;
 use super::super::super::request::{Dropped, Message, Part, Request, Source, Speaker, Thinking, ToolCall, ToolResult};
 use super::super::{read_request, write_request};
 use super::{case, golden, parsed};
-use crate::wire::convert::ConvertError;
-use crate::wire::scan::Body;
-use crate::wire::{Members, ParseError};
+use crate::convert::ConvertError;
+use crate::scan::Body;
+use crate::{Members, ParseError};
 
 fn again(body: &str) -> (String, Dropped) {
     let mut dropped = Dropped::default();

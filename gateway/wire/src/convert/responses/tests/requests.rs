@@ -8,7 +8,7 @@ use super::super::super::request::{Dropped, Message, Part, Request, Speaker, Too
 use super::super::super::{AnswerContext, ConvertError, SpecialKind, SpecialTool, ToolNames};
 use super::super::{read_request, write_request};
 use super::golden;
-use crate::wire::scan::Body;
+use crate::scan::Body;
 
 struct Round {
     body: Value,
