@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use muninn_repo_tools::{
-    Detail, FindQuery, GrepLimits, GrepPattern, GrepQuery, Until, Worktree, find, grep, grep_many,
-};
+use muninn_base::Until;
+use muninn_repo_tools::{Detail, FindQuery, GrepLimits, GrepPattern, GrepQuery, Worktree, find, grep, grep_many};
 use muninn_tests::git;
 use serde::Serialize;
 
@@ -248,7 +247,7 @@ fn secrets(root: &Path) -> &'static [String] {
                 let relative = path.strip_prefix(root).unwrap_or(&path);
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     waiting.push(path);
-                } else if muninn_repo_tools::RelPath::from_relative(relative)
+                } else if muninn_base::RelPath::from_relative(relative)
                     .is_some_and(|path| muninn_repo_tools::is_secret(&path))
                 {
                     found.push(format!("--glob=!/{}", relative.display()));

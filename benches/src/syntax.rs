@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use muninn_repo_tools::syntax::{Language, ParseError, ParseLimits, parse};
 use serde::Serialize;
 

@@ -10,8 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
-use muninn_memory::{Clock, Home, Memories, MemoryCounts, Store};
-use muninn_repo_tools::{RelPath, Supervisor, Worktree};
+use muninn_memory::{Home, Memories, MemoryCounts, Store};
+
+use muninn_base::Clock;
+use muninn_base::{RelPath, Supervisor};
+use muninn_repo_tools::Worktree;
 
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::lexical::{self, LexicalInputs, explore, ranking};

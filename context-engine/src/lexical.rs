@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
+use muninn_base::RelPath;
 use muninn_memory::hits::Hits;
 use muninn_memory::index::lexical::{DocId, Tokenizer};
 use muninn_memory::index::{Companions, Field, FileRole, Snapshot, is_boilerplate};
 use muninn_memory::redact::without_secrets;
 use muninn_memory::{Memories, redact};
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::Worktree;
 
 use crate::cost;
 use crate::explore::Citation;

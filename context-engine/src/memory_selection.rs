@@ -12,12 +12,13 @@ mod probability;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use muninn_base::RelPath;
 use muninn_memory::embed::StaticVectors;
 use muninn_memory::index::lexical::{DocId, Tokenizer, idf};
 use muninn_memory::learn::decisions::is_overheard;
 use muninn_memory::recall::{BlobLookup, WordMatch};
 use muninn_memory::{Memories, Memory, RecallOptions, Recalled};
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::Worktree;
 
 use self::abbreviations::Abbreviations;
 use self::places::Places;

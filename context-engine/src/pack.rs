@@ -11,9 +11,10 @@ mod memories;
 
 use std::time::Instant;
 
+use muninn_base::RelPath;
 use muninn_memory::index::lexical::{DocId, Tokenizer};
 use muninn_memory::redact;
-use muninn_repo_tools::{RelPath, Worktree, read_text};
+use muninn_repo_tools::{Worktree, read_text};
 
 pub(crate) use self::memories::{MAX_MEMORIES, MemoryCandidate};
 use crate::cost::measure;

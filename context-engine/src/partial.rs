@@ -9,11 +9,12 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use muninn_base::{RelPath, Until};
 use muninn_memory::cache::nanos;
 use muninn_memory::index::lexical::Tokenizer;
 use muninn_memory::redact;
 use muninn_repo_tools::{
-    GrepLimits, GrepPattern, GrepQuery, RelPath, Until, WalkLimits, Worktree, grep_many, read_text, walk_at, walk_until,
+    GrepLimits, GrepPattern, GrepQuery, WalkLimits, Worktree, grep_many, read_text, walk_at, walk_until,
 };
 
 use crate::question::Question;

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use crate::item::Item;
 use crate::render::{self, SourceSpan};

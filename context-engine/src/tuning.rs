@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 /// A set of ranking lists. A ranking adds the scores of its lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

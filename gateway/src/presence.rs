@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use http::Uri;
-use muninn_memory::private_file;
+use muninn_base::private_file;
 
 use crate::config::env_vars;
 

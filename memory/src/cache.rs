@@ -14,8 +14,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, Transactio
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::database::{self, BUSY_TIMEOUT, is_busy, is_damage, write_ahead};
-use crate::private_file;
+use muninn_base::database::{self, BUSY_TIMEOUT, is_busy, is_damage, write_ahead};
+use muninn_base::private_file;
 
 /// Increased whenever a table or the meaning of a value changes; older files are discarded.
 const SCHEMA_VERSION: i64 = 4;

@@ -2,7 +2,9 @@
 
 use std::ops::Deref;
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::Worktree;
+
+use muninn_base::RelPath;
 use muninn_tests::Repository;
 
 use crate::records::{Home, MAIN, RecordFile};

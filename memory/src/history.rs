@@ -6,10 +6,10 @@ use std::io::BufReader;
 use serde::Serialize;
 
 use crate::Store;
-use crate::ids;
 use crate::records::{Body, Decision, Decisions, Moment, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
 use crate::redact::redact;
 use crate::store::RecordIdError;
+use muninn_base::ids;
 
 /// An event in the history of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -137,10 +137,10 @@ fn event(record: &Record) -> Option<HistoryEvent> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Clock;
     use crate::fixture::Fixture;
     use crate::records::MAIN;
     use crate::store::StoreSettings;
+    use muninn_base::Clock;
 
     #[test]
     fn history_tells_who_decided_what_and_why() {

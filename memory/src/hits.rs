@@ -1,6 +1,6 @@
 //! Hits: the files that earlier sessions used for a question, from records of the type `context_hit`.
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use serde::{Deserialize, Serialize};
 
 use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf};

@@ -18,15 +18,10 @@
 //! assert_eq!(known.len(), 1, "`replaying` is found as `replay`");
 //! ```
 
-mod added_lines;
 pub mod cache;
-pub mod clock;
-pub mod database;
 pub mod embed;
 mod history;
 pub mod hits;
-pub mod ids;
-mod image;
 pub mod index;
 pub mod journal;
 pub mod knowledge;
@@ -35,14 +30,11 @@ pub mod markdown;
 mod memories;
 pub mod model;
 pub mod neutral;
-mod page_files;
 pub mod personal;
-pub mod private_file;
 pub mod recall;
 pub mod reconcile;
 pub mod records;
 pub mod redact;
-mod stamp;
 pub mod store;
 pub mod tokens;
 pub mod watch;
@@ -54,11 +46,8 @@ mod fixture;
 #[cfg(test)]
 mod search_tests;
 
-pub use added_lines::add_missing_lines;
-pub use clock::Clock;
 pub use history::{HistoryEvent, history};
 pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};
-pub use page_files::FileError;
 pub use recall::{Memories, MemoryCounts, MemorySources, RecallOptions, Recalled};
 pub use records::Home;
 pub use redact::redact;

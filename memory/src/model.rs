@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use muninn_repo_tools::Until;
+use muninn_base::Until;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -2,12 +2,14 @@
 
 use std::fs;
 
-use muninn_repo_tools::{BlobId, RelPath};
+use muninn_repo_tools::BlobId;
+
+use muninn_base::RelPath;
 use serde_json::json;
 
-use crate::Clock;
 use crate::Memories;
 use crate::fixture::Fixture;
+use muninn_base::Clock;
 
 use crate::index::lexical::Tokenizer;
 use crate::index::lexical::script_texts::SCRIPTS;

@@ -9,9 +9,10 @@ use crate::fixture::Fixture;
 use crate::metis::{MetisLimits, documents};
 use crate::syntax::{ParseError, ParseLimits};
 use crate::{
-    CancelFlag, Cut, Cuts, FindQuery, GrepLimits, GrepPattern, GrepQuery, RelPath, TreeLimits, Until, WalkLimits, find,
-    grep, grep_many, list, tree, walk_until,
+    Cut, Cuts, FindQuery, GrepLimits, GrepPattern, GrepQuery, TreeLimits, WalkLimits, find, grep, grep_many, list,
+    tree, walk_until,
 };
+use muninn_base::{CancelFlag, RelPath, Until};
 
 fn expired_deadlines() -> [Until; 2] {
     let cancelled = CancelFlag::default();

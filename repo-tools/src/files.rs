@@ -9,12 +9,12 @@ use std::sync::mpsc;
 use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::cut::{Cut, Cuts};
-use crate::ordered;
-use crate::path::RelPath;
 use crate::secret::is_secret;
-use crate::until::Until;
 use crate::walk::{Found, SkipCounts, Walker};
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
+use muninn_base::Until;
+use muninn_base::ordered;
 
 /// A filter on the files of a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

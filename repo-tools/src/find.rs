@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
-use crate::path::RelPath;
-use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
+use muninn_base::Until;
 
 /// A search for files by name.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::regular_file::{Links, RegularFileError, beginning, read_regular_text};
+use muninn_base::{Links, RegularFileError, beginning, read_regular_text};
 
 /// Maximum size of a file that names one thing: a path, a reference or a commit.
 const POINTER: u64 = 64 << 10;
@@ -290,7 +290,7 @@ mod tests {
         let repo = Fixture::with(&[]);
         make_pipe(&repo.path(".git/packed-refs"));
         let error = Worktree::discover(repo.root()).unwrap_err();
-        let message = crate::with_causes(&error);
+        let message = muninn_base::with_causes(&error);
         assert!(message.contains(".git/packed-refs is not read: it is not a regular file"), "{message}");
     }
 }

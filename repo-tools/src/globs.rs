@@ -3,7 +3,7 @@
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::files::FilterError;
-use crate::path::RelPath;
+use muninn_base::RelPath;
 
 /// Compiled globs in the syntax of `.gitignore`: `*.rs` matches every such file, `src/auth/` matches everything below
 /// that directory, and `/Cargo.toml` matches only the file at the root. A glob with `!` excludes its matches at any

@@ -18,11 +18,11 @@ use serde::Serialize;
 
 use crate::cut::{Cut, Cuts, shorten};
 use crate::object_id::ObjectId;
-use crate::path::RelPath;
 use crate::references::{ReferenceError, References};
 use crate::secret::is_secret;
-use crate::until::Until;
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
+use muninn_base::Until;
 
 /// Maximum length of a message, in bytes. Longer messages are truncated.
 const MAX_MESSAGE: usize = 4_000;

@@ -1,4 +1,4 @@
-//! Safe reading of a git worktree. This is the lowest crate of the workspace.
+//! Safe reading of a git worktree.
 //!
 //! All other crates rely on three guarantees. First, nothing outside the worktree is opened: no `..`, no absolute path,
 //! no symlink that leads out of the worktree, no nested repository. Second, no file with the name of a secret is read.
@@ -16,7 +16,6 @@
 //! ```
 
 mod blob;
-mod causes;
 mod checkout;
 pub mod code;
 mod commit_chain;
@@ -34,17 +33,12 @@ mod lines;
 mod list;
 pub mod metis;
 mod object_id;
-mod ordered;
-mod path;
 mod read;
 mod references;
-mod regular_file;
 mod reverts;
 mod secret;
-mod supervisor;
 pub mod syntax;
 mod tree;
-mod until;
 mod walk;
 mod worktree;
 
@@ -54,7 +48,6 @@ mod deadline_tests;
 mod fixture;
 
 pub use blob::BlobId;
-pub use causes::with_causes;
 pub use checkout::Checkout;
 pub use commit_chain::{
     ChainCommit, ChainError, ChainFile, ChainLimit, CommitChain, History, IncomingError, IncomingObjects, MAX_COMMITS,
@@ -72,16 +65,11 @@ pub use grep::{
 pub use lines::{Excerpt, Line, LineRange, read_lines};
 pub use list::{EntryKind, ListEntry, ListError, Listing, list};
 pub use object_id::ObjectId;
-pub use ordered::in_order;
-pub use path::{PathError, RelPath};
 pub use read::{FileText, ReadError, read_text, stat};
 pub use references::ReferenceError;
-pub use regular_file::{Links, RegularFileError, open_regular, read_regular, read_regular_text};
 pub use reverts::{CommitFile, RevertReader, RevertedCommit};
 pub use secret::is_secret;
-pub use supervisor::{Supervisor, Task, TaskReport, TaskState};
 pub use tree::{Tree, TreeLimits, TreeLine, tree, tree_of};
-pub use until::{CancelFlag, Until};
 pub use walk::{
     Directories, FileEntry, SkipCounts, Walk, WalkLimits, visible_directories, walk, walk_at, walk_until,
     walked_directories,

@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::FileFilter;
-use crate::path::{PathError, RelPath};
 use crate::secret::is_secret;
-use crate::until::Until;
 use crate::walk::{Found, Walker};
 use crate::worktree::Worktree;
+use muninn_base::Until;
+use muninn_base::{PathError, RelPath};
 
 /// The result of [`list`].
 #[derive(Debug, Serialize)]

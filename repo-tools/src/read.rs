@@ -5,10 +5,10 @@ use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::blob::BlobId;
-use crate::path::{PathError, RelPath};
-use crate::regular_file::{Links, open_regular, read_at_most};
 use crate::secret::is_secret;
 use crate::worktree::Worktree;
+use muninn_base::{Links, open_regular, read_at_most};
+use muninn_base::{PathError, RelPath};
 
 /// A file with a NUL byte within this many bytes is binary, by the rule of git.
 const BINARY_WINDOW: usize = 8 * 1024;

@@ -3,7 +3,7 @@
 //! The patterns match the file name alone and ignore case. They prefer false positives: a credential that was sent in a
 //! prompt cannot be revoked from it, while a missing file only makes one answer worse.
 
-use crate::path::RelPath;
+use muninn_base::RelPath;
 
 /// Name patterns of secrets; `*` matches any characters. [`HARMLESS`] lists the exceptions.
 const SECRET: &[&str] = &[

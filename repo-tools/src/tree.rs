@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
-use crate::path::RelPath;
-use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
+use muninn_base::Until;
 
 /// Maximum number of shown entries of a directory.
 const MAX_ENTRIES: usize = 100;
@@ -214,7 +214,7 @@ fn printable(c: char) -> impl Iterator<Item = char> {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
-    use crate::path::RelPath;
+    use muninn_base::RelPath;
 
     fn repository() -> Fixture {
         Fixture::with(&[

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::blob::BlobId;
 use crate::discovery::{self, DiscoverError, Discovered, GitDir};
-use crate::path::{PathError, RelPath};
+use muninn_base::{PathError, RelPath};
 
 /// A checked-out git repository, or one of its linked worktrees. Cheap to clone.
 ///

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use clap::Parser;
-use muninn_memory::Clock;
+use muninn_base::Clock;
 use muninn_memory::journal::{Draft, Journal, JournalSettings, SearchSettings};
 use muninn_memory::wiki::PagePath;
 use serde::{Deserialize, Serialize};

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::Result;
+use muninn_base::Clock;
+use muninn_base::RelPath;
 use muninn_context_engine::Engine;
-use muninn_memory::Clock;
 use muninn_memory::learn::query_hash;
 use muninn_memory::records::{Body, Origin, Record, kinds};
-use muninn_repo_tools::RelPath;
 use std::time::{Duration, Instant};
 
 use crate::instances::Instance;

@@ -4,10 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use muninn_base::Clock;
 use muninn_memory::learn::LearnContext;
 use muninn_memory::records::{Body, SESSIONS, kinds};
 use muninn_memory::store::{Destination, StoreSettings};
-use muninn_memory::{Clock, Home, Store};
+use muninn_memory::{Home, Store};
 use muninn_repo_tools::Worktree;
 use serde_json::Number;
 

@@ -10,11 +10,11 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use jiff::ToSpan as _;
 use jiff::civil::date;
-use muninn_memory::Clock;
+use muninn_base::Clock;
+use muninn_base::Supervisor;
 use muninn_memory::personal::{
     EntryMetadata, Firings, Maker, NewReminder, Personal, ReminderExtras, ReminderKind, SearchOptions,
 };
-use muninn_repo_tools::Supervisor;
 use muninn_tests::TestEnv;
 use serde::Serialize;
 use serde_json::json;

@@ -10,12 +10,13 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use muninn_base::Clock;
 use muninn_memory::embed::StaticVectors;
 use muninn_memory::reconcile::judge::FittedJudge;
 use muninn_memory::reconcile::{JudgeSetup, RECONCILED, ReconcileOptions, Summary, reconcile};
 use muninn_memory::records::{MAIN, SESSIONS, Segments};
 use muninn_memory::store::StoreSettings;
-use muninn_memory::{Clock, Home, Store};
+use muninn_memory::{Home, Store};
 use muninn_repo_tools::Worktree;
 use muninn_tests::git;
 use serde::{Deserialize, Serialize};

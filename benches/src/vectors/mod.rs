@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use clap::Parser;
-use muninn_memory::Clock;
+use muninn_base::Clock;
 use muninn_memory::embed::{Embedder, StaticVectors};
 use muninn_memory::index::vectors::{VectorIndex, VectorStore, bytes, cosine};
 use muninn_repo_tools::BlobId;

@@ -12,10 +12,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
+use muninn_base::Supervisor;
 use muninn_gateway::app::Wiki;
 use muninn_gateway::config::DigestConfig;
 use muninn_memory::wiki::LinkStyle;
-use muninn_repo_tools::Supervisor;
 use serde::{Deserialize, Serialize};
 
 use self::pages::{HUB, Made};

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use muninn_base::Until;
 use muninn_memory::Memories;
-use muninn_repo_tools::Until;
 use serde_json::{Map, Value};
 
 use super::{Engine, State};

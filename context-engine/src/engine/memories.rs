@@ -10,9 +10,9 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
+use muninn_base::with_causes;
 use muninn_memory::records::RecordFile;
 use muninn_memory::{Memories, MemorySources, Store};
-use muninn_repo_tools::with_causes;
 
 use super::{Engine, State};
 

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use muninn_repo_tools::Until;
+use muninn_base::Until;
 
 /// The remaining budget of an exploration. Several threads can spend from it.
 #[derive(Debug)]

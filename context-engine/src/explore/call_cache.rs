@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use serde_json::{Map, Value};
 
 use crate::tools::Output;

@@ -1,6 +1,8 @@
 //! Validating the citations of an explorer.
 
-use muninn_repo_tools::{RelPath, Worktree, read_text};
+use muninn_repo_tools::{Worktree, read_text};
+
+use muninn_base::RelPath;
 use serde::{Deserialize, Serialize};
 
 use super::dialect::citations::Cited;

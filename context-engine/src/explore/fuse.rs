@@ -1,6 +1,6 @@
 //! Fusing the lexical ranking with the citations.
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use super::Citation;
 

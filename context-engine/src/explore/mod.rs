@@ -29,9 +29,9 @@ mod turns;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use muninn_base::{RelPath, Until};
 use muninn_memory::model::Model;
 use muninn_memory::redact;
-use muninn_repo_tools::{RelPath, Until};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

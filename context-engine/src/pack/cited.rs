@@ -1,8 +1,9 @@
 //! Packing an explorer's citations, in addition to the lexical items.
 
+use muninn_base::RelPath;
 use muninn_memory::index::Span;
 use muninn_memory::redact;
-use muninn_repo_tools::{RelPath, read_text};
+use muninn_repo_tools::read_text;
 
 use super::{FileContent, PackFile, Packed, Packer};
 use crate::cost::measure;

@@ -1,8 +1,8 @@
 //! Packing memories: before the code, with a share of the budget.
 
+use muninn_base::RelPath;
 use muninn_memory::index::lexical::DocId;
 use muninn_memory::{Memories, MemoryKind, redact};
-use muninn_repo_tools::RelPath;
 
 use super::{Packed, Packer};
 use crate::cost::measure;

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use muninn_base::RelPath;
 use muninn_memory::index::Snapshot;
 use muninn_memory::index::lexical::DocId;
-use muninn_repo_tools::RelPath;
 
 use super::ChunkScores;
 use crate::question::NamedPath;

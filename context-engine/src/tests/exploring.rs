@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use muninn_base::{CancelFlag, Until};
 use muninn_memory::model::{Reply, ToolMode, Usage};
-use muninn_repo_tools::{CancelFlag, Until};
 
 use super::script::{QUESTION, Script, calls, deep, explore, words};
 use super::{Repo, ask, limits};

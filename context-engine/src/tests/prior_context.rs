@@ -1,6 +1,6 @@
 //! Text that a conversation contains is not packed again, unless it changed since.
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use super::{Repo, ask, files, limits};
 use crate::{Engine, Exploration, PriorContext, render};

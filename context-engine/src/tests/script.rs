@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use muninn_base::Until;
 use muninn_memory::model::{Message, Model, ModelError, ModelRequest, Reply, ToolInvocation};
-use muninn_repo_tools::Until;
 
 use crate::Engine;
 use crate::explore::{DeepLimits, ExploreOutcome};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -1,7 +1,7 @@
 //! The tools `symbols`, `outline`, `definition`, `references` and `callers`. The index selects the files to parse; the
 //! answers come from their current content.
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use muninn_repo_tools::code::{self, CodeLimits, NameMatch, NameQuery, Symbol, SymbolQuery};
 use muninn_repo_tools::syntax::{DefinitionKind, ParseLimits};
 use schemars::JsonSchema;

@@ -1,9 +1,10 @@
 //! The errors of tool calls.
 
+use muninn_base::RelPath;
 use muninn_repo_tools::code::{CodeError, OutlineError};
 use muninn_repo_tools::history::HistoryError;
 use muninn_repo_tools::metis::MetisError;
-use muninn_repo_tools::{FilterError, GrepError, ListError, ReadError, RelPath};
+use muninn_repo_tools::{FilterError, GrepError, ListError, ReadError};
 
 /// Why a tool call failed. Models get the message, so it also names the remedy.
 #[derive(Debug, thiserror::Error)]

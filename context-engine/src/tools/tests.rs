@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use muninn_base::Until;
 use muninn_memory::Memories;
-use muninn_repo_tools::{Until, Worktree};
+use muninn_repo_tools::Worktree;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

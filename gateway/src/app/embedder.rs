@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::backend::{Candidate, RemoteEmbedder, Router};
 use crate::config::{Config, ConfigError, EmbedderConfig, paths};
 use crate::model;
-use muninn_repo_tools::with_causes;
+use muninn_base::with_causes;
 
 /// An embedder that could not be opened, or that fails, is tried again no sooner than this.
 const RETRY: Duration = Duration::from_secs(30);

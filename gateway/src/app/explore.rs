@@ -1,9 +1,9 @@
 //! Exploring a repository with a model for one question, outside of any conversation.
 
 use http::HeaderMap;
+use muninn_base::Supervisor;
 use muninn_context_engine::explore::{ExploreOutcome, Observer};
 use muninn_memory::model::{Model, block_on};
-use muninn_repo_tools::Supervisor;
 use thiserror::Error;
 
 use super::Workspace;

@@ -223,7 +223,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Option<T> + Send + '
 fn transcript_of(session: &HookSession) -> Transcript {
     match &session.transcript {
         Some(path) => Transcript::read(session.client, path).unwrap_or_else(|error| {
-            tracing::warn!("{}", muninn_repo_tools::with_causes(&error));
+            tracing::warn!("{}", muninn_base::with_causes(&error));
             Transcript::empty(session.client)
         }),
         None => Transcript::of_messages(session.client, &session.messages),

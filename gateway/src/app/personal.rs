@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
+use muninn_base::Clock;
 use muninn_context_engine::{Item, ItemKind, PriorContext, measure_item};
 use muninn_memory::personal::{FoundItem, Personal, SearchOptions};
-use muninn_memory::{Clock, redact};
+use muninn_memory::redact;
 use serde_json::Value;
 
 use super::App;

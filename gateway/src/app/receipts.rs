@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use muninn_memory::ids::{self, IdError};
+use muninn_base::ids::{self, IdError};
 use muninn_memory::model::block_on;
 use thiserror::Error;
 

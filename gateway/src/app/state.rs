@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use muninn_base::Clock;
+use muninn_base::Supervisor;
 use muninn_context_engine::tokens;
-use muninn_memory::Clock;
 use muninn_memory::model::block_on;
 use muninn_memory::personal::Personal;
-use muninn_repo_tools::Supervisor;
 
 use super::deep::BackgroundExplorations;
 use super::embedder::ConfiguredEmbedder;

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use muninn_base::Clock;
+use muninn_base::{Supervisor, Until};
 use muninn_context_engine::{Engine, EngineSettings, IndexError, IndexReport, IndexStatus, Progress};
 use muninn_memory::index::vectors::Filled;
-use muninn_memory::{Clock, Home, Store};
-use muninn_repo_tools::{Supervisor, Until, Worktree};
+use muninn_memory::{Home, Store};
+use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -20,7 +22,7 @@ use crate::config::{
     Config, ConfigError, ContextConfig, JournalConfig, MemoryConfig, WikiConfig, WorklogConfig, paths,
     repository as repository_config,
 };
-use muninn_repo_tools::with_causes;
+use muninn_base::with_causes;
 
 /// The shortest pause between two refreshes of an index. The pause is also at least 20 times the last walk, so that walks
 /// take at most a twentieth of the time. Reading files does not count: a first indexing of one minute must not hide edits

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use muninn_repo_tools::Supervisor;
+use muninn_base::Supervisor;
 use thiserror::Error;
 
 use super::Workspace;
@@ -261,7 +261,7 @@ fn is_allowed(config: &Config, root: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use muninn_memory::Clock;
+    use muninn_base::Clock;
 
     use super::*;
     use crate::config::{Overrides, load};

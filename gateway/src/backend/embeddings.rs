@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
+use muninn_base::Supervisor;
 use muninn_memory::embed::{EmbedError, Embedder, normalise};
 use muninn_memory::model::block_on;
-use muninn_repo_tools::Supervisor;
 use serde::Deserialize;
 use serde_json::json;
 

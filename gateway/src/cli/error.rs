@@ -1,6 +1,6 @@
 //! Errors as a command prints them: message, hint and exit code.
 
-use muninn_memory::ids::IdError;
+use muninn_base::ids::IdError;
 
 use super::output;
 use crate::backend::SendError;

@@ -176,5 +176,5 @@ fn answer_alone(config: Config, request: LocalRequest, deliver: impl FnOnce(Loca
 }
 
 fn failure(error: &(dyn std::error::Error + 'static)) -> CliError {
-    CliError::new(super::Exit::Failure, muninn_repo_tools::with_causes(error))
+    CliError::new(super::Exit::Failure, muninn_base::with_causes(error))
 }

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use muninn_base::{Until, with_causes};
 use muninn_memory::journal::{
     Draft, FoundEntry, JournalError, ListedEntry, OverviewConflict, TocNode, Undone, Written,
 };
 use muninn_memory::model::block_on;
-use muninn_repo_tools::{ChainError, Until, Worktree, with_causes};
+use muninn_repo_tools::{ChainError, Worktree};
 
 use super::{CliError, Common, Exit, examples, output, read_text};
 use crate::app::{

@@ -48,13 +48,13 @@ use std::process::ExitCode;
 
 use clap::builder::{StyledStr, Styles};
 use clap::{ArgMatches, Args, FromArgMatches as _};
-use muninn_memory::Clock;
+use muninn_base::Clock;
 use muninn_repo_tools::Worktree;
 
 use crate::app::Workspace;
 use crate::config::{Config, Overrides, env_vars, load, paths};
 pub use error::{CliError, Exit};
-use muninn_repo_tools::with_causes;
+use muninn_base::with_causes;
 
 /// Flags of every command.
 #[derive(Args, Clone)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
-use muninn_memory::private_file;
+use muninn_base::private_file;
 use muninn_memory::redact::redact;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;

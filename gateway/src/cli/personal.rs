@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
+use muninn_base::with_causes;
 use muninn_memory::personal::layout::LeftOut;
 use muninn_memory::personal::{
     BadLines, EntryMetadata, FoundItem, ItemType, JournalEntry, Personal, PersonalContext, PersonalError, QUESTIONS,
     SearchOptions, Setup, Signal, SignalSummary, time,
 };
-use muninn_repo_tools::with_causes;
 use serde::Serialize;
 
 use super::{CliError, Common, Exit, examples, output};

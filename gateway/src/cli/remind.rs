@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::{Span, Timestamp, Zoned};
+use muninn_base::with_causes;
 use muninn_memory::personal::{
     self, CatchUp, FiringError, Maker, NewReminder, Personal, ReminderExtras, ReminderKind, ScheduleView,
 };
-use muninn_repo_tools::with_causes;
 use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

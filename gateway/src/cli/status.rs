@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::civil::Date;
+use muninn_base::with_causes;
 use muninn_memory::learn::budget::DailyBudget;
 use muninn_memory::model::block_on;
-use muninn_repo_tools::{Checkout, Worktree, with_causes};
+use muninn_repo_tools::{Checkout, Worktree};
 use serde_json::{Value, json};
 
 use super::output::{self, plural, sanitize_line};

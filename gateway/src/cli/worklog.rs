@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use muninn_base::with_causes;
 use muninn_memory::worklog::{FILE, HANDOVER_LINES, Mutation, MutationKind, ParsedMutation, WorklogError};
-use muninn_repo_tools::with_causes;
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::app::{SessionWorklog, WorklogStatus, WorklogUseError, Workspace};

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use muninn_base::Until;
 use muninn_context_engine::explore::DeepLimits;
 use muninn_memory::model::ToolMode;
-use muninn_repo_tools::Until;
 
 use super::chosen::{ChosenModel, chosen};
 use super::raw;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use muninn_repo_tools::{Links, read_regular_text};
+use muninn_base::{Links, read_regular_text};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 

@@ -7,8 +7,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use etcetera::{AppStrategy, AppStrategyArgs, choose_app_strategy};
-use muninn_memory::private_file;
-use muninn_repo_tools::{Links, read_regular, read_regular_text};
+use muninn_base::private_file;
+use muninn_base::{Links, read_regular, read_regular_text};
 
 use super::{ConfigError, env_vars};
 #[cfg(unix)]

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use muninn_base::Links;
 use muninn_context_engine::DEFAULT_THRESHOLD;
-use muninn_repo_tools::Links;
 use thiserror::Error;
 
 use super::backends::{backends, routes};

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use muninn_memory::Clock;
+use muninn_base::Clock;
 
 /// The calls of a server.
 pub(super) struct Activity {

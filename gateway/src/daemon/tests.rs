@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use muninn_memory::Clock;
+use muninn_base::Clock;
 use muninn_memory::model::block_on;
 use muninn_tests::wait_until;
 use serde_json::value::{RawValue, to_raw_value};

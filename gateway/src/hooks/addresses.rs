@@ -1,6 +1,6 @@
 //! The addresses that a client may send its requests to, from the environment that it gives its hooks.
 
-use muninn_repo_tools::{Links, read_regular_text};
+use muninn_base::{Links, read_regular_text};
 
 use crate::config::{env_vars, paths};
 use crate::transcript::Client;

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use muninn_base::Supervisor;
 use muninn_memory::personal::Personal;
-use muninn_repo_tools::Supervisor;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use muninn_memory::private_file;
+use muninn_base::private_file;
 
 /// Returns the 32 bytes of the state directory's `secret` file, which is created on first use.
 ///

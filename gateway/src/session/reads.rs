@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use muninn_wire::{Members, Prompt, Text, ToolPart, result_text};
 

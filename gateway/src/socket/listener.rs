@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixListener;
 
-use muninn_memory::private_file;
+use muninn_base::private_file;
 use thiserror::Error;
 
 use super::place::Place;

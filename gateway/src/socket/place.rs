@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use muninn_memory::private_file;
+use muninn_base::private_file;
 
 use crate::config::{ConfigError, paths};
 use crate::ownership::{OwnershipError, check_closed, check_owner, user};

@@ -20,7 +20,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use muninn_repo_tools::{Links, open_regular};
+use muninn_base::{Links, open_regular};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;

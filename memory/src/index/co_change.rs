@@ -146,7 +146,8 @@ impl Companions {
 
 #[cfg(test)]
 mod tests {
-    use muninn_repo_tools::{BlobId, RelPath};
+    use muninn_base::RelPath;
+    use muninn_repo_tools::BlobId;
 
     use super::super::{FileFacts, digest};
     use super::*;

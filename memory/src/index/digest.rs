@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::index::lexical::{Arena, Tokenizer, has_terms_of};
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use muninn_repo_tools::syntax::{Language, Parsed};
 use serde::{Deserialize, Serialize};
 

@@ -8,8 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use muninn_base::RelPath;
 use muninn_repo_tools::history::{CommitChanges, CommitReader, HistoryError};
-use muninn_repo_tools::{Cut, ObjectId, RelPath, Worktree};
+use muninn_repo_tools::{Cut, ObjectId, Worktree};
 use serde::{Deserialize, Serialize};
 
 use super::CoChange;

@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{FileEntry, RelPath, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at, with_causes};
+use muninn_repo_tools::{FileEntry, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at};
+
+use muninn_base::{RelPath, with_causes};
 
 use super::reader::{Block, Reader};
 use super::segment::{FileFacts, Segment};
 use super::snapshot::{Changes, Snapshot};
-use crate::Clock;
 use crate::cache::{Cache, CacheError, nanos};
-use crate::image::{self, ImageError, ImageFormat};
 use crate::index::lexical::has_terms_of;
+use muninn_base::Clock;
+use muninn_base::image::{self, ImageError, ImageFormat};
 
 /// Progress of an indexing. Called from the indexing threads.
 pub trait Progress: Sync {

@@ -1,6 +1,6 @@
 //! Classifies files by their path.
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 /// How a file is split into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use muninn_repo_tools::{BlobId, FileEntry, ReadError, RelPath, SkipCounts, Worktree, in_order, read_text};
+use muninn_repo_tools::{BlobId, FileEntry, ReadError, SkipCounts, Worktree, read_text};
+
+use muninn_base::{RelPath, in_order};
 
 use super::digest::{Digest, digest};
 use super::indexer::lock;
@@ -16,7 +18,8 @@ use super::segment::{FileFacts, RACY, Segment, SegmentBuilder};
 use super::snapshot::Snapshot;
 use crate::cache::{Cache, CacheError, encoded, nanos};
 use crate::index::lexical::Tokenizer;
-use crate::{Clock, redact};
+use crate::redact;
+use muninn_base::Clock;
 
 /// A file that was modified less than this long before it is read can be modified again within the same tick of the
 /// file system's clock, and then looks unchanged. Git calls such entries racy.

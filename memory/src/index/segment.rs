@@ -7,7 +7,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use muninn_repo_tools::{BlobId, RelPath};
+use muninn_repo_tools::BlobId;
+
+use muninn_base::RelPath;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::digest::{Digest, Span};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use super::digest::{Digest, Span};
 use super::graph::Graph;

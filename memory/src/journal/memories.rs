@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, Links, ObjectId, read_regular_text};
+use muninn_repo_tools::{ChainCommit, ChainError, CommitChain, ObjectId};
+
+use muninn_base::{Links, read_regular_text};
 
 use super::entry::{Entry, shown};
 use super::log::{LogEntry, timestamp};
@@ -12,8 +14,8 @@ use super::{REFERENCE, conflict};
 use crate::markdown::sections;
 use crate::memories::{LoadedMemories, Memory, MemoryKind};
 use crate::redact::redact;
-use crate::stamp::Stamp;
 use crate::wiki::PagePath;
+use muninn_base::stamp::Stamp;
 
 /// The most bytes of the file of a ref.
 const MOST_REF: u64 = 4096;

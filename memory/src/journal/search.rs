@@ -12,9 +12,9 @@ use super::error::JournalError;
 use super::log::{Log, LogEntry, timestamp};
 use super::store::{Journal, READ_FOR_IMAGE};
 use crate::embed::StaticVectors;
-use crate::image::ImageFormat;
 use crate::index::lexical::{Tokenizer, has_terms_of};
 use crate::index::{TextQuery, Texts, TextsBuilder};
+use muninn_base::image::ImageFormat;
 
 /// Scores are exact to a ten-thousandth.
 const STEPS: f32 = 10_000.0;

@@ -19,10 +19,10 @@ use super::log::{ListedEntry, Log, LogEntry, timestamp};
 use super::search::Search;
 use super::section::SectionFile;
 use super::toc::{TocNode, contents};
-use crate::clock::Clock;
-use crate::image::{self, ImageFormat};
-use crate::private_file;
 use crate::wiki::PagePath;
+use muninn_base::clock::Clock;
+use muninn_base::image::{self, ImageFormat};
+use muninn_base::private_file;
 
 /// The image of the log.
 const IMAGE: ImageFormat = ImageFormat { prefix: "journal-", magic: b"muninn journal 3\n" };

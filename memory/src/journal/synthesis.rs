@@ -1,7 +1,7 @@
 //! Merging two overviews of a section into one: what a person or a model needs for it, and the question to a model.
 
 use diffy::{ConflictStyle, MergeOptions};
-use muninn_repo_tools::Until;
+use muninn_base::Until;
 use serde::Serialize;
 use thiserror::Error;
 

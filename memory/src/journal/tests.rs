@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use muninn_tests::git;
 
 use super::*;
-use crate::clock::Clock;
 use crate::fixture::Fixture;
 use crate::wiki::PagePath;
+use muninn_base::clock::Clock;
 
 struct Repo {
     fixture: Fixture,

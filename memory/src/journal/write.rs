@@ -13,9 +13,9 @@ use super::merge::{self, Merged};
 use super::store::{Journal, Version, section_at, sections_at};
 use super::{REFERENCE, conflict, undo};
 use crate::neutral::{Ground, restore};
-use crate::private_file;
 use crate::redact::redact;
 use crate::wiki::PagePath;
+use muninn_base::private_file;
 
 /// The most bytes of an entry, and of an overview.
 pub(super) const MOST_BYTES: usize = 1 << 20;

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use muninn_repo_tools::{GlobSet, RelPath, WalkLimits, Worktree, read_text, walk};
+use muninn_repo_tools::{GlobSet, WalkLimits, Worktree, read_text, walk};
+
+use muninn_base::RelPath;
 use serde::Serialize;
 
 use super::front::{Front, ProblemKind, front};

@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use muninn_base::{Links, RelPath, read_regular};
+use muninn_repo_tools::Worktree;
 use muninn_repo_tools::front_matter::{FrontMatter, quoted};
-use muninn_repo_tools::{Links, RelPath, Worktree, read_regular};
 use serde::Serialize;
 use thiserror::Error;
 
 use super::listing::Listing;
 use super::write::{KnowledgeDir, WriteError};
 use super::{MAX_FILE_BYTES, ROOT, front};
-use crate::page_files::is_directory;
 use crate::redact::redact;
+use muninn_base::page_files::is_directory;
 
 /// The result of an import. Paths begin at `.muninn/knowledge`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -1,7 +1,8 @@
 //! Lists knowledge files.
 
+use muninn_base::RelPath;
 use muninn_repo_tools::metis::{MetisLimits, texts};
-use muninn_repo_tools::{RelPath, Worktree, read_text};
+use muninn_repo_tools::{Worktree, read_text};
 use serde::Serialize;
 
 use super::listing::Listing;

@@ -4,11 +4,13 @@ use std::fmt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use muninn_repo_tools::{RelPath, Worktree, is_secret};
+use muninn_repo_tools::{Worktree, is_secret};
+
+use muninn_base::RelPath;
 
 use super::{MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ROOT};
-use crate::page_files::is_directory;
-use crate::stamp::Stamp;
+use muninn_base::page_files::is_directory;
+use muninn_base::stamp::Stamp;
 
 const MAX_DEPTH: usize = 16;
 

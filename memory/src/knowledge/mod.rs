@@ -25,7 +25,9 @@ mod new;
 mod section;
 mod write;
 
-use muninn_repo_tools::{RelPath, Worktree, read_text};
+use muninn_repo_tools::{Worktree, read_text};
+
+use muninn_base::RelPath;
 
 pub use self::check::{Finding, FindingKind, check};
 pub use self::front::{Front, KEYS, Problem, ProblemKind, front};
@@ -38,7 +40,7 @@ pub use self::write::WriteError;
 pub(crate) use self::listing::{Bounds, Listing, MarkdownFile};
 use crate::memories::LoadedMemories;
 use crate::redact::redact;
-use crate::stamp::Stamp;
+use muninn_base::stamp::Stamp;
 
 /// The folder of a worktree's knowledge.
 pub const ROOT: &str = ".muninn/knowledge";

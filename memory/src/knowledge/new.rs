@@ -1,7 +1,8 @@
 //! Creates a knowledge file with front matter and a heading.
 
+use muninn_base::RelPath;
 use muninn_repo_tools::front_matter::quoted;
-use muninn_repo_tools::{GlobSet, RelPath, Worktree};
+use muninn_repo_tools::{GlobSet, Worktree};
 use thiserror::Error;
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
     use crate::knowledge::front;
-    use crate::page_files::FileError;
+    use muninn_base::page_files::FileError;
 
     #[test]
     fn titles_become_portable_file_names() {

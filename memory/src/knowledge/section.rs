@@ -1,6 +1,6 @@
 //! Sections as memories.
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use super::front::Front;
 use crate::markdown::sections;

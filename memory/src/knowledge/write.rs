@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::Worktree;
+
+use muninn_base::RelPath;
 use thiserror::Error;
 
 use super::ROOT;
-use crate::page_files::{self, FileError};
+use muninn_base::page_files::{self, FileError};
 
 /// Why no file was written.
 #[derive(Debug, Error)]

@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::private_file;
+use muninn_base::private_file;
 
 /// A budget for each day.
 #[derive(Debug, Clone)]

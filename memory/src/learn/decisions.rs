@@ -4,7 +4,7 @@
 //! nothing, because `muninn remember` records it; a wrong one misleads later prompts. So questions, conditions, quotations,
 //! code, tables and a person's words about themselves are left out, and a sentence is kept whole or not at all.
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use serde_json::Number;
 
 use super::MOST_CONFIDENCE;

@@ -11,13 +11,15 @@ pub mod summarize;
 
 use std::collections::BTreeSet;
 
-use muninn_repo_tools::{RelPath, Worktree, read_text};
+use muninn_repo_tools::{Worktree, read_text};
+
+use muninn_base::RelPath;
 use serde_json::Number;
 
 use self::decisions::Decision;
-use crate::Clock;
 use crate::records::{Body, Home, Origin, Record, Source, kinds};
 use crate::redact::redact;
+use muninn_base::Clock;
 
 /// Relevance of a file that the agent edited, named in its answer, or read.
 const EDITED: f64 = 0.95;

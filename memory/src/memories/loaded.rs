@@ -5,7 +5,7 @@
 
 use std::io::BufReader;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use serde_json::Number;
 
 use super::contested::ConflictPairs;
@@ -17,7 +17,7 @@ use crate::hits::Hit;
 use crate::records::{
     Body, Home, MAIN, Record, RecordFile, RecordReferences, WithdrawnRecords, is_pruned, kinds, lines,
 };
-use crate::stamp::Stamp;
+use muninn_base::stamp::Stamp;
 
 /// The part of a file that is loaded. Indexing it takes up to 4 GB of memory if all records are of the type
 /// `context_hit`, and 2.5 GB if none is.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use serde::{Deserialize, Serialize};
 
 use super::contested::ConflictSide;

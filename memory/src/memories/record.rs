@@ -1,6 +1,6 @@
 //! Records as memories: their text, redacted.
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use serde_json::Number;
 
 use super::memory::{CitedFile, Memory, MemoryKind};

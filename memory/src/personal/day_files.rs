@@ -11,7 +11,7 @@ use super::directory::Personal;
 use super::error::PersonalError;
 use super::files::check_folder;
 use super::layout::FileKind;
-use crate::private_file;
+use muninn_base::private_file;
 
 const EXTENSION: &str = ".jsonl";
 /// The most bytes of a file that are read.

@@ -10,8 +10,8 @@ use notify::{RecursiveMode, Watcher as _};
 use super::error::PersonalError;
 use super::files::{check_folder, path_below};
 use super::search::Search;
-use crate::clock::Clock;
-use crate::private_file;
+use muninn_base::clock::Clock;
+use muninn_base::private_file;
 
 /// The directories of the layout.
 pub(super) const STATE: &str = "state";

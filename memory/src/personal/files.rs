@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::private_file;
+use muninn_base::private_file;
 
 /// The path of a file or a directory of the memory, which need not exist.
 ///

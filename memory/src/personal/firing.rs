@@ -16,8 +16,8 @@ use thiserror::Error;
 use super::error::PersonalError;
 use super::reminder::{CatchUp, Reminder, ReminderKind};
 use super::schedule::Schedule;
-use crate::database::{self, write_ahead};
-use crate::private_file;
+use muninn_base::database::{self, write_ahead};
+use muninn_base::private_file;
 
 pub use approval::{Maker, Makers};
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::directory::Personal;
 use super::error::PersonalError;
 use super::files;
-use crate::private_file;
+use muninn_base::private_file;
 
 /// The file.
 pub(super) const FILE: &str = "macrodata.json";

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::clock::Clock;
+use muninn_base::clock::Clock;
 
 const NOW: &str = "2026-03-10T12:00:00Z";
 

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::MemorySources;
 use super::order::NeighbourRuns;
 use crate::hits::Hits;
-use crate::image::{self, ImageFormat};
 use crate::index::lexical::{Bm25, has_terms_of};
 use crate::memories::Memory;
 use crate::records::Home;
-use crate::stamp::Stamp;
+use muninn_base::image::{self, ImageFormat};
+use muninn_base::stamp::Stamp;
 
 /// Increased whenever the format or the meaning of the stored data changes.
 const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 9\n" };

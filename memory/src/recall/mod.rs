@@ -21,7 +21,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use muninn_repo_tools::{GlobSet, RelPath};
+use muninn_repo_tools::GlobSet;
+
+use muninn_base::RelPath;
 use serde::{Deserialize, Serialize};
 
 use self::embedding::Embedding;

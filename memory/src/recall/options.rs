@@ -1,6 +1,6 @@
 //! Filters and limits of a recall.
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use crate::memories::Memory;
 use crate::records::Moment;

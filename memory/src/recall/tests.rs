@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use super::*;
 use crate::embed::{EmbedError, StaticVectors};

@@ -5,12 +5,12 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, StepHook};
-use crate::private_file::sync_dir;
 use crate::records::lines::{self, MAX_LINE_BYTES, SkipReason};
 use crate::records::{Home, Record, RecordFile, create_new_file};
+use muninn_base::private_file::sync_dir;
 
 /// The most bytes of a file of records: half a million of them. Each is in memory several times.
 const MOST_BYTES: u64 = 256 << 20;

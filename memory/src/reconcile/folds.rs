@@ -10,11 +10,11 @@ use super::files::MemoryFiles;
 use super::plan::{main_records, open_pairs};
 use super::{ReconcileError, ReconcileOptions, ResolveError};
 use crate::Store;
-use crate::ids;
 use crate::records::{
     Body, CONFLICTS, Home, MAIN, Moment, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered,
 };
 use crate::redact::redact;
+use muninn_base::ids;
 
 /// An older record that a newer one stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use muninn_repo_tools::{RelPath, Worktree, read_text};
+use muninn_repo_tools::{Worktree, read_text};
+
+use muninn_base::RelPath;
 
 use super::ReconcileError;
 use super::files::MemoryFiles;

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use muninn_repo_tools::in_order;
+use muninn_base::in_order;
 
 /// Maximum number of items that a thread takes at once. Comparing two claims takes microseconds.
 const PART: usize = 64;

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use muninn_repo_tools::{ReferenceError, RelPath, Worktree};
+use muninn_repo_tools::{ReferenceError, Worktree};
+
+use muninn_base::RelPath;
 use thiserror::Error;
 
 use super::files::MemoryFiles;
@@ -10,10 +12,10 @@ use super::open::{OpenConflict, open_among};
 use super::plan::{main_records, open_pairs};
 use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
-use crate::ids::{self, IdError};
 use crate::learn::LearnContext;
 use crate::records::{Body, CONFLICTS, MAIN, Origin, Record, kinds};
 use crate::redact::redact;
+use muninn_base::ids::{self, IdError};
 
 /// The sides of a conflict that are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]

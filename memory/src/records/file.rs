@@ -5,15 +5,15 @@ use std::fs::{File, Metadata};
 use std::io::{self, BufReader};
 use std::path::PathBuf;
 
-use muninn_repo_tools::{Links, RelPath, open_regular};
+use muninn_base::{Links, RelPath, open_regular};
 use serde::{Deserialize, Serialize};
 
 use super::home::Home;
 use super::lines;
 use super::record::Record;
 use super::withdrawn::WithdrawnRecords;
-use crate::private_file;
-use crate::stamp::Stamp;
+use muninn_base::private_file;
+use muninn_base::stamp::Stamp;
 
 /// The file of main memory, relative to the root of a repository, as are the other paths here.
 pub const MAIN: &str = ".muninn/memory/main.jsonl";

@@ -8,11 +8,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use muninn_repo_tools::{Checkout, ReferenceError, RelPath, Worktree};
+use muninn_repo_tools::{Checkout, ReferenceError, Worktree};
+
+use muninn_base::RelPath;
 
 use super::record::Origin;
 use super::segment::SegmentError;
-use crate::private_file;
+use muninn_base::private_file;
 
 /// The location of records.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::kinds::{Body, Conflict};
 use super::members::{Members, Unknown};
 use super::moment::Moment;
 use super::source::Source;
-use crate::Clock;
+use muninn_base::Clock;
 
 /// A statement that was learned, decided or withdrawn: one line of a file.
 ///

@@ -6,11 +6,11 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use muninn_repo_tools::{Links, read_regular};
+use muninn_base::{Links, read_regular};
 use thiserror::Error;
 
 use super::home::Home;
-use crate::private_file::{self, sync_dir};
+use muninn_base::private_file::{self, sync_dir};
 
 /// The folder of segments, relative to the root of a repository.
 pub const SESSIONS: &str = ".muninn/memory/sessions";

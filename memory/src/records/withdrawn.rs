@@ -9,7 +9,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::BufReader;
 use std::rc::Rc;
 
-use muninn_repo_tools::{CommitFile, ObjectId, ReferenceError, RelPath, RevertReader, RevertedCommit, Worktree};
+use muninn_repo_tools::{CommitFile, ObjectId, ReferenceError, RevertReader, RevertedCommit, Worktree};
+
+use muninn_base::RelPath;
 use serde::{Deserialize, Serialize};
 
 use super::file::{MAIN, RecordFile};

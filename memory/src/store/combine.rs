@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::{fs, io};
 
-use muninn_repo_tools::{Links, RelPath, read_regular_text};
+use muninn_base::{Links, RelPath, read_regular_text};
 
 use super::Store;
 use crate::records::{Flushed, RecordFile, SESSIONS, SegmentError, SegmentWrite, Segments, SpoolError};

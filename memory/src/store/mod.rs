@@ -12,21 +12,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use muninn_repo_tools::{Checkout, ReferenceError, RelPath, Until, with_causes};
+use muninn_repo_tools::{Checkout, ReferenceError};
+
+use muninn_base::{RelPath, Until, with_causes};
 use thiserror::Error;
 
 use self::scope::{Scope, ScopeInputs};
-use crate::Clock;
-use crate::ids::{self, IdError};
 use crate::knowledge;
 use crate::learn::decisions::Decision;
 use crate::memories::LoadedMemories;
-use crate::private_file;
 use crate::records::{
     Durability, Flushed, Home, Origin, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions,
     Spool, SpoolError, Statement,
 };
 use crate::worklog::PATTERNS;
+use muninn_base::Clock;
+use muninn_base::ids::{self, IdError};
+use muninn_base::private_file;
 
 /// Where segments are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

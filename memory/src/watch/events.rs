@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use notify::Event;
 use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use muninn_repo_tools::Supervisor;
+use muninn_base::Supervisor;
 
 use super::{Changes, Scope, Watcher};
 

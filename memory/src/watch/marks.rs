@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use crate::private_file;
+use muninn_base::private_file;
 
 /// Prefix of mark directories, before a unique suffix.
 const PREFIX: &str = "watch-";

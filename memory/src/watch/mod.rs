@@ -31,7 +31,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{Directories, RelPath, Supervisor, Task, Worktree, visible_directories, walked_directories};
+use muninn_repo_tools::{Directories, Worktree, visible_directories, walked_directories};
+
+use muninn_base::{RelPath, Supervisor, Task};
 
 pub(crate) use folder::WatchedFolder;
 use marks::Marks;

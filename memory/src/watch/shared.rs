@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use super::{Changes, MAX_PATHS, Scope, WatchError};
 

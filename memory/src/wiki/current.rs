@@ -5,13 +5,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use muninn_repo_tools::Supervisor;
+use muninn_base::Supervisor;
 
 use super::links::LinkStyle;
 use super::pages::{Page, Pages};
-use crate::image::{self, ImageFormat};
-use crate::private_file;
 use crate::watch::WatchedFolder;
+use muninn_base::image::{self, ImageFormat};
+use muninn_base::private_file;
 
 /// The image of the pages.
 const IMAGE: ImageFormat = ImageFormat { prefix: "pages-", magic: b"muninn pages 2\n" };
@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn minutes_ago(minutes: u64) -> SystemTime {
-        SystemTime::from(crate::Clock::system().now()) - Duration::from_mins(minutes)
+        SystemTime::from(muninn_base::Clock::system().now()) - Duration::from_mins(minutes)
     }
 
     fn titles(pages: &Pages, title: &str) -> usize {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
-use crate::private_file;
+use muninn_base::private_file;
 
 struct Wiki {
     dir: tempfile::TempDir,

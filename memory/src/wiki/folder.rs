@@ -8,8 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use muninn_base::{RelPath, Supervisor};
+use muninn_repo_tools::Worktree;
 use muninn_repo_tools::front_matter::{EditError, FrontMatter, UnclosedFrontMatter, with_values};
-use muninn_repo_tools::{RelPath, Supervisor, Worktree};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -19,9 +20,9 @@ use super::links::LinkStyle;
 use super::pages::{BrokenLink, MOST_BYTES, Page, Pages, decoded};
 use super::path::{PagePath, PagePathError};
 use super::{moving, pages};
-use crate::page_files::{self, FileError};
-use crate::private_file;
 use crate::redact::redact;
+use muninn_base::page_files::{self, FileError};
+use muninn_base::private_file;
 
 /// A folder of pages.
 pub struct WikiFolder {

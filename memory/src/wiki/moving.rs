@@ -16,8 +16,8 @@ use super::folder::{WikiError, WikiFolder};
 use super::links::{Link, LinkStyle, links};
 use super::pages::{Page, Pages, etag, page_bytes};
 use super::path::{EXTENSION, PagePath, folded};
-use crate::page_files;
-use crate::private_file;
+use muninn_base::page_files;
+use muninn_base::private_file;
 
 /// The characters that a Markdown link's target cannot have as they are.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'%').add(b'(').add(b')').add(b'<').add(b'>').add(b'`');

@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use muninn_base::{Links, read_regular};
 use muninn_repo_tools::front_matter::FrontMatter;
-use muninn_repo_tools::{Links, read_regular};
 use serde::{Deserialize, Serialize};
 
 use super::links::{Link, LinkStyle, Targets, links};
 use super::path::{PagePath, folded};
-use crate::clock::Clock;
 use crate::knowledge::{Bounds, Listing, MarkdownFile, is_placeholder};
 use crate::markdown::sections;
+use muninn_base::clock::Clock;
 
 /// The most bytes of a page. Larger files are no pages.
 pub(super) const MOST_BYTES: u64 = 4 << 20;

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use muninn_repo_tools::{RelPath, is_secret};
+use muninn_repo_tools::is_secret;
+
+use muninn_base::RelPath;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use unicode_normalization::UnicodeNormalization as _;

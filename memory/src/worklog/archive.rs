@@ -7,16 +7,18 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
-use muninn_repo_tools::{Links, Worktree, read_regular};
+use muninn_repo_tools::Worktree;
+
+use muninn_base::{Links, read_regular};
 use serde::Serialize;
 
 use super::FILE;
 use super::file::{Worklog, WorklogError};
 use super::parsed::{ParsedMutation, ParsedWorklog};
-use crate::added_lines::add_missing_lines;
-use crate::private_file::sync_dir;
 use crate::records::{ATTRIBUTES, Body, Home, Moment, Record, kinds};
 use crate::redact::redact;
+use muninn_base::added_lines::add_missing_lines;
+use muninn_base::private_file::sync_dir;
 
 /// The largest file that is archived.
 const MOST_BYTES: u64 = 64 << 20;

@@ -6,16 +6,16 @@ use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
-use muninn_repo_tools::{Links, open_regular};
+use muninn_base::{Links, open_regular};
 use serde::Serialize;
 use thiserror::Error;
 
 use super::mutation::Mutation;
 use super::parsed::gossip;
 use super::{FAILURES_BEFORE_MUTATION, FILE};
-use crate::clock::Clock;
-use crate::private_file;
 use crate::redact::redact;
+use muninn_base::clock::Clock;
+use muninn_base::private_file;
 
 /// The most lines and characters of one text.
 const MOST_LINES: usize = 2;

@@ -15,7 +15,7 @@ const MAX_THREADS: usize = 8;
 const ITEMS_PER_THREAD: usize = 16;
 
 /// Returns the number of threads for a search over `items` items.
-pub(crate) fn threads(items: usize) -> usize {
+pub fn threads(items: usize) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     cores.min(MAX_THREADS).min(items.div_ceil(ITEMS_PER_THREAD)).max(1)
 }

@@ -70,7 +70,7 @@ pub fn read_regular_text(path: &Path, links: Links, cap: u64) -> io::Result<Stri
 }
 
 /// Reads a file whose size was `len` when it was opened.
-pub(crate) fn read_at_most(file: File, len: u64, cap: u64) -> io::Result<Vec<u8>> {
+pub fn read_at_most(file: File, len: u64, cap: u64) -> io::Result<Vec<u8>> {
     let too_large = || io::Error::from(RegularFileError::TooLarge { cap });
     if len > cap {
         return Err(too_large());
@@ -112,7 +112,7 @@ fn options(_: Links) -> OpenOptions {
     OpenOptions::new()
 }
 /// Reads the beginning of a regular file.
-pub(crate) fn beginning(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+pub fn beginning(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let (file, _) = open_regular(path, Links::Follow)?;
     let mut text = Vec::new();
     file.take(max_bytes).read_to_end(&mut text)?;

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::cut::Cuts;
-use crate::path::RelPath;
 use crate::syntax::{Definition, DefinitionKind, Lines, Parsed};
+use muninn_base::RelPath;
 
 /// A definition with its location.
 #[derive(Debug, Clone, PartialEq, Serialize)]

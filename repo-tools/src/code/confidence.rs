@@ -4,8 +4,8 @@
 
 use super::answer::{Basis, Symbol, UsageKind};
 use super::definition::is_test;
-use crate::path::RelPath;
 use crate::syntax::{DefinitionKind, Import, Language, Parsed};
+use muninn_base::RelPath;
 
 /// The file that uses a name. Its language and imports are the evidence.
 pub(super) struct UsingFile {

@@ -7,9 +7,9 @@ use super::confidence::{self, UsingFile};
 use super::scan::{candidates, scan};
 use super::{CodeError, NameQuery};
 use crate::cut::Cut;
-use crate::path::RelPath;
 use crate::syntax::{DefinitionKind, Language, ParseLimits};
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
 
 /// Finds the definitions of a name, the most likely first.
 ///

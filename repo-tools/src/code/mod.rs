@@ -25,8 +25,8 @@ pub use symbols::{NameMatch, SymbolQuery, Symbols, symbols};
 
 use crate::files::{FileFilter, FilterError};
 use crate::grep::GrepError;
-use crate::path::RelPath;
-use crate::until::Until;
+use muninn_base::RelPath;
+use muninn_base::Until;
 
 /// The files that can contain a name.
 #[derive(Debug, Clone, Copy, Default)]

@@ -8,9 +8,9 @@ use super::confidence::{self, UsingFile};
 use super::scan::{Scanned, candidates, scan};
 use super::{CodeError, NameQuery};
 use crate::cut::{Cut, Cuts, shorten};
-use crate::path::RelPath;
 use crate::syntax::{DefinitionKind, Language, ParseLimits, ReferenceKind};
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
 
 /// Maximum length of the shown text of a line, in bytes.
 const MAX_TEXT: usize = 200;

@@ -6,13 +6,13 @@ use super::{Candidates, CodeError, CodeLimits, NameQuery};
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
 use crate::grep::{Detail, GrepLimits, GrepPattern, GrepQuery, grep};
-use crate::ordered::{in_order, threads};
-use crate::path::RelPath;
 use crate::read::read_text;
 use crate::syntax::{Language, ParseLimits, Parsed, parse};
-use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
+use muninn_base::Until;
+use muninn_base::ordered::{in_order, threads};
 
 /// A file that was read, and parsed if it has a grammar.
 pub(super) struct Scanned {

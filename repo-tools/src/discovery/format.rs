@@ -10,7 +10,7 @@ use gix::bstr::{BString, ByteSlice as _};
 use gix::config::file::init;
 
 use super::DiscoverError;
-use crate::regular_file::beginning;
+use muninn_base::beginning;
 
 /// The newest version of the format.
 const NEWEST_VERSION: i64 = 1;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
 
-use crate::regular_file::beginning;
+use muninn_base::beginning;
 
 /// Maximum size of a `.git` file in bytes, the same as git's.
 const MAX_GIT_FILE: u64 = 1 << 20;

@@ -15,11 +15,11 @@ use super::search::{DeadlineReader, FileMatches, FileSearch, OpenFile, SkipReaso
 use super::{GrepError, GrepQuery, GrepResult, MatchTotals, compile};
 use crate::cut::{Cut, Cuts};
 use crate::files::{CompiledFilter, FileFilter, bits, files, files_of_many};
-use crate::ordered::{in_order, threads};
-use crate::path::RelPath;
-use crate::until::Until;
 use crate::walk::{SkipCounts, WalkLimits};
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
+use muninn_base::Until;
+use muninn_base::ordered::{in_order, threads};
 
 /// Maximum size of a shared file, in bytes; each search reads a larger file by itself.
 const MAX_SHARED_BYTES: u64 = 2 << 20;

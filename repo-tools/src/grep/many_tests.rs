@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::differential::{Dice, awkward_tree, query};
 use super::*;
 use crate::fixture::Fixture;
-use crate::until::CancelFlag;
+use muninn_base::CancelFlag;
 
 fn hour() -> Until {
     Until::within(Duration::from_secs(3_600))

@@ -22,11 +22,11 @@ use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
-use crate::ordered::{in_order, threads};
-use crate::path::RelPath;
-use crate::until::Until;
 use crate::walk::{FileEntry, SkipCounts, WalkLimits};
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
+use muninn_base::Until;
+use muninn_base::ordered::{in_order, threads};
 
 pub use many::grep_many;
 use search::{FileMatches, SkipReason};

@@ -10,13 +10,13 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 
 use super::{Detail, GrepLimits, GrepQuery, MAX_LINE_BYTES, Match};
 use crate::cut::shorten;
-use crate::path::RelPath;
 use crate::read::same_file;
-use crate::regular_file::{Links, open_regular};
 use crate::secret::is_secret;
-use crate::until::Until;
 use crate::walk::SkipCounts;
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
+use muninn_base::Until;
+use muninn_base::{Links, open_regular};
 
 /// Number of bytes shown before the match in a long line.
 const LEAD_BYTES: usize = 100;

@@ -13,11 +13,11 @@ use serde::Serialize;
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, files};
 use crate::front_matter::{FrontMatter, UnclosedFrontMatter};
-use crate::path::RelPath;
 use crate::read::{ReadError, read_text};
-use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
+use muninn_base::Until;
 
 /// The folder of the documents.
 const FOLDER: &str = ".metis";

@@ -17,7 +17,7 @@ use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 
 use self::tables::RefTable;
 use crate::discovery::{GitDir, RefStorage};
-use crate::regular_file::beginning;
+use muninn_base::beginning;
 
 /// What HEAD of a repository with reftables contains, for programs that do not know the format.
 const ELSEWHERE: &str = "refs/heads/.invalid";

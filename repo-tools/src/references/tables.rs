@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use super::{Expected, Head, ReferenceChange, ReferenceError};
 use crate::discovery::GitDir;
 use crate::git_program::{GitRunError, RunLimits, git, run_git};
-use crate::regular_file::beginning;
+use muninn_base::beginning;
 
 /// The references that are listed. With a hundred thousand remote branches all would be megabytes.
 const LISTED: [&str; 4] = ["HEAD", "refs/heads", "refs/remotes/origin/HEAD", "refs/muninn"];

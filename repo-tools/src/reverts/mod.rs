@@ -20,8 +20,8 @@ use gix::traverse::commit::simple::CommitTimeOrder;
 use self::change::{Changes, FileEntry, TakenBack};
 use self::graph::{CommitGraph, CommitNode};
 use self::stated::{REVERTS, StatedRevert, stated};
-use crate::path::RelPath;
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
 
 /// Number of commits that are read whatever their time, because clocks differ.
 const ALWAYS: usize = 2_000;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::language::Language;
 
-use crate::until::Until;
+use muninn_base::Until;
 
 /// The limits and options of parsing one text.
 #[derive(Debug, Clone, Copy)]

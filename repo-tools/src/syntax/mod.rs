@@ -34,7 +34,7 @@ use std::time::Instant;
 
 use tree_sitter::{ParseOptions, Parser, Tree};
 
-use crate::until::Until;
+use muninn_base::Until;
 
 pub use language::Language;
 pub use limits::{ParseError, ParseLimits};

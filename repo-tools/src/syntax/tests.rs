@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::path::RelPath;
+use muninn_base::RelPath;
 
 fn shown(parsed: &Parsed) -> String {
     let mut text = String::new();

@@ -12,7 +12,7 @@ use super::resolve::Resolved;
 use super::spec::When;
 use super::table::{Child, DefRule, Entry, Table, field_flag, flag};
 
-use crate::until::Until;
+use muninn_base::Until;
 
 /// Maximum length of a name, in bytes.
 const MAX_NAME: usize = 200;

@@ -17,10 +17,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) use walker::{Found, Walker};
 
-use crate::path::RelPath;
 use crate::secret::is_secret;
-use crate::until::Until;
 use crate::worktree::Worktree;
+use muninn_base::RelPath;
+use muninn_base::Until;
 
 /// The limits of a walk.
 #[derive(Debug, Clone, Copy)]

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use super::patterns::{Candidate, Patterns};
 use super::wildmatch::MAX_WORK;
-use crate::regular_file::{Links, read_regular};
+use muninn_base::{Links, read_regular};
 
 /// Maximum size of an ignore file. The largest of well-known repositories has 25 kB.
 const MAX_BYTES: u64 = 256 << 10;

@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use muninn_base::CancelFlag;
 use muninn_context_engine::explore::ExploreOutcome;
 use muninn_memory::redact;
-use muninn_repo_tools::CancelFlag;
 
 use super::super::turn::millis;
 use super::super::{App, Workspace};

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
+use muninn_base::{CancelFlag, Until};
 use muninn_context_engine::Engine;
 use muninn_context_engine::explore::{DeepLimits, ExploreOutcome, Observer};
 use muninn_memory::model::Model;
-use muninn_repo_tools::{CancelFlag, Until};
 
 use super::{App, Settings};
 use crate::access::Caller;

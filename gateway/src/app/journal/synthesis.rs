@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use muninn_base::Until;
 use muninn_memory::journal::{Draft, OverviewSides, Version, Written};
 use muninn_memory::model::Model as _;
 use muninn_memory::redact;
-use muninn_repo_tools::Until;
 use serde::Serialize;
 
 use super::{JournalUseError, SessionJournal};

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{CancelFlag, Until};
+use muninn_base::{CancelFlag, Until};
 
 use super::observe::{LearnedConversation, ObservedRequest, Observing, TurnsToLearn};
 use super::summarizer::{EndedConversation, Summarizer};

@@ -19,8 +19,8 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use muninn_base::{CancelFlag, Supervisor, Task};
 use muninn_memory::learn::budget::DailyBudget;
-use muninn_repo_tools::{CancelFlag, Supervisor, Task};
 
 use super::Workspace;
 use crate::access::Door;

@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use muninn_base::RelPath;
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::decisions::{Decision, Speaker, decisions};
 use muninn_memory::learn::{LearnContext, Turn, summary};
 use muninn_memory::personal::{Personal, SignalContext};
 use muninn_memory::records::{Origin, SpoolError};
 use muninn_memory::store::Store;
-use muninn_repo_tools::RelPath;
 use serde_json::json;
 
 use super::answer::ObservedAnswer;

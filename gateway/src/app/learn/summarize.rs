@@ -4,6 +4,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use jiff::civil::Date;
+use muninn_base::{CancelFlag, Until};
 use muninn_memory::learn::LearnContext;
 use muninn_memory::learn::budget::{BudgetError, DailyBudget};
 use muninn_memory::learn::summarize::{AnsweredTurn, Notes, NotesError, SummaryPrompt};
@@ -11,7 +12,6 @@ use muninn_memory::model::{Model, ModelError, Reply};
 use muninn_memory::records::{Record, SpoolError};
 use muninn_memory::store::Store as Memory;
 use muninn_memory::{redact, tokens};
-use muninn_repo_tools::{CancelFlag, Until};
 use thiserror::Error;
 
 use super::summarizer::{ConversationTurns, EndedConversation};

@@ -8,9 +8,9 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 
 use http::HeaderMap;
+use muninn_base::{CancelFlag, Supervisor, Task};
 use muninn_memory::learn::Turn;
 use muninn_memory::learn::budget::DailyBudget;
-use muninn_repo_tools::{CancelFlag, Supervisor, Task};
 
 use super::summarize::SummarizerWorker;
 use crate::access::Caller;

@@ -1,9 +1,9 @@
 //! What the receipts of a conversation tell about its turns, and what the agent then did: which items it used, and what the map
 //! spared.
 
+use muninn_base::RelPath;
 use muninn_memory::model::block_on;
 use muninn_memory::redact;
-use muninn_repo_tools::RelPath;
 
 use crate::session::ToolEffects;
 use crate::store::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};

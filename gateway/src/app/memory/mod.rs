@@ -5,8 +5,8 @@ mod conflict_view;
 mod recall;
 mod remember;
 
+use muninn_base::ids::IdError;
 use muninn_memory::Store;
-use muninn_memory::ids::IdError;
 use muninn_memory::records::{Flushed, SESSIONS, SpoolError};
 use muninn_memory::store::{Destination, RecordIdError};
 use muninn_repo_tools::ReferenceError;

@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use muninn_base::RelPath;
+use muninn_base::ids::{self, IdError};
 use muninn_memory::embed::StaticVectors;
-use muninn_memory::ids::{self, IdError};
 use muninn_memory::recall::WordMatch;
 use muninn_memory::records::Moment;
 use muninn_memory::{HistoryEvent, Memories, Memory, MemoryKind, RecallOptions, Recalled, history};
-use muninn_repo_tools::{RelPath, Worktree, read_text};
+use muninn_repo_tools::{Worktree, read_text};
 use serde_json::{Value, json};
 
 use super::MemoryError;

@@ -1,10 +1,11 @@
 //! Remembering and forgetting facts.
 
+use muninn_base::RelPath;
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::LearnContext;
 use muninn_memory::records::{Body, Origin, kinds};
 use muninn_memory::redact;
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::Worktree;
 use serde_json::Number;
 
 use super::{MemoryError, WritableMemory};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use muninn_base::{CancelFlag, Until};
 use muninn_context_engine::render::heading;
 use muninn_context_engine::tools::{Effect, Output, Registry};
 use muninn_memory::redact;
-use muninn_repo_tools::{CancelFlag, Until};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

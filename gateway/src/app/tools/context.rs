@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use muninn_base::Until;
 use muninn_context_engine::tools::{Output, Parameter, ToolError};
 use muninn_context_engine::{
     Completeness, Engine, Exploration, IndexStatus, Limits, PriorContext, block_tokens, render,
 };
-use muninn_repo_tools::Until;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -6,9 +6,10 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use muninn_base::Clock;
+use muninn_base::Supervisor;
+use muninn_memory::private_file;
 use muninn_memory::wiki::{Digest, PagePath, Pages, Recents, Term, cloud};
-use muninn_memory::{Clock, private_file};
-use muninn_repo_tools::Supervisor;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -7,11 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use muninn_base::Supervisor;
 use muninn_memory::wiki::{
     Area, BrokenLink, Deleted, Digest, LinkStyle, Moved, Page, PageChange, PagePath, PageSearch, Pages, Recents, Term,
     WikiError, WikiFolder,
 };
-use muninn_repo_tools::Supervisor;
 use muninn_repo_tools::front_matter::FrontMatter;
 use serde::Serialize;
 use serde_json::{Map, Value};

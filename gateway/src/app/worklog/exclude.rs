@@ -3,9 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use muninn_memory::add_missing_lines;
+use muninn_base::add_missing_lines;
+use muninn_base::{Links, read_regular};
 use muninn_memory::worklog::FILE;
-use muninn_repo_tools::{Links, Worktree, read_regular};
+use muninn_repo_tools::Worktree;
 use thiserror::Error;
 
 /// The most bytes of the list.

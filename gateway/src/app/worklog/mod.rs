@@ -10,6 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use muninn_base::{RelPath, Until, with_causes};
 use muninn_context_engine::render;
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::redact;
@@ -17,7 +18,7 @@ use muninn_memory::worklog::{
     Appended, Archived, FILE, HANDOVER_LINES, Mutation, ParsedWorklog, SessionHeader, Tail, Worklog, WorklogError,
 };
 use muninn_repo_tools::history::CommitReader;
-use muninn_repo_tools::{ReferenceError, RelPath, Until, Worktree, with_causes};
+use muninn_repo_tools::{ReferenceError, Worktree};
 use serde::Serialize;
 use thiserror::Error;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use muninn_memory::private_file;
+use muninn_base::private_file;
 use serde::{Deserialize, Serialize};
 
 /// The most sessions that are kept; the oldest are forgotten first.

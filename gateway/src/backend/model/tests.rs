@@ -18,7 +18,7 @@ const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFo
 
 fn blocking_client() -> BlockingClient {
     rustls::crypto::ring::default_provider().install_default().ok();
-    BlockingClient::start(&muninn_repo_tools::Supervisor::default(), Duration::from_secs(10)).unwrap()
+    BlockingClient::start(&muninn_base::Supervisor::default(), Duration::from_secs(10)).unwrap()
 }
 
 /// A candidate without retries. `adjust` changes its configuration.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use muninn_memory::private_file;
+use muninn_base::private_file;
 
 use super::super::{CliError, Common, Exit, output};
 use super::control::{self, DaemonPlace};

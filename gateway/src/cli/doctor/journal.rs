@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use muninn_base::with_causes;
 use muninn_memory::journal::{Condition, REFERENCE};
-use muninn_repo_tools::{Worktree, with_causes};
+use muninn_repo_tools::Worktree;
 
 use super::super::Common;
 use super::finding::Finding;

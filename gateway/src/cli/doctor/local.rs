@@ -4,7 +4,9 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use muninn_repo_tools::{DiscoverError, Worktree, with_causes};
+use muninn_repo_tools::{DiscoverError, Worktree};
+
+use muninn_base::with_causes;
 
 use super::finding::Finding;
 use crate::config::{Config, paths, repository};

@@ -23,7 +23,7 @@ use super::{CliError, Common, Exit, examples, output};
 use crate::app::ConfiguredEmbedder;
 use crate::config::{Config, paths};
 use finding::{Finding, State};
-use muninn_repo_tools::with_causes;
+use muninn_base::with_causes;
 
 /// The longest time for each check.
 const TIMEOUT: Duration = Duration::from_secs(3);

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use muninn_base::with_causes;
 use muninn_memory::personal::{FiringError, Firings, Personal};
-use muninn_repo_tools::with_causes;
 
 use super::super::Common;
 use super::finding::Finding;

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use muninn_memory::FileError;
+use muninn_base::FileError;
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::app::WriteError;

@@ -9,7 +9,7 @@ mod remember;
 use super::output::plural;
 use super::{CliError, Common, Exit, examples};
 use crate::app::MemoryError;
-use muninn_repo_tools::with_causes;
+use muninn_base::with_causes;
 
 pub(super) use flush::Flush;
 pub(super) use forget::Forget;

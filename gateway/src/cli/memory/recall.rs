@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_base::{PathError, RelPath};
 use muninn_memory::records::{Moment, Superseded};
-use muninn_repo_tools::{PathError, RelPath};
 use serde_json::{Value, json};
 use thiserror::Error;
 

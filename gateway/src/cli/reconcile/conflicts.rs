@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::ids;
+use muninn_base::ids;
 use serde_json::json;
 
 use super::sides;

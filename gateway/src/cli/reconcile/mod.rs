@@ -10,7 +10,7 @@ use muninn_memory::reconcile::{ReconcileError, ResolveError};
 
 use super::{CliError, Common, Exit, output};
 use crate::app::{ChoreError, Workspace};
-use muninn_repo_tools::with_causes;
+use muninn_base::with_causes;
 
 pub(super) use conflicts::Conflicts;
 pub(super) use resolve::Resolve;

@@ -25,14 +25,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use muninn_base::{RelPath, Until};
 use muninn_context_engine::tools::{Globs, NameArguments, Paths, Tool, ToolContext, ToolError};
 use muninn_memory::Memories;
 use muninn_repo_tools::code::CodeLimits;
-use muninn_repo_tools::{Cuts, RelPath, Until, Worktree};
+use muninn_repo_tools::{Cuts, Worktree};
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::config::env_vars;
-use muninn_repo_tools::with_causes;
+use muninn_base::with_causes;
 
 /// A filter of files by their paths.
 #[derive(Args)]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use muninn_repo_tools::{Links, read_regular};
+use muninn_base::{Links, read_regular};
 use thiserror::Error;
 
 use crate::cli::output;

@@ -6,7 +6,7 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use muninn_repo_tools::{Links, open_regular};
+use muninn_base::{Links, open_regular};
 
 use super::FileError;
 

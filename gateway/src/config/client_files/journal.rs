@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use muninn_memory::private_file;
+use muninn_base::private_file;
 use serde::{Deserialize, Serialize};
 
 use super::file::io;

@@ -5,9 +5,9 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use muninn_base::private_file;
 use muninn_memory::personal::layout::{FileKind, LeftOut};
 use muninn_memory::personal::{MOST_IMPORTED_LINES, Reminder, importable_lines, importable_settings};
-use muninn_memory::private_file;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

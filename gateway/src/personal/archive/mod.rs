@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use muninn_base::private_file;
 use muninn_memory::personal::layout::{self, LeftOut, MemoryFile};
-use muninn_memory::private_file;
 use serde::Serialize;
 use thiserror::Error;
 

@@ -14,11 +14,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
+use muninn_base::Clock;
 use muninn_memory::personal::{
     Action, CatchUp, Claim, FiringError, Firings, MOST_TIMEOUT_SECONDS, Maker, Makers, NewReminder, Personal,
     PersonalError, Reminder, ReminderKind, ScheduleView, SignalContext,
 };
-use muninn_memory::{Clock, redact};
+use muninn_memory::redact;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use muninn_memory::private_file;
+use muninn_base::private_file;
 
 /// The file with its process, in the directory of the memory.
 const FILE: &str = ".daemon.pid";

@@ -9,8 +9,8 @@ mod repository;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use muninn_base::private_file;
 use muninn_memory::personal::{Personal, PersonalError};
-use muninn_memory::private_file;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 

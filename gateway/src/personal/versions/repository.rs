@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use muninn_base::private_file;
 use muninn_memory::personal::layout::is_folder;
-use muninn_memory::private_file;
 use muninn_repo_tools::git;
 use tokio_util::sync::CancellationToken;
 

@@ -5,7 +5,7 @@ mod shell;
 
 use std::path::Path;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 pub use named::has_file_tools;
 pub(super) use named::{Call, FileUse, NamedFile};

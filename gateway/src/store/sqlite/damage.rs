@@ -9,7 +9,7 @@ use super::database::{BUSY, FileId, connect, database_error, directory_error, fa
 use super::salvage::{Salvaged, salvage};
 use super::write_queue::WriteQueue;
 use super::{DamagedLedger, StoreError, schema};
-use muninn_memory::private_file;
+use muninn_base::private_file;
 
 /// How long a repair waits for its turn to write.
 const WAIT: Duration = Duration::from_secs(10);
@@ -85,7 +85,7 @@ fn build(path: &Path, new: &Path) -> rusqlite::Result<Salvaged> {
     into.pragma_update(None, "journal_mode", "WAL")?;
     schema::upgrade(&mut into)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let salvaged = match muninn_memory::database::open(path, flags) {
+    let salvaged = match muninn_base::database::open(path, flags) {
         Ok(from) => {
             from.busy_timeout(BUSY)?;
             salvage(&from, &mut into, Instant::now() + COPYING)?

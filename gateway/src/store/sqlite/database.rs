@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{Supervisor, Task};
+use muninn_base::{Supervisor, Task};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, ffi};
 
 use super::{DamagedLedger, LedgerHealth, StoreError, damage, schema};
-use muninn_memory::database::{BUSY_TIMEOUT, write_ahead};
-pub(super) use muninn_memory::database::{is_busy, is_damage};
-use muninn_memory::private_file;
+use muninn_base::database::{BUSY_TIMEOUT, write_ahead};
+pub(super) use muninn_base::database::{is_busy, is_damage};
+use muninn_base::private_file;
 
 /// Default busy timeout of a connection.
 pub(super) const BUSY: Duration = Duration::from_millis(250);
@@ -282,7 +282,7 @@ pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Open> 
     let missing = || failure(ffi::SQLITE_CANTOPEN, "there is no such file");
     let file = FileId::of(path).ok_or_else(missing)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let connection = muninn_memory::database::open(path, flags)?;
+    let connection = muninn_base::database::open(path, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "foreign_keys", true)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use muninn_memory::database;
+use muninn_base::database;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use thiserror::Error;
 

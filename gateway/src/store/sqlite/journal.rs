@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::{NewEntry, TurnKey, Use};
-use muninn_memory::private_file;
+use muninn_base::private_file;
 
 const PREFIX: &str = "without-";
 

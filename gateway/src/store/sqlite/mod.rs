@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use muninn_repo_tools::{Supervisor, Task};
+use muninn_base::{Supervisor, Task};
 use rusqlite::{InterruptHandle, OptionalExtension};
 
 use super::counters::{Counters, LocalCounters};

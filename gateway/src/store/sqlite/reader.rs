@@ -7,7 +7,7 @@
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
-use muninn_repo_tools::Supervisor;
+use muninn_base::Supervisor;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 

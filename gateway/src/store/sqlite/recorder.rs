@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::Supervisor;
+use muninn_base::Supervisor;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 

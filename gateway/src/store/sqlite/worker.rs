@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use muninn_repo_tools::{Supervisor, Task};
+use muninn_base::{Supervisor, Task};
 
 /// The sending end of the queue. When it is dropped, the thread finishes the queued jobs and ends.
 pub(super) struct Worker<J> {

@@ -12,7 +12,7 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use muninn_memory::private_file;
+use muninn_base::private_file;
 
 /// Polling interval of a waiting writer; short compared to a commit.
 const POLL: Duration = Duration::from_micros(500);

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::Supervisor;
+use muninn_base::Supervisor;
 use rusqlite::{Connection, TransactionBehavior, params};
 use tokio::sync::oneshot;
 

@@ -165,7 +165,7 @@ fn index(number: u32) -> usize {
 mod tests {
     use super::super::cut;
     use super::super::tests::spans;
-    use muninn_repo_tools::RelPath;
+    use muninn_base::RelPath;
 
     #[test]
     fn definition_includes_its_comment() {

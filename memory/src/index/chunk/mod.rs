@@ -12,7 +12,7 @@ mod runs;
 use std::time::Duration;
 
 use crate::markdown;
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use muninn_repo_tools::syntax::{Language, ParseLimits, Parsed, parse};
 
 use crate::index::language::{Form, language};

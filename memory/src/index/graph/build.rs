@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use crate::index::lexical::Arena;
 use crate::index::rows::Rows;

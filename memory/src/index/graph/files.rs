@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 use crate::index::syntax::{Manifest, Syntax};
 

@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use muninn_repo_tools::code::Basis;
 
 use super::files::{Files, Given};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use muninn_repo_tools::syntax::{Definition, DefinitionKind, Import, Language, Parsed, ReferenceKind};
 
 use super::manifest::Manifest;

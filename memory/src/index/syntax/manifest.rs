@@ -1,6 +1,6 @@
 //! Manifests that determine the meaning of imports.
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use serde_json::Value;
 
 /// A manifest that names a package or maps imports to folders.

@@ -9,7 +9,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{Worktree, read_text, with_causes};
+use muninn_repo_tools::{Worktree, read_text};
+
+use muninn_base::with_causes;
 
 use super::held::Key;
 use super::lane::Vectors;

@@ -10,10 +10,10 @@ use super::fill::{Filled, Filling};
 use super::held::Held;
 use super::index::{MOST_BYTES_HELD, VectorIndex};
 use super::store::VectorStore;
-use crate::Clock;
 use crate::embed::{EmbedError, Embedder};
 use crate::index::Snapshot;
 use crate::index::indexer::lock;
+use muninn_base::Clock;
 
 /// Number of vectors with the nearest signs that are compared by their bytes.
 const WIDE: usize = 1_000;

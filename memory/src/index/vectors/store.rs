@@ -13,9 +13,9 @@ use muninn_repo_tools::BlobId;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{extension, small};
-use crate::Clock;
 use crate::cache::{CacheError, Disposable};
-use crate::database::is_damage;
+use muninn_base::Clock;
+use muninn_base::database::is_damage;
 
 const FILE: &str = "vectors.db";
 /// Increased whenever a table or the meaning of a value changes; older files are discarded.

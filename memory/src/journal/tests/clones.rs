@@ -10,9 +10,9 @@ use muninn_repo_tools::{CommitChain, ObjectId, Signature};
 use muninn_tests::git;
 
 use super::{draft, section, settings, write};
-use crate::clock::Clock;
 use crate::journal::{Draft, EntryRef, Journal, REFERENCE};
 use crate::wiki::PagePath;
+use muninn_base::clock::Clock;
 
 const REMOTE: &str = "refs/muninn/remotes/origin/journal";
 const CLONES: usize = 3;

@@ -8,7 +8,7 @@
 mod notes;
 mod prompt;
 
-use muninn_repo_tools::Until;
+use muninn_base::Until;
 
 use super::Turn;
 use crate::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use serde::Deserialize;
 use serde_json::Number;
 use thiserror::Error;

@@ -1,6 +1,6 @@
 //! The summarizer's prompt.
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use serde::Serialize;
 
 use super::AnsweredTurn;

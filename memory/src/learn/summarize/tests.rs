@@ -1,14 +1,14 @@
 use std::sync::Mutex;
 
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Clock;
 use crate::fixture::Fixture;
 use crate::learn::{Failure, LearnContext};
 use crate::model::Usage;
 use crate::records::Origin;
+use muninn_base::Clock;
 
 /// A made-up GitHub token.
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";

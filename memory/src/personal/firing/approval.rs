@@ -131,7 +131,7 @@ mod tests {
 
     use super::super::super::reminder::{ReminderExtras, ReminderKind};
     use super::*;
-    use crate::Clock;
+    use muninn_base::Clock;
 
     fn read(value: &serde_json::Value) -> Reminder {
         serde_json::from_value(value.clone()).unwrap()

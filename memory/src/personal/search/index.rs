@@ -108,7 +108,7 @@ impl Index {
         (vectors, tokenizer): (&StaticVectors, &mut Tokenizer),
     ) -> (Index, usize) {
         // Before the files are read.
-        let now = SystemTime::from(crate::Clock::system().now());
+        let now = SystemTime::from(muninn_base::Clock::system().now());
         let current = self.files.iter().enumerate().filter(|(_, file)| !file.is_gone);
         let mut known: HashMap<String, usize> = current.map(|(at, file)| (file.name.clone(), at)).collect();
         let mut new = NewTexts {

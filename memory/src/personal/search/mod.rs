@@ -13,7 +13,7 @@ use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use muninn_repo_tools::Supervisor;
+use muninn_base::Supervisor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +23,11 @@ use super::error::PersonalError;
 use super::files;
 use super::journal::{parse, timestamp};
 use crate::embed::StaticVectors;
-use crate::image::{self, ImageFormat};
 use crate::index::lexical::{Tokenizer, has_terms_of};
-use crate::private_file;
 use crate::redact::redact;
 use crate::watch::WatchedFolder;
+use muninn_base::image::{self, ImageFormat};
+use muninn_base::private_file;
 
 /// The new texts after which the index is kept for the next process.
 const READ_FOR_IMAGE: usize = 100;

@@ -111,7 +111,7 @@ fn many_files_are_watched_and_not_looked_at() {
         place.write(&format!("entities/people/p{number}.md"), "# P\n\nA sailor.\n");
     }
     let personal = place.open();
-    let supervisor = muninn_repo_tools::Supervisor::default();
+    let supervisor = muninn_base::Supervisor::default();
     personal.watch(&supervisor);
     assert_eq!(contents(&personal, "sailor", &all(1)).len(), 1);
     assert!(personal.is_watched(Duration::from_secs(30)), "nothing reports changes");

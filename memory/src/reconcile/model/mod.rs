@@ -12,7 +12,7 @@ mod prompt;
 
 use std::time::Duration;
 
-use muninn_repo_tools::Until;
+use muninn_base::Until;
 use serde::Serialize;
 
 use self::answer::Refusal;

@@ -1,7 +1,7 @@
 //! Cases of reconciling.
 
 use super::*;
-use crate::Clock;
+use muninn_base::Clock;
 
 #[test]
 fn decision_holds_until_a_new_contradiction() {

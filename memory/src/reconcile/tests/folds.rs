@@ -9,7 +9,7 @@ use crate::reconcile::{
 };
 use crate::records::{Body, Home, MAIN, Record, RecordFile, RecordStatus};
 use crate::{Store, history};
-use muninn_repo_tools::RelPath;
+use muninn_base::RelPath;
 
 fn with_judge<T>(run: impl FnOnce(&JudgeSetup<'_>) -> T) -> T {
     let judge = FittedJudge::shipped().unwrap();

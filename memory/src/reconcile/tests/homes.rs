@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use super::by_letters;
 use crate::fixture::Fixture;
-use crate::ids::IdError;
 use crate::learn::LearnContext;
 use crate::reconcile::{ARCHIVE, Keep, ReconcileOptions, Reconciled, Resolution, open_conflicts, reconcile, resolve};
 use crate::records::{Body, MAIN, Record, SESSIONS, kinds};
 use crate::store::{Destination, RecordIdError, StoreSettings, segments_in};
-use crate::{Clock, Home, Memories, RecallOptions, Store};
+use crate::{Home, Memories, RecallOptions, Store};
+use muninn_base::Clock;
+use muninn_base::ids::IdError;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 

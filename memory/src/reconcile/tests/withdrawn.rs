@@ -8,7 +8,8 @@ use crate::recall::Memories;
 use crate::reconcile::{ReconcileOptions, Reconciled, SETUP, open_conflicts, reconcile};
 use crate::records::{Home, MAIN, SESSIONS};
 use crate::store::{DefaultBranchSegments, StoreSettings};
-use crate::{Clock, Store, history};
+use crate::{Store, history};
+use muninn_base::Clock;
 use muninn_repo_tools::Worktree;
 
 struct Team {

@@ -4,7 +4,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use super::Durability;
-use crate::private_file;
+use muninn_base::private_file;
 
 /// Appends in one write. A partial line that a killed writer left is terminated first.
 pub(super) fn append(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {

@@ -7,10 +7,10 @@ use std::path::Path;
 use super::index::Session;
 use super::waiting::{self, Kind, PendingFile, aside_dir};
 use super::{Flushed, Locked, PendingRecords, SpoolError, at};
-use crate::private_file;
 use crate::records::lines;
 use crate::records::record::Record;
 use crate::records::segment::{SegmentWrite, Segments};
+use muninn_base::private_file;
 
 impl Locked<'_> {
     /// Writes the files of one client as segments.

@@ -9,8 +9,9 @@ use std::{fs, io};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::{Durability, SpoolError, at};
-use crate::database::{self, BUSY_TIMEOUT, is_damage, write_ahead};
-use crate::{Clock, private_file};
+use muninn_base::Clock;
+use muninn_base::database::{self, BUSY_TIMEOUT, is_damage, write_ahead};
+use muninn_base::private_file;
 
 const FILE: &str = "sessions.db";
 

@@ -28,7 +28,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use muninn_repo_tools::{ReferenceError, Until};
+use muninn_repo_tools::ReferenceError;
+
+use muninn_base::Until;
 use thiserror::Error;
 
 pub use self::view::SpoolView;
@@ -39,7 +41,8 @@ use self::index::{Index, Session};
 use self::waiting::{Kind, PendingFile, branch_name};
 use super::record::Record;
 use super::segment::{SegmentError, Segments};
-use crate::{Clock, private_file};
+use muninn_base::Clock;
+use muninn_base::private_file;
 
 /// When appended records are durable. A killed process loses no record in either mode; a power failure can lose
 /// records.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use muninn_repo_tools::Until;
+use muninn_base::Until;
 
 use super::{SpoolFixture, record};
 use crate::records::{Sessions, SpoolView};

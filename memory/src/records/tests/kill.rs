@@ -6,12 +6,12 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use muninn_repo_tools::Until;
+use muninn_base::Until;
 
 use super::finished::old_folder;
 use super::{SpoolFixture, all, record};
-use crate::Clock;
 use crate::records::{Durability, Home, Segments, Spool};
+use muninn_base::Clock;
 
 /// Environment variable of writer processes: the directory.
 const WRITER: &str = "MUNINN_TEST_WRITER";

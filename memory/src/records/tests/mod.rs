@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::lines::{SkipReason, SkippedLine, read};
 use super::*;
-use crate::Clock;
+use muninn_base::Clock;
 
 impl Spool {
     /// Appends records of a session that were learned on a branch.

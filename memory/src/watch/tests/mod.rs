@@ -10,7 +10,9 @@ mod mirror;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use muninn_repo_tools::{RelPath, Supervisor, WalkLimits, Worktree, read_text, walk, walk_at};
+use muninn_repo_tools::{WalkLimits, Worktree, read_text, walk, walk_at};
+
+use muninn_base::{RelPath, Supervisor};
 
 use super::{Changes, Scope, Watcher};
 use crate::fixture::Fixture;

@@ -9,7 +9,8 @@ use tempfile::TempDir;
 
 use crate::reconcile::SETUP;
 use crate::store::{DefaultBranchSegments, StoreSettings};
-use crate::{Clock, Home, Store};
+use crate::{Home, Store};
+use muninn_base::Clock;
 
 use super::actions::PEOPLE;
 

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{by_letters, learning};
+use crate::Store;
 use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{
@@ -15,7 +16,7 @@ use crate::reconcile::{
 };
 use crate::records::{CONFLICTS, Home, MAIN, Record, SESSIONS};
 use crate::store::StoreSettings;
-use crate::{Clock, Store};
+use muninn_base::Clock;
 
 pub(super) struct TestWorktree {
     pub(super) repo: Fixture,

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
-use muninn_repo_tools::{Links, read_regular};
+use crate::{Links, read_regular};
 
 /// The largest file that gets lines.
 const MOST_BYTES: u64 = 4 << 20;
