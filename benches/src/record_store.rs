@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use muninn_memory::embed::Embedder;
 use muninn_memory::records::{MAIN, RecordFile};
 use muninn_memory::{Home, Memories, RecallOptions};
 use muninn_repo_tools::Worktree;
+use muninn_text::embed::Embedder;
 use serde_json::json;
 use tempfile::TempDir;
 

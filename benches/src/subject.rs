@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use muninn_context_engine::{Engine, EngineSettings, Exploration, ItemKind, Limits, Tuning};
-use muninn_memory::embed::Embedder;
 use muninn_repo_tools::Worktree;
+use muninn_text::embed::Embedder;
 
 use crate::command_line::progress;
 use crate::place::Place;

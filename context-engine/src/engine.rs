@@ -24,10 +24,11 @@ use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
 use crate::value::Prices;
 use crate::vector_list::VectorList;
-use muninn_memory::embed::{Embedder, StaticVectors};
+use muninn_base::Progress;
 use muninn_memory::index::vectors::{ByBlob, Filled, Vectors};
-use muninn_memory::index::{Companions, History, Indexer, Progress, Snapshot};
+use muninn_memory::index::{Companions, History, Indexer, Snapshot};
 use muninn_memory::watch::Watcher;
+use muninn_text::embed::{Embedder, StaticVectors};
 
 /// The settings of an engine.
 #[derive(Clone)]

@@ -15,7 +15,7 @@ mod words;
 
 use std::sync::LazyLock;
 
-use muninn_memory::index::lexical::{is_stop_word, words};
+use muninn_text::lexical::{is_stop_word, words};
 use regex::Regex;
 
 use self::words::{

@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use muninn_base::RelPath;
-use muninn_memory::hits::Hits;
-use muninn_memory::index::lexical::{DocId, Tokenizer};
+use muninn_memory::Memories;
 use muninn_memory::index::{Companions, Field, FileRole, Snapshot, is_boilerplate};
-use muninn_memory::redact::without_secrets;
-use muninn_memory::{Memories, redact};
 use muninn_repo_tools::Worktree;
+use muninn_text::hits::Hits;
+use muninn_text::lexical::{DocId, Tokenizer};
+use muninn_text::redact;
+use muninn_text::redact::without_secrets;
 
 use crate::cost;
 use crate::explore::Citation;

@@ -12,9 +12,9 @@ mod memories;
 use std::time::Instant;
 
 use muninn_base::RelPath;
-use muninn_memory::index::lexical::{DocId, Tokenizer};
-use muninn_memory::redact;
 use muninn_repo_tools::{Worktree, read_text};
+use muninn_text::lexical::{DocId, Tokenizer};
+use muninn_text::redact;
 
 pub(crate) use self::memories::{MAX_MEMORIES, MemoryCandidate};
 use crate::cost::measure;

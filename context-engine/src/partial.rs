@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use muninn_base::{RelPath, Until};
 use muninn_memory::cache::nanos;
-use muninn_memory::index::lexical::Tokenizer;
-use muninn_memory::redact;
 use muninn_repo_tools::{
     GrepLimits, GrepPattern, GrepQuery, WalkLimits, Worktree, grep_many, read_text, walk_at, walk_until,
 };
+use muninn_text::lexical::Tokenizer;
+use muninn_text::redact;
 
 use crate::question::Question;
 use crate::rank::Statistics;

@@ -5,7 +5,7 @@ mod template;
 
 use std::collections::HashMap;
 
-use muninn_memory::index::lexical::{Tokenizer, Word, is_stop_word_of, words};
+use muninn_text::lexical::{Tokenizer, Word, is_stop_word_of, words};
 
 pub(crate) use self::frames::NamedPath;
 use self::frames::named_paths;

@@ -14,7 +14,7 @@ use neutral::ground;
 
 use crate::item::{Item, ItemKind};
 
-pub use muninn_memory::neutral::{Ground, neutralize};
+pub use muninn_text::neutral::{Ground, neutralize};
 pub use neutral::{heading, quoted};
 pub(crate) use sources::{SourceSpan, sources};
 

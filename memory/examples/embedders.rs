@@ -14,8 +14,8 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use muninn_memory::embed::{Embedder, StaticVectors, minilm};
-use muninn_memory::index::lexical::{Bm25Builder, Tokenizer, counted, idf, saturation};
+use muninn_text::embed::{Embedder, StaticVectors, minilm};
+use muninn_text::lexical::{Bm25Builder, Tokenizer, counted, idf, saturation};
 use serde::Deserialize;
 
 /// Maximum number of pairs from one package, so that no package dominates the pool.

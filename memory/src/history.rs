@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::Store;
 use crate::records::{Body, Decision, Decisions, Moment, PRUNED, Record, RecordFile, RecordStatus, kinds, lines};
-use crate::redact::redact;
 use crate::store::RecordIdError;
 use muninn_base::ids;
+use muninn_text::redact::redact;
 
 /// An event in the history of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

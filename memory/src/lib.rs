@@ -5,7 +5,7 @@
 //! vectors. Every text that enters a prompt, a record or a log is passed through [`redact()`] first.
 //!
 //! ```
-//! use muninn_memory::index::lexical::{Bm25Builder, Tokenizer, counted};
+//! use muninn_text::lexical::{Bm25Builder, Tokenizer, counted};
 //!
 //! let mut tokenizer = Tokenizer::new();
 //! let mut index = Bm25Builder::default();
@@ -19,24 +19,17 @@
 //! ```
 
 pub mod cache;
-pub mod embed;
 mod history;
-pub mod hits;
 pub mod index;
 pub mod journal;
 pub mod knowledge;
 pub mod learn;
-pub mod markdown;
 mod memories;
-pub mod model;
-pub mod neutral;
 pub mod personal;
 pub mod recall;
 pub mod reconcile;
 pub mod records;
-pub mod redact;
 pub mod store;
-pub mod tokens;
 pub mod watch;
 pub mod wiki;
 pub mod worklog;
@@ -50,5 +43,4 @@ pub use history::{HistoryEvent, history};
 pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};
 pub use recall::{Memories, MemoryCounts, MemorySources, RecallOptions, Recalled};
 pub use records::Home;
-pub use redact::redact;
 pub use store::Store;

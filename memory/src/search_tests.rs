@@ -11,8 +11,8 @@ use crate::Memories;
 use crate::fixture::Fixture;
 use muninn_base::Clock;
 
-use crate::index::lexical::Tokenizer;
-use crate::index::lexical::script_texts::SCRIPTS;
+use muninn_text::lexical::Tokenizer;
+use muninn_text::lexical::script_texts::SCRIPTS;
 
 use crate::index::{Field, FileFacts, Snapshot, digest};
 use crate::journal::{Draft, Journal, JournalSettings, SearchSettings};
@@ -155,12 +155,12 @@ fn code_is_found_in_any_script() {
     // The files that have every concept of a question.
     let search = |question: &str| -> Vec<String> {
         let mut concepts = Vec::new();
-        for word in crate::index::lexical::words(question) {
+        for word in muninn_text::lexical::words(question) {
             Tokenizer::new().each_concept(word.text, |mut terms| concepts.extend(terms.pop()));
         }
         let has = |number: usize, term: &str| {
             let found = snapshot.lookup(Field::Bodies, term).into_iter();
-            let mut files = found.map(|posting| snapshot.file_of(crate::index::lexical::DocId(posting.number)));
+            let mut files = found.map(|posting| snapshot.file_of(muninn_text::lexical::DocId(posting.number)));
             files.any(|file| file == number)
         };
         let files = snapshot.files().filter(|(number, _)| concepts.iter().all(|term| has(*number, term)));

@@ -1,4 +1,4 @@
-"""Writes a table of vectors in the format of `memory/src/embed/static_file.rs`: 4 bits a number."""
+"""Writes a table of vectors in the format of `memory/text/src/embed/static_file.rs`: 4 bits a number."""
 
 import argparse
 import hashlib

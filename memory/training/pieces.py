@@ -1,4 +1,4 @@
-"""Splits text into word pieces as `memory/src/embed/pieces.rs` does, with the reference tokenizer.
+"""Splits text into word pieces as `memory/text/src/embed/pieces.rs` does, with the reference tokenizer.
 
 Names are cut where their case changes (`parseHTTPHeader` is `parse`, `HTTP`, `Header`) before anything is lowercased. The
 rest is BERT's: clean, lowercase, strip accents, cut at blanks and punctuation, then the longest known piece, again and

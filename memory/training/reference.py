@@ -15,7 +15,7 @@ import numpy
 from teacher import Teacher
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "memory/src/embed/minilm"
+FOLDER = ROOT / "memory/text/src/embed/minilm"
 AWKWARD = [
     "", " ", "\n\t", "\0", "a", ".", "?!", "HTTP", "_", "\u00e9", "caf\u00e9 cafe\u0301 na\u00efve r\u00e9sum\u00e9", "\u0130stanbul \u0131\u015f\u0131k",
     "\u4e2d\u6587\u5206\u8bcd", "\u65e5\u672c\u8a9e\u306e\u30c6\u30ad\u30b9\u30c8", "\ud55c\uad6d\uc5b4", "\u0440\u0443\u0441\u0441\u043a\u0438\u0439 \u0442\u0435\u043a\u0441\u0442", "\u0627\u0644\u0639\u0631\u0628\u064a\u0629", "\U0001f600 \U0001f680", "zero\u200bwidth and\u00a0no-break",

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use muninn_context_engine::explore::{DeepLimits, ExploreOutcome, Totals};
 use muninn_context_engine::{Lists, Tuning};
 use muninn_gateway::backend::BlockingClient;
-use muninn_memory::embed::Embedder;
+use muninn_text::embed::Embedder;
 use serde::Serialize;
 
 use super::policies::PolicyName;

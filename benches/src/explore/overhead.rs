@@ -10,7 +10,7 @@ use fastrand::Rng;
 use muninn_context_engine::IndexStatus;
 use muninn_context_engine::explore::{DeepLimits, Trace};
 use muninn_gateway::backend::BlockingClient;
-use muninn_memory::embed::Embedder;
+use muninn_text::embed::Embedder;
 use serde::Serialize;
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use muninn_context_engine::Tuning;
-use muninn_memory::embed::Embedder;
+use muninn_text::embed::Embedder;
 use serde::Serialize;
 
 use super::scores::{BUDGETS, Scores, is_packed};

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use muninn_context_engine::{Lists, Tuning};
-use muninn_memory::embed::{Embedder, StaticVectors, minilm};
+use muninn_text::embed::{Embedder, StaticVectors, minilm};
 use serde::{Deserialize, Serialize};
 
 use self::answer::{Answer, Subject};

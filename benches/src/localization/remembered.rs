@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use muninn_memory::embed::{EmbedError, Embedder};
+use muninn_text::embed::{EmbedError, Embedder};
 
 /// An embedder that embeds each text once.
 pub(super) struct Remembered {

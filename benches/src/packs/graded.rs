@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
-use muninn_memory::tokens;
+use muninn_text::tokens;
 use serde::Serialize;
 
 use super::prompts::Useful;

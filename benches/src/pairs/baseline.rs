@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use muninn_memory::embed::StaticVectors;
-use muninn_memory::index::lexical::{Tokenizer, counted};
+use muninn_text::embed::StaticVectors;
+use muninn_text::lexical::{Tokenizer, counted};
 
 use super::labelled::{Label, Labelled};
 use super::report::{Baselines, Scores, Threshold};

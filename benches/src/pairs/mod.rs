@@ -20,8 +20,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Parser;
-use muninn_memory::embed::StaticVectors;
 use muninn_memory::reconcile::judge::{Claim, FittedJudge, Relation, judge};
+use muninn_text::embed::StaticVectors;
 use serde_json::{Value, json};
 
 use self::labelled::{Label, Labelled};

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Parser;
-use muninn_memory::embed::Embedder;
+use muninn_text::embed::Embedder;
 
 use self::locomo::{Conversation, Turn};
 use self::report::{DEPTHS, Figures, Report, Scores};

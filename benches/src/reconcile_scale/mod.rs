@@ -11,7 +11,6 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Parser;
 use muninn_base::Clock;
-use muninn_memory::embed::StaticVectors;
 use muninn_memory::reconcile::judge::FittedJudge;
 use muninn_memory::reconcile::{JudgeSetup, RECONCILED, ReconcileOptions, Summary, reconcile};
 use muninn_memory::records::{MAIN, SESSIONS, Segments};
@@ -19,6 +18,7 @@ use muninn_memory::store::StoreSettings;
 use muninn_memory::{Home, Store};
 use muninn_repo_tools::Worktree;
 use muninn_tests::git;
+use muninn_text::embed::StaticVectors;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

@@ -12,9 +12,9 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use clap::Parser;
 use muninn_base::Clock;
-use muninn_memory::embed::{Embedder, StaticVectors};
 use muninn_memory::index::vectors::{VectorIndex, VectorStore, bytes, cosine};
 use muninn_repo_tools::BlobId;
+use muninn_text::embed::{Embedder, StaticVectors};
 use serde::Serialize;
 
 use crate::command_line::progress;

@@ -13,7 +13,7 @@ use crate::item::{Item, Limits};
 use crate::lexical;
 use crate::prior_context::PriorContext;
 use crate::tools::{Output, Registry, ToolContext};
-use muninn_memory::model::{Model, block_on};
+use muninn_text::model::{Model, block_on};
 
 /// Maximum time of the lexical lane before the model is called.
 const LEXICAL_TIME: Duration = Duration::from_millis(500);

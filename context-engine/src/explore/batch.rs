@@ -18,7 +18,7 @@ use super::{ExplorationTask, Explorer, call_cache, millis};
 use crate::render::Ground;
 use crate::tools::{self, Output, ToolContext};
 use muninn_base::RelPath;
-use muninn_memory::redact;
+use muninn_text::redact;
 
 /// Maximum number of tool calls that run at the same time. The same maximum applies to child explorations.
 const AT_ONCE: usize = 8;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use muninn_memory::model::{Message, Reply, ToolInvocation, ToolOutput};
+use muninn_text::model::{Message, Reply, ToolInvocation, ToolOutput};
 
 use super::dialect::{Malformed, ParsedCall};
 

@@ -30,8 +30,8 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use muninn_base::{RelPath, Until};
-use muninn_memory::model::Model;
-use muninn_memory::redact;
+use muninn_text::model::Model;
+use muninn_text::redact;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

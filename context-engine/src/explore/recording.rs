@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Write};
 use std::sync::{Mutex, PoisonError};
 
 use muninn_base::Until;
-use muninn_memory::model::{Message, Model, ModelError, ModelRequest, Reply};
+use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -1,7 +1,7 @@
 //! The tools of an explorer's model: those tools of the registry that read the repository, and two tools of the
 //! explorer itself.
 
-use muninn_memory::model::Tool;
+use muninn_text::model::Tool;
 use schemars::JsonSchema;
 
 use super::dialect::KnownTool;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use muninn_memory::model::{ModelError, ModelRequest, Reply, Tool, ToolMode};
-use muninn_memory::redact;
+use muninn_text::model::{ModelError, ModelRequest, Reply, Tool, ToolMode};
+use muninn_text::redact;
 use serde_json::Value;
 
 use super::budget::Budget;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muninn_memory::index::lexical::{Word, is_stop_word_of, words};
+use muninn_text::lexical::{Word, is_stop_word_of, words};
 
 use crate::question::{Question, shortened};
 
@@ -68,7 +68,7 @@ fn is_abbreviation(word: &Word<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use muninn_memory::index::lexical::Tokenizer;
+    use muninn_text::lexical::Tokenizer;
 
     use super::*;
     use crate::question::analyse;

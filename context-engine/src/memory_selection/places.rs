@@ -3,7 +3,7 @@
 //! A question in other words shares few words with the memory that answers it. But the code that both are about often
 //! has words of both, so the ranking of the code is a bridge between them.
 
-use muninn_memory::index::lexical::Tokenizer;
+use muninn_text::lexical::Tokenizer;
 
 use crate::question;
 use crate::rank::{Candidate, Index, MAX_FILES, Query, rank};

@@ -3,8 +3,8 @@
 //! `benches/admit/fit.py` prints the fitted weights and the reliability table. They are a ridge regression over the
 //! features that `--bin admit --split tune --per-question FILE` writes.
 
-use muninn_memory::embed::{MINILM_ID, STATIC_ID};
 use muninn_memory::{Memory, Recalled};
+use muninn_text::embed::{MINILM_ID, STATIC_ID};
 
 /// The features of a memory, in the order of [`WEIGHTS`]:
 ///
@@ -126,7 +126,7 @@ impl CosineScale {
 
 #[cfg(test)]
 mod tests {
-    use muninn_memory::index::lexical::DocId;
+    use muninn_text::lexical::DocId;
 
     use super::*;
 

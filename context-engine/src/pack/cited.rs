@@ -2,8 +2,8 @@
 
 use muninn_base::RelPath;
 use muninn_memory::index::Span;
-use muninn_memory::redact;
 use muninn_repo_tools::read_text;
+use muninn_text::redact;
 
 use super::{FileContent, PackFile, Packed, Packer};
 use crate::cost::measure;

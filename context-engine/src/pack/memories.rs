@@ -1,8 +1,9 @@
 //! Packing memories: before the code, with a share of the budget.
 
 use muninn_base::RelPath;
-use muninn_memory::index::lexical::DocId;
-use muninn_memory::{Memories, MemoryKind, redact};
+use muninn_memory::{Memories, MemoryKind};
+use muninn_text::lexical::DocId;
+use muninn_text::redact;
 
 use super::{Packed, Packer};
 use crate::cost::measure;

@@ -5,7 +5,7 @@
 //! now.
 
 use muninn_memory::index::FileRole;
-use muninn_memory::index::lexical::{DocId, idf, saturation};
+use muninn_text::lexical::{DocId, idf, saturation};
 
 use super::{Index, PART_WEIGHT};
 use crate::question::Question;

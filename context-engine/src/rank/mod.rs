@@ -17,8 +17,8 @@ mod weights;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use muninn_memory::hits::Hits;
-use muninn_memory::index::lexical::{DocId, idf, saturation};
+use muninn_text::hits::Hits;
+use muninn_text::lexical::{DocId, idf, saturation};
 
 use crate::question::Question;
 use crate::tuning::Lists;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use muninn_base::RelPath;
 use muninn_memory::index::Snapshot;
-use muninn_memory::index::lexical::DocId;
+use muninn_text::lexical::DocId;
 
 use super::ChunkScores;
 use crate::question::NamedPath;

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use muninn_memory::index::Snapshot;
-use muninn_memory::index::lexical::DocId;
+use muninn_text::lexical::DocId;
 
 use super::Candidate;
 

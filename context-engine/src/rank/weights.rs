@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
-use muninn_memory::index::lexical::DocId;
 use muninn_memory::index::{FileRole, Snapshot};
+use muninn_text::lexical::DocId;
 
 use super::PostingsCache;
 use crate::question::Question;

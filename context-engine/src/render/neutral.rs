@@ -4,7 +4,7 @@
 //! block, the preamble, the reasons of hooks and the results of tools. [`quoted`] also puts it into a code block of its
 //! own, so that its headings cannot pass for ours.
 
-use muninn_memory::neutral::{Ground, neutralize};
+use muninn_text::neutral::{Ground, neutralize};
 
 use super::fenced;
 use crate::item::{Item, ItemKind};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use muninn_base::{CancelFlag, Until};
-use muninn_memory::model::{Reply, ToolMode, Usage};
+use muninn_text::model::{Reply, ToolMode, Usage};
 
 use super::script::{QUESTION, Script, calls, deep, explore, words};
 use super::{Repo, ask, limits};

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use muninn_base::Until;
-use muninn_memory::model::{Message, Model, ModelError, ModelRequest, Reply, ToolInvocation};
+use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply, ToolInvocation};
 
 use crate::Engine;
 use crate::explore::{DeepLimits, ExploreOutcome};

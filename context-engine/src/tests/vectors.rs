@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use muninn_memory::RecallOptions;
-use muninn_memory::embed::{EmbedError, Embedder};
+use muninn_text::embed::{EmbedError, Embedder};
 
 use super::Repo;
 use crate::{Engine, EngineSettings, Lists, Tuning};

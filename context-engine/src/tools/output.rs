@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use muninn_base::RelPath;
-use muninn_memory::neutral::{Ground, neutralize};
-use muninn_memory::redact;
 use muninn_repo_tools::Cuts;
+use muninn_text::neutral::{Ground, neutralize};
+use muninn_text::redact;
 use serde_json::value::RawValue;
 
 /// Maximum size of the lines of a result, in bytes.

@@ -167,7 +167,7 @@ fn lines_are_neutralised_as_the_text_of_their_file() {
     let registry = Registry::of_engine();
     let run = |tool: &str, call: Value| {
         let output = registry.run(tool, call.as_object().unwrap(), &context);
-        output.neutral_page(1, 30_000, muninn_memory::neutral::Ground::Code)
+        output.neutral_page(1, 30_000, muninn_text::neutral::Ground::Code)
     };
     let found = run("grep", json!({"pattern": "zz"}));
     for (name, _, expected) in SHOWN_LINES {

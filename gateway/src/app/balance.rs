@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::{MutexGuard, PoisonError};
 
-use muninn_memory::model::block_on;
+use muninn_text::model::block_on;
 
 use super::Workspace;
 use crate::store::{Receipt, Store, StoreError};

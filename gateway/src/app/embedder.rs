@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use muninn_memory::embed::{EmbedError, Embedder, LoadError, StaticVectors, minilm};
+use muninn_text::embed::{EmbedError, Embedder, LoadError, StaticVectors, minilm};
 use serde_json::{Value, json};
 use thiserror::Error;
 

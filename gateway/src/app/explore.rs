@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use muninn_base::Supervisor;
 use muninn_context_engine::explore::{ExploreOutcome, Observer};
-use muninn_memory::model::{Model, block_on};
+use muninn_text::model::{Model, block_on};
 use thiserror::Error;
 
 use super::Workspace;

@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use muninn_context_engine::IndexStatus;
 use muninn_context_engine::render;
 use muninn_context_engine::value::Prices;
-use muninn_memory::redact;
+use muninn_text::redact;
 
 use super::deep::{DeepLane, ProgressSender};
 use super::learn::{ObservedRequest, Observing};

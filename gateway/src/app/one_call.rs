@@ -9,7 +9,7 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::tokens;
-use muninn_memory::model::block_on;
+use muninn_text::model::block_on;
 
 use super::local::{LocalReply, LocalRequest};
 use super::turn::millis;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use muninn_base::Clock;
 use muninn_context_engine::{Item, ItemKind, PriorContext, measure_item};
 use muninn_memory::personal::{FoundItem, Personal, SearchOptions};
-use muninn_memory::redact;
+use muninn_text::redact;
 use serde_json::Value;
 
 use super::App;

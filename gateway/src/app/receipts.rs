@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use muninn_base::ids::{self, IdError};
-use muninn_memory::model::block_on;
+use muninn_text::model::block_on;
 use thiserror::Error;
 
 use crate::store::{Receipt, Store, StoreError};

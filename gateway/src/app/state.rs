@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use muninn_base::Clock;
 use muninn_base::Supervisor;
 use muninn_context_engine::tokens;
-use muninn_memory::model::block_on;
 use muninn_memory::personal::Personal;
+use muninn_text::model::block_on;
 
 use super::deep::BackgroundExplorations;
 use super::embedder::ConfiguredEmbedder;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
-use muninn_memory::model::block_on;
+use muninn_text::model::block_on;
 use serde::Serialize;
 
 use crate::store::{Outcome, Receipt, Store, StoreError};

@@ -12,7 +12,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use muninn_context_engine::Completeness;
 use muninn_context_engine::value::Prices;
-use muninn_memory::redact;
+use muninn_text::redact;
 use thiserror::Error;
 
 use super::App;

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use muninn_base::Clock;
+use muninn_base::Progress;
 use muninn_base::{Supervisor, Until};
-use muninn_context_engine::{Engine, EngineSettings, IndexError, IndexReport, IndexStatus, Progress};
+use muninn_context_engine::{Engine, EngineSettings, IndexError, IndexReport, IndexStatus};
 use muninn_memory::index::vectors::Filled;
 use muninn_memory::{Home, Store};
 use muninn_repo_tools::Worktree;

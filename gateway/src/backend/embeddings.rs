@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
 use muninn_base::Supervisor;
-use muninn_memory::embed::{EmbedError, Embedder, normalise};
-use muninn_memory::model::block_on;
+use muninn_text::embed::{EmbedError, Embedder, normalise};
+use muninn_text::model::block_on;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
 use muninn_base::{Supervisor, Until};
-use muninn_memory::model::{Model, ModelError, ModelRequest, PendingReply, Reply, block_on};
+use muninn_text::model::{Model, ModelError, ModelRequest, PendingReply, Reply, block_on};
 
 use super::credentials::{self, OPENAI_URL};
 use super::{BlockingClient, BlockingClientError, Candidate, Outgoing, Router};

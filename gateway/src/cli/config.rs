@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use muninn_memory::model::ToolMode;
+use muninn_text::model::ToolMode;
 use serde_json::{Value, json};
 
 use super::{CliError, Common, examples, output};

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_context_engine::explore::{Ended, ExploreOutcome, Observer, Recorder, Recording};
-use muninn_memory::model::Model;
-use muninn_memory::redact;
+use muninn_text::model::Model;
+use muninn_text::redact;
 use serde_json::json;
 
 use super::output::{self, plural};

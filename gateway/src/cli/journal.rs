@@ -8,8 +8,8 @@ use muninn_base::{Until, with_causes};
 use muninn_memory::journal::{
     Draft, FoundEntry, JournalError, ListedEntry, OverviewConflict, TocNode, Undone, Written,
 };
-use muninn_memory::model::block_on;
 use muninn_repo_tools::{ChainError, Worktree};
+use muninn_text::model::block_on;
 
 use super::{CliError, Common, Exit, examples, output, read_text};
 use crate::app::{

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use muninn_memory::embed::HAS_MINILM;
+use muninn_text::embed::HAS_MINILM;
 use serde_json::json;
 
 use super::progress::ProgressLine;

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use muninn_context_engine::Progress;
+use muninn_base::Progress;
 
 /// The shortest time between two updates of the line.
 const INTERVAL: Duration = Duration::from_millis(100);

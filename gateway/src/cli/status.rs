@@ -9,8 +9,8 @@ use clap::Args;
 use jiff::civil::Date;
 use muninn_base::with_causes;
 use muninn_memory::learn::budget::DailyBudget;
-use muninn_memory::model::block_on;
 use muninn_repo_tools::{Checkout, Worktree};
+use muninn_text::model::block_on;
 use serde_json::{Value, json};
 
 use super::output::{self, plural, sanitize_line};

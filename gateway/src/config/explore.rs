@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use muninn_base::Until;
 use muninn_context_engine::explore::DeepLimits;
-use muninn_memory::model::ToolMode;
+use muninn_text::model::ToolMode;
 
 use super::chosen::{ChosenModel, chosen};
 use super::raw;

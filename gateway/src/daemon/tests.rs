@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use muninn_base::Clock;
-use muninn_memory::model::block_on;
 use muninn_tests::wait_until;
+use muninn_text::model::block_on;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::Notify;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muninn_memory::redact;
+use muninn_text::redact;
 
 use super::refusal::Client;
 use crate::app::App;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use http::request::Parts;
 use http::{Extensions, Response};
-use muninn_memory::redact;
+use muninn_text::redact;
 
 use super::{Shared, Worker, reply};
 use crate::access::{Caller, Forbidden, Peer};

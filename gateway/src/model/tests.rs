@@ -155,5 +155,5 @@ fn the_pinned_files_are_those_that_the_embedder_reads() {
         assert!(hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hash}");
     }
     let names: Vec<&str> = pin.files.iter().map(PinnedFile::name).collect();
-    assert_eq!(names, muninn_memory::embed::MINILM_FILES);
+    assert_eq!(names, muninn_text::embed::MINILM_FILES);
 }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use http::HeaderMap;
-use muninn_memory::redact;
+use muninn_text::redact;
 
 use super::claimed_directories::{ClaimedDirectories, claimed_directories};
 use super::derived::DerivedId;

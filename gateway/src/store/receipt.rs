@@ -4,7 +4,7 @@ use std::path::Path;
 
 use muninn_context_engine::explore::Trace;
 use muninn_context_engine::{Item, ItemKind};
-use muninn_memory::redact;
+use muninn_text::redact;
 use serde::{Deserialize, Serialize};
 
 use super::pack_value::{Effect, Estimate};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Snapshot;
 use super::rows::Rows;
-use crate::index::lexical::{Bm25, Bm25Builder, DocId};
+use muninn_text::lexical::{Bm25, Bm25Builder, DocId};
 
 /// Maximum number of files of a commit that counts. In a larger commit, such as a reformatting, a pair of files is weak
 /// evidence.
@@ -151,7 +151,7 @@ mod tests {
 
     use super::super::{FileFacts, digest};
     use super::*;
-    use crate::index::lexical::Tokenizer;
+    use muninn_text::lexical::Tokenizer;
 
     fn snapshot(paths: &[&str]) -> Snapshot {
         let files: Vec<_> = paths

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::index::lexical::{Arena, Tokenizer, has_terms_of};
 use muninn_base::RelPath;
 use muninn_repo_tools::syntax::{Language, Parsed};
+use muninn_text::lexical::{Arena, Tokenizer, has_terms_of};
 use serde::{Deserialize, Serialize};
 
 use super::chunk::{self, Chunk, Cut};

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::CoChange;
 use super::co_change::MAX_FILES;
 use crate::cache::Cache;
-use crate::index::lexical::{Tokenizer, counted, has_terms_of};
-use crate::redact;
+use muninn_text::lexical::{Tokenizer, counted, has_terms_of};
+use muninn_text::redact;
 
 /// Maximum number of commits that are read. The files of older commits have changed too much since.
 const MAX_COMMITS: usize = 3_000;

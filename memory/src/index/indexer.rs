@@ -7,25 +7,16 @@ use std::time::{Duration, Instant};
 
 use muninn_repo_tools::{FileEntry, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at};
 
+use muninn_base::Progress;
 use muninn_base::{RelPath, with_causes};
 
 use super::reader::{Block, Reader};
 use super::segment::{FileFacts, Segment};
 use super::snapshot::{Changes, Snapshot};
 use crate::cache::{Cache, CacheError, nanos};
-use crate::index::lexical::has_terms_of;
 use muninn_base::Clock;
 use muninn_base::image::{self, ImageError, ImageFormat};
-
-/// Progress of an indexing. Called from the indexing threads.
-pub trait Progress: Sync {
-    /// `done` of `total` files.
-    fn advance(&self, done: usize, total: usize);
-}
-
-impl Progress for () {
-    fn advance(&self, _done: usize, _total: usize) {}
-}
+use muninn_text::lexical::has_terms_of;
 
 /// The stored index of a worktree. The number is increased whenever the format of a segment or the meaning of its data
 /// changes.

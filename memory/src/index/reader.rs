@@ -17,9 +17,9 @@ use super::indexer::lock;
 use super::segment::{FileFacts, RACY, Segment, SegmentBuilder};
 use super::snapshot::Snapshot;
 use crate::cache::{Cache, CacheError, encoded, nanos};
-use crate::index::lexical::Tokenizer;
-use crate::redact;
 use muninn_base::Clock;
+use muninn_text::lexical::Tokenizer;
+use muninn_text::redact;
 
 /// A file that was modified less than this long before it is read can be modified again within the same tick of the
 /// file system's clock, and then looks unchanged. Git calls such entries racy.

@@ -16,7 +16,7 @@ use super::digest::{Digest, Span};
 use super::language::{FileRole, file_role};
 use super::syntax::Syntax;
 use crate::cache::nanos;
-use crate::index::lexical::{Bm25, Bm25Builder, Inverted, InvertedBuilder, Keep, Tokenizer, counted};
+use muninn_text::lexical::{Bm25, Bm25Builder, Inverted, InvertedBuilder, Keep, Tokenizer, counted};
 
 /// Files, their chunks, and the words of both. Cheap to clone: large parts are shared.
 #[derive(Debug, Clone, Default)]

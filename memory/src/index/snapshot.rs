@@ -10,7 +10,7 @@ use super::digest::{Digest, Span};
 use super::graph::Graph;
 use super::segment::{File, FileFacts, Removals, Segment, SegmentBuilder};
 use super::syntax::Symbol;
-use crate::index::lexical::{DocId, Inverted, Tokenizer};
+use muninn_text::lexical::{DocId, Inverted, Tokenizer};
 
 /// With more parts, all except the first are merged.
 const MAX_PARTS: usize = 6;

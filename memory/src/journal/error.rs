@@ -10,8 +10,8 @@ use super::id::JournalIdError;
 use super::log::ListedEntry;
 use super::store::Version;
 use super::write::MOST_BYTES;
-use crate::embed::LoadError;
 use crate::wiki::PagePath;
+use muninn_text::embed::LoadError;
 
 /// Why a journal cannot be read or written. Nothing is written then.
 #[derive(Debug, Error)]

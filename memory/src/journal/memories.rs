@@ -11,11 +11,11 @@ use super::entry::{Entry, shown};
 use super::log::{LogEntry, timestamp};
 use super::section::SectionFile;
 use super::{REFERENCE, conflict};
-use crate::markdown::sections;
 use crate::memories::{LoadedMemories, Memory, MemoryKind};
-use crate::redact::redact;
 use crate::wiki::PagePath;
 use muninn_base::stamp::Stamp;
+use muninn_text::markdown::sections;
+use muninn_text::redact::redact;
 
 /// The most bytes of the file of a ref.
 const MOST_REF: u64 = 4096;

@@ -11,10 +11,10 @@ use super::entry::Entry;
 use super::error::JournalError;
 use super::log::{Log, LogEntry, timestamp};
 use super::store::{Journal, READ_FOR_IMAGE};
-use crate::embed::StaticVectors;
-use crate::index::lexical::{Tokenizer, has_terms_of};
-use crate::index::{TextQuery, Texts, TextsBuilder};
 use muninn_base::image::ImageFormat;
+use muninn_text::embed::StaticVectors;
+use muninn_text::lexical::{Tokenizer, has_terms_of};
+use muninn_text::texts::{TextQuery, Texts, TextsBuilder};
 
 /// Scores are exact to a ten-thousandth.
 const STEPS: f32 = 10_000.0;

@@ -8,9 +8,9 @@ use thiserror::Error;
 use super::conflict;
 use super::error::JournalError;
 use super::store::{Journal, Version, section_at};
-use crate::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
-use crate::neutral::{Ground, neutralize, restore};
 use crate::wiki::PagePath;
+use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
+use muninn_text::neutral::{Ground, neutralize, restore};
 
 /// Texts that together are longer, in bytes, get no line-by-line merge, whose time grows with the square of the changes.
 const MOST_MERGED: usize = 256 << 10;

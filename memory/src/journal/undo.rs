@@ -10,7 +10,7 @@ use super::error::JournalError;
 use super::merge::{self, Merged};
 use super::store::Journal;
 use super::write::COMMITTER;
-use crate::redact::redact;
+use muninn_text::redact::redact;
 
 /// The refs are numbered below it.
 const BEFORE: &str = "refs/muninn/before-fetch/";

@@ -12,10 +12,10 @@ use super::log::LogEntry;
 use super::merge::{self, Merged};
 use super::store::{Journal, Version, section_at, sections_at};
 use super::{REFERENCE, conflict, undo};
-use crate::neutral::{Ground, restore};
-use crate::redact::redact;
 use crate::wiki::PagePath;
 use muninn_base::private_file;
+use muninn_text::neutral::{Ground, restore};
+use muninn_text::redact::redact;
 
 /// The most bytes of an entry, and of an overview.
 pub(super) const MOST_BYTES: usize = 1 << 20;

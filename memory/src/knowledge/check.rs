@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::front::{Front, ProblemKind, front};
 use super::listing::Listing;
 use super::{MAX_FILE_BYTES, conflict};
-use crate::markdown::heading;
-use crate::redact::redact;
+use muninn_text::markdown::heading;
+use muninn_text::redact::redact;
 
 /// A problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

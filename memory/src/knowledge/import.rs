@@ -11,8 +11,8 @@ use thiserror::Error;
 use super::listing::Listing;
 use super::write::{KnowledgeDir, WriteError};
 use super::{MAX_FILE_BYTES, ROOT, front};
-use crate::redact::redact;
 use muninn_base::page_files::is_directory;
+use muninn_text::redact::redact;
 
 /// The result of an import. Paths begin at `.muninn/knowledge`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

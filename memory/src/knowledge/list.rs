@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::listing::Listing;
 use super::{MAX_FILE_BYTES, MAX_TOTAL_BYTES, front, items, metis};
-use crate::redact::redact;
+use muninn_text::redact::redact;
 
 /// A file and its front matter.
 #[derive(Debug, Clone, PartialEq, Serialize)]

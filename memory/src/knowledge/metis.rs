@@ -13,9 +13,9 @@ use muninn_repo_tools::{Worktree, stat};
 use super::listing::Listing;
 use super::section::SectionSource;
 use crate::memories::{LoadedMemories, Memory};
-use crate::redact::redact;
 use muninn_base::page_files::is_directory;
 use muninn_base::stamp::Stamp;
+use muninn_text::redact::redact;
 
 /// The folder of documents.
 const FOLDER: &str = ".metis";

@@ -39,8 +39,8 @@ pub use self::write::WriteError;
 
 pub(crate) use self::listing::{Bounds, Listing, MarkdownFile};
 use crate::memories::LoadedMemories;
-use crate::redact::redact;
 use muninn_base::stamp::Stamp;
+use muninn_text::redact::redact;
 
 /// The folder of a worktree's knowledge.
 pub const ROOT: &str = ".muninn/knowledge";

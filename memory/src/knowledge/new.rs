@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use super::ROOT;
 use super::front::{ProblemKind, confidence};
 use super::write::{KnowledgeDir, WriteError};
-use crate::redact::redact;
+use muninn_text::redact::redact;
 
 /// Maximum length of a file name without extension, in bytes.
 const MAX_SLUG_BYTES: usize = 80;

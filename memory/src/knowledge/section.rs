@@ -3,8 +3,8 @@
 use muninn_base::RelPath;
 
 use super::front::Front;
-use crate::markdown::sections;
 use crate::memories::{Memory, MemoryKind};
+use muninn_text::markdown::sections;
 
 /// The common data of a text's sections.
 pub(super) struct SectionSource<'a> {

@@ -8,9 +8,9 @@ use muninn_base::RelPath;
 use serde_json::Number;
 
 use super::MOST_CONFIDENCE;
-use crate::model::answer::plain;
 use crate::records::{Body, Statement, kinds};
-use crate::redact::redact;
+use muninn_text::model::answer::plain;
+use muninn_text::redact::redact;
 
 /// The beginnings of sentences that state a decision.
 const CUES: [&str; 18] = [

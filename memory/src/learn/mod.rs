@@ -18,8 +18,8 @@ use serde_json::Number;
 
 use self::decisions::Decision;
 use crate::records::{Body, Home, Origin, Record, Source, kinds};
-use crate::redact::redact;
 use muninn_base::Clock;
+use muninn_text::redact::redact;
 
 /// Relevance of a file that the agent edited, named in its answer, or read.
 const EDITED: f64 = 0.95;

@@ -13,11 +13,11 @@ use super::memory::Memory;
 use super::newest::{self, Bounds};
 use super::record::memory_of;
 use super::skipped::SkippedLines;
-use crate::hits::Hit;
 use crate::records::{
     Body, Home, MAIN, Record, RecordFile, RecordReferences, WithdrawnRecords, is_pruned, kinds, lines,
 };
 use muninn_base::stamp::Stamp;
+use muninn_text::hits::Hit;
 
 /// The part of a file that is loaded. Indexing it takes up to 4 GB of memory if all records are of the type
 /// `context_hit`, and 2.5 GB if none is.

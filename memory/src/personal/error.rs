@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::reminder::MOST_TIMEOUT_SECONDS;
-use crate::embed::LoadError;
+use muninn_text::embed::LoadError;
 
 /// Why personal memory was not read or written.
 #[derive(Debug, Error)]

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::directory::{Personal, STATE};
 use super::error::PersonalError;
-use crate::redact::redact;
 use muninn_base::private_file;
+use muninn_text::redact::redact;
 
 /// The file, in the directory of the state.
 const FILE: &str = "inbox.md";

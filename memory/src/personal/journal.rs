@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::day_files::{BadLine, BadLines, ReadBudget, text};
 use super::directory::{JOURNAL, Personal};
 use super::error::PersonalError;
-use crate::redact::redact;
+use muninn_text::redact::redact;
 
 /// The most bytes of an entry.
 const MOST_CONTENT: usize = 100_000;

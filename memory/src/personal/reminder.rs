@@ -17,7 +17,7 @@ use super::error::PersonalError;
 use super::files::{self, check_folder};
 use super::journal::timestamp;
 use super::schedule::{Schedule, zone};
-use crate::redact::redact;
+use muninn_text::redact::redact;
 
 /// The most bytes of a payload or a description.
 const MOST_TEXT: usize = 20_000;

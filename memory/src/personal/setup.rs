@@ -5,8 +5,8 @@ use std::io::{ErrorKind, Write as _};
 use super::directory::{ENTITIES, JOURNAL, Personal, STATE};
 use super::error::PersonalError;
 use super::inbox::INBOX;
-use crate::redact::redact;
 use muninn_base::private_file;
+use muninn_text::redact::redact;
 
 /// The questions of the first run.
 pub const QUESTIONS: [&str; 3] = [

@@ -14,7 +14,7 @@ use super::day_files::{ReadBudget, text};
 use super::directory::{Personal, SIGNALS};
 use super::error::PersonalError;
 use super::journal::timestamp;
-use crate::redact::redact;
+use muninn_text::redact::redact;
 
 /// The most bytes of a signal.
 const MOST_SIGNAL: usize = 64 << 10;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::directory::Personal;
 use super::error::PersonalError;
 use super::files::{self, path_below};
-use crate::redact::redact;
+use muninn_text::redact::redact;
 
 /// A file that is always loaded.
 #[derive(Debug, PartialEq, Eq)]

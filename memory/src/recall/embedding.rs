@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::kept::Store;
-use crate::embed::{EmbedError, Embedder};
-use crate::index::vectors::bytes;
 use crate::memories::Memory;
 use crate::records::lines::{Digest, digest};
+use muninn_text::embed::{EmbedError, Embedder};
+use muninn_text::vectors::bytes;
 
 /// Number of texts that are embedded at once.
 const BATCH: usize = 256;

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::MemorySources;
 use super::order::NeighbourRuns;
-use crate::hits::Hits;
-use crate::index::lexical::{Bm25, has_terms_of};
 use crate::memories::Memory;
 use crate::records::Home;
 use muninn_base::image::{self, ImageFormat};
 use muninn_base::stamp::Stamp;
+use muninn_text::hits::Hits;
+use muninn_text::lexical::{Bm25, has_terms_of};
 
 /// Increased whenever the format or the meaning of the stored data changes.
 const FORM: ImageFormat = ImageFormat { prefix: "memory-", magic: b"muninn memory index 9\n" };
@@ -35,7 +35,7 @@ pub(super) struct Store {
     pub(super) hits: Hits,
     /// Vectors by the embedder with this id, one byte per dimension; empty without an embedder.
     pub(super) embedder: String,
-    #[serde(with = "crate::index::lexical::bytes")]
+    #[serde(with = "muninn_text::lexical::bytes")]
     pub(super) vectors: Vec<u8>,
 }
 

@@ -7,11 +7,11 @@ use super::kept::Store;
 use super::order::NeighbourRuns;
 use super::related::RelatedTexts;
 use super::{MemorySources, confidence, order, summaries, words};
-use crate::hits::{Hit, Hits};
 use crate::memories::{ConflictPairs, LoadedMemories, MemoryKind};
 use crate::records::{Home, MAIN, RecordReferences, Superseded};
-use crate::redact::redact;
 use crate::{journal, knowledge};
+use muninn_text::hits::{Hit, Hits};
+use muninn_text::redact::redact;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordSelection {

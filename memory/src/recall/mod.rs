@@ -33,13 +33,13 @@ pub use self::options::{BlobLookup, RecallOptions};
 use self::rank::{Ranked, Ranker};
 use self::types::Types;
 pub use self::word_match::WordMatch;
-use crate::embed::{Embedder, normalise};
-use crate::hits::Hits;
-use crate::index::lexical::{Bm25, DocId, Tokenizer, question_terms};
-use crate::index::vectors::VectorIndex;
 use crate::knowledge;
 use crate::memories::{LoadedMemories, Memory, MemoryKind};
 use crate::records::{Home, MAIN, Record, RecordFile};
+use muninn_text::embed::{Embedder, normalise};
+use muninn_text::hits::Hits;
+use muninn_text::lexical::{Bm25, DocId, Tokenizer, question_terms};
+use muninn_text::vectors::VectorIndex;
 
 /// Factor on the score of a memory with no confidence, or with changed files. It orders memories that match equally
 /// well and does not hide a single match.

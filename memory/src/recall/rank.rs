@@ -4,8 +4,8 @@
 //! weights were chosen on half of a published set of questions about long conversations, by leave-one-conversation-out;
 //! see `benches/README.md`. They are deliberately coarse.
 
-use crate::index::lexical::{Bm25, DocId};
-use crate::index::vectors::VectorIndex;
+use muninn_text::lexical::{Bm25, DocId};
+use muninn_text::vectors::VectorIndex;
 
 use super::order::NeighbourRuns;
 use super::words::{QueryTerm, REACH, length_around, length_of, saturated, share};

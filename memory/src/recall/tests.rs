@@ -3,9 +3,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use muninn_base::RelPath;
 
 use super::*;
-use crate::embed::{EmbedError, StaticVectors};
 use crate::fixture::{Fixture, main_alone};
 use crate::records::MAIN;
+use muninn_text::embed::{EmbedError, StaticVectors};
 
 impl Memories {
     /// Knowledge and records of a team, for recall by words alone.

@@ -4,8 +4,8 @@
 //! compared with the most similar word of the text instead, two texts of different length are comparable. This is the
 //! late interaction of ColBERT (Khattab and Zaharia 2020) over static vectors.
 
-use crate::embed::{StaticVectors, dot};
-use crate::index::lexical::{is_stop_word_of, words};
+use muninn_text::embed::{StaticVectors, dot};
+use muninn_text::lexical::{is_stop_word_of, words};
 
 /// Maximum number of words of a text that are compared.
 const MOST_WORDS: usize = 300;

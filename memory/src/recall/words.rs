@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, content_terms, idf};
+use muninn_text::lexical::{Bm25, Bm25Builder, Tokenizer, content_terms, idf};
 
 use super::order::NeighbourRuns;
 use crate::memories::Memory;

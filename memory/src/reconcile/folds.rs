@@ -13,8 +13,8 @@ use crate::Store;
 use crate::records::{
     Body, CONFLICTS, Home, MAIN, Moment, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered,
 };
-use crate::redact::redact;
 use muninn_base::ids;
+use muninn_text::redact::redact;
 
 /// An older record that a newer one stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -26,8 +26,8 @@ mod verdict;
 use std::sync::Arc;
 
 use self::judge::{Claim, ClaimTokens, FittedJudge, Judgement};
-use crate::embed::Embedder;
-use crate::index::Progress;
+use muninn_base::Progress;
+use muninn_text::embed::Embedder;
 
 pub use self::folds::{Fold, FoldedRecord, apart, folds};
 pub use self::model::{ModelReport, Reconciler, ReconcilerLimits, control_pairs};

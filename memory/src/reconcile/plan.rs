@@ -21,9 +21,9 @@ use super::open::open_among;
 use super::parallel::by_all_processors;
 use super::runs::RunLog;
 use super::unseen::Unseen;
-use crate::index::Progress;
 use crate::reconcile::JudgeSetup;
 use crate::records::{Body, Record, RecordStatus, WithdrawnRecords, kinds, ordered};
+use muninn_base::Progress;
 
 /// A segment.
 #[derive(Debug, Clone)]

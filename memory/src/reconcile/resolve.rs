@@ -14,8 +14,8 @@ use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
 use crate::learn::LearnContext;
 use crate::records::{Body, CONFLICTS, MAIN, Origin, Record, kinds};
-use crate::redact::redact;
 use muninn_base::ids::{self, IdError};
+use muninn_text::redact::redact;
 
 /// The sides of a conflict that are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,9 +20,9 @@ use super::links::LinkStyle;
 use super::pages::{BrokenLink, MOST_BYTES, Page, Pages, decoded};
 use super::path::{PagePath, PagePathError};
 use super::{moving, pages};
-use crate::redact::redact;
 use muninn_base::page_files::{self, FileError};
 use muninn_base::private_file;
+use muninn_text::redact::redact;
 
 /// A folder of pages.
 pub struct WikiFolder {

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::folder::WikiFolder;
 use super::pages::{Page, Pages};
 use super::path::PagePath;
-use crate::index::lexical::{
-    Bm25, Bm25Builder, Tokenizer, content_terms, has_terms_of, idf, question_terms, saturation,
-};
 use muninn_base::image::{self, ImageFormat};
 use muninn_base::private_file;
+use muninn_text::lexical::{
+    Bm25, Bm25Builder, Tokenizer, content_terms, has_terms_of, idf, question_terms, saturation,
+};
 
 /// The weight of words in the title, aliases and path: they count as if written so often.
 const TITLE_WEIGHT: usize = 3;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use crate::index::lexical::{is_mark, is_unspaced, normalised, runs};
+use muninn_text::lexical::{is_mark, is_unspaced, normalised, runs};
 
 /// The share of all words that are stop words of a language and no English ones, from which the language is taken to be
 /// spoken. In a text of the language it is a third and more; in an English text, less than a hundredth.

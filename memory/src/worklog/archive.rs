@@ -16,9 +16,9 @@ use super::FILE;
 use super::file::{Worklog, WorklogError};
 use super::parsed::{ParsedMutation, ParsedWorklog};
 use crate::records::{ATTRIBUTES, Body, Home, Moment, Record, kinds};
-use crate::redact::redact;
 use muninn_base::added_lines::add_missing_lines;
 use muninn_base::private_file::sync_dir;
+use muninn_text::redact::redact;
 
 /// The largest file that is archived.
 const MOST_BYTES: u64 = 64 << 20;

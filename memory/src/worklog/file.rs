@@ -13,9 +13,9 @@ use thiserror::Error;
 use super::mutation::Mutation;
 use super::parsed::gossip;
 use super::{FAILURES_BEFORE_MUTATION, FILE};
-use crate::redact::redact;
 use muninn_base::clock::Clock;
 use muninn_base::private_file;
+use muninn_text::redact::redact;
 
 /// The most lines and characters of one text.
 const MOST_LINES: usize = 2;

@@ -3,7 +3,7 @@
 use muninn_base::RelPath;
 use serde::{Deserialize, Serialize};
 
-use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf};
+use crate::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf};
 
 /// The files that were relevant to a question with these words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 //! because only the gateway knows HTTP and wire formats. Each request carries the whole conversation; no state is kept
 //! between calls.
 
-pub(crate) mod answer;
+pub mod answer;
 
 use std::future::{self, Future};
 use std::pin::{Pin, pin};

@@ -16,7 +16,7 @@ const MOST_TEXT: usize = 20_000;
 
 /// An index over texts.
 #[derive(Default, Serialize, Deserialize)]
-pub(crate) struct Texts {
+pub struct Texts {
     words: Bm25,
     /// The vectors in their byte form, one after the other.
     vectors: Vec<i8>,
@@ -24,13 +24,13 @@ pub(crate) struct Texts {
 
 /// Makes an index.
 #[derive(Default)]
-pub(crate) struct TextsBuilder {
+pub struct TextsBuilder {
     words: Bm25Builder,
     vectors: Vec<i8>,
 }
 
 /// A query.
-pub(crate) struct TextQuery {
+pub struct TextQuery {
     /// The words with their weights.
     terms: Vec<(String, f32)>,
     vector: Vec<f32>,
@@ -38,16 +38,16 @@ pub(crate) struct TextQuery {
 
 /// How well a text matches.
 #[derive(Clone, Copy)]
-pub(crate) struct TextScore {
+pub struct TextScore {
     /// The score, from 0 to 1.
-    pub(crate) value: f32,
+    pub value: f32,
     /// The cosine of the vectors, which orders texts with equal scores.
-    pub(crate) cosine: f32,
+    pub cosine: f32,
 }
 
 impl TextsBuilder {
     /// Adds a text, which gets the next number.
-    pub(crate) fn add(&mut self, tokenizer: &mut Tokenizer, vectors: &StaticVectors, text: &str) {
+    pub fn add(&mut self, tokenizer: &mut Tokenizer, vectors: &StaticVectors, text: &str) {
         let text = &text[..text.floor_char_boundary(MOST_TEXT)];
         let terms = content_terms(tokenizer, text);
         self.words.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
@@ -55,7 +55,7 @@ impl TextsBuilder {
     }
 
     /// The index over the added texts.
-    pub(crate) fn finish(self) -> Texts {
+    pub fn finish(self) -> Texts {
         Texts { words: self.words.finish(), vectors: self.vectors }
     }
 }
@@ -67,7 +67,7 @@ impl Texts {
     }
 
     /// The texts of several indexes, as far as they are kept, in their order.
-    pub(crate) fn merged(parts: &[(&Texts, Keep<'_>)]) -> Texts {
+    pub fn merged(parts: &[(&Texts, Keep<'_>)]) -> Texts {
         let words: Vec<_> = parts.iter().map(|(part, keep)| (&part.words, *keep)).collect();
         let mut vectors = Vec::new();
         for (part, keep) in parts {
@@ -82,7 +82,7 @@ impl Texts {
 
 impl TextQuery {
     /// A query over several indexes, in all of which its words are counted.
-    pub(crate) fn of(text: &str, vectors: &StaticVectors, parts: &[&Texts]) -> TextQuery {
+    pub fn of(text: &str, vectors: &StaticVectors, parts: &[&Texts]) -> TextQuery {
         let terms = question_terms(&mut Tokenizer::new(), text).into_iter();
         let weight = |term: &str| {
             let frequency = parts.iter().map(|part| part.words.inverted().frequency(term)).sum();
@@ -100,13 +100,13 @@ impl TextQuery {
     }
 
     /// Returns whether it has no words.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
     /// The score of each text. Two signs speak for a text: the share of the query's words that it has, weighted by how rare they
     /// are, and the likeness of their vectors. They count as independent: the score is `1 - (1 - share) (1 - likeness)`.
-    pub(crate) fn scores(&self, texts: &Texts) -> Vec<TextScore> {
+    pub fn scores(&self, texts: &Texts) -> Vec<TextScore> {
         let mut shares = vec![0.0f32; texts.len()];
         let all: f32 = self.terms.iter().map(|(_, weight)| weight).sum();
         for (term, weight) in self.terms.iter().filter(|_| all > 0.0) {

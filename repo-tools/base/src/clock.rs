@@ -64,7 +64,7 @@ impl Clock {
     }
 
     /// A new id, greater than all ids of this clock, so that ids sort by creation.
-    pub(crate) fn id(&self) -> Ulid {
+    pub fn id(&self) -> Ulid {
         let now = SystemTime::from(self.now());
         let mut ids = self.0.ids.lock().unwrap_or_else(PoisonError::into_inner);
         ids.generate_from_datetime(now).unwrap_or_else(|_| Ulid::from_datetime(now))

@@ -14,11 +14,11 @@ use serde::de::DeserializeOwned;
 use crate::private_file;
 
 /// The name and version of a kind of image.
-pub(crate) struct ImageFormat {
+pub struct ImageFormat {
     /// Prefix of file names.
-    pub(crate) prefix: &'static str,
+    pub prefix: &'static str,
     /// First bytes of the files; increased whenever the format or meaning of the content changes.
-    pub(crate) magic: &'static [u8],
+    pub magic: &'static [u8],
 }
 
 const CHECKSUM: usize = 32;
@@ -29,7 +29,7 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// Why an image cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ImageError {
+pub enum ImageError {
     /// The image is damaged or outdated.
     #[error("{} is damaged or of another version", path.display())]
     Unusable {
@@ -47,7 +47,7 @@ pub(crate) enum ImageError {
 }
 
 /// Reads the image of a worktree; `None` if there is none.
-pub(crate) fn read<T: DeserializeOwned>(form: &ImageFormat, dir: &Path, root: &Path) -> Result<Option<T>, ImageError> {
+pub fn read<T: DeserializeOwned>(form: &ImageFormat, dir: &Path, root: &Path) -> Result<Option<T>, ImageError> {
     let path = path(form, dir, root);
     let io = |source| ImageError::Io { path: path.clone(), source };
     let mut bytes = Vec::new();
@@ -66,12 +66,12 @@ pub(crate) fn read<T: DeserializeOwned>(form: &ImageFormat, dir: &Path, root: &P
 }
 
 /// Whether there is an image of a worktree, usable or not.
-pub(crate) fn exists(form: &ImageFormat, dir: &Path, root: &Path) -> bool {
+pub fn exists(form: &ImageFormat, dir: &Path, root: &Path) -> bool {
     path(form, dir, root).is_file()
 }
 
 /// Writes an image, and removes abandoned temporary files.
-pub(crate) fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Serialize) -> Result<(), ImageError> {
+pub fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Serialize) -> Result<(), ImageError> {
     let path = path(form, dir, root);
     let written = || -> io::Result<()> {
         let body = postcard::to_allocvec(what).map_err(io::Error::other)?;
@@ -89,7 +89,7 @@ pub(crate) fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Ser
 }
 
 /// Removes the image of a deleted worktree.
-pub(crate) fn remove(form: &ImageFormat, dir: &Path, root: &Path) {
+pub fn remove(form: &ImageFormat, dir: &Path, root: &Path) {
     // A file that remains only costs disk space.
     fs::remove_file(path(form, dir, root)).ok();
 }

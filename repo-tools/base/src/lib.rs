@@ -1,7 +1,7 @@
 //! The ground: paths, files that are opened safely, private files and databases, time, deadlines and threads. This is the
 //! lowest crate of the workspace, and knows neither git nor text.
 
-mod added_lines;
+pub mod added_lines;
 mod causes;
 pub mod clock;
 pub mod database;
@@ -11,6 +11,7 @@ pub mod ordered;
 pub mod page_files;
 mod path;
 pub mod private_file;
+mod progress;
 mod regular_file;
 pub mod stamp;
 mod supervisor;
@@ -22,6 +23,7 @@ pub use clock::Clock;
 pub use ordered::in_order;
 pub use page_files::FileError;
 pub use path::{PathError, RelPath};
+pub use progress::Progress;
 pub use regular_file::{
     Links, RegularFileError, beginning, open_regular, read_at_most, read_regular, read_regular_text,
 };

@@ -38,7 +38,7 @@ pub enum FileError {
 }
 
 /// Creates a file below the directory `top`, unless it exists. Returns whether it did.
-pub(crate) fn create(top: &Path, path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
+pub fn create(top: &Path, path: &Path, bytes: &[u8]) -> Result<bool, FileError> {
     let written = write_beside(top, path, bytes)?;
     sweep_beside(&written);
     match written.persist_noclobber(path) {
@@ -49,7 +49,7 @@ pub(crate) fn create(top: &Path, path: &Path, bytes: &[u8]) -> Result<bool, File
 }
 
 /// Replaces a file below the directory `top`; its permissions stay.
-pub(crate) fn replace(top: &Path, path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+pub fn replace(top: &Path, path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let written = write_beside(top, path, bytes)?;
     sweep_beside(&written);
     persist(written, path)
@@ -57,7 +57,7 @@ pub(crate) fn replace(top: &Path, path: &Path, bytes: &[u8]) -> Result<(), FileE
 
 /// Replaces several files below the directory `top`, several at a time, because each waits for the disk. After an error,
 /// any of them can be replaced.
-pub(crate) fn replace_all(top: &Path, files: &[(PathBuf, &str)]) -> Result<(), FileError> {
+pub fn replace_all(top: &Path, files: &[(PathBuf, &str)]) -> Result<(), FileError> {
     let replace = |files: &[(PathBuf, &str)]| {
         let mut files = files.iter();
         files.try_for_each(|(path, text)| persist(write_beside(top, path, text.as_bytes())?, path))
@@ -137,7 +137,7 @@ pub(crate) fn make_directories(top: &Path, directory: &Path) -> Result<(), FileE
 }
 
 /// Removes a directory and its parents below `top`, as far as they are empty.
-pub(crate) fn remove_empty_directories(top: &Path, directory: &Path) {
+pub fn remove_empty_directories(top: &Path, directory: &Path) {
     let above = directory.ancestors().take_while(|above| above.starts_with(top) && *above != top);
     // The first one that is not empty ends it.
     for directory in above {
@@ -148,11 +148,11 @@ pub(crate) fn remove_empty_directories(top: &Path, directory: &Path) {
 }
 
 /// Returns whether the path is a directory and no symlink.
-pub(crate) fn is_directory(path: &Path) -> bool {
+pub fn is_directory(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
 }
 
-pub(crate) fn io_error(path: &Path, source: io::Error) -> FileError {
+pub fn io_error(path: &Path, source: io::Error) -> FileError {
     FileError::Io { path: path.to_owned(), source }
 }
 

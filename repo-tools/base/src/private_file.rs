@@ -92,7 +92,7 @@ pub fn dir(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Any error of the file system.
-pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
+pub fn sync_dir(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
@@ -195,7 +195,7 @@ pub fn lock(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// Any error of the file system.
-pub(crate) fn ends_within_a_line(path: &Path) -> io::Result<bool> {
+pub fn ends_within_a_line(path: &Path) -> io::Result<bool> {
     let mut file = open(path)?;
     let size = file.metadata()?.len();
     if size == 0 {

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 /// Path, size and modification time of a loaded file of `.muninn/`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     /// The displayed path.
-    pub(crate) path: String,
+    pub path: String,
     /// Size in bytes.
-    pub(crate) size: u64,
-    pub(crate) modified: SystemTime,
+    pub size: u64,
+    pub modified: SystemTime,
 }

@@ -17,7 +17,7 @@ mod tests;
 mod text;
 mod tools;
 
-use muninn_memory::model::Reply;
+use muninn_text::model::Reply;
 use serde_json::{Map, Value};
 
 use error::CallError;

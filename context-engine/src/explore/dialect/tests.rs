@@ -1,6 +1,6 @@
 //! Calls in the one form that is read, and everything else for them to break.
 
-use muninn_memory::model::{Reply, ToolInvocation};
+use muninn_text::model::{Reply, ToolInvocation};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use muninn_base::CancelFlag;
 use muninn_context_engine::explore::ExploreOutcome;
-use muninn_memory::redact;
+use muninn_text::redact;
 
 use super::super::turn::millis;
 use super::super::{App, Workspace};

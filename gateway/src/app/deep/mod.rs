@@ -15,7 +15,7 @@ use http::HeaderMap;
 use muninn_base::{CancelFlag, Until};
 use muninn_context_engine::Engine;
 use muninn_context_engine::explore::{DeepLimits, ExploreOutcome, Observer};
-use muninn_memory::model::Model;
+use muninn_text::model::Model;
 
 use super::{App, Settings};
 use crate::access::Caller;

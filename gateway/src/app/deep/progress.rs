@@ -2,7 +2,7 @@
 
 use muninn_context_engine::explore::Observer;
 use muninn_context_engine::render;
-use muninn_memory::redact;
+use muninn_text::redact;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Receives an exploration's progress: an empty line when it begins, then one line per tool call.

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use muninn_base::Until;
 use muninn_memory::journal::{Draft, OverviewSides, Version, Written};
-use muninn_memory::model::Model as _;
-use muninn_memory::redact;
+use muninn_text::model::Model as _;
+use muninn_text::redact;
 use serde::Serialize;
 
 use super::{JournalUseError, SessionJournal};

@@ -8,10 +8,10 @@ use muninn_base::{CancelFlag, Until};
 use muninn_memory::learn::LearnContext;
 use muninn_memory::learn::budget::{BudgetError, DailyBudget};
 use muninn_memory::learn::summarize::{AnsweredTurn, Notes, NotesError, SummaryPrompt};
-use muninn_memory::model::{Model, ModelError, Reply};
 use muninn_memory::records::{Record, SpoolError};
 use muninn_memory::store::Store as Memory;
-use muninn_memory::{redact, tokens};
+use muninn_text::model::{Model, ModelError, Reply};
+use muninn_text::{redact, tokens};
 use thiserror::Error;
 
 use super::summarizer::{ConversationTurns, EndedConversation};

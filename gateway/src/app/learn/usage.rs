@@ -2,8 +2,8 @@
 //! spared.
 
 use muninn_base::RelPath;
-use muninn_memory::model::block_on;
-use muninn_memory::redact;
+use muninn_text::model::block_on;
+use muninn_text::redact;
 
 use crate::session::ToolEffects;
 use crate::store::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};

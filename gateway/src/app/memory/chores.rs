@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
-use muninn_context_engine::Progress;
+use muninn_base::Progress;
 use muninn_memory::Home;
-use muninn_memory::embed::LoadError;
-use muninn_memory::model::block_on;
 use muninn_memory::reconcile::judge::FittedJudge;
 use muninn_memory::reconcile::{
     Fold, JudgeSetup, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler,
     ReconcilerLimits, Resolution, ResolveError, apart, folds, open_conflicts, reconcile, resolve,
 };
 use muninn_repo_tools::Worktree;
+use muninn_text::embed::LoadError;
+use muninn_text::model::block_on;
 use thiserror::Error;
 
 use super::MemoryError;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use muninn_base::RelPath;
 use muninn_base::ids::{self, IdError};
-use muninn_memory::embed::StaticVectors;
 use muninn_memory::recall::WordMatch;
 use muninn_memory::records::Moment;
 use muninn_memory::{HistoryEvent, Memories, Memory, MemoryKind, RecallOptions, Recalled, history};
 use muninn_repo_tools::{Worktree, read_text};
+use muninn_text::embed::StaticVectors;
 use serde_json::{Value, json};
 
 use super::MemoryError;

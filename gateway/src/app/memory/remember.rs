@@ -4,8 +4,8 @@ use muninn_base::RelPath;
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::LearnContext;
 use muninn_memory::records::{Body, Origin, kinds};
-use muninn_memory::redact;
 use muninn_repo_tools::Worktree;
+use muninn_text::redact;
 use serde_json::Number;
 
 use super::{MemoryError, WritableMemory};

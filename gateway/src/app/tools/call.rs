@@ -6,7 +6,7 @@ use std::time::Duration;
 use muninn_base::{CancelFlag, Until};
 use muninn_context_engine::render::heading;
 use muninn_context_engine::tools::{Effect, Output, Registry};
-use muninn_memory::redact;
+use muninn_text::redact;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use muninn_context_engine::explore::{Ended, ExploreOutcome};
 use muninn_context_engine::tools::{Output, Parameter, ToolError};
-use muninn_memory::model::block_on;
+use muninn_text::model::block_on;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

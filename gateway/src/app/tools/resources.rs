@@ -1,7 +1,7 @@
 //! Pages of the wiki, memories and receipts by their addresses.
 
 use muninn_context_engine::render::{Ground, heading, neutralize};
-use muninn_memory::redact;
+use muninn_text::redact;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use muninn_context_engine::render::{Ground, neutralize};
 use muninn_context_engine::tools::{Output, page};
-use muninn_memory::redact;
+use muninn_text::redact;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

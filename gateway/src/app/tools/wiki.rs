@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
-use muninn_memory::neutral::{Ground, restore};
 use muninn_memory::wiki::{Deleted, Digest, Moved, PageChange, WikiError};
+use muninn_text::neutral::{Ground, restore};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use muninn_context_engine::render;
-use muninn_memory::redact;
 use muninn_memory::worklog::{FAILURES_BEFORE_MUTATION, HANDOVER_LINES, MutationKind};
+use muninn_text::redact;
 
 use super::sessions::{Attempt, EditDone, SessionState};
 use super::{SessionWorklog, WorklogUseError, handover_text};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use muninn_memory::model::{AnswerSchema, Message, ModelRequest, Reply, Tool, ToolInvocation, ToolMode, Usage};
+use muninn_text::model::{AnswerSchema, Message, ModelRequest, Reply, Tool, ToolInvocation, ToolMode, Usage};
 use serde_json::value::RawValue;
 use thiserror::Error;
 

@@ -6,7 +6,7 @@ use std::slice;
 use axum::body::Body;
 use futures_util::StreamExt;
 use http::StatusCode;
-use muninn_memory::model::ModelError;
+use muninn_text::model::ModelError;
 
 use super::super::{AttemptError, AttemptReport, Candidate, Outgoing, Transport, attempt};
 use super::{unreachable, unusable};

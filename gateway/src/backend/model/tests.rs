@@ -6,8 +6,8 @@ mod requests;
 
 use std::sync::Arc;
 
-use muninn_memory::model::{Message, Tool, ToolInvocation, ToolMode};
 use muninn_tests::Upstream;
+use muninn_text::model::{Message, Tool, ToolInvocation, ToolMode};
 
 use super::*;
 use crate::backend::{Backend, Circuits};

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use muninn_memory::redact::redact;
+use muninn_text::redact::redact;
 
 use crate::cli::{CliError, Exit, is_confirmed, output};
 use crate::config::client_files::{Change, ClientCommand, unified};

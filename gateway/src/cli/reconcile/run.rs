@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_context_engine::Progress;
+use muninn_base::Progress;
 use muninn_memory::reconcile::{ModelReport, Reconciled};
 use muninn_memory::records::SESSIONS;
 use serde_json::json;

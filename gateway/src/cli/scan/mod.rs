@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::model::block_on;
-use muninn_memory::redact::secrets;
+use muninn_text::model::block_on;
+use muninn_text::redact::secrets;
 use serde::Serialize;
 
 use super::output::{self, plural};

@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use muninn_context_engine::render::{Ground, neutralize};
 use muninn_memory::personal::{Claim, EntryMetadata, Reminder};
-use muninn_memory::{private_file, redact};
+use muninn_memory::private_file;
+use muninn_text::redact;
 use serde::Deserialize;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;

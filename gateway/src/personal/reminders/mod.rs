@@ -19,7 +19,7 @@ use muninn_memory::personal::{
     Action, CatchUp, Claim, FiringError, Firings, MOST_TIMEOUT_SECONDS, Maker, Makers, NewReminder, Personal,
     PersonalError, Reminder, ReminderKind, ScheduleView, SignalContext,
 };
-use muninn_memory::redact;
+use muninn_text::redact;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 

@@ -55,7 +55,7 @@ macro_rules! suite {
             #[test]
             fn $case() {
                 let subject = <$subject>::default();
-                muninn_memory::model::block_on($crate::store::conformance::$case(&subject));
+                muninn_text::model::block_on($crate::store::conformance::$case(&subject));
             }
         )+
     };

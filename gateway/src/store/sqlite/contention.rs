@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Barrier};
 
-use muninn_memory::model::block_on;
+use muninn_text::model::block_on;
 
 use super::tests::limits;
 use super::{NewEntry, Receipt, SqliteStore, Store, TurnKey, UsageSum, Use};

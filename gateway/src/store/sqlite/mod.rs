@@ -294,7 +294,7 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
-    use muninn_memory::model::block_on;
+    use muninn_text::model::block_on;
     use rusqlite::Connection;
 
     use super::*;

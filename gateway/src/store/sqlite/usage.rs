@@ -91,7 +91,7 @@ fn unsigned(count: i64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use muninn_memory::model::block_on;
+    use muninn_text::model::block_on;
 
     use super::*;
     use crate::store::sqlite::tests::limits;

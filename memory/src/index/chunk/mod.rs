@@ -11,9 +11,9 @@ mod runs;
 
 use std::time::Duration;
 
-use crate::markdown;
 use muninn_base::RelPath;
 use muninn_repo_tools::syntax::{Language, ParseLimits, Parsed, parse};
+use muninn_text::markdown;
 
 use crate::index::language::{Form, language};
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use muninn_base::RelPath;
 
-use crate::index::lexical::Arena;
 use crate::index::rows::Rows;
 use crate::index::syntax::Syntax;
+use muninn_text::lexical::Arena;
 
 use super::files::{Files, Given};
 use super::{Entry, Graph, calls, resolve};

@@ -18,8 +18,8 @@ mod tests;
 use muninn_repo_tools::code::Basis;
 use muninn_repo_tools::syntax::DefinitionKind;
 
-use crate::index::lexical::Arena;
 use crate::index::rows::Rows;
+use muninn_text::lexical::Arena;
 
 /// The id of a definition: its position in the array of definitions, which is sorted by file and by position in the
 /// text.

@@ -6,8 +6,8 @@ use muninn_repo_tools::code::Basis;
 use super::files::{Files, Given};
 use super::*;
 use crate::index::digest::digest;
-use crate::index::lexical::Tokenizer;
 use crate::index::syntax::Syntax;
+use muninn_text::lexical::Tokenizer;
 
 /// A worktree whose files are numbered in the given order.
 struct Tree {

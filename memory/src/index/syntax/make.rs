@@ -7,7 +7,7 @@ use muninn_repo_tools::syntax::{Definition, DefinitionKind, Import, Language, Pa
 
 use super::manifest::Manifest;
 use super::{CallEntry, ImportEntry, NameId, SymbolEntry, Syntax};
-use crate::index::lexical::Arena;
+use muninn_text::lexical::Arena;
 
 /// Maximum number of distinct calls of a definition; more are a table.
 const MAX_CALLS: usize = 400;

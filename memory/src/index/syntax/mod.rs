@@ -10,7 +10,7 @@ use memchr::memmem;
 use muninn_repo_tools::syntax::{DefinitionKind, Language};
 use serde::{Deserialize, Serialize};
 
-use crate::index::lexical::Arena;
+use muninn_text::lexical::Arena;
 
 pub(super) use manifest::Manifest;
 

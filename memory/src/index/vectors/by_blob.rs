@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use muninn_repo_tools::BlobId;
 
-use crate::index::lexical::DocId;
 use crate::index::{Digest, Snapshot};
+use muninn_text::lexical::DocId;
 
 /// The files of one snapshot, by their blobs.
 #[derive(Default)]

@@ -16,10 +16,10 @@ use muninn_base::with_causes;
 use super::held::Key;
 use super::lane::Vectors;
 use super::store::{BlockKey, Rows, VectorStore};
-use super::{small, text};
+use super::text;
 use crate::cache::{Cache, CacheError};
 use crate::index::{Digest, FileRole, Snapshot};
-use crate::redact;
+use muninn_text::redact;
 
 /// Maximum number of chunks with vectors. They take half a gigabyte on disk and 64 MB in memory.
 const MAX_CHUNKS: usize = 2_000_000;
@@ -174,7 +174,7 @@ impl<'a> Filling<'a> {
         }
         let redacted = redact(&read.text);
         let lines: Vec<&str> = redacted.lines().collect();
-        let spans = self.snapshot.spans_of(file).map(|doc| self.snapshot.span(crate::index::lexical::DocId(doc)));
+        let spans = self.snapshot.spans_of(file).map(|doc| self.snapshot.span(muninn_text::lexical::DocId(doc)));
         Some(spans.map(|span| text::of_chunk(&lines, span.first..=span.last)).collect())
     }
 
@@ -200,7 +200,10 @@ impl<'a> Filling<'a> {
             .iter()
             .map(|(key, count)| {
                 let vectors = embedded.by_ref().take(*count);
-                (stored(key), vectors.flat_map(|vector| small::bytes(&vector).collect::<Vec<_>>()).collect())
+                (
+                    stored(key),
+                    vectors.flat_map(|vector| muninn_text::vectors::bytes(&vector).collect::<Vec<_>>()).collect(),
+                )
             })
             .collect();
         let rows = self.put(&blocks);

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use muninn_repo_tools::BlobId;
 
-use super::index::VectorIndex;
 use super::store::Rows;
+use muninn_text::vectors::VectorIndex;
 
 /// A blob, and how it was split.
 pub(super) type Key = (BlobId, &'static str);

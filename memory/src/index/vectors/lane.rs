@@ -8,12 +8,12 @@ use muninn_repo_tools::{BlobId, Worktree};
 
 use super::fill::{Filled, Filling};
 use super::held::Held;
-use super::index::{MOST_BYTES_HELD, VectorIndex};
 use super::store::VectorStore;
-use crate::embed::{EmbedError, Embedder};
 use crate::index::Snapshot;
 use crate::index::indexer::lock;
 use muninn_base::Clock;
+use muninn_text::embed::{EmbedError, Embedder};
+use muninn_text::vectors::{MOST_BYTES_HELD, VectorIndex};
 
 /// Number of vectors with the nearest signs that are compared by their bytes.
 const WIDE: usize = 1_000;

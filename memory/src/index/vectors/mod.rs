@@ -1,7 +1,7 @@
 //! Vectors of chunks, which measure the similarity to a question in addition to its words.
 //!
 //! The lexical index does not wait for vectors. After the index is built, [`Vectors::fill`] reads the files of a
-//! snapshot again, lets an [`crate::embed::Embedder`] compute a vector for each chunk, and stores the vectors in a
+//! snapshot again, lets an [`muninn_text::embed::Embedder`] compute a vector for each chunk, and stores the vectors in a
 //! [`VectorStore`] by blob. So the same embedder never embeds the same content twice, on any branch. In memory the
 //! vectors form a [`VectorIndex`]: signs for all vectors, bytes for as many as fit. A vector belongs to a blob, not to
 //! a path. [`ByBlob`] maps it to the chunks of a snapshot, so a snapshot and its vectors can be of different moments.
@@ -10,17 +10,11 @@ mod by_blob;
 mod extension;
 mod fill;
 mod held;
-mod index;
 mod lane;
-mod scan;
-mod small;
 mod store;
 mod text;
 
 pub use by_blob::ByBlob;
 pub use fill::Filled;
-pub(crate) use index::cosines;
-pub use index::{MOST_BYTES_HELD, VectorIndex};
 pub use lane::{Near, Vectors};
-pub use small::{bytes, cosine};
 pub use store::{BlockKey, Rows, VectorStore};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use muninn_repo_tools::BlobId;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::{extension, small};
+use super::extension;
 use crate::cache::{CacheError, Disposable};
 use muninn_base::Clock;
 use muninn_base::database::is_damage;
@@ -188,7 +188,7 @@ impl VectorStore {
     /// If the file cannot be read.
     pub fn nearest(&self, query: &[f32], keep: usize) -> Result<Vec<i64>, CacheError> {
         let read = || {
-            let bytes: Vec<u8> = small::bytes(query).map(i8::cast_unsigned).collect();
+            let bytes: Vec<u8> = muninn_text::vectors::bytes(query).map(i8::cast_unsigned).collect();
             let mut query = self.connection.prepare_cached(&format!(
                 "SELECT rowid FROM {} WHERE vector MATCH vec_int8(?1) AND k = ?2 ORDER BY distance",
                 table(self.embedder)

@@ -11,8 +11,8 @@ mod prompt;
 use muninn_base::Until;
 
 use super::Turn;
-use crate::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
-use crate::tokens;
+use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
+use muninn_text::tokens;
 
 pub use notes::{Notes, NotesError};
 

@@ -9,8 +9,8 @@ use thiserror::Error;
 
 use super::{AnsweredTurn, prompt};
 use crate::learn::{LearnContext, MOST_CONFIDENCE, names, touched};
-use crate::model::answer::{plain, without_fence};
 use crate::records::{Body, Record, kinds};
+use muninn_text::model::answer::{plain, without_fence};
 
 /// The confidence of a learning for which the model gives none.
 const DEFAULT_CONFIDENCE: f64 = 0.3;

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::AnsweredTurn;
 use crate::learn::{MAX_FILES, names};
-use crate::neutral::{Ground, neutralize};
-use crate::redact::redact;
-use crate::tokens;
+use muninn_text::neutral::{Ground, neutralize};
+use muninn_text::redact::redact;
+use muninn_text::tokens;
 
 /// The system prompt.
 pub(super) const INSTRUCTIONS: &str = "\

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::ParsedText;
 use super::align::{Alignment, heading};
 use super::tokens::{Kind, Token};
-use crate::embed::{StaticVectors, dot, normalise};
+use muninn_text::embed::{StaticVectors, dot, normalise};
 
 /// Values by name, sorted by name.
 pub(super) type Features = Vec<(&'static str, f32)>;

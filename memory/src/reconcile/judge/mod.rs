@@ -28,8 +28,8 @@ use self::align::Alignment;
 pub use self::candidates::{ClaimTokens, WIDE, to_judge};
 use self::tokens::Token;
 use self::trees::Forest;
-use crate::embed::{LoadError, StaticVectors};
 use crate::records::{Statement, refers_to_its_file};
+use muninn_text::embed::{LoadError, StaticVectors};
 
 /// A claim.
 #[derive(Debug, Clone, Copy)]

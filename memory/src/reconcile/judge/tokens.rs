@@ -8,7 +8,7 @@ use regex::Regex;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::{polarity, quantity, words};
-use crate::embed::StaticVectors;
+use muninn_text::embed::StaticVectors;
 
 /// Maximum number of tokens that are read. Alignment costs the product of both lengths, and no useful statement is longer.
 pub(super) const MOST_TOKENS: usize = 400;

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::embed::LoadError;
+use muninn_text::embed::LoadError;
 
 static SHIPPED: &str = include_str!("trees.json");
 

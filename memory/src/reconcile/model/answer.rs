@@ -4,8 +4,8 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::ModelVerdict;
-use crate::model::answer::{plain, without_fence};
 use crate::reconcile::judge::Relation;
+use muninn_text::model::answer::{plain, without_fence};
 
 /// Maximum length of a reason, in bytes.
 const LONGEST_REASON: usize = 200;

@@ -19,10 +19,10 @@ use self::answer::Refusal;
 use self::controls::Control;
 use self::prompt::Batch;
 use super::judge::{Claim, Relation};
-use crate::index::Progress;
-use crate::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
-use crate::redact::redact;
-use crate::tokens;
+use muninn_base::Progress;
+use muninn_text::model::{Message, Model, ModelError, ModelRequest, Reply, ToolMode};
+use muninn_text::redact::redact;
+use muninn_text::tokens;
 
 /// Number of consecutive failed batches after which a run stops asking.
 const MOST_FAILURES: usize = 2;

@@ -6,11 +6,11 @@ use serde_json::json;
 use super::answer::Refusal;
 use super::controls::Control;
 use super::{ModelVerdict, OpenPair};
-use crate::model::AnswerSchema;
-use crate::neutral::{Ground, neutralize};
 use crate::reconcile::judge::Claim;
-use crate::redact::redact;
-use crate::tokens;
+use muninn_text::model::AnswerSchema;
+use muninn_text::neutral::{Ground, neutralize};
+use muninn_text::redact::redact;
+use muninn_text::tokens;
 
 /// The system prompt.
 pub(super) const INSTRUCTIONS: &str = "\

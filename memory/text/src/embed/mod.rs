@@ -132,7 +132,7 @@ pub fn minilm(directory: &Path) -> Result<Box<dyn Embedder>, LoadError> {
 }
 
 /// Returns the dot product of two vectors, which is their cosine if both have unit length; 0 if one is empty.
-pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 

@@ -57,7 +57,7 @@ impl StaticVectors {
     }
 
     /// Returns the sum of a text's vectors, or `None` if no word is known. Frequent words have short vectors.
-    pub(crate) fn sum(&self, text: &str) -> Option<Vec<f32>> {
+    pub fn sum(&self, text: &str) -> Option<Vec<f32>> {
         let mut pieces = Vec::with_capacity(64);
         self.file.vocabulary.pieces(text, MOST_PIECES, &mut pieces);
         if pieces.is_empty() {

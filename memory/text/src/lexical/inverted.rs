@@ -3,7 +3,7 @@
 //! It is a few flat arrays, so that an index over a million lines loads as fast as its bytes are read, and merging
 //! copies runs of bytes. Documents are numbered in insertion order. A term's postings are gaps between document
 //! numbers, and counts, as variable-length integers: two or three bytes each. Changes go into a further index; see
-//! [`crate::index`].
+//! the index of a worktree.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};

@@ -16,11 +16,11 @@ mod token_tests;
 mod tokens;
 
 pub use arena::Arena;
-pub(crate) use arena::bytes;
+pub use arena::bytes;
 pub use bm25::{Bm25, Bm25Builder, idf, saturation};
 pub use inverted::{DocId, Inverted, InvertedBuilder, Keep};
-pub(crate) use normal::normalised;
-pub(crate) use scripts::{is_mark, is_unspaced};
+pub use normal::normalised;
+pub use scripts::{is_mark, is_unspaced};
 pub use stop::{is_stop_word, is_stop_word_of};
-pub(crate) use tokens::runs;
+pub use tokens::runs;
 pub use tokens::{Tokenizer, Word, content_terms, counted, has_terms_of, question_terms, words};

@@ -11,7 +11,7 @@ use super::scripts::is_ignored;
 
 /// A word in NFKC, without characters that have no meaning for a search. Its case is kept, because it separates the parts of
 /// identifiers.
-pub(crate) fn normalised(word: &str) -> Cow<'_, str> {
+pub fn normalised(word: &str) -> Cow<'_, str> {
     if word.is_ascii() {
         return Cow::Borrowed(word);
     }

@@ -50,7 +50,7 @@ const UNSPACED: &[(char, char)] = &[
 ];
 
 /// Returns whether a character belongs to a script without spaces between words.
-pub(crate) fn is_unspaced(c: char) -> bool {
+pub fn is_unspaced(c: char) -> bool {
     if c < UNSPACED[0].0 {
         return false;
     }
@@ -76,7 +76,7 @@ pub(super) fn is_emoji(c: char) -> bool {
 }
 
 /// Returns whether a character changes the letter before it.
-pub(crate) fn is_mark(c: char) -> bool {
+pub fn is_mark(c: char) -> bool {
     !c.is_ascii() && is_combining_mark(c)
 }
 

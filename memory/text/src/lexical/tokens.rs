@@ -239,7 +239,7 @@ pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
 }
 
 /// The runs of a word that are written with or without spaces between words, in turn.
-pub(crate) fn runs(mut word: &str) -> impl Iterator<Item = &str> {
+pub fn runs(mut word: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let kind = is_unspaced(word.chars().next()?);
         let end = word.find(|c| is_unspaced(c) != kind).unwrap_or(word.len());

@@ -3,7 +3,7 @@
 use crate::redact::redact;
 
 /// Returns the content of a code fence that encloses the whole answer, or else the answer.
-pub(crate) fn without_fence(answer: &str) -> &str {
+pub fn without_fence(answer: &str) -> &str {
     let answer = answer.trim();
     let inside = || {
         let (language, rest) = answer.strip_prefix("```")?.split_once('\n')?;
@@ -15,7 +15,7 @@ pub(crate) fn without_fence(answer: &str) -> &str {
 
 /// Returns a text as one line, without control characters and secrets. The text is redacted before and after control
 /// characters are removed: some secrets are recognised by their lines, and a control character can hide others.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let text = redact(text).replace(|c: char| c.is_control() && !c.is_whitespace(), "");
     redact(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }

@@ -158,7 +158,7 @@ fn number(count: usize) -> u32 {
 }
 
 /// Returns the cosine of a query of unit length and each of the vectors, which are stored one after the other.
-pub(crate) fn cosines(query: &[f32], vectors: &[i8]) -> Vec<f32> {
+pub fn cosines(query: &[f32], vectors: &[i8]) -> Vec<f32> {
     let vectors = vectors.chunks_exact(query.len().max(1));
     let mut cosines = Vec::with_capacity(vectors.len());
     scan::fastest(

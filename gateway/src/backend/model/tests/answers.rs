@@ -1,7 +1,7 @@
 //! Reading answers, errors and malformed bodies.
 
-use muninn_memory::model::Usage;
 use muninn_tests::Reply as Sent;
+use muninn_text::model::Usage;
 
 use super::*;
 

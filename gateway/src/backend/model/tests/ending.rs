@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use muninn_base::CancelFlag;
-use muninn_memory::model::block_on;
 use muninn_tests::{Recorded, Reply as Sent, answers, wait_until};
+use muninn_text::model::block_on;
 
 use super::*;
 

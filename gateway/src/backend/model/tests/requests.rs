@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use muninn_memory::model::{AnswerSchema, ToolOutput};
+use muninn_text::model::{AnswerSchema, ToolOutput};
 
 use super::*;
 use crate::secrets::Secret;

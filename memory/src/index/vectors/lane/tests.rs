@@ -28,7 +28,7 @@ impl Embedder for Words {
         let vector = |text: &&str| {
             let mut vector: Vec<f32> =
                 ["apple", "pear", "plum"].map(|word| if text.contains(word) { 1.0 } else { 0.0 }).to_vec();
-            crate::embed::normalise(&mut vector);
+            muninn_text::embed::normalise(&mut vector);
             vector
         };
         Ok(texts.iter().map(vector).collect())

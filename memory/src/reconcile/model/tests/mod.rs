@@ -6,10 +6,10 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::Usage;
 use crate::reconcile::judge::{FittedJudge, judge};
 use crate::reconcile::{JudgeSetup, PlanInput, Segment, plan};
 use crate::records::{Body, Record, kinds};
+use muninn_text::model::Usage;
 
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 /// The claims differ only in the position of a negation, so rules are in doubt.
