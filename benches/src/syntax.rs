@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Parser;
 use muninn_base::RelPath;
-use muninn_repo_tools::syntax::{Language, ParseError, ParseLimits, parse};
+use muninn_code::syntax::{Language, ParseError, ParseLimits, parse};
 use serde::Serialize;
 
 use crate::command_line::{at, progress};

@@ -79,7 +79,7 @@ impl Cuts {
 }
 
 /// Truncates a line to at most `max_bytes` between characters; the flag tells whether something was cut.
-pub(crate) fn shorten(line: &str, max_bytes: usize) -> (&str, bool) {
+pub fn shorten(line: &str, max_bytes: usize) -> (&str, bool) {
     let end = line.floor_char_boundary(max_bytes);
     (&line[..end], end < line.len())
 }

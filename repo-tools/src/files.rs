@@ -41,22 +41,22 @@ pub enum FilterError {
 
 /// The files that a filter accepts.
 #[derive(Debug, Default)]
-pub(crate) struct Files {
+pub struct Files {
     /// Sorted.
-    pub(crate) paths: Vec<RelPath>,
+    pub paths: Vec<RelPath>,
     pub(crate) skipped: SkipCounts,
     /// The limits that ended the walk.
-    pub(crate) cuts: Cuts,
+    pub cuts: Cuts,
 }
 
 /// A compiled [`FileFilter`].
-pub(crate) struct CompiledFilter {
+pub struct CompiledFilter {
     globs: Override,
     under: Vec<RelPath>,
 }
 
 impl FileFilter {
-    pub(crate) fn compile(&self, root: &Path) -> Result<CompiledFilter, FilterError> {
+    pub fn compile(&self, root: &Path) -> Result<CompiledFilter, FilterError> {
         let mut builder = OverrideBuilder::new(root);
         for glob in &self.globs {
             builder.add(glob).map_err(|error| FilterError::Glob { glob: glob.clone(), source: Box::new(error) })?;
@@ -70,7 +70,7 @@ impl FileFilter {
 
 impl CompiledFilter {
     /// Returns whether the filter accepts a file, or can accept a file below a directory.
-    pub(crate) fn accepts(&self, path: &Path, directory: bool) -> bool {
+    pub fn accepts(&self, path: &Path, directory: bool) -> bool {
         if self.globs.matched(path, directory).is_ignore() {
             return false;
         }
@@ -83,7 +83,7 @@ impl CompiledFilter {
 }
 
 /// Walks the worktree on several threads, without reading metadata.
-pub(crate) fn files(
+pub fn files(
     worktree: &Worktree,
     filter: &FileFilter,
     max_files: usize,

@@ -6,14 +6,14 @@ use muninn_tests::Repository;
 
 use crate::Worktree;
 
-pub(crate) struct Fixture(Repository);
+pub struct Fixture(Repository);
 
 impl Fixture {
-    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+    pub fn with(files: &[(&str, &str)]) -> Self {
         Self(Repository::with(files))
     }
 
-    pub(crate) fn worktree(&self) -> Worktree {
+    pub fn worktree(&self) -> Worktree {
         Worktree::discover(self.root()).unwrap()
     }
 }
@@ -28,7 +28,7 @@ impl Deref for Fixture {
 
 /// Makes a named pipe.
 #[cfg(unix)]
-pub(crate) fn make_pipe(path: &std::path::Path) {
+pub fn make_pipe(path: &std::path::Path) {
     use rustix::fs::{CWD, FileType, mknodat};
     mknodat(CWD, path, FileType::Fifo, 0o600.into(), 0).unwrap();
 }

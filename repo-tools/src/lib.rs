@@ -17,11 +17,10 @@
 
 mod blob;
 mod checkout;
-pub mod code;
 mod commit_chain;
 mod cut;
 mod discovery;
-mod files;
+pub mod files;
 mod find;
 pub mod front_matter;
 mod git_metadata;
@@ -37,15 +36,12 @@ mod read;
 mod references;
 mod reverts;
 mod secret;
-pub mod syntax;
 mod tree;
 mod walk;
 mod worktree;
 
-#[cfg(test)]
-mod deadline_tests;
-#[cfg(test)]
-mod fixture;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
 
 pub use blob::BlobId;
 pub use checkout::Checkout;
@@ -53,9 +49,9 @@ pub use commit_chain::{
     ChainCommit, ChainError, ChainFile, ChainLimit, CommitChain, History, IncomingError, IncomingObjects, MAX_COMMITS,
     MAX_OBJECT_BYTES, Signature,
 };
-pub use cut::{Cut, Cuts};
+pub use cut::{Cut, Cuts, shorten};
 pub use discovery::{DiscoverError, FormatError, GitFileError};
-pub use files::{FileFilter, FilterError};
+pub use files::{FileFilter, FilterError, files};
 pub use find::{FindQuery, FindResult, find};
 pub use git_program::{GitRunError, Remote, RemoteError, RunLimits, git, is_remote, run_git, transfer_git};
 pub use globs::GlobSet;

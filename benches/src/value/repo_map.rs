@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
-use muninn_repo_tools::syntax::{Language, ParseLimits, parse};
+use muninn_code::syntax::{Language, ParseLimits, parse};
 use muninn_repo_tools::{WalkLimits, Worktree, read_text, walk};
 use muninn_text::tokens;
 

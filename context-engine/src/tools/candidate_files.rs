@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use muninn_base::RelPath;
+use muninn_code::NameQuery;
+use muninn_code::syntax::DefinitionKind;
 use muninn_memory::index::{Defined, FileRole, Graph, Site, Snapshot};
-use muninn_repo_tools::code::NameQuery;
-use muninn_repo_tools::syntax::DefinitionKind;
 use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, WalkLimits, grep_paths, walk_until};
 
 use super::ToolContext;

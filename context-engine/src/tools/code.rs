@@ -2,8 +2,8 @@
 //! answers come from their current content.
 
 use muninn_base::RelPath;
-use muninn_repo_tools::code::{self, CodeLimits, NameMatch, NameQuery, Symbol, SymbolQuery};
-use muninn_repo_tools::syntax::{DefinitionKind, ParseLimits};
+use muninn_code::syntax::{DefinitionKind, ParseLimits};
+use muninn_code::{self, CodeLimits, NameMatch, NameQuery, Symbol, SymbolQuery};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! The errors of tool calls.
 
 use muninn_base::RelPath;
-use muninn_repo_tools::code::{CodeError, OutlineError};
+use muninn_code::{CodeError, OutlineError};
 use muninn_repo_tools::history::HistoryError;
 use muninn_repo_tools::metis::MetisError;
 use muninn_repo_tools::{FilterError, GrepError, ListError, ReadError};

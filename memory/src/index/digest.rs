@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use muninn_base::RelPath;
-use muninn_repo_tools::syntax::{Language, Parsed};
+use muninn_code::syntax::{Language, Parsed};
 use muninn_text::lexical::{Arena, Tokenizer, has_terms_of};
 use serde::{Deserialize, Serialize};
 

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::cut::Cuts;
 use crate::syntax::{Definition, DefinitionKind, Lines, Parsed};
 use muninn_base::RelPath;
+use muninn_repo_tools::Cuts;
 
 /// A definition with its location.
 #[derive(Debug, Clone, PartialEq, Serialize)]

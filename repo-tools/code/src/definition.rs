@@ -6,10 +6,10 @@ use super::answer::{Definitions, ScoredDefinition, Symbol};
 use super::confidence::{self, UsingFile};
 use super::scan::{candidates, scan};
 use super::{CodeError, NameQuery};
-use crate::cut::Cut;
 use crate::syntax::{DefinitionKind, Language, ParseLimits};
-use crate::worktree::Worktree;
 use muninn_base::RelPath;
+use muninn_repo_tools::Cut;
+use muninn_repo_tools::Worktree;
 
 /// Finds the definitions of a name, the most likely first.
 ///

@@ -1,4 +1,4 @@
-//! Code questions by name: the outline of a file, the definitions of a name, its uses and its callers.
+//! The syntax of code, and code questions by name: the outline of a file, the definitions of a name, its uses and its callers.
 //!
 //! The functions read the files on disk and need no index: a text search for the name selects the files, and only these
 //! files are parsed. A caller with an index passes the paths as [`Candidates`] instead. Names are resolved without
@@ -11,7 +11,10 @@ mod outline;
 mod references;
 mod scan;
 mod symbols;
+pub mod syntax;
 
+#[cfg(test)]
+mod deadline_tests;
 #[cfg(test)]
 mod tests;
 
@@ -23,10 +26,10 @@ pub use outline::{Outline, OutlineEntry, OutlineError, outline};
 pub use references::{callers, references};
 pub use symbols::{NameMatch, SymbolQuery, Symbols, symbols};
 
-use crate::files::{FileFilter, FilterError};
-use crate::grep::GrepError;
 use muninn_base::RelPath;
 use muninn_base::Until;
+use muninn_repo_tools::GrepError;
+use muninn_repo_tools::{FileFilter, FilterError};
 
 /// The files that can contain a name.
 #[derive(Debug, Clone, Copy, Default)]

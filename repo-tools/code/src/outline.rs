@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::answer::Symbol;
-use crate::read::{ReadError, read_text};
 use crate::syntax::{Import, Language, ParseError, ParseLimits, parse};
-use crate::worktree::Worktree;
 use muninn_base::RelPath;
+use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{ReadError, read_text};
 
 /// The definitions and imports of a file.
 #[derive(Debug, Serialize)]

@@ -7,10 +7,10 @@ use super::answer::{Caller, Callers, References, Symbol, Usage, UsageKind};
 use super::confidence::{self, UsingFile};
 use super::scan::{Scanned, candidates, scan};
 use super::{CodeError, NameQuery};
-use crate::cut::{Cut, Cuts, shorten};
 use crate::syntax::{DefinitionKind, Language, ParseLimits, ReferenceKind};
-use crate::worktree::Worktree;
 use muninn_base::RelPath;
+use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{Cut, Cuts, shorten};
 
 /// Maximum length of the shown text of a line, in bytes.
 const MAX_TEXT: usize = 200;

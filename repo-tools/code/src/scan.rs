@@ -3,16 +3,16 @@
 use std::ops::ControlFlow;
 
 use super::{Candidates, CodeError, CodeLimits, NameQuery};
-use crate::cut::{Cut, Cuts};
-use crate::files::{FileFilter, FilterError, files};
-use crate::grep::{Detail, GrepLimits, GrepPattern, GrepQuery, grep};
-use crate::read::read_text;
 use crate::syntax::{Language, ParseLimits, Parsed, parse};
-use crate::walk::WalkLimits;
-use crate::worktree::Worktree;
 use muninn_base::RelPath;
 use muninn_base::Until;
 use muninn_base::ordered::{in_order, threads};
+use muninn_repo_tools::WalkLimits;
+use muninn_repo_tools::Worktree;
+use muninn_repo_tools::read_text;
+use muninn_repo_tools::{Cut, Cuts};
+use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, grep};
+use muninn_repo_tools::{FileFilter, FilterError, files};
 
 /// A file that was read, and parsed if it has a grammar.
 pub(super) struct Scanned {

@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::answer::Symbol;
 use super::scan::{candidates, scan, sources, wanted};
 use super::{Candidates, CodeError, CodeLimits, NameQuery};
-use crate::cut::{Cut, Cuts};
-use crate::files::FileFilter;
 use crate::syntax::{DefinitionKind, ParseLimits};
-use crate::worktree::Worktree;
+use muninn_repo_tools::FileFilter;
+use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{Cut, Cuts};
 
 /// The definitions to list.
 #[derive(Debug, Clone)]

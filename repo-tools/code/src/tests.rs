@@ -1,9 +1,9 @@
 //! Code questions over a small repository of several languages.
 
 use super::*;
-use crate::fixture::Fixture;
 use crate::syntax::{DefinitionKind, ParseLimits};
-use crate::worktree::Worktree;
+use muninn_repo_tools::Worktree;
+use muninn_repo_tools::fixture::Fixture;
 
 fn repository() -> (Fixture, Worktree) {
     let repo = Fixture::with(&[
@@ -69,7 +69,7 @@ fn symbols_by_name_and_kind() {
         let found = symbols(&worktree, &query).unwrap();
         let shown: Vec<String> =
             found.symbols.iter().map(|symbol| format!("{}:{}", symbol.path, symbol.line)).collect();
-        (shown, found.cuts.has(crate::cut::Cut::Matches))
+        (shown, found.cuts.has(muninn_repo_tools::Cut::Matches))
     };
     let exact = NameMatch::Exact("refill".to_owned());
     assert_eq!(

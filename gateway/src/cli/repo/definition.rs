@@ -26,9 +26,8 @@ impl Definition {
         if self.query.json {
             output::json(&found);
         } else {
-            let shown = |of: &muninn_repo_tools::code::ScoredDefinition| {
-                format!("{:.2} {}", of.confidence, line(&of.symbol, Paint::new()))
-            };
+            let shown =
+                |of: &muninn_code::ScoredDefinition| format!("{:.2} {}", of.confidence, line(&of.symbol, Paint::new()));
             output::print(&found.definitions.iter().map(shown).collect::<String>());
         }
         Ok(finish(&found.cuts, found.definitions.is_empty()))

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use muninn_code::Symbol;
+use muninn_code::syntax::DefinitionKind;
 use muninn_context_engine::tools::{self, SymbolsArguments};
-use muninn_repo_tools::code::Symbol;
-use muninn_repo_tools::syntax::DefinitionKind;
 
 use super::{Common, Opened, Paint, PathFilter, TIMEOUT, examples, finish, output};
 use crate::cli::CliError;

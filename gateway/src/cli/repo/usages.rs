@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_code::Symbol;
 use muninn_context_engine::tools;
-use muninn_repo_tools::code::Symbol;
 
 use super::{Common, NameQuery, Paint, examples, finish, output};
 use crate::cli::CliError;

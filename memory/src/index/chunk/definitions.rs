@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use muninn_repo_tools::syntax::{Definition, DefinitionKind, Parsed};
+use muninn_code::syntax::{Definition, DefinitionKind, Parsed};
 
 use super::runs::{join, windows};
 use super::{Chunk, MAX_LINES, number};

@@ -12,7 +12,7 @@ mod runs;
 use std::time::Duration;
 
 use muninn_base::RelPath;
-use muninn_repo_tools::syntax::{Language, ParseLimits, Parsed, parse};
+use muninn_code::syntax::{Language, ParseLimits, Parsed, parse};
 use muninn_text::markdown;
 
 use crate::index::language::{Form, language};

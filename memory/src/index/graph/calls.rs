@@ -1,12 +1,12 @@
 //! Resolves calls to definitions, by name.
 //!
-//! The rules are those of `muninn callers` ([`muninn_repo_tools::code`]): the nearest definition wins. The numbers only
+//! The rules are those of `muninn callers` ([`muninn_code`]): the nearest definition wins. The numbers only
 //! order the rules; they are not measured probabilities.
 
 use std::collections::HashMap;
 
-use muninn_repo_tools::code::Basis;
-use muninn_repo_tools::syntax::{DefinitionKind, Language};
+use muninn_code::Basis;
+use muninn_code::syntax::{DefinitionKind, Language};
 
 use super::files::{Files, Given, folder, stem};
 use super::resolve::Imported;

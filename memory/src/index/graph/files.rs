@@ -10,7 +10,7 @@ use crate::index::syntax::{Manifest, Syntax};
 pub(super) type Given<'a> = (u32, &'a RelPath, &'a Syntax);
 
 /// The files of a worktree, for resolving imports.
-pub(super) struct Files<'a> {
+pub struct Files<'a> {
     by_path: HashMap<&'a str, u32>,
     /// Files that can be imported by a part of their path, by their last component.
     by_name: HashMap<&'a str, Vec<u32>>,

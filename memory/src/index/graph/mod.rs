@@ -15,8 +15,8 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 
-use muninn_repo_tools::code::Basis;
-use muninn_repo_tools::syntax::DefinitionKind;
+use muninn_code::Basis;
+use muninn_code::syntax::DefinitionKind;
 
 use crate::index::rows::Rows;
 use muninn_text::lexical::Arena;

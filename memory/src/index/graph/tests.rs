@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use muninn_base::RelPath;
-use muninn_repo_tools::code::Basis;
+use muninn_code::Basis;
 
 use super::files::{Files, Given};
 use super::*;

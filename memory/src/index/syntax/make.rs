@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use muninn_base::RelPath;
-use muninn_repo_tools::syntax::{Definition, DefinitionKind, Import, Language, Parsed, ReferenceKind};
+use muninn_code::syntax::{Definition, DefinitionKind, Import, Language, Parsed, ReferenceKind};
 
 use super::manifest::Manifest;
 use super::{CallEntry, ImportEntry, NameId, SymbolEntry, Syntax};
@@ -170,7 +170,7 @@ impl<'a> NameTable<'a> {
 
 #[cfg(test)]
 mod tests {
-    use muninn_repo_tools::syntax::{ParseLimits, parse};
+    use muninn_code::syntax::{ParseLimits, parse};
 
     use super::*;
 

@@ -7,7 +7,7 @@ mod make;
 mod manifest;
 
 use memchr::memmem;
-use muninn_repo_tools::syntax::{DefinitionKind, Language};
+use muninn_code::syntax::{DefinitionKind, Language};
 use serde::{Deserialize, Serialize};
 
 use muninn_text::lexical::Arena;

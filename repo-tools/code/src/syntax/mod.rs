@@ -6,13 +6,13 @@
 //! into nested nodes, and extracts what it can from code with syntax errors.
 //!
 //! ```
-//! use muninn_repo_tools::syntax::{Language, ParseLimits, parse};
+//! use muninn_code::syntax::{Language, ParseLimits, parse};
 //!
 //! let parsed = parse(Language::Rust, "/// Adds.\nfn add(a: u8) -> u8 { a + one() }\n", &ParseLimits::default())?;
 //! let add = &parsed.definitions[0];
 //! assert_eq!((&*add.name, add.lines.first, add.lines.last), ("add", 1, 2));
 //! assert_eq!(&*parsed.references[0].name, "one");
-//! # Ok::<(), muninn_repo_tools::syntax::ParseError>(())
+//! # Ok::<(), muninn_code::syntax::ParseError>(())
 //! ```
 
 mod imports;

@@ -6,7 +6,7 @@ mod python;
 mod rust;
 mod script;
 
-use muninn_repo_tools::syntax::Language;
+use muninn_code::syntax::Language;
 
 use super::files::{Files, Given};
 use package::Packages;

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use muninn_repo_tools::syntax::{DefinitionKind, Language};
+use muninn_code::syntax::{DefinitionKind, Language};
 
 use super::{MAX_TARGETS, Wanted, include};
 use crate::index::graph::files::{Files, Given, folder};

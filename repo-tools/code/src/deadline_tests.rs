@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
-use crate::code::{
-    Candidates, CodeLimits, NameMatch, NameQuery, SymbolQuery, callers, definition, outline, references, symbols,
+use muninn_base::{CancelFlag, RelPath, Until};
+use muninn_repo_tools::fixture::Fixture;
+use muninn_repo_tools::metis::{MetisLimits, documents};
+use muninn_repo_tools::{
+    Cut, Cuts, FileFilter, FindQuery, GrepLimits, GrepPattern, GrepQuery, TreeLimits, WalkLimits, find, grep,
+    grep_many, list, tree, walk_until,
 };
-use crate::fixture::Fixture;
-use crate::metis::{MetisLimits, documents};
+
 use crate::syntax::{ParseError, ParseLimits};
 use crate::{
-    Cut, Cuts, FindQuery, GrepLimits, GrepPattern, GrepQuery, TreeLimits, WalkLimits, find, grep, grep_many, list,
-    tree, walk_until,
+    Candidates, CodeLimits, NameMatch, NameQuery, OutlineError, SymbolQuery, callers, definition, outline, references,
+    symbols,
 };
-use muninn_base::{CancelFlag, RelPath, Until};
 
 fn expired_deadlines() -> [Until; 2] {
     let cancelled = CancelFlag::default();
@@ -42,7 +44,7 @@ fn expired_deadlines_end_every_operation_without_results() {
         let symbol = SymbolQuery {
             name: NameMatch::Exact("hit".to_owned()),
             kinds: Vec::new(),
-            filter: crate::FileFilter::default(),
+            filter: FileFilter::default(),
             candidates: Candidates::Grep,
             limits: name().limits,
         };
@@ -103,6 +105,6 @@ fn expired_deadlines_end_every_operation_without_results() {
         assert!(walked.cut && walked.files.is_empty());
         let limits = ParseLimits { until: Some(&until), ..ParseLimits::default() };
         let outlined = outline(&worktree, &RelPath::new("src/a.rs").unwrap(), &limits);
-        assert!(matches!(outlined, Err(crate::code::OutlineError::Unparsed { source: ParseError::Slow, .. })));
+        assert!(matches!(outlined, Err(OutlineError::Unparsed { source: ParseError::Slow, .. })));
     }
 }
