@@ -25,10 +25,10 @@ use crate::tuning::{Ranking, Tuning};
 use crate::value::Prices;
 use crate::vector_list::VectorList;
 use muninn_base::Progress;
-use muninn_memory::index::vectors::{ByBlob, Filled, Vectors};
-use muninn_memory::index::{Companions, History, Indexer, Snapshot};
-use muninn_memory::watch::Watcher;
+use muninn_index::vectors::{ByBlob, Filled, Vectors};
+use muninn_index::{Companions, History, Indexer, Snapshot};
 use muninn_text::embed::{Embedder, StaticVectors};
+use muninn_watch::Watcher;
 
 /// The settings of an engine.
 #[derive(Clone)]

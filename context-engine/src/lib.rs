@@ -48,7 +48,7 @@ mod vector_list;
 pub use cost::{measure as measure_item, of_block as block_tokens};
 pub use engine::{Engine, EngineSettings};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits};
-pub use muninn_memory::index::vectors::Filled;
+pub use muninn_index::vectors::Filled;
 pub use muninn_text::tokens;
 pub use prior_context::PriorContext;
 pub use threshold::DEFAULT as DEFAULT_THRESHOLD;

@@ -22,8 +22,8 @@ use crate::item::{Item, ItemKind};
 use crate::prior_context::{KnownLines, PriorContext};
 use crate::question::Question;
 use crate::rank::{Candidate, Query};
-use muninn_memory::index::language;
-use muninn_memory::index::{Snapshot, Span, digest};
+use muninn_index::language;
+use muninn_index::{Snapshot, Span, digest};
 
 /// Minimum probability that a packed chunk is useful. The best chunk of the best file, and of a file that the question
 /// names, is always packed.

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use muninn_base::{RelPath, Until};
-use muninn_memory::cache::nanos;
+use muninn_index::cache::nanos;
 use muninn_repo_tools::{
     GrepLimits, GrepPattern, GrepQuery, WalkLimits, Worktree, grep_many, read_text, walk_at, walk_until,
 };
@@ -19,8 +19,8 @@ use muninn_text::redact;
 
 use crate::question::Question;
 use crate::rank::Statistics;
-use muninn_memory::index::{FileFacts, Snapshot, digest};
-use muninn_memory::index::{FileRole, file_role};
+use muninn_index::{FileFacts, Snapshot, digest};
+use muninn_index::{FileRole, file_role};
 
 const MAX_WORDS: usize = 12;
 /// Maximum number of indexed files.

@@ -3,7 +3,7 @@
 //! The static vector of the question is compared with the vectors of titles and of the first lines of chunks. The
 //! comparison takes a few dozen embeddings of microseconds each. It reads a few files, which packing reads anyway.
 
-use muninn_memory::index::Snapshot;
+use muninn_index::Snapshot;
 use muninn_repo_tools::{Worktree, read_text};
 use muninn_text::embed::StaticVectors;
 use muninn_text::lexical::DocId;

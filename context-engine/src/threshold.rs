@@ -14,7 +14,7 @@
 //! A logistic model computes a probability from the features. The probability must reach the threshold. In addition, a
 //! rare word, a name, or several words together must match, because a single common word matches anywhere.
 
-use muninn_memory::index::{FileRole, Snapshot};
+use muninn_index::{FileRole, Snapshot};
 use muninn_repo_tools::Worktree;
 use muninn_text::lexical::idf;
 

@@ -10,8 +10,8 @@
 
 use std::collections::HashMap;
 
-use muninn_memory::index::Snapshot;
-use muninn_memory::index::vectors::{ByBlob, Vectors};
+use muninn_index::Snapshot;
+use muninn_index::vectors::{ByBlob, Vectors};
 use muninn_text::lexical::DocId;
 
 use crate::question::Question;

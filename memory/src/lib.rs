@@ -18,9 +18,7 @@
 //! assert_eq!(known.len(), 1, "`replaying` is found as `replay`");
 //! ```
 
-pub mod cache;
 mod history;
-pub mod index;
 pub mod journal;
 pub mod knowledge;
 pub mod learn;
@@ -30,7 +28,6 @@ pub mod recall;
 pub mod reconcile;
 pub mod records;
 pub mod store;
-pub mod watch;
 pub mod wiki;
 pub mod worklog;
 

@@ -14,12 +14,12 @@ use muninn_base::Clock;
 use muninn_text::lexical::Tokenizer;
 use muninn_text::lexical::script_texts::SCRIPTS;
 
-use crate::index::{Field, FileFacts, Snapshot, digest};
 use crate::journal::{Draft, Journal, JournalSettings, SearchSettings};
 use crate::personal::{EntryMetadata, Personal, SearchOptions};
 use crate::recall::RecallOptions;
 use crate::records::MAIN;
 use crate::wiki::{LinkStyle, PagePath, PageSearch, WikiFolder};
+use muninn_index::{Field, FileFacts, Snapshot, digest};
 
 /// Runs of scripts without spaces, of lengths that were dropped once, behind the texts of [`SCRIPTS`].
 fn texts() -> Vec<(String, Vec<String>)> {

@@ -83,12 +83,7 @@ impl CompiledFilter {
 }
 
 /// Walks the worktree on several threads, without reading metadata.
-pub fn files(
-    worktree: &Worktree,
-    filter: &FileFilter,
-    max_files: usize,
-    until: &Until,
-) -> Result<Files, FilterError> {
+pub fn files(worktree: &Worktree, filter: &FileFilter, max_files: usize, until: &Until) -> Result<Files, FilterError> {
     let filter = filter.compile(worktree.root())?;
     let found = collect(worktree, move |path, directory| filter.accepts(path, directory), max_files, until);
     let mut files = Files { paths: found.paths, cuts: found.cuts, ..Files::default() };

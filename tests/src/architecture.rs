@@ -273,7 +273,7 @@ fn lock_file_holds_no_more_packages_than_allowed() {
 }
 
 /// The only file that may disable the lint. It only registers sqlite-vec.
-const UNSAFE_FILE: &str = "memory/src/index/vectors/extension.rs";
+const UNSAFE_FILE: &str = "memory/index/src/vectors/extension.rs";
 
 #[test]
 fn only_one_file_is_unsafe() {

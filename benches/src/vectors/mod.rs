@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use clap::Parser;
 use muninn_base::Clock;
-use muninn_memory::index::vectors::{VectorIndex, VectorStore, bytes, cosine};
+use muninn_index::vectors::{VectorIndex, VectorStore, bytes, cosine};
 use muninn_repo_tools::BlobId;
 use muninn_text::embed::{Embedder, StaticVectors};
 use serde::Serialize;

@@ -11,7 +11,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use muninn_memory::watch::{Changes, Scope, Watcher};
+use muninn_watch::{Changes, Scope, Watcher};
 
 use super::Engine;
 

@@ -1,7 +1,7 @@
 //! Packing an explorer's citations, in addition to the lexical items.
 
 use muninn_base::RelPath;
-use muninn_memory::index::Span;
+use muninn_index::Span;
 use muninn_repo_tools::read_text;
 use muninn_text::redact;
 

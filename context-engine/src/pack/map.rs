@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use muninn_memory::index::{FileFacts, Snapshot};
+use muninn_index::{FileFacts, Snapshot};
 use muninn_repo_tools::stat;
 
 use super::{DeadlineExceeded, PackFile, Packed, Packer, Pick};

@@ -1,7 +1,7 @@
 //! Finding the files and lines that a question names: paths, and stack frames of many languages.
 
 use muninn_base::RelPath;
-use muninn_memory::index::language;
+use muninn_index::language;
 
 /// Maximum number of named paths.
 const MAX_PATHS: usize = 32;

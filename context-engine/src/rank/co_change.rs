@@ -4,7 +4,7 @@
 //! top file gets a part of that file's score: the share of the companion's commits that also changed the top file. So a
 //! file that changes with every commit is lifted little.
 
-use muninn_memory::index::Companion;
+use muninn_index::Companion;
 
 use super::Index;
 

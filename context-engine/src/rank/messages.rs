@@ -4,7 +4,7 @@
 //! at finding candidates and poor at ranking them: a file once changed for a similar reason is seldom the one to change
 //! now.
 
-use muninn_memory::index::FileRole;
+use muninn_index::FileRole;
 use muninn_text::lexical::{DocId, idf, saturation};
 
 use super::{Index, PART_WEIGHT};

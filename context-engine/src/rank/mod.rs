@@ -23,7 +23,7 @@ use muninn_text::lexical::{DocId, idf, saturation};
 use crate::question::Question;
 use crate::tuning::Lists;
 use crate::vector_list;
-use muninn_memory::index::{Companions, Field, Posting, Snapshot};
+use muninn_index::{Companions, Field, Posting, Snapshot};
 
 pub(crate) use usefulness::rate;
 use weights::RankWeights;

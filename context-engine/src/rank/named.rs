@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use muninn_base::RelPath;
-use muninn_memory::index::Snapshot;
+use muninn_index::Snapshot;
 use muninn_text::lexical::DocId;
 
 use super::ChunkScores;

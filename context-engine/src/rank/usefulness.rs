@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use muninn_memory::index::Snapshot;
+use muninn_index::Snapshot;
 use muninn_text::lexical::DocId;
 
 use super::Candidate;

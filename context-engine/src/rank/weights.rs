@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use muninn_memory::index::{FileRole, Snapshot};
+use muninn_index::{FileRole, Snapshot};
 use muninn_text::lexical::DocId;
 
 use super::PostingsCache;

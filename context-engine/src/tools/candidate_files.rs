@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use muninn_base::RelPath;
 use muninn_code::NameQuery;
 use muninn_code::syntax::DefinitionKind;
-use muninn_memory::index::{Defined, FileRole, Graph, Site, Snapshot};
+use muninn_index::{Defined, FileRole, Graph, Site, Snapshot};
 use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, WalkLimits, grep_paths, walk_until};
 
 use super::ToolContext;

@@ -1,8 +1,8 @@
 //! The context of a tool call: worktree, index, memories, scope and deadline.
 
 use muninn_base::{RelPath, Until};
+use muninn_index::Snapshot;
 use muninn_memory::Memories;
-use muninn_memory::index::Snapshot;
 use muninn_repo_tools::{FileFilter, Worktree};
 
 use super::ToolError;

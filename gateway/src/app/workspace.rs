@@ -9,7 +9,7 @@ use muninn_base::Clock;
 use muninn_base::Progress;
 use muninn_base::{Supervisor, Until};
 use muninn_context_engine::{Engine, EngineSettings, IndexError, IndexReport, IndexStatus};
-use muninn_memory::index::vectors::Filled;
+use muninn_index::vectors::Filled;
 use muninn_memory::{Home, Store};
 use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};

@@ -203,7 +203,7 @@ impl Commit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::Fixture;
+    use muninn_repo_tools::fixture::Fixture;
 
     fn commit(repo: &Fixture, files: &[(&str, &str)]) {
         files.iter().for_each(|(path, text)| repo.write(path, text.as_bytes()));

@@ -6,6 +6,7 @@
 //! snapshot is immutable: questions use one while the next is built, so a refresh never delays a question, and a
 //! question never sees a partial refresh.
 
+pub mod cache;
 mod chunk;
 mod co_change;
 mod digest;

@@ -2,7 +2,7 @@
 
 /// Rows of items, concatenated in one array (compressed sparse rows).
 #[derive(Debug, Clone)]
-pub(in crate::index) struct Rows<T> {
+pub(crate) struct Rows<T> {
     /// The offset of each row, and the end of the last row.
     starts: Box<[u32]>,
     items: Box<[T]>,
@@ -16,7 +16,7 @@ impl<T> Default for Rows<T> {
 
 impl<T: Copy> Rows<T> {
     /// Sorts items into `rows` rows, in their given order. Items of a row number that is too large are dropped.
-    pub(in crate::index) fn new(rows: usize, items: &[(u32, T)]) -> Self {
+    pub(crate) fn new(rows: usize, items: &[(u32, T)]) -> Self {
         let mut starts = vec![0u32; rows + 1];
         let valid = || items.iter().filter(|(row, _)| (*row as usize) < rows);
         for (row, _) in valid() {
@@ -39,12 +39,12 @@ impl<T: Copy> Rows<T> {
     }
 
     /// Returns the items of a row; empty if the row does not exist.
-    pub(in crate::index) fn of(&self, row: u32) -> &[T] {
+    pub(crate) fn of(&self, row: u32) -> &[T] {
         let bounds = self.starts.get(row as usize).zip(self.starts.get(row as usize + 1));
         bounds.and_then(|(start, end)| self.items.get(*start as usize..*end as usize)).unwrap_or_default()
     }
 
-    pub(in crate::index) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
 }

@@ -9,9 +9,9 @@ use muninn_base::Supervisor;
 
 use super::links::LinkStyle;
 use super::pages::{Page, Pages};
-use crate::watch::WatchedFolder;
 use muninn_base::image::{self, ImageFormat};
 use muninn_base::private_file;
+use muninn_watch::WatchedFolder;
 
 /// The image of the pages.
 const IMAGE: ImageFormat = ImageFormat { prefix: "pages-", magic: b"muninn pages 2\n" };

@@ -15,7 +15,7 @@ use muninn_base::RelPath;
 use muninn_code::syntax::{Language, ParseLimits, Parsed, parse};
 use muninn_text::markdown;
 
-use crate::index::language::{Form, language};
+use crate::language::{Form, language};
 
 /// Maximum number of lines of a chunk.
 pub(crate) const MAX_LINES: usize = 60;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use muninn_base::RelPath;
 
-use crate::index::rows::Rows;
-use crate::index::syntax::Syntax;
+use crate::rows::Rows;
+use crate::syntax::Syntax;
 use muninn_text::lexical::Arena;
 
 use super::files::{Files, Given};

@@ -11,7 +11,7 @@ use muninn_code::syntax::{DefinitionKind, Language};
 use super::files::{Files, Given, folder, stem};
 use super::resolve::Imported;
 use super::{Edge, Graph};
-use crate::index::syntax::{CallEntry, Syntax};
+use crate::syntax::{CallEntry, Syntax};
 
 /// Maximum number of definitions that a call can refer to. A call with more possible definitions gets no edge.
 const MAX_TARGETS: usize = 4;

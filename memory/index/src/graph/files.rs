@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use muninn_base::RelPath;
 
-use crate::index::syntax::{Manifest, Syntax};
+use crate::syntax::{Manifest, Syntax};
 
 /// A file as given to the graph: its number, path and syntax.
 pub(super) type Given<'a> = (u32, &'a RelPath, &'a Syntax);

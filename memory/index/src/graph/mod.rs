@@ -18,7 +18,7 @@ mod tests;
 use muninn_code::Basis;
 use muninn_code::syntax::DefinitionKind;
 
-use crate::index::rows::Rows;
+use crate::rows::Rows;
 use muninn_text::lexical::Arena;
 
 /// The id of a definition: its position in the array of definitions, which is sorted by file and by position in the

@@ -5,8 +5,8 @@ use muninn_code::Basis;
 
 use super::files::{Files, Given};
 use super::*;
-use crate::index::digest::digest;
-use crate::index::syntax::Syntax;
+use crate::digest::digest;
+use crate::syntax::Syntax;
 use muninn_text::lexical::Tokenizer;
 
 /// A worktree whose files are numbered in the given order.

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use super::*;
-use crate::fixture::Fixture;
-use crate::index::Field;
+use crate::Field;
+use muninn_repo_tools::fixture::Fixture;
 
 /// Number of files in the larger fixtures: a few blocks per thread.
 const MANY: usize = 1_200;

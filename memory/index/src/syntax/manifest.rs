@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A manifest that names a package or maps imports to folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::index) enum Manifest {
+pub(crate) enum Manifest {
     /// `Cargo.toml`
     Cargo,
     /// `go.mod`
@@ -26,7 +26,7 @@ pub(super) struct ManifestData {
 
 impl Manifest {
     /// The manifest type of a file, by its name.
-    pub(in crate::index) fn of(path: &RelPath) -> Option<Self> {
+    pub(crate) fn of(path: &RelPath) -> Option<Self> {
         match path.file_name() {
             "Cargo.toml" => Some(Self::Cargo),
             "go.mod" => Some(Self::Go),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use muninn_repo_tools::BlobId;
 
-use crate::index::{Digest, Snapshot};
+use crate::{Digest, Snapshot};
 use muninn_text::lexical::DocId;
 
 /// The files of one snapshot, by their blobs.

@@ -18,7 +18,7 @@ use super::lane::Vectors;
 use super::store::{BlockKey, Rows, VectorStore};
 use super::text;
 use crate::cache::{Cache, CacheError};
-use crate::index::{Digest, FileRole, Snapshot};
+use crate::{Digest, FileRole, Snapshot};
 use muninn_text::redact;
 
 /// Maximum number of chunks with vectors. They take half a gigabyte on disk and 64 MB in memory.

@@ -9,8 +9,8 @@ use muninn_repo_tools::{BlobId, Worktree};
 use super::fill::{Filled, Filling};
 use super::held::Held;
 use super::store::VectorStore;
-use crate::index::Snapshot;
-use crate::index::indexer::lock;
+use crate::Snapshot;
+use crate::indexer::lock;
 use muninn_base::Clock;
 use muninn_text::embed::{EmbedError, Embedder};
 use muninn_text::vectors::{MOST_BYTES_HELD, VectorIndex};
@@ -38,7 +38,7 @@ pub struct Vectors {
 pub struct Near {
     /// The chunk's blob.
     pub blob: BlobId,
-    /// How the blob was split; see [`crate::index::Digest::form`].
+    /// How the blob was split; see [`crate::Digest::form`].
     pub form: &'static str,
     /// The number of the chunk in the blob, in line order.
     pub chunk: u32,

@@ -22,12 +22,12 @@ use super::directory::{INDEX, JOURNAL, Personal};
 use super::error::PersonalError;
 use super::files;
 use super::journal::{parse, timestamp};
-use crate::watch::WatchedFolder;
 use muninn_base::image::{self, ImageFormat};
 use muninn_base::private_file;
 use muninn_text::embed::StaticVectors;
 use muninn_text::lexical::{Tokenizer, has_terms_of};
 use muninn_text::redact::redact;
+use muninn_watch::WatchedFolder;
 
 /// The new texts after which the index is kept for the next process.
 const READ_FOR_IMAGE: usize = 100;

@@ -15,7 +15,7 @@ use muninn_repo_tools::{WalkLimits, Worktree, read_text, walk, walk_at};
 use muninn_base::{RelPath, Supervisor};
 
 use super::{Changes, Scope, Watcher};
-use crate::fixture::Fixture;
+use muninn_repo_tools::fixture::Fixture;
 
 /// A timeout that only broken code reaches.
 const LONG: Duration = Duration::from_secs(60);

@@ -1,7 +1,7 @@
 //! Imports that name a file: C and C++, Ruby, shells, and `require` in PHP.
 
 use super::Wanted;
-use crate::index::graph::files::{Files, folder, join};
+use crate::graph::files::{Files, folder, join};
 
 /// Returns the header next to the including file, or else the file whose path ends with the included path.
 pub(super) fn header(files: &Files<'_>, wanted: &Wanted<'_>) -> Option<u32> {

@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use muninn_code::syntax::{DefinitionKind, Language};
 
 use super::{MAX_TARGETS, Wanted, include};
-use crate::index::graph::files::{Files, Given, folder};
-use crate::index::syntax::Syntax;
+use crate::graph::files::{Files, Given, folder};
+use crate::syntax::Syntax;
 
 /// Maximum number of files that are taken if no used name selects the files of a package.
 const MAX_UNTOLD: usize = 8;

@@ -1,7 +1,7 @@
 //! Python: modules are files, and module paths begin at a root folder that no import names.
 
 use super::Wanted;
-use crate::index::graph::files::{Files, folder, join, upwards};
+use crate::graph::files::{Files, folder, join, upwards};
 
 pub(super) fn resolve(files: &Files<'_>, wanted: &Wanted<'_>, targets: &mut Vec<u32>) {
     let dots = wanted.path.len() - wanted.path.trim_start_matches('.').len();

@@ -1,7 +1,7 @@
 //! Rust: modules are files, and crates are folders with a manifest.
 
 use super::Wanted;
-use crate::index::graph::files::{Files, Kind, folder, join, stem};
+use crate::graph::files::{Files, Kind, folder, join, stem};
 
 /// Folders in which each file is a crate.
 const CRATES_OF_FILES: &[&str] = &["tests", "benches", "examples", "bin"];

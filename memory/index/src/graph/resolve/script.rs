@@ -1,7 +1,7 @@
 //! JavaScript and TypeScript: paths without extensions, folders with an index file, aliases, and workspace packages.
 
 use super::Wanted;
-use crate::index::graph::files::{Files, Kind, folder, join};
+use crate::graph::files::{Files, Kind, folder, join};
 
 /// The extensions and index files that an import path can omit, most likely first.
 const ENDINGS: &[&str] = &[

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::fixture::Fixture;
-use crate::index::Indexer;
-use crate::index::vectors::ByBlob;
+use crate::Indexer;
+use crate::vectors::ByBlob;
+use muninn_repo_tools::fixture::Fixture;
 
 /// A fake embedder. Its vectors have three numbers, one per known word. It counts the texts.
 #[derive(Default)]
