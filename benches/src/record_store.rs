@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use muninn_memory::records::{MAIN, RecordFile};
-use muninn_memory::{Home, Memories, RecallOptions};
+use muninn_memory::{Memories, RecallOptions};
 use muninn_repo_tools::Worktree;
+use muninn_team::Home;
+use muninn_team::records::{MAIN, RecordFile};
 use muninn_text::embed::Embedder;
 use serde_json::json;
 use tempfile::TempDir;

@@ -13,10 +13,11 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use muninn_base::RelPath;
-use muninn_memory::learn::decisions::is_overheard;
 use muninn_memory::recall::{BlobLookup, WordMatch};
-use muninn_memory::{Memories, Memory, RecallOptions, Recalled};
+use muninn_memory::{Memories, RecallOptions, Recalled};
 use muninn_repo_tools::Worktree;
+use muninn_team::Memory;
+use muninn_team::learn::decisions::is_overheard;
 use muninn_text::embed::StaticVectors;
 use muninn_text::lexical::{DocId, Tokenizer, idf};
 

@@ -18,26 +18,14 @@
 //! assert_eq!(known.len(), 1, "`replaying` is found as `replay`");
 //! ```
 
-mod history;
 pub mod journal;
-pub mod knowledge;
-pub mod learn;
-mod memories;
 pub mod personal;
 pub mod recall;
 pub mod reconcile;
-pub mod records;
-pub mod store;
 pub mod wiki;
 pub mod worklog;
 
 #[cfg(test)]
-mod fixture;
-#[cfg(test)]
 mod search_tests;
 
-pub use history::{HistoryEvent, history};
-pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};
 pub use recall::{Memories, MemoryCounts, MemorySources, RecallOptions, Recalled};
-pub use records::Home;
-pub use store::Store;

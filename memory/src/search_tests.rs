@@ -8,8 +8,8 @@ use muninn_base::RelPath;
 use serde_json::json;
 
 use crate::Memories;
-use crate::fixture::Fixture;
 use muninn_base::Clock;
+use muninn_team::fixture::Fixture;
 
 use muninn_text::lexical::Tokenizer;
 use muninn_text::lexical::script_texts::SCRIPTS;
@@ -17,9 +17,9 @@ use muninn_text::lexical::script_texts::SCRIPTS;
 use crate::journal::{Draft, Journal, JournalSettings, SearchSettings};
 use crate::personal::{EntryMetadata, Personal, SearchOptions};
 use crate::recall::RecallOptions;
-use crate::records::MAIN;
 use crate::wiki::{LinkStyle, PagePath, PageSearch, WikiFolder};
 use muninn_index::{Field, FileFacts, Snapshot, digest};
+use muninn_team::records::MAIN;
 
 /// Runs of scripts without spaces, of lengths that were dropped once, behind the texts of [`SCRIPTS`].
 fn texts() -> Vec<(String, Vec<String>)> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use muninn_memory::records::MAIN;
+use muninn_team::records::MAIN;
 use serde::{Deserialize, Serialize};
 
 use crate::abstain::prompts::{Half, Split, repositories};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use muninn_memory::records::SESSIONS;
+use muninn_team::records::SESSIONS;
 use muninn_tests::{TestEnv, output};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

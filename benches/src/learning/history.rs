@@ -6,8 +6,8 @@ use anyhow::Result;
 use muninn_base::Clock;
 use muninn_base::RelPath;
 use muninn_context_engine::Engine;
-use muninn_memory::learn::query_hash;
-use muninn_memory::records::{Body, Origin, Record, kinds};
+use muninn_team::learn::query_hash;
+use muninn_team::records::{Body, Origin, Record, kinds};
 use std::time::{Duration, Instant};
 
 use crate::instances::Instance;

@@ -12,9 +12,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use muninn_memory::records::{MAIN, RecordFile};
-use muninn_memory::{Home, Memories, RecallOptions};
+use muninn_memory::{Memories, RecallOptions};
 use muninn_repo_tools::Worktree;
+use muninn_team::Home;
+use muninn_team::records::{MAIN, RecordFile};
 use muninn_tests::git;
 use serde::{Deserialize, Serialize};
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use muninn_memory::records::{MAIN, SESSIONS};
+use muninn_team::records::{MAIN, SESSIONS};
 use muninn_tests::{TestEnv, git};
 use serde::Serialize;
 

@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use muninn_base::Clock;
-use muninn_memory::learn::LearnContext;
-use muninn_memory::records::{Body, SESSIONS, kinds};
-use muninn_memory::store::{Destination, StoreSettings};
-use muninn_memory::{Home, Store};
 use muninn_repo_tools::Worktree;
+use muninn_team::learn::LearnContext;
+use muninn_team::records::{Body, SESSIONS, kinds};
+use muninn_team::store::{Destination, StoreSettings};
+use muninn_team::{Home, Store};
 use serde_json::Number;
 
 /// The number of past sessions whose segments are still in the repository; the others are reconciled.

@@ -11,8 +11,9 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use muninn_base::with_causes;
-use muninn_memory::records::RecordFile;
-use muninn_memory::{Memories, MemorySources, Store};
+use muninn_memory::{Memories, MemorySources};
+use muninn_team::Store;
+use muninn_team::records::RecordFile;
 
 use super::{Engine, State};
 

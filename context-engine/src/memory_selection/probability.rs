@@ -3,7 +3,9 @@
 //! `benches/admit/fit.py` prints the fitted weights and the reliability table. They are a ridge regression over the
 //! features that `--bin admit --split tune --per-question FILE` writes.
 
-use muninn_memory::{Memory, Recalled};
+use muninn_memory::Recalled;
+
+use muninn_team::Memory;
 use muninn_text::embed::{MINILM_ID, STATIC_ID};
 
 /// The features of a memory, in the order of [`WEIGHTS`]:

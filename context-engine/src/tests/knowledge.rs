@@ -1,6 +1,6 @@
 //! Packing knowledge: sections that apply to top-ranked files, and Metis documents.
 
-use muninn_memory::learn::decisions::Speaker;
+use muninn_team::learn::decisions::Speaker;
 
 use super::{Repo, ask, files};
 use crate::{Engine, ItemKind};

@@ -1,8 +1,10 @@
 //! The tools `recall` and `metis`: the team's knowledge and plans.
 
-use muninn_memory::{Memory, RecallOptions};
+use muninn_memory::RecallOptions;
+
 use muninn_repo_tools::Cuts;
 use muninn_repo_tools::metis::{MetisDocument, MetisDocuments, MetisLimits, MetisText, document_by_id, documents};
+use muninn_team::Memory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,12 +2,12 @@
 //!
 //! Pages are written only in an initialised worktree, and never over an existing file.
 
-use muninn_memory::knowledge::{KEYS, check};
 use muninn_repo_tools::Worktree;
+use muninn_team::knowledge::{KEYS, check};
 
 use crate::config::nearest;
 
-pub use muninn_memory::knowledge::{
+pub use muninn_team::knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, create as new_knowledge, import as import_knowledge,
     list as list_knowledge,
 };

@@ -10,8 +10,8 @@ use muninn_base::Progress;
 use muninn_base::{Supervisor, Until};
 use muninn_context_engine::{Engine, EngineSettings, IndexError, IndexReport, IndexStatus};
 use muninn_index::vectors::Filled;
-use muninn_memory::{Home, Store};
 use muninn_repo_tools::Worktree;
+use muninn_team::{Home, Store};
 use serde_json::{Value, json};
 use thiserror::Error;
 

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use muninn_base::add_missing_lines;
 use muninn_base::with_causes;
-use muninn_memory::knowledge::PLACEHOLDER;
 use muninn_memory::reconcile::SETUP;
-use muninn_memory::records::{ATTRIBUTES, SESSIONS};
 use muninn_repo_tools::{DiscoverError, Worktree};
+use muninn_team::knowledge::PLACEHOLDER;
+use muninn_team::records::{ATTRIBUTES, SESSIONS};
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::config::client_files::set_key;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use jiff::civil::Date;
 use muninn_base::with_causes;
-use muninn_memory::learn::budget::DailyBudget;
 use muninn_repo_tools::{Checkout, Worktree};
+use muninn_team::learn::budget::DailyBudget;
 use muninn_text::model::block_on;
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use muninn_memory::reconcile::ReconcilerLimits;
-use muninn_memory::records::Durability;
-use muninn_memory::store::{DefaultBranchSegments, Destination, StoreSettings};
+use muninn_team::records::Durability;
+use muninn_team::store::{DefaultBranchSegments, Destination, StoreSettings};
 
 use super::chosen::{ChosenModel, chosen};
 use super::raw;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use muninn_memory::knowledge;
 use muninn_memory::wiki::{LinkStyle, MOST_BYTES};
+use muninn_team::knowledge;
 
 use super::ConfigError;
 use super::raw;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use muninn_base::RelPath;
-use muninn_memory::learn::Failure;
+use muninn_team::learn::Failure;
 use serde_json::Value;
 
 use super::calls::{Call, FileUse, NamedFile, PathResolver};

@@ -11,9 +11,9 @@ use super::entry::{Entry, shown};
 use super::log::{LogEntry, timestamp};
 use super::section::SectionFile;
 use super::{REFERENCE, conflict};
-use crate::memories::{LoadedMemories, Memory, MemoryKind};
 use crate::wiki::PagePath;
 use muninn_base::stamp::Stamp;
+use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
 use muninn_text::markdown::sections;
 use muninn_text::redact::redact;
 

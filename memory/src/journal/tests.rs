@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use muninn_tests::git;
 
 use super::*;
-use crate::fixture::Fixture;
 use crate::wiki::PagePath;
 use muninn_base::clock::Clock;
+use muninn_team::fixture::Fixture;
 
 struct Repo {
     fixture: Fixture,

@@ -10,8 +10,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::memories::{Memory, MemoryKind};
-use crate::records::{RecordStatus, Superseded};
+use muninn_team::memories::{Memory, MemoryKind};
+use muninn_team::records::{RecordStatus, Superseded};
 
 /// Record types that are written automatically.
 const AUTOMATIC: [&str; 2] = ["pattern", "failure"];

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::kept::Store;
-use crate::memories::Memory;
-use crate::records::lines::{Digest, digest};
+use muninn_team::memories::Memory;
+use muninn_team::records::lines::{Digest, digest};
 use muninn_text::embed::{EmbedError, Embedder};
 use muninn_text::vectors::bytes;
 

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::MemorySources;
 use super::order::NeighbourRuns;
-use crate::memories::Memory;
-use crate::records::Home;
 use muninn_base::image::{self, ImageFormat};
 use muninn_base::stamp::Stamp;
+use muninn_team::memories::Memory;
+use muninn_team::records::Home;
 use muninn_text::hits::Hits;
 use muninn_text::lexical::{Bm25, has_terms_of};
 

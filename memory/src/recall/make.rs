@@ -7,9 +7,10 @@ use super::kept::Store;
 use super::order::NeighbourRuns;
 use super::related::RelatedTexts;
 use super::{MemorySources, confidence, order, summaries, words};
-use crate::memories::{ConflictPairs, LoadedMemories, MemoryKind};
-use crate::records::{Home, MAIN, RecordReferences, Superseded};
-use crate::{journal, knowledge};
+use crate::journal;
+use muninn_team::knowledge;
+use muninn_team::memories::{ConflictPairs, LoadedMemories, MemoryKind};
+use muninn_team::records::{Home, MAIN, RecordReferences, Superseded};
 use muninn_text::hits::{Hit, Hits};
 use muninn_text::redact::redact;
 
@@ -121,9 +122,9 @@ fn redacted(superseded: &Superseded) -> Superseded {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixture::{Fixture, main_alone};
     use crate::recall::{Memories, RecallOptions};
-    use crate::records::MAIN;
+    use muninn_team::fixture::{Fixture, main_alone};
+    use muninn_team::records::MAIN;
 
     #[test]
     fn superseded_records_are_loaded_only_on_request() {

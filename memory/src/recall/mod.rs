@@ -33,9 +33,9 @@ pub use self::options::{BlobLookup, RecallOptions};
 use self::rank::{Ranked, Ranker};
 use self::types::Types;
 pub use self::word_match::WordMatch;
-use crate::knowledge;
-use crate::memories::{LoadedMemories, Memory, MemoryKind};
-use crate::records::{Home, MAIN, Record, RecordFile};
+use muninn_team::knowledge;
+use muninn_team::memories::{LoadedMemories, Memory, MemoryKind};
+use muninn_team::records::{Home, MAIN, Record, RecordFile};
 use muninn_text::embed::{Embedder, normalise};
 use muninn_text::hits::Hits;
 use muninn_text::lexical::{Bm25, DocId, Tokenizer, question_terms};
@@ -390,5 +390,7 @@ fn trust(memory: &Memory, stale: bool) -> f32 {
     if stale { for_confidence * DOUBTED } else { for_confidence }
 }
 
+#[cfg(test)]
+mod source_tests;
 #[cfg(test)]
 mod tests;

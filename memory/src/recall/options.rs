@@ -2,8 +2,8 @@
 
 use muninn_base::RelPath;
 
-use crate::memories::Memory;
-use crate::records::Moment;
+use muninn_team::memories::Memory;
+use muninn_team::records::Moment;
 
 /// Looks up the current blob id of a file, hexadecimal; `None` if there is no such file.
 pub type BlobLookup<'a> = &'a dyn Fn(&RelPath) -> Option<String>;

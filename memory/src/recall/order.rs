@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::memories::{Memory, MemoryKind};
-use crate::records::Moment;
+use muninn_team::memories::{Memory, MemoryKind};
+use muninn_team::records::Moment;
 
 /// The boundaries of runs of neighbours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

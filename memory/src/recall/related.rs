@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use crate::memories::{Memory, MemoryKind};
-use crate::records::RecordStatus;
+use muninn_team::memories::{Memory, MemoryKind};
+use muninn_team::records::RecordStatus;
 
 /// Maximum number of related texts of a memory.
 const MAX_TEXTS: usize = 4;
@@ -64,9 +64,9 @@ fn valid_record<'a>(id: &'a str, status: &'a RecordStatus) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixture::Fixture;
     use crate::recall::{Memories, RecallOptions};
-    use crate::records::MAIN;
+    use muninn_team::fixture::Fixture;
+    use muninn_team::records::MAIN;
 
     fn learning(id: &str, text: &str) -> String {
         format!("{{\"id\":\"{id}\",\"ts\":\"2026-01-0{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n")

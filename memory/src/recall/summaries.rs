@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use crate::memories::{FILES_TOUCHED, Memory, MemoryKind};
+use muninn_team::memories::{FILES_TOUCHED, Memory, MemoryKind};
 
 /// Number of texts in a folded summary, newest first.
 const MAX_TEXTS: usize = 4;
@@ -68,7 +68,7 @@ fn parts(text: &str) -> (&str, impl Iterator<Item = &str>) {
 #[cfg(test)]
 mod tests {
     use crate::recall::Memories;
-    use crate::records::Record;
+    use muninn_team::records::Record;
 
     /// Ids and texts of the folded summaries.
     fn folded(records: &[(&str, &str, &str)]) -> Vec<(String, String)> {

@@ -3,8 +3,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use muninn_base::RelPath;
 
 use super::*;
-use crate::fixture::{Fixture, main_alone};
-use crate::records::MAIN;
+use muninn_team::fixture::{Fixture, main_alone};
+use muninn_team::records::MAIN;
 use muninn_text::embed::{EmbedError, StaticVectors};
 
 impl Memories {

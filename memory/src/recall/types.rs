@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::options::RecallOptions;
-use crate::memories::Memory;
+use muninn_team::memories::Memory;
 
 /// The types of memories, by memory number.
 #[derive(Default)]

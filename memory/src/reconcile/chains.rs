@@ -2,13 +2,13 @@
 //!
 //! A vague claim can be a duplicate of two claims that contradict each other, while neither of these was a candidate
 //! for the other. Therefore all claims connected by links are compared pairwise. Contradictions are then separated
-//! ([`crate::records`]), and a person decides.
+//! ([`muninn_team::records`]), and a person decides.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::claim::RecordClaim;
 use super::decide::PairIndices;
-use crate::records::{Links, Record};
+use muninn_team::records::{Links, Record};
 
 /// Maximum number of different texts in a group. Larger groups are not compared: no real team writes so many versions of
 /// one statement.

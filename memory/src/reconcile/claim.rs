@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::judge::Claim;
-use crate::records::{Body, Moment, Record, Statement, kinds};
+use muninn_team::records::{Body, Moment, Record, Statement, kinds};
 
 /// Longer texts are truncated where a conflict shows them, in bytes.
 const LONGEST_SHOWN: usize = 1_000;

@@ -9,7 +9,7 @@ use super::model::{ModelReport, ModelVerdict, Reconciler};
 use super::parallel::by_all_processors;
 use super::plan::open_pairs;
 use super::verdict::{self, Verdict};
-use crate::records::{Body, Record, kinds, ordered};
+use muninn_team::records::{Body, Record, kinds, ordered};
 
 /// The author of decisions by rules alone.
 pub(super) const RULES: &str = "rules";

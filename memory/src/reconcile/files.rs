@@ -8,9 +8,9 @@ use std::path::Path;
 use muninn_base::RelPath;
 
 use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, StepHook};
-use crate::records::lines::{self, MAX_LINE_BYTES, SkipReason};
-use crate::records::{Home, Record, RecordFile, create_new_file};
 use muninn_base::private_file::sync_dir;
+use muninn_team::records::lines::{self, MAX_LINE_BYTES, SkipReason};
+use muninn_team::records::{Home, Record, RecordFile, create_new_file};
 
 /// The most bytes of a file of records: half a million of them. Each is in memory several times.
 const MOST_BYTES: u64 = 256 << 20;

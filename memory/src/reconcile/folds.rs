@@ -9,11 +9,11 @@ use super::decide::RULES;
 use super::files::MemoryFiles;
 use super::plan::{main_records, open_pairs};
 use super::{ReconcileError, ReconcileOptions, ResolveError};
-use crate::Store;
-use crate::records::{
+use muninn_base::ids;
+use muninn_team::Store;
+use muninn_team::records::{
     Body, CONFLICTS, Home, MAIN, Moment, Record, RecordStatus, Statement, WithdrawnRecords, kinds, ordered,
 };
-use muninn_base::ids;
 use muninn_text::redact::redact;
 
 /// An older record that a newer one stands for.

@@ -12,7 +12,7 @@ use muninn_base::RelPath;
 use super::ReconcileError;
 use super::files::MemoryFiles;
 use super::plan::open_pairs;
-use crate::records::{Body, Home, MAIN, Record, RecordStatus, Source, WithdrawnRecords, kinds};
+use muninn_team::records::{Body, Home, MAIN, Record, RecordStatus, Source, WithdrawnRecords, kinds};
 
 /// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;

@@ -22,8 +22,8 @@ use super::parallel::by_all_processors;
 use super::runs::RunLog;
 use super::unseen::Unseen;
 use crate::reconcile::JudgeSetup;
-use crate::records::{Body, Record, RecordStatus, WithdrawnRecords, kinds, ordered};
 use muninn_base::Progress;
+use muninn_team::records::{Body, Record, RecordStatus, WithdrawnRecords, kinds, ordered};
 
 /// A segment.
 #[derive(Debug, Clone)]

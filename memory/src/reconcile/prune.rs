@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::recall::confidence::{joint_confidence, left_after};
-use crate::records::{Body, Moment, Record, RecordStatus, Source, kinds};
+use muninn_team::records::{Body, Moment, Record, RecordStatus, Source, kinds};
 
 /// The value of a record that is no longer recalled, or adds nothing to others.
 const GONE: f32 = 0.0;

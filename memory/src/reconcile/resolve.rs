@@ -11,10 +11,10 @@ use super::files::MemoryFiles;
 use super::open::{OpenConflict, open_among};
 use super::plan::{main_records, open_pairs};
 use super::{ReconcileError, ReconcileOptions};
-use crate::Store;
-use crate::learn::LearnContext;
-use crate::records::{Body, CONFLICTS, MAIN, Origin, Record, kinds};
 use muninn_base::ids::{self, IdError};
+use muninn_team::Store;
+use muninn_team::learn::LearnContext;
+use muninn_team::records::{Body, CONFLICTS, MAIN, Origin, Record, kinds};
 use muninn_text::redact::redact;
 
 /// The sides of a conflict that are kept.

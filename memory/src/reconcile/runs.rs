@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{PlanInput, Segment};
-use crate::records::{Body, Record, Segments, kinds};
+use muninn_team::records::{Body, Record, Segments, kinds};
 
 /// Maximum number of records named in one line of the log.
 const OTHERS: usize = 1024;

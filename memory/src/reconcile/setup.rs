@@ -4,7 +4,7 @@
 //! people's changes to the new path. Therefore the team's files are created before any session writes, and the folder
 //! of sessions never becomes empty.
 
-use crate::records::{ATTRIBUTES, CONFLICTS, MAIN};
+use muninn_team::records::{ATTRIBUTES, CONFLICTS, MAIN};
 
 use super::{PRUNED, RECONCILED, SESSIONS_ARCHIVE};
 
@@ -35,7 +35,7 @@ pub const SETUP: [(&str, &str); 8] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::SESSIONS;
+    use muninn_team::records::SESSIONS;
 
     #[test]
     fn placeholder_is_in_the_sessions_folder() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Segment;
 use super::runs::RunLog;
-use crate::records::{Body, Record, Segments};
+use muninn_team::records::{Body, Record, Segments};
 
 pub(super) struct Unseen<'a> {
     /// Sessions with a reconciled segment.

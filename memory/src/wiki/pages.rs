@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::links::{Link, LinkStyle, Targets, links};
 use super::path::{PagePath, folded};
-use crate::knowledge::{Bounds, Listing, MarkdownFile, is_placeholder};
 use muninn_base::clock::Clock;
+use muninn_team::knowledge::{Bounds, Listing, MarkdownFile, is_placeholder};
 use muninn_text::markdown::sections;
 
 /// The most bytes of a page. Larger files are no pages.

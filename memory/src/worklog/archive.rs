@@ -15,9 +15,9 @@ use serde::Serialize;
 use super::FILE;
 use super::file::{Worklog, WorklogError};
 use super::parsed::{ParsedMutation, ParsedWorklog};
-use crate::records::{ATTRIBUTES, Body, Home, Moment, Record, kinds};
 use muninn_base::added_lines::add_missing_lines;
 use muninn_base::private_file::sync_dir;
+use muninn_team::records::{ATTRIBUTES, Body, Home, Moment, PATTERNS, Record, kinds};
 use muninn_text::redact::redact;
 
 /// The largest file that is archived.
@@ -27,8 +27,6 @@ const MOST_BYTES: u64 = 64 << 20;
 pub const FOLDER: &str = ".muninn/journals";
 /// The file of mutations and repeated failures.
 pub const CORRECTIONS: &str = ".muninn/journals/corrections.md";
-/// The file of mutations that worked, as records that recall reads.
-pub const PATTERNS: &str = ".muninn/journals/patterns.jsonl";
 
 /// Lines are only added to both files, so the union of two versions is a correct merge.
 const UNION: [&str; 2] = ["journals/corrections.md merge=union", "journals/patterns.jsonl merge=union"];

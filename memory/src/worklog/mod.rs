@@ -20,7 +20,7 @@ mod parsed;
 #[cfg(test)]
 mod tests;
 
-pub use archive::{Archived, CORRECTIONS, FOLDER, PATTERNS};
+pub use archive::{Archived, CORRECTIONS, FOLDER};
 pub use file::{Appended, SessionHeader, Tail, Worklog, WorklogError};
 pub use mutation::{Mutation, MutationKind, UnknownMutation};
 pub use parsed::{ParsedMutation, ParsedWorklog};

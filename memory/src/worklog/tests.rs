@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use muninn_repo_tools::Worktree;
 
 use super::*;
-use crate::fixture::Fixture;
 use muninn_base::clock::Clock;
+use muninn_team::fixture::Fixture;
 
 struct Place {
     fixture: Fixture,

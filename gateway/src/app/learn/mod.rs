@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use muninn_base::{CancelFlag, Supervisor, Task};
-use muninn_memory::learn::budget::DailyBudget;
+use muninn_team::learn::budget::DailyBudget;
 
 use super::Workspace;
 use crate::access::Door;

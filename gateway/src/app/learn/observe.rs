@@ -9,12 +9,12 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::HeaderMap;
 use muninn_base::RelPath;
-use muninn_memory::knowledge::metis::current_task;
-use muninn_memory::learn::decisions::{Decision, Speaker, decisions};
-use muninn_memory::learn::{LearnContext, Turn, summary};
 use muninn_memory::personal::{Personal, SignalContext};
-use muninn_memory::records::{Origin, SpoolError};
-use muninn_memory::store::Store;
+use muninn_team::knowledge::metis::current_task;
+use muninn_team::learn::decisions::{Decision, Speaker, decisions};
+use muninn_team::learn::{LearnContext, Turn, summary};
+use muninn_team::records::{Origin, SpoolError};
+use muninn_team::store::Store;
 use serde_json::json;
 
 use super::answer::ObservedAnswer;

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use jiff::civil::Date;
 use muninn_base::{CancelFlag, Until};
-use muninn_memory::learn::LearnContext;
-use muninn_memory::learn::budget::{BudgetError, DailyBudget};
-use muninn_memory::learn::summarize::{AnsweredTurn, Notes, NotesError, SummaryPrompt};
-use muninn_memory::records::{Record, SpoolError};
-use muninn_memory::store::Store as Memory;
+use muninn_team::learn::LearnContext;
+use muninn_team::learn::budget::{BudgetError, DailyBudget};
+use muninn_team::learn::summarize::{AnsweredTurn, Notes, NotesError, SummaryPrompt};
+use muninn_team::records::{Record, SpoolError};
+use muninn_team::store::Store as Memory;
 use muninn_text::model::{Model, ModelError, Reply};
 use muninn_text::{redact, tokens};
 use thiserror::Error;
@@ -209,7 +209,7 @@ fn summed_up(mark: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use muninn_memory::learn::Turn;
+    use muninn_team::learn::Turn;
 
     use super::*;
 

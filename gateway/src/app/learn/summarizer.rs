@@ -9,8 +9,8 @@ use std::sync::{Arc, Weak};
 
 use http::HeaderMap;
 use muninn_base::{CancelFlag, Supervisor, Task};
-use muninn_memory::learn::Turn;
-use muninn_memory::learn::budget::DailyBudget;
+use muninn_team::learn::Turn;
+use muninn_team::learn::budget::DailyBudget;
 
 use super::summarize::SummarizerWorker;
 use crate::access::Caller;

@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use muninn_base::Progress;
-use muninn_memory::Home;
 use muninn_memory::reconcile::judge::FittedJudge;
 use muninn_memory::reconcile::{
     Fold, JudgeSetup, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler,
     ReconcilerLimits, Resolution, ResolveError, apart, folds, open_conflicts, reconcile, resolve,
 };
 use muninn_repo_tools::Worktree;
+use muninn_team::Home;
 use muninn_text::embed::LoadError;
 use muninn_text::model::block_on;
 use thiserror::Error;

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use muninn_memory::reconcile::{FileChange, OpenConflict, file_change};
-use muninn_memory::records::{Body, Record, kinds};
 use muninn_repo_tools::Worktree;
+use muninn_team::records::{Body, Record, kinds};
 use serde::Serialize;
 use serde_json::Number;
 

@@ -6,10 +6,10 @@ mod recall;
 mod remember;
 
 use muninn_base::ids::IdError;
-use muninn_memory::Store;
-use muninn_memory::records::{Flushed, SESSIONS, SpoolError};
-use muninn_memory::store::{Destination, RecordIdError};
 use muninn_repo_tools::ReferenceError;
+use muninn_team::Store;
+use muninn_team::records::{Flushed, SESSIONS, SpoolError};
+use muninn_team::store::{Destination, RecordIdError};
 use thiserror::Error;
 
 use super::Workspace;

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use muninn_base::RelPath;
 use muninn_base::ids::{self, IdError};
 use muninn_memory::recall::WordMatch;
-use muninn_memory::records::Moment;
-use muninn_memory::{HistoryEvent, Memories, Memory, MemoryKind, RecallOptions, Recalled, history};
+use muninn_memory::{Memories, RecallOptions, Recalled};
 use muninn_repo_tools::{Worktree, read_text};
+use muninn_team::records::Moment;
+use muninn_team::{HistoryEvent, Memory, MemoryKind, history};
 use muninn_text::embed::StaticVectors;
 use serde_json::{Value, json};
 

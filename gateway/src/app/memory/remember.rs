@@ -1,10 +1,10 @@
 //! Remembering and forgetting facts.
 
 use muninn_base::RelPath;
-use muninn_memory::knowledge::metis::current_task;
-use muninn_memory::learn::LearnContext;
-use muninn_memory::records::{Body, Origin, kinds};
 use muninn_repo_tools::Worktree;
+use muninn_team::knowledge::metis::current_task;
+use muninn_team::learn::LearnContext;
+use muninn_team::records::{Body, Origin, kinds};
 use muninn_text::redact;
 use serde_json::Number;
 

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use muninn_base::{RelPath, Until, with_causes};
 use muninn_context_engine::render;
-use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::worklog::{
     Appended, Archived, FILE, HANDOVER_LINES, Mutation, ParsedWorklog, SessionHeader, Tail, Worklog, WorklogError,
 };
 use muninn_repo_tools::history::CommitReader;
 use muninn_repo_tools::{ReferenceError, Worktree};
+use muninn_team::knowledge::metis::current_task;
 use muninn_text::redact;
 use serde::Serialize;
 use thiserror::Error;

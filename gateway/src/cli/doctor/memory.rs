@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use muninn_memory::{Home, Store};
 use muninn_repo_tools::Worktree;
+use muninn_team::{Home, Store};
 
 use super::super::Common;
 use super::finding::Finding;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_base::{PathError, RelPath};
-use muninn_memory::records::{Moment, Superseded};
+use muninn_team::records::{Moment, Superseded};
 use serde_json::{Value, json};
 use thiserror::Error;
 

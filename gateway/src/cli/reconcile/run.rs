@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use muninn_base::Progress;
 use muninn_memory::reconcile::{ModelReport, Reconciled};
-use muninn_memory::records::SESSIONS;
+use muninn_team::records::SESSIONS;
 use serde_json::json;
 
 use super::folds;

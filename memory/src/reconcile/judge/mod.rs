@@ -4,7 +4,7 @@
 //! texts are aligned (`align.rs`), what differs is typed (`features.rs`), and boosted trees that were fitted to labelled
 //! pairs give the probabilities of each relation (`trees.rs`). The negation of the same sentence is an exact rule.
 //!
-//! Without a model only the same statement is a duplicate ([`crate::records`] has the closed list of harmless differences):
+//! Without a model only the same statement is a duplicate ([`muninn_team::records`] has the closed list of harmless differences):
 //! a text that is merely alike would hide the other one. A pair that the probabilities take for a duplicate stays apart,
 //! and is left to a model or, if the claims can be about different things, to a person.
 //!
@@ -28,7 +28,7 @@ use self::align::Alignment;
 pub use self::candidates::{ClaimTokens, WIDE, to_judge};
 use self::tokens::Token;
 use self::trees::Forest;
-use crate::records::{Statement, refers_to_its_file};
+use muninn_team::records::{Statement, refers_to_its_file};
 use muninn_text::embed::{LoadError, StaticVectors};
 
 /// A claim.

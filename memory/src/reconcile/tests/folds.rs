@@ -7,9 +7,9 @@ use crate::reconcile::judge::FittedJudge;
 use crate::reconcile::{
     JudgeSetup, Plan, PlanInput, ReconcileOptions, Segment, apart, folds, open_conflicts, plan, reconcile,
 };
-use crate::records::{Body, Home, MAIN, Record, RecordFile, RecordStatus};
-use crate::{Store, history};
 use muninn_base::RelPath;
+use muninn_team::records::{Body, Home, MAIN, Record, RecordFile, RecordStatus};
+use muninn_team::{Store, history};
 
 fn with_judge<T>(run: impl FnOnce(&JudgeSetup<'_>) -> T) -> T {
     let judge = FittedJudge::shipped().unwrap();

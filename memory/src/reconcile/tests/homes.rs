@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::by_letters;
-use crate::fixture::Fixture;
-use crate::learn::LearnContext;
 use crate::reconcile::{ARCHIVE, Keep, ReconcileOptions, Reconciled, Resolution, open_conflicts, reconcile, resolve};
-use crate::records::{Body, MAIN, Record, SESSIONS, kinds};
-use crate::store::{Destination, RecordIdError, StoreSettings, segments_in};
-use crate::{Home, Memories, RecallOptions, Store};
+use crate::{Memories, RecallOptions};
 use muninn_base::Clock;
 use muninn_base::ids::IdError;
+use muninn_team::fixture::Fixture;
+use muninn_team::learn::LearnContext;
+use muninn_team::records::{Body, MAIN, Record, SESSIONS, kinds};
+use muninn_team::store::{Destination, RecordIdError, StoreSettings, segments_in};
+use muninn_team::{Home, Store};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 

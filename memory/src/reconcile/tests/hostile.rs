@@ -9,8 +9,8 @@ use crate::reconcile::judge::{Claim, FittedJudge, Judgement, Relation, judge, op
 use crate::reconcile::{
     Judge, JudgeSetup, Keep, PlanInput, ReconcileOptions, Resolution, Segment, open_conflicts, plan, resolve,
 };
-use crate::records::lines::MAX_LINE_BYTES;
-use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
+use muninn_team::records::lines::MAX_LINE_BYTES;
+use muninn_team::records::{CONFLICTS, MAIN, Record, SESSIONS};
 
 fn claim(text: &str) -> Claim<'_> {
     Claim { text, subject: None, files: &[] }

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 use super::judge::Relation;
 use super::*;
-use crate::records::{Body, Origin, Record, RecordStatus, kinds, ordered};
+use muninn_team::records::{Body, Origin, Record, RecordStatus, kinds, ordered};
 
 /// A judge of letters: the same letter is a duplicate, `not` before it a contradiction, and `any` agrees with both.
 struct LetterJudge;

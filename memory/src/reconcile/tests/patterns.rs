@@ -3,7 +3,7 @@
 use super::{by_letters, learning, lines, next, reconciled, segment, union};
 use crate::recall::Memories;
 use crate::reconcile::{Plan, PlanInput, plan};
-use crate::records::{Body, Record, kinds};
+use muninn_team::records::{Body, Record, kinds};
 
 fn pattern(id: usize, session: usize, text: &str, entities: &str) -> Record {
     let entities: Vec<String> = entities.split_whitespace().map(|name| format!("\"{name}\"")).collect();

@@ -2,7 +2,7 @@
 
 use super::{lines, next, reconciled, segment, union};
 use crate::reconcile::{Plan, PlanInput};
-use crate::records::{Body, Record, kinds};
+use muninn_team::records::{Body, Record, kinds};
 
 /// A learning about a subject by an author, at a second.
 fn said(second: usize, text: &str, author: &str) -> Record {

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::by_letters;
-use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{ReconcileOptions, Reconciled, SETUP, open_conflicts, reconcile};
-use crate::records::{Home, MAIN, SESSIONS};
-use crate::store::{DefaultBranchSegments, StoreSettings};
-use crate::{Store, history};
 use muninn_base::Clock;
 use muninn_repo_tools::Worktree;
+use muninn_team::fixture::Fixture;
+use muninn_team::records::{Home, MAIN, SESSIONS};
+use muninn_team::store::{DefaultBranchSegments, StoreSettings};
+use muninn_team::{Store, history};
 
 struct Team {
     repo: Fixture,

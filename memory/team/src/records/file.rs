@@ -21,6 +21,8 @@ pub const MAIN: &str = ".muninn/memory/main.jsonl";
 pub const CONFLICTS: &str = ".muninn/memory/conflicts.jsonl";
 /// The git attributes of the team's files.
 pub const ATTRIBUTES: &str = ".muninn/.gitattributes";
+/// The mutations of archived worklogs that worked.
+pub const PATTERNS: &str = ".muninn/journals/patterns.jsonl";
 /// A file of records.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RecordFile {

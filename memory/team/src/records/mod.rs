@@ -27,7 +27,7 @@ mod tests;
 pub(crate) use archive::is_pruned;
 pub use archive::{ARCHIVE, PRUNED};
 pub(crate) use decisions::{Decision, Decisions};
-pub use file::{ATTRIBUTES, CONFLICTS, MAIN, RecordFile};
+pub use file::{ATTRIBUTES, CONFLICTS, MAIN, PATTERNS, RecordFile};
 pub use home::Home;
 pub use kinds::Body;
 pub use moment::Moment;

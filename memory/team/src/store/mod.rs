@@ -25,7 +25,6 @@ use crate::records::{
     Durability, Flushed, Home, Origin, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions,
     Spool, SpoolError, Statement,
 };
-use crate::worklog::PATTERNS;
 use muninn_base::Clock;
 use muninn_base::ids::{self, IdError};
 use muninn_base::private_file;
@@ -136,7 +135,7 @@ impl Store {
     /// [`ReferenceError`] if HEAD cannot be read.
     pub fn files(&self) -> Result<Vec<RecordFile>, ReferenceError> {
         let mut files = self.files_on(self.settings.default_branch_segments, false)?;
-        let patterns = RecordFile::of(&self.home, PATTERNS);
+        let patterns = RecordFile::of(&self.home, crate::records::PATTERNS);
         files.extend(patterns.filter(|file| file.metadata(&self.home).is_ok()));
         Ok(files)
     }

@@ -8,7 +8,7 @@ use crate::reconcile::claim::RecordClaim;
 use crate::reconcile::decide::decisions;
 use crate::reconcile::judge::{Claim, Judgement, Relation};
 use crate::reconcile::{Judge, JudgeSetup, chains};
-use crate::records::{Body, Record, kinds};
+use muninn_team::records::{Body, Record, kinds};
 
 /// A judge that only knows that "is" and "not" contradict each other.
 struct FirstWordJudge;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::reconcile::judge::{FittedJudge, judge};
 use crate::reconcile::{JudgeSetup, PlanInput, Segment, plan};
-use crate::records::{Body, Record, kinds};
+use muninn_team::records::{Body, Record, kinds};
 use muninn_text::model::Usage;
 
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::memories::MemoryKind;
 use crate::recall::Memories;
 use crate::reconcile::{ReconcileOptions, open_conflicts, reconcile};
+use muninn_team::memories::MemoryKind;
 
 use super::super::by_letters;
 use super::model::{Expected, Model, WorktreeState};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::reconcile::{PlanInput, Segment, plan, reconcile};
-use crate::records::{Body, CONFLICTS, MAIN, Record, kinds};
+use muninn_team::records::{Body, CONFLICTS, MAIN, Record, kinds};
 
 use super::super::{by_letters, lines};
 use super::check;

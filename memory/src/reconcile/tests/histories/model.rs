@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::worktree::TestWorktree;
-use crate::records::{WithdrawnRecords, ordered};
+use muninn_team::records::{WithdrawnRecords, ordered};
 
 /// The archive of pruned records.
 const PRUNED: &str = "archive/pruned.jsonl";

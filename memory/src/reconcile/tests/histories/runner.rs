@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::reconcile::{Keep, ReconcileError, ReconcileOptions, Resolution, open_conflicts, reconcile, resolve};
-use crate::records::{MAIN, SESSIONS};
+use muninn_team::records::{MAIN, SESSIONS};
 
 use super::super::by_letters;
 use super::actions::{Action, BRANCHES, PEOPLE, RunOptions, Statement, Step};

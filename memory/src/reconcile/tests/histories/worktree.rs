@@ -8,9 +8,9 @@ use muninn_tests::git_command;
 use tempfile::TempDir;
 
 use crate::reconcile::SETUP;
-use crate::store::{DefaultBranchSegments, StoreSettings};
-use crate::{Home, Store};
 use muninn_base::Clock;
+use muninn_team::store::{DefaultBranchSegments, StoreSettings};
+use muninn_team::{Home, Store};
 
 use super::actions::PEOPLE;
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::super::{by_letters, learning};
 use super::{TestWorktree, store};
 use crate::reconcile::{RECONCILED, ReconcileError, ReconcileOptions, reconcile};
-use crate::records::{CONFLICTS, MAIN, SESSIONS};
+use muninn_team::records::{CONFLICTS, MAIN, SESSIONS};
 
 /// Environment variable of killed processes: the worktree, and the step at which to exit.
 const VICTIM: &str = "MUNINN_TEST_RECONCILE";

@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{by_letters, learning};
-use crate::Store;
-use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{
     ARCHIVE, Keep, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, Resolution, SESSIONS_ARCHIVE,
     open_conflicts, reconcile, resolve,
 };
-use crate::records::{CONFLICTS, Home, MAIN, Record, SESSIONS};
-use crate::store::StoreSettings;
 use muninn_base::Clock;
+use muninn_team::Store;
+use muninn_team::fixture::Fixture;
+use muninn_team::records::{CONFLICTS, Home, MAIN, Record, SESSIONS};
+use muninn_team::store::StoreSettings;
 
 pub(super) struct TestWorktree {
     pub(super) repo: Fixture,
@@ -55,7 +55,7 @@ impl TestWorktree {
     fn seen(&self) -> (BTreeSet<String>, Vec<String>) {
         // All segments are read, as on another branch.
         let settings = StoreSettings {
-            default_branch_segments: crate::store::DefaultBranchSegments::All,
+            default_branch_segments: muninn_team::store::DefaultBranchSegments::All,
             ..StoreSettings::default()
         };
         let store = Store::at(self.repo.home(), self.state.path(), settings, Clock::system());

@@ -3,7 +3,7 @@
 use super::super::learning;
 use super::TestWorktree;
 use crate::reconcile::{PRUNED, ReconcileOptions, open_conflicts, prune};
-use crate::records::{MAIN, Record, SESSIONS};
+use muninn_team::records::{MAIN, Record, SESSIONS};
 
 #[test]
 fn least_valuable_records_are_archived_for_good() {

@@ -2,7 +2,6 @@
 
 use super::metis::current_task;
 use super::*;
-use crate::fixture::main_alone;
 
 const ADR: &str = "---\nid: cookies\nlevel: adr\ntitle: \"Sessions are signed cookies\"\nnumber: 3\nshort_code: \"PROJ-A-0003\"\ntags:\n  - \"#adr\"\n  - \"#phase/decided\"\n---\n\n# ADR-3: Sessions are signed cookies\n\nWhy.\n\n## Decision\n\nNo session table.\n";
 
@@ -48,20 +47,6 @@ fn decisions_visions_and_plans_are_recalled_with_their_codes() {
         [".metis/half.md: not a Metis document: front matter is never closed by a line of ---; indexed as a file"]
     );
     assert_eq!(list(&repo.worktree()).len(), 5, "the one that holds no more is listed, without sections");
-}
-
-#[test]
-fn changed_document_is_reloaded() {
-    let repo = Fixture::with(&[(".metis/adrs/001.md", ADR)]);
-    let home = repo.home();
-    let memories = crate::Memories::load(&home);
-    assert!(memories.is_current(&home, &main_alone().into()));
-    repo.write(".metis/vision.md", b"---\nid: v\n---\n# V\n");
-    assert!(!memories.is_current(&home, &main_alone().into()));
-    let memories = crate::Memories::load(&home);
-    repo.write(".gitignore", b".metis/\n");
-    assert!(!memories.is_current(&home, &main_alone().into()), "what git ignores is not packed");
-    assert!(crate::Memories::load(&home).items().is_empty());
 }
 
 #[cfg(unix)]

@@ -5,7 +5,6 @@ mod metis_documents;
 use super::*;
 use crate::fixture::Fixture;
 use crate::memories::Memory;
-use crate::recall::Memories;
 
 fn parse(text: &str) -> Vec<Memory> {
     items(&RelPath::new(".muninn/knowledge/a.md").unwrap(), &front(text))
@@ -60,23 +59,6 @@ fn conflict_markers_are_reported_and_text_loaded() {
     assert!(loaded.notes.iter().any(|note| note.contains("a.md:3: git conflict markers")), "{:?}", loaded.notes);
     assert!(loaded.items.iter().any(|item| item.text == "# Kept"));
     assert!(loaded.items.iter().all(|item| item.confidence.is_none()));
-}
-
-#[test]
-fn globs_select_the_files_of_sections() {
-    let repo = Fixture::with(&[
-        (".muninn/knowledge/a.md", "---\napplies_to: [src/auth/, \"!*.md\"]\n---\n# Alpha\n## Beta\n"),
-        (".muninn/knowledge/b.md", "# Tokens\n"),
-    ]);
-    let memories = Memories::load(&repo.home());
-    let applies = |at: usize, path: &str| memories.applies_to(&memories.items()[at], &RelPath::new(path).unwrap());
-    assert!(applies(0, "src/auth/token.rs") && applies(1, "src/auth/deep/x.rs"));
-    assert!(!applies(0, "src/auth/README.md") && !applies(0, "src/other.rs"));
-    assert!(!applies(2, "src/auth/token.rs"));
-    let asked = [RelPath::new("src/auth/token.rs").unwrap()];
-    let options = crate::RecallOptions { paths: &asked, ..crate::RecallOptions::default() };
-    let found = memories.recall("tokens alpha beta", &options);
-    assert!(found.iter().all(|found| found.doc.0 < 2) && !found.is_empty(), "{found:?}");
 }
 
 #[cfg(unix)]

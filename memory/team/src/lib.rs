@@ -1,0 +1,18 @@
+//! What a team knows: [`knowledge`] that people write as Markdown, and [`records`] that are learned from sessions.
+//!
+//! A [`Store`] keeps the records of a repository's sessions and of its branches. [`learn`] makes records of what an agent
+//! did.
+
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
+mod history;
+pub mod knowledge;
+pub mod learn;
+pub mod memories;
+pub mod records;
+pub mod store;
+
+pub use history::{HistoryEvent, history};
+pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};
+pub use records::Home;
+pub use store::Store;
