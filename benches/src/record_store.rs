@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use muninn_memory::{Memories, RecallOptions};
+use muninn_recall::{Memories, RecallOptions};
 use muninn_repo_tools::Worktree;
 use muninn_team::Home;
 use muninn_team::records::{MAIN, RecordFile};

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use muninn_base::RelPath;
 use muninn_index::{Companions, Field, FileRole, Snapshot, is_boilerplate};
-use muninn_memory::Memories;
+use muninn_recall::Memories;
 use muninn_repo_tools::Worktree;
 use muninn_text::hits::Hits;
 use muninn_text::lexical::{DocId, Tokenizer};

@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use muninn_base::RelPath;
-use muninn_memory::recall::{BlobLookup, WordMatch};
-use muninn_memory::{Memories, RecallOptions, Recalled};
+use muninn_recall::{BlobLookup, WordMatch};
+use muninn_recall::{Memories, RecallOptions, Recalled};
 use muninn_repo_tools::Worktree;
 use muninn_team::Memory;
 use muninn_team::learn::decisions::is_overheard;

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use muninn_memory::reconcile::control_pairs;
+use muninn_reconcile::control_pairs;
 use muninn_tests::{Reply, Upstream, script};
 use serde_json::{Value, json};
 

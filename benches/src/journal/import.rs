@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
-use muninn_memory::journal::REFERENCE;
+use muninn_notebooks::journal::REFERENCE;
 use muninn_tests::{git, git_command};
 
 /// An entry to import.

@@ -11,8 +11,8 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use clap::Parser;
 use muninn_base::Clock;
-use muninn_memory::journal::{Draft, Journal, JournalSettings, SearchSettings};
-use muninn_memory::wiki::PagePath;
+use muninn_notebooks::journal::{Draft, Journal, JournalSettings, SearchSettings};
+use muninn_notebooks::wiki::PagePath;
 use serde::{Deserialize, Serialize};
 
 use self::import::{Imported, import};

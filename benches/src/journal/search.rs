@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use muninn_memory::journal::{EntryRef, Journal, SearchSettings};
-use muninn_memory::wiki::PagePath;
+use muninn_notebooks::journal::{EntryRef, Journal, SearchSettings};
+use muninn_notebooks::wiki::PagePath;
 use muninn_tests::git;
 use serde::{Deserialize, Serialize};
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use muninn_memory::{Memories, RecallOptions};
+use muninn_recall::{Memories, RecallOptions};
 use muninn_repo_tools::Worktree;
 use muninn_team::Home;
 use muninn_team::records::{MAIN, RecordFile};

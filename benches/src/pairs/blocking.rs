@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use anyhow::Result;
-use muninn_memory::reconcile::judge::{ClaimTokens, FittedJudge, Relation, WIDE, to_judge};
+use muninn_reconcile::judge::{ClaimTokens, FittedJudge, Relation, WIDE, to_judge};
 use muninn_text::embed::Embedder;
 
 use super::labelled::{Label, Labelled};

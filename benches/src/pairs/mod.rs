@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Parser;
-use muninn_memory::reconcile::judge::{Claim, FittedJudge, Relation, judge};
+use muninn_reconcile::judge::{Claim, FittedJudge, Relation, judge};
 use muninn_text::embed::StaticVectors;
 use serde_json::{Value, json};
 

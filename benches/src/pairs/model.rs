@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use muninn_memory::reconcile::judge::{Claim, FittedJudge, Relation};
-use muninn_memory::reconcile::{JudgeSetup, ModelReport, Reconciler, ReconcilerLimits, control_pairs, relations};
+use muninn_reconcile::judge::{Claim, FittedJudge, Relation};
+use muninn_reconcile::{JudgeSetup, ModelReport, Reconciler, ReconcilerLimits, control_pairs, relations};
 use serde_json::{Value, json};
 
 use super::labelled::{Label, Labelled};

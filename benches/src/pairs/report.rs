@@ -1,7 +1,7 @@
 //! The figures of the pairs benchmark. All shares are from 0 to 1.
 
-use muninn_memory::reconcile::ModelReport;
-use muninn_memory::reconcile::judge::Relation;
+use muninn_reconcile::ModelReport;
+use muninn_reconcile::judge::Relation;
 use serde::Serialize;
 
 use super::labelled::Label;

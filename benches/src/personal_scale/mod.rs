@@ -12,7 +12,7 @@ use jiff::ToSpan as _;
 use jiff::civil::date;
 use muninn_base::Clock;
 use muninn_base::Supervisor;
-use muninn_memory::personal::{
+use muninn_notebooks::personal::{
     EntryMetadata, Firings, Maker, NewReminder, Personal, ReminderExtras, ReminderKind, SearchOptions,
 };
 use muninn_tests::TestEnv;

@@ -15,7 +15,7 @@ use clap::Parser;
 use muninn_base::Supervisor;
 use muninn_gateway::app::Wiki;
 use muninn_gateway::config::DigestConfig;
-use muninn_memory::wiki::LinkStyle;
+use muninn_notebooks::wiki::LinkStyle;
 use serde::{Deserialize, Serialize};
 
 use self::pages::{HUB, Made};

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use muninn_base::Until;
-use muninn_memory::Memories;
+use muninn_recall::Memories;
 use serde_json::{Map, Value};
 
 use super::{Engine, State};

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use muninn_base::with_causes;
-use muninn_memory::{Memories, MemorySources};
+use muninn_recall::{Memories, MemorySources};
 use muninn_team::Store;
 use muninn_team::records::RecordFile;
 

@@ -3,7 +3,7 @@
 //! `benches/admit/fit.py` prints the fitted weights and the reliability table. They are a ridge regression over the
 //! features that `--bin admit --split tune --per-question FILE` writes.
 
-use muninn_memory::Recalled;
+use muninn_recall::Recalled;
 
 use muninn_team::Memory;
 use muninn_text::embed::{MINILM_ID, STATIC_ID};
@@ -19,7 +19,7 @@ use muninn_text::embed::{MINILM_ID, STATIC_ID};
 /// 5. the e-folds of memories above [`FEW`]: the best of many memories is more often the best by chance;
 /// 6. 1 if the question proposes a change or asks for permission. Such questions are more often answered by a decision;
 /// 7. the cosine similarity of the question to the best code. A question that the code answers needs no memory;
-/// 8. the share of the question's words that it matches by similar words ([`WordMatch`](muninn_memory::recall::WordMatch)).
+/// 8. the share of the question's words that it matches by similar words ([`WordMatch`](muninn_recall::WordMatch)).
 pub(super) type Features = [f32; 9];
 /// The position of the similarity of places in [`Features`].
 pub(super) const PLACES: usize = 4;

@@ -1,7 +1,7 @@
 //! Packing memories: before the code, with a share of the budget.
 
 use muninn_base::RelPath;
-use muninn_memory::Memories;
+use muninn_recall::Memories;
 use muninn_team::MemoryKind;
 use muninn_text::lexical::DocId;
 use muninn_text::redact;

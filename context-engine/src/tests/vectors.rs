@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use muninn_memory::RecallOptions;
+use muninn_recall::RecallOptions;
 use muninn_text::embed::{EmbedError, Embedder};
 
 use super::Repo;

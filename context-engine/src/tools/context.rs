@@ -2,7 +2,7 @@
 
 use muninn_base::{RelPath, Until};
 use muninn_index::Snapshot;
-use muninn_memory::Memories;
+use muninn_recall::Memories;
 use muninn_repo_tools::{FileFilter, Worktree};
 
 use super::ToolError;

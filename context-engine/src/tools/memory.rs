@@ -1,6 +1,6 @@
 //! The tools `recall` and `metis`: the team's knowledge and plans.
 
-use muninn_memory::RecallOptions;
+use muninn_recall::RecallOptions;
 
 use muninn_repo_tools::Cuts;
 use muninn_repo_tools::metis::{MetisDocument, MetisDocuments, MetisLimits, MetisText, document_by_id, documents};

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use muninn_base::Until;
-use muninn_memory::Memories;
+use muninn_recall::Memories;
 use muninn_repo_tools::Worktree;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@ use muninn_base::CancelFlag;
 use muninn_context_engine::explore::{ExploreOutcome, Trace};
 use muninn_context_engine::value::Prices;
 use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorContext, block_tokens, render, tokens};
-use muninn_memory::personal::Personal;
+use muninn_notebooks::personal::Personal;
 
 use super::deep::{BackgroundResult, Explorer, PendingResults, ProgressSender, drive};
 use super::preamble::Preamble;

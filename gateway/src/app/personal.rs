@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use muninn_base::Clock;
 use muninn_context_engine::{Item, ItemKind, PriorContext, measure_item};
-use muninn_memory::personal::{FoundItem, Personal, SearchOptions};
+use muninn_notebooks::personal::{FoundItem, Personal, SearchOptions};
 use muninn_text::redact;
 use serde_json::Value;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use muninn_context_engine::render::{self, Ground, neutralize};
 use muninn_context_engine::{IndexStatus, tokens};
-use muninn_memory::personal::Personal;
-use muninn_memory::worklog::Tail;
+use muninn_notebooks::personal::Personal;
+use muninn_notebooks::worklog::Tail;
 
 use super::local::HookSession;
 use super::personal::always_loaded;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use muninn_memory::personal::{Personal, SignalContext};
+use muninn_notebooks::personal::{Personal, SignalContext};
 use serde_json::{Map, Value, json};
 
 use super::App;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use muninn_base::Clock;
 use muninn_base::Supervisor;
 use muninn_context_engine::tokens;
-use muninn_memory::personal::Personal;
+use muninn_notebooks::personal::Personal;
 use muninn_text::model::block_on;
 
 use super::deep::BackgroundExplorations;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use muninn_base::add_missing_lines;
 use muninn_base::with_causes;
-use muninn_memory::reconcile::SETUP;
+use muninn_reconcile::SETUP;
 use muninn_repo_tools::{DiscoverError, Worktree};
 use muninn_team::knowledge::PLACEHOLDER;
 use muninn_team::records::{ATTRIBUTES, SESSIONS};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use muninn_base::{Until, with_causes};
-use muninn_memory::journal::{
+use muninn_notebooks::journal::{
     Draft, FoundEntry, JournalError, ListedEntry, OverviewConflict, TocNode, Undone, Written,
 };
 use muninn_repo_tools::{ChainError, Worktree};

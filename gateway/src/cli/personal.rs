@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
 use muninn_base::with_causes;
-use muninn_memory::personal::layout::LeftOut;
-use muninn_memory::personal::{
+use muninn_notebooks::personal::layout::LeftOut;
+use muninn_notebooks::personal::{
     BadLines, EntryMetadata, FoundItem, ItemType, JournalEntry, Personal, PersonalContext, PersonalError, QUESTIONS,
     SearchOptions, Setup, Signal, SignalSummary, time,
 };
@@ -306,7 +306,7 @@ fn context(context: &PersonalContext) -> String {
     }
     if !context.schedules.is_empty() {
         text.push_str("\n# Reminders\n\n");
-        let line = |reminder: &muninn_memory::personal::ScheduleView| {
+        let line = |reminder: &muninn_notebooks::personal::ScheduleView| {
             format!("- {}: {}\n", reminder.description, reminder.when)
         };
         text.extend(context.schedules.iter().map(line));

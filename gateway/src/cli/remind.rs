@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::{Span, Timestamp, Zoned};
 use muninn_base::with_causes;
-use muninn_memory::personal::{
+use muninn_notebooks::personal::{
     self, CatchUp, FiringError, Maker, NewReminder, Personal, ReminderExtras, ReminderKind, ScheduleView,
 };
 use serde::Serialize;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
-use muninn_memory::wiki::{Deleted, LinkStyle, Moved, PageChange, PagePath, WikiError};
+use muninn_notebooks::wiki::{Deleted, LinkStyle, Moved, PageChange, PagePath, WikiError};
 use serde_json::{Map, Value, json};
 
 use super::{CliError, Common, Exit, editor, examples, output, read_text};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use muninn_base::with_causes;
-use muninn_memory::worklog::{FILE, HANDOVER_LINES, Mutation, MutationKind, ParsedMutation, WorklogError};
+use muninn_notebooks::worklog::{FILE, HANDOVER_LINES, Mutation, MutationKind, ParsedMutation, WorklogError};
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::app::{SessionWorklog, WorklogStatus, WorklogUseError, Workspace};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use muninn_memory::journal::SearchSettings;
+use muninn_notebooks::journal::SearchSettings;
 
 use super::chosen::{ChosenModel, chosen};
 use super::raw;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muninn_memory::reconcile::ReconcilerLimits;
+use muninn_reconcile::ReconcilerLimits;
 use muninn_team::records::Durability;
 use muninn_team::store::{DefaultBranchSegments, Destination, StoreSettings};
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use muninn_memory::wiki::{LinkStyle, MOST_BYTES};
+use muninn_notebooks::wiki::{LinkStyle, MOST_BYTES};
 use muninn_team::knowledge;
 
 use super::ConfigError;

@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Extension, Path, State};
 use axum::routing::{get, post};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
-use muninn_memory::wiki::{PageChange, PagePath, WikiError};
+use muninn_notebooks::wiki::{PageChange, PagePath, WikiError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

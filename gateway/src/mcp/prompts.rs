@@ -1,6 +1,6 @@
 //! Prompts: texts that a person starts from a menu of the client.
 
-use muninn_memory::personal::QUESTIONS;
+use muninn_notebooks::personal::QUESTIONS;
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;

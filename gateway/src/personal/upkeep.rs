@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use muninn_base::Supervisor;
-use muninn_memory::personal::Personal;
+use muninn_notebooks::personal::Personal;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;

@@ -86,7 +86,7 @@ fn is_automatic(item: &Memory) -> bool {
 }
 
 /// The joint confidence of several witnesses, each with session and own confidence.
-pub(crate) fn joint_confidence<'a>(witnesses: impl Iterator<Item = (Option<&'a str>, Option<f32>)>) -> f32 {
+pub fn joint_confidence<'a>(witnesses: impl Iterator<Item = (Option<&'a str>, Option<f32>)>) -> f32 {
     let mut by_session: HashMap<Option<&str>, f32> = HashMap::new();
     for (session, sure) in witnesses {
         let confidence = by_session.entry(session).or_default();
@@ -99,7 +99,7 @@ pub(crate) fn joint_confidence<'a>(witnesses: impl Iterator<Item = (Option<&'a s
 
 /// The share of confidence that is left after a time.
 #[expect(clippy::cast_precision_loss, reason = "a second more or less is nothing in a year")]
-pub(crate) fn left_after(seconds: i64) -> f32 {
+pub fn left_after(seconds: i64) -> f32 {
     let years = seconds.max(0) as f32 / YEAR_SECONDS;
     (1.0 + (-years).exp2()) / 2.0
 }

@@ -4,7 +4,7 @@
 //! of its vector (`rank.rs`). Unreadable parts are skipped and reported and never cause a failure, because these files
 //! come from other people by `git pull`.
 
-pub(crate) mod confidence;
+pub mod confidence;
 mod embedding;
 mod kept;
 mod make;
@@ -177,7 +177,7 @@ impl Memories {
     }
 
     /// Loads records that are in no file. Superseded ones are left out.
-    pub(crate) fn of_records<'a>(
+    pub fn of_records<'a>(
         records: impl IntoIterator<Item = &'a Record>,
         embedder: Option<Arc<dyn Embedder>>,
     ) -> Self {
@@ -390,6 +390,8 @@ fn trust(memory: &Memory, stale: bool) -> f32 {
     if stale { for_confidence * DOUBTED } else { for_confidence }
 }
 
+#[cfg(test)]
+mod search_tests;
 #[cfg(test)]
 mod source_tests;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::kept::Store;
 use super::order::NeighbourRuns;
 use super::related::RelatedTexts;
 use super::{MemorySources, confidence, order, summaries, words};
-use crate::journal;
+use muninn_notebooks::journal;
 use muninn_team::knowledge;
 use muninn_team::memories::{ConflictPairs, LoadedMemories, MemoryKind};
 use muninn_team::records::{Home, MAIN, RecordReferences, Superseded};
@@ -122,7 +122,7 @@ fn redacted(superseded: &Superseded) -> Superseded {
 
 #[cfg(test)]
 mod tests {
-    use crate::recall::{Memories, RecallOptions};
+    use crate::{Memories, RecallOptions};
     use muninn_team::fixture::{Fixture, main_alone};
     use muninn_team::records::MAIN;
 

@@ -64,7 +64,7 @@ fn valid_record<'a>(id: &'a str, status: &'a RecordStatus) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    use crate::recall::{Memories, RecallOptions};
+    use crate::{Memories, RecallOptions};
     use muninn_team::fixture::Fixture;
     use muninn_team::records::MAIN;
 

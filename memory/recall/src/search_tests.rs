@@ -14,11 +14,11 @@ use muninn_team::fixture::Fixture;
 use muninn_text::lexical::Tokenizer;
 use muninn_text::lexical::script_texts::SCRIPTS;
 
-use crate::journal::{Draft, Journal, JournalSettings, SearchSettings};
-use crate::personal::{EntryMetadata, Personal, SearchOptions};
-use crate::recall::RecallOptions;
-use crate::wiki::{LinkStyle, PagePath, PageSearch, WikiFolder};
+use crate::RecallOptions;
 use muninn_index::{Field, FileFacts, Snapshot, digest};
+use muninn_notebooks::journal::{Draft, Journal, JournalSettings, SearchSettings};
+use muninn_notebooks::personal::{EntryMetadata, Personal, SearchOptions};
+use muninn_notebooks::wiki::{LinkStyle, PagePath, PageSearch, WikiFolder};
 use muninn_team::records::MAIN;
 
 /// Runs of scripts without spaces, of lengths that were dropped once, behind the texts of [`SCRIPTS`].

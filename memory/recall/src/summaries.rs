@@ -67,7 +67,7 @@ fn parts(text: &str) -> (&str, impl Iterator<Item = &str>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::recall::Memories;
+    use crate::Memories;
     use muninn_team::records::Record;
 
     /// Ids and texts of the folded summaries.

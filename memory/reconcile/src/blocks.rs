@@ -14,7 +14,7 @@ use super::judge::{ClaimTokens, WIDE, to_judge};
 use super::parallel::by_all_processors;
 use super::rare::RareTokens;
 use super::{Judge, JudgeSetup};
-use crate::recall::{Memories, RecallOptions};
+use muninn_recall::{Memories, RecallOptions};
 
 /// Number of recalled candidates that are judged.
 const JUDGED: usize = 20;

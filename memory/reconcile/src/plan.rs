@@ -21,7 +21,7 @@ use super::open::open_among;
 use super::parallel::by_all_processors;
 use super::runs::RunLog;
 use super::unseen::Unseen;
-use crate::reconcile::JudgeSetup;
+use crate::JudgeSetup;
 use muninn_base::Progress;
 use muninn_team::records::{Body, Record, RecordStatus, WithdrawnRecords, kinds, ordered};
 

@@ -1,6 +1,6 @@
 //! Pruning: moves the least valuable records of main to the archive.
 //!
-//! The value of a record is its confidence, as [`crate::recall`] computes it: raised by each confirming session,
+//! The value of a record is its confidence, as `muninn_recall` computes it: raised by each confirming session,
 //! lowered by the time since the last confirmation, and halved if a cited file has changed. The value of a duplicate is
 //! the confidence that the group would lose without it. Decisions are never pruned, because they determine the status
 //! of other records. The sides of open conflicts are not pruned either.
@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::recall::confidence::{joint_confidence, left_after};
+use muninn_recall::confidence::{joint_confidence, left_after};
 use muninn_team::records::{Body, Moment, Record, RecordStatus, Source, kinds};
 
 /// The value of a record that is no longer recalled, or adds nothing to others.

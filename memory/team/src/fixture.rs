@@ -9,10 +9,10 @@ use muninn_tests::Repository;
 
 use crate::records::{Home, MAIN, RecordFile};
 
-pub(crate) struct Fixture(Repository);
+pub struct Fixture(Repository);
 
 impl Fixture {
-    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+    pub fn with(files: &[(&str, &str)]) -> Self {
         Self(Repository::with(files))
     }
 
@@ -20,7 +20,7 @@ impl Fixture {
         Worktree::discover(self.root()).unwrap()
     }
 
-    pub(crate) fn home(&self) -> Home {
+    pub fn home(&self) -> Home {
         Home::Repository(self.worktree())
     }
 }
@@ -34,6 +34,6 @@ impl Deref for Fixture {
 }
 
 /// A repository's main memory, without segments.
-pub(crate) fn main_alone() -> Vec<RecordFile> {
+pub fn main_alone() -> Vec<RecordFile> {
     vec![RecordFile::Home(RelPath::new(MAIN).unwrap())]
 }

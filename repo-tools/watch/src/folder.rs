@@ -11,7 +11,7 @@ use super::{Changes, Scope, Watcher};
 const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 60_000 } else { 20 });
 
 /// A folder.
-pub(crate) struct WatchedFolder {
+pub struct WatchedFolder {
     root: PathBuf,
     /// The directory of the watcher's marks.
     home: PathBuf,
@@ -31,7 +31,7 @@ enum Watching {
 
 impl WatchedFolder {
     /// The folder `root`, which is not watched yet.
-    pub(crate) fn new(root: &Path, home: &Path, supervisor: Option<&Supervisor>) -> WatchedFolder {
+    pub fn new(root: &Path, home: &Path, supervisor: Option<&Supervisor>) -> WatchedFolder {
         WatchedFolder {
             root: root.to_owned(),
             home: home.to_owned(),
@@ -41,7 +41,7 @@ impl WatchedFolder {
     }
 
     /// Watches it, if it is not watched yet and can be.
-    pub(crate) fn watch(&mut self) {
+    pub fn watch(&mut self) {
         let (Watching::NotYet, Some(supervisor)) = (&self.watching, &self.supervisor) else {
             return;
         };
@@ -52,13 +52,12 @@ impl WatchedFolder {
     }
 
     /// Waits until all directories are watched; `false` if they never are.
-    #[cfg(test)]
-    pub(crate) fn wait_ready(&self, patience: Duration) -> bool {
+    pub fn wait_ready(&self, patience: Duration) -> bool {
         matches!(&self.watching, Watching::By(watcher) if watcher.wait_ready(patience))
     }
 
     /// Whether certainly nothing has changed since the last call.
-    pub(crate) fn saw_no_change(&mut self) -> bool {
+    pub fn saw_no_change(&mut self) -> bool {
         let Watching::By(watcher) = &self.watching else {
             return false;
         };

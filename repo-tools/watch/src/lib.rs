@@ -35,7 +35,7 @@ use muninn_repo_tools::{Directories, Worktree, visible_directories, walked_direc
 
 use muninn_base::{RelPath, Supervisor, Task};
 
-pub(crate) use folder::WatchedFolder;
+pub use folder::WatchedFolder;
 use marks::Marks;
 use setter::WatchSetter;
 use shared::Shared;

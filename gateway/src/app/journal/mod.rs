@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use muninn_base::Clock;
-use muninn_memory::journal::{
+use muninn_base::private_file;
+use muninn_notebooks::journal::{
     Draft, EntryRef, FoundEntry, Journal, JournalError, JournalSettings, ListedEntry, ReadEntry, ReadSection,
     SearchSettings, SynthesisError, TocNode, Version, Written,
 };
-use muninn_memory::private_file;
-use muninn_memory::wiki::PagePath;
+use muninn_notebooks::wiki::PagePath;
 use muninn_repo_tools::{CommitChain, Worktree};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

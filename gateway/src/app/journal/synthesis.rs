@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use muninn_base::Until;
-use muninn_memory::journal::{Draft, OverviewSides, Version, Written};
+use muninn_notebooks::journal::{Draft, OverviewSides, Version, Written};
 use muninn_text::model::Model as _;
 use muninn_text::redact;
 use serde::Serialize;
@@ -69,7 +69,7 @@ pub enum Synthesized {
 }
 
 impl SessionJournal {
-    /// The two overviews of a section's conflict; see [`Journal::sides`](muninn_memory::journal::Journal::sides).
+    /// The two overviews of a section's conflict; see [`Journal::sides`](muninn_notebooks::journal::Journal::sides).
     ///
     /// # Errors
     /// [`JournalUseError`].

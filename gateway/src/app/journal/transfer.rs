@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use muninn_memory::journal::{Condition, IntakeError, Journal, Merged, REFERENCE, Undone};
-use muninn_memory::wiki::PagePath;
+use muninn_notebooks::journal::{Condition, IntakeError, Journal, Merged, REFERENCE, Undone};
+use muninn_notebooks::wiki::PagePath;
 use muninn_repo_tools::{
     GitRunError, IncomingError, IncomingObjects, ObjectId, Remote, RemoteError, RunLimits, git, run_git, transfer_git,
 };

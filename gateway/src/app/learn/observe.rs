@@ -9,7 +9,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::HeaderMap;
 use muninn_base::RelPath;
-use muninn_memory::personal::{Personal, SignalContext};
+use muninn_notebooks::personal::{Personal, SignalContext};
 use muninn_team::knowledge::metis::current_task;
 use muninn_team::learn::decisions::{Decision, Speaker, decisions};
 use muninn_team::learn::{LearnContext, Turn, summary};

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use muninn_base::Progress;
-use muninn_memory::reconcile::judge::FittedJudge;
-use muninn_memory::reconcile::{
+use muninn_reconcile::judge::FittedJudge;
+use muninn_reconcile::{
     Fold, JudgeSetup, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler,
     ReconcilerLimits, Resolution, ResolveError, apart, folds, open_conflicts, reconcile, resolve,
 };

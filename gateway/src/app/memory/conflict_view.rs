@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use muninn_memory::reconcile::{FileChange, OpenConflict, file_change};
+use muninn_reconcile::{FileChange, OpenConflict, file_change};
 use muninn_repo_tools::Worktree;
 use muninn_team::records::{Body, Record, kinds};
 use serde::Serialize;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use muninn_base::RelPath;
 use muninn_base::ids::{self, IdError};
-use muninn_memory::recall::WordMatch;
-use muninn_memory::{Memories, RecallOptions, Recalled};
+use muninn_recall::WordMatch;
+use muninn_recall::{Memories, RecallOptions, Recalled};
 use muninn_repo_tools::{Worktree, read_text};
 use muninn_team::records::Moment;
 use muninn_team::{HistoryEvent, Memory, MemoryKind, history};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
-use muninn_memory::journal::{Draft, FoundEntry, JournalError, ListedEntry, TocNode, Written};
+use muninn_notebooks::journal::{Draft, FoundEntry, JournalError, ListedEntry, TocNode, Written};
 use muninn_text::model::block_on;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The tools of the team's memory: recall, remember, forget, and the open conflicts.
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
-use muninn_memory::reconcile::{Keep, Resolution};
+use muninn_reconcile::{Keep, Resolution};
 use muninn_repo_tools::Cuts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

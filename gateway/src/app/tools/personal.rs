@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
-use muninn_memory::personal::{
+use muninn_notebooks::personal::{
     EntryMetadata, FiringError, FoundItem, ItemType, JournalEntry, Logged, Personal, PersonalContext, PersonalError,
     SearchOptions, Signal, SignalContext, time,
 };

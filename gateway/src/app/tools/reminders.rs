@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
-use muninn_memory::personal::{Action, Firings, Maker, NewReminder, ReminderExtras, ReminderKind, ScheduleView};
+use muninn_notebooks::personal::{Action, Firings, Maker, NewReminder, ReminderExtras, ReminderKind, ScheduleView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

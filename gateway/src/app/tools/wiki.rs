@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
-use muninn_memory::wiki::{Deleted, Digest, Moved, PageChange, WikiError};
+use muninn_notebooks::wiki::{Deleted, Digest, Moved, PageChange, WikiError};
 use muninn_text::neutral::{Ground, restore};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The tools of the worklog: its last lines, a line, and the declaration of a mutation.
 
 use muninn_context_engine::tools::{Effect, Output, Parameter, ToolError};
-use muninn_memory::worklog::{Appended, HANDOVER_LINES, Mutation, MutationKind, Tail};
+use muninn_notebooks::worklog::{Appended, HANDOVER_LINES, Mutation, MutationKind, Tail};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use muninn_base::Clock;
 use muninn_base::Supervisor;
-use muninn_memory::private_file;
-use muninn_memory::wiki::{Digest, PagePath, Pages, Recents, Term, cloud};
+use muninn_base::private_file;
+use muninn_notebooks::wiki::{Digest, PagePath, Pages, Recents, Term, cloud};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use muninn_base::Supervisor;
-use muninn_memory::wiki::{
+use muninn_notebooks::wiki::{
     Area, BrokenLink, Deleted, Digest, LinkStyle, Moved, Page, PageChange, PagePath, PageSearch, Pages, Recents, Term,
     WikiError, WikiFolder,
 };

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use muninn_context_engine::tokens;
-use muninn_memory::wiki::WikiError;
+use muninn_notebooks::wiki::WikiError;
 
 use super::Wiki;
 use crate::app::Workspace;

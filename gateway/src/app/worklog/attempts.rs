@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use muninn_context_engine::render;
-use muninn_memory::worklog::{FAILURES_BEFORE_MUTATION, HANDOVER_LINES, MutationKind};
+use muninn_notebooks::worklog::{FAILURES_BEFORE_MUTATION, HANDOVER_LINES, MutationKind};
 use muninn_text::redact;
 
 use super::sessions::{Attempt, EditDone, SessionState};

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use muninn_base::{RelPath, Until, with_causes};
 use muninn_context_engine::render;
-use muninn_memory::worklog::{
+use muninn_notebooks::worklog::{
     Appended, Archived, FILE, HANDOVER_LINES, Mutation, ParsedWorklog, SessionHeader, Tail, Worklog, WorklogError,
 };
 use muninn_repo_tools::history::CommitReader;

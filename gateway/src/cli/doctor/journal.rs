@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use muninn_base::with_causes;
-use muninn_memory::journal::{Condition, REFERENCE};
+use muninn_notebooks::journal::{Condition, REFERENCE};
 use muninn_repo_tools::Worktree;
 
 use super::super::Common;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use muninn_base::with_causes;
-use muninn_memory::personal::{FiringError, Firings, Personal};
+use muninn_notebooks::personal::{FiringError, Firings, Personal};
 
 use super::super::Common;
 use super::finding::Finding;

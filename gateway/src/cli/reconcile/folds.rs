@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use muninn_memory::reconcile::{Fold, FoldedRecord};
+use muninn_reconcile::{Fold, FoldedRecord};
 use serde_json::json;
 
 use crate::app::Workspace;

@@ -6,7 +6,7 @@ mod resolve;
 mod run;
 mod sides;
 
-use muninn_memory::reconcile::{ReconcileError, ResolveError};
+use muninn_reconcile::{ReconcileError, ResolveError};
 
 use super::{CliError, Common, Exit, output};
 use crate::app::{ChoreError, Workspace};

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args};
-use muninn_memory::reconcile::{Keep, Resolution};
+use muninn_reconcile::{Keep, Resolution};
 use serde_json::json;
 
 use super::{folds, sides, workspace};

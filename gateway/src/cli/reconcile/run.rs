@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_base::Progress;
-use muninn_memory::reconcile::{ModelReport, Reconciled};
+use muninn_reconcile::{ModelReport, Reconciled};
 use muninn_team::records::SESSIONS;
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use muninn_memory::reconcile::FileChange;
+use muninn_reconcile::FileChange;
 
 use crate::app::{ConflictView, SideView};
 use crate::cli::output::{sanitize, sanitize_line};

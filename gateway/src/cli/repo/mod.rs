@@ -28,7 +28,7 @@ use clap::Args;
 use muninn_base::{RelPath, Until};
 use muninn_code::CodeLimits;
 use muninn_context_engine::tools::{Globs, NameArguments, Paths, Tool, ToolContext, ToolError};
-use muninn_memory::Memories;
+use muninn_recall::Memories;
 use muninn_repo_tools::{Cuts, Worktree};
 
 use super::{CliError, Common, Exit, examples, output};

@@ -6,8 +6,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use muninn_base::private_file;
-use muninn_memory::personal::layout::{FileKind, LeftOut};
-use muninn_memory::personal::{MOST_IMPORTED_LINES, Reminder, importable_lines, importable_settings};
+use muninn_notebooks::personal::layout::{FileKind, LeftOut};
+use muninn_notebooks::personal::{MOST_IMPORTED_LINES, Reminder, importable_lines, importable_settings};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use muninn_base::private_file;
-use muninn_memory::personal::layout::{self, LeftOut, MemoryFile};
+use muninn_notebooks::personal::layout::{self, LeftOut, MemoryFile};
 use serde::Serialize;
 use thiserror::Error;
 

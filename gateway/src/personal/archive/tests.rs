@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use muninn_memory::personal::layout::FileKind;
+use muninn_notebooks::personal::layout::FileKind;
 
 use super::*;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use muninn_base::private_file;
-use muninn_memory::personal::layout::{FileKind, LeftOut, MemoryFile, NO_PART, folded, is_folder};
+use muninn_notebooks::personal::layout::{FileKind, LeftOut, MemoryFile, NO_PART, folded, is_folder};
 use tar::{Entry, EntryType, PaxExtensions};
 
 use super::{ArchiveError, io_error};

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, SystemTime};
 
+use muninn_base::private_file;
 use muninn_context_engine::render::{Ground, neutralize};
-use muninn_memory::personal::{Claim, EntryMetadata, Reminder};
-use muninn_memory::private_file;
+use muninn_notebooks::personal::{Claim, EntryMetadata, Reminder};
 use muninn_text::redact;
 use serde::Deserialize;
 use tokio::process::Command;

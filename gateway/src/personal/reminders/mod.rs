@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use muninn_base::Clock;
-use muninn_memory::personal::{
+use muninn_notebooks::personal::{
     Action, CatchUp, Claim, FiringError, Firings, MOST_TIMEOUT_SECONDS, Maker, Makers, NewReminder, Personal,
     PersonalError, Reminder, ReminderKind, ScheduleView, SignalContext,
 };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use muninn_memory::personal::{Firing, FiringError};
+use muninn_notebooks::personal::{Firing, FiringError};
 use serde::Serialize;
 
 use super::{ENDING, FiringAction, Reminders, Waiting, action_of, longest_run};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use muninn_memory::personal::layout::{self, FileKind};
+use muninn_notebooks::personal::layout::{self, FileKind};
 
 use super::VersionError;
 use super::repository::{Repository, file_error, succeeded};

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use muninn_base::private_file;
-use muninn_memory::personal::{Personal, PersonalError};
+use muninn_notebooks::personal::{Personal, PersonalError};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 

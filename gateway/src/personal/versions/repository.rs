@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use muninn_base::private_file;
-use muninn_memory::personal::layout::is_folder;
+use muninn_notebooks::personal::layout::is_folder;
 use muninn_repo_tools::git;
 use tokio_util::sync::CancellationToken;
 

@@ -38,7 +38,7 @@ const SOURCE: &str = "journal:";
 const MOST_TABLES: u64 = 1 << 20;
 
 /// Loads the overviews and the newest entries of a journal. A journal that cannot be read is reported and skipped.
-pub(crate) fn load(git_dir: &Path) -> LoadedMemories {
+pub fn load(git_dir: &Path) -> LoadedMemories {
     let mut loaded = LoadedMemories::default();
     // Before the commits: a commit that is made meanwhile is read again.
     loaded.stamps.extend(stamp(git_dir));
@@ -49,7 +49,7 @@ pub(crate) fn load(git_dir: &Path) -> LoadedMemories {
 }
 
 /// The state of the ref; `None` if the repository has none of the files that refs are in.
-pub(crate) fn stamp(git_dir: &Path) -> Option<Stamp> {
+pub fn stamp(git_dir: &Path) -> Option<Stamp> {
     // The names of tables are never used twice. A repository with tables has no other refs.
     if let Ok(tables) = read_regular_text(&git_dir.join("reftable/tables.list"), Links::Follow, MOST_TABLES) {
         return Some(Stamp {

@@ -29,7 +29,7 @@ pub use error::JournalError;
 pub use id::{EntryRef, JournalIdError};
 pub use intake::IntakeError;
 pub use log::ListedEntry;
-pub(crate) use memories::{load, stamp};
+pub use memories::{load, stamp};
 pub use merge::Merged;
 pub use search::{FoundEntry, SearchSettings};
 pub use store::{Condition, Journal, JournalSettings, ReadEntry, ReadSection, Version};

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use muninn_repo_tools::Worktree;
 
 use super::*;
+use muninn_team::records::PATTERNS;
 use muninn_base::clock::Clock;
 use muninn_team::fixture::Fixture;
 

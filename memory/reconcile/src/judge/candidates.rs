@@ -14,7 +14,7 @@ pub struct ClaimTokens(Vec<(u32, f32)>);
 
 impl ClaimTokens {
     /// The tokens with these normal forms and weights.
-    pub(in crate::reconcile) fn of<'t>(tokens: impl Iterator<Item = (&'t str, f32)>) -> Self {
+    pub(crate) fn of<'t>(tokens: impl Iterator<Item = (&'t str, f32)>) -> Self {
         let mut hashed: Vec<(u32, f32)> =
             tokens.map(|(normal, weight)| (hash(normal.bytes().map(u32::from)), weight)).collect();
         hashed.sort_by_key(|(hash, _)| *hash);
@@ -22,7 +22,7 @@ impl ClaimTokens {
     }
 
     /// The hash and the weight of each token.
-    pub(in crate::reconcile) fn iter(&self) -> impl Iterator<Item = (u32, f32)> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, f32)> + '_ {
         self.0.iter().copied()
     }
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::ModelVerdict;
-use crate::reconcile::judge::Relation;
+use crate::judge::Relation;
 use muninn_text::model::answer::{plain, without_fence};
 
 /// Maximum length of a reason, in bytes.

@@ -1,7 +1,7 @@
 //! Control pairs with known answers. A model that gets one wrong answers at random, answers `same` to everything, or
 //! follows an instruction in a text.
 
-use crate::reconcile::judge::Relation;
+use crate::judge::Relation;
 
 /// A control pair.
 pub(super) struct Control {

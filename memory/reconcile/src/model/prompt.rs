@@ -6,7 +6,7 @@ use serde_json::json;
 use super::answer::Refusal;
 use super::controls::Control;
 use super::{ModelVerdict, OpenPair};
-use crate::reconcile::judge::Claim;
+use crate::judge::Claim;
 use muninn_text::model::AnswerSchema;
 use muninn_text::neutral::{Ground, neutralize};
 use muninn_text::redact::redact;

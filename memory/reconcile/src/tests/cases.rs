@@ -62,7 +62,7 @@ fn returning_to_an_earlier_statement_supersedes_again() {
         let together = reconciled(&PlanInput { segments, ..PlanInput::default() });
         assert_eq!(lines(&before.main), lines(&together.main), "sequential and joint runs agree");
         assert_eq!((before.conflicts.len(), together.conflicts.len()), (open, open));
-        let memories = crate::Memories::of_records(&together.main, None);
+        let memories = muninn_recall::Memories::of_records(&together.main, None);
         let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
         assert_eq!(recalled, expected);
     }
@@ -88,7 +88,7 @@ fn dropping_a_record_keeps_its_contradiction() {
         log: union(&one.log, &other.log),
         ..PlanInput::default()
     });
-    let memories = crate::Memories::of_records(&after.main, None);
+    let memories = muninn_recall::Memories::of_records(&after.main, None);
     let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
     assert_eq!(recalled, ["003"]);
 }

@@ -2,12 +2,10 @@
 
 use super::on_disk::TestWorktree;
 use super::{lines, next, union};
-use crate::recall::Memories;
-use crate::reconcile::judge::FittedJudge;
-use crate::reconcile::{
-    JudgeSetup, Plan, PlanInput, ReconcileOptions, Segment, apart, folds, open_conflicts, plan, reconcile,
-};
+use crate::judge::FittedJudge;
+use crate::{JudgeSetup, Plan, PlanInput, ReconcileOptions, Segment, apart, folds, open_conflicts, plan, reconcile};
 use muninn_base::RelPath;
+use muninn_recall::Memories;
 use muninn_team::records::{Body, Home, MAIN, Record, RecordFile, RecordStatus};
 use muninn_team::{Store, history};
 
@@ -110,7 +108,7 @@ fn write(desk: &TestWorktree, records: &[Record]) {
     desk.repo.write(MAIN, text.as_bytes());
 }
 
-fn run(store: &Store) -> crate::reconcile::Reconciled {
+fn run(store: &Store) -> crate::Reconciled {
     with_judge(|judging| reconcile(store, ReconcileOptions::default(), judging, &mut |_| {}).unwrap())
 }
 

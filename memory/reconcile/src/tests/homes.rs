@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::by_letters;
-use crate::reconcile::{ARCHIVE, Keep, ReconcileOptions, Reconciled, Resolution, open_conflicts, reconcile, resolve};
-use crate::{Memories, RecallOptions};
+use crate::{ARCHIVE, Keep, ReconcileOptions, Reconciled, Resolution, open_conflicts, reconcile, resolve};
 use muninn_base::Clock;
 use muninn_base::ids::IdError;
+use muninn_recall::{Memories, RecallOptions};
 use muninn_team::fixture::Fixture;
 use muninn_team::learn::LearnContext;
 use muninn_team::records::{Body, MAIN, Record, SESSIONS, kinds};
@@ -179,7 +179,7 @@ fn pruned_records_stay_in_the_home() {
         stage.store().flush(Destination::Home).unwrap();
         let done = reconcile(&stage.store(), prune, &by_letters(), &mut |_| {}).unwrap();
         assert_eq!((done.pruned, stage.main().len()), (1, 0));
-        for file in [crate::reconcile::PRUNED, crate::reconcile::SESSIONS_ARCHIVE] {
+        for file in [crate::PRUNED, crate::SESSIONS_ARCHIVE] {
             assert_eq!(fs::read_to_string(stage.path(file)).unwrap().lines().count(), 1, "{file}");
         }
         assert_eq!(stage.recalled(), [] as [&str; 0]);

@@ -5,10 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::learning;
 use super::on_disk::TestWorktree;
-use crate::reconcile::judge::{Claim, FittedJudge, Judgement, Relation, judge, opposes};
-use crate::reconcile::{
-    Judge, JudgeSetup, Keep, PlanInput, ReconcileOptions, Resolution, Segment, open_conflicts, plan, resolve,
-};
+use crate::judge::{Claim, FittedJudge, Judgement, Relation, judge, opposes};
+use crate::{Judge, JudgeSetup, Keep, PlanInput, ReconcileOptions, Resolution, Segment, open_conflicts, plan, resolve};
 use muninn_team::records::lines::MAX_LINE_BYTES;
 use muninn_team::records::{CONFLICTS, MAIN, Record, SESSIONS};
 

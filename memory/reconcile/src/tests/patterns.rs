@@ -1,8 +1,8 @@
 //! Patterns with the same entities fold, or contradict each other.
 
 use super::{by_letters, learning, lines, next, reconciled, segment, union};
-use crate::recall::Memories;
-use crate::reconcile::{Plan, PlanInput, plan};
+use crate::{Plan, PlanInput, plan};
+use muninn_recall::Memories;
 use muninn_team::records::{Body, Record, kinds};
 
 fn pattern(id: usize, session: usize, text: &str, entities: &str) -> Record {

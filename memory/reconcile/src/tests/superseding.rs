@@ -1,7 +1,7 @@
 //! A later statement of the same author about the same subject supersedes the earlier one.
 
 use super::{lines, next, reconciled, segment, union};
-use crate::reconcile::{Plan, PlanInput};
+use crate::{Plan, PlanInput};
 use muninn_team::records::{Body, Record, kinds};
 
 /// A learning about a subject by an author, at a second.

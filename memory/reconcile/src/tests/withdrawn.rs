@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::by_letters;
-use crate::recall::Memories;
-use crate::reconcile::{ReconcileOptions, Reconciled, SETUP, open_conflicts, reconcile};
+use crate::{ReconcileOptions, Reconciled, SETUP, open_conflicts, reconcile};
 use muninn_base::Clock;
+use muninn_recall::Memories;
 use muninn_repo_tools::Worktree;
 use muninn_team::fixture::Fixture;
 use muninn_team::records::{Home, MAIN, SESSIONS};

@@ -16,10 +16,10 @@ const MAX_DEPTH: usize = 16;
 
 /// The files of a directory.
 #[derive(Default)]
-pub(crate) struct Listing {
+pub struct Listing {
     /// Files sorted by path, from the root of the listing.
-    pub(crate) files: Vec<MarkdownFile>,
-    pub(crate) skipped: Vec<SkippedFile>,
+    pub files: Vec<MarkdownFile>,
+    pub skipped: Vec<SkippedFile>,
     /// Total size of the files.
     pub(super) bytes: u64,
     bounds: Bounds,
@@ -27,15 +27,15 @@ pub(crate) struct Listing {
 
 /// Which files are listed.
 #[derive(Clone, Copy)]
-pub(crate) struct Bounds {
+pub struct Bounds {
     /// The most files.
-    pub(crate) files: usize,
+    pub files: usize,
     /// The most bytes of one file.
-    pub(crate) file_bytes: u64,
+    pub file_bytes: u64,
     /// The most bytes of all files.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Whether hidden files and directories are listed: those of git, of editors and of forges.
-    pub(crate) hidden: bool,
+    pub hidden: bool,
 }
 
 impl Default for Bounds {
@@ -45,11 +45,11 @@ impl Default for Bounds {
 }
 
 /// A listed file.
-pub(crate) struct MarkdownFile {
+pub struct MarkdownFile {
     /// Its path, from the root of the listing.
-    pub(crate) path: RelPath,
-    pub(crate) size: u64,
-    pub(crate) modified: SystemTime,
+    pub path: RelPath,
+    pub size: u64,
+    pub modified: SystemTime,
 }
 
 impl From<&MarkdownFile> for Stamp {
@@ -58,7 +58,7 @@ impl From<&MarkdownFile> for Stamp {
     }
 }
 
-pub(crate) struct SkippedFile {
+pub struct SkippedFile {
     /// Its path, from the root of the listing.
     pub(super) path: String,
     pub(super) reason: SkipReason,
@@ -100,7 +100,7 @@ impl Listing {
     }
 
     /// Lists the files below a directory, with other bounds than those of knowledge.
-    pub(crate) fn with_bounds(root: &Path, bounds: Bounds) -> Self {
+    pub fn with_bounds(root: &Path, bounds: Bounds) -> Self {
         let mut listing = Self { bounds, ..Self::default() };
         listing.visit(root, root, 0);
         listing.files.sort_by(|a, b| a.path.cmp(&b.path));

@@ -37,7 +37,7 @@ pub use self::new::{Draft, NewError, create};
 pub use self::section::items;
 pub use self::write::WriteError;
 
-pub(crate) use self::listing::{Bounds, Listing, MarkdownFile};
+pub use self::listing::{Bounds, Listing, MarkdownFile};
 use crate::memories::LoadedMemories;
 use muninn_base::stamp::Stamp;
 use muninn_text::redact::redact;
@@ -55,12 +55,12 @@ One Markdown file for each thing that the code does not say by itself: conventio
 Muninn adds the sections that match a question to the prompt.\n";
 
 /// Returns whether a text is that of the file which `muninn init` creates.
-pub(crate) fn is_placeholder(text: &str) -> bool {
+pub fn is_placeholder(text: &str) -> bool {
     text.trim_end().lines().eq(PLACEHOLDER.lines())
 }
 
 /// Loads all knowledge.
-pub(crate) fn load(worktree: &Worktree) -> LoadedMemories {
+pub fn load(worktree: &Worktree) -> LoadedMemories {
     let listing = Listing::of_worktree(worktree);
     let mut loaded = LoadedMemories {
         notes: listing.skipped.iter().map(ToString::to_string).collect(),
@@ -96,7 +96,7 @@ fn take(loaded: &mut LoadedMemories, path: &RelPath, text: &str) {
 }
 
 /// Stamps of the files, in loading order.
-pub(crate) fn stamps(worktree: &Worktree) -> Vec<Stamp> {
+pub fn stamps(worktree: &Worktree) -> Vec<Stamp> {
     let listing = Listing::of_worktree(worktree);
     let mut stamps: Vec<Stamp> = listing.files.iter().map(Stamp::from).collect();
     stamps.extend(metis::stamps(worktree));

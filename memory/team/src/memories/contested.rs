@@ -18,7 +18,7 @@ pub struct ConflictSide {
 
 /// The conflicts of all files.
 #[derive(Default)]
-pub(crate) struct ConflictPairs(Vec<ConflictPair>);
+pub struct ConflictPairs(Vec<ConflictPair>);
 
 struct ConflictPair {
     /// The conflict's id.
@@ -35,13 +35,13 @@ impl ConflictPairs {
         }
     }
 
-    pub(crate) fn extend(&mut self, other: Self) {
+    pub fn extend(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
     /// Marks both sides of each open conflict. A conflict is open if main holds both sides and it is not settled.
     /// `of_main` holds the representatives of the records in main.
-    pub(crate) fn mark(&self, items: &mut [Memory], status: &RecordStatus, of_main: &HashSet<String>) {
+    pub fn mark(&self, items: &mut [Memory], status: &RecordStatus, of_main: &HashSet<String>) {
         let mut positions: HashMap<String, usize> = HashMap::new();
         for (at, item) in items.iter().enumerate() {
             let kept = status.kept(&item.source);

@@ -28,21 +28,21 @@ const MOST_FILE: u64 = 1280 << 20;
 
 /// The content of one source: knowledge, or a file of records.
 #[derive(Default)]
-pub(crate) struct LoadedMemories {
-    pub(crate) items: Vec<Memory>,
-    pub(crate) stamps: Vec<Stamp>,
-    pub(crate) notes: Vec<String>,
-    pub(crate) hits: Vec<Hit>,
+pub struct LoadedMemories {
+    pub items: Vec<Memory>,
+    pub stamps: Vec<Stamp>,
+    pub notes: Vec<String>,
+    pub hits: Vec<Hit>,
     /// Ids of pruned records: files after this one must not add them again.
-    pub(crate) pruned: Vec<String>,
+    pub pruned: Vec<String>,
     /// References to records of any file.
-    pub(crate) references: RecordReferences,
-    pub(crate) conflict_pairs: ConflictPairs,
+    pub references: RecordReferences,
+    pub conflict_pairs: ConflictPairs,
 }
 
 impl LoadedMemories {
     /// Loads records that are in no file, as if they were in main.
-    pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut loaded = Self::default();
         if let Ok(main) = RelPath::new(MAIN).map(RecordFile::Home) {
             records.into_iter().zip(1..).for_each(|(record, line)| loaded.take(&main, line, record));
@@ -51,7 +51,7 @@ impl LoadedMemories {
     }
 
     /// Loads files one after the other, each or the end of a very large one. Withdrawn records are left out.
-    pub(crate) fn of_files<'f>(files: &'f [RecordFile], home: &'f Home) -> impl Iterator<Item = Self> + 'f {
+    pub fn of_files<'f>(files: &'f [RecordFile], home: &'f Home) -> impl Iterator<Item = Self> + 'f {
         let withdrawn = RecordFile::withdrawn(files);
         files.iter().map(move |file| Self::of_file_within(file, home, &withdrawn, MOST))
     }

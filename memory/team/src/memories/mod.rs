@@ -7,8 +7,8 @@ mod newest;
 mod record;
 mod skipped;
 
-pub(crate) use contested::ConflictPairs;
+pub use contested::ConflictPairs;
 pub use contested::ConflictSide;
-pub(crate) use loaded::LoadedMemories;
+pub use loaded::LoadedMemories;
 pub use memory::{CitedFile, Memory, MemoryKind};
-pub(crate) use record::FILES_TOUCHED;
+pub use record::FILES_TOUCHED;

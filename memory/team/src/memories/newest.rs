@@ -7,8 +7,8 @@ use std::io::{self, BufRead, Seek};
 
 /// The part of a file that is read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
-    pub(super) bytes: u64,
+pub struct Bounds {
+    pub bytes: u64,
     pub(super) lines: usize,
 }
 

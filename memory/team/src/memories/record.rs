@@ -10,7 +10,7 @@ use muninn_text::redact::redact;
 /// Unknown members that can hold text, in the order in which they are shown.
 const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", "note"];
 /// The prefix of a summary's list of files.
-pub(crate) const FILES_TOUCHED: &str = "files touched";
+pub const FILES_TOUCHED: &str = "files touched";
 /// Longer subjects are truncated, in bytes.
 const LONGEST_NAME: usize = 200;
 

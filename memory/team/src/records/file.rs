@@ -76,7 +76,7 @@ impl RecordFile {
     /// # Errors
     ///
     /// As for [`Self::open`], and if the file has more than `most` bytes.
-    pub(crate) fn open_within(&self, home: &Home, most: u64) -> io::Result<File> {
+    pub fn open_within(&self, home: &Home, most: u64) -> io::Result<File> {
         let file = self.open(home)?;
         if file.metadata()?.len() > most {
             let size = format!("it has more than {} MiB", most >> 20);
@@ -94,7 +94,7 @@ impl RecordFile {
     }
 
     /// Path, size and modification time; `None` if there is no such file.
-    pub(crate) fn stamp(&self, home: &Home) -> Option<Stamp> {
+    pub fn stamp(&self, home: &Home) -> Option<Stamp> {
         let metadata = self.metadata(home).ok()?;
         Some(Stamp { path: self.to_string(), size: metadata.len(), modified: metadata.modified().ok()? })
     }

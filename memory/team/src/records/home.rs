@@ -78,7 +78,7 @@ impl Home {
     ///
     /// # Errors
     /// [`SegmentError`].
-    pub(crate) fn own_directory(&self, path: &str) -> Result<PathBuf, SegmentError> {
+    pub fn own_directory(&self, path: &str) -> Result<PathBuf, SegmentError> {
         let failed = |path: &Path, source| SegmentError::Io { path: path.to_owned(), source };
         if let Self::State(root) = self {
             private_file::dir(root).map_err(|source| failed(root, source))?;
@@ -104,7 +104,7 @@ impl Home {
     }
 
     /// The checkout; empty without git.
-    pub(crate) fn checkout(&self) -> Result<Checkout, ReferenceError> {
+    pub fn checkout(&self) -> Result<Checkout, ReferenceError> {
         let checkout = self.worktree().map(Worktree::checkout).transpose()?;
         Ok(checkout.unwrap_or_default())
     }

@@ -130,9 +130,9 @@ pub fn first(mut file: impl BufRead) -> io::Result<Option<Record>> {
 }
 
 /// The first 16 bytes of a BLAKE3 hash.
-pub(crate) type Digest = [u8; 16];
+pub type Digest = [u8; 16];
 
-pub(crate) fn digest(text: &str) -> Digest {
+pub fn digest(text: &str) -> Digest {
     let mut digest = Digest::default();
     digest.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
     digest

@@ -120,19 +120,19 @@ impl Record {
 
     /// The record with an id. A record without one gets an id derived from its line.
     #[must_use]
-    pub(crate) fn identified(self) -> Self {
+    pub fn identified(self) -> Self {
         if self.id.is_empty() { self.renamed() } else { self }
     }
 
     /// The record with an id derived from its line, because another record has its id.
     #[must_use]
-    pub(crate) fn renamed(mut self) -> Self {
+    pub fn renamed(mut self) -> Self {
         self.id = Self::derived(Body::Other { kind: String::new() }, &[&self.line()], &self.ts).id;
         self
     }
 
     /// Returns whether the record is derived from others.
-    pub(crate) fn is_derived(&self) -> bool {
+    pub fn is_derived(&self) -> bool {
         matches!(
             self.body,
             Body::Same(_)
@@ -152,7 +152,7 @@ impl Record {
     }
 
     /// The ids of the older and the newer side of a conflict; `None` for other records.
-    pub(crate) fn sides(&self) -> Option<(&str, &str)> {
+    pub fn sides(&self) -> Option<(&str, &str)> {
         match &self.body {
             Body::Conflict(Conflict { left, right, .. }) => Some((left, right)),
             _ => None,

@@ -16,7 +16,7 @@ use super::record::Record;
 /// Patterns with the same words and entities are duplicates without a link. Each session that edits two files together
 /// writes one such pattern, and links for all pairs of them would soon be most of main.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Links {
+pub struct Links {
     same: BTreeSet<(String, String)>,
     /// Ids of patterns by a digest of words and entities.
     patterns: HashMap<Digest, BTreeSet<String>>,
@@ -30,11 +30,11 @@ pub(crate) struct Links {
 
 /// The representative of each record: the smallest id of its group.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Representatives(HashMap<String, String>);
+pub struct Representatives(HashMap<String, String>);
 
 impl Links {
     /// Adds a record. Only records about pairs, and patterns, have an effect.
-    pub(crate) fn take(&mut self, record: &Record) {
+    pub fn take(&mut self, record: &Record) {
         match &record.body {
             Body::Same(kinds::Same { kept, folded, .. }) => _ = self.same.insert(ordered(kept, folded)),
             Body::Distinct(kinds::Distinct { left, right, .. }) => _ = self.distinct.insert(ordered(left, right)),
@@ -69,7 +69,7 @@ impl Links {
     }
 
     /// Groups by all links, ignoring separated pairs.
-    pub(crate) fn chains(&self) -> Representatives {
+    pub fn chains(&self) -> Representatives {
         self.joined(&SeparatePairs::new())
     }
 
@@ -175,7 +175,7 @@ impl SeparationIndex {
 
 impl Representatives {
     /// The representative of a record: itself if it has no other.
-    pub(crate) fn kept<'a>(&'a self, id: &'a str) -> &'a str {
+    pub fn kept<'a>(&'a self, id: &'a str) -> &'a str {
         let mut id = id;
         while let Some(next) = self.0.get(id) {
             id = next;
@@ -195,7 +195,7 @@ impl Representatives {
 }
 
 /// Two ids, the smaller first.
-pub(crate) fn ordered(one: &str, other: &str) -> (String, String) {
+pub fn ordered(one: &str, other: &str) -> (String, String) {
     let (first, second) = if one <= other { (one, other) } else { (other, one) };
     (first.to_owned(), second.to_owned())
 }

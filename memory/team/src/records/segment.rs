@@ -115,7 +115,7 @@ impl Segments {
 
 /// Creates a file that only its owner can read: until git has it, nobody else needs to. Whatever has its name, such as a
 /// link that leads elsewhere, is removed first.
-pub(crate) fn create_new_file(path: &Path) -> io::Result<File> {
+pub fn create_new_file(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -12,7 +12,7 @@ use super::same::{Links, Representatives, ordered};
 
 /// References between records, collected from files in any order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RecordReferences {
+pub struct RecordReferences {
     links: Links,
     decisions: Decisions,
     /// Ids of deleted records.
@@ -41,7 +41,7 @@ impl Superseded {
 
 /// The status of records: which are recalled, and which represent others. It covers all files.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RecordStatus {
+pub struct RecordStatus {
     same: Representatives,
     /// Representatives of groups that were deleted.
     forgotten: HashSet<String>,
@@ -93,7 +93,7 @@ impl RecordReferences {
     }
 
     /// Adds the references of another file.
-    pub(crate) fn extend(&mut self, other: Self) {
+    pub fn extend(&mut self, other: Self) {
         self.links.extend(other.links);
         self.decisions.extend(other.decisions);
         self.forgotten.extend(other.forgotten);
@@ -103,7 +103,7 @@ impl RecordReferences {
     }
 
     /// Computes the status from all references.
-    pub(crate) fn status(self) -> RecordStatus {
+    pub fn status(self) -> RecordStatus {
         let same = self.links.followed(&self.decisions);
         let kept = |id: &String| same.kept(id).to_owned();
         let forgotten = self.forgotten.iter().map(kept).collect();
@@ -125,39 +125,39 @@ impl RecordReferences {
 
 impl RecordStatus {
     /// The status of these records.
-    pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut references = RecordReferences::default();
         records.into_iter().for_each(|record| references.take(record));
         references.status()
     }
 
     /// The representative of a record: the smallest id of its duplicates.
-    pub(crate) fn kept<'a>(&'a self, id: &'a str) -> &'a str {
+    pub fn kept<'a>(&'a self, id: &'a str) -> &'a str {
         self.same.kept(id)
     }
 
     /// Returns whether the record, or a duplicate of it, was deleted or dropped.
-    pub(crate) fn is_dropped(&self, id: &str) -> bool {
+    pub fn is_dropped(&self, id: &str) -> bool {
         self.is_forgotten(id) || self.dropped.contains_key(self.kept(id))
     }
 
     /// Returns whether the record, or a duplicate of it, was deleted.
-    pub(crate) fn is_forgotten(&self, id: &str) -> bool {
+    pub fn is_forgotten(&self, id: &str) -> bool {
         self.forgotten.contains(self.kept(id))
     }
 
     /// The end of validity of a record that was superseded, or dropped by a person.
-    pub(crate) fn superseded(&self, id: &str) -> Option<&Superseded> {
+    pub fn superseded(&self, id: &str) -> Option<&Superseded> {
         self.superseded.get(id).or_else(|| self.dropped.get(self.kept(id)))
     }
 
     /// Returns whether the record is dropped or superseded. Recall can still return its duplicates.
-    pub(crate) fn is_gone(&self, id: &str) -> bool {
+    pub fn is_gone(&self, id: &str) -> bool {
         self.is_dropped(id) || self.superseded.contains_key(id)
     }
 
     /// Returns whether two records are known to be duplicates or both true.
-    pub(crate) fn is_settled(&self, one: &str, other: &str) -> bool {
+    pub fn is_settled(&self, one: &str, other: &str) -> bool {
         let (kept, other_kept) = (self.kept(one), self.kept(other));
         kept == other_kept || self.links.are_distinct(one, other) || self.both.contains(&ordered(kept, other_kept))
     }

@@ -80,7 +80,7 @@ impl WithdrawnRecords {
     }
 
     /// Returns whether a record is withdrawn.
-    pub(crate) fn has(&self, id: &str) -> bool {
+    pub fn has(&self, id: &str) -> bool {
         self.0.contains(id)
     }
 
@@ -100,7 +100,7 @@ impl WithdrawnRecords {
     }
 
     /// The records that have an effect.
-    pub(crate) fn shown<'r>(&self, records: &'r [Record]) -> Vec<&'r Record> {
+    pub fn shown<'r>(&self, records: &'r [Record]) -> Vec<&'r Record> {
         records.iter().filter(|record| !self.hides(record)).collect()
     }
 }

@@ -7,8 +7,8 @@ mod arena;
 mod bm25;
 mod inverted;
 mod normal;
-#[cfg(test)]
-pub(crate) mod script_texts;
+#[cfg(any(test, feature = "fixture"))]
+pub mod script_texts;
 mod scripts;
 mod stop;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Texts in many scripts, for the tests of all searches.
 
 /// A script: a text, and parts that find it.
-pub(crate) const SCRIPTS: [(&str, &str, &[&str]); 34] = [
+pub const SCRIPTS: [(&str, &str, &[&str]); 34] = [
     ("Han", "令牌桶以固定速率补充令牌", &["令牌", "补充", "固定速率", "桶", "令"]),
     ("Han, traditional", "權杖桶以固定速率補充", &["權杖", "補充", "充"]),
     ("Han, extension B", "𠮷野家で𠮟る", &["𠮷野", "𠮷", "𠮟る"]),

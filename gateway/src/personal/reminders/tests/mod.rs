@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Instant;
 
-use muninn_memory::personal::{NewReminder, ReminderExtras};
+use muninn_notebooks::personal::{NewReminder, ReminderExtras};
 use tempfile::TempDir;
 
 use super::*;
@@ -98,7 +98,7 @@ impl Desk {
 
     fn journal(&self) -> Vec<String> {
         let entries = self.personal.recent(10, None).unwrap().into_iter();
-        let source = |metadata: Option<muninn_memory::personal::EntryMetadata>| metadata.and_then(|it| it.source);
+        let source = |metadata: Option<muninn_notebooks::personal::EntryMetadata>| metadata.and_then(|it| it.source);
         entries.map(|entry| format!("{} {:?} {}", entry.topic, source(entry.metadata), entry.content)).collect()
     }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::super::Reconciler;
 use super::{LIMITS, ScriptedModel, learning, says};
-use crate::reconcile::claim::RecordClaim;
-use crate::reconcile::decide::decisions;
-use crate::reconcile::judge::{Claim, Judgement, Relation};
-use crate::reconcile::{Judge, JudgeSetup, chains};
+use crate::claim::RecordClaim;
+use crate::decide::decisions;
+use crate::judge::{Claim, Judgement, Relation};
+use crate::{Judge, JudgeSetup, chains};
 use muninn_team::records::{Body, Record, kinds};
 
 /// A judge that only knows that "is" and "not" contradict each other.

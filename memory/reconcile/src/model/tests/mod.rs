@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::reconcile::judge::{FittedJudge, judge};
-use crate::reconcile::{JudgeSetup, PlanInput, Segment, plan};
+use crate::judge::{FittedJudge, judge};
+use crate::{JudgeSetup, PlanInput, Segment, plan};
 use muninn_team::records::{Body, Record, kinds};
 use muninn_text::model::Usage;
 
@@ -97,7 +97,7 @@ fn before_of(records: Vec<Record>) -> PlanInput {
 const LIMITS: ReconcilerLimits =
     ReconcilerLimits { tokens: 20_000, max_answer_tokens: 1_000, patience: Duration::from_secs(60) };
 
-fn run(before: &PlanInput, model: &dyn Model, limits: ReconcilerLimits) -> crate::reconcile::Plan {
+fn run(before: &PlanInput, model: &dyn Model, limits: ReconcilerLimits) -> crate::Plan {
     let reconciler = Reconciler::new(model, limits, &());
     let judging = JudgeSetup {
         judge: &FittedJudge::shipped().unwrap(),
@@ -205,7 +205,7 @@ fn opposing_claims_are_not_merged_by_a_model() {
         ("Jobs are retried 3 times, not 5.", true),
     ] {
         let [one, other] = ["Jobs are retried.", other].map(|text| Claim { text, subject: None, files: &[] });
-        assert_eq!(crate::reconcile::Judge::opposes(&tools, &one, &other), opposes, "{}", other.text);
+        assert_eq!(crate::Judge::opposes(&tools, &one, &other), opposes, "{}", other.text);
     }
 }
 

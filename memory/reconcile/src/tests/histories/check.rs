@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::recall::Memories;
-use crate::reconcile::{ReconcileOptions, open_conflicts, reconcile};
+use crate::{ReconcileOptions, open_conflicts, reconcile};
+use muninn_recall::Memories;
 use muninn_team::memories::MemoryKind;
 
 use super::super::by_letters;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::reconcile::{PlanInput, Segment, plan, reconcile};
+use crate::{PlanInput, Segment, plan, reconcile};
 use muninn_team::records::{Body, CONFLICTS, MAIN, Record, kinds};
 
 use super::super::{by_letters, lines};

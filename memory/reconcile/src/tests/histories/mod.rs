@@ -1,7 +1,7 @@
 //! Random histories over real repositories: acknowledged records are never lost, deleted ones never return, and no
 //! contradiction is hidden.
 //!
-//! `MUNINN_HISTORIES=2000 cargo test -p muninn-memory --lib histories -- --nocapture` runs 2000 histories.
+//! `MUNINN_HISTORIES=2000 cargo test -p muninn-reconcile --lib histories -- --nocapture` runs 2000 histories.
 
 mod actions;
 mod check;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use crate::reconcile::{Keep, ReconcileError, ReconcileOptions, Resolution, open_conflicts, reconcile, resolve};
+use crate::{Keep, ReconcileError, ReconcileOptions, Resolution, open_conflicts, reconcile, resolve};
 use muninn_team::records::{MAIN, SESSIONS};
 
 use super::super::by_letters;

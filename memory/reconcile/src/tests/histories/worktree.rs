@@ -7,7 +7,7 @@ use muninn_repo_tools::Worktree;
 use muninn_tests::git_command;
 use tempfile::TempDir;
 
-use crate::reconcile::SETUP;
+use crate::SETUP;
 use muninn_base::Clock;
 use muninn_team::store::{DefaultBranchSegments, StoreSettings};
 use muninn_team::{Home, Store};

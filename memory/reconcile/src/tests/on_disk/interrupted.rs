@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::super::{by_letters, learning};
 use super::{TestWorktree, store};
-use crate::reconcile::{RECONCILED, ReconcileError, ReconcileOptions, reconcile};
+use crate::{RECONCILED, ReconcileError, ReconcileOptions, reconcile};
 use muninn_team::records::{CONFLICTS, MAIN, SESSIONS};
 
 /// Environment variable of killed processes: the worktree, and the step at which to exit.

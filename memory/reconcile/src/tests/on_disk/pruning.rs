@@ -2,7 +2,7 @@
 
 use super::super::learning;
 use super::TestWorktree;
-use crate::reconcile::{PRUNED, ReconcileOptions, open_conflicts, prune};
+use crate::{PRUNED, ReconcileOptions, open_conflicts, prune};
 use muninn_team::records::{MAIN, Record, SESSIONS};
 
 #[test]

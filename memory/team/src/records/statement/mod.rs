@@ -29,7 +29,7 @@ const MOST_BETWEEN: usize = 2;
 
 /// A statement without its harmless differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Statement {
+pub struct Statement {
     words: [u8; 16],
     /// A hash of the quoted spans; 0 without any.
     quotes: u64,
@@ -37,12 +37,12 @@ pub(crate) struct Statement {
 
 impl Statement {
     /// The statement of a text alone.
-    pub(crate) fn of_text(text: &str) -> Self {
+    pub fn of_text(text: &str) -> Self {
         StatementHasher::new("text").text(text).finish()
     }
 
     /// The statement of a claim: its text, its subject and, if the text refers to them, its files.
-    pub(crate) fn of_claim<'f>(text: &str, subject: Option<&str>, files: impl Iterator<Item = &'f str>) -> Self {
+    pub fn of_claim<'f>(text: &str, subject: Option<&str>, files: impl Iterator<Item = &'f str>) -> Self {
         let mut hasher = StatementHasher::new("claim").text(text);
         if let Some(subject) = subject {
             hasher = hasher.part("subject").text(subject);
@@ -54,7 +54,7 @@ impl Statement {
     }
 
     /// The statement of a record; `None` for a record that states nothing.
-    pub(crate) fn of(record: &Record) -> Option<Self> {
+    pub fn of(record: &Record) -> Option<Self> {
         match &record.body {
             Body::Learning(kinds::Learning { text, subject, .. }) if !text.is_empty() => {
                 let files = record.origin.sources.iter().map(|source| source.path.as_str());
@@ -74,23 +74,23 @@ impl Statement {
 
     /// Returns whether two statements are the same. A text without quotes equals a text with quotes; two texts with quotes
     /// around different spans differ.
-    pub(crate) fn equals(self, other: Self) -> bool {
+    pub fn equals(self, other: Self) -> bool {
         self.words == other.words && (self.quotes == other.quotes || self.quotes == 0 || other.quotes == 0)
     }
 
     /// A hash of the words: equal for statements that differ at most in their quotes.
-    pub(crate) fn words(self) -> [u8; 16] {
+    pub fn words(self) -> [u8; 16] {
         self.words
     }
 
     /// A hash of the quoted spans; `None` without any.
-    pub(crate) fn quotes(self) -> Option<u64> {
+    pub fn quotes(self) -> Option<u64> {
         (self.quotes != 0).then_some(self.quotes)
     }
 }
 
 /// Returns whether a text refers to its file, as `this module` does. Such a text says another thing about each file.
-pub(crate) fn refers_to_its_file(text: &str) -> bool {
+pub fn refers_to_its_file(text: &str) -> bool {
     let words: Vec<String> =
         text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     let means_file = |at: usize| {
