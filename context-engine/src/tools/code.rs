@@ -3,7 +3,7 @@
 
 use muninn_base::RelPath;
 use muninn_code::syntax::{DefinitionKind, ParseLimits};
-use muninn_code::{self, CodeLimits, NameMatch, NameQuery, Symbol, SymbolQuery};
+use muninn_code::{CodeLimits, NameMatch, NameQuery, Symbol, SymbolQuery};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -48,7 +48,7 @@ pub struct SymbolsArguments {
 
 impl Tool for Symbols {
     type Arguments = SymbolsArguments;
-    type Answer = code::Symbols;
+    type Answer = muninn_code::Symbols;
 
     const NAME: &'static str = "symbols";
     const HINT: &'static str = "list symbols definitions of a file";
@@ -57,7 +57,7 @@ impl Tool for Symbols {
     const PARAMETERS: &'static [Parameter] =
         &[Paths::PARAMETER, Parameter::described("name", NAME_ALIASES), Parameter::accepted("glob", Globs::ALIASES)];
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &SymbolsArguments) -> Result<code::Symbols, ToolError> {
+    fn answer(&self, context: &ToolContext<'_>, arguments: &SymbolsArguments) -> Result<muninn_code::Symbols, ToolError> {
         let filter = context.filter(&arguments.path.0, &arguments.glob)?;
         let (paths, max_files) = match (&arguments.name, filter.under.is_empty()) {
             (None, true) if arguments.max_files.is_none() => return Err(ToolError::Everything),
@@ -75,10 +75,10 @@ impl Tool for Symbols {
             filter,
             limits: limits(context, arguments.max, arguments.max_files.unwrap_or(max_files)),
         };
-        Ok(code::symbols(context.worktree, &query)?)
+        Ok(muninn_code::symbols(context.worktree, &query)?)
     }
 
-    fn output(&self, _: &SymbolsArguments, found: &code::Symbols) -> Output {
+    fn output(&self, _: &SymbolsArguments, found: &muninn_code::Symbols) -> Output {
         let summary = format!("{} symbols", found.symbols.len());
         let lines = found.symbols.iter().map(line);
         Output::listed(lines, &found.cuts, "nothing is defined there", summary)
@@ -98,20 +98,20 @@ pub struct OutlineArguments {
 
 impl Tool for Outline {
     type Arguments = OutlineArguments;
-    type Answer = code::Outline;
+    type Answer = muninn_code::Outline;
 
     const NAME: &'static str = "outline";
     const HINT: &'static str = "outline structure of a file";
     const DESCRIPTION: &'static str = "Show the definitions of a file, nested, with their lines.";
     const PARAMETERS: &'static [Parameter] = &[PathArgument::FILE];
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &OutlineArguments) -> Result<code::Outline, ToolError> {
+    fn answer(&self, context: &ToolContext<'_>, arguments: &OutlineArguments) -> Result<muninn_code::Outline, ToolError> {
         let path = context.file(&arguments.path)?;
-        Ok(code::outline(context.worktree, &path, &ParseLimits::default())?)
+        Ok(muninn_code::outline(context.worktree, &path, &ParseLimits::default())?)
     }
 
-    fn output(&self, _: &OutlineArguments, outline: &code::Outline) -> Output {
-        let line = |entry: &code::OutlineEntry| {
+    fn output(&self, _: &OutlineArguments, outline: &muninn_code::Outline) -> Output {
+        let line = |entry: &muninn_code::OutlineEntry| {
             let (lines, signature) = (&entry.symbol.lines, &entry.symbol.signature);
             let signature = neutral_line(&entry.symbol.path, signature);
             format!("{}-{} {}{signature}", lines.first, lines.last, "  ".repeat(entry.depth))
@@ -154,7 +154,7 @@ const BY_NAME: &[Parameter] =
 
 impl Tool for Definition {
     type Arguments = NameArguments;
-    type Answer = code::Definitions;
+    type Answer = muninn_code::Definitions;
 
     const NAME: &'static str = "definition";
     const HINT: &'static str = "go to definition symbol";
@@ -162,13 +162,13 @@ impl Tool for Definition {
         "Find where a name is defined (`refill`, `Bucket.refill`), the likeliest first, with its lines.";
     const PARAMETERS: &'static [Parameter] = BY_NAME;
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::Definitions, ToolError> {
+    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<muninn_code::Definitions, ToolError> {
         let query = arguments.query(context)?;
         let paths = candidate_files::files_defining(context, &query);
-        Ok(code::definition(context.worktree, &within(query, paths.as_deref()))?)
+        Ok(muninn_code::definition(context.worktree, &within(query, paths.as_deref()))?)
     }
 
-    fn output(&self, arguments: &NameArguments, found: &code::Definitions) -> Output {
+    fn output(&self, arguments: &NameArguments, found: &muninn_code::Definitions) -> Output {
         let definitions = found.definitions.iter();
         let lines = definitions.map(|one| format!("{}  [{:.0}% sure]", line(&one.symbol), one.confidence * 100.0));
         let summary = format!("{} definitions", found.definitions.len());
@@ -180,7 +180,7 @@ impl Tool for Definition {
 
 impl Tool for References {
     type Arguments = NameArguments;
-    type Answer = code::References;
+    type Answer = muninn_code::References;
 
     const NAME: &'static str = "references";
     const HINT: &'static str = "find references usages";
@@ -188,12 +188,12 @@ impl Tool for References {
     const PARAMETERS: &'static [Parameter] = BY_NAME;
 
     /// Searches the files for the name, because the index has only calls and no other uses.
-    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::References, ToolError> {
+    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<muninn_code::References, ToolError> {
         let unindexed = ToolContext { snapshot: None, ..context.clone() };
-        Ok(code::references(context.worktree, &arguments.query(&unindexed)?)?)
+        Ok(muninn_code::references(context.worktree, &arguments.query(&unindexed)?)?)
     }
 
-    fn output(&self, arguments: &NameArguments, found: &code::References) -> Output {
+    fn output(&self, arguments: &NameArguments, found: &muninn_code::References) -> Output {
         let uses = found.references.iter().map(|one| {
             let (path, line, text, sure) = (&one.path, one.line, &one.text, one.confidence * 100.0);
             let (head, text) = (neutral_head(&format!("{path}:{line}:")), neutral_line(path, text));
@@ -208,7 +208,7 @@ impl Tool for References {
 
 impl Tool for Callers {
     type Arguments = NameArguments;
-    type Answer = code::Callers;
+    type Answer = muninn_code::Callers;
 
     const NAME: &'static str = "callers";
     const HINT: &'static str = "call hierarchy who calls";
@@ -216,13 +216,13 @@ impl Tool for Callers {
         "Find the definitions whose code calls a name, the likeliest first, with the lines of the calls.";
     const PARAMETERS: &'static [Parameter] = BY_NAME;
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::Callers, ToolError> {
+    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<muninn_code::Callers, ToolError> {
         let query = arguments.query(context)?;
         let paths = candidate_files::files_calling(context, &query);
-        Ok(code::callers(context.worktree, &within(query, paths.as_deref()))?)
+        Ok(muninn_code::callers(context.worktree, &within(query, paths.as_deref()))?)
     }
 
-    fn output(&self, arguments: &NameArguments, found: &code::Callers) -> Output {
+    fn output(&self, arguments: &NameArguments, found: &muninn_code::Callers) -> Output {
         let callers = found.callers.iter().map(|one| {
             let inside = one.symbol.as_ref().map_or_else(|| "top level".to_owned(), Symbol::qualified);
             let lines: Vec<String> = one.calls.iter().map(u32::to_string).collect();
@@ -257,8 +257,8 @@ fn within<'p>(query: NameQuery<'static>, paths: Option<&'p [RelPath]>) -> NameQu
     NameQuery { candidates: candidates(paths), ..query }
 }
 
-fn candidates(paths: Option<&[RelPath]>) -> code::Candidates<'_> {
-    paths.map_or(code::Candidates::Grep, code::Candidates::Paths)
+fn candidates(paths: Option<&[RelPath]>) -> muninn_code::Candidates<'_> {
+    paths.map_or(muninn_code::Candidates::Grep, muninn_code::Candidates::Paths)
 }
 
 fn limits(context: &ToolContext<'_>, max: Option<usize>, max_files: usize) -> CodeLimits {
