@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use muninn_backend::BlockingClient;
 use muninn_context_engine::explore::{DeepLimits, ExploreOutcome, Totals};
 use muninn_context_engine::{Lists, Tuning};
-use muninn_gateway::backend::BlockingClient;
 use muninn_text::embed::Embedder;
 use serde::Serialize;
 

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 use fastrand::Rng;
+use muninn_backend::BlockingClient;
 use muninn_context_engine::IndexStatus;
 use muninn_context_engine::explore::{DeepLimits, Trace};
-use muninn_gateway::backend::BlockingClient;
 use muninn_text::embed::Embedder;
 use serde::Serialize;
 use serde_json::json;

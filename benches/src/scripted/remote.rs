@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
+use muninn_backend::{Backend, BlockingClient, BlockingClientError, Candidate, Circuits, RemoteModel};
 use muninn_base::Supervisor;
-use muninn_gateway::backend::{Backend, BlockingClient, BlockingClientError, Candidate, Circuits, RemoteModel};
-use muninn_gateway::config::{BackendConfig, LimitsConfig};
-use muninn_gateway::store::LocalCounters;
+use muninn_config::{BackendConfig, LimitsConfig};
+use muninn_ledger::LocalCounters;
 use muninn_wire::WireFormat;
 
 /// Starts the client that carries requests.

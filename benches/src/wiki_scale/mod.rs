@@ -13,8 +13,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use muninn_base::Supervisor;
-use muninn_gateway::app::Wiki;
-use muninn_gateway::config::DigestConfig;
+use muninn_config::DigestConfig;
+use muninn_core::Wiki;
 use muninn_notebooks::wiki::LinkStyle;
 use serde::{Deserialize, Serialize};
 

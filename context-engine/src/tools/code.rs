@@ -57,7 +57,11 @@ impl Tool for Symbols {
     const PARAMETERS: &'static [Parameter] =
         &[Paths::PARAMETER, Parameter::described("name", NAME_ALIASES), Parameter::accepted("glob", Globs::ALIASES)];
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &SymbolsArguments) -> Result<muninn_code::Symbols, ToolError> {
+    fn answer(
+        &self,
+        context: &ToolContext<'_>,
+        arguments: &SymbolsArguments,
+    ) -> Result<muninn_code::Symbols, ToolError> {
         let filter = context.filter(&arguments.path.0, &arguments.glob)?;
         let (paths, max_files) = match (&arguments.name, filter.under.is_empty()) {
             (None, true) if arguments.max_files.is_none() => return Err(ToolError::Everything),
@@ -105,7 +109,11 @@ impl Tool for Outline {
     const DESCRIPTION: &'static str = "Show the definitions of a file, nested, with their lines.";
     const PARAMETERS: &'static [Parameter] = &[PathArgument::FILE];
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &OutlineArguments) -> Result<muninn_code::Outline, ToolError> {
+    fn answer(
+        &self,
+        context: &ToolContext<'_>,
+        arguments: &OutlineArguments,
+    ) -> Result<muninn_code::Outline, ToolError> {
         let path = context.file(&arguments.path)?;
         Ok(muninn_code::outline(context.worktree, &path, &ParseLimits::default())?)
     }
@@ -162,7 +170,11 @@ impl Tool for Definition {
         "Find where a name is defined (`refill`, `Bucket.refill`), the likeliest first, with its lines.";
     const PARAMETERS: &'static [Parameter] = BY_NAME;
 
-    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<muninn_code::Definitions, ToolError> {
+    fn answer(
+        &self,
+        context: &ToolContext<'_>,
+        arguments: &NameArguments,
+    ) -> Result<muninn_code::Definitions, ToolError> {
         let query = arguments.query(context)?;
         let paths = candidate_files::files_defining(context, &query);
         Ok(muninn_code::definition(context.worktree, &within(query, paths.as_deref()))?)
@@ -188,7 +200,11 @@ impl Tool for References {
     const PARAMETERS: &'static [Parameter] = BY_NAME;
 
     /// Searches the files for the name, because the index has only calls and no other uses.
-    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<muninn_code::References, ToolError> {
+    fn answer(
+        &self,
+        context: &ToolContext<'_>,
+        arguments: &NameArguments,
+    ) -> Result<muninn_code::References, ToolError> {
         let unindexed = ToolContext { snapshot: None, ..context.clone() };
         Ok(muninn_code::references(context.worktree, &arguments.query(&unindexed)?)?)
     }

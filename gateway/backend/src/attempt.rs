@@ -11,7 +11,7 @@ use http::{HeaderMap, Response, StatusCode};
 use thiserror::Error;
 
 use super::{Candidate, Outgoing, SendError, Transport};
-use crate::store::{CircuitOpen, Try, TryOutcome};
+use muninn_ledger::{CircuitOpen, Try, TryOutcome};
 use muninn_wire::error::ErrorKind;
 
 /// The longest pause before the first retry. Each further retry doubles it, up to [`LONGEST_BACKOFF`].

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::config::CircuitConfig;
-use crate::store::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Counters, StoreError};
+use muninn_config::CircuitConfig;
+use muninn_ledger::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Counters, StoreError};
 
 /// Creates and returns one circuit per backend. Clones share the circuits.
 #[derive(Clone)]
@@ -85,8 +85,8 @@ impl Circuits {
     /// Creates a set with default limits and counters in memory.
     #[cfg(test)]
     pub(crate) fn local() -> Circuits {
-        let limits = crate::config::LimitsConfig::default();
-        Circuits::new(limits.circuit, Arc::new(crate::store::LocalCounters::default()))
+        let limits = muninn_config::LimitsConfig::default();
+        Circuits::new(limits.circuit, Arc::new(muninn_ledger::LocalCounters::default()))
     }
 }
 

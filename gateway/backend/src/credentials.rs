@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::Backend;
 use crate::access::remove_keys;
-use crate::secrets::Secret;
+use muninn_config::secrets::Secret;
 use muninn_wire::{Dialect, WireFormat};
 
 pub(super) const ANTHROPIC_URL: &str = "https://api.anthropic.com";
@@ -127,8 +127,8 @@ fn add_key(headers: &mut HeaderMap, backend: &Backend, format: WireFormat, key: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Circuits;
-    use crate::config::{BackendConfig, LimitsConfig};
+    use crate::Circuits;
+    use muninn_config::{BackendConfig, LimitsConfig};
 
     const ANTHROPIC_KEY: &str = "sk-ant-api03-dummy-dummy-dummy";
     const OPENAI_KEY: &str = "sk-proj-dummy-dummy-dummy-dummy";

@@ -14,8 +14,8 @@ use tokio::sync::Mutex;
 
 use super::probe::client;
 use super::{Backend, CONTEXT_MODEL, Circuits, probe_formats};
-use crate::config::{BackendConfig, LimitsConfig};
 use crate::socket_owner::SocketOwner;
+use muninn_config::{BackendConfig, LimitsConfig};
 use muninn_wire::WireFormat;
 
 const WELL_KNOWN: [(&str, u16); 4] = [("ollama", 11_434), ("vllm", 8_000), ("llama.cpp", 8_080), ("lmstudio", 1_234)];

@@ -4,6 +4,7 @@
 //! which of them to skip. `transport` sends the bytes through `direct` or reqwest. `blocking_client` does so for
 //! blocking callers, which are `embeddings` and `model`.
 
+pub mod access;
 mod attempt;
 mod blocking_client;
 mod circuits;
@@ -12,11 +13,15 @@ mod direct;
 mod discovery;
 mod embeddings;
 mod fair;
+pub mod metrics;
 mod model;
 mod models;
+mod pattern;
+pub mod percent;
 mod probe;
 mod relay;
 mod routing;
+pub mod socket_owner;
 mod target;
 mod timed;
 mod transport;
@@ -24,7 +29,7 @@ mod transport;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::config::{BackendConfig, LimitsConfig};
+use muninn_config::{BackendConfig, LimitsConfig};
 use muninn_wire::{Dialect, WireFormat};
 
 pub use attempt::{AttemptAnswer, AttemptError, AttemptReport, attempt};
@@ -39,7 +44,7 @@ pub use models::{list_models, render_models};
 pub use probe::{FormatSupport, Probe, probe_formats};
 pub use routing::{Allowed, Router};
 pub use target::{Candidate, NoRoute, Target};
-pub(crate) use transport::innermost;
+pub use transport::innermost;
 pub use transport::{Outgoing, SendError, Transport};
 
 /// The name of the built-in model, which answers with the pack itself.

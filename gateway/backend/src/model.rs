@@ -19,7 +19,7 @@ use muninn_text::model::{Model, ModelError, ModelRequest, PendingReply, Reply, b
 
 use super::credentials::{self, OPENAI_URL};
 use super::{BlockingClient, BlockingClientError, Candidate, Outgoing, Router};
-use crate::config::{ChosenModel, Config};
+use muninn_config::{ChosenModel, Config};
 use muninn_wire::{ANTHROPIC_VERSION, WireFormat, convert};
 
 /// The interval at which the cancel flag is polled. Deadlines are exact to a millisecond, by a timer.

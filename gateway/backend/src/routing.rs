@@ -7,9 +7,9 @@ use http::HeaderMap;
 
 use super::target::{Candidate, NoRoute, Target};
 use super::{Announcement, Backend, CONTEXT_MODEL, CircuitReport, Circuits, Discovery, client_credential_vendor};
-use crate::config::{ChosenModel, Config, ExploreConfig, FallbackConfig, LimitsConfig, RouteConfig};
 use crate::pattern::{captures, filled};
-use crate::store::{Counters, LocalCounters};
+use muninn_config::{ChosenModel, Config, ExploreConfig, FallbackConfig, LimitsConfig, RouteConfig};
+use muninn_ledger::{Counters, LocalCounters};
 use muninn_wire::WireFormat;
 
 /// Whether a caller may use a backend, by the backend's name.
@@ -52,7 +52,7 @@ impl Router {
     fn with_circuits(config: &Config, own_port: u16, circuits: Circuits) -> Router {
         let backend = |backend| Arc::new(Backend::new(Clone::clone(backend), &circuits));
         let backends: Vec<_> = config.backends.iter().map(backend).collect();
-        let path = config.file.clone().or_else(|| crate::config::paths::config_file().ok());
+        let path = config.file.clone().or_else(|| muninn_config::paths::config_file().ok());
         let config_path = path.map_or_else(|| "muninn.toml".to_owned(), |path| path.display().to_string());
         let ports = config.test.discovery_ports.as_deref();
         Router {
@@ -268,7 +268,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
-    use crate::config::load_text;
+    use muninn_config::load_text;
 
     /// `a` speaks the OpenAI formats, `b` messages, `c` chat alone.
     fn router(more: &str) -> Router {

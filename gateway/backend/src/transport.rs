@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::direct::DirectPool;
 use super::timed::TimedBody;
 use super::{Backend, FairBody};
-use crate::config::env_vars;
+use muninn_config::env_vars;
 use muninn_wire::error::ErrorKind;
 
 /// The most idle connections that a worker keeps to one backend in each transport.
@@ -211,7 +211,7 @@ pub(super) fn is_loopback(host: &str) -> bool {
 }
 
 /// Returns the text of the innermost cause. It holds no URL, which could carry secrets into a log.
-pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
+pub fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;

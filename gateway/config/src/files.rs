@@ -99,7 +99,7 @@ fn suggest(message: &str) -> Option<String> {
 }
 
 /// Returns the known word that is most similar to an unknown one, if any is similar enough.
-pub(crate) fn nearest<'k>(unknown: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub fn nearest<'k>(unknown: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     known
         .into_iter()
         .map(|known| (strsim::jaro_winkler(unknown, known), known))
@@ -111,7 +111,7 @@ pub(crate) fn nearest<'k>(unknown: &str, known: impl IntoIterator<Item = &'k str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::raw::UserFile;
+    use crate::raw::UserFile;
 
     #[test]
     fn an_unknown_key_is_reported_with_line_and_suggestion() {

@@ -118,7 +118,7 @@ fn author(written: &str) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::load_text;
+    use crate::load_text;
 
     #[test]
     fn settings_are_read_or_named() {

@@ -130,7 +130,7 @@ fn per_minute(written: Option<u32>) -> Result<Option<u32>, RestrictionError> {
 
 impl Config {
     /// Returns a key for an error, with its file.
-    pub(crate) fn setting(&self, key: &str) -> String {
+    pub fn setting(&self, key: &str) -> String {
         match &self.file {
             Some(file) => format!("{}: {key}", file.display()),
             None => key.to_owned(),
@@ -170,7 +170,7 @@ mod tests {
     const OTHER: &str = "blake3:1111111111111111111111111111111111111111111111111111111111111111";
 
     fn load_text(text: &str) -> Result<Config, String> {
-        crate::config::load_text(text).map_err(|error| error.to_string())
+        crate::load_text(text).map_err(|error| error.to_string())
     }
 
     fn key(name: &str, hash: &str, more: &str) -> String {

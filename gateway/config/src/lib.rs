@@ -15,12 +15,16 @@ mod hosts;
 mod journal;
 mod keys;
 mod memory;
+#[cfg(unix)]
+pub mod ownership;
 pub mod paths;
 mod personal;
+pub mod presence;
 mod raw;
 #[cfg(test)]
 mod reference;
 mod resolve;
+pub mod secrets;
 mod wiki;
 mod worklog;
 
@@ -31,14 +35,14 @@ use std::time::Duration;
 pub use chosen::ChosenModel;
 pub use explore::{ExploreConfig, ExploreMode};
 pub use files::ConfigError;
-pub(crate) use files::nearest;
+pub use files::nearest;
 pub use hosts::{Authority, HostPattern};
 pub use journal::JournalConfig;
 pub use keys::{NameError, check_name};
 pub use memory::{EmbedderConfig, MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
 pub use personal::{AgentClient, AgentConfig, PersonalConfig};
-#[cfg(test)]
-pub(crate) use resolve::tests::load_text;
+#[cfg(any(test, feature = "fixture"))]
+pub use resolve::load_text;
 pub use resolve::{Overrides, load, repository};
 pub use wiki::{DigestConfig, DigestInPrompt, WikiConfig};
 pub use worklog::WorklogConfig;
@@ -49,7 +53,7 @@ use crate::secrets::{KeyHash, Secret};
 use muninn_wire::WireFormat;
 
 /// The names of backends without configuration: the two vendors, and the servers of discovery.
-pub(crate) const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];
+pub const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];
 
 /// The resolved configuration: valid, with every default filled in.
 #[derive(Debug, Clone)]

@@ -148,7 +148,7 @@ pub(crate) fn user() -> u32 {
 
 /// Checks that a path is what it must be and belongs to the user. `metadata`: that of the path itself, not of a link's
 /// target, which another user could have made.
-pub(crate) fn check_owner(
+pub fn check_owner(
     path: &Path,
     metadata: &Metadata,
     (is_expected, expected): (bool, &'static str),

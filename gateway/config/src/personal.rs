@@ -217,7 +217,7 @@ fn agent(name: &str, raw: &raw::PersonalAgent) -> Result<AgentConfig, (&'static 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::load_text;
+    use crate::load_text;
 
     #[test]
     fn settings_are_read_or_named() {

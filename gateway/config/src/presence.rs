@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use http::Uri;
 use muninn_base::private_file;
 
-use crate::config::env_vars;
+use crate::env_vars;
 
 /// The mark of a running gateway. Dropping it removes the mark.
 #[derive(Debug)]

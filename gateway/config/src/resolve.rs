@@ -272,16 +272,19 @@ impl Default for LimitsConfig {
     }
 }
 
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
+/// Loads a text as the user's file.
+#[cfg(any(test, feature = "fixture"))]
+#[expect(clippy::unwrap_used, reason = "only tests call it")]
+pub fn load_text(text: &str) -> Result<Config, ConfigError> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("muninn.toml");
+    std::fs::write(&file, text).unwrap();
+    load(&Overrides { config: Some(file), listen: None })
+}
 
-    pub(crate) fn load_text(text: &str) -> Result<Config, ConfigError> {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("muninn.toml");
-        std::fs::write(&file, text).unwrap();
-        load(&Overrides { config: Some(file), listen: None })
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn an_invalid_flag_is_reported_without_a_file() {

@@ -128,7 +128,7 @@ fn digest(origin: &str, raw: &raw::WikiDigest) -> Result<DigestConfig, ConfigErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::load_text;
+    use crate::load_text;
 
     #[test]
     fn settings_are_read_and_absent_ones_default() {

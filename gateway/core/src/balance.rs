@@ -13,7 +13,7 @@ use std::sync::{MutexGuard, PoisonError};
 use muninn_text::model::block_on;
 
 use super::Workspace;
-use crate::store::{Receipt, Store, StoreError};
+use muninn_ledger::{Receipt, Store, StoreError};
 
 /// The number of maps that are compared. With fewer, nothing shrinks.
 const WINDOW: usize = 200;

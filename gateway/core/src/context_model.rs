@@ -9,10 +9,10 @@ use muninn_context_engine::{Completeness, Exploration, Limits, block_tokens, ren
 use super::enter::{enter, locate};
 use super::turn::{NoPackReason, millis, preview};
 use super::{App, Settings, notice};
-use crate::access::Caller;
-use crate::backend::CONTEXT_MODEL;
-use crate::session::{claimed_directories, newest_human_turn};
-use crate::store::{Outcome, Receipt, ReceiptItem};
+use muninn_backend::CONTEXT_MODEL;
+use muninn_backend::access::Caller;
+use muninn_ledger::{Outcome, Receipt, ReceiptItem};
+use muninn_session::{claimed_directories, newest_human_turn};
 use muninn_wire::Prompt;
 use muninn_wire::answer::Answer;
 

@@ -14,8 +14,8 @@ use super::preamble::Preamble;
 use super::turn::{millis, now_ms};
 use super::worklog::{handover_text, logged};
 use super::{Workspace, personal};
-use crate::session::AnsweredCall;
-use crate::store::{Entry, EntryId, Estimate, NewEntry, PreamblePart, Store, TurnKey, Use};
+use muninn_ledger::{Entry, EntryId, Estimate, NewEntry, PreamblePart, Store, TurnKey, Use};
+use muninn_session::AnsweredCall;
 
 /// The time after the deadline in which an exploration's result is still accepted.
 const GRACE: Duration = Duration::from_millis(20);

@@ -11,10 +11,10 @@ use muninn_text::embed::{EmbedError, Embedder, LoadError, StaticVectors, minilm}
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::backend::{Candidate, RemoteEmbedder, Router};
-use crate::config::{Config, ConfigError, EmbedderConfig, paths};
 use crate::model;
+use muninn_backend::{Candidate, RemoteEmbedder, Router};
 use muninn_base::with_causes;
+use muninn_config::{Config, ConfigError, EmbedderConfig, paths};
 
 /// An embedder that could not be opened, or that fails, is tried again no sooner than this.
 const RETRY: Duration = Duration::from_secs(30);
@@ -193,7 +193,7 @@ mod tests {
     use muninn_tests::{Recorded, Reply, Upstream};
 
     use super::*;
-    use crate::config::load_text;
+    use muninn_config::load_text;
 
     fn configured(text: &str) -> ConfiguredEmbedder {
         let made = ConfiguredEmbedder::new(&load_text(text).unwrap());

@@ -7,8 +7,8 @@ use thiserror::Error;
 use tokio::task::JoinError;
 
 use super::{App, Location, OpenError, Workspace};
-use crate::access::{Caller, Door};
-use crate::session::ClaimedDirectories;
+use muninn_backend::access::{Caller, Door};
+use muninn_session::ClaimedDirectories;
 
 /// Stands for a directory that a stranger is not told.
 const HIDDEN: &str = "(a directory of the gateway)";

@@ -7,9 +7,9 @@ use muninn_text::model::{Model, block_on};
 use thiserror::Error;
 
 use super::Workspace;
-use crate::backend::{BlockingClient, BlockingClientError, Candidate, RemoteModel, Router, Target};
-use crate::config::Config;
-use crate::store::{Outcome, Receipt, SqliteStore, Store as _};
+use muninn_backend::{BlockingClient, BlockingClientError, Candidate, RemoteModel, Router, Target};
+use muninn_config::Config;
+use muninn_ledger::{Outcome, Receipt, SqliteStore, Store as _};
 use muninn_wire::WireFormat;
 
 /// Why no explorer model is available.

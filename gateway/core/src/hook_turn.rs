@@ -23,11 +23,11 @@ use super::local::{HookSession, HookTool, HookTurn};
 use super::turn::{PlanRequest, millis, new_receipt, plan};
 use super::worklog::{SessionWorklog, ToolOutcome, handover_text, logged};
 use super::{App, Workspace};
-use crate::access::Caller;
-use crate::presence::{is_gateway, loopback_port};
-use crate::session::newest_human_turn;
-use crate::store::{Outcome, Receipt};
-use crate::transcript::{Client, Transcript};
+use muninn_backend::access::Caller;
+use muninn_config::presence::{is_gateway, loopback_port};
+use muninn_ledger::{Outcome, Receipt};
+use muninn_session::newest_human_turn;
+use muninn_session::transcript::{Client, Transcript};
 use muninn_wire::{Prompt, WireFormat};
 
 /// The most characters of one block. Claude Code moves longer texts of hooks into a file.

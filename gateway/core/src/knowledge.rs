@@ -5,7 +5,7 @@
 use muninn_repo_tools::Worktree;
 use muninn_team::knowledge::{KEYS, check};
 
-use crate::config::nearest;
+use muninn_config::nearest;
 
 pub use muninn_team::knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, create as new_knowledge, import as import_knowledge,

@@ -18,6 +18,7 @@ mod knowledge;
 mod learn;
 mod local;
 mod memory;
+pub mod model;
 mod notice;
 mod one_call;
 mod personal;

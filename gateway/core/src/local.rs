@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{App, ToolCall, ToolOutcome, ToolReply, ToolRequest};
-use crate::access::Caller;
-use crate::transcript::Client;
+use muninn_backend::access::Caller;
+use muninn_session::transcript::Client;
 
 /// A call.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -14,10 +14,10 @@ use muninn_text::redact;
 use serde_json::Value;
 
 use super::App;
-use crate::access::{Caller, Door};
-use crate::config::{Config, paths};
-use crate::personal::keep;
-use crate::personal::reminders::{ReminderSettings, Reminders, has_reminder};
+use muninn_backend::access::{Caller, Door};
+use muninn_config::{Config, paths};
+use muninn_personal::keep;
+use muninn_personal::reminders::{ReminderSettings, Reminders, has_reminder};
 use muninn_wire::{Message, Role, ToolPart, decoded_arguments};
 
 /// The names of the tools of personal memory. Other servers have tools with these names for the same purpose.

@@ -13,9 +13,9 @@ use super::local::HookSession;
 use super::personal::always_loaded;
 use super::worklog::{handover_text, logged};
 use super::{App, Workspace};
-use crate::config::paths;
-use crate::store::{Outcome, PreamblePart, ReceiptItem};
-use crate::transcript::Transcript;
+use muninn_config::paths;
+use muninn_ledger::{Outcome, PreamblePart, ReceiptItem};
+use muninn_session::transcript::Transcript;
 
 /// The most characters of a preamble.
 const MOST_CHARACTERS: usize = 7_700;

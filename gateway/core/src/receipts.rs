@@ -6,7 +6,7 @@ use muninn_base::ids::{self, IdError};
 use muninn_text::model::block_on;
 use thiserror::Error;
 
-use crate::store::{Receipt, Store, StoreError};
+use muninn_ledger::{Receipt, Store, StoreError};
 
 /// A receipt is written after its request was answered, so an unknown id is looked up again for this long.
 const PATIENCE: Duration = Duration::from_secs(1);

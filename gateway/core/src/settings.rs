@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::access::Access;
-use crate::backend::Router;
-use crate::config::Config;
-use crate::store::Counters;
+use muninn_backend::Router;
+use muninn_backend::access::Access;
+use muninn_config::Config;
+use muninn_ledger::Counters;
 
 /// The user's configuration with the router and the access keys built from it. A reload replaces it as a whole: a request
 /// takes it once, at its start, and sees one configuration to its end.

@@ -7,7 +7,7 @@ use muninn_notebooks::personal::{Personal, SignalContext};
 use serde_json::{Map, Value, json};
 
 use super::App;
-use crate::access::Caller;
+use muninn_backend::access::Caller;
 
 /// The turns that are remembered, so that one that is observed twice is logged once.
 const MOST_KNOWN: usize = 10_000;

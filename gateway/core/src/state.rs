@@ -17,11 +17,11 @@ use super::embedder::ConfiguredEmbedder;
 use super::learn::Learner;
 use super::settings::{Settings, keep_what_is_fixed};
 use super::{Workspace, Workspaces, personal};
-use crate::backend::BlockingClient;
-use crate::config::{Config, ConfigError, paths};
-use crate::metrics::{FinishedRequest, ForwardedRequest, Metrics};
-use crate::presence::Presence;
-use crate::store::{Counters, LocalCounters, SqliteStore, Store, UsageSum, utc_today};
+use muninn_backend::BlockingClient;
+use muninn_backend::metrics::{FinishedRequest, ForwardedRequest, Metrics};
+use muninn_config::presence::Presence;
+use muninn_config::{Config, ConfigError, paths};
+use muninn_ledger::{Counters, LocalCounters, SqliteStore, Store, UsageSum, utc_today};
 use muninn_wire::convert::answer::Usage;
 
 /// The most that the end of a process waits for background tasks.

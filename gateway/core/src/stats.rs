@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use muninn_text::model::block_on;
 use serde::Serialize;
 
-use crate::store::{Outcome, Receipt, Store, StoreError};
+use muninn_ledger::{Outcome, Receipt, Store, StoreError};
 
 /// The sums of all repositories. Gains, prices and nets are in input tokens that are not cached.
 #[derive(Debug, Serialize)]
@@ -186,7 +186,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::store::{Effect, Estimate, Replays};
+    use muninn_ledger::{Effect, Estimate, Replays};
 
     const NOW: &str = "2026-11-24T12:00:00Z";
 

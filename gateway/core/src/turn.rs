@@ -19,10 +19,10 @@ use super::App;
 use super::decide::Decision;
 use super::deep::{DeepLane, ProgressSender};
 use super::enter::{EnterError, locate, seed};
-use crate::access::Caller;
-use crate::inject::{Chain, Replay, Seed, replay};
-use crate::session::{Identity, Mode, SideRequest, identify, side_request};
-use crate::store::{Outcome, Receipt, ReceiptItem, Replays, Store};
+use muninn_backend::access::Caller;
+use muninn_ledger::{Outcome, Receipt, ReceiptItem, Replays, Store};
+use muninn_session::inject::{Chain, Replay, Seed, replay};
+use muninn_session::{Identity, Mode, SideRequest, identify, side_request};
 use muninn_wire::{Insertion, Prompt, Site, WireFormat};
 
 pub(super) use budget::preview;

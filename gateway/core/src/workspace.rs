@@ -19,11 +19,11 @@ use super::balance::Balance;
 use super::embedder::ConfiguredEmbedder;
 use super::journal::{self, SessionJournal};
 use super::wiki::TeamWiki;
-use crate::config::{
+use muninn_base::with_causes;
+use muninn_config::{
     Config, ConfigError, ContextConfig, JournalConfig, MemoryConfig, WikiConfig, WorklogConfig, paths,
     repository as repository_config,
 };
-use muninn_base::with_causes;
 
 /// The shortest pause between two refreshes of an index. The pause is also at least 20 times the last walk, so that walks
 /// take at most a twentieth of the time. Reading files does not count: a first indexing of one minute must not hide edits

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::Workspace;
 use super::embedder::ConfiguredEmbedder;
-use crate::config::Config;
+use muninn_config::Config;
 
 /// Worktrees besides the served one that are open at a time; each holds an index in memory. Beyond this number the least
 /// recently used one is closed, and opened again from its cache when a request next claims it.
@@ -264,7 +264,7 @@ mod tests {
     use muninn_base::Clock;
 
     use super::*;
-    use crate::config::{Overrides, load};
+    use muninn_config::{Overrides, load};
 
     struct Home {
         folder: tempfile::TempDir,

@@ -10,10 +10,10 @@ use super::answer_body::{AnswerBody, AnswerSummary, Source};
 use super::exchange_result::ExchangeResult;
 use super::refusal::Client;
 use super::{Worker, bookkeeping, reply};
-use crate::access::Caller;
-use crate::app::{ObservedAnswer, millis};
-use crate::metrics::{Active, FinishedRequest};
-use crate::store::{Outcome, Receipt};
+use muninn_backend::access::Caller;
+use muninn_backend::metrics::{Active, FinishedRequest};
+use muninn_core::{ObservedAnswer, millis};
+use muninn_ledger::{Outcome, Receipt};
 use muninn_wire::WireFormat;
 
 /// The account of one request, shared by the handler and the answer's body.

@@ -12,7 +12,7 @@ use http::{HeaderMap, Response};
 
 use super::refusal::{self, Client};
 use super::{Worker, guard, path, reply};
-use crate::access::{Access, Caller, Denied, Peer, contains_key, remove_keys};
+use muninn_backend::access::{Access, Caller, Denied, Peer, contains_key, remove_keys};
 use muninn_wire::error::ErrorKind;
 
 /// Admits a request, or answers it with an error.
@@ -62,9 +62,9 @@ fn identify(exposed: bool, access: &Access, headers: &HeaderMap, peer: Option<&A
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::{Door, Peer};
-    use crate::config::load_text;
-    use crate::socket_owner::SocketOwner;
+    use muninn_backend::access::{Door, Peer};
+    use muninn_backend::socket_owner::SocketOwner;
+    use muninn_config::load_text;
 
     #[test]
     fn exposed_address_without_keys_admits_nobody() {

@@ -19,8 +19,8 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::exploring;
 
-use crate::access::{Caller, Denied};
-use crate::app::{AnswerRecorder, ObservedAnswer, ProgressReceiver};
+use muninn_backend::access::{Caller, Denied};
+use muninn_core::{AnswerRecorder, ObservedAnswer, ProgressReceiver};
 use muninn_wire::convert::answer::Usage;
 use muninn_wire::convert::{AnswerContext, AnswerConverter};
 use muninn_wire::error::{ErrorKind, Failure};

@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, Limited};
 use super::body_memory::{BodyMemory, Reservation};
 use super::refusal::{self, Client};
 use super::{Worker, coding, reply};
-use crate::config::LimitsConfig;
+use muninn_config::LimitsConfig;
 use muninn_wire::WireFormat;
 use muninn_wire::error::ErrorKind;
 

@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufRead, AsyncRead};
 use tokio_util::io::{ReaderStream, StreamReader};
 
 use super::headers;
-use crate::backend::FairBody;
+use muninn_backend::FairBody;
 
 /// The codings that can be decoded, as `accept-encoding` writes them.
 pub(super) const SUPPORTED: &str = "gzip, deflate, br, zstd";

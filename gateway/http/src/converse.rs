@@ -17,14 +17,14 @@ use super::exchange::{Exchange, panicked};
 use super::exchange_result::ExchangeResult;
 use super::refusal::{self, Client};
 use super::{Worker, body, reply};
-use crate::access::{Caller, Forbidden};
-use crate::app::{
+use muninn_backend::access::{Caller, Forbidden};
+use muninn_backend::metrics::Active;
+use muninn_backend::{Candidate, NoRoute, Target};
+use muninn_core::{
     self, ObservedAnswer, ObservedRequest, Observing, Plan, PlanRequest, ProgressReceiver, ProgressSender, Settings,
     SummarizerChoice,
 };
-use crate::backend::{Candidate, NoRoute, Target};
-use crate::metrics::Active;
-use crate::store::{Outcome, Receipt};
+use muninn_ledger::{Outcome, Receipt};
 use muninn_wire::answer::Answer;
 use muninn_wire::convert::AnswerContext;
 use muninn_wire::convert::answer::Usage;

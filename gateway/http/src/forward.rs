@@ -14,9 +14,9 @@ use super::exchange::{Exchange, panicked};
 use super::exchange_result::ExchangeResult;
 use super::refusal::{Client, forbid};
 use super::{Worker, body, gate, reply};
-use crate::access::{Caller, Door, Forbidden};
-use crate::backend::Target;
-use crate::metrics::ForwardedRequest;
+use muninn_backend::Target;
+use muninn_backend::access::{Caller, Door, Forbidden};
+use muninn_backend::metrics::ForwardedRequest;
 use muninn_wire::error::ErrorKind;
 use muninn_wire::{Members, Text, WireFormat};
 

@@ -18,7 +18,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::refusal::{self, Client};
 use super::{Worker, body, reply};
-use crate::access::{Caller, ClosedDoor, Denied, Door};
+use muninn_backend::access::{Caller, ClosedDoor, Denied, Door};
 use muninn_wire::error::ErrorKind;
 
 /// The path of a route that answers whatever no other one does.

@@ -6,7 +6,7 @@
 
 use http::{HeaderMap, HeaderValue, Uri, header};
 
-use crate::config::{Authority, HostPattern};
+use muninn_config::{Authority, HostPattern};
 
 /// The most characters of a refused host in an error.
 const LONGEST_SHOWN: usize = 100;

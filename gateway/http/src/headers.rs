@@ -8,7 +8,7 @@ use muninn_wire::{ANTHROPIC_VERSION, WireFormat};
 /// Prefixes of headers that belong to one vendor's API.
 const API_PREFIXES: [&str; 2] = ["anthropic-", "openai-"];
 
-use crate::access::remove_keys;
+use muninn_backend::access::remove_keys;
 
 const HOP_BY_HOP: [HeaderName; 10] = [
     header::CONNECTION,

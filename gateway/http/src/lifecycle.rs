@@ -25,10 +25,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::{Shared, Worker, routes};
-use crate::access::{Door, Peer};
-use crate::app::App;
-use crate::backend::Transport;
-use crate::config::{Config, ConfigError};
+use muninn_backend::Transport;
+use muninn_backend::access::{Door, Peer};
+use muninn_config::{Config, ConfigError};
+use muninn_core::App;
 
 /// The blocking threads of one worker, for explorations and the index.
 const BLOCKING_THREADS: usize = 8;

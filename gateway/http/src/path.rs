@@ -7,7 +7,7 @@
 use http::Uri;
 use http::uri::PathAndQuery;
 
-use crate::percent;
+use muninn_backend::percent;
 
 /// The paths that are handled here, or checked before they are forwarded.
 const KNOWN: [&str; 11] = [

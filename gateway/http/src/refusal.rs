@@ -11,7 +11,7 @@ use http::{Extensions, Response};
 use muninn_text::redact;
 
 use super::{Shared, Worker, reply};
-use crate::access::{Caller, Forbidden, Peer};
+use muninn_backend::access::{Caller, Forbidden, Peer};
 use muninn_wire::WireFormat;
 use muninn_wire::error::ErrorKind;
 

@@ -6,7 +6,7 @@ use futures_util::stream;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::json;
 
-use crate::session::CONTEXT;
+use muninn_session::CONTEXT;
 use muninn_wire::WireFormat;
 use muninn_wire::answer::Answer;
 use muninn_wire::error::{self, ErrorKind};

@@ -12,9 +12,9 @@ use super::count::count_tokens;
 use super::forward::{CHECKED_PATHS, forward};
 use super::gate::{self, ELSEWHERE, Route};
 use super::{Mount, Worker, reply, wiki};
-use crate::access::{Caller, Door};
-use crate::backend::{list_models, render_models};
-use crate::metrics::CONTENT_TYPE;
+use muninn_backend::access::{Caller, Door};
+use muninn_backend::metrics::CONTENT_TYPE;
+use muninn_backend::{list_models, render_models};
 use muninn_wire::error::ErrorKind;
 use muninn_wire::{Dialect, WireFormat};
 

@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::gate::Route;
 use super::{Worker, reply};
-use crate::access::{Caller, Door};
-use crate::app::Wiki;
+use muninn_backend::access::{Caller, Door};
+use muninn_core::Wiki;
 
 /// The most bytes of a request: a page of the largest size as a JSON string.
 const MAX_BODY_BYTES: usize = 9 << 20;

@@ -7,8 +7,8 @@ use tokio_util::task::TaskTracker;
 use super::body_memory::BodyMemory;
 use super::large::LargeBodies;
 use super::refusal::RefusalLog;
-use crate::app::App;
-use crate::backend::Transport;
+use muninn_backend::Transport;
+use muninn_core::App;
 
 /// The state that all workers of a server share, besides the application.
 #[derive(Default)]

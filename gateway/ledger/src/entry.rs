@@ -7,16 +7,16 @@ use super::TurnKey;
 /// The id of a row; later rows have larger ones. Otherwise opaque outside of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct EntryId(pub(in crate::store) i64);
+pub struct EntryId(pub(crate) i64);
 
 impl EntryId {
-    #[cfg(test)]
-    pub(crate) fn for_test(number: i64) -> EntryId {
+    #[cfg(any(test, feature = "fixture"))]
+    pub fn for_test(number: i64) -> EntryId {
         EntryId(number)
     }
 
-    #[cfg(test)]
-    pub(crate) fn number(self) -> i64 {
+    #[cfg(any(test, feature = "fixture"))]
+    pub fn number(self) -> i64 {
         self.0
     }
 }

@@ -28,7 +28,7 @@ pub use entry::{Entry, EntryId, NewEntry, Use};
 pub use error::StoreError;
 pub use health::{DamagedLedger, LedgerHealth};
 pub use pack_value::{Effect, Estimate};
-pub(crate) use receipt::rounded;
+pub use receipt::rounded;
 pub use receipt::{Outcome, PreamblePart, Receipt, ReceiptItem, Replays};
 pub use sqlite::{Inspected, SqliteStore, damaged_ledgers, inspect};
 pub use tries::{Try, TryOutcome};

@@ -130,7 +130,7 @@ impl From<&Item> for ReceiptItem {
 }
 
 /// Rounds to three decimal digits, which stay the same through repeated writing and parsing.
-pub(crate) fn rounded(value: f32) -> f64 {
+pub fn rounded(value: f32) -> f64 {
     (f64::from(value) * 1e3).round() / 1e3
 }
 

@@ -24,8 +24,8 @@ impl TurnKey {
         TurnKey(bytes)
     }
 
-    #[cfg(test)]
-    pub(crate) fn for_test(byte: u8) -> TurnKey {
+    #[cfg(any(test, feature = "fixture"))]
+    pub fn for_test(byte: u8) -> TurnKey {
         TurnKey([byte; 32])
     }
 }

@@ -74,7 +74,7 @@ fn tool_names(prompt: &Prompt<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::newest_human_turn;
+    use crate::newest_human_turn;
     use muninn_wire::WireFormat;
     use muninn_wire::splice;
 

@@ -6,10 +6,12 @@ mod claimed_directories;
 mod derived;
 mod human;
 mod identity;
+pub mod inject;
 mod mode;
 mod reads;
 mod side_request;
 mod tool_effects;
+pub mod transcript;
 
 pub use answer::answer;
 pub use calls::has_file_tools;

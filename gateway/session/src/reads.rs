@@ -62,7 +62,7 @@ fn unwrapped(text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::calls::NamedFile;
+    use crate::calls::NamedFile;
     use muninn_wire::WireFormat;
 
     fn read(format: WireFormat, body: &str) -> Vec<(String, String)> {

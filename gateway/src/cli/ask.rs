@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, examples, output, why};
-use crate::app::{ReceiptError, find_receipt};
-use crate::backend::CONTEXT_MODEL;
-use crate::http::{REQUEST_ID, Server};
-use crate::store::Receipt;
+use muninn_backend::CONTEXT_MODEL;
+use muninn_core::{ReceiptError, find_receipt};
+use muninn_http::{REQUEST_ID, Server};
+use muninn_ledger::Receipt;
 
 /// The header that names a session.
 const SESSION: &str = "x-muninn-session";

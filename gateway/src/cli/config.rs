@@ -7,7 +7,7 @@ use muninn_text::model::ToolMode;
 use serde_json::{Value, json};
 
 use super::{CliError, Common, examples, output};
-use crate::config::{Config, ExploreMode, paths, repository};
+use muninn_config::{Config, ExploreMode, paths, repository};
 use muninn_repo_tools::Worktree;
 
 /// Check the configuration
@@ -180,7 +180,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::{Overrides, load};
+    use muninn_config::{Overrides, load};
 
     #[test]
     fn summarizer_and_its_budget_are_shown() {

@@ -3,10 +3,10 @@
 use muninn_base::ids::IdError;
 
 use super::output;
-use crate::backend::SendError;
-use crate::config::ConfigError;
-use crate::http::StartError;
-use crate::store::StoreError;
+use muninn_backend::SendError;
+use muninn_config::ConfigError;
+use muninn_http::StartError;
+use muninn_ledger::StoreError;
 
 /// A command's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

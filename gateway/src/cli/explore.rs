@@ -14,9 +14,9 @@ use serde_json::json;
 use super::output::{self, plural};
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, examples};
-use crate::app::{ExplorerError, explorer};
-use crate::backend::RemoteModel;
-use crate::config::Config;
+use muninn_backend::RemoteModel;
+use muninn_config::Config;
+use muninn_core::{ExplorerError, explorer};
 
 /// Let a model explore this repository, and print the places that answer a question
 #[derive(Args)]

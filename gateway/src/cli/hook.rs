@@ -16,12 +16,12 @@ use clap::Args;
 use super::daemon::{DaemonPlace, wait};
 use super::hook_deadline::Deadline;
 use super::{CliError, Common, examples, output};
-use crate::app::{App, LocalReply, LocalRequest};
-use crate::config::{Config, env_vars};
-use crate::hooks::{self, Event};
+use muninn_config::{Config, env_vars};
+use muninn_core::{App, LocalReply, LocalRequest};
+use muninn_doors::hooks::{self, Event};
 #[cfg(unix)]
-use crate::socket::CallError;
-use crate::transcript::Client;
+use muninn_doors::socket::CallError;
+use muninn_session::transcript::Client;
 
 /// Answer an event of a coding agent; `muninn install` sets it up
 #[derive(Args)]

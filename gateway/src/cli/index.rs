@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::output::{self, plural};
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, examples};
-use crate::app::Workspace;
+use muninn_core::Workspace;
 
 /// Update the index of this repository, and report its size
 #[derive(Args)]

@@ -13,8 +13,8 @@ use muninn_team::knowledge::PLACEHOLDER;
 use muninn_team::records::{ATTRIBUTES, SESSIONS};
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::config::client_files::set_key;
-use crate::config::paths;
+use muninn_config::client_files::set_key;
+use muninn_config::paths;
 
 /// Create .muninn/ in this repository, and print how to connect each client
 #[derive(Args)]

@@ -12,11 +12,11 @@ use muninn_repo_tools::{ChainError, Worktree};
 use muninn_text::model::block_on;
 
 use super::{CliError, Common, Exit, examples, output, read_text};
-use crate::app::{
+use muninn_config::{Config, env_vars, paths};
+use muninn_core::{
     JournalText, JournalUseError, SYNTHESIS_TIME, SessionJournal, Synced, SynthesisRequest, Synthesized, TransferError,
 };
-use crate::config::{Config, env_vars, paths};
-use crate::store::{Receipt, SqliteStore, Store as _};
+use muninn_ledger::{Receipt, SqliteStore, Store as _};
 
 /// Read and write the git journal: sections whose entries are commits
 #[derive(Args)]

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::config::check_name;
-use crate::secrets::generate;
+use muninn_config::check_name;
+use muninn_config::secrets::generate;
 
 /// Make access keys for a gateway that several people share
 #[derive(Args)]

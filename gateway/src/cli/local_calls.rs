@@ -10,10 +10,10 @@ use tokio::sync::OnceCell;
 #[cfg(unix)]
 use super::daemon::DaemonPlace;
 use super::{CliError, Common, Exit};
-use crate::app::{App, LocalReply, LocalRequest, ToolReply, ToolRequest};
-use crate::config::Config;
+use muninn_config::Config;
+use muninn_core::{App, LocalReply, LocalRequest, ToolReply, ToolRequest};
 #[cfg(unix)]
-use crate::socket::CallError;
+use muninn_doors::socket::CallError;
 
 /// The longest wait for the daemon's reply. Each tool has a shorter bound of its own.
 #[cfg(unix)]

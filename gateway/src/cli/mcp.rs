@@ -8,11 +8,11 @@ use clap::Args;
 
 use super::local_calls::LocalCalls;
 use super::{CliError, Common, Exit, examples, output};
-use crate::access::Door;
-use crate::app::App;
-use crate::config::{Config, env_vars};
-use crate::http::Mount;
-use crate::mcp::{self, LocalClient, Offer, UnknownTool};
+use muninn_backend::access::Door;
+use muninn_config::{Config, env_vars};
+use muninn_core::App;
+use muninn_doors::mcp::{self, LocalClient, Offer, UnknownTool};
+use muninn_http::Mount;
 
 /// The time that the learner and the store get at the end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);

@@ -51,10 +51,10 @@ use clap::{ArgMatches, Args, FromArgMatches as _};
 use muninn_base::Clock;
 use muninn_repo_tools::Worktree;
 
-use crate::app::Workspace;
-use crate::config::{Config, Overrides, env_vars, load, paths};
 pub use error::{CliError, Exit};
 use muninn_base::with_causes;
+use muninn_config::{Config, Overrides, env_vars, load, paths};
+use muninn_core::Workspace;
 
 /// Flags of every command.
 #[derive(Args, Clone)]

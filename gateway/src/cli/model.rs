@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, examples, output};
-use crate::config::{env_vars, paths};
-use crate::model::{self, PullError, Status};
+use muninn_config::{env_vars, paths};
+use muninn_core::model::{self, PullError, Status};
 
 /// Fetch the larger embedding model, or show whether it is installed
 #[derive(Args)]

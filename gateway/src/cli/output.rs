@@ -9,8 +9,8 @@ use muninn_text::redact::redact;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::backend::Router;
-use crate::config::{env_vars, paths};
+use muninn_backend::Router;
+use muninn_config::{env_vars, paths};
 
 /// The first error of writing to stdout.
 static WRITE_ERROR: OnceLock<String> = OnceLock::new();

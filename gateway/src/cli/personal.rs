@@ -15,8 +15,8 @@ use muninn_notebooks::personal::{
 use serde::Serialize;
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::config::{Config, PersonalConfig, paths};
-use crate::personal::{self, ArchiveError, Imported, VersionError};
+use muninn_config::{Config, PersonalConfig, paths};
+use muninn_personal::{ArchiveError, Imported, VersionError};
 
 /// Keep what concerns you, not a repository, in files of your own
 #[derive(Args)]
@@ -136,7 +136,7 @@ impl PersonalCommand {
                 init(&personal, &config.personal, [name, style, work], git, json)?;
             }
             Action::Export { file } => {
-                let exported = personal::export(personal.root(), &file)?;
+                let exported = muninn_personal::export(personal.root(), &file)?;
                 output::value(json, &exported, |exported| {
                     let files = output::plural(exported.files, "file");
                     format!("wrote {files} to {}\n{}", file.display(), left_text(&exported.left))
@@ -144,7 +144,7 @@ impl PersonalCommand {
             }
             Action::Import { file, force } => {
                 let _lock = personal.lock()?;
-                let imported = personal::import(personal.root(), &file, force)?;
+                let imported = muninn_personal::import(personal.root(), &file, force)?;
                 output::value(json, &imported, import_text);
             }
             Action::Context => output::value(json, &personal.context(), context),
@@ -239,9 +239,9 @@ fn init(
     if git {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let remote = config.git_remote.as_deref();
-        runtime.block_on(personal::begin(personal, remote))?;
+        runtime.block_on(muninn_personal::begin(personal, remote))?;
         output::note("each change of a file is committed while a daemon or a gateway runs");
-        if let Some(unconfirmed) = personal::unconfirmed_remote(personal, remote) {
+        if let Some(unconfirmed) = muninn_personal::unconfirmed_remote(personal, remote) {
             output::note(&format!("warning: {unconfirmed}"));
         }
     }

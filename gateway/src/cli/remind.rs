@@ -17,9 +17,9 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{CliError, Common, Exit, examples, is_confirmed, output};
-use crate::config::{env_vars, paths};
-use crate::personal::follow;
-use crate::personal::reminders::{ReminderReport, ReminderSettings, ReminderStatus, Reminders, other_daemon};
+use muninn_config::{env_vars, paths};
+use muninn_personal::follow;
+use muninn_personal::reminders::{ReminderReport, ReminderSettings, ReminderStatus, Reminders, other_daemon};
 
 /// The pause between two looks for a directory that does not exist.
 const PAUSE: Duration = Duration::from_secs(30);

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{CliError, Common, Exit, examples, mcp, output};
-use crate::http::Server;
-use crate::presence::client_variables;
+use muninn_config::presence::client_variables;
+use muninn_http::Server;
 
 /// Run a coding agent, or any command, with a gateway of its own
 #[derive(Args)]

@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::signals::{Request, Signals};
 use super::{CliError, Common, examples, mcp, output};
-use crate::app::App;
-use crate::config::Config;
-use crate::http::Server;
+use muninn_config::Config;
+use muninn_core::App;
+use muninn_http::Server;
 
 /// Run the gateway until it is stopped; SIGHUP reloads its configuration
 #[derive(Args)]
@@ -42,7 +42,7 @@ impl Serve {
         }
         tracing::info!("stopping; open requests are finished first");
         #[cfg(unix)]
-        hooks.into_iter().for_each(crate::daemon::Server::shut_down);
+        hooks.into_iter().for_each(muninn_doors::daemon::Server::shut_down);
         server.shut_down();
         Ok(ExitCode::SUCCESS)
     }

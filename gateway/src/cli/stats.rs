@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::output;
 use super::{CliError, Common, examples};
-use crate::app::{Counts, Stats as Sums, stats};
-use crate::config::paths;
-use crate::store::SqliteStore;
+use muninn_config::paths;
+use muninn_core::{Counts, Stats as Sums, stats};
+use muninn_ledger::SqliteStore;
 
 /// Show what packs gained and cost, per repository
 ///
@@ -104,7 +104,7 @@ fn cells(counts: &Counts) -> [String; HEADINGS.len()] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::RepositoryStats;
+    use muninn_core::RepositoryStats;
 
     const SINCE: &str = "2026-11-17T12:00:00Z";
 

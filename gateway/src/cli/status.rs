@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::output::{self, plural, sanitize_line};
 use super::{CliError, Common, examples};
-use crate::config::{Config, paths};
-use crate::store::{DamagedLedger, KeyUsage, SqliteStore, Store, UsageSum, damaged_ledgers};
+use muninn_config::{Config, paths};
+use muninn_ledger::{DamagedLedger, KeyUsage, SqliteStore, Store, UsageSum, damaged_ledgers};
 
 /// How long `status` waits for the gateway.
 const TIMEOUT: Duration = Duration::from_millis(200);

@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::output::{self, plural};
 use super::{CliError, Common, Exit, examples};
-use crate::app::{ReceiptError, find_receipt, latest_receipts};
-use crate::config::paths;
-use crate::store::{Estimate, Receipt, ReceiptItem, SqliteStore};
+use muninn_config::paths;
+use muninn_core::{ReceiptError, find_receipt, latest_receipts};
+use muninn_ledger::{Estimate, Receipt, ReceiptItem, SqliteStore};
 
 const LISTED: usize = 20;
 
@@ -207,7 +207,7 @@ fn effect(receipt: &Receipt) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Effect;
+    use muninn_ledger::Effect;
 
     fn item(kind: &str, source: &str, score: f64, tokens: u32) -> ReceiptItem {
         ReceiptItem {

@@ -8,8 +8,8 @@ use muninn_notebooks::wiki::{Deleted, LinkStyle, Moved, PageChange, PagePath, Wi
 use serde_json::{Map, Value, json};
 
 use super::{CliError, Common, Exit, editor, examples, output, read_text};
-use crate::app::{FoundPage, ListedPage, PageView, Wiki, wiki_folder};
-use crate::config::paths;
+use muninn_config::paths;
+use muninn_core::{FoundPage, ListedPage, PageView, Wiki, wiki_folder};
 
 /// Read, write, move and search wiki pages; list their links; print the digest of all
 #[derive(Args)]

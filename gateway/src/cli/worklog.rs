@@ -8,8 +8,8 @@ use muninn_base::with_causes;
 use muninn_notebooks::worklog::{FILE, HANDOVER_LINES, Mutation, MutationKind, ParsedMutation, WorklogError};
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::app::{SessionWorklog, WorklogStatus, WorklogUseError, Workspace};
-use crate::config::env_vars;
+use muninn_config::env_vars;
+use muninn_core::{SessionWorklog, WorklogStatus, WorklogUseError, Workspace};
 
 /// Keep a worklog of the task in JOURNAL.md, which all agents of a worktree share
 #[derive(Args)]

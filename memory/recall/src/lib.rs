@@ -177,10 +177,7 @@ impl Memories {
     }
 
     /// Loads records that are in no file. Superseded ones are left out.
-    pub fn of_records<'a>(
-        records: impl IntoIterator<Item = &'a Record>,
-        embedder: Option<Arc<dyn Embedder>>,
-    ) -> Self {
+    pub fn of_records<'a>(records: impl IntoIterator<Item = &'a Record>, embedder: Option<Arc<dyn Embedder>>) -> Self {
         let mut store = Store::from_parts([LoadedMemories::of(records)], RecordSelection::Valid, MAIN);
         if let Some(embedder) = &embedder {
             store.embed(&Embedding::new(&**embedder, None));

@@ -8,9 +8,9 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use muninn_backend::BlockingClient;
 use muninn_base::Until;
 use muninn_context_engine::explore::{DeepLimits, ExploreOutcome};
-use muninn_gateway::backend::BlockingClient;
 use serde::Serialize;
 
 use self::cases::Case;

@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::doors::{CallerKind, Door};
 use super::{ActiveKey, Denied, Peer};
-use crate::config::KeyConfig;
 use crate::pattern::captures;
 use crate::socket_owner::SocketOwner;
+use muninn_config::KeyConfig;
 use muninn_wire::Members;
 
 /// Fields in which some servers accept further models.

@@ -8,7 +8,7 @@ use base64::prelude::Engine as _;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
 use crate::percent;
-use crate::secrets::PREFIX;
+use muninn_config::secrets::PREFIX;
 
 /// Muninn's own header. Another header may then hold the client's credential for a vendor.
 const OWN: HeaderName = HeaderName::from_static("x-muninn-key");

@@ -18,9 +18,9 @@ use http::header::ORIGIN;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, KeyConfig};
-use crate::secrets::KeyHash;
-use crate::store::Counters;
+use muninn_config::secrets::KeyHash;
+use muninn_config::{Config, KeyConfig};
+use muninn_ledger::Counters;
 use muninn_wire::error::ErrorKind;
 
 pub use caller::{Caller, Forbidden};
@@ -218,7 +218,7 @@ mod tests {
 
     use super::*;
     use crate::socket_owner::SocketOwner;
-    use crate::store::LocalCounters;
+    use muninn_ledger::LocalCounters;
 
     fn config(name: &str, key: &str, limit: Option<u32>) -> KeyConfig {
         KeyConfig {

@@ -4,9 +4,9 @@ use muninn_tests::{Recorded, Reply, Upstream};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::backend::Circuits;
-use crate::config::{BackendConfig, LimitsConfig};
-use crate::secrets::Secret;
+use crate::Circuits;
+use muninn_config::secrets::Secret;
+use muninn_config::{BackendConfig, LimitsConfig};
 
 /// The address of a real server with an embedding model, up to the `/v1`.
 const REAL: &str = "MUNINN_TEST_EMBEDDINGS";

@@ -16,9 +16,9 @@ use super::labels::{
     TokenLabels,
 };
 use super::{FinishedRequest, ForwardedRequest};
-use crate::backend::CONTEXT_MODEL;
-use crate::config::UNCONFIGURED;
-use crate::store::{CircuitState, Receipt};
+use crate::CONTEXT_MODEL;
+use muninn_config::UNCONFIGURED;
+use muninn_ledger::{CircuitState, Receipt};
 use muninn_wire::WireFormat;
 use muninn_wire::convert::answer::Usage;
 use muninn_wire::error::ErrorKind;
@@ -347,7 +347,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::store::Outcome;
+    use muninn_ledger::Outcome;
 
     fn finished(backend: &str) -> FinishedRequest<'_> {
         FinishedRequest {

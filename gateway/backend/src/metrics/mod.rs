@@ -12,7 +12,7 @@ mod labels;
 
 use std::time::Duration;
 
-use crate::store::Outcome;
+use muninn_ledger::Outcome;
 use muninn_wire::WireFormat;
 use muninn_wire::convert::answer::Usage;
 

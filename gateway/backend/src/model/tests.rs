@@ -10,8 +10,8 @@ use muninn_tests::Upstream;
 use muninn_text::model::{Message, Tool, ToolInvocation, ToolMode};
 
 use super::*;
-use crate::backend::{Backend, Circuits};
-use crate::config::{BackendConfig, LimitsConfig};
+use crate::{Backend, Circuits};
+use muninn_config::{BackendConfig, LimitsConfig};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];

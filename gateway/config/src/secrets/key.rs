@@ -10,7 +10,7 @@ use std::fmt;
 use super::Secret;
 
 /// The prefix of every access key.
-pub(crate) const PREFIX: &str = "muninn-";
+pub const PREFIX: &str = "muninn-";
 const BYTES: usize = 32;
 /// The name of the hash function in a configuration. It allows for another function later.
 const SCHEME: &str = "blake3:";

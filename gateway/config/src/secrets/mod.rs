@@ -4,7 +4,7 @@ mod key;
 mod machine;
 mod secret;
 
-pub(crate) use key::PREFIX;
+pub use key::PREFIX;
 pub use key::{KeyHash, generate};
 pub use machine::machine_secret;
 pub use secret::Secret;

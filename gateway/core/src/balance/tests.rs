@@ -9,12 +9,12 @@ use muninn_context_engine::value::Prices;
 use muninn_tests::TestEnv;
 
 use super::*;
-use crate::access::Caller;
-use crate::app::deep::{DeepLane, ProgressSender};
-use crate::app::turn::{Plan, PlanRequest, new_receipt, plan};
-use crate::app::{App, Workspace};
-use crate::config::{Overrides, load};
-use crate::store::{Effect, Estimate, ReceiptItem};
+use crate::deep::{DeepLane, ProgressSender};
+use crate::turn::{Plan, PlanRequest, new_receipt, plan};
+use crate::{App, Workspace};
+use muninn_backend::access::Caller;
+use muninn_config::{Overrides, load};
+use muninn_ledger::{Effect, Estimate, ReceiptItem};
 use muninn_wire::{Prompt, WireFormat};
 
 const QUESTION: &str = "how does refill_bucket refill the token bucket of a shard";

@@ -13,8 +13,8 @@ use muninn_text::redact;
 use super::super::turn::millis;
 use super::super::{App, Workspace};
 use super::{Explorer, drive};
-use crate::inject::{Boundary, Chain};
-use crate::store::{Outcome, Receipt, TurnKey};
+use muninn_ledger::{Outcome, Receipt, TurnKey};
+use muninn_session::inject::{Boundary, Chain};
 
 /// The most explorations under way at a time; beyond this number none begins.
 const AT_ONCE: usize = 4;

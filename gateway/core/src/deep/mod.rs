@@ -18,11 +18,11 @@ use muninn_context_engine::explore::{DeepLimits, ExploreOutcome, Observer};
 use muninn_text::model::Model;
 
 use super::{App, Settings};
-use crate::access::Caller;
-use crate::backend::{Candidate, RemoteModel};
-use crate::config::{ExploreConfig, ExploreMode};
-use crate::metrics::Metrics;
-use crate::session::Mode;
+use muninn_backend::access::Caller;
+use muninn_backend::metrics::Metrics;
+use muninn_backend::{Candidate, RemoteModel};
+use muninn_config::{ExploreConfig, ExploreMode};
+use muninn_session::Mode;
 
 pub(super) use background::{BackgroundExplorations, BackgroundQuestion, BackgroundResult, PendingResults, begin};
 pub(super) use drive::drive;

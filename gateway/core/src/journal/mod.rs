@@ -21,8 +21,8 @@ use thiserror::Error;
 pub use self::synthesis::{SYNTHESIS_TIME, SynthesisRequest, Synthesized};
 pub use self::transfer::{Synced, TransferError};
 use super::Workspace;
-use crate::backend::BlockingClientError;
-use crate::config::JournalConfig;
+use muninn_backend::BlockingClientError;
+use muninn_config::JournalConfig;
 
 /// The author of entries where git has none.
 const NOBODY: (&str, &str) = ("unknown", "unknown@localhost");
@@ -88,10 +88,7 @@ struct Reads {
 ///
 /// # Errors
 /// [`JournalUseError`].
-pub(in crate::app) fn git_dir(
-    worktree: Option<&Worktree>,
-    settings: &JournalConfig,
-) -> Result<PathBuf, JournalUseError> {
+pub(crate) fn git_dir(worktree: Option<&Worktree>, settings: &JournalConfig) -> Result<PathBuf, JournalUseError> {
     match (&settings.path, worktree) {
         (Some(path), _) => Ok(CommitChain::repository_at(path).map_err(JournalError::from)?),
         (None, Some(worktree)) => Ok(worktree.common_dir().to_owned()),

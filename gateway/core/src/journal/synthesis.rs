@@ -9,10 +9,10 @@ use muninn_text::redact;
 use serde::Serialize;
 
 use super::{JournalUseError, SessionJournal};
-use crate::app::turn::millis;
-use crate::backend::RemoteModel;
-use crate::config::Config;
-use crate::store::{Outcome, Receipt};
+use crate::turn::millis;
+use muninn_backend::RemoteModel;
+use muninn_config::Config;
+use muninn_ledger::{Outcome, Receipt};
 
 /// The longest time for a model's answer.
 pub const SYNTHESIS_TIME: Duration = Duration::from_mins(3);

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use super::MOST_BYTES;
-use crate::session::without_packs;
+use muninn_session::without_packs;
 use muninn_wire::WireFormat;
 use muninn_wire::convert::{streamed_text, whole_text};
 

@@ -12,8 +12,8 @@ use muninn_base::{CancelFlag, Until};
 use super::observe::{LearnedConversation, ObservedRequest, Observing, TurnsToLearn};
 use super::summarizer::{EndedConversation, Summarizer};
 use super::{MOST_BYTES, guarded};
-use crate::app::Workspace;
-use crate::store::Store as Receipts;
+use crate::Workspace;
+use muninn_ledger::Store as Receipts;
 
 /// The longest pause between two checks for ended conversations: a reload may change the idle time.
 const TICK: Duration = Duration::from_secs(30);

@@ -23,10 +23,10 @@ use muninn_base::{CancelFlag, Supervisor, Task};
 use muninn_team::learn::budget::DailyBudget;
 
 use super::Workspace;
-use crate::access::Door;
-use crate::config::MemoryWrite;
-use crate::store::Store as Receipts;
 use conversations::{Conversations, flush};
+use muninn_backend::access::Door;
+use muninn_config::MemoryWrite;
+use muninn_ledger::Store as Receipts;
 use observe::place;
 use summarizer::Summarizer;
 

@@ -20,13 +20,13 @@ use serde_json::json;
 use super::answer::ObservedAnswer;
 use super::summarizer::{ConversationTurns, SummarizerChoice};
 use super::usage;
-use crate::access::Caller;
-use crate::app::Workspace;
-use crate::app::personal::is_used_in;
-use crate::app::signals::SignalLog;
-use crate::personal::reminders::is_prompt;
-use crate::session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
-use crate::store::{Receipt, Store as Receipts};
+use crate::Workspace;
+use crate::personal::is_used_in;
+use crate::signals::SignalLog;
+use muninn_backend::access::Caller;
+use muninn_ledger::{Receipt, Store as Receipts};
+use muninn_personal::reminders::is_prompt;
+use muninn_session::{ToolEffects, answer, human_turn, identify, named_files, tool_effects};
 use muninn_wire::{Prompt, Role, WireFormat};
 
 /// A request of a conversation, as it came in.

@@ -16,9 +16,9 @@ use thiserror::Error;
 
 use super::summarizer::{ConversationTurns, EndedConversation};
 use super::{flush, guarded, place};
-use crate::app::turn::millis;
-use crate::config::SummarizerConfig;
-use crate::store::{Outcome, Receipt};
+use crate::turn::millis;
+use muninn_config::SummarizerConfig;
+use muninn_ledger::{Outcome, Receipt};
 
 /// The longest time for an answer. No request waits for it, and a small machine is slow.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5 * 60);

@@ -13,10 +13,10 @@ use muninn_team::learn::Turn;
 use muninn_team::learn::budget::DailyBudget;
 
 use super::summarize::SummarizerWorker;
-use crate::access::Caller;
-use crate::app::{App, Settings, Workspace};
-use crate::backend::{Candidate, RemoteModel};
-use crate::config::SummarizerConfig;
+use crate::{App, Settings, Workspace};
+use muninn_backend::access::Caller;
+use muninn_backend::{Candidate, RemoteModel};
+use muninn_config::SummarizerConfig;
 
 /// The most conversations that wait to be summarised.
 const QUEUE: usize = 16;

@@ -5,8 +5,8 @@ use muninn_base::RelPath;
 use muninn_text::model::block_on;
 use muninn_text::redact;
 
-use crate::session::ToolEffects;
-use crate::store::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};
+use muninn_ledger::{Effect, Outcome, Receipt, ReceiptItem, Store, StoreError};
+use muninn_session::ToolEffects;
 
 /// The number of newest receipts that are searched for the one of a turn.
 const RECENT: usize = 400;
@@ -114,8 +114,8 @@ fn file(item: &ReceiptItem) -> Option<RelPath> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::ReachedFile;
-    use crate::store::Estimate;
+    use muninn_ledger::Estimate;
+    use muninn_session::ReachedFile;
 
     /// A pack of places and other items, at a price of 500 and 1000 for each call.
     fn pack(items: &[(&str, &str)]) -> Receipt {

@@ -15,10 +15,10 @@ use muninn_text::model::block_on;
 use thiserror::Error;
 
 use super::MemoryError;
-use crate::app::{Workspace, millis};
-use crate::backend::{BlockingClientError, RemoteModel};
-use crate::config::Config;
-use crate::store::{Outcome, Receipt, SqliteStore, Store as _, StoreError};
+use crate::{Workspace, millis};
+use muninn_backend::{BlockingClientError, RemoteModel};
+use muninn_config::Config;
+use muninn_ledger::{Outcome, Receipt, SqliteStore, Store as _, StoreError};
 
 /// The options of a reconcile run.
 #[derive(Debug, Clone, Copy, Default)]

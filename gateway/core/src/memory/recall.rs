@@ -15,8 +15,8 @@ use muninn_text::embed::StaticVectors;
 use serde_json::{Value, json};
 
 use super::MemoryError;
-use crate::app::Workspace;
-use crate::store::rounded;
+use crate::Workspace;
+use muninn_ledger::rounded;
 
 /// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;

@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 use super::resources::{self, ResourceText};
 use super::result::ToolResult;
 use super::{ClientTool, ModelUse, client_tools};
-use crate::access::{Caller, Door};
-use crate::app::journal::SYNTHESIS_TIME;
-use crate::app::{App, Workspace};
-use crate::store::Receipt;
+use crate::journal::SYNTHESIS_TIME;
+use crate::{App, Workspace};
+use muninn_backend::access::{Caller, Door};
+use muninn_ledger::Receipt;
 
 /// The format in receipts, beside those of requests.
 const FORMAT: &str = "mcp";
@@ -49,7 +49,7 @@ impl ToolRequest {
     }
 
     /// Whether the call is answered outside of all repositories, too.
-    pub(in crate::app) fn works_anywhere(&self) -> bool {
+    pub(crate) fn works_anywhere(&self) -> bool {
         self.kind.tool().is_some_and(|tool| tool.anywhere)
     }
 

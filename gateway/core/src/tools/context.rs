@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ToolSession;
 use super::tool::{SessionTool, failed};
-use crate::app::millis;
-use crate::store::{Outcome, Receipt, ReceiptItem};
+use crate::millis;
+use muninn_ledger::{Outcome, Receipt, ReceiptItem};
 
 /// Maximum time for exploring; a client waits for the result anyway.
 const EXPLORE_TIME: Duration = Duration::from_secs(2);

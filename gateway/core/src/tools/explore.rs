@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::tool::{SessionTool, failed};
 use super::{ModelUse, ToolSession};
-use crate::app::deep::Explorer;
-use crate::store::{Outcome, Receipt};
+use crate::deep::Explorer;
+use muninn_ledger::{Outcome, Receipt};
 
 /// Lets the configured model explore.
 pub(super) struct Explore;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tool::{SessionTool, failed_with_hint, json};
 use super::{ModelUse, ToolSession};
-use crate::app::{JournalText, JournalUseError, SessionJournal, SynthesisRequest, Synthesized};
+use crate::{JournalText, JournalUseError, SessionJournal, SynthesisRequest, Synthesized};
 
 /// The number of listed entries if the caller names none, and the most that one call lists.
 const LISTED: u32 = 10;

@@ -9,9 +9,7 @@ use serde_json::Value;
 
 use super::ToolSession;
 use super::tool::{NoArguments, SessionTool, failed, failed_with_hint};
-use crate::app::{
-    ChoreError, ConflictView, Fact, FactKind, MemoryError, RecallQuery, RecalledMemory, SideView, conflicts,
-};
+use crate::{ChoreError, ConflictView, Fact, FactKind, MemoryError, RecallQuery, RecalledMemory, SideView, conflicts};
 
 /// Number of memories if the caller names none, and the most that one call shows.
 const MEMORIES: usize = 6;

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use self::call::ToolSession;
 use self::tool::{InSession, SessionTool};
-use crate::access::Door;
+use muninn_backend::access::Door;
 
 /// A set of tools that the user can offer to clients by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::ToolSession;
 use super::result::{MOST, clean};
-use crate::app::{ListedPage, RecallQuery, RecalledMemory, find_receipt};
+use crate::{ListedPage, RecallQuery, RecalledMemory, find_receipt};
 
 const KNOWLEDGE: &str = "muninn://knowledge/";
 const MEMORY: &str = "muninn://memory/";

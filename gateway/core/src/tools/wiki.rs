@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::ToolSession;
 use super::tool::{NoArguments, SessionTool, failed, failed_with_hint};
-use crate::app::{FoundPage, ListedPage, PageView, Wiki, WikiContext};
+use crate::{FoundPage, ListedPage, PageView, Wiki, WikiContext};
 
 /// Number of found pages if the caller names none, and the most that one call shows.
 const FOUND: usize = 20;

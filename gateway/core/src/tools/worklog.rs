@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ToolSession;
 use super::tool::{SessionTool, failed};
-use crate::app::SessionWorklog;
+use crate::SessionWorklog;
 
 fn worklog(session: &ToolSession) -> Result<SessionWorklog, ToolError> {
     session.workspace.worklog().map_err(failed)

@@ -5,10 +5,10 @@ use muninn_context_engine::PriorContext;
 use muninn_context_engine::value::Prices;
 
 use super::{NoPackReason, chain, now_ms};
-use crate::access::Caller;
-use crate::app::{App, Workspace};
-use crate::inject::{Replay, replay};
-use crate::session::{Identity, Mode, has_file_tools, human_turn, identify, newest_human_turn, reads, side_request};
+use crate::{App, Workspace};
+use muninn_backend::access::Caller;
+use muninn_session::inject::{Replay, replay};
+use muninn_session::{Identity, Mode, has_file_tools, human_turn, identify, newest_human_turn, reads, side_request};
 use muninn_wire::Prompt;
 
 /// A conversation with fewer tokens left is not searched for.
@@ -16,9 +16,9 @@ const MIN_BUDGET: u32 = 200;
 
 /// The tokens that a turn may cost, and the form of what is packed.
 #[derive(Clone, Copy)]
-pub(in crate::app) struct Budget {
+pub(crate) struct Budget {
     /// For the lexical search.
-    pub(in crate::app) lexical: u32,
+    pub(crate) lexical: u32,
     /// For the whole block, with what an explorer model found.
     pub(super) total: u32,
     /// The prices of the backend's tokens.
@@ -29,7 +29,7 @@ pub(in crate::app) struct Budget {
 
 impl Budget {
     /// The prices for a map of places; `None` to quote code.
-    pub(in crate::app) fn map(&self) -> Option<&Prices> {
+    pub(crate) fn map(&self) -> Option<&Prices> {
         self.wants_map.then_some(&self.prices)
     }
 
@@ -62,7 +62,7 @@ impl Budget {
 ///
 /// # Errors
 /// [`NoPackReason`] where nothing would be added.
-pub(in crate::app) async fn preview(
+pub(crate) async fn preview(
     app: &App,
     caller: &Caller,
     headers: &HeaderMap,

@@ -7,16 +7,16 @@ use muninn_context_engine::{PriorContext, render};
 
 use super::budget::{Budget, already};
 use super::{NoPackReason, Plan, now_ms};
-use crate::access::{Caller, Door};
-use crate::app::decide::{Decision, ExplorationRequest, LedgerSlot, decide};
-use crate::app::deep::{BackgroundQuestion, DeepLane, PendingResults, ProgressSender, begin};
-use crate::app::enter::enter;
-use crate::app::{App, Location, Workspace};
-use crate::inject::{Boundary, Chain, Replay};
-use crate::session::{
+use crate::decide::{Decision, ExplorationRequest, LedgerSlot, decide};
+use crate::deep::{BackgroundQuestion, DeepLane, PendingResults, ProgressSender, begin};
+use crate::enter::enter;
+use crate::{App, Location, Workspace};
+use muninn_backend::access::{Caller, Door};
+use muninn_ledger::{EntryId, NewEntry, Receipt, Store, TurnKey, Use};
+use muninn_session::inject::{Boundary, Chain, Replay};
+use muninn_session::{
     AnsweredCall, HumanTurn, Identity, Mode, SideRequest, answered_calls, human_turn, newest_human_turn,
 };
-use crate::store::{EntryId, NewEntry, Receipt, Store, TurnKey, Use};
 use muninn_wire::{Prompt, Site};
 
 /// A request whose earlier blocks are replayed.

@@ -12,8 +12,8 @@ use http::HeaderMap;
 use muninn_tests::TestEnv;
 
 use super::*;
-use crate::config::{Overrides, load};
-use crate::store::{
+use muninn_config::{Overrides, load};
+use muninn_ledger::{
     Counters, Entry, KeyUsage, LedgerHealth, NewEntry, StoreCounts, StoreError, TurnKey, UsageSum, Use,
 };
 

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Wiki;
-use crate::config::DigestConfig;
+use muninn_config::DigestConfig;
 
 /// Makes the digest of a wiki.
 pub(super) struct KeptDigest {

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use self::digest::KeptDigest;
 pub(super) use self::team::TeamWiki;
 pub use self::team::wiki_folder;
-use crate::config::DigestConfig;
+use muninn_config::DigestConfig;
 
 /// The pages of `recent_pages`.
 const RECENT_PAGES: usize = 10;

@@ -9,8 +9,8 @@ use muninn_context_engine::tokens;
 use muninn_notebooks::wiki::WikiError;
 
 use super::Wiki;
-use crate::app::Workspace;
-use crate::config::{DigestInPrompt, WikiConfig};
+use crate::Workspace;
+use muninn_config::{DigestInPrompt, WikiConfig};
 
 /// The pages from which a digest is part of a preamble by default.
 const PAGES_FOR_PROMPTS: usize = 5;
@@ -18,7 +18,7 @@ const PAGES_FOR_PROMPTS: usize = 5;
 const PROMPT_PATIENCE: Duration = Duration::from_millis(150);
 
 /// The team's wiki of a worktree, with the settings that it was opened with.
-pub(in crate::app) struct TeamWiki {
+pub(crate) struct TeamWiki {
     settings: WikiConfig,
     wiki: Arc<Wiki>,
 }
@@ -43,7 +43,7 @@ impl Workspace {
 
     /// The Markdown of the digest for a preamble, with at most so many tokens. A wiki that takes long to read is left out,
     /// and is in memory for the next conversation. May block for a moment.
-    pub(in crate::app) fn digest_for_prompt(&self, most_tokens: u32) -> Option<String> {
+    pub(crate) fn digest_for_prompt(&self, most_tokens: u32) -> Option<String> {
         let least_pages = match self.settings().wiki.digest_in_prompt {
             DigestInPrompt::Never => return None,
             DigestInPrompt::Always => 1,

@@ -11,7 +11,7 @@ use muninn_text::redact;
 
 use super::sessions::{Attempt, EditDone, SessionState};
 use super::{SessionWorklog, WorklogUseError, handover_text};
-use crate::session::AnsweredCall;
+use muninn_session::AnsweredCall;
 
 /// The longest command and error in a line, in characters.
 const MOST_COMMAND: usize = 120;
@@ -165,11 +165,7 @@ impl SessionWorklog {
     ///
     /// # Errors
     /// [`WorklogUseError`].
-    pub(in crate::app) fn observe_answered(
-        &self,
-        session: &str,
-        answered: &AnsweredCall,
-    ) -> Result<(), WorklogUseError> {
+    pub(crate) fn observe_answered(&self, session: &str, answered: &AnsweredCall) -> Result<(), WorklogUseError> {
         let Some(call) = ToolCall::of(&answered.name, &answered.arguments) else {
             return Ok(());
         };

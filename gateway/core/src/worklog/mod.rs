@@ -25,7 +25,7 @@ use thiserror::Error;
 use self::sessions::{Place, SessionState, SessionsFile};
 use super::Workspace;
 use super::memory::{Fact, FactKind, MemoryError};
-use crate::config::paths;
+use muninn_config::paths;
 
 pub use self::attempts::{ToolCall, ToolOutcome};
 

@@ -16,8 +16,8 @@ use tokio_util::task::TaskTracker;
 use super::activity::Activity;
 use super::connection;
 use super::service::{AppService, ConfigFile, Service};
-use crate::app::App;
 use crate::socket::{Host, Listener, Status, VERSION};
+use muninn_core::App;
 
 /// The pause between two looks at the clock.
 const TICK: Duration = Duration::from_mins(1);

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::app::{App, LocalRequest};
-use crate::config::{Overrides, load};
+use muninn_config::{Overrides, load};
+use muninn_core::{App, LocalRequest};
 
 /// The application behind a socket.
 pub(super) trait Service: Send + Sync + 'static {

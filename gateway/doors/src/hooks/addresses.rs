@@ -2,8 +2,8 @@
 
 use muninn_base::{Links, read_regular_text};
 
-use crate::config::{env_vars, paths};
-use crate::transcript::Client;
+use muninn_config::{env_vars, paths};
+use muninn_session::transcript::Client;
 
 /// The most bytes of Codex's configuration that are read.
 const MOST_BYTES: u64 = 1 << 20;

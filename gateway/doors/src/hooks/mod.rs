@@ -13,8 +13,8 @@ use std::io::{self, Read};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::app::LocalReply;
-use crate::transcript::Client;
+use muninn_core::LocalReply;
+use muninn_session::transcript::Client;
 
 pub(crate) use payload::request;
 

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::{Event, addresses};
-use crate::app::{HookSession, HookTool, HookTurn, LocalRequest, ToolCall, ToolOutcome};
-use crate::session::kept_session;
-use crate::transcript::Client;
+use muninn_core::{HookSession, HookTool, HookTurn, LocalRequest, ToolCall, ToolOutcome};
+use muninn_session::kept_session;
+use muninn_session::transcript::Client;
 
 /// The sources of a `SessionStart` whose conversation already holds a preamble.
 const CONTINUED: [&str; 2] = ["resume", "fork"];

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::*;
-use crate::app::LocalRequest;
+use muninn_core::LocalRequest;
 
 fn asked(event: Event, input: &Value) -> Option<LocalRequest> {
     request(event, Client::ClaudeCode, input, || Some(PathBuf::from("/here")))

@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam};
 use rmcp::service::RequestContext;
 use tokio::time::{Instant, interval_at};
 
-use crate::app::{ToolReply, ToolResult};
+use muninn_core::{ToolReply, ToolResult};
 
 /// The pause between two notifications of progress.
 const TICK: Duration = Duration::from_secs(1);

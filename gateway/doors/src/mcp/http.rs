@@ -9,7 +9,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use super::Offer;
 use super::server::McpServer;
 use super::source::Source;
-use crate::app::App;
+use muninn_core::App;
 
 /// The most bytes of a request.
 const MAX_BODY_BYTES: usize = 1 << 20;

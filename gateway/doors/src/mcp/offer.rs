@@ -7,7 +7,7 @@ use rmcp::model::{Implementation, JsonObject, MetaObject, ServerCapabilities, Se
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::app::{ClientTool, ModelUse, ToolSet, client_tools};
+use muninn_core::{ClientTool, ModelUse, ToolSet, client_tools};
 
 /// The tools that are offered if the user chooses none. Clients have their own search and reading, and some send every
 /// definition in each request.

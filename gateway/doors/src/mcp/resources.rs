@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 
-use crate::app::{ResourceKind, ResourceText};
+use muninn_core::{ResourceKind, ResourceText};
 
 /// The addresses that are not listed one by one.
 pub(super) fn templates() -> Vec<ResourceTemplate> {

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::source::Source;
 use super::{Offer, call, prompts, resources};
-use crate::app::{ToolReply, ToolRequest, ToolRequestKind};
-use crate::session::kept_session;
+use muninn_core::{ToolReply, ToolRequest, ToolRequestKind};
+use muninn_session::kept_session;
 
 /// The name of every client of the older revisions over HTTP: the SDK makes it up.
 const MADE_UP_CLIENT: &str = "rmcp";

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use http::request::Parts;
 
-use crate::access::Caller;
-use crate::app::{App, ToolReply, ToolRequest};
+use muninn_backend::access::Caller;
+use muninn_core::{App, ToolReply, ToolRequest};
 
 /// An answer under way. Dropping it cancels the work.
 pub type Answer = Pin<Box<dyn Future<Output = ToolReply> + Send>>;

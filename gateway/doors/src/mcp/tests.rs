@@ -5,7 +5,7 @@ use muninn_context_engine::tools::Effect;
 use serde_json::{Value, json};
 
 use super::offer::{INSTRUCTIONS, Offer};
-use crate::app::client_tools;
+use muninn_core::client_tools;
 
 fn names(offer: &Offer) -> Vec<String> {
     let tools = offer.definitions().into_iter();

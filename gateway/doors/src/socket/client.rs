@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::place::Place;
 use super::{Answer, Call, MOST_BYTES, Method, Status, VERSION};
-use crate::ownership::OwnershipError;
+use muninn_config::ownership::OwnershipError;
 
 /// Why a call has no reply.
 #[derive(Debug, Error)]

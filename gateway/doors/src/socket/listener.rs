@@ -9,7 +9,7 @@ use muninn_base::private_file;
 use thiserror::Error;
 
 use super::place::Place;
-use crate::ownership::{OwnershipError, user};
+use muninn_config::ownership::{OwnershipError, user};
 
 /// A bound socket. Dropping it removes the socket and then releases the lock.
 #[derive(Debug)]

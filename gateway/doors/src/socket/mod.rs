@@ -24,11 +24,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 #[cfg(unix)]
-pub use crate::ownership::OwnershipError;
-#[cfg(unix)]
 pub use client::{CallError, call, status, stop};
 #[cfg(unix)]
 pub use listener::{ClaimError, Listener, is_own};
+#[cfg(unix)]
+pub use muninn_config::ownership::OwnershipError;
 #[cfg(unix)]
 pub use place::Place;
 #[cfg(unix)]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use muninn_base::private_file;
 
-use crate::config::{ConfigError, paths};
-use crate::ownership::{OwnershipError, check_closed, check_owner, user};
+use muninn_config::ownership::{OwnershipError, check_closed, check_owner, user};
+use muninn_config::{ConfigError, paths};
 
 /// The variable that names the directory of sockets.
 const RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";

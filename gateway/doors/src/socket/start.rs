@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::config::env_vars;
+use muninn_config::env_vars;
 
 /// The variables that a daemon gets, besides [`OWN`]. No variable with a key is among them: a daemon outlives the program
 /// that started it.

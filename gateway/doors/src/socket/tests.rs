@@ -69,7 +69,7 @@ fn runtime_directory_is_used_if_it_belongs_to_the_user() {
     assert_eq!(directory(&folder.path().join("muninn/")), folder.path().join("muninn"));
     assert_eq!(directory(&folder.path().join("missing/muninn")), state.join("run"));
     // The root directory's owner is somebody else, unless the tests run as root, who owns it.
-    if crate::ownership::user() != 0 {
+    if muninn_config::ownership::user() != 0 {
         assert_eq!(directory(Path::new("/muninn")), state.join("run"));
     }
     let other = Place::of(None, &state, Path::new("other.toml"));
@@ -128,7 +128,7 @@ fn directory_of_another_user_is_refused_by_both_sides() {
     drop(UnixListener::bind(own.socket()).unwrap());
     // Only root can give a directory away.
     let given = std::os::unix::fs::chown(own.socket().parent().unwrap(), Some(12_345), None);
-    if crate::ownership::user() != 0 {
+    if muninn_config::ownership::user() != 0 {
         assert!(given.is_err());
         return;
     }

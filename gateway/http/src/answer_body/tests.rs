@@ -9,7 +9,7 @@ use futures_util::stream;
 use http_body_util::BodyExt;
 
 use super::*;
-use crate::backend::FairBody;
+use muninn_backend::FairBody;
 
 const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];
 const DONE: &str =

@@ -5,10 +5,10 @@ use std::path::Path;
 use muninn_context_engine::tools::Effect;
 
 use super::routes;
-use crate::access::Door;
-use crate::access::page;
-use crate::app::{ToolSet, client_tools};
-use crate::http::gate::ELSEWHERE;
+use crate::gate::ELSEWHERE;
+use muninn_backend::access::Door;
+use muninn_backend::access::page;
+use muninn_core::{ToolSet, client_tools};
 
 /// The endpoint of the MCP server, which another module mounts.
 const MCP: &str = "/mcp";

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::TestStores;
-use crate::config::CircuitConfig;
-use crate::store::{CircuitId, CircuitOutcome, CircuitState};
+use crate::{CircuitId, CircuitOutcome, CircuitState};
+use muninn_config::CircuitConfig;
 
 const CONFIG: CircuitConfig =
     CircuitConfig { failures: 2, cooldown: Duration::from_secs(2), longest_cooldown: Duration::from_secs(5) };
@@ -13,7 +13,7 @@ fn backend(name: &str) -> CircuitId {
     CircuitId { backend: name.into(), url: "http://127.0.0.1:1".into() }
 }
 
-pub(in crate::store) async fn uses_of_a_key_are_counted_within_a_minute(subject: &impl TestStores) {
+pub(crate) async fn uses_of_a_key_are_counted_within_a_minute(subject: &impl TestStores) {
     let (counters, start) = (subject.open().counters(), Instant::now());
     let count = async |key: &str, limit, second| {
         let now = start + Duration::from_secs(second);
@@ -28,7 +28,7 @@ pub(in crate::store) async fn uses_of_a_key_are_counted_within_a_minute(subject:
     assert_eq!(count("ana", 2, 100).await, Ok(()));
 }
 
-pub(in crate::store) async fn circuit_opens_admits_one_probe_and_closes(subject: &impl TestStores) {
+pub(crate) async fn circuit_opens_admits_one_probe_and_closes(subject: &impl TestStores) {
     let (counters, start) = (subject.open().counters(), Instant::now());
     let (circuit, other) = (backend("a"), backend("b"));
     let admit = async |circuit: &CircuitId, now| counters.admit(circuit, CONFIG, now).await.unwrap();
@@ -49,7 +49,7 @@ pub(in crate::store) async fn circuit_opens_admits_one_probe_and_closes(subject:
     assert_eq!(counters.circuit(&circuit, later).await.unwrap(), (CircuitState::Closed, 0));
 }
 
-pub(in crate::store) async fn unknown_and_forgotten_circuits_are_closed(subject: &impl TestStores) {
+pub(crate) async fn unknown_and_forgotten_circuits_are_closed(subject: &impl TestStores) {
     let (counters, now, circuit) = (subject.open().counters(), Instant::now(), backend("a"));
     assert_eq!(counters.circuit(&circuit, now).await.unwrap(), (CircuitState::Closed, 0));
     let once = CircuitConfig { failures: 1, ..CONFIG };

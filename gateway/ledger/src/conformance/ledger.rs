@@ -6,14 +6,14 @@ use std::task::{Context, Waker};
 use futures_util::future::join_all;
 
 use super::{TestStores, blocks, key, row};
-use crate::store::{Entry, NewEntry, Store, Use};
+use crate::{Entry, NewEntry, Store, Use};
 
 async fn recorded(store: &dyn Store, number: u8, session: Option<&str>, block: &str, later_ms: i64) -> Entry {
     let entry = row(session, Some(block), later_ms);
     store.record(key(number), entry).await.unwrap()
 }
 
-pub(in crate::store) async fn first_row_of_each_session_wins(subject: &impl TestStores) {
+pub(crate) async fn first_row_of_each_session_wins(subject: &impl TestStores) {
     let store = subject.open();
     let record = async |session: Option<&'static str>, block, later_ms| {
         recorded(&*store, 1, session, block, later_ms).await.block.unwrap()
@@ -28,7 +28,7 @@ pub(in crate::store) async fn first_row_of_each_session_wins(subject: &impl Test
     assert_eq!(blocks(&*store, key(1)).await.len(), 4);
 }
 
-pub(in crate::store) async fn rows_are_grouped_by_key_oldest_first(subject: &impl TestStores) {
+pub(crate) async fn rows_are_grouped_by_key_oldest_first(subject: &impl TestStores) {
     let store = subject.open();
     assert_eq!(store.entries(&[]).await.unwrap(), Vec::<Vec<Entry>>::new());
     let mut expected = Vec::new();
@@ -40,7 +40,7 @@ pub(in crate::store) async fn rows_are_grouped_by_key_oldest_first(subject: &imp
     assert_eq!(found, [vec![second], vec![], vec![first, third, fourth]]);
 }
 
-pub(in crate::store) async fn concurrent_records_agree_on_one_row(subject: &impl TestStores) {
+pub(crate) async fn concurrent_records_agree_on_one_row(subject: &impl TestStores) {
     let store = subject.open();
     let names: Vec<String> = (0..50).map(|number| format!("block {number}")).collect();
     let all = join_all(names.iter().map(|name| recorded(&*store, 1, Some("s"), name, 1))).await;
@@ -48,7 +48,7 @@ pub(in crate::store) async fn concurrent_records_agree_on_one_row(subject: &impl
     assert_eq!(blocks(&*store, key(1)).await.len(), 1);
 }
 
-pub(in crate::store) async fn two_stores_on_one_directory_agree_on_one_row(subject: &impl TestStores) {
+pub(crate) async fn two_stores_on_one_directory_agree_on_one_row(subject: &impl TestStores) {
     let (one, other) = (subject.open(), subject.open());
     let (first, second) =
         futures_util::join!(recorded(&*one, 1, Some("s"), "one", 1), recorded(&*other, 1, Some("s"), "other", 1));
@@ -58,7 +58,7 @@ pub(in crate::store) async fn two_stores_on_one_directory_agree_on_one_row(subje
     }
 }
 
-pub(in crate::store) async fn row_keeps_the_ids_of_rows_before_it(subject: &impl TestStores) {
+pub(crate) async fn row_keeps_the_ids_of_rows_before_it(subject: &impl TestStores) {
     let store = subject.open();
     let first = recorded(&*store, 1, Some("s"), "one", 1).await;
     let second = recorded(&*store, 2, Some("s"), "two", 2).await;
@@ -70,7 +70,7 @@ pub(in crate::store) async fn row_keeps_the_ids_of_rows_before_it(subject: &impl
     assert_eq!((kept[0][0].session.as_deref(), kept[0][0].tokens), (Some("s"), 1));
 }
 
-pub(in crate::store) async fn absent_earlier_turns_get_a_row(subject: &impl TestStores) {
+pub(crate) async fn absent_earlier_turns_get_a_row(subject: &impl TestStores) {
     let store = subject.open();
     let first = recorded(&*store, 1, Some("s"), "one", 1).await;
     let third =
@@ -92,7 +92,7 @@ pub(in crate::store) async fn absent_earlier_turns_get_a_row(subject: &impl Test
     }
 }
 
-pub(in crate::store) async fn turn_without_block_is_found_at_once_and_after_reopening(subject: &impl TestStores) {
+pub(crate) async fn turn_without_block_is_found_at_once_and_after_reopening(subject: &impl TestStores) {
     let store = subject.open();
     store.record_without_block(key(1), row(Some("s"), None, 1)).await;
     assert_eq!(blocks(&*store, key(1)).await, [None]);
@@ -103,7 +103,7 @@ pub(in crate::store) async fn turn_without_block_is_found_at_once_and_after_reop
     assert_eq!(late.block, None, "a turn without a block stays without one");
 }
 
-pub(in crate::store) async fn turn_without_block_does_not_replace_a_block(subject: &impl TestStores) {
+pub(crate) async fn turn_without_block_does_not_replace_a_block(subject: &impl TestStores) {
     let store = subject.open();
     recorded(&*store, 1, Some("s"), "one", 1).await;
     store.record_without_block(key(1), row(Some("s"), None, 2)).await;
@@ -111,7 +111,7 @@ pub(in crate::store) async fn turn_without_block_does_not_replace_a_block(subjec
     assert_eq!(blocks(&*store, key(1)).await, [Some("one".to_owned())]);
 }
 
-pub(in crate::store) async fn continuations_are_returned_with_their_row(subject: &impl TestStores) {
+pub(crate) async fn continuations_are_returned_with_their_row(subject: &impl TestStores) {
     let store = subject.open();
     let entry = recorded(&*store, 1, None, "one", 1).await;
     for continuation in [key(8), key(9), key(8)] {
@@ -123,7 +123,7 @@ pub(in crate::store) async fn continuations_are_returned_with_their_row(subject:
     assert_eq!(continuations, [key(8), key(9)]);
 }
 
-pub(in crate::store) async fn session_adopts_a_row_of_another_session(subject: &impl TestStores) {
+pub(crate) async fn session_adopts_a_row_of_another_session(subject: &impl TestStores) {
     let store = subject.open();
     let entry = recorded(&*store, 1, Some("a"), "one", 1).await;
     for _ in 0..2 {
@@ -135,7 +135,7 @@ pub(in crate::store) async fn session_adopts_a_row_of_another_session(subject: &
     assert_eq!(sessions, [(Some("a"), Some("one")), (Some("b"), Some("one"))]);
 }
 
-pub(in crate::store) async fn dropped_futures_complete_after_one_poll(subject: &impl TestStores) {
+pub(crate) async fn dropped_futures_complete_after_one_poll(subject: &impl TestStores) {
     let store = subject.open();
     let mut context = Context::from_waker(Waker::noop());
     let mut left = Box::pin(store.record(key(1), row(Some("s"), Some("one"), 1)));

@@ -22,7 +22,7 @@ pub(super) trait TestStores: Default {
 /// Generates one test for each case.
 macro_rules! suite {
     ($subject:ty) => {
-        $crate::store::conformance::suite!(
+        $crate::conformance::suite!(
             $subject:
             first_row_of_each_session_wins,
             rows_are_grouped_by_key_oldest_first,
@@ -55,7 +55,7 @@ macro_rules! suite {
             #[test]
             fn $case() {
                 let subject = <$subject>::default();
-                muninn_text::model::block_on($crate::store::conformance::$case(&subject));
+                muninn_text::model::block_on($crate::conformance::$case(&subject));
             }
         )+
     };

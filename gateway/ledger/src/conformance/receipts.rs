@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{TestStores, blocks, key, row};
-use crate::store::{Effect, LedgerHealth, Receipt, Store, StoreCounts, UsageSum};
+use crate::{Effect, LedgerHealth, Receipt, Store, StoreCounts, UsageSum};
 
 fn receipt(id: &str) -> Receipt {
     Receipt::of(id.to_owned(), Path::new("/w"), "why?")
@@ -18,14 +18,14 @@ async fn with_receipts(subject: &impl TestStores, ids: &[&str]) -> std::sync::Ar
     store
 }
 
-pub(in crate::store) async fn receipts_are_listed_newest_first(subject: &impl TestStores) {
+pub(crate) async fn receipts_are_listed_newest_first(subject: &impl TestStores) {
     let store = with_receipts(subject, &["B2", "A1", "C3"]).await;
     let ids = |receipts: Vec<Receipt>| receipts.into_iter().map(|receipt| receipt.id).collect::<Vec<_>>();
     assert_eq!(ids(store.receipts(2).await.unwrap()), ["C3", "A1"]);
     assert_eq!(ids(store.receipts(usize::MAX).await.unwrap()), ["C3", "A1", "B2"]);
 }
 
-pub(in crate::store) async fn receipt_is_found_by_its_whole_id_only(subject: &impl TestStores) {
+pub(crate) async fn receipt_is_found_by_its_whole_id_only(subject: &impl TestStores) {
     let store = with_receipts(subject, &["01ABC", "01ABCD"]).await;
     for (id, found) in [("01ABC", Some("01ABC")), ("01ABCD", Some("01ABCD")), ("01AB", None)] {
         let receipt = store.receipt(id).await.unwrap();
@@ -33,14 +33,14 @@ pub(in crate::store) async fn receipt_is_found_by_its_whole_id_only(subject: &im
     }
 }
 
-pub(in crate::store) async fn receipt_ids_are_found_by_a_part(subject: &impl TestStores) {
+pub(crate) async fn receipt_ids_are_found_by_a_part(subject: &impl TestStores) {
     let store = with_receipts(subject, &["01ABC", "02ABD", "03XYZ"]).await;
     assert_eq!(store.receipt_ids("ab", 10).await.unwrap(), ["02ABD", "01ABC"]);
     assert_eq!(store.receipt_ids("ab", 1).await.unwrap(), ["02ABD"]);
     assert!(store.receipt_ids("%", 10).await.unwrap().is_empty());
 }
 
-pub(in crate::store) async fn second_receipt_with_an_id_replaces_the_first(subject: &impl TestStores) {
+pub(crate) async fn second_receipt_with_an_id_replaces_the_first(subject: &impl TestStores) {
     let store = with_receipts(subject, &["A1", "B2"]).await;
     store.note_receipt(Receipt { model: "qwen".to_owned(), ..receipt("A1") });
     store.flush().await;
@@ -48,7 +48,7 @@ pub(in crate::store) async fn second_receipt_with_an_id_replaces_the_first(subje
     assert_eq!(store.counts().await.unwrap().receipts, 2);
 }
 
-pub(in crate::store) async fn receipts_of_a_conversation_are_those_with_its_name(subject: &impl TestStores) {
+pub(crate) async fn receipts_of_a_conversation_are_those_with_its_name(subject: &impl TestStores) {
     let store = with_receipts(subject, &["A1"]).await;
     let name = "a \"näme\"\n";
     let named = |id: &str, session: Option<&str>, derived: Option<&str>| Receipt {
@@ -73,7 +73,7 @@ pub(in crate::store) async fn receipts_of_a_conversation_are_those_with_its_name
     assert_eq!(receipts.last().unwrap().model, "qwen", "the newest with an id counts");
 }
 
-pub(in crate::store) async fn measured_receipts_are_those_of_a_worktree_with_an_effect(subject: &impl TestStores) {
+pub(crate) async fn measured_receipts_are_those_of_a_worktree_with_an_effect(subject: &impl TestStores) {
     let store = with_receipts(subject, &["A1", "B2"]).await;
     let effect = Effect { exploring_calls: 2, places_used: 1, files_missed: 0, spared_calls: 1.8, gain: None };
     for (id, worktree) in [("C3", "/w"), ("D4", "/other \"effect\":{"), ("E5", "/w"), ("A1", "/w")] {
@@ -86,7 +86,7 @@ pub(in crate::store) async fn measured_receipts_are_those_of_a_worktree_with_an_
     assert_eq!(store.measured("/none", 9).await.unwrap().len(), 0);
 }
 
-pub(in crate::store) async fn usage_adds_up_by_key_and_day(subject: &impl TestStores) {
+pub(crate) async fn usage_adds_up_by_key_and_day(subject: &impl TestStores) {
     let store = subject.open();
     let sum = UsageSum { requests: 1, input: 10, output: 2, cached: 8 };
     let day = |text: &str| text.parse::<jiff::civil::Date>().unwrap();
@@ -104,7 +104,7 @@ pub(in crate::store) async fn usage_adds_up_by_key_and_day(subject: &impl TestSt
     assert_eq!((usage[1].today.input, usage[1].today.output, usage[1].today.cached), (20, 4, 16));
 }
 
-pub(in crate::store) async fn flushed_notes_survive_reopening(subject: &impl TestStores) {
+pub(crate) async fn flushed_notes_survive_reopening(subject: &impl TestStores) {
     let today = "2026-01-01".parse().unwrap();
     let store = subject.open();
     store.note_receipt(receipt("A1"));
@@ -118,7 +118,7 @@ pub(in crate::store) async fn flushed_notes_survive_reopening(subject: &impl Tes
     assert_eq!(blocks(&*store, key(1)).await, [None]);
 }
 
-pub(in crate::store) async fn counts_cover_turns_blocks_and_receipts(subject: &impl TestStores) {
+pub(crate) async fn counts_cover_turns_blocks_and_receipts(subject: &impl TestStores) {
     let store = with_receipts(subject, &["A1"]).await;
     store.record(key(1), row(Some("s"), Some("one"), 1)).await.unwrap();
     store.record_without_block(key(2), row(Some("s"), None, 1)).await;
@@ -127,6 +127,6 @@ pub(in crate::store) async fn counts_cover_turns_blocks_and_receipts(subject: &i
     assert_eq!(store.counts().await.unwrap(), expected);
 }
 
-pub(in crate::store) async fn undamaged_store_reports_ok(subject: &impl TestStores) {
+pub(crate) async fn undamaged_store_reports_ok(subject: &impl TestStores) {
     assert_eq!(subject.open().health().await, LedgerHealth::Ok);
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::config::CircuitConfig;
+use muninn_config::CircuitConfig;
 
 /// The circuit of one backend.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use super::circuit::Circuit;
 use super::window::Window;
 use super::{Admission, CircuitId, CircuitOpen, CircuitOutcome, CircuitState, Counters};
-use crate::config::CircuitConfig;
-use crate::store::StoreError;
+use crate::StoreError;
+use muninn_config::CircuitConfig;
 
 /// Counters in the memory of one process.
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::config::CircuitConfig;
+use muninn_config::CircuitConfig;
 
 pub use circuit::{Admission, CircuitOpen, CircuitOutcome, CircuitState};
 pub use local::LocalCounters;

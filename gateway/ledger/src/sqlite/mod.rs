@@ -40,10 +40,10 @@ use super::receipt::Receipt;
 use super::turn_key::{TurnKey, UNNAMED_SESSION_MEMORY, is_recent};
 use super::usage::{KeyUsage, UsageSum};
 use super::{Store, StoreCounts};
-use crate::config::LimitsConfig;
 use adoptions::Adoptions;
 use database::{Database, directory_error, is_damage, lock};
 use journal::{Journal, orphans};
+use muninn_config::LimitsConfig;
 use reader::Reader;
 use recorder::{Recorder, RecorderThread};
 use retention::Bounds;
@@ -298,8 +298,8 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
-    use crate::config::{Overrides, load};
-    use crate::store::conformance::{TestStores, row, suite};
+    use crate::conformance::{TestStores, row, suite};
+    use muninn_config::{Overrides, load};
 
     pub(super) fn limits() -> LimitsConfig {
         let folder = tempfile::tempdir().unwrap();

@@ -167,7 +167,7 @@ fn excess(connection: &Connection, limit: i64, (from_ms, before_ms): (i64, i64))
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sqlite::schema;
+    use crate::sqlite::schema;
 
     const NOW: i64 = 1_700_000_000_000;
     const HOUR_MS: i64 = 3_600_000;

@@ -198,8 +198,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::store::sqlite::database::connect;
-    use crate::store::sqlite::schema;
+    use crate::sqlite::database::connect;
+    use crate::sqlite::schema;
 
     fn long() -> Instant {
         Instant::now() + Duration::from_secs(60)

@@ -94,8 +94,8 @@ mod tests {
     use muninn_text::model::block_on;
 
     use super::*;
-    use crate::store::sqlite::tests::limits;
-    use crate::store::{SqliteStore, Store};
+    use crate::sqlite::tests::limits;
+    use crate::{SqliteStore, Store};
 
     #[test]
     fn database_of_the_first_schema_is_upgraded() {

@@ -86,15 +86,15 @@ const MOST_PATHS: usize = 16;
 
 /// A path in a call, with its base directory if the call names one.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::session) struct NamedFile {
-    pub(in crate::session) path: String,
-    pub(in crate::session) directory: Option<String>,
-    pub(in crate::session) file_use: FileUse,
+pub(crate) struct NamedFile {
+    pub(crate) path: String,
+    pub(crate) directory: Option<String>,
+    pub(crate) file_use: FileUse,
 }
 
 /// How a call uses a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::session) enum FileUse {
+pub(crate) enum FileUse {
     /// The result shows its text.
     Shown,
     /// The call writes it.
@@ -141,7 +141,7 @@ pub fn has_file_tools(prompt: &Prompt<'_>) -> bool {
 }
 
 /// A call of a known tool.
-pub(in crate::session) struct Call {
+pub(crate) struct Call {
     tool: Tool,
     /// The tool's name in lower case, without `_` and `-`.
     name: String,
@@ -151,7 +151,7 @@ pub(in crate::session) struct Call {
 
 impl Call {
     /// Reads a call. Chat and responses write the arguments' object as a string.
-    pub(in crate::session) fn of(name: Text<'_>, arguments: &str) -> Option<Call> {
+    pub(crate) fn of(name: Text<'_>, arguments: &str) -> Option<Call> {
         let name = plain(&name.decode());
         let tool = Tool::of(&name)?;
         let arguments = Text::of(arguments).map_or(Cow::Borrowed(arguments), Text::decode).into_owned();
@@ -159,7 +159,7 @@ impl Call {
     }
 
     /// The files that the call may read, change or name.
-    pub(in crate::session) fn files(&self) -> Vec<NamedFile> {
+    pub(crate) fn files(&self) -> Vec<NamedFile> {
         let members = Members::of(self.arguments.trim_start());
         let mut named: Vec<NamedFile> = match (self.tool, &members) {
             (Tool::Edits, None) => patched(&self.arguments),
@@ -186,7 +186,7 @@ impl Call {
     }
 
     /// The programs that the call runs, each with its first argument.
-    pub(in crate::session) fn programs(&self) -> Vec<(String, Option<String>)> {
+    pub(crate) fn programs(&self) -> Vec<(String, Option<String>)> {
         let members = Members::of(self.arguments.trim_start()).filter(|_| self.tool == Tool::Runs);
         let commands = members.map(|members| commands_of(&members, &line(&members)));
         let named = |command: Command| (command.program, command.words.into_iter().next());
@@ -194,13 +194,13 @@ impl Call {
     }
 
     /// Whether the tool only searches or lists files.
-    pub(in crate::session) fn searches(&self) -> bool {
+    pub(crate) fn searches(&self) -> bool {
         self.tool == Tool::Searches
     }
 
     /// Whether the call explores: it searches, lists or reads, and changes nothing. The first program of a command line
     /// decides.
-    pub(in crate::session) fn explores(&self, files: &[NamedFile]) -> bool {
+    pub(crate) fn explores(&self, files: &[NamedFile]) -> bool {
         let looks = match self.tool {
             Tool::Reads | Tool::Searches => true,
             Tool::Edits => false,
@@ -214,7 +214,7 @@ impl Call {
     }
 
     /// The normalised name of the tool.
-    pub(in crate::session) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 }

@@ -6,7 +6,7 @@
 //! trim old results and drop images, and the text before a turn identifies it. A point behind tool results has a key of its
 //! own beside the chain, from the ids of the calls.
 
-use crate::store::TurnKey;
+use muninn_ledger::TurnKey;
 use muninn_wire::{Block, Message, Prompt, Role, Site, ToolPart};
 
 /// The seed that keeps conversations with the same text apart.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::store::{Entry, EntryId, Store, StoreError, Use, is_recent};
+use muninn_ledger::{Entry, EntryId, Store, StoreError, Use, is_recent};
 use muninn_wire::{Insertion, Prompt, Site};
 
 use super::{Boundary, Chain};
@@ -215,8 +215,8 @@ pub fn choose<'r>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::LimitsConfig;
-    use crate::store::{NewEntry, SqliteStore, TurnKey};
+    use muninn_config::LimitsConfig;
+    use muninn_ledger::{NewEntry, SqliteStore, TurnKey};
 
     fn entry(id: i64, session: Option<&str>, created_ms: i64, continuations: &[u8]) -> Entry {
         Entry {

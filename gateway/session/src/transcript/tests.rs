@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::session::{answer, human_turn, newest_human_turn};
+use crate::{answer, human_turn, newest_human_turn};
 use muninn_wire::{Prompt, Role};
 
 const CLAUDE_197: &str = include_str!("golden/claude-code-2.1.197.jsonl");
@@ -65,7 +65,7 @@ fn new_prompt_is_the_newest_human_turn_in_each_format() {
         let body = transcript.body(Some(prompt));
         let view = Prompt::parse(transcript.format(), &body).unwrap();
         assert_eq!(newest_human_turn(&view).unwrap().question, prompt, "{client:?}");
-        assert!(crate::session::has_file_tools(&view), "{client:?}");
+        assert!(crate::has_file_tools(&view), "{client:?}");
     }
 }
 

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::super::{CliError, Common, Exit, output, remind};
-use crate::app::{LocalReply, LocalRequest};
-use crate::config::{env_vars, paths};
-use crate::socket::{self, CallError, Host, Place, Start, Status};
+use muninn_config::{env_vars, paths};
+use muninn_core::{LocalReply, LocalRequest};
+use muninn_doors::socket::{self, CallError, Host, Place, Start, Status};
 
 /// The time for a status.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(5);

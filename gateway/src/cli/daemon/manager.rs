@@ -8,7 +8,7 @@ use muninn_base::private_file;
 
 use super::super::{CliError, Common, Exit, output};
 use super::control::{self, DaemonPlace};
-use crate::config::paths;
+use muninn_config::paths;
 
 /// The first line of what Muninn writes; other files are left alone.
 const MARK: &str = "Written by `muninn daemon install`; `muninn daemon uninstall` removes it.";

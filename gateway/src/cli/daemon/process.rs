@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use super::super::signals::{Request, Signals};
 use super::super::{CliError, Common, Exit, output};
 use super::control::{DaemonPlace, describe};
-use crate::app::App;
-use crate::config::HooksConfig;
-use crate::daemon::{ConfigFile, End, Server};
-use crate::socket::{ClaimError, Listener};
+use muninn_config::HooksConfig;
+use muninn_core::App;
+use muninn_doors::daemon::{ConfigFile, End, Server};
+use muninn_doors::socket::{ClaimError, Listener};
 
 /// The time that the learner and the store get at the end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);

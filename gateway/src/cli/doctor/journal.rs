@@ -8,9 +8,9 @@ use muninn_repo_tools::Worktree;
 
 use super::super::Common;
 use super::finding::Finding;
-use crate::app::SessionJournal;
 use crate::cli::output::plural;
-use crate::config::Config;
+use muninn_config::Config;
+use muninn_core::SessionJournal;
 
 const ABOUT: &str = "journal";
 

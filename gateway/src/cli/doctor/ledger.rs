@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::finding::Finding;
 use crate::cli::output::plural;
-use crate::store::{Inspected, damaged_ledgers, inspect};
+use muninn_ledger::{Inspected, damaged_ledgers, inspect};
 
 const ABOUT: &str = "ledger";
 /// The longest time for checking the file. A larger one is checked in part.

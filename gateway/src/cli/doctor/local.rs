@@ -9,7 +9,7 @@ use muninn_repo_tools::{DiscoverError, Worktree};
 use muninn_base::with_causes;
 
 use super::finding::Finding;
-use crate::config::{Config, paths, repository};
+use muninn_config::{Config, paths, repository};
 
 /// All findings. Without a configuration, those that need none.
 pub(super) fn findings(directory: &Path, state_dir: &Path, config: Option<&Config>) -> Vec<Finding> {

@@ -7,7 +7,7 @@ use muninn_team::{Home, Store};
 
 use super::super::Common;
 use super::finding::Finding;
-use crate::config::{Config, repository};
+use muninn_config::{Config, repository};
 
 const ABOUT: &str = "memory";
 /// The most problems that are listed one by one.

@@ -20,10 +20,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::app::ConfiguredEmbedder;
-use crate::config::{Config, paths};
 use finding::{Finding, State};
 use muninn_base::with_causes;
+use muninn_config::{Config, paths};
+use muninn_core::ConfiguredEmbedder;
 
 /// The longest time for each check.
 const TIMEOUT: Duration = Duration::from_secs(3);

@@ -8,9 +8,9 @@ use muninn_notebooks::personal::{FiringError, Firings, Personal};
 
 use super::super::Common;
 use super::finding::Finding;
-use crate::config::{Config, paths};
-use crate::personal::reminders::Reminders;
-use crate::personal::{problem, unconfirmed_remote};
+use muninn_config::{Config, paths};
+use muninn_personal::reminders::Reminders;
+use muninn_personal::{problem, unconfirmed_remote};
 
 const ABOUT: &str = "personal memory";
 

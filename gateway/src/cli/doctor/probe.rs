@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 
 use super::TIMEOUT;
-use crate::backend::{Backend, FormatSupport, apply_credentials, innermost, probe_formats};
+use muninn_backend::{Backend, FormatSupport, apply_credentials, innermost, probe_formats};
 use muninn_wire::WireFormat;
 
 /// A backend's answers.

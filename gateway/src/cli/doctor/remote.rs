@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::TIMEOUT;
 use super::finding::Finding;
 use super::probe::{Probe, probe};
-use crate::backend::{Backend, Router};
-use crate::config::Config;
-use crate::socket_owner::SocketOwner;
-use crate::store::Receipt;
+use muninn_backend::socket_owner::SocketOwner;
+use muninn_backend::{Backend, Router};
+use muninn_config::Config;
+use muninn_ledger::Receipt;
 use muninn_wire::WireFormat;
 
 /// Whether the address is free or taken, and the ledger's state if a gateway runs there.

@@ -17,11 +17,11 @@ use etcetera::BaseStrategy as _;
 pub(crate) use uninstall::Uninstall;
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::config::client_files::{
+use muninn_config::client_files::{
     Change, Client, ClientCommand, Directories, FileError, Install as Record, Journal, Part, PlaceError, Plan, Scope,
     Setup,
 };
-use crate::config::{Config, env_vars, paths};
+use muninn_config::{Config, env_vars, paths};
 
 /// Connect a coding agent or an editor to Muninn
 #[derive(Args)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::cli::{CliError, Exit, output};
-use crate::config::client_files::{Change, ClientCommand, ClientFile, Install, Plan, Setup, apply_rest};
-use crate::config::env_vars;
+use muninn_config::client_files::{Change, ClientCommand, ClientFile, Install, Plan, Setup, apply_rest};
+use muninn_config::env_vars;
 
 /// The path by which clients start this binary: its place in `PATH`, which an upgrade keeps, or its own path.
 pub(super) fn own_path() -> Result<String, CliError> {

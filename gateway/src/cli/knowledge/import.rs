@@ -7,7 +7,7 @@ use clap::Args;
 use muninn_repo_tools::Worktree;
 
 use super::{CliError, Exit, examples, output};
-use crate::app::{ImportError, import_knowledge};
+use muninn_core::{ImportError, import_knowledge};
 
 /// Copy pages that are missing here from another repository; exits with 1 if a file is refused
 #[derive(Args)]

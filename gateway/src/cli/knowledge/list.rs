@@ -7,7 +7,7 @@ use muninn_repo_tools::Worktree;
 use serde_json::json;
 
 use super::{CliError, examples, output};
-use crate::app::{ListedFile, list_knowledge};
+use muninn_core::{ListedFile, list_knowledge};
 
 /// List knowledge pages and Metis documents
 #[derive(Args)]

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use muninn_base::FileError;
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::app::WriteError;
+use muninn_core::WriteError;
 
 /// Create, list, check and import knowledge pages
 #[derive(Args)]

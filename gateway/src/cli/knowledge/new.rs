@@ -6,7 +6,7 @@ use clap::Args;
 use muninn_repo_tools::Worktree;
 
 use super::{CliError, Exit, examples, output};
-use crate::app::{Draft, NewError, new_knowledge};
+use muninn_core::{Draft, NewError, new_knowledge};
 
 /// Create a page in .muninn/knowledge/, and print its path
 #[derive(Args)]

@@ -8,8 +8,8 @@ mod remember;
 
 use super::output::plural;
 use super::{CliError, Common, Exit, examples};
-use crate::app::MemoryError;
 use muninn_base::with_causes;
+use muninn_core::MemoryError;
 
 pub(super) use flush::Flush;
 pub(super) use forget::Forget;

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::{CliError, Common, Exit, examples};
-use crate::app::{RecallQuery, RecalledMemory, Workspace};
 use crate::cli::output;
-use crate::store::rounded;
+use muninn_core::{RecallQuery, RecalledMemory, Workspace};
+use muninn_ledger::rounded;
 
 /// The most lines that are shown of a memory. JSON has all of them.
 const MAX_LINES: usize = 6;

@@ -7,8 +7,8 @@ use serde_json::json;
 use thiserror::Error;
 
 use super::{CliError, Common, examples};
-use crate::app::{Fact, FactKind};
 use crate::cli::output;
+use muninn_core::{Fact, FactKind};
 
 /// Remember a fact that the team should know
 #[derive(Args)]

@@ -7,9 +7,9 @@ use muninn_base::ids;
 use serde_json::json;
 
 use super::sides;
-use crate::app::{ConflictView, conflicts};
 use crate::cli::output::{self, plural};
 use crate::cli::{CliError, Common, examples};
+use muninn_core::{ConflictView, conflicts};
 
 /// Show memories that contradict each other
 #[derive(Args)]

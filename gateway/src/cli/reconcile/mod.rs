@@ -9,8 +9,8 @@ mod sides;
 use muninn_reconcile::{ReconcileError, ResolveError};
 
 use super::{CliError, Common, Exit, output};
-use crate::app::{ChoreError, Workspace};
 use muninn_base::with_causes;
+use muninn_core::{ChoreError, Workspace};
 
 pub(super) use conflicts::Conflicts;
 pub(super) use resolve::Resolve;

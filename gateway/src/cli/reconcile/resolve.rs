@@ -9,9 +9,9 @@ use muninn_reconcile::{Keep, Resolution};
 use serde_json::json;
 
 use super::{folds, sides, workspace};
-use crate::app::{ConflictView, Workspace, conflicts};
 use crate::cli::output::{self, plural};
 use crate::cli::{CliError, Common, Exit, editor, examples};
+use muninn_core::{ConflictView, Workspace, conflicts};
 
 /// Resolve a conflict between memories; without an id, ask about each
 #[derive(Args)]

@@ -9,10 +9,10 @@ use muninn_team::records::SESSIONS;
 use serde_json::json;
 
 use super::folds;
-use crate::app::{ReconcileRequest, Workspace};
 use crate::cli::output::{self, plural};
 use crate::cli::progress::ProgressLine;
 use crate::cli::{CliError, Common, examples};
+use muninn_core::{ReconcileRequest, Workspace};
 
 /// Merge what sessions learned into main memory
 ///

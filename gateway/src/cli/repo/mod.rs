@@ -32,8 +32,8 @@ use muninn_recall::Memories;
 use muninn_repo_tools::{Cuts, Worktree};
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::config::env_vars;
 use muninn_base::with_causes;
+use muninn_config::env_vars;
 
 /// A filter of files by their paths.
 #[derive(Args)]

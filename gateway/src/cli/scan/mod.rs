@@ -15,9 +15,9 @@ use serde::Serialize;
 
 use super::output::{self, plural};
 use super::{CliError, Common, Exit, examples};
-use crate::config::{Config, paths};
-use crate::store::{SqliteStore, Store};
 use files::{ScanRoot, each_file};
+use muninn_config::{Config, paths};
+use muninn_ledger::{SqliteStore, Store};
 
 /// The parts of the worktree that are stored memory, with the suffixes of their files.
 const STORED: [(&str, &str); 7] = [

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use muninn_repo_tools::Worktree;
 
 use super::*;
-use muninn_team::records::PATTERNS;
 use muninn_base::clock::Clock;
 use muninn_team::fixture::Fixture;
+use muninn_team::records::PATTERNS;
 
 struct Place {
     fixture: Fixture,

@@ -5,7 +5,7 @@ use std::path::Path;
 use muninn_text::model::{AnswerSchema, ToolOutput};
 
 use super::*;
-use crate::secrets::Secret;
+use muninn_config::secrets::Secret;
 use muninn_tests::{assert_golden, pretty};
 use muninn_wire::convert;
 

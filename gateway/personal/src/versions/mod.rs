@@ -14,9 +14,9 @@ use muninn_notebooks::personal::{Personal, PersonalError};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
-#[cfg(unix)]
-use crate::ownership::OwnershipError;
 use changes::{Change, MOST_CHANGES};
+#[cfg(unix)]
+use muninn_config::ownership::OwnershipError;
 use repository::{Repository, file_error};
 
 /// The files that are not kept: what can be rebuilt, and what belongs to running programs.

@@ -16,9 +16,9 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::{Due, ReminderSettings, Reminders, timeout, words};
-use crate::config::{AgentClient, AgentConfig, env_vars};
-use crate::personal::process::{End, Ended, MOST_KEPT, run};
-use crate::presence;
+use crate::process::{End, Ended, MOST_KEPT, run};
+use muninn_config::presence;
+use muninn_config::{AgentClient, AgentConfig, env_vars};
 
 /// The variables that every agent gets, beside those that begin with `LC_` or `XDG_`.
 const ENVIRONMENT: [&str; 19] = [
@@ -72,12 +72,12 @@ pub(super) enum AgentError {
 }
 
 /// Whether a question is that of a reminder's run. It holds the user's own words, and nothing is learned from such a run.
-pub(crate) fn is_prompt(question: &str) -> bool {
+pub fn is_prompt(question: &str) -> bool {
     question.trim_start().starts_with(PROMPT_START)
 }
 
 /// Whether a text of the client, such as a notification of a monitor, holds a reminder.
-pub(crate) fn has_reminder(text: &str) -> bool {
+pub fn has_reminder(text: &str) -> bool {
     text.contains(PROMPT_START)
 }
 

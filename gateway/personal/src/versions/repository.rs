@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::VersionError;
 use super::changes::IGNORE_FILE;
-use crate::personal::process::{End, Ended, MOST_KEPT, run};
+use crate::process::{End, Ended, MOST_KEPT, run};
 
 /// The longest time of a command of git; a push to a host that does not answer takes longer.
 const MOST_TIME: Duration = Duration::from_secs(60);
@@ -109,7 +109,7 @@ impl<'a> Repository<'a> {
             return Err(VersionError::Elsewhere(directory));
         }
         #[cfg(unix)]
-        crate::ownership::check_owner(&directory, &metadata, (true, "directory"), "[personal] path")?;
+        muninn_config::ownership::check_owner(&directory, &metadata, (true, "directory"), "[personal] path")?;
         check_files(&directory)?;
         check_patterns(root)?;
         let repository = Repository { root, directory, stopping };

@@ -7,7 +7,7 @@ use muninn_notebooks::personal::{Firing, FiringError};
 use serde::Serialize;
 
 use super::{ENDING, FiringAction, Reminders, Waiting, action_of, longest_run};
-use crate::config::PersonalConfig;
+use muninn_config::PersonalConfig;
 
 /// The firings that are shown of reminders that are over.
 const MOST_OVER: usize = 10;

@@ -9,7 +9,7 @@ use muninn_notebooks::personal::{NewReminder, ReminderExtras};
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::AgentClient;
+use muninn_config::AgentClient;
 
 mod agents;
 mod recovery;

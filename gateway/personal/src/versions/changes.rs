@@ -8,7 +8,7 @@ use muninn_notebooks::personal::layout::{self, FileKind};
 
 use super::VersionError;
 use super::repository::{Repository, file_error, succeeded};
-use crate::personal::process::{End, MOST_KEPT};
+use crate::process::{End, MOST_KEPT};
 
 /// More changed files than this are one commit: somebody copied them here.
 pub(super) const MOST_CHANGES: usize = 50;

@@ -122,7 +122,7 @@ async fn download(
 fn fetching(url: &str, error: &reqwest::Error) -> PullError {
     let reason = match error.status() {
         Some(status) => format!("it answered {status}"),
-        None => crate::backend::innermost(error),
+        None => muninn_backend::innermost(error),
     };
     PullError::Fetch { url: url.to_owned(), reason }
 }

@@ -24,12 +24,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use agent::AgentError;
-pub(crate) use agent::{has_reminder, is_prompt};
+pub use agent::{has_reminder, is_prompt};
 pub use other_daemon::other_daemon;
 pub use report::{LastFiring, ReminderReport, ReminderStatus};
 
-use crate::config::{AgentConfig, Config, PersonalConfig};
-use crate::presence;
+use muninn_config::presence;
+use muninn_config::{AgentConfig, Config, PersonalConfig};
 
 /// The time after which nobody else is waited for: a session takes its reminders within it, else they go to the inbox.
 const SESSION_GRACE: Duration = Duration::from_secs(60);
